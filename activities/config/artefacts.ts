@@ -1,0 +1,87 @@
+/** Writes one artefact so that it is never missing: data and annotations change in one update, then are read back. */
+import { createHash } from "node:crypto";
+import { Buffer } from "node:buffer";
+import type { V1Secret } from "@kubernetes/client-node";
+import type { PoolRef, Publication } from "../../workflows/contracts.ts";
+import type { Kube } from "../kube/client.ts";
+import { configs, createObject, patchObject, readObject } from "../kube/resources.ts";
+import { ifFound } from "../kube/status.ts";
+import { secretsNamespace } from "./names.ts";
+import { claim } from "./ownership.ts";
+
+export interface Stamp {
+  pool: PoolRef;
+  annotations: Record<string, string>;
+}
+
+export type Artefact = Publication["artefacts"][number];
+
+/** Makes a secret hold exactly `text` under `key`. */
+export async function ensureSecret(
+  kube: Kube,
+  { pool, annotations }: Stamp,
+  { name, key, text }: { name: string; key: string; text: string },
+): Promise<Artefact> {
+  const namespace = secretsNamespace;
+  const existing = await ifFound(kube.core.readNamespacedSecret({ name, namespace }));
+  if (existing) claim(pool, `secret "${name}"`, existing.metadata?.annotations);
+  const body: V1Secret = {
+    metadata: { name, namespace, annotations: { ...existing?.metadata?.annotations, ...annotations } },
+    type: "Opaque",
+    data: { [key]: Buffer.from(text).toString("base64") },
+  };
+  await writeSecret(kube, name, { existing, body });
+  return await verify(kube, { name, key, text });
+}
+
+async function writeSecret(
+  kube: Kube,
+  name: string,
+  { existing, body }: { existing: V1Secret | undefined; body: V1Secret },
+): Promise<void> {
+  const namespace = secretsNamespace;
+  if (!existing) return void await kube.core.createNamespacedSecret({ namespace, body });
+  if (existing.immutable) {
+    // Operating System Manager made its secrets immutable: taking one over costs one moment without it, once.
+    await ifFound(kube.core.deleteNamespacedSecret({ name, namespace }));
+    return void await kube.core.createNamespacedSecret({ namespace, body });
+  }
+  const resourceVersion = existing.metadata?.resourceVersion;
+  const metadata = { ...body.metadata, ...(resourceVersion ? { resourceVersion } : {}) };
+  await kube.core.replaceNamespacedSecret({ name, namespace, body: { ...body, metadata } });
+}
+
+async function verify(
+  kube: Kube,
+  { name, key, text }: { name: string; key: string; text: string },
+): Promise<Artefact> {
+  const written = await kube.core.readNamespacedSecret({ name, namespace: secretsNamespace });
+  const digest = sha256(text);
+  if (sha256(Buffer.from(written.data?.[key] ?? "", "base64").toString()) !== digest) {
+    throw new Error(`Cannot verify secret "${name}": what was read back differs from what was written`);
+  }
+  return { kind: "Secret", name, digest, bytes: Buffer.byteLength(text) };
+}
+
+/** Makes the OperatingSystemConfig hold exactly `spec`, which carries no credentials. */
+export async function ensureConfig(
+  kube: Kube,
+  { pool, annotations }: Stamp,
+  { name, namespace, spec, digest }: { name: string; namespace: string; spec: object; digest: string },
+): Promise<Artefact> {
+  const existing = await ifFound(readObject(kube, configs, { name, namespace }));
+  if (existing) claim(pool, `config "${name}"`, existing.metadata.annotations);
+  const apiVersion = `${configs.group}/${configs.version}`;
+  if (!existing) {
+    const metadata = { name, namespace, annotations };
+    await createObject(kube, configs, { apiVersion, kind: "OperatingSystemConfig", metadata, spec });
+  } else {
+    await patchObject(kube, configs, { name, namespace, body: { metadata: { annotations }, spec } });
+  }
+  return { kind: "OperatingSystemConfig", name, digest, bytes: JSON.stringify(spec).length };
+}
+
+/** SHA-256 in lower-case hex. */
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,78 @@
+/** Removes everything made for a pool; each part may be gone already. */
+import type { PoolRef } from "../../workflows/contracts.ts";
+import type { Kube } from "../kube/client.ts";
+import { configs, deleteObject, listObjects, machines, readObject, rollouts } from "../kube/resources.ts";
+import { machineDeployments } from "../kube/resources.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+import { ensureVictimUnmarked } from "../pool/holds.ts";
+import { labelSelectorOf } from "../pool/selector.ts";
+import { removeFinalizer } from "./finalizer.ts";
+import { namesOf, ownerAnnotation, secretsNamespace, tokenLabel, tokensNamespace } from "./names.ts";
+import { ownerOf } from "./ownership.ts";
+
+/** Lets held machines go, deletes artefacts and credentials, and takes the finalizer away last. */
+export function ensurePoolCleanedUp(
+  { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
+  pool: PoolRef,
+): Promise<void> {
+  return attempting(`clean up after "${ownerOf(pool)}"`, async () => {
+    await releaseMachines(kube, pool);
+    await deleteConfig(kube, pool, profileNamespace);
+    await deleteSecrets(kube, pool);
+    await deleteIdentity(kube, pool);
+    await deleteBootstrapTokens(kube, pool);
+    await ifFound(deleteObject(kube, rollouts, pool));
+    await removeFinalizer(kube, pool);
+  });
+}
+
+async function releaseMachines(kube: Kube, pool: PoolRef): Promise<void> {
+  const deployment = await ifFound(readObject(kube, machineDeployments, pool));
+  if (!deployment) return;
+  const where = { namespace: pool.namespace, labelSelector: labelSelectorOf(deployment) };
+  for (const { metadata } of await listObjects(kube, machines, where)) {
+    await ensureVictimUnmarked(kube, { pool, machine: metadata.name });
+  }
+}
+
+async function deleteConfig(kube: Kube, pool: PoolRef, namespace: string): Promise<void> {
+  const name = { name: namesOf(pool).config, namespace };
+  const config = await ifFound(readObject(kube, configs, name));
+  if (config && isOurs(pool, config.metadata.annotations)) await ifFound(deleteObject(kube, configs, name));
+}
+
+async function deleteSecrets(kube: Kube, pool: PoolRef): Promise<void> {
+  const { bootstrap, provisioning, kubeletBootstrap } = namesOf(pool);
+  const namespace = secretsNamespace;
+  for (const name of [bootstrap, provisioning, kubeletBootstrap]) {
+    const secret = await ifFound(kube.core.readNamespacedSecret({ name, namespace }));
+    if (!secret || !isOurs(pool, secret.metadata?.annotations)) continue;
+    await ifFound(kube.core.deleteNamespacedSecret({ name, namespace }));
+  }
+}
+
+// Deleting the service account revokes its tokens at once.
+async function deleteIdentity(kube: Kube, pool: PoolRef): Promise<void> {
+  const name = { name: namesOf(pool).identity, namespace: secretsNamespace };
+  const account = await ifFound(kube.core.readNamespacedServiceAccount(name));
+  if (!account || !isOurs(pool, account.metadata?.annotations)) return;
+  await ifFound(kube.rbac.deleteNamespacedRoleBinding(name));
+  await ifFound(kube.rbac.deleteNamespacedRole(name));
+  await ifFound(kube.core.deleteNamespacedServiceAccount(name));
+}
+
+async function deleteBootstrapTokens(kube: Kube, pool: PoolRef): Promise<void> {
+  const namespace = tokensNamespace;
+  const labelSelector = `${tokenLabel}=${namesOf(pool).key}`;
+  const { items } = await kube.core.listNamespacedSecret({ namespace, labelSelector });
+  for (const { metadata } of items) {
+    if (!metadata?.name || !isOurs(pool, metadata.annotations)) continue;
+    await ifFound(kube.core.deleteNamespacedSecret({ name: metadata.name, namespace }));
+  }
+}
+
+// What another pool of a colliding name published is not ours to delete; without an owner it is.
+function isOurs(pool: PoolRef, annotations: Record<string, string> | undefined): boolean {
+  const owner = annotations?.[ownerAnnotation];
+  return owner === undefined || owner === ownerOf(pool);
+}

@@ -1,0 +1,23 @@
+/** One constructor per class of failure, sorted by what the workflow does next. */
+import { ApplicationFailure } from "@temporalio/common";
+import type { ExpiredType, MootType, RefusedType } from "../workflows/contracts.ts";
+
+/** It can never work as things are; the workflow halts with `type` as the reason. */
+export function refused(type: RefusedType, message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, type);
+}
+
+/** The world moved on; the workflow plans again. */
+export function moot(type: MootType, message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, type);
+}
+
+/** A wait whose absolute deadline passed; the message says what remains. */
+export function expired(type: ExpiredType, message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, type);
+}
+
+/** The API could not answer; retried, then waited for. */
+export function unavailable(message: string): ApplicationFailure {
+  return ApplicationFailure.retryable(message, "ApiUnavailable");
+}

@@ -1,0 +1,52 @@
+/** The connection to a Kubernetes API server, shared by all activities of a process. */
+import {
+  CoreV1Api,
+  CustomObjectsApi,
+  KubeConfig,
+  PatchStrategy,
+  RbacAuthorizationV1Api,
+  setHeaderOptions,
+} from "@kubernetes/client-node";
+
+type CreateDispatcher = (...input: unknown[]) => unknown;
+
+/** Makes a config keep its connections: by itself it opens a new TLS connection for every call. */
+export function pooled(config: KubeConfig): KubeConfig {
+  const open = config as unknown as Record<"createDispatcher" | "createDispatcherOptions", CreateDispatcher>;
+  const create = open.createDispatcher.bind(config);
+  let pool: { key: string; dispatcher: unknown } | undefined;
+  open.createDispatcher = (...input) => {
+    // The options hold CA and certificates, so a rotated file leads to new connections.
+    const key = JSON.stringify(open.createDispatcherOptions(...input));
+    if (pool?.key !== key) pool = { key, dispatcher: create(...input) };
+    return pool.dispatcher;
+  };
+  return config;
+}
+
+/** The API groups that Ostler talks to. */
+export interface Kube {
+  core: CoreV1Api;
+  custom: CustomObjectsApi;
+  rbac: RbacAuthorizationV1Api;
+}
+
+/** Reads a kubeconfig file, or the usual places (in-cluster included) when none is named. */
+export function loadKubeConfig(path: string | undefined): KubeConfig {
+  const config = new KubeConfig();
+  if (path) config.loadFromFile(path);
+  else config.loadFromDefault();
+  return pooled(config);
+}
+
+/** Clients for one API server. */
+export function connectKube(config: KubeConfig): Kube {
+  return {
+    core: config.makeApiClient(CoreV1Api),
+    custom: config.makeApiClient(CustomObjectsApi),
+    rbac: config.makeApiClient(RbacAuthorizationV1Api),
+  };
+}
+
+/** Options that make a patch call a JSON merge patch: small, and silent about fields it does not know. */
+export const asMergePatch = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);

@@ -1,0 +1,99 @@
+/** Reads and patches the custom resources Ostler lives with, parsed at the edge. */
+import type { z } from "zod";
+import { asMergePatch } from "./client.ts";
+import type { Kube } from "./client.ts";
+import { Machine, MachineDeployment, MachineSet, OsProfileObject, RolloutObject } from "./schemas.ts";
+
+/** One kind of custom resource: where it lives and how it is read. */
+export interface Resource<T> {
+  group: string;
+  version: string;
+  plural: string;
+  schema: z.ZodType<T>;
+}
+
+const cluster = { group: "cluster.k8s.io", version: "v1alpha1" } as const;
+const osm = { group: "operatingsystemmanager.k8c.io", version: "v1alpha1" } as const;
+
+export const machineDeployments: Resource<MachineDeployment> = {
+  ...cluster,
+  plural: "machinedeployments",
+  schema: MachineDeployment,
+};
+export const machineSets: Resource<MachineSet> = { ...cluster, plural: "machinesets", schema: MachineSet };
+export const machines: Resource<Machine> = { ...cluster, plural: "machines", schema: Machine };
+export const profiles: Resource<OsProfileObject> = {
+  ...osm,
+  plural: "operatingsystemprofiles",
+  schema: OsProfileObject,
+};
+export const configs: Resource<OsProfileObject> = { ...osm, plural: "operatingsystemconfigs", schema: OsProfileObject };
+export const rollouts: Resource<RolloutObject> = {
+  group: "ostler.dev",
+  version: "v1alpha1",
+  plural: "rollouts",
+  schema: RolloutObject,
+};
+
+export interface ObjectName {
+  namespace: string;
+  name: string;
+}
+
+/** Reads one object; a missing one is the API's 404. */
+export async function readObject<T>(kube: Kube, resource: Resource<T>, name: ObjectName): Promise<T> {
+  return resource.schema.parse(await kube.custom.getNamespacedCustomObject({ ...place(resource), ...name }));
+}
+
+/** Reads the objects of one namespace that carry the labels. */
+export async function listObjects<T>(
+  kube: Kube,
+  resource: Resource<T>,
+  where: { namespace: string; labelSelector?: string },
+): Promise<T[]> {
+  const answer: unknown = await kube.custom.listNamespacedCustomObject({ ...place(resource), ...where });
+  const items = (answer as { items?: unknown[] }).items ?? [];
+  return items.map((item) => resource.schema.parse(item));
+}
+
+/** Creates an object; one that exists already is the API's 409. */
+export async function createObject(kube: Kube, resource: Resource<unknown>, body: ObjectBody): Promise<void> {
+  const { namespace } = body.metadata;
+  await kube.custom.createNamespacedCustomObject({ ...place(resource), namespace, body });
+}
+
+export interface ObjectBody {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectName & Record<string, unknown>;
+  [field: string]: unknown;
+}
+
+/** Merges `body` into an object. */
+export async function patchObject(
+  kube: Kube,
+  resource: Resource<unknown>,
+  { body, ...name }: ObjectName & { body: object },
+): Promise<void> {
+  await kube.custom.patchNamespacedCustomObject({ ...place(resource), ...name, body }, asMergePatch);
+}
+
+/** Merges `status` into the status of an object. */
+export async function patchStatus(
+  kube: Kube,
+  resource: Resource<unknown>,
+  { status, ...name }: ObjectName & { status: object },
+): Promise<void> {
+  const request = { ...place(resource), ...name, body: { status } };
+  await kube.custom.patchNamespacedCustomObjectStatus(request, asMergePatch);
+}
+
+/** Deletes an object; a missing one is the API's 404. */
+export async function deleteObject(kube: Kube, resource: Resource<unknown>, name: ObjectName): Promise<void> {
+  await kube.custom.deleteNamespacedCustomObject({ ...place(resource), ...name });
+}
+
+function place(resource: Resource<unknown>): { group: string; version: string; plural: string } {
+  const { group, version, plural } = resource;
+  return { group, version, plural };
+}

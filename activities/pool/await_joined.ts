@@ -1,0 +1,92 @@
+/** Watches machines climb the join ladder: instance, address, node registered, node Ready, gates. */
+import type { JoinDeadlines, Joined, JoinFailure, JoinVerdict, PoolRef, Rung } from "../../workflows/contracts.ts";
+import type { Kube } from "../kube/client.ts";
+import { poll } from "../kube/polling.ts";
+import { machines, readObject } from "../kube/resources.ts";
+import type { Machine } from "../kube/schemas.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+import { evidenceFor } from "./evidence.ts";
+import { imageOf } from "./machine_template.ts";
+import { hasInstance, hasJoined } from "./member.ts";
+import { nodeFacts } from "./node_facts.ts";
+import type { NodeFacts } from "./node_facts.ts";
+
+export interface JoinQuestion {
+  pool: PoolRef;
+  /** The kubelet version that a joined node must report. */
+  kubelet: string;
+  machines: { machine: string; deadlines: JoinDeadlines }[];
+}
+
+type Climb = { joined: Joined } | { rung: Rung; says: string };
+
+/** Ends when each machine has joined or missed the deadline of the rung it stands before. */
+export function awaitMachinesJoined(kube: Kube, question: JoinQuestion): Promise<JoinVerdict> {
+  return poll<JoinVerdict>({
+    until: Number.MAX_SAFE_INTEGER, // each machine ends by its own deadlines
+    look: () => attempting(`see machines of "${question.pool.name}" join`, () => look(kube, question)),
+    expired: (missing) => new Error(missing),
+  });
+}
+
+async function look(kube: Kube, question: JoinQuestion): Promise<{ answer: JoinVerdict } | { missing: string }> {
+  const climbs = await Promise.all(question.machines.map(async ({ machine, deadlines }) => ({
+    machine,
+    deadlines,
+    climb: await climbOf(kube, question, machine),
+  })));
+  const joined = climbs.flatMap(({ climb }) => "joined" in climb ? [climb.joined] : []);
+  const late = climbs.filter(({ climb, deadlines }) => !("joined" in climb) && isLate(climb.rung, deadlines));
+  if (joined.length + late.length < climbs.length) return { missing: missing(climbs) };
+  const failed = await Promise.all(late.map(({ machine, climb }) => failure(kube, question.pool, { machine, climb })));
+  return { answer: { joined, failed } };
+}
+
+async function climbOf(kube: Kube, { pool, kubelet }: JoinQuestion, name: string): Promise<Climb> {
+  const machine = await ifFound(readObject(kube, machines, { namespace: pool.namespace, name }));
+  if (!machine) return { rung: "instance", says: "the Machine is gone" };
+  const node = machine.status?.nodeRef?.name;
+  return rungOf(machine, node ? await nodeFacts(kube, node) : undefined, kubelet);
+}
+
+/** The rung a machine stands before, or what it joined as; pure. */
+export function rungOf(machine: Machine, node: NodeFacts | undefined, kubelet: string): Climb {
+  const { status } = machine;
+  const trouble = status?.errorReason ? `${status.errorReason}: ${status.errorMessage ?? "no message"}` : undefined;
+  if (!hasInstance(machine) || trouble) return { rung: "instance", says: trouble ?? "no instance was ordered" };
+  if (!status?.addresses?.length) return { rung: "address", says: "the instance has no address" };
+  if (!status.nodeRef) return { rung: "registered", says: "no node registered" };
+  if (!node) return { rung: "registered", says: `node "${status.nodeRef.name}" is gone` };
+  if (!node.ready) return { rung: "ready", says: `node "${node.name}" is not Ready: ${node.readyMessage}` };
+  if (!hasJoined(machine)) return { rung: "ready", says: `machine-controller has not seen "${node.name}" Ready` };
+  if (!sameVersion(node.kubelet, kubelet)) {
+    return { rung: "gates", says: `node "${node.name}" runs kubelet "${node.kubelet}", wanted is "${kubelet}"` };
+  }
+  return {
+    joined: { machine: machine.metadata.name, node: node.name, image: imageOf(machine.spec), kubelet: node.kubelet },
+  };
+}
+
+function sameVersion(reported: string, wanted: string): boolean {
+  const bare = (version: string): string => version.replace(/^v/, "");
+  return bare(reported) === bare(wanted) || bare(reported).startsWith(`${bare(wanted)}.`);
+}
+
+function isLate(rung: Rung, deadlines: JoinDeadlines): boolean {
+  return Date.now() >= (rung === "gates" ? deadlines.ready : deadlines[rung]);
+}
+
+function missing(climbs: { machine: string; climb: Climb }[]): string {
+  const waiting = climbs.flatMap(({ machine, climb }) => "says" in climb ? [`${machine}: ${climb.says}`] : []);
+  return `${climbs.length - waiting.length} of ${climbs.length} joined; ${waiting.slice(0, 5).join("; ")}`;
+}
+
+async function failure(
+  kube: Kube,
+  pool: PoolRef,
+  { machine, climb }: { machine: string; climb: Climb },
+): Promise<JoinFailure> {
+  const { rung, says } = "says" in climb ? climb : { rung: "gates" as const, says: "" };
+  const event = await evidenceFor(kube, pool.namespace, machine);
+  return { machine, rung, evidence: event ? `${says}; last event: ${event}` : says };
+}

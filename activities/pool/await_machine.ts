@@ -1,0 +1,43 @@
+/** Waits for one machine to leave and to be gone. */
+import { expired } from "../failures.ts";
+import type { Kube } from "../kube/client.ts";
+import { poll } from "../kube/polling.ts";
+import { machines, readObject } from "../kube/resources.ts";
+import type { Machine } from "../kube/schemas.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+import type { MachineOf } from "./holds.ts";
+
+type Wait = MachineOf & { until: number };
+
+/** Ends when machine-controller has asked for the machine's deletion; `until` in epoch ms. */
+export function awaitVictimLeaving(kube: Kube, wait: Wait): Promise<void> {
+  return poll<void>({
+    until: wait.until,
+    look: async () => {
+      const machine = await look(kube, wait);
+      const leaves = !machine || machine.metadata.deletionTimestamp !== undefined;
+      return leaves ? { answer: undefined } : { missing: `machine "${wait.machine}" was not picked yet` };
+    },
+    expired: (missing) => expired("VictimNotChosen", `Cannot remove machine "${wait.machine}": ${missing}`),
+  });
+}
+
+/** Ends when the Machine object is gone, and with it instance and node; `until` in epoch ms. */
+export function awaitMachineGone(kube: Kube, wait: Wait): Promise<void> {
+  return poll<void>({
+    until: wait.until,
+    look: async () => {
+      const machine = await look(kube, wait);
+      if (!machine) return { answer: undefined };
+      return { missing: `finalizers remain: ${machine.metadata.finalizers?.join(", ") ?? "none"}` };
+    },
+    expired: (missing) => expired("MachineRemains", `Cannot see machine "${wait.machine}" gone: ${missing}`),
+  });
+}
+
+function look(kube: Kube, { pool, machine }: Wait): Promise<Machine | undefined> {
+  return attempting(
+    `read machine "${machine}"`,
+    () => ifFound(readObject(kube, machines, { namespace: pool.namespace, name: machine })),
+  );
+}

@@ -1,0 +1,84 @@
+/** Holding machines and letting them go, by annotations only: nothing in a spec is edited for pacing. */
+import type { PoolRef } from "../../workflows/contracts.ts";
+import { moot } from "../failures.ts";
+import { asMergePatch } from "../kube/client.ts";
+import type { Kube } from "../kube/client.ts";
+import { deleteObject, machines, patchObject, readObject } from "../kube/resources.ts";
+import type { Machine } from "../kube/schemas.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+import { holdAnnotation, holderOf, skipEvictionAnnotation, victimAnnotation } from "./annotations.ts";
+
+export interface MachineOf {
+  pool: PoolRef;
+  machine: string;
+}
+
+/** Marks and holds the machine that has to go next, so that machine-controller picks it and then waits. */
+export function ensureVictimMarked(kube: Kube, target: MachineOf): Promise<void> {
+  return attempting(`choose machine "${target.machine}" to go`, async () => {
+    const machine = await find(kube, target);
+    if (!machine) throw moot("MachineGone", `Cannot choose machine "${target.machine}" to go: it is gone`);
+    const holder = holderOf(target.pool);
+    await annotate(kube, target, { [victimAnnotation]: holder, [holdAnnotation]: holder });
+  });
+}
+
+/** Takes back mark and hold; a machine that is already leaving is left to machine-controller, which drains it. */
+export function ensureVictimUnmarked(kube: Kube, target: MachineOf): Promise<void> {
+  return attempting(`spare machine "${target.machine}"`, async () => {
+    const machine = await find(kube, target);
+    if (machine) await annotate(kube, target, ours(machine, target.pool, [victimAnnotation, holdAnnotation]));
+  });
+}
+
+/** Lets a held new machine boot. */
+export function ensureMachineAdmitted(kube: Kube, target: MachineOf): Promise<void> {
+  return attempting(`admit machine "${target.machine}"`, async () => {
+    const machine = await find(kube, target);
+    if (!machine) throw moot("MachineGone", `Cannot admit machine "${target.machine}": it is gone`);
+    await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
+  });
+}
+
+/** Lets a drained machine go at once: its node needs no second drain, and the hold ends. */
+export function ensureVictimReleased(kube: Kube, target: MachineOf & { node?: string }): Promise<void> {
+  return attempting(`let machine "${target.machine}" go`, async () => {
+    if (target.node) await skipEviction(kube, target.node);
+    const machine = await find(kube, target);
+    if (machine) await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
+  });
+}
+
+/** Deletes a machine, hold and all, so that machine-controller makes another. */
+export function deleteMachine(kube: Kube, target: MachineOf): Promise<void> {
+  return attempting(`delete machine "${target.machine}"`, async () => {
+    const machine = await find(kube, target);
+    if (!machine) return;
+    await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
+    await ifFound(deleteObject(kube, machines, nameOf(target)));
+  });
+}
+
+// Only annotations with our own value are taken away; null removes in a merge patch.
+function ours(machine: Machine, pool: PoolRef, keys: string[]): Record<string, null> {
+  const mine = keys.filter((key) => machine.metadata.annotations?.[key] === holderOf(pool));
+  return Object.fromEntries(mine.map((key) => [key, null]));
+}
+
+async function annotate(kube: Kube, target: MachineOf, annotations: Record<string, string | null>): Promise<void> {
+  if (Object.keys(annotations).length === 0) return;
+  await ifFound(patchObject(kube, machines, { ...nameOf(target), body: { metadata: { annotations } } }));
+}
+
+async function skipEviction(kube: Kube, name: string): Promise<void> {
+  const body = { metadata: { annotations: { [skipEvictionAnnotation]: "true" } } };
+  await ifFound(kube.core.patchNode({ name, body }, asMergePatch));
+}
+
+function find(kube: Kube, target: MachineOf): Promise<Machine | undefined> {
+  return ifFound(readObject(kube, machines, nameOf(target)));
+}
+
+function nameOf({ pool, machine }: MachineOf): { namespace: string; name: string } {
+  return { namespace: pool.namespace, name: machine };
+}

@@ -1,0 +1,83 @@
+import { KubeConfig, type V1CertificateSigningRequest } from "@kubernetes/client-node";
+import { connect, type Connection } from "../kube.ts";
+import type { Link } from "../link.ts";
+import { Hopeless, type Patience, persist, poll } from "../patience.ts";
+import { requestNodeCertificate } from "./certificate_request.ts";
+
+/** Parses a kubelet's bootstrap kubeconfig; throws Hopeless, quoting nothing, when a kubelet could not safely use it. */
+export function readBootstrapKubeconfig(text: string): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    config.loadFromString(text);
+  } catch {
+    throw new Hopeless("Cannot use the bootstrap kubeconfig: it does not parse");
+  }
+  const cluster = config.getCurrentCluster();
+  const flaw = !cluster?.server.startsWith("https://")
+    ? "it names no https server"
+    : !cluster.caData || cluster.skipTLSVerify
+    ? "it pins no certificate authority"
+    : !config.getCurrentUser()?.token
+    ? "it holds no token"
+    : undefined;
+  if (flaw !== undefined) throw new Hopeless(`Cannot use the bootstrap kubeconfig: ${flaw}`);
+  return config;
+}
+
+/** Exchanges a bootstrap kubeconfig for the node's own, with a certificate the cluster approved and signed. */
+export async function obtainNodeConfig(
+  bootstrap: KubeConfig,
+  nodeName: string,
+  means: { link: Link; patience: Patience },
+): Promise<KubeConfig> {
+  const { key, request } = await requestNodeCertificate(nodeName);
+  const connection = connect(bootstrap);
+  try {
+    const name = await persist(means.patience, () => submit(connection, request, means.link));
+    const certificate = await poll(
+      { what: `certificate signing request "${name}" to be signed`, ...means.patience },
+      () => readCertificate(connection, name, means.link),
+    );
+    return nodeConfig(bootstrap, certificate, key);
+  } finally {
+    await connection.close();
+  }
+}
+
+async function submit(connection: Connection, request: string, link: Link): Promise<string> {
+  link.use();
+  const body: V1CertificateSigningRequest = {
+    apiVersion: "certificates.k8s.io/v1",
+    kind: "CertificateSigningRequest",
+    metadata: { generateName: "node-csr-" },
+    spec: {
+      request: Buffer.from(request).toString("base64"),
+      signerName: "kubernetes.io/kube-apiserver-client-kubelet",
+      usages: ["digital signature", "client auth"],
+    },
+  };
+  const created = await connection.certificates.createCertificateSigningRequest({ body });
+  return created.metadata?.name ?? "";
+}
+
+async function readCertificate(connection: Connection, name: string, link: Link): Promise<string | undefined> {
+  link.use();
+  const { status } = await connection.certificates.readCertificateSigningRequest({ name });
+  const refusal = status?.conditions?.find(({ type }) => type === "Denied" || type === "Failed");
+  if (refusal !== undefined) {
+    throw new Hopeless(`Cannot get a certificate for "${name}": ${refusal.type} ${refusal.reason ?? ""}`.trim());
+  }
+  return status?.certificate;
+}
+
+function nodeConfig(bootstrap: KubeConfig, certificate: string, key: string): KubeConfig {
+  const cluster = bootstrap.getCurrentCluster();
+  if (cluster === null) throw new Hopeless("Cannot use the bootstrap kubeconfig: it names no cluster");
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(cluster, {
+    name: "node",
+    certData: certificate,
+    keyData: Buffer.from(key).toString("base64"),
+  });
+  return config;
+}

@@ -1,0 +1,66 @@
+import { X509Certificate } from "node:crypto";
+import { Hopeless } from "../patience.ts";
+import type { BootFile, CloudConfig } from "./cloud_config.ts";
+
+/** Gives a file's content; throws Hopeless when it is missing or empty. */
+export function needFile(config: CloudConfig, path: string): BootFile {
+  const file = config.files.get(path);
+  if (file === undefined) throw unusable(path, "it is missing");
+  if (file.content.trim() === "") throw unusable(path, "it is empty");
+  return file;
+}
+
+/** Gives a file only its owner may read; throws Hopeless when others may too. */
+export function needSecretFile(config: CloudConfig, path: string): BootFile {
+  const file = needFile(config, path);
+  if ((file.mode & 0o077) !== 0) throw unusable(path, `mode "${file.mode.toString(8)}" lets others read it`);
+  return file;
+}
+
+/** Throws Hopeless unless the script can be executed and a systemd unit runs it; gives the unit's file name. */
+export function needService(config: CloudConfig, script: string): string {
+  if ((needFile(config, script).mode & 0o111) === 0) throw unusable(script, "it is not executable");
+  for (const [path, file] of config.files) {
+    const unit = /^\/etc\/systemd\/system\/([^/]+\.service)$/.exec(path)?.[1];
+    if (unit !== undefined && execStarts(file.content).some((line) => line.includes(script))) return unit;
+  }
+  throw unusable(script, "no systemd unit runs it");
+}
+
+/** Gives the commands a unit starts, continued lines joined. */
+export function execStarts(unit: string): string[] {
+  const lines = unit.replaceAll(/\\\n\s*/g, "").split("\n");
+  return lines.filter((line) => line.startsWith("ExecStart=")).map((line) => line.slice("ExecStart=".length));
+}
+
+/** Gives one PEM certificate authority as it stands; throws Hopeless when it is none. */
+export function needCertificate(config: CloudConfig, path: string): string {
+  const pem = needFile(config, path).content;
+  try {
+    new X509Certificate(pem);
+  } catch {
+    throw unusable(path, "it holds no PEM certificate");
+  }
+  return pem;
+}
+
+/** Reads the variables of a shell environment file; throws Hopeless when one of the wanted is missing. */
+export function needVariables<Name extends string>(
+  config: CloudConfig,
+  path: string,
+  names: readonly Name[],
+): Record<Name, string> {
+  const found = new Map<string, string>();
+  for (const line of needFile(config, path).content.split("\n")) {
+    const match = /^([A-Z_]+)=(?:"([^"]*)"|'([^']*)'|(\S*))\s*$/.exec(line);
+    if (match !== null) found.set(match[1] ?? "", match[2] ?? match[3] ?? match[4] ?? "");
+  }
+  const missing = names.find((name) => !found.get(name));
+  if (missing !== undefined) throw unusable(path, `it does not set ${missing}`);
+  return Object.fromEntries(names.map((name) => [name, found.get(name) ?? ""])) as Record<Name, string>;
+}
+
+/** Makes the failure that names a file and what is wrong with it. */
+export function unusable(path: string, state: string): Hopeless {
+  return new Hopeless(`Cannot use file "${path}": ${state}`);
+}

@@ -1,0 +1,71 @@
+import type { V1Node, V1NodeCondition } from "@kubernetes/client-node";
+import type { Taint } from "./provisioning.ts";
+
+/** What a kubelet knows of its machine. */
+export interface NodeFacts {
+  name: string;
+  providerId: string;
+  address: string;
+  /** With a leading "v". */
+  kubelet: string;
+  image: string;
+  cpu: string;
+  memory: string;
+  taints: readonly Taint[];
+}
+
+/** Describes the Node as a kubelet registers it: not ready yet. */
+export function nodeObject(facts: NodeFacts): V1Node {
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: {
+      name: facts.name,
+      labels: { "kubernetes.io/hostname": facts.name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" },
+      // machine-controller writes into both maps without making them: a node without labels or annotations crashes it.
+      annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" },
+    },
+    spec: { providerID: facts.providerId, taints: facts.taints.map((taint) => ({ ...taint })) },
+    status: { ...nodeStatus(facts), conditions: nodeConditions(false, [], new Date()) },
+  };
+}
+
+/** Describes all of a Node's status but its conditions. */
+export function nodeStatus(facts: NodeFacts): NonNullable<V1Node["status"]> {
+  const resources = { cpu: facts.cpu, memory: facts.memory, pods: "110" };
+  return {
+    addresses: [{ type: "InternalIP", address: facts.address }, { type: "Hostname", address: facts.name }],
+    capacity: resources,
+    allocatable: resources,
+    daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+    nodeInfo: {
+      architecture: "amd64",
+      bootID: crypto.randomUUID(),
+      containerRuntimeVersion: "containerd://2.2.0",
+      kernelVersion: "6.8.0-simulated",
+      kubeletVersion: facts.kubelet,
+      kubeProxyVersion: "",
+      machineID: crypto.randomUUID().replaceAll("-", ""),
+      operatingSystem: "linux",
+      osImage: facts.image,
+      systemUUID: crypto.randomUUID(),
+    },
+  };
+}
+
+/** Describes a node's health at a moment; a condition whose status did not change keeps its transition time. */
+export function nodeConditions(isReady: boolean, before: readonly V1NodeCondition[], now: Date): V1NodeCondition[] {
+  const wanted = [
+    { type: "MemoryPressure", status: "False", reason: "KubeletHasSufficientMemory" },
+    { type: "DiskPressure", status: "False", reason: "KubeletHasNoDiskPressure" },
+    { type: "PIDPressure", status: "False", reason: "KubeletHasSufficientPID" },
+    isReady
+      ? { type: "Ready", status: "True", reason: "KubeletReady", message: "kubelet is posting ready status" }
+      : { type: "Ready", status: "False", reason: "KubeletNotReady", message: "container runtime is not up yet" },
+  ];
+  return wanted.map((condition) => {
+    const old = before.find(({ type }) => type === condition.type);
+    const kept = old?.status === condition.status ? old.lastTransitionTime : undefined;
+    return { ...condition, lastHeartbeatTime: now, lastTransitionTime: kept ?? now };
+  });
+}

@@ -1,0 +1,14 @@
+// @peculiar/x509 wires itself with a library that asks the runtime for decorator metadata; none is ever needed, so this much suffices.
+const metadata = new WeakMap<object, Map<unknown, unknown>>();
+const read = (key: unknown, target: object): unknown => metadata.get(target)?.get(key);
+
+if (!("getMetadata" in Reflect)) {
+  Object.assign(Reflect, {
+    getMetadata: read,
+    getOwnMetadata: read,
+    defineMetadata(key: unknown, value: unknown, target: object): void {
+      const entries = metadata.get(target) ?? new Map<unknown, unknown>();
+      metadata.set(target, entries.set(key, value));
+    },
+  });
+}

@@ -1,0 +1,138 @@
+import { follow } from "./follow.ts";
+import { Hypervisor, ordersPath } from "./hypervisor.ts";
+import { type Connection, connectWith, reasonOf } from "./kube.ts";
+import { Machine, type MachineContext, type MachineView } from "./machine.ts";
+import { persist } from "./patience.ts";
+import { Scheduler } from "./scheduler.ts";
+import { Script, type ScriptChange } from "./script.ts";
+import { readOrder, type VirtualMachine } from "./virtual_machine.ts";
+
+/** How to start a cloud; machines get no API address from here, they must find it in their user-data. */
+export interface CloudOptions {
+  /** Text of a kubeconfig with the cloud's own identity. */
+  kubeconfig: string;
+  script?: ScriptChange;
+  seed: number;
+  log: (line: string) => void;
+  /** Stops the cloud when it aborts. */
+  signal?: AbortSignal;
+}
+
+/** A running cloud. */
+export interface Cloud {
+  /** All machines ever ordered from this cloud, deleted ones too, oldest first. */
+  machines(): MachineView[];
+  /** Changes how machines behave from now on. */
+  script(change: ScriptChange): void;
+  /** Stops a machine's heart; order, instance and Node stay. Throws when the name is unknown. */
+  kill(name: string): void;
+  /** Cuts a machine off the API server, or heals it. Throws when the name is unknown. */
+  partition(name: string, isCut: boolean): void;
+  /** Stops everything in this process; leaves the API server's objects as they are. */
+  stop(): Promise<void>;
+}
+
+/** Starts a cloud that turns VirtualMachines into nodes; resolves once it watches, throws when it cannot list within a minute. */
+export async function startCloud(options: CloudOptions): Promise<Cloud> {
+  const cloud = new SimulatedCloud(options);
+  try {
+    await cloud.start();
+  } catch (error) {
+    await cloud.stop();
+    throw new Error(`Cannot start the simulated cloud: ${reasonOf(error)}`);
+  }
+  return cloud;
+}
+
+class SimulatedCloud implements Cloud {
+  readonly #connection: Connection;
+  readonly #hypervisor: Hypervisor;
+  readonly #stopping = new AbortController();
+  readonly #context: MachineContext;
+  #machines: Machine[] = [];
+  #tasks = new Set<Promise<void>>();
+
+  constructor(options: CloudOptions) {
+    const { seed, log } = options;
+    this.#connection = connectWith(options.kubeconfig);
+    this.#hypervisor = new Hypervisor(this.#connection);
+    const script = new Script(options.script);
+    this.#context = { hypervisor: this.#hypervisor, script, seed, log, signal: this.#stopping.signal };
+    options.signal?.addEventListener("abort", () => void this.stop(), { once: true });
+    if (options.signal?.aborted) this.#stopping.abort();
+  }
+
+  async start(): Promise<void> {
+    const { log, signal } = this.#context;
+    await persist({ attempts: 30, seconds: 60, signal }, () => this.#hypervisor.reserveAddresses());
+    const isGone = (nodeName: string): boolean => this.#isGone(nodeName);
+    await new Scheduler({ connection: this.#connection, isGone, log, signal }).start();
+    await follow<VirtualMachine>({
+      connection: this.#connection,
+      path: ordersPath,
+      list: () => this.#hypervisor.listOrders(),
+      changed: (machine) => this.#ordered(machine),
+      gone: (machine) => this.#cancelled(machine.metadata?.uid),
+      log,
+      signal,
+    });
+  }
+
+  machines(): MachineView[] {
+    return this.#machines.map((machine) => machine.view());
+  }
+
+  script(change: ScriptChange): void {
+    this.#context.script.change(change);
+  }
+
+  kill(name: string): void {
+    this.#find(name, "kill").kill();
+  }
+
+  partition(name: string, isCut: boolean): void {
+    this.#find(name, "partition").link.set(!isCut);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#connection.close();
+    await Promise.allSettled(this.#tasks);
+  }
+
+  #ordered(virtualMachine: VirtualMachine): void {
+    const order = readOrder(virtualMachine);
+    if (this.#machines.some((machine) => machine.order.uid === order.uid)) return;
+    const namesake = this.#machines.find((each) => each.order.name === order.name && each.view().phase !== "deleted");
+    // The watch may have missed that the order was replaced.
+    const before = namesake === undefined ? Promise.resolve() : this.#cancelled(namesake.order.uid);
+    const machine = new Machine(this.#context, order, this.#machines.length + 1);
+    this.#machines.push(machine);
+    this.#track(before.then(() => machine.run()));
+  }
+
+  #cancelled(uid: string | undefined): Promise<void> {
+    const machine = this.#machines.find(({ order }) => order.uid === uid);
+    if (machine === undefined) return Promise.resolve();
+    return this.#track(machine.remove());
+  }
+
+  #isGone(nodeName: string): boolean {
+    const machine = this.#machines.findLast((each) => each.view().nodeName === nodeName);
+    return machine?.view().phase === "deleted";
+  }
+
+  #find(name: string, action: string): Machine {
+    const machine = this.#machines.findLast(({ order }) => order.name === name);
+    if (machine === undefined) throw new Error(`Cannot ${action} machine "${name}": the cloud has no such machine`);
+    return machine;
+  }
+
+  #track(work: Promise<void>): Promise<void> {
+    const task: Promise<void> = work.catch((error: unknown) => {
+      if (!this.#stopping.signal.aborted) this.#context.log(`cloud: ${reasonOf(error)}`);
+    }).finally(() => this.#tasks.delete(task));
+    this.#tasks.add(task);
+    return task;
+  }
+}

@@ -1,0 +1,211 @@
+import { type BootMeans, type BootStep, join, provision, type Provisioned } from "./boot/boot.ts";
+import type { NodeAgent } from "./boot/node.ts";
+import type { Hypervisor } from "./hypervisor.ts";
+import { type Connection, reasonOf } from "./kube.ts";
+import { Link } from "./link.ts";
+import { type Patience, persist, rest } from "./patience.ts";
+import { PodRunner } from "./pod_runner.ts";
+import { between, randomStream } from "./random.ts";
+import type { MachineFacts, Script } from "./script.ts";
+import type { MachineOrder } from "./virtual_machine.ts";
+
+/** Where a machine is in its life. */
+export type MachinePhase =
+  | "waiting-for-instance"
+  | "waiting-for-address"
+  | "booting"
+  | BootStep
+  | "installing"
+  | "not-ready"
+  | "ready"
+  | "failed"
+  | "dead"
+  | "deleted";
+
+/** What can be seen of a machine from outside; times are ISO 8601. */
+export interface MachineView {
+  name: string;
+  phase: MachinePhase;
+  image: string;
+  kubelet?: string | undefined;
+  nodeName?: string | undefined;
+  /** When the machine had booted so far that it read its user-data. */
+  bootedAt?: string | undefined;
+  readyAt?: string | undefined;
+  /** The phase a boot failed in, and why. */
+  failure?: string | undefined;
+}
+
+/** What all machines of a cloud share. */
+export interface MachineContext {
+  hypervisor: Hypervisor;
+  script: Script;
+  seed: number;
+  log: (line: string) => void;
+  /** Aborts when the cloud stops. */
+  signal: AbortSignal;
+}
+
+/** One simulated machine, from order to death. */
+export class Machine {
+  readonly order: MachineOrder;
+  readonly link = new Link();
+  readonly #context: MachineContext;
+  readonly #facts: MachineFacts;
+  readonly #life = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #bootSeconds: number;
+  readonly #readySeconds: number;
+  #view: MachineView;
+
+  constructor(context: MachineContext, order: MachineOrder, ordinal: number) {
+    this.order = order;
+    this.#context = context;
+    this.#facts = { name: order.name, ordinal, image: order.image };
+    this.#signal = AbortSignal.any([context.signal, this.#life.signal]);
+    // Drawn by ordinal, at once: names are random, and the order of events must not change who is slow.
+    const random = randomStream(context.seed, `machine/${ordinal}`);
+    this.#bootSeconds = between(random, context.script.current.bootSeconds);
+    this.#readySeconds = between(random, context.script.current.readySeconds);
+    this.#view = { name: order.name, image: order.image, phase: "waiting-for-instance" };
+  }
+
+  /** How the machine looks now. */
+  view(): MachineView {
+    return { ...this.#view };
+  }
+
+  /** Lives until killed, removed or stopped; a failed boot shows in the view and throws nothing. */
+  async run(): Promise<void> {
+    try {
+      await this.#live();
+    } catch (error) {
+      if (this.#signal.aborted) return;
+      this.#view.failure = `${this.#view.phase}: ${reasonOf(error)}`;
+      this.#log(`failed at ${this.#view.failure}`);
+      this.#view.phase = "failed";
+    }
+  }
+
+  /** Ends all activity at once; order, instance and Node stay as they are. */
+  kill(): void {
+    if (this.#life.signal.aborted) return;
+    this.#enter("dead");
+    this.#life.abort();
+  }
+
+  /** Clears away what the machine leaves behind once its order is gone. */
+  async remove(): Promise<void> {
+    this.#life.abort();
+    this.#enter("deleted");
+    const { hypervisor, signal } = this.#context;
+    const patience: Patience = { attempts: 50, seconds: 120, signal };
+    await persist(patience, () => hypervisor.deleteInstance(this.order));
+    const { nodeName } = this.#view;
+    if (nodeName === undefined) return;
+    const count = await persist(patience, () => hypervisor.deletePods(nodeName));
+    if (count > 0) this.#log(`${count} pods deleted with their machine`);
+  }
+
+  async #live(): Promise<void> {
+    const address = await this.#powerOn();
+    if (address === undefined) return;
+    const means = this.#bootMeans();
+    const provisioned = await provision(means);
+    this.#facts.kubelet = this.#view.kubelet = provisioned.node.kubelet;
+    this.#enter("installing");
+    if (this.#isStruck("no-join")) return;
+    await this.#pass(0.3);
+    await this.#serve(means, provisioned, address);
+  }
+
+  async #powerOn(): Promise<string | undefined> {
+    const { hypervisor } = this.#context;
+    if (this.#isStruck("no-instance")) return undefined;
+    await this.#pass(0.1);
+    await persist(this.#patience(), () => hypervisor.ensureInstance(this.order));
+    this.#enter("waiting-for-address");
+    if (this.#isStruck("no-boot")) return undefined;
+    await this.#pass(0.2);
+    const address = await persist(this.#patience(), () => hypervisor.ensureAddress(this.order));
+    this.#enter("booting");
+    await this.#pass(0.4);
+    this.#view.bootedAt = new Date().toISOString();
+    return address;
+  }
+
+  async #serve(means: BootMeans, machine: Provisioned, address: string): Promise<void> {
+    const { name, image, cpu, memory } = this.order;
+    const hardware = { providerId: `kubevirt://${name}`, address, image, cpu, memory };
+    const { agent, connection } = await join(means, machine, hardware);
+    this.#view.nodeName = machine.hostname;
+    this.#enter("not-ready");
+    try {
+      await this.#runPods(connection, machine.hostname, address);
+      await Promise.all([this.#becomeReady(agent), this.#heartbeats(agent)]);
+    } finally {
+      await connection.close();
+    }
+  }
+
+  #runPods(connection: Connection, nodeName: string, address: string): Promise<void> {
+    const { ordinal } = this.#facts;
+    const script = () => this.#context.script.current;
+    const log = (line: string): void => this.#log(line);
+    return new PodRunner({ connection, nodeName, address, ordinal, link: this.link, script, log, signal: this.#signal })
+      .start();
+  }
+
+  #heartbeats(agent: NodeAgent): Promise<void> {
+    const everySeconds = () => this.#context.script.current.heartbeatSeconds;
+    return agent.keepAlive(everySeconds, this.#signal, (line) => this.#log(line));
+  }
+
+  async #becomeReady(agent: NodeAgent): Promise<void> {
+    if (this.#isStruck("not-ready")) return;
+    await rest(this.#readySeconds, this.#signal);
+    await this.link.whenUp(this.#signal);
+    await persist(this.#patience(), () => agent.setReady(true));
+    this.#view.readyAt = new Date().toISOString();
+    this.#enter("ready");
+    const death = this.#context.script.strike("die", this.#facts);
+    if (death === undefined) return;
+    await rest(death.afterSeconds ?? 0, this.#signal);
+    this.kill();
+  }
+
+  #bootMeans(): BootMeans {
+    const { hypervisor } = this.#context;
+    return {
+      userData: () => hypervisor.readUserData(this.order),
+      link: this.link,
+      patience: this.#patience(),
+      enter: (step) => this.#enter(step),
+    };
+  }
+
+  #patience(): Patience {
+    const { bootAttempts, bootStepSeconds } = this.#context.script.current;
+    return { attempts: bootAttempts, seconds: bootStepSeconds, signal: this.#signal };
+  }
+
+  #isStruck(kind: "no-instance" | "no-boot" | "no-join" | "not-ready"): boolean {
+    const isStruck = this.#context.script.strike(kind, this.#facts) !== undefined;
+    if (isStruck) this.#log(`scripted to stop here: ${kind}`);
+    return isStruck;
+  }
+
+  async #pass(share: number): Promise<void> {
+    await rest(this.#bootSeconds * share, this.#signal);
+    this.#signal.throwIfAborted();
+  }
+
+  #enter(phase: MachinePhase): void {
+    this.#view.phase = phase;
+    this.#log(phase);
+  }
+
+  #log(line: string): void {
+    this.#context.log(`machine "${this.order.name}": ${line}`);
+  }
+}

@@ -1,0 +1,46 @@
+import type { V1Node, V1Pod, V1Taint } from "@kubernetes/client-node";
+
+/** Chooses the node for a pod: of those that take it, the one with fewest pods, by name when equal; undefined when none does. */
+export function placePod(
+  pod: V1Pod,
+  nodes: readonly V1Node[],
+  podsOn: ReadonlyMap<string, number>,
+): string | undefined {
+  const names = nodes.filter((node) => takes(node, pod)).map((node) => node.metadata?.name ?? "");
+  const load = (name: string): number => podsOn.get(name) ?? 0;
+  return names.sort((a, b) => load(a) - load(b) || a.localeCompare(b))[0];
+}
+
+function takes(node: V1Node, pod: V1Pod): boolean {
+  const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
+  return ready?.status === "True" && node.metadata?.deletionTimestamp === undefined &&
+    blockingTaints(node).every((taint) => tolerates(pod, taint)) && isSelected(node, pod) && isPinnedHere(node, pod);
+}
+
+function blockingTaints(node: V1Node): V1Taint[] {
+  const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect !== "PreferNoSchedule");
+  return node.spec?.unschedulable
+    ? [...taints, { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }]
+    : taints;
+}
+
+function tolerates(pod: V1Pod, taint: V1Taint): boolean {
+  return (pod.spec?.tolerations ?? []).some(({ key, operator, value, effect }) =>
+    (!effect || effect === taint.effect) &&
+    (!key || key === taint.key) &&
+    (operator === "Exists" || (key !== undefined && (value ?? "") === (taint.value ?? "")))
+  );
+}
+
+function isSelected(node: V1Node, pod: V1Pod): boolean {
+  const labels = node.metadata?.labels ?? {};
+  return Object.entries(pod.spec?.nodeSelector ?? {}).every(([key, value]) => labels[key] === value);
+}
+
+// A DaemonSet pins each pod to its node by a match on the name; other affinity is beyond this scheduler.
+function isPinnedHere(node: V1Node, pod: V1Pod): boolean {
+  const terms = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  const names = terms?.flatMap(({ matchFields }) => matchFields ?? [])
+    .filter(({ key, operator }) => key === "metadata.name" && operator === "In").flatMap(({ values }) => values ?? []);
+  return names === undefined || names.length === 0 || names.includes(node.metadata?.name ?? "");
+}

@@ -1,0 +1,122 @@
+import type { V1Pod } from "@kubernetes/client-node";
+import { follow } from "./follow.ts";
+import { deletePod } from "./hypervisor.ts";
+import { type Connection, settled, strategicPatch } from "./kube.ts";
+import type { Link } from "./link.ts";
+import { Hopeless, persist, rest } from "./patience.ts";
+import type { CloudScript } from "./script.ts";
+
+/** Where and how a machine's pods run. */
+export interface PodHost {
+  connection: Connection;
+  nodeName: string;
+  address: string;
+  ordinal: number;
+  link: Link;
+  script: () => CloudScript;
+  log: (line: string) => void;
+  signal: AbortSignal;
+}
+
+/** The part of a kubelet that runs pods: Running after a moment, gone after their grace period. */
+export class PodRunner {
+  readonly #host: PodHost;
+  #handled = new Map<string, "started" | "ending">();
+  #addressesGiven = 0;
+
+  constructor(host: PodHost) {
+    this.#host = host;
+  }
+
+  /** Looks after the node's pods until the host's signal aborts. */
+  async start(): Promise<void> {
+    const { connection, nodeName, log, signal } = this.#host;
+    const fieldSelector = `spec.nodeName=${nodeName}`;
+    await follow<V1Pod>({
+      connection,
+      path: "/api/v1/pods",
+      list: () => connection.core.listPodForAllNamespaces({ fieldSelector }),
+      fieldSelector,
+      changed: (pod) => this.#observe(pod),
+      gone: (pod) => this.#handled.delete(pod.metadata?.uid ?? ""),
+      log,
+      signal,
+    });
+  }
+
+  #observe(pod: V1Pod): void {
+    const uid = pod.metadata?.uid ?? "";
+    const handled = this.#handled.get(uid);
+    if (pod.metadata?.deletionTimestamp !== undefined) {
+      if (handled === "ending") return;
+      this.#handled.set(uid, "ending");
+      void this.#act(pod, graceOf(pod, this.#host.script()), () => deletePod(this.#host.connection, pod));
+    } else if (handled === undefined && isUnstarted(pod)) {
+      this.#handled.set(uid, "started");
+      void this.#act(pod, this.#host.script().podStartSeconds, () => this.#report(pod));
+    }
+  }
+
+  // A kubelet acts once it can: a partition delays, and only an API server away for ten minutes makes it forget the pod.
+  async #act(pod: V1Pod, afterSeconds: number, action: () => Promise<void>): Promise<void> {
+    const { link, signal, log } = this.#host;
+    await rest(afterSeconds, signal);
+    while (!signal.aborted) {
+      await link.whenUp(signal);
+      try {
+        return await persist({ attempts: 200, seconds: 600, signal }, () => this.#actOnline(action));
+      } catch {
+        if (signal.aborted || !link.isUp) continue;
+        this.#handled.delete(pod.metadata?.uid ?? "");
+        return log(`pod "${pod.metadata?.namespace}/${pod.metadata?.name}" could not be handled`);
+      }
+    }
+  }
+
+  async #actOnline(action: () => Promise<void>): Promise<void> {
+    if (!this.#host.link.isUp) throw new Hopeless("Cannot handle a pod: the machine is partitioned");
+    await action();
+  }
+
+  async #report(pod: V1Pod): Promise<void> {
+    const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
+    const podIP = `10.244.${this.#host.ordinal % 256}.${1 + this.#addressesGiven++ % 250}`;
+    const body = { metadata: { uid }, status: runningStatus(pod, podIP, this.#host.address) };
+    // Gone or replaced by a namesake: nothing to report.
+    await settled(this.#host.connection.core.patchNamespacedPodStatus({ name, namespace, body }, strategicPatch), [
+      404,
+      409,
+    ]);
+  }
+}
+
+function isUnstarted(pod: V1Pod): boolean {
+  return (pod.status?.phase ?? "Pending") === "Pending";
+}
+
+function graceOf(pod: V1Pod, script: CloudScript): number {
+  return Math.min(pod.metadata?.deletionGracePeriodSeconds ?? 30, script.maxPodGraceSeconds);
+}
+
+function runningStatus(pod: V1Pod, podIP: string, hostIP: string): NonNullable<V1Pod["status"]> {
+  const now = new Date();
+  const types = ["PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"];
+  return {
+    phase: "Running",
+    podIP,
+    podIPs: [{ ip: podIP }],
+    hostIP,
+    hostIPs: [{ ip: hostIP }],
+    startTime: now,
+    conditions: types.map((type) => ({ type, status: "True", lastTransitionTime: now })),
+    containerStatuses: (pod.spec?.containers ?? []).map(({ name, image = "" }) => ({
+      name,
+      image,
+      imageID: image,
+      ready: true,
+      started: true,
+      restartCount: 0,
+      state: { running: { startedAt: now } },
+    })),
+  };
+}

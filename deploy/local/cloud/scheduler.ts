@@ -1,0 +1,107 @@
+import type { ListWatch, V1Node, V1Pod } from "@kubernetes/client-node";
+import { follow } from "./follow.ts";
+import { type Connection, reasonOf, statusOf } from "./kube.ts";
+import { rest, withinSeconds } from "./patience.ts";
+import { placePod } from "./placement.ts";
+
+/** What a scheduler works with. */
+export interface SchedulerOptions {
+  connection: Connection;
+  /** Whether a node's machine is no more, though its Node may still look ready. */
+  isGone: (nodeName: string) => boolean;
+  log: (line: string) => void;
+  signal: AbortSignal;
+}
+
+/** A tiny scheduler: binds pending pods to the emptiest node that takes them. */
+export class Scheduler {
+  readonly #connection: Connection;
+  readonly #log: (line: string) => void;
+  readonly #signal: AbortSignal;
+  readonly #isGone: (nodeName: string) => boolean;
+  #nodes: ListWatch<V1Node> | undefined;
+  #pods: ListWatch<V1Pod> | undefined;
+  /** Bindings made but not seen in the watch yet, by pod uid. */
+  #bound = new Map<string, string>();
+  #isRunning = false;
+  #isDirty = false;
+
+  constructor(options: SchedulerOptions) {
+    this.#connection = options.connection;
+    this.#isGone = options.isGone;
+    this.#log = options.log;
+    this.#signal = options.signal;
+  }
+
+  /** Schedules until the signal aborts. */
+  async start(): Promise<void> {
+    const { core } = this.#connection;
+    const shared = { connection: this.#connection, log: this.#log, signal: this.#signal };
+    const changed = (): void => void this.#schedule();
+    this.#nodes = await follow<V1Node>({ ...shared, path: "/api/v1/nodes", list: () => core.listNode(), changed });
+    this.#pods = await follow<V1Pod>({
+      ...shared,
+      path: "/api/v1/pods",
+      list: () => core.listPodForAllNamespaces(),
+      changed,
+      gone: (pod) => this.#bound.delete(pod.metadata?.uid ?? ""),
+    });
+    await this.#schedule();
+  }
+
+  async #schedule(): Promise<void> {
+    this.#isDirty = true;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    while (this.#isDirty && !this.#signal.aborted) {
+      this.#isDirty = false;
+      if (!await this.#bindAll()) {
+        await rest(1, this.#signal);
+        this.#isDirty = true;
+      }
+    }
+    this.#isRunning = false;
+  }
+
+  async #bindAll(): Promise<boolean> {
+    const pods = this.#pods?.list() ?? [];
+    const podsOn = this.#countPods(pods);
+    const nodes = (this.#nodes?.list() ?? []).filter((node) => !this.#isGone(node.metadata?.name ?? ""));
+    let isFine = true;
+    for (const pod of pods.filter((each) => this.#isPending(each))) {
+      const node = placePod(pod, nodes, podsOn);
+      if (node === undefined) continue;
+      if (await this.#bind(pod, node)) podsOn.set(node, (podsOn.get(node) ?? 0) + 1);
+      else isFine = false;
+    }
+    return isFine;
+  }
+
+  #isPending(pod: V1Pod): boolean {
+    const { deletionTimestamp, uid = "" } = pod.metadata ?? {};
+    return !pod.spec?.nodeName && deletionTimestamp === undefined && !this.#bound.has(uid);
+  }
+
+  #countPods(pods: readonly V1Pod[]): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const pod of pods) {
+      const node = pod.spec?.nodeName ?? this.#bound.get(pod.metadata?.uid ?? "");
+      if (node) counts.set(node, (counts.get(node) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  async #bind(pod: V1Pod, node: string): Promise<boolean> {
+    const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
+    const body = { metadata: { name, uid }, target: { apiVersion: "v1", kind: "Node", name: node } };
+    try {
+      await withinSeconds(10, this.#connection.core.createNamespacedPodBinding({ name, namespace, body }));
+      this.#bound.set(uid, node);
+      return true;
+    } catch (error) {
+      const isMoot = statusOf(error) === 404 || statusOf(error) === 409;
+      if (!isMoot && !this.#signal.aborted) this.#log(`pod "${namespace}/${name}" not bound: ${reasonOf(error)}`);
+      return isMoot;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, fstatSync, openSync } from "node:fs";
+import process from "node:process";
+import type { ProcessExit } from "./process_crash.ts";
+
+export interface RunCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Standard output and standard error are appended here. */
+  readonly logPath: string;
+}
+
+/** One operating-system process, from start to exit, in a process group of its own. */
+export class ProcessRun {
+  /** Resolves, never rejects, once the process is gone. */
+  readonly exit: Promise<ProcessExit>;
+  /** Size of the log when this run began. */
+  readonly logOffset: number;
+  readonly #child: ChildProcess;
+  #isExitExpected = false;
+  #isGone = false;
+
+  constructor(command: RunCommand) {
+    const log = openSync(command.logPath, "a", 0o600);
+    this.logOffset = fstatSync(log).size;
+    this.#child = spawn(command.command, command.args, {
+      // Own session: a Ctrl-C in the terminal must reach only us, who then stop the children in order.
+      detached: true,
+      stdio: ["ignore", log, log],
+      env: { ...command.env },
+      ...(command.cwd === undefined ? {} : { cwd: command.cwd }),
+    });
+    closeSync(log);
+    this.exit = this.#watch();
+  }
+
+  /** Undefined when the operating system refused to start it. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Sends a signal; an exit that follows a signal other than SIGSTOP and SIGCONT counts as asked for. */
+  kill(signal: NodeJS.Signals): void {
+    if (this.#isGone || this.pid === undefined) return;
+    if (signal !== "SIGSTOP" && signal !== "SIGCONT") this.#isExitExpected = true;
+    this.#send(this.pid, signal);
+  }
+
+  /** Asks with SIGTERM, insists with SIGKILL after `graceMs`, and leaves nothing of the process group behind. */
+  async end(graceMs: number): Promise<ProcessExit> {
+    this.kill("SIGTERM");
+    const insist = setTimeout(() => this.#killGroup(), graceMs);
+    const exit = await this.exit.finally(() => clearTimeout(insist));
+    this.#killGroup();
+    return exit;
+  }
+
+  #killGroup(): void {
+    if (this.pid !== undefined) this.#send(-this.pid, "SIGKILL");
+  }
+
+  #send(target: number, signal: NodeJS.Signals): void {
+    try {
+      process.kill(target, signal);
+    } catch {
+      // Already gone, which is what the signal was for.
+    }
+  }
+
+  #watch(): Promise<ProcessExit> {
+    return new Promise((resolve) => {
+      const settle = (exit: Omit<ProcessExit, "isExpected">): void => {
+        this.#isGone = true;
+        resolve({ ...exit, isExpected: this.#isExitExpected });
+      };
+      this.#child.once("error", (error) => settle({ code: null, signal: null, spawnError: error.message }));
+      this.#child.once("exit", (code, signal) => settle({ code, signal }));
+    });
+  }
+}

@@ -1,0 +1,150 @@
+import { childEnvironment } from "./child_environment.ts";
+import { logTail } from "./log_tail.ts";
+import type { OrphanGuard } from "./orphan_guard.ts";
+import { ProcessCrash, type ProcessExit } from "./process_crash.ts";
+import { ProcessRun } from "./process_run.ts";
+import { type Probe, waitUntil } from "./wait_until.ts";
+
+/** What to run and how to see that it works. */
+export interface ProcessSpec {
+  /** Unique within the supervisor; also the log file's name. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Added to our own environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly ready: Probe;
+  /** Time from start to ready; 60 s unless told. */
+  readonly readyTimeoutMs?: number;
+  /** Time between SIGTERM and SIGKILL; 5 s unless told. */
+  readonly graceMs?: number;
+}
+
+/** What a supervised process is given by its supervisor. */
+export interface ProcessSurroundings {
+  readonly logPath: string;
+  readonly guard: OrphanGuard;
+  /** Aborted when the supervisor stops: nothing starts from then on. */
+  readonly lifetime: AbortSignal;
+  /** Called once for each unexpected exit after readiness. */
+  readonly onCrash: (crash: ProcessCrash) => void;
+}
+
+const defaultReadyTimeoutMs = 60_000;
+const defaultGraceMs = 5_000;
+
+/** A named process that can be started, killed and restarted with the same command, writing to one log file. */
+export class SupervisedProcess {
+  readonly spec: ProcessSpec;
+  readonly logPath: string;
+  readonly #surroundings: ProcessSurroundings;
+  #run: ProcessRun | undefined;
+
+  constructor(spec: ProcessSpec, surroundings: ProcessSurroundings) {
+    this.spec = spec;
+    this.logPath = surroundings.logPath;
+    this.#surroundings = surroundings;
+  }
+
+  get name(): string {
+    return this.spec.name;
+  }
+
+  /** The process id while it runs. */
+  get pid(): number | undefined {
+    return this.isRunning ? this.#run?.pid : undefined;
+  }
+
+  get isRunning(): boolean {
+    return this.#run !== undefined && !this.#run.isGone;
+  }
+
+  /** Resolves when the current run is gone; rejects when there never was one. */
+  get exit(): Promise<ProcessExit> {
+    return this.#run?.exit ??
+      Promise.reject(new Error(`Cannot await the exit of "${this.name}": it was never started`));
+  }
+
+  /**
+   * Resolves when the process is ready. Rejects with ProcessCrash when it ends before, with the last probe's reason at
+   * the deadline, with the signal's reason when aborted; the process is then stopped.
+   */
+  async start(signal?: AbortSignal): Promise<void> {
+    const { lifetime } = this.#surroundings;
+    const until = signal === undefined ? lifetime : AbortSignal.any([signal, lifetime]);
+    until.throwIfAborted();
+    if (this.isRunning) throw new Error(`Cannot start "${this.name}": it is running`);
+    const run = this.#spawn();
+    try {
+      await this.#awaitReady(run, until);
+    } catch (error) {
+      await run.end(this.#graceMs);
+      throw error;
+    }
+    void run.exit.then((exit) => this.#reportCrash(run, exit));
+  }
+
+  /** Sends a signal at once and deliberately: an exit that follows is no crash. Await `exit` to see it gone. */
+  kill(signal: NodeJS.Signals): void {
+    this.#run?.kill(signal);
+  }
+
+  /** Resolves when the process is gone: SIGTERM, then SIGKILL after the grace. */
+  async stop(): Promise<void> {
+    await this.#run?.end(this.#graceMs);
+  }
+
+  /** Stops the process if it still runs, and resolves when a new run of the same command is ready. */
+  async restart(signal?: AbortSignal): Promise<void> {
+    await this.stop();
+    await this.start(signal);
+  }
+
+  get #graceMs(): number {
+    return this.spec.graceMs ?? defaultGraceMs;
+  }
+
+  #spawn(): ProcessRun {
+    const { command, args, cwd, env } = this.spec;
+    const run = new ProcessRun({
+      command,
+      args,
+      env: childEnvironment(env),
+      logPath: this.logPath,
+      ...(cwd === undefined ? {} : { cwd }),
+    });
+    this.#run = run;
+    const { pid } = run;
+    if (pid !== undefined) {
+      this.#surroundings.guard.add(pid);
+      void run.exit.then(() => this.#surroundings.guard.remove(pid));
+    }
+    return run;
+  }
+
+  async #awaitReady(run: ProcessRun, until: AbortSignal): Promise<void> {
+    const ended = new AbortController();
+    const unlessEnded = run.exit.then(async (exit) => ended.abort(await this.#earlyEnd(run, exit)));
+    const signal = AbortSignal.any([until, ended.signal]);
+    const timeoutMs = this.spec.readyTimeoutMs ?? defaultReadyTimeoutMs;
+    await waitUntil(this.spec.ready, { what: `"${this.name}" ready`, timeoutMs, signal });
+    // A stranger on the same port may have answered the probe while our process was already gone.
+    if (run.isGone) await unlessEnded;
+    ended.signal.throwIfAborted();
+  }
+
+  async #earlyEnd(run: ProcessRun, exit: ProcessExit): Promise<Error> {
+    if (exit.isExpected) return new Error(`Cannot await "${this.name}" ready: it was stopped`);
+    return await this.#crash(run, exit);
+  }
+
+  async #reportCrash(run: ProcessRun, exit: ProcessExit): Promise<void> {
+    if (!exit.isExpected) this.#surroundings.onCrash(await this.#crash(run, exit));
+  }
+
+  async #crash(run: ProcessRun, exit: ProcessExit): Promise<ProcessCrash> {
+    const tail = await logTail(this.logPath, { from: run.logOffset });
+    return new ProcessCrash({ processName: this.name, exit, logPath: this.logPath, logTail: tail });
+  }
+}

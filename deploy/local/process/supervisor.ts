@@ -1,0 +1,69 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { OrphanGuard } from "./orphan_guard.ts";
+import type { ProcessCrash } from "./process_crash.ts";
+import { type ProcessSpec, SupervisedProcess } from "./supervised_process.ts";
+
+export interface SupervisorOptions {
+  /** Logs go to `<directory>/logs/<name>.log`. */
+  readonly directory: string;
+  /** Called for each unexpected exit after readiness; an earlier one rejects `start`. */
+  readonly onCrash?: (crash: ProcessCrash) => void;
+}
+
+/** Runs named processes that end before we do, however we end. */
+export class Supervisor {
+  /** Resolves with the first process that ended unasked after it was ready; stays pending otherwise. */
+  readonly firstCrash: Promise<ProcessCrash>;
+  readonly #logs: string;
+  readonly #guard = new OrphanGuard();
+  readonly #processes = new Map<string, SupervisedProcess>();
+  readonly #reportCrash: (crash: ProcessCrash) => void;
+  readonly #lifetime = new AbortController();
+
+  constructor(options: SupervisorOptions) {
+    this.#logs = join(options.directory, "logs");
+    mkdirSync(this.#logs, { recursive: true, mode: 0o700 });
+    const { promise, resolve } = Promise.withResolvers<ProcessCrash>();
+    this.firstCrash = promise;
+    this.#reportCrash = (crash) => {
+      resolve(crash);
+      options.onCrash?.(crash);
+    };
+  }
+
+  /** Every process started so far and not replaced, in the order of their starts. */
+  get processes(): readonly SupervisedProcess[] {
+    return [...this.#processes.values()];
+  }
+
+  /** The process of that name; throws when none was started. */
+  get(name: string): SupervisedProcess {
+    const found = this.#processes.get(name);
+    if (found === undefined) throw new Error(`Cannot find process "${name}": it was never started`);
+    return found;
+  }
+
+  /** Resolves when the process is ready; rejects as SupervisedProcess.start does, with nothing left running. */
+  async start(spec: ProcessSpec, signal?: AbortSignal): Promise<SupervisedProcess> {
+    if (this.#processes.get(spec.name)?.isRunning) throw new Error(`Cannot start "${spec.name}": it is running`);
+    const started = new SupervisedProcess(spec, {
+      logPath: join(this.#logs, `${spec.name}.log`),
+      guard: this.#guard,
+      lifetime: this.#lifetime.signal,
+      onCrash: this.#reportCrash,
+    });
+    // Removed first, so that a second start of a name takes its place at the end of the order.
+    this.#processes.delete(spec.name);
+    this.#processes.set(spec.name, started);
+    await started.start(signal);
+    return started;
+  }
+
+  /** Stops everything, the youngest first, one after the other; may be called again, and while starts are under way. */
+  async stop(): Promise<void> {
+    this.#lifetime.abort(new Error("Cannot start or await a process: the supervisor was stopped"));
+    for (const started of this.processes.toReversed()) await started.stop();
+    await this.#guard.close();
+  }
+}

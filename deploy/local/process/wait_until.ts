@@ -1,0 +1,59 @@
+import { setTimeout as pause } from "node:timers/promises";
+
+/** One look at the world: resolves when the awaited state holds, throws what is still missing. */
+export type Probe = (signal: AbortSignal) => Promise<void>;
+
+export interface WaitOptions {
+  /** What is awaited, as it completes "Cannot see … within 30 s". */
+  readonly what: string;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+const firstPauseMs = 20;
+const longestPauseMs = 250;
+const longestAttemptMs = 5_000;
+
+/** Resolves once `probe` succeeds; rejects at the deadline with the last reason, or at once with the signal's reason. */
+export async function waitUntil(probe: Probe, options: WaitOptions): Promise<void> {
+  const deadline = performance.now() + options.timeoutMs;
+  let pauseMs = firstPauseMs;
+  while (true) {
+    const remainingMs = deadline - performance.now();
+    const missing = await attempt(probe, Math.min(longestAttemptMs, remainingMs), options.signal);
+    if (missing === undefined) return;
+    if (performance.now() + pauseMs >= deadline) throw expired(options, missing);
+    await pause(pauseMs, undefined, options.signal ? { signal: options.signal } : {}).catch((error: unknown) => {
+      throw options.signal?.reason ?? error;
+    });
+    pauseMs = Math.min(pauseMs * 1.5, longestPauseMs);
+  }
+}
+
+async function attempt(probe: Probe, timeoutMs: number, signal?: AbortSignal): Promise<unknown> {
+  signal?.throwIfAborted();
+  const cut = new AbortController();
+  const abort = (): void => cut.abort(signal?.reason);
+  signal?.addEventListener("abort", abort, { once: true });
+  const timer = setTimeout(() => cut.abort(new Error("No answer")), Math.max(timeoutMs, 1));
+  try {
+    await Promise.race([probe(cut.signal), rejectionOf(cut.signal)]);
+    return undefined;
+  } catch (error) {
+    signal?.throwIfAborted();
+    return error ?? new Error("No reason given");
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+// A probe that ignores its signal must not hold the wait beyond its deadline.
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+}
+
+function expired(options: WaitOptions, missing: unknown): Error {
+  const reason = missing instanceof Error ? missing.message : String(missing);
+  return new Error(`Cannot see ${options.what} within ${options.timeoutMs / 1000} s: ${reason}`, { cause: missing });
+}

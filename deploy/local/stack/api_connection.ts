@@ -1,0 +1,109 @@
+import { KubeConfig } from "@kubernetes/client-node";
+import { Agent, request, type RequestOptions } from "node:https";
+
+export interface ApiCall {
+  readonly method: "GET" | "POST" | "PATCH";
+  /** Path and query below the server's address. */
+  readonly path: string;
+  readonly body?: unknown;
+  /** `application/json` unless told. */
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The API server answered with an error; `status` is HTTP's. */
+export class ApiRefusal extends Error {
+  readonly status: number;
+
+  constructor(call: ApiCall, status: number, reason: string) {
+    super(`Cannot ${call.method} "${call.path}": ${status} ${reason}`);
+    this.name = "ApiRefusal";
+    this.status = status;
+  }
+}
+
+const callTimeoutMs = 15_000;
+
+/**
+ * Plain JSON calls to the API server of a kubeconfig over kept connections. Unlike the typed client it sends an object
+ * exactly as it stands in its manifest: that one drops every field its model spells differently, `x-kubernetes-*` first.
+ */
+export class ApiConnection {
+  readonly #server: string;
+  readonly #options: RequestOptions;
+  readonly #agent: Agent;
+
+  private constructor(server: string, options: RequestOptions) {
+    this.#server = server;
+    this.#agent = new Agent({ keepAlive: true });
+    this.#options = { ...options, agent: this.#agent };
+  }
+
+  /** Takes address and identity from the current context of a kubeconfig file. */
+  static async open(kubeconfigPath: string): Promise<ApiConnection> {
+    const config = new KubeConfig();
+    config.loadFromFile(kubeconfigPath);
+    const server = config.getCurrentCluster()?.server;
+    if (server === undefined) throw new Error(`Cannot use kubeconfig "${kubeconfigPath}": it names no cluster`);
+    const options: RequestOptions = {};
+    await config.applyToHTTPSOptions(options);
+    return new ApiConnection(server, options);
+  }
+
+  /** The answer's JSON; rejects with ApiRefusal for any status of 300 and above. */
+  async call(call: ApiCall): Promise<unknown> {
+    const { status, text } = await this.#exchange(call);
+    const answer: unknown = parseJson(text);
+    if (status >= 300) throw new ApiRefusal(call, status, messageOf(answer) ?? "no reason given");
+    return answer;
+  }
+
+  /** Closes the kept connections. */
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+
+  #exchange(call: ApiCall): Promise<{ status: number; text: string }> {
+    const payload = call.body === undefined ? undefined : JSON.stringify(call.body);
+    return new Promise((resolve, reject) => {
+      const sent = request(`${this.#server}${call.path}`, this.#requestOptions(call, payload), (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("error", reject);
+        response.on(
+          "end",
+          () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString("utf8") }),
+        );
+      });
+      sent.setTimeout(callTimeoutMs, () => sent.destroy(new Error(`No answer to "${call.path}" in time`)));
+      sent.on("error", reject);
+      sent.end(payload);
+    });
+  }
+
+  #requestOptions(call: ApiCall, payload: string | undefined): RequestOptions {
+    const content = payload === undefined ? {} : {
+      "content-type": call.contentType ?? "application/json",
+      "content-length": String(Buffer.byteLength(payload)),
+    };
+    return {
+      ...this.#options,
+      method: call.method,
+      headers: { ...this.#options.headers, accept: "application/json", ...content },
+      ...(call.signal === undefined ? {} : { signal: call.signal }),
+    };
+  }
+}
+
+function messageOf(answer: unknown): string | undefined {
+  if (typeof answer !== "object" || answer === null || !("message" in answer)) return undefined;
+  return typeof answer.message === "string" ? answer.message : undefined;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,70 @@
+import { httpProbe } from "../process/http_probe.ts";
+import { startOnFreePorts } from "../process/start_on_free_ports.ts";
+import type { ProcessSpec } from "../process/supervised_process.ts";
+import type { Foundation } from "./foundation.ts";
+import type { ApiServerAddress } from "./kubeconfig_file.ts";
+
+/** The API server of a stack. */
+export interface ApiServer extends ApiServerAddress {
+  readonly port: number;
+}
+
+/** Starts kube-apiserver on an etcd and resolves once all its checks, RBAC's bootstrap among them, have passed. */
+export async function startApiServer(foundation: Foundation, etcdUrl: string): Promise<ApiServer> {
+  const { ports } = await startOnFreePorts(foundation.supervisor, {
+    ports: ["secure"],
+    spec: ({ secure }) => apiServerSpec(foundation, { etcdUrl, port: secure }),
+  }, foundation.signal);
+  const caPem = foundation.pki.clusterAuthority.certificatePem;
+  return { url: urlOf(ports.secure), caPem, port: ports.secure };
+}
+
+function apiServerSpec(foundation: Foundation, { etcdUrl, port }: { etcdUrl: string; port: number }): ProcessSpec {
+  const { admin, clusterAuthority } = foundation.pki;
+  return {
+    name: "kube-apiserver",
+    command: foundation.tools["kube-apiserver"],
+    args: [
+      "--bind-address=127.0.0.1",
+      "--advertise-address=127.0.0.1",
+      `--secure-port=${port}`,
+      "--service-cluster-ip-range=10.96.0.0/16",
+      // A loopback address is refused as an endpoint of the kubernetes Service; nothing here runs inside pods.
+      "--endpoint-reconciler-type=none",
+      "--allow-privileged=true",
+      "--profiling=false",
+      ...etcdArgs(foundation, etcdUrl),
+      ...authenticationArgs(foundation, urlOf(port)),
+      "--authorization-mode=Node,RBAC",
+      "--enable-admission-plugins=NodeRestriction",
+    ],
+    ready: httpProbe({ url: `${urlOf(port)}/readyz`, caPem: clusterAuthority.certificatePem, client: admin }),
+    readyTimeoutMs: 90_000,
+  };
+}
+
+function etcdArgs({ pki }: Foundation, etcdUrl: string): string[] {
+  return [
+    `--etcd-servers=${etcdUrl}`,
+    `--etcd-cafile=${pki.etcdAuthority.certificatePath}`,
+    `--etcd-certfile=${pki.apiServerEtcdClient.certificatePath}`,
+    `--etcd-keyfile=${pki.apiServerEtcdClient.keyPath}`,
+  ];
+}
+
+function authenticationArgs({ pki }: Foundation, url: string): string[] {
+  return [
+    `--tls-cert-file=${pki.apiServer.certificatePath}`,
+    `--tls-private-key-file=${pki.apiServer.keyPath}`,
+    `--client-ca-file=${pki.clusterAuthority.certificatePath}`,
+    "--anonymous-auth=false",
+    "--enable-bootstrap-token-auth",
+    `--service-account-issuer=${url}`,
+    `--service-account-key-file=${pki.serviceAccountKeyPath}`,
+    `--service-account-signing-key-file=${pki.serviceAccountKeyPath}`,
+  ];
+}
+
+function urlOf(port: number): string {
+  return `https://127.0.0.1:${port}`;
+}

@@ -1,0 +1,21 @@
+import type { Supervisor } from "../process/supervisor.ts";
+import type { Pki } from "./pki.ts";
+
+/** Paths of the binaries that a stack runs. */
+export interface StackTools {
+  readonly etcd: string;
+  readonly "kube-apiserver": string;
+  readonly "kube-controller-manager": string;
+  readonly temporal: string;
+  /** Needed by startMachineController only. */
+  readonly "machine-controller"?: string;
+}
+
+/** What every component of a stack stands on while it starts. */
+export interface Foundation {
+  readonly directory: string;
+  readonly tools: StackTools;
+  readonly pki: Pki;
+  readonly supervisor: Supervisor;
+  readonly signal?: AbortSignal;
+}

@@ -1,0 +1,101 @@
+import { readFile } from "node:fs/promises";
+import { waitUntil } from "../process/wait_until.ts";
+import { ApiConnection, ApiRefusal } from "./api_connection.ts";
+import { type ManifestObject, ResourcePaths } from "./resource_paths.ts";
+import { yamlDocuments } from "./yaml_documents.ts";
+
+const fieldManager = "ostler-stack";
+const timeoutMs = 20_000;
+
+/**
+ * Applies the objects of YAML files in their order by server-side apply. CustomResourceDefinitions are awaited
+ * Established before the next other object; the first object that is refused ends it with an error naming it.
+ */
+export async function applyManifests(adminKubeconfig: string, paths: readonly string[]): Promise<void> {
+  const texts = await Promise.all(paths.map(async (path) => parseManifests(await readFile(path, "utf8"), path)));
+  await applyObjects(adminKubeconfig, texts.flat());
+}
+
+/** Applies objects as applyManifests does, without files. */
+export async function applyObjects(adminKubeconfig: string, objects: readonly ManifestObject[]): Promise<void> {
+  using api = await ApiConnection.open(adminKubeconfig);
+  const applier = new Applier(api);
+  for (const object of objects) await applier.apply(object);
+  await applier.awaitDefinitions();
+}
+
+/** The objects of a multi-document YAML text, empty documents left out; throws for a document that is no object. */
+export function parseManifests(text: string, path: string): ManifestObject[] {
+  return yamlDocuments(text).map((document, at) => {
+    if (isManifestObject(document)) return document;
+    throw new Error(`Cannot apply document ${at + 1} of "${path}": apiVersion, kind or metadata.name is missing`);
+  });
+}
+
+class Applier {
+  readonly #api: ApiConnection;
+  readonly #paths: ResourcePaths;
+  #unestablished: ManifestObject[] = [];
+
+  constructor(api: ApiConnection) {
+    this.#api = api;
+    this.#paths = new ResourcePaths(api);
+  }
+
+  async apply(object: ManifestObject): Promise<void> {
+    const isDefinition = object.kind === "CustomResourceDefinition";
+    if (!isDefinition) await this.awaitDefinitions();
+    const refused = new AbortController();
+    const patch = async (signal: AbortSignal): Promise<void> => {
+      try {
+        await this.#patch(object, signal);
+      } catch (error) {
+        if (isFinal(error)) refused.abort(new Error(`Cannot apply ${nameOf(object)}: ${error.message}`));
+        throw error;
+      }
+    };
+    await waitUntil(patch, { what: `${nameOf(object)} applied`, timeoutMs, signal: refused.signal });
+    if (isDefinition) this.#unestablished.push(object);
+  }
+
+  async awaitDefinitions(): Promise<void> {
+    const definitions = this.#unestablished;
+    this.#unestablished = [];
+    await Promise.all(
+      definitions.map((definition) =>
+        waitUntil((signal) => this.#checkEstablished(definition, signal), {
+          what: `${nameOf(definition)} established`,
+          timeoutMs,
+        })
+      ),
+    );
+  }
+
+  async #patch(object: ManifestObject, signal: AbortSignal): Promise<void> {
+    const path = `${await this.#paths.pathOf(object)}?fieldManager=${fieldManager}&force=true`;
+    await this.#api.call({ method: "PATCH", path, body: object, contentType: "application/apply-patch+yaml", signal });
+  }
+
+  async #checkEstablished(definition: ManifestObject, signal: AbortSignal): Promise<void> {
+    const answer = await this.#api.call({ method: "GET", path: await this.#paths.pathOf(definition), signal });
+    const { status } = answer as { status?: { conditions?: { type: string; status: string }[] } };
+    const isEstablished = status?.conditions?.some((one) => one.type === "Established" && one.status === "True");
+    if (!isEstablished) throw new Error("the condition Established is not True");
+  }
+}
+
+// Not found passes: discovery, or the making of a namespace, lags behind for a moment. So do 5xx, 429 and silence.
+function isFinal(error: unknown): error is ApiRefusal {
+  return error instanceof ApiRefusal && [400, 401, 403, 405, 409, 413, 415, 422].includes(error.status);
+}
+
+function isManifestObject(document: unknown): document is ManifestObject {
+  if (typeof document !== "object" || document === null) return false;
+  const { apiVersion, kind, metadata } = document as Partial<ManifestObject>;
+  return typeof apiVersion === "string" && typeof kind === "string" && typeof metadata?.name === "string";
+}
+
+function nameOf({ kind, metadata }: ManifestObject): string {
+  const prefix = metadata.namespace === undefined ? "" : `${metadata.namespace}/`;
+  return `${kind} "${prefix}${metadata.name}"`;
+}

@@ -1,0 +1,91 @@
+import { generateKeyPair } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { CertificateAuthority, type CertificateRequest, type KeyedCertificate } from "./certificate_authority.ts";
+
+/** A keyed certificate together with the files it was written to. */
+export interface StoredCertificate extends KeyedCertificate {
+  readonly certificatePath: string;
+  readonly keyPath: string;
+}
+
+/** Every key and certificate of one stack; private keys lie in files only their owner can read. */
+export interface Pki {
+  /** Signs the API server, client certificates and, through kube-controller-manager, kubelets. */
+  readonly clusterAuthority: StoredCertificate;
+  /** A separate authority, so that no certificate of the cluster opens the database. */
+  readonly etcdAuthority: StoredCertificate;
+  readonly etcd: StoredCertificate;
+  readonly apiServer: StoredCertificate;
+  readonly apiServerEtcdClient: StoredCertificate;
+  readonly controllerManagerServer: StoredCertificate;
+  readonly controllerManager: StoredCertificate;
+  /** Member of system:masters: for set-up and for observers, never for a component. */
+  readonly admin: StoredCertificate;
+  readonly serviceAccountKeyPath: string;
+}
+
+const loopback = { dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] };
+const apiServerNames = {
+  dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
+  ipAddresses: ["127.0.0.1", "10.96.0.1"],
+};
+
+/** Makes the keys and certificates of a stack and writes them to `directory`. */
+export async function createPki(directory: string): Promise<Pki> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const [cluster, etcd, serviceAccountKeyPath] = await Promise.all([
+    CertificateAuthority.create("kubernetes"),
+    CertificateAuthority.create("etcd"),
+    writeServiceAccountKey(directory),
+  ]);
+  const store = new CertificateStore(directory);
+  const issue = async (name: string, authority: CertificateAuthority, request: CertificateRequest) =>
+    await store.write(name, await authority.issue(request));
+  return {
+    clusterAuthority: await store.write("ca", await cluster.keyed()),
+    etcdAuthority: await store.write("etcd-ca", await etcd.keyed()),
+    etcd: await issue("etcd", etcd, { commonName: "etcd", use: "client and server", ...loopback }),
+    apiServerEtcdClient: await issue("apiserver-etcd-client", etcd, { commonName: "kube-apiserver", use: "client" }),
+    apiServer: await issue("apiserver", cluster, { commonName: "kube-apiserver", use: "server", ...apiServerNames }),
+    controllerManagerServer: await issue("controller-manager-server", cluster, {
+      commonName: "kube-controller-manager",
+      use: "server",
+      ...loopback,
+    }),
+    controllerManager: await issue("controller-manager", cluster, {
+      commonName: "system:kube-controller-manager",
+      use: "client",
+    }),
+    admin: await issue("admin", cluster, { commonName: "admin", organization: "system:masters", use: "client" }),
+    serviceAccountKeyPath,
+  };
+}
+
+class CertificateStore {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async write(name: string, certificate: KeyedCertificate): Promise<StoredCertificate> {
+    const certificatePath = join(this.#directory, `${name}.crt`);
+    const keyPath = join(this.#directory, `${name}.key`);
+    await writeFile(certificatePath, certificate.certificatePem, { mode: 0o644 });
+    await writeFile(keyPath, certificate.keyPem, { mode: 0o600 });
+    return { ...certificate, certificatePath, keyPath };
+  }
+}
+
+async function writeServiceAccountKey(directory: string): Promise<string> {
+  const { privateKey } = await promisify(generateKeyPair)("rsa", {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  });
+  const path = join(directory, "service-account.key");
+  await writeFile(path, privateKey, { mode: 0o600 });
+  return path;
+}

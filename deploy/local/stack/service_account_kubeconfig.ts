@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import { ApiConnection } from "./api_connection.ts";
+import { writeKubeconfig } from "./kubeconfig_file.ts";
+import type { Stack } from "./stack.ts";
+
+export interface ServiceAccountName {
+  readonly serviceAccount: string;
+  readonly namespace: string;
+}
+
+// Longer than any test, and than a day of looking around in a demo that was kept.
+const tokenSeconds = 48 * 3600;
+
+/**
+ * Mints a token for an existing ServiceAccount with the admin identity and writes a kubeconfig that holds nothing else;
+ * returns its path, `<directory>/kubeconfigs/<namespace>.<name>.yaml`.
+ */
+export async function kubeconfigFor(
+  stack: Pick<Stack, "directory" | "apiServer" | "adminKubeconfig">,
+  account: ServiceAccountName,
+): Promise<string> {
+  const { namespace, serviceAccount } = account;
+  return await writeKubeconfig(join(stack.directory, "kubeconfigs", `${namespace}.${serviceAccount}.yaml`), {
+    apiServer: stack.apiServer,
+    userName: serviceAccount,
+    credentials: { token: await mintToken(stack.adminKubeconfig, account) },
+    namespace,
+  });
+}
+
+async function mintToken(adminKubeconfig: string, { serviceAccount, namespace }: ServiceAccountName): Promise<string> {
+  using api = await ApiConnection.open(adminKubeconfig);
+  const answer = await api.call({
+    method: "POST",
+    path: `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token`,
+    body: {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      spec: { expirationSeconds: tokenSeconds },
+    },
+  }) as { status?: { token?: string } };
+  if (answer.status?.token) return answer.status.token;
+  throw new Error(`Cannot mint a token for ServiceAccount "${namespace}/${serviceAccount}": the answer holds none`);
+}

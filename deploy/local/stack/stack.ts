@@ -1,0 +1,93 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { ProcessCrash } from "../process/process_crash.ts";
+import { Supervisor } from "../process/supervisor.ts";
+import { type ApiServer, startApiServer } from "./api_server.ts";
+import { publishClusterInfo } from "./cluster_info.ts";
+import { startControllerManager } from "./controller_manager.ts";
+import { startEtcd } from "./etcd.ts";
+import type { Foundation, StackTools } from "./foundation.ts";
+import { writeKubeconfig } from "./kubeconfig_file.ts";
+import { createPki } from "./pki.ts";
+import { type SearchAttributeKind, startTemporalServer, type TemporalServer } from "./temporal_server.ts";
+
+/** A running Kubernetes control plane and Temporal server, on loopback, with its state in one directory. */
+export interface Stack {
+  readonly directory: string;
+  readonly tools: StackTools;
+  readonly apiServer: ApiServer;
+  readonly temporal: TemporalServer;
+  /** Path of a kubeconfig in group system:masters: for set-up and observers, never for a component. */
+  readonly adminKubeconfig: string;
+  readonly processes: Supervisor;
+  /** Stops every process, the youngest first; the directory stays. */
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  /** Holds all state; made when missing. */
+  readonly directory: string;
+  readonly tools: StackTools;
+  readonly onProgress?: (text: string) => void;
+  /** Called for each process that ends unasked after it was ready. */
+  readonly onCrash?: (crash: ProcessCrash) => void;
+  /** Known to the Temporal server from its start. */
+  readonly searchAttributes?: Readonly<Record<string, SearchAttributeKind>>;
+  /** Ends the start, not the started stack: that is what `stop` is for. */
+  readonly signal?: AbortSignal;
+}
+
+/** Starts a stack and resolves when all of it is ready; when a part fails, rejects with nothing left running. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  options.signal?.throwIfAborted();
+  await mkdir(options.directory, { recursive: true, mode: 0o700 });
+  const supervisor = new Supervisor(options);
+  try {
+    const [temporal, cluster] = await Promise.all([
+      startTemporal(supervisor, options),
+      startCluster(supervisor, options),
+    ]);
+    const { directory, tools } = options;
+    return { directory, tools, ...cluster, temporal, processes: supervisor, stop: () => supervisor.stop() };
+  } catch (error) {
+    await supervisor.stop();
+    throw error;
+  }
+}
+
+async function startTemporal(supervisor: Supervisor, options: StackOptions): Promise<TemporalServer> {
+  const { directory, searchAttributes, signal } = options;
+  const temporal = await startTemporalServer({
+    supervisor,
+    directory,
+    command: options.tools.temporal,
+    ...(searchAttributes === undefined ? {} : { searchAttributes }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  options.onProgress?.(`Temporal answers on ${temporal.address}, web UI on ${temporal.uiUrl}`);
+  return temporal;
+}
+
+async function startCluster(
+  supervisor: Supervisor,
+  options: StackOptions,
+): Promise<Pick<Stack, "apiServer" | "adminKubeconfig">> {
+  const { directory, tools, signal, onProgress } = options;
+  const pki = await createPki(join(directory, "pki"));
+  const foundation: Foundation = { directory, tools, pki, supervisor, ...(signal === undefined ? {} : { signal }) };
+  const etcdUrl = await startEtcd(foundation);
+  onProgress?.(`etcd answers on ${etcdUrl}`);
+  const apiServer = await startApiServer(foundation, etcdUrl);
+  onProgress?.(`kube-apiserver answers on ${apiServer.url}`);
+  const adminKubeconfig = await writeKubeconfig(join(directory, "kubeconfigs", "admin.yaml"), {
+    apiServer,
+    userName: "admin",
+    credentials: pki.admin,
+  });
+  await Promise.all([
+    startControllerManager(foundation, apiServer),
+    publishClusterInfo({ adminKubeconfig, apiServer, ...(signal === undefined ? {} : { signal }) }),
+  ]);
+  onProgress?.("kube-controller-manager is at work");
+  return { apiServer, adminKubeconfig };
+}

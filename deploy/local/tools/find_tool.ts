@@ -1,0 +1,93 @@
+import { resolve } from "node:path";
+import { acceptedVersions } from "./accepted_version.ts";
+import { definedVariables, type Environment, findOnPath, isExecutable } from "./environment.ts";
+import { runCommand } from "./run_command.ts";
+import { ToolError } from "./tool_error.ts";
+import { type ToolName, toolVariable } from "./tool_name.ts";
+
+/** A tool that the user provides, or why none of those offered will do. */
+export interface Finding {
+  readonly path?: string;
+  readonly detail: string;
+}
+
+/** Where and for how long to look. */
+export interface Search {
+  readonly env: Environment;
+  readonly signal?: AbortSignal | undefined;
+  /** How long a binary may take to tell its version; 10 seconds unless told. */
+  readonly probeMs?: number;
+}
+
+/** Looks for a provided tool: its own variable, KUBEBUILDER_ASSETS, then PATH; throws ToolError where the variable is wrong. */
+export async function findTool(tool: ToolName, search: Search): Promise<Finding> {
+  return await fromVariable(tool, search.env) ?? await fromFolders(tool, search);
+}
+
+async function fromVariable(tool: ToolName, env: Environment): Promise<Finding | undefined> {
+  const variable = toolVariable(tool);
+  const value = env[variable];
+  if (!value) return undefined;
+  const path = resolve(value);
+  if (await isExecutable(path)) return { path, detail: `from ${variable}: ${path}` };
+  throw new ToolError({
+    attempt: "use",
+    tools: [tool],
+    step: `read ${variable}`,
+    state: `"${path}" is not an executable file`,
+    cure: `point ${variable} at the binary, or unset it`,
+  });
+}
+
+async function fromFolders(tool: ToolName, search: Search): Promise<Finding> {
+  const passedOver: string[] = [];
+  for (const { path, source, isTrusted } of await candidates(tool, search.env)) {
+    const { suits, said } = await askVersion(tool, path, search);
+    if (suits ?? isTrusted) return { path, detail: `from ${source}: ${path}` };
+    passedOver.push(`${path} ${said}`);
+  }
+  return { detail: passedOver.length === 0 ? "" : passedOver.join(", ") };
+}
+
+interface Candidate {
+  readonly path: string;
+  readonly source: string;
+  /** Taken also when it does not tell its version. */
+  readonly isTrusted: boolean;
+}
+
+async function candidates(tool: ToolName, env: Environment): Promise<Candidate[]> {
+  const found: Candidate[] = [];
+  const { KUBEBUILDER_ASSETS: assets } = env;
+  const path = assets ? resolve(assets, tool) : undefined;
+  if (path && await isExecutable(path)) found.push({ path, source: "KUBEBUILDER_ASSETS", isTrusted: true });
+  // A program of this name that cannot be asked may be anything.
+  if (acceptedVersions[tool] === undefined) return found;
+  const onPath = await findOnPath(tool, env);
+  return [...found, ...onPath.map((path) => ({ path, source: "PATH", isTrusted: false }))];
+}
+
+async function askVersion(tool: ToolName, path: string, search: Search): Promise<{ suits?: boolean; said: string }> {
+  const accepted = acceptedVersions[tool];
+  if (accepted === undefined) return { said: "has no version" };
+  const [, major, minor] = (await versionText(path, accepted.args, search)).match(accepted.pattern) ?? [];
+  if (major === undefined || minor === undefined) {
+    return { said: `does not tell its version (wanted ${accepted.wanted})` };
+  }
+  const suits = accepted.suits(Number(major), Number(minor));
+  return { suits, said: `is ${major}.${minor} (wanted ${accepted.wanted})` };
+}
+
+async function versionText(path: string, args: readonly string[], search: Search): Promise<string> {
+  const { env, signal, probeMs = 10_000 } = search;
+  const limits = [AbortSignal.timeout(probeMs), ...(signal ? [signal] : [])];
+  try {
+    const order = { program: path, args, env: definedVariables(env), signal: AbortSignal.any(limits) };
+    const { stdout, lines } = await runCommand(order);
+    return [stdout, ...lines].join("\n");
+  } catch {
+    // Cannot be started, or too slow: the same as one that says nothing, unless we were told to stop.
+    signal?.throwIfAborted();
+    return "";
+  }
+}

@@ -1,0 +1,108 @@
+import { setTimeout as delay } from "node:timers/promises";
+import process from "node:process";
+import { definedVariables, type Environment, findOnPath } from "./environment.ts";
+import { cureGoFailure, installGo, isPassing, lastWords } from "./go_failure.ts";
+import { wantedGo } from "./recipe.ts";
+import { type CommandResult, runCommand } from "./run_command.ts";
+import { provideCure, ToolError } from "./tool_error.ts";
+import type { ToolName } from "./tool_name.ts";
+
+/** The go command, and for which tools it works. */
+export interface Go {
+  readonly program: string;
+  readonly tools: readonly ToolName[];
+  readonly env: Environment;
+  readonly signal?: AbortSignal | undefined;
+  readonly onLine?: (line: string) => void;
+}
+
+/** One call of go; `step` is its name in errors. */
+export interface GoCall {
+  readonly step: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+}
+
+const attempts = 3;
+const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
+
+/** Returns a go command that is new enough for the module in `cwd`, or throws ToolError with the cure. */
+export async function findGo(order: Omit<Go, "program">, cwd: string): Promise<Go> {
+  const [program] = await findOnPath("go", order.env);
+  if (program === undefined) throw lacksGo(order.tools, 'no "go" on PATH');
+  const go = { ...order, program };
+  const said = (await runGo(go, { step: "check Go", args: ["version"], cwd })).stdout.trim();
+  const [, major = "0", minor = "0"] = said.match(/\bgo(\d+)\.(\d+)/) ?? [];
+  const isNewEnough = Number(major) > wantedGo.major ||
+    (Number(major) === wantedGo.major && Number(minor) >= wantedGo.minor);
+  if (!isNewEnough) throw lacksGo(order.tools, `"${program}" says "${said}"`);
+  return go;
+}
+
+/** Runs go, again where the network failed; throws ToolError when it does not succeed. */
+export async function runGo(go: Go, call: GoCall): Promise<CommandResult> {
+  const startedAt = performance.now();
+  for (let attempt = 1;; attempt++) {
+    const result = await tryGo(go, call);
+    if (result.code === 0) return result;
+    if (attempt === attempts || !isPassing(result.lines)) throw goFailed(go, call, { ...result, startedAt });
+    go.onLine?.(`${call.step} again after: ${lastWords(result.lines, 1)[0] ?? ""}`);
+    await delay(1000 * attempt, undefined, { ...(go.signal ? { signal: go.signal } : {}) })
+      .catch(() => go.signal?.throwIfAborted());
+  }
+}
+
+async function tryGo({ program, env, signal, onLine, tools }: Go, { step, args, cwd }: GoCall): Promise<CommandResult> {
+  try {
+    const result = await runCommand({
+      program,
+      args,
+      cwd,
+      env: { ...definedVariables(env), ...forThisMachine() },
+      signal,
+      ...(onLine ? { onLine } : {}),
+    });
+    // With -json go puts its errors on standard output.
+    return result.code === 0 ? result : { ...result, lines: [...result.lines, ...result.stdout.split("\n")] };
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new ToolError({
+      attempt: "build",
+      tools,
+      step,
+      state: `"${program}" cannot be started: ${cause instanceof Error ? cause.message : String(cause)}`,
+      cure: installGo,
+      cause,
+    });
+  }
+}
+
+/** What must not depend on the user's other Go work: a cross-build, a workspace around the cache, a C compiler. */
+function forThisMachine(): Record<string, string> {
+  const arch = architectures[process.arch];
+  const target = arch === undefined ? {} : { GOOS: process.platform, GOARCH: arch };
+  return { ...target, CGO_ENABLED: "0", GO111MODULE: "on", GOWORK: "off" };
+}
+
+function lacksGo(tools: readonly ToolName[], state: string): ToolError {
+  return new ToolError({
+    attempt: "build",
+    tools,
+    step: "check Go",
+    state,
+    cure: `${installGo}; or ${provideCure(tools)}`,
+  });
+}
+
+function goFailed({ tools }: Go, call: GoCall, result: CommandResult & { startedAt: number }): ToolError {
+  const seconds = Math.round((performance.now() - result.startedAt) / 1000);
+  const cure = cureGoFailure(result.lines);
+  return new ToolError({
+    attempt: "build",
+    tools,
+    step: call.step,
+    state: `go ${call.args[0]} ended with exit code ${result.code} after ${seconds} s`,
+    lines: lastWords(result.lines),
+    cure: cure === undefined ? provideCure(tools) : `${cure}; or ${provideCure(tools)}`,
+  });
+}

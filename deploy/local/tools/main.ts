@@ -1,0 +1,56 @@
+// Entry point: resolves all tools, or those named, and prints where they are.
+import process from "node:process";
+import { parseArgs } from "node:util";
+import type { ToolProgress } from "./progress.ts";
+import { resolveTools } from "./resolve_tools.ts";
+import { isToolName, type ToolName, toolNames } from "./tool_name.ts";
+
+const quietMs = 10_000;
+
+function readNames(words: readonly string[]): ToolName[] {
+  const unknown = words.find((word) => !isToolName(word));
+  if (unknown !== undefined) throw new Error(`Cannot find "${unknown}": the tools are ${toolNames.join(", ")}`);
+  return words.length === 0 ? [...toolNames] : words.filter(isToolName);
+}
+
+/** Prints changes of state at once, and a sign of life from a long build now and then. */
+function narrate(): (progress: ToolProgress) => void {
+  const last = new Map<ToolName, { state: string; at: number }>();
+  return ({ tool, state, detail, seconds }) => {
+    const before = last.get(tool);
+    if (state === "building" && before?.state === state && performance.now() - before.at < quietMs) return;
+    last.set(tool, { state, at: performance.now() });
+    process.stderr.write(`${seconds.toFixed(1).padStart(6)} s  ${tool.padEnd(24)} ${state.padEnd(9)} ${detail}\n`);
+  };
+}
+
+function stopOnSignals(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    Deno.addSignalListener(name, () => controller.abort(new Error(`Cannot go on: stopped by ${name}`)));
+  }
+  return controller.signal;
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: Deno.args,
+    allowPositionals: true,
+    options: { output: { type: "string", short: "o", default: "lines" } },
+  });
+  if (!["lines", "json"].includes(values.output)) {
+    throw new Error(`Cannot print "${values.output}": the outputs are lines, json`);
+  }
+  const names = readNames(positionals);
+  const paths = await resolveTools(names, { onProgress: narrate(), signal: stopOnSignals() });
+  const lines = names.map((name) => `${name}\t${paths[name]}`).join("\n");
+  process.stdout.write(`${values.output === "json" ? JSON.stringify(paths, null, 2) : lines}\n`);
+}
+
+try {
+  await main();
+  Deno.exit(0);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  Deno.exit(1);
+}

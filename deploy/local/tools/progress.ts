@@ -1,0 +1,32 @@
+import type { ToolName } from "./tool_name.ts";
+
+/** One step in finding or making a tool; `seconds` counts from the start of the resolving. */
+export interface ToolProgress {
+  readonly tool: ToolName;
+  readonly state: "found" | "waiting" | "building" | "built";
+  readonly detail: string;
+  readonly seconds: number;
+}
+
+/** Tells a listener about several tools at once. */
+export type Report = (tools: readonly ToolName[], state: ToolProgress["state"], detail: string) => void;
+
+/** Returns a report that stamps each event with the seconds passed since this call. */
+export function startReport(onProgress: (progress: ToolProgress) => void): Report {
+  const startedAt = performance.now();
+  return (tools, state, detail) => {
+    const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
+    for (const tool of tools) onProgress({ tool, state, detail, seconds });
+  };
+}
+
+/** Passes lines on as `building` events, at most one each `intervalMs`. */
+export function throttleLines(report: (line: string) => void, intervalMs = 500): (line: string) => void {
+  let quietUntil = 0;
+  return (line) => {
+    const now = performance.now();
+    if (now < quietUntil) return;
+    quietUntil = now + intervalMs;
+    report(line);
+  };
+}

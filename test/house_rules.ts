@@ -1,0 +1,284 @@
+import { fileURLToPath } from "node:url";
+
+type Visitor = Deno.lint.LintVisitor;
+type Context = Deno.lint.RuleContext;
+type Finding = Pick<Deno.lint.ReportData, "message" | "hint">;
+
+/** What the files below `path` may import; `!x` forbids x whatever else allows it, `*` is everything. */
+interface Room {
+  path: string;
+  runtime: string[];
+  types: string[];
+}
+
+/** The import law; the first room whose path fits a file judges it. */
+export const rooms: Room[] = [
+  { path: "workflows/policy/", runtime: ["workflows/policy/"], types: ["workflows/contracts.ts"] },
+  {
+    path: "workflows/",
+    runtime: ["workflows/", "@temporalio/workflow"],
+    types: ["*", "!workers/", "!cli/", "!deploy/", "!test/"],
+  },
+  { path: "profiles/", runtime: ["profiles/", "zod", "eta", "node:"], types: [] },
+  {
+    path: "activities/",
+    runtime: [
+      ...["activities/", "profiles/", "zod", "node:", "!node:process"],
+      ...["@kubernetes/client-node", "@temporalio/activity", "@temporalio/common"],
+    ],
+    types: ["workflows/contracts.ts"],
+  },
+  {
+    path: "cli/",
+    runtime: [
+      ...["cli/", "workflows/contracts.ts", "workflows/messages.ts", "profiles/", "activities/kube/", "node:", "zod"],
+      ...["@kubernetes/client-node", "@temporalio/client", "@temporalio/common", "cli-table3", "log-update"],
+    ],
+    types: [],
+  },
+  { path: "deploy/local/", runtime: ["*", "!workers/", "!cli/", "!test/"], types: [] },
+  { path: "deploy/", runtime: ["*", "!workers/", "!cli/", "!test/", "!deploy/local/"], types: [] },
+  { path: "workers/", runtime: ["*", "!test/", "!deploy/local/"], types: ["*", "!deploy/local/"] },
+  { path: "test/", runtime: ["*"], types: [] },
+];
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+
+function housePath(filename: string): string {
+  const plain = filename.replaceAll("\\", "/");
+  return plain.startsWith(root) ? plain.slice(root.length) : plain.replace(/^\.\//, "");
+}
+
+function roomOf(path: string): Room | undefined {
+  return rooms.find((room) => path.startsWith(room.path));
+}
+
+function fits(pattern: string, target: string): boolean {
+  if (pattern === "*" || pattern === target) return true;
+  return target.startsWith(/[/:]$/.test(pattern) ? pattern : `${pattern}/`);
+}
+
+function allows(patterns: string[], target: string): boolean {
+  if (patterns.some((pattern) => pattern.startsWith("!") && fits(pattern.slice(1), target))) return false;
+  return patterns.some((pattern) => fits(pattern, target));
+}
+
+function isRelative(specifier: string): boolean {
+  return /^\.\.?(\/|$)/.test(specifier);
+}
+
+function targetOf(path: string, specifier: string): string {
+  if (!isRelative(specifier)) return specifier;
+  return new URL(specifier, `house:///${path}`).pathname.slice(1);
+}
+
+function judgeImport(path: string, specifier: string, asType: boolean): Finding | undefined {
+  if (/^(?!node:)([a-z]+:|\/)/.test(specifier)) {
+    return {
+      message: `Cannot import "${specifier}": it is neither a bare name nor relative`,
+      hint: `Name the package in package.json and import it by that name`,
+    };
+  }
+  const room = roomOf(path);
+  if (room === undefined) return undefined;
+  const target = targetOf(path, specifier);
+  if (allows(room.runtime, target) || (asType && allows(room.types, target))) return undefined;
+  const list = (patterns: string[]): string => patterns.join(", ") || "nothing";
+  return {
+    message: `Cannot import "${target}" into ${room.path} ${
+      asType ? "as a type" : "at runtime"
+    }: the import law forbids it`,
+    hint: !asType && allows(room.types, target)
+      ? `Use "import type": ${room.path} may know it, but not run it`
+      : `${room.path} may import ${list(room.runtime)}; as types also ${
+        list(room.types)
+      }. Pass the rest in as a parameter`,
+  };
+}
+
+function judgeExtension(_path: string, specifier: string): Finding | undefined {
+  if (!isRelative(specifier) || /\/[^/]+\.(?!m?js$)[a-z0-9]+$/.test(specifier)) return undefined;
+  return {
+    message: `Cannot resolve "${specifier}": a relative import names its file`,
+    hint: `Write the whole file name, with .ts`,
+  };
+}
+
+type Judge = (path: string, specifier: string, asType: boolean) => Finding | undefined;
+
+/** Calls the judge for every way a module can name another: import, export from, import(), import types. */
+function importVisitor(context: Context, judge: Judge): Visitor {
+  const path = housePath(context.filename);
+  const see = (node: Deno.lint.Node, source: Deno.lint.Node | null, asType: boolean): void => {
+    if (source?.type !== "Literal" || typeof source.value !== "string") return;
+    const finding = judge(path, source.value, asType);
+    if (finding !== undefined) context.report({ node, ...finding });
+  };
+  return {
+    ImportDeclaration: (node) => see(node, node.source, node.importKind === "type"),
+    ExportNamedDeclaration: (node) => see(node, node.source, node.exportKind === "type"),
+    ExportAllDeclaration: (node) => see(node, node.source, node.exportKind === "type"),
+    ImportExpression: (node) => see(node, node.source, false),
+    TSImportType: (node) => see(node, node.argument.type === "TSLiteralType" ? node.argument.literal : null, true),
+  };
+}
+
+function importLaw(context: Context): Visitor {
+  const visitor = importVisitor(context, judgeImport);
+  const { ImportExpression } = visitor;
+  return {
+    ...visitor,
+    ImportExpression(node): void {
+      ImportExpression?.(node);
+      if (node.source.type === "Literal" || housePath(context.filename).startsWith("test/")) return;
+      context.report({
+        node,
+        message: "Cannot judge this import: its name is not a literal",
+        hint: "Import by a literal name, or look the value up in an object",
+      });
+    },
+  };
+}
+
+function fileName(context: Context): Visitor {
+  const path = housePath(context.filename);
+  const parts = path.replace(/\.tsx?$/, "").split("/");
+  const empty = parts.find((part) => /^(utils?|helpers?|common|types|misc|enums)$/.test(part));
+  const odd = parts.find((part) => !/^\.?[a-z0-9]+(_[a-z0-9]+)*$/.test(part));
+  const report = (message: string, hint: string): void => context.report({ range: [0, 1], message, hint });
+  return {
+    Program(): void {
+      if (path.startsWith("/")) return;
+      if (roomOf(path) === undefined) {
+        report(`Cannot place "${path}": it is in no room`, `The rooms are ${rooms.map((it) => it.path).join(", ")}`);
+      }
+      if (empty !== undefined) report(`Cannot name a file "${empty}": it says nothing`, "Name the concept it holds");
+      if (odd !== undefined) {
+        report(`Cannot name a file "${odd}": it is not snake_case`, "Lower case, words joined by _");
+      }
+    },
+  };
+}
+
+function fileLength(context: Context): Visitor {
+  const limit = housePath(context.filename).startsWith("test/") ? 400 : 250;
+  const lines = context.sourceCode.text.replace(/\n$/, "").split("\n").length;
+  return {
+    Program(): void {
+      if (lines <= limit) return;
+      const message = `Cannot keep a file of ${lines} lines: ${limit} is the limit`;
+      context.report({ range: [0, 1], message, hint: "Split it by concept; 40 to 100 lines read best" });
+    },
+  };
+}
+
+type FunctionNode = Deno.lint.FunctionDeclaration | Deno.lint.FunctionExpression | Deno.lint.ArrowFunctionExpression;
+
+function functionSize(context: Context): Visitor {
+  if (housePath(context.filename).startsWith("test/")) return {};
+  const see = (node: FunctionNode): void => {
+    const lines = context.sourceCode.getText(node).split("\n").length;
+    if (lines > 60) {
+      const message = `Cannot keep a function of ${lines} lines: 60 is the limit`;
+      context.report({ node, message, hint: "Name its steps and make each a function" });
+    }
+    if (node.params.length > 3) {
+      const message = `Cannot take ${node.params.length} parameters: 3 is the limit`;
+      context.report({ node, message, hint: "Name the concept they form and take one object" });
+    }
+  };
+  return { FunctionDeclaration: see, FunctionExpression: see, ArrowFunctionExpression: see };
+}
+
+const impure = ["performance", "Deno", "process", "fetch", "crypto", "setInterval"];
+const impureHint =
+  "A workflow only decides: let an activity do it, or use what @temporalio/workflow offers (sleep, uuid4)";
+
+function isReference(node: Deno.lint.Identifier): boolean {
+  const parent = node.parent as Deno.lint.Node;
+  if (parent.type === "MemberExpression") return parent.object === node || parent.computed;
+  if (parent.type === "Property") return parent.value === node || parent.computed;
+  return !/^TS|^(MethodDefinition|PropertyDefinition|ImportSpecifier|ExportSpecifier|LabeledStatement)$/.test(
+    parent.type,
+  );
+}
+
+function deterministicWorkflows(context: Context): Visitor {
+  const path = housePath(context.filename);
+  if (!path.startsWith("workflows/")) return {};
+  const isPolicy = path.startsWith("workflows/policy/");
+  const report = (node: Deno.lint.Node, what: string, hint: string): void =>
+    context.report({ node, message: `Cannot use ${what} in ${path}: a workflow must replay to the same end`, hint });
+  const clockHint = isPolicy ? "Take the time as a parameter, in milliseconds" : "Use Date.now(), which replays";
+  return {
+    Identifier(node): void {
+      if (impure.includes(node.name) && isReference(node)) report(node, node.name, impureHint);
+    },
+    MemberExpression(node): void {
+      const text = context.sourceCode.getText(node).replaceAll("?.", ".");
+      const isGlobal = /^globalThis\.\w+$/.test(text) && impure.includes(text.slice("globalThis.".length));
+      if (isGlobal) report(node, text, impureHint);
+      if (/^(globalThis\.)?Temporal\.Now$/.test(text)) report(node, "Temporal.Now", clockHint);
+      if (isPolicy && (text === "Date.now" || text === "Math.random")) report(node, text, clockHint);
+    },
+    NewExpression(node): void {
+      if (context.sourceCode.getText(node.callee) !== "Date" || node.arguments.length > 0) return;
+      report(node, "new Date()", clockHint);
+    },
+    CallExpression(node): void {
+      if (context.sourceCode.getText(node.callee) === "Date") report(node, "Date()", clockHint);
+    },
+  };
+}
+
+function environmentAtTheEdge(context: Context): Visitor {
+  if (/^(workers|deploy|cli|test|workflows)\//.test(housePath(context.filename))) return {};
+  return {
+    MemberExpression(node): void {
+      const text = context.sourceCode.getText(node);
+      if (!/^(globalThis\.)?(Deno|process)\.env$/.test(text)) return;
+      context.report({
+        node,
+        message: `Cannot read ${text} here: only workers/, deploy/, cli/ and test/ read the environment`,
+        hint: "Read it in workers/config.ts and pass the value in as a parameter",
+      });
+    },
+  };
+}
+
+function endOf(node: Deno.lint.Node | undefined): string {
+  if (node?.type === "Literal" && typeof node.value === "string") return node.value;
+  if (node?.type === "TemplateLiteral") return node.quasis.at(-1)?.cooked ?? "";
+  return node?.type === "BinaryExpression" ? endOf(node.right) : "";
+}
+
+function errorMessage(context: Context): Visitor {
+  const see = (node: Deno.lint.NewExpression | Deno.lint.CallExpression): void => {
+    const callee = context.sourceCode.getText(node.callee);
+    if (!/(^|\.)\w*(Error|Failure)$|^ApplicationFailure\.\w+$/.test(callee)) return;
+    if (!/(^|[^.])\.$/.test(endOf(node.arguments[0]))) return;
+    context.report({
+      node,
+      message: "Cannot end an error message with a period: others quote it inside theirs",
+      hint: 'Write: Cannot <attempted> "<what>": <present state>',
+    });
+  };
+  return { NewExpression: see, CallExpression: see };
+}
+
+const plugin: Deno.lint.Plugin = {
+  name: "house",
+  rules: {
+    "import-law": { create: importLaw },
+    "import-extension": { create: (context) => importVisitor(context, judgeExtension) },
+    "file-name": { create: fileName },
+    "file-length": { create: fileLength },
+    "function-size": { create: functionSize },
+    "deterministic-workflows": { create: deterministicWorkflows },
+    "environment-at-the-edge": { create: environmentAtTheEdge },
+    "error-message": { create: errorMessage },
+  },
+};
+
+/** Lint plugin that keeps the laws of the house; every finding says how to mend it. */
+export default plugin;

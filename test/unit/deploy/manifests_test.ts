@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { loadAllYaml, loadYaml } from "@kubernetes/client-node";
+
+interface Rule {
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+  verbs: string[];
+}
+
+interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string };
+  rules?: Rule[];
+  spec?: unknown;
+}
+
+interface CustomResource {
+  group: string;
+  scope: string;
+  names: { kind: string; plural: string; shortNames: string[] };
+  versions: { name: string; subresources?: Record<string, unknown> }[];
+}
+
+interface HoldPolicy {
+  failurePolicy: string;
+  reinvocationPolicy: string;
+  matchConstraints: { resourceRules: { operations: string[]; resources: string[] }[] };
+}
+
+const kubernetes = fileURLToPath(new URL("../../../deploy/kubernetes/", import.meta.url));
+const local = fileURLToPath(new URL("../../../deploy/local/manifests/", import.meta.url));
+
+function yamlFiles(folder: string): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true, recursive: true });
+  return entries.filter((entry) => entry.isFile() && entry.name.endsWith(".yaml"))
+    .map((entry) => join(entry.parentPath, entry.name)).sort();
+}
+
+function manifestFiles(): string[] {
+  return [...yamlFiles(kubernetes), ...yamlFiles(local)].filter((file) => !file.endsWith("kustomization.yaml"));
+}
+
+function manifests(file: string): Manifest[] {
+  return loadAllYaml(readFileSync(file, "utf8")) as Manifest[];
+}
+
+function customResource(file: string): CustomResource {
+  const found = manifests(join(kubernetes, file)).find((manifest) => manifest.kind === "CustomResourceDefinition");
+  assert.ok(found, file);
+  return found.spec as CustomResource;
+}
+
+function rules(file: string): Rule[] {
+  return manifests(join(kubernetes, file)).flatMap((manifest) => manifest.rules ?? []);
+}
+
+Deno.test("manifests parse, each object with a kind and a name", () => {
+  assert.ok(manifestFiles().length >= 15);
+  for (const file of manifestFiles()) {
+    const objects = manifests(file);
+    assert.ok(objects.length > 0, file);
+    for (const object of objects) assert.ok(object?.apiVersion && object.kind && object.metadata?.name, file);
+  }
+});
+
+Deno.test("manifests open with a comment that says why they are there", () => {
+  for (const file of manifestFiles()) assert.match(readFileSync(file, "utf8"), /^# \S/, file);
+});
+
+Deno.test("kustomization lists every file once", () => {
+  const { resources } = loadYaml<{ resources: string[] }>(readFileSync(join(kubernetes, "kustomization.yaml"), "utf8"));
+  const files = yamlFiles(kubernetes).map((file) => relative(kubernetes, file)).filter((file) =>
+    file !== "kustomization.yaml"
+  );
+  assert.deepEqual([...resources].sort(), files);
+});
+
+Deno.test("kustomization applies kinds before rules and rules before processes", () => {
+  const { resources } = loadYaml<{ resources: string[] }>(readFileSync(join(kubernetes, "kustomization.yaml"), "utf8"));
+  const places = ["namespace.yaml", "crds/rollouts.yaml", "rbac/worker.yaml", "admission/hold_new_machines.yaml"]
+    .map((file) => resources.indexOf(file));
+  places.push(resources.indexOf("worker.yaml"));
+  assert.ok(!places.includes(-1));
+  assert.deepEqual(places, [...places].sort((a, b) => a - b));
+});
+
+for (const file of ["rbac/controller.yaml", "rbac/worker.yaml"]) {
+  Deno.test(`${file} grants nothing by wildcard`, () => {
+    assert.ok(rules(file).length > 0);
+    for (const rule of rules(file)) {
+      const words = [...rule.verbs, ...(rule.resources ?? []), ...(rule.apiGroups ?? [])];
+      assert.deepEqual(words.filter((word) => word.includes("*")), [], JSON.stringify(rule));
+    }
+  });
+}
+
+Deno.test("rbac/worker.yaml reads secrets in no ClusterRole", () => {
+  const cluster = manifests(join(kubernetes, "rbac/worker.yaml")).filter((object) => object.kind === "ClusterRole");
+  assert.equal(cluster.length, 1);
+  const resources = cluster.flatMap((object) => object.rules ?? []).flatMap((rule) => rule.resources ?? []);
+  assert.ok(resources.includes("machines"));
+  assert.ok(!resources.includes("secrets"));
+});
+
+Deno.test("rbac/controller.yaml touches no secret, machine or node", () => {
+  const resources = new Set(rules("rbac/controller.yaml").flatMap((rule) => rule.resources ?? []));
+  assert.deepEqual([...resources].sort(), ["leases", "machinedeployments", "operatingsystemprofiles", "rollouts"]);
+});
+
+Deno.test("custom resources keep the names that others rely on", () => {
+  const profiles = customResource("crds/operating_system_profiles.yaml");
+  const configs = customResource("crds/operating_system_configs.yaml");
+  const rollouts = customResource("crds/rollouts.yaml");
+  const named = [profiles, configs, rollouts].map((crd) =>
+    [
+      crd.group,
+      crd.names.kind,
+      crd.names.plural,
+      ...crd.names.shortNames,
+      crd.versions.map((version) => version.name).join(),
+    ].join(" ")
+  );
+  assert.deepEqual(named, [
+    "operatingsystemmanager.k8c.io OperatingSystemProfile operatingsystemprofiles osp v1alpha1",
+    "operatingsystemmanager.k8c.io OperatingSystemConfig operatingsystemconfigs osc v1alpha1",
+    "ostler.dev Rollout rollouts ro v1alpha1",
+  ]);
+  assert.ok(rollouts.versions[0]?.subresources?.["status"]);
+});
+
+Deno.test("hold_new_machines can hold new machines and block nothing", () => {
+  const [policy, binding] = manifests(join(kubernetes, "admission/hold_new_machines.yaml"));
+  const spec = policy?.spec as HoldPolicy;
+  assert.equal(spec.failurePolicy, "Ignore");
+  assert.equal(spec.reinvocationPolicy, "Never");
+  const rule = spec.matchConstraints.resourceRules;
+  assert.deepEqual(rule.map(({ operations, resources }) => ({ operations, resources })), [
+    { operations: ["CREATE"], resources: ["machines"] },
+  ]);
+  assert.equal((binding?.spec as { policyName: string }).policyName, policy?.metadata.name);
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { findTool } from "../../../../deploy/local/tools/find_tool.ts";
+import { resolveTools } from "../../../../deploy/local/tools/resolve_tools.ts";
+import { ToolSandbox } from "./tool_sandbox.ts";
+
+const suitableEtcd = "echo 'etcd Version: 3.6.9'";
+
+Deno.test("resolveTools prefers variable, then KUBEBUILDER_ASSETS, PATH, cache and build", async () => {
+  await using sandbox = new ToolSandbox();
+  const built = (await resolveTools(["etcd"], sandbox.options())).etcd;
+  assert.equal(sandbox.builds.length, 1);
+  const cached = (await resolveTools(["etcd"], sandbox.options())).etcd;
+  assert.deepEqual([cached, sandbox.builds.length], [built, 1]);
+  const onPath = await sandbox.script("bin/etcd", suitableEtcd);
+  assert.equal((await resolveTools(["etcd"], sandbox.options())).etcd, onPath);
+  const asset = await sandbox.script("assets/etcd", suitableEtcd);
+  const assets = { KUBEBUILDER_ASSETS: join(sandbox.folder, "assets") };
+  assert.equal((await resolveTools(["etcd"], sandbox.options(assets))).etcd, asset);
+  const own = await sandbox.script("own/etcd-of-mine", "exit 1");
+  const { etcd } = await resolveTools(["etcd"], sandbox.options({ ...assets, OSTLER_TOOL_ETCD: own }));
+  assert.equal(etcd, own);
+  assert.equal(sandbox.builds.length, 1);
+});
+
+Deno.test("findTool passes over binaries on PATH whose version does not suit, and says so", async () => {
+  await using sandbox = new ToolSandbox();
+  const old = await sandbox.script("bin/kubectl", "echo 'Client Version: v1.32.4'");
+  const good = await sandbox.script("more/kubectl", "echo 'Client Version: v1.36.7'");
+  const { PATH = "" } = sandbox.env;
+  assert.deepEqual(await findTool("kubectl", { env: sandbox.env }), { detail: `${old} is 1.32 (wanted 1.36)` });
+  const env = { PATH: `${PATH}:${join(sandbox.folder, "more")}` };
+  assert.equal((await findTool("kubectl", { env })).path, good);
+});
+
+Deno.test("findTool passes over an unsuitable version in KUBEBUILDER_ASSETS but takes one that tells none", async () => {
+  await using sandbox = new ToolSandbox();
+  const env = { KUBEBUILDER_ASSETS: join(sandbox.folder, "assets") };
+  await sandbox.script("assets/kube-apiserver", "echo 'Kubernetes v1.30.0'");
+  const silent = await sandbox.script("assets/machine-controller", "exit 2");
+  assert.equal((await findTool("kube-apiserver", { env })).path, undefined);
+  assert.equal((await findTool("machine-controller", { env })).path, silent);
+});
+
+Deno.test("findTool never takes machine-controller from PATH", async () => {
+  await using sandbox = new ToolSandbox();
+  await sandbox.script("bin/machine-controller", "echo v1.66.0");
+  assert.deepEqual(await findTool("machine-controller", { env: sandbox.env }), { detail: "" });
+});
+
+Deno.test("findTool accepts newer temporal and refuses older", async () => {
+  await using sandbox = new ToolSandbox();
+  const path = await sandbox.script("bin/temporal", "echo 'temporal version 1.6.2 (Server 1.30.0, UI 2.44.0)'");
+  assert.equal((await findTool("temporal", { env: sandbox.env })).path, path);
+  await sandbox.script("bin/temporal", "echo 'temporal version 1.4.9 (Server 1.28.0, UI 2.40.0)'");
+  assert.equal((await findTool("temporal", { env: sandbox.env })).path, undefined);
+});
+
+Deno.test("findTool gives up on a binary that does not answer", async () => {
+  await using sandbox = new ToolSandbox();
+  const hanging = await sandbox.script("bin/tctl", "while :; do /bin/sleep 60; done");
+  const finding = await findTool("tctl", { env: sandbox.env, probeMs: 50 });
+  assert.deepEqual(finding, { detail: `${hanging} does not tell its version (wanted 1.18)` });
+});
+
+Deno.test("findTool refuses a variable that names no executable file", async () => {
+  await using sandbox = new ToolSandbox();
+  const path = join(sandbox.folder, "note.txt");
+  await Deno.writeTextFile(path, "");
+  await assert.rejects(findTool("kube-apiserver", { env: { OSTLER_TOOL_KUBE_APISERVER: path } }), {
+    message:
+      `Cannot use "kube-apiserver": step "read OSTLER_TOOL_KUBE_APISERVER": "${path}" is not an executable file\n` +
+      "  cure: point OSTLER_TOOL_KUBE_APISERVER at the binary, or unset it",
+  });
+});

@@ -1,0 +1,18 @@
+/** Installs the profiles that come with Ostler. */
+import { defaultProfiles } from "../profiles/mod.ts";
+import type { Kube } from "../activities/kube/client.ts";
+import { createObject, patchObject, profiles, readObject } from "../activities/kube/resources.ts";
+import { attempting, ifFound } from "../activities/kube/status.ts";
+
+/** Creates missing profiles and replaces those of another version; edits under the same version stay. */
+export async function installDefaultProfiles(kube: Kube, namespace: string): Promise<void> {
+  for (const profile of await defaultProfiles()) {
+    const { name } = profile.metadata;
+    await attempting(`install profile "${name}"`, async () => {
+      const existing = await ifFound(readObject(kube, profiles, { name, namespace }));
+      if (!existing) return await createObject(kube, profiles, { ...profile, metadata: { name, namespace } });
+      const { version } = existing.spec as { version?: string };
+      if (version !== profile.spec.version) await patchObject(kube, profiles, { name, namespace, body: profile });
+    });
+  }
+}

@@ -1,0 +1,19 @@
+/** Liveness and readiness of a process over HTTP. */
+import { createServer } from "node:http";
+import type { Server } from "node:http";
+
+export interface Health {
+  /** The process does its work; asked at each probe. */
+  isReady: () => boolean;
+}
+
+/** Serves /healthz and /readyz; port 0 serves nothing. */
+export function serveHealth(port: number, health: Health): Server | undefined {
+  if (port === 0) return undefined;
+  const server = createServer((request, response) => {
+    // Answering at all shows that the event loop turns: that is what liveness means here.
+    const ok = request.url === "/healthz" || (request.url === "/readyz" && health.isReady());
+    response.writeHead(ok ? 200 : request.url === "/readyz" ? 503 : 404).end();
+  });
+  return server.listen(port);
+}

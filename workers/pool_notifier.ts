@@ -1,0 +1,97 @@
+/** Decides when a change is news: once per change, again after a failure, and when credentials need renewal. */
+import { setTimeout } from "node:timers/promises";
+import type { Logger } from "@temporalio/common";
+import type { PoolRef } from "../workflows/contracts.ts";
+
+/** One pool as the watch sees it. */
+export interface WatchedPool {
+  pool: PoolRef;
+  generation: number;
+  /** Identity of everything a rollout depends on. */
+  observed: string;
+  /** What the last rollout had seen, from the Rollout object. */
+  reported: string | undefined;
+  /** Epoch ms at which credentials must be renewed; NaN when none are published. */
+  renewAt: number;
+}
+
+export interface PoolWatch {
+  /** Calls back with the key of a pool that may have changed; all of them at first. */
+  onChange: (listener: (key: string) => void) => void;
+  find(key: string): WatchedPool | undefined;
+  keys(): string[];
+}
+
+export interface PoolNews {
+  pool: PoolRef;
+  generation: number;
+}
+
+export interface NotifierDeps {
+  notify: (news: PoolNews) => Promise<void>;
+  log: Pick<Logger, "info" | "warn">;
+  /** Milliseconds between looks at everything; also the pause before a failed notice is tried again. */
+  lookEvery?: number;
+}
+
+/** A change that was told, but that no Rollout shows, is told again after this long. */
+const retellAfterMs = 300_000;
+
+export class PoolNotifier {
+  #dirty = new Set<string>();
+  #told = new Map<string, { observed: string; at: number }>();
+  #wake = new AbortController();
+
+  constructor(private readonly watch: PoolWatch, private readonly deps: NotifierDeps) {
+    watch.onChange((key) => {
+      this.#dirty.add(key);
+      this.#wake.abort();
+    });
+  }
+
+  /** Works until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#work();
+      await this.#rest(signal);
+      for (const key of this.watch.keys()) this.#dirty.add(key);
+    }
+  }
+
+  async #work(): Promise<void> {
+    while (this.#dirty.size > 0) {
+      const batch = [...this.#dirty].slice(0, 20);
+      for (const key of batch) this.#dirty.delete(key);
+      await Promise.all(batch.map((key) => this.#consider(key)));
+    }
+  }
+
+  async #rest(signal: AbortSignal): Promise<void> {
+    this.#wake = new AbortController();
+    if (this.#dirty.size > 0) return;
+    const either = AbortSignal.any([signal, this.#wake.signal]);
+    // Aborting is how this rest ends early; nothing else can be thrown.
+    await setTimeout(this.deps.lookEvery ?? 10_000, undefined, { signal: either }).catch(() => undefined);
+  }
+
+  async #consider(key: string): Promise<void> {
+    const seen = this.watch.find(key);
+    if (!seen) return void this.#told.delete(key);
+    if (!this.isNews(key, seen)) return;
+    try {
+      await this.deps.notify({ pool: seen.pool, generation: seen.generation });
+      this.#told.set(key, { observed: seen.observed, at: Date.now() });
+      this.deps.log.info("Rollout notified", { pool: key, generation: seen.generation });
+    } catch (error) {
+      this.deps.log.warn(`Cannot notify the rollout of "${key}": it is tried again`, { error });
+    }
+  }
+
+  /** Not yet seen by a rollout and not told lately, or with credentials that are due. */
+  isNews(key: string, seen: WatchedPool): boolean {
+    const told = this.#told.get(key);
+    const toldLately = told !== undefined && told.observed === seen.observed && Date.now() - told.at < retellAfterMs;
+    if (toldLately) return false;
+    return seen.reported !== seen.observed || seen.renewAt <= Date.now();
+  }
+}

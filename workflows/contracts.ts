@@ -1,0 +1,192 @@
+/**
+ * What the workflow asks of the world: types only, so the decider never names the doer.
+ * Everything here crosses Temporal as plain JSON and carries names, digests and sizes, never secret bytes.
+ */
+import type { PoolSnapshot } from "./pool.ts";
+import type { JoinRecord, PoolEvent, ReplacementRecord, RolloutReport } from "./progress.ts";
+
+export type { Member, MemberPhase, PoolSnapshot } from "./pool.ts";
+export type * from "./progress.ts";
+
+/** One pool of machines: the machines of one MachineDeployment. */
+export interface PoolRef {
+  namespace: string;
+  name: string;
+}
+
+/** How long each wait may take, in milliseconds or as "15m"; all of them have documented defaults. */
+export interface Deadlines {
+  /** machine-controller observes a change and creates or removes the machines it implies. */
+  settle: number | string;
+  instance: number | string;
+  address: number | string;
+  registered: number | string;
+  ready: number | string;
+  drain: number | string;
+  gone: number | string;
+  /** A halted rollout looks at the world again after this long, even when nothing told it to. */
+  recheck: number | string;
+}
+
+/** The single argument of `rollOutMachineDeployment`. */
+export interface RollOutInput extends PoolRef {
+  deadlines?: Partial<Deadlines>;
+  /** How often a machine that does not join is recreated before the rollout halts. Default 2. */
+  attempts?: number;
+  /** State of an earlier run of the same chain; written by continue-as-new only. */
+  carried?: CarriedState;
+}
+
+/** What a MachineDeployment asks for now. */
+export interface Desired {
+  generation: number;
+  /** Identity of everything a rollout depends on; the controller signals when it changes. */
+  observed: string;
+  /** machine-controller has seen this generation and numbered its template. */
+  settled: boolean;
+  revision: string;
+  templateHash: string;
+  replicas: number;
+  /** Machines above `replicas` while rolling; with 0 machine-controller removes an old machine first. */
+  surge: number;
+  image: string;
+  kubelet: string;
+  profile: { name: string; namespace: string };
+}
+
+export type DesiredState =
+  | { state: "Gone" }
+  | { state: "Deleting" }
+  | { state: "Present"; desired: Desired };
+
+/** A rendered config, by name only. */
+export interface Rendering {
+  configDigest: string;
+  profileVersion: string;
+  files: number;
+  bytes: number;
+}
+
+/** What was published and read back, and until when it can be used. */
+export interface Publication {
+  artefacts: { kind: string; name: string; digest: string; bytes: number }[];
+  changed: boolean;
+  /** RFC 3339. Machines must not boot from credentials after this. */
+  expiresAt: string;
+  renewAt: string;
+}
+
+/** Absolute times (epoch ms) by which a machine must have reached each rung of the join ladder. */
+export interface JoinDeadlines {
+  instance: number;
+  address: number;
+  registered: number;
+  ready: number;
+}
+
+export type Rung = keyof JoinDeadlines | "gates";
+
+export interface Joined {
+  machine: string;
+  node: string;
+  image: string;
+  kubelet: string;
+}
+
+export interface JoinFailure {
+  machine: string;
+  rung: Rung;
+  /** The last thing known about the machine, in words. */
+  evidence: string;
+}
+
+export interface JoinVerdict {
+  joined: Joined[];
+  failed: JoinFailure[];
+}
+
+/** Short and idempotent: run as local activities on the path to published secrets. */
+export interface ReadActivities {
+  readDesired(input: { pool: PoolRef }): Promise<DesiredState>;
+  readPool(input: { pool: PoolRef; templateHash: string }): Promise<PoolSnapshot>;
+}
+
+export interface PublishActivities {
+  renderConfig(input: { pool: PoolRef }): Promise<Rendering>;
+  publishConfig(input: { pool: PoolRef; revision: string; configDigest: string }): Promise<Publication>;
+  ensureRolloutReported(input: { pool: PoolRef; report: RolloutReport; events: PoolEvent[] }): Promise<void>;
+}
+
+/** Change machines and nodes; each is safe to run twice and absent objects count as done. */
+export interface WriteActivities {
+  ensureVictimMarked(input: { pool: PoolRef; machine: string }): Promise<void>;
+  ensureVictimUnmarked(input: { pool: PoolRef; machine: string }): Promise<void>;
+  ensureMachineAdmitted(input: { pool: PoolRef; machine: string }): Promise<void>;
+  ensureNodeCordoned(input: { machine: string; node: string }): Promise<void>;
+  ensureVictimReleased(input: { pool: PoolRef; machine: string; node?: string }): Promise<void>;
+  deleteMachine(input: { pool: PoolRef; machine: string }): Promise<void>;
+  ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
+}
+
+/** Poll with heartbeats until an absolute time (epoch ms). */
+export interface AwaitActivities {
+  awaitDesiredSettled(input: { pool: PoolRef; until: number }): Promise<DesiredState>;
+  awaitPoolChanged(
+    input: { pool: PoolRef; templateHash: string; fingerprint: string; until: number },
+  ): Promise<PoolSnapshot>;
+  awaitMachinesJoined(
+    input: { pool: PoolRef; kubelet: string; machines: { machine: string; deadlines: JoinDeadlines }[] },
+  ): Promise<JoinVerdict>;
+  awaitVictimLeaving(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
+  awaitNodeDrained(input: { node: string; until: number }): Promise<{ evicted: number }>;
+  awaitMachineGone(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
+}
+
+/** Why an activity gave up, sorted by what happens next (see the README, "Errors"). */
+export type RefusedType =
+  | "ProfileMissing"
+  | "ProfileInvalid"
+  | "TemplatingUnsupported"
+  | "OperatingSystemMismatch"
+  | "ProviderUnsupported"
+  | "ProviderConfigInvalid"
+  | "KubeletVersionInvalid"
+  | "KubeletSettingsInvalid"
+  | "RenderFailed"
+  | "NameCollision"
+  | "AccessDenied"
+  | "ObjectInvalid";
+
+export type MootType = "MachineGone" | "GenerationStale";
+
+/** A wait whose deadline passed; the message says what remains. */
+export type ExpiredType = "SettleExpired" | "PodsRemaining" | "VictimNotChosen" | "MachineRemains";
+
+export type FailureType = RefusedType | MootType | ExpiredType | "ApiUnavailable";
+
+/** State that outlives continue-as-new. */
+export interface CarriedState {
+  schemaVersion: 1;
+  startedAt: number;
+  failedMachines: number;
+  attempts: { revision: string; used: number };
+  paused: { by: string; reason: string; since: number } | null;
+  /** When each machine that has not joined yet began to boot (epoch ms). */
+  booting: Record<string, number>;
+  joins: JoinRecord[];
+  replacements: ReplacementRecord[];
+  replaced: number;
+}
+
+/** How a run ended. */
+export interface RollOutResult {
+  outcome: "Converged" | "Deleted" | "Gone";
+  generation?: number;
+  revision?: string;
+  image?: string;
+  kubelet?: string;
+  configDigest?: string;
+  replaced: number;
+  joins: JoinRecord[];
+  replacements: ReplacementRecord[];
+}

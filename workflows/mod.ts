@@ -1,0 +1,5 @@
+/** The bundle: the workflow functions and nothing else. */
+// JavaScript's Temporal API would show the real time inside the sandbox, unlike Date; workflows must not see it.
+delete (globalThis as { Temporal?: unknown }).Temporal;
+
+export { rollOutMachineDeployment } from "./roll_out_machine_deployment.ts";

@@ -1,0 +1,48 @@
+/** Types of a pool as the planner sees it; only activities know whose annotation does what. */
+
+/**
+ * Held: waits to be admitted. Provisioning: no instance yet. Booting: an instance without a node.
+ * Joining: a node that was never Ready. Ready: joined once. Leaving: on its way out.
+ */
+export type MemberPhase = "Held" | "Provisioning" | "Booting" | "Joining" | "Ready" | "Leaving";
+
+export interface Member {
+  id: string;
+  node?: string;
+  templateHash: string;
+  image: string;
+  kubelet: string;
+  phase: MemberPhase;
+  /** RFC 3339 time of creation. */
+  since: string;
+  /** Chosen to be removed next, by us. */
+  marked: boolean;
+  /** Stopped on purpose, by us. */
+  held: boolean;
+}
+
+/**
+ * A bounded picture of a pool: exact counts, and of each group the few members that matter next, oldest first.
+ * It never carries the whole pool, so a history does not grow with the fleet.
+ */
+export interface PoolSnapshot {
+  /** Changes when anything below does. */
+  fingerprint: string;
+  counts: {
+    machines: number;
+    /** Of the target template, not leaving. */
+    updated: number;
+    /** Joined and not leaving. */
+    ready: number;
+    updatedReady: number;
+    /** Of another template, not leaving. */
+    old: number;
+    /** Held before they booted: they exist on paper only. */
+    held: number;
+    leaving: number;
+  };
+  old: Member[];
+  waiting: Member[];
+  joining: Member[];
+  leaving: Member[];
+}

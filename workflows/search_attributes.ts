@@ -1,0 +1,9 @@
+/** The columns of the run list; the worker registers them when it starts. */
+
+/** Keys as the SDK's typed search attributes want them. */
+export const searchAttributes = {
+  namespace: { name: "KubernetesNamespace", type: "KEYWORD" },
+  machineDeployment: { name: "MachineDeployment", type: "KEYWORD" },
+  image: { name: "TargetImage", type: "KEYWORD" },
+  phase: { name: "Phase", type: "KEYWORD" },
+} as const;
