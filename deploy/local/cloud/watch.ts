@@ -13,12 +13,7 @@ export class HttpsWatch extends Watch {
   static readonly quietMs = 100_000;
 
   /** Streams events to the handler; calls done exactly once, with a TimeoutError when nothing came for too long. */
-  override async watch(
-    path: string,
-    query: Query,
-    handler: Handler,
-    done: (error: unknown) => void,
-  ): Promise<AbortController> {
+  override async watch(...[path, query, handler, done]: Parameters<Watch["watch"]>): Promise<AbortController> {
     const controller = new AbortController();
     const stream = new EventStream(handler, done);
     controller.signal.addEventListener("abort", () => stream.end(null), { once: true });
@@ -68,7 +63,10 @@ class EventStream {
     this.#expectMore();
     response.on("error", (error) => this.end(error));
     response.on("close", () => this.end(null));
-    createInterface(response).on("line", (line) => this.#tell(line)).on("close", () => this.end(null));
+    const lines = createInterface(response);
+    lines.on("line", (line) => this.#tell(line));
+    // It passes the response's errors on, and throws them if nobody listens.
+    lines.on("error", (error) => this.end(error));
   }
 
   #tell(line: string): void {

@@ -40,6 +40,7 @@ export class OrphanGuard {
     this.#shell = undefined;
     if (shell === undefined || shell.exitCode !== null || shell.signalCode !== null) return;
     const exited = new Promise((resolve) => shell.once("exit", resolve));
+    shell.ref();
     shell.stdin?.end();
     await exited;
   }

@@ -37,7 +37,8 @@ async function attempt(probe: Probe, timeoutMs: number, signal?: AbortSignal): P
   signal?.addEventListener("abort", abort, { once: true });
   const timer = setTimeout(() => cut.abort(new Error("No answer")), Math.max(timeoutMs, 1));
   try {
-    await Promise.race([probe(cut.signal), rejectionOf(cut.signal)]);
+    const cutShort = rejectionOf(cut.signal);
+    await Promise.race([cutShort, probe(cut.signal)]);
     return undefined;
   } catch (error) {
     signal?.throwIfAborted();

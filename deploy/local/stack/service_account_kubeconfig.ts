@@ -30,7 +30,8 @@ export async function kubeconfigFor(
 
 async function mintToken(adminKubeconfig: string, { serviceAccount, namespace }: ServiceAccountName): Promise<string> {
   using api = await ApiConnection.open(adminKubeconfig);
-  const answer = await api.call({
+  const what = `Cannot mint a token for ServiceAccount "${namespace}/${serviceAccount}"`;
+  const call = {
     method: "POST",
     path: `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token`,
     body: {
@@ -38,7 +39,11 @@ async function mintToken(adminKubeconfig: string, { serviceAccount, namespace }:
       kind: "TokenRequest",
       spec: { expirationSeconds: tokenSeconds },
     },
-  }) as { status?: { token?: string } };
-  if (answer.status?.token) return answer.status.token;
-  throw new Error(`Cannot mint a token for ServiceAccount "${namespace}/${serviceAccount}": the answer holds none`);
+  } as const;
+  const answer = await api.call(call).catch((error: Error) => {
+    throw new Error(`${what}: ${error.message}`, { cause: error });
+  });
+  const { status } = answer as { status?: { token?: string } };
+  if (!status?.token) throw new Error(`${what}: the answer holds none`);
+  return status.token;
 }

@@ -1,0 +1,26 @@
+/** Applies what a cluster gets: the simulated provider's kinds, then ours. */
+import { fileURLToPath } from "node:url";
+import { applyManifests } from "../stack/manifests.ts";
+
+const local = ["machine_controller_crds", "kubevirt_crds", "storage_class", "machine_controller_rbac", "cloud_rbac"];
+
+/** All of deploy/kubernetes but the two Deployments, whose processes run beside the stack instead. */
+const ours = [
+  "namespace",
+  "crds/operating_system_profiles",
+  "crds/operating_system_configs",
+  "crds/rollouts",
+  "rbac/controller",
+  "rbac/worker",
+  "rbac/bootstrap",
+  "admission/hold_new_machines",
+];
+
+/** Applies them in order with the admin identity; resolves when every kind is served. */
+export async function installManifests(adminKubeconfig: string): Promise<void> {
+  const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+  await applyManifests(adminKubeconfig, [
+    ...local.map((name) => path(`../manifests/${name}.yaml`)),
+    ...ours.map((name) => path(`../../kubernetes/${name}.yaml`)),
+  ]);
+}

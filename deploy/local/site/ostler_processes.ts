@@ -1,0 +1,65 @@
+/** Ostler's own processes, started as in production: one controller and one worker, each under its own identity. */
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { freePorts } from "../process/free_ports.ts";
+import { httpProbe } from "../process/http_probe.ts";
+import type { ProcessSpec, SupervisedProcess } from "../process/supervised_process.ts";
+import type { Stack } from "../stack/stack.ts";
+
+export interface OstlerProcesses {
+  controller: SupervisedProcess;
+  worker: SupervisedProcess;
+}
+
+export interface OstlerOptions {
+  settings?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** Starts both and resolves when both are ready. */
+export async function startOstler(
+  stack: Stack,
+  kubeconfigs: { controller: string; worker: string },
+  { settings = {}, signal }: OstlerOptions,
+): Promise<OstlerProcesses> {
+  const start = async (name: "controller" | "worker", permissions: string[]): Promise<SupervisedProcess> => {
+    const [port = 0] = await freePorts(1);
+    const environment = { ...connections(stack, kubeconfigs[name], port), ...settings };
+    return await stack.processes.start(specOf({ name, permissions, port, environment }), signal);
+  };
+  const [controller, worker] = await Promise.all([
+    start("controller", ["--allow-net", "--allow-read", "--allow-env", "--allow-sys"]),
+    start("worker", ["--allow-net", "--allow-read", "--allow-env", "--allow-sys", "--allow-ffi", "--allow-run=deno"]),
+  ]);
+  return { controller, worker };
+}
+
+function connections(stack: Stack, kubeconfig: string, healthPort: number): Record<string, string> {
+  return {
+    KUBECONFIG: kubeconfig,
+    TEMPORAL_ADDRESS: stack.temporal.address,
+    TEMPORAL_NAMESPACE: stack.temporal.namespace,
+    OSTLER_HEALTH_PORT: String(healthPort),
+  };
+}
+
+function specOf(
+  { name, permissions, port, environment }: {
+    name: "controller" | "worker";
+    permissions: string[];
+    port: number;
+    environment: Record<string, string>;
+  },
+): ProcessSpec {
+  return {
+    name,
+    command: process.execPath,
+    args: ["run", "--no-prompt", "--cached-only", ...permissions, `workers/${name}.ts`],
+    cwd: root,
+    env: environment,
+    ready: httpProbe({ url: `http://127.0.0.1:${port}/readyz` }),
+    graceMs: 10_000,
+  };
+}

@@ -1,0 +1,93 @@
+/** A whole cluster with Ostler in it, on loopback: the stack, machine-controller, a simulated cloud, and our processes. */
+import { createWriteStream } from "node:fs";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Cloud } from "../cloud/cloud.ts";
+import { startCloud } from "../cloud/cloud.ts";
+import type { ScriptChange } from "../cloud/script.ts";
+import type { ProcessCrash } from "../process/process_crash.ts";
+import { startMachineController } from "../stack/machine_controller.ts";
+import { kubeconfigFor } from "../stack/service_account_kubeconfig.ts";
+import { startStack } from "../stack/stack.ts";
+import type { Stack } from "../stack/stack.ts";
+import type { StackTools } from "../stack/foundation.ts";
+import { installManifests } from "./install_manifests.ts";
+import { startOstler } from "./ostler_processes.ts";
+import type { OstlerProcesses } from "./ostler_processes.ts";
+
+export interface SiteOptions {
+  /** Holds all state; the caller removes it. */
+  directory: string;
+  tools: StackTools;
+  seed: number;
+  script?: ScriptChange;
+  /** Added to the environment of controller and worker. */
+  settings?: Record<string, string>;
+  onProgress?: (text: string) => void;
+  onCrash?: (crash: ProcessCrash) => void;
+  signal?: AbortSignal;
+}
+
+export interface Site {
+  readonly stack: Stack;
+  readonly cloud: Cloud;
+  readonly ostler: OstlerProcesses;
+  /** Paths of kubeconfigs, one per identity. */
+  readonly kubeconfigs: Record<Identity, string>;
+  stop(): Promise<void>;
+}
+
+type Identity = "controller" | "worker" | "machineController" | "cloud";
+
+const identities = {
+  controller: { serviceAccount: "ostler-controller", namespace: "ostler-system" },
+  worker: { serviceAccount: "ostler-worker", namespace: "ostler-system" },
+  machineController: { serviceAccount: "machine-controller", namespace: "kube-system" },
+  cloud: { serviceAccount: "simulated-cloud", namespace: "kube-system" },
+} as const;
+
+/** Starts everything, each part under its own identity; when a part fails, nothing is left running. */
+export async function startSite(options: SiteOptions): Promise<Site> {
+  const stack = await startStack(options);
+  try {
+    return await inhabit(stack, options);
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}
+
+async function inhabit(stack: Stack, options: SiteOptions): Promise<Site> {
+  options.onProgress?.("Installing kinds, identities and rules");
+  await installManifests(stack.adminKubeconfig);
+  const kubeconfigs = await mintKubeconfigs(stack);
+  options.onProgress?.("Starting machine-controller, the simulated cloud, and Ostler's controller and worker");
+  const [cloud, ostler] = await Promise.all([
+    openCloud(kubeconfigs.cloud, options),
+    startOstler(stack, kubeconfigs, options),
+    startMachineController(stack, kubeconfigs.machineController, options.signal),
+  ]);
+  const stop = async (): Promise<void> => {
+    await stack.stop();
+    await cloud.stop();
+  };
+  return { stack, cloud, ostler, kubeconfigs, stop };
+}
+
+async function mintKubeconfigs(stack: Stack): Promise<Record<Identity, string>> {
+  const names = Object.keys(identities) as Identity[];
+  const paths = await Promise.all(names.map((name) => kubeconfigFor(stack, identities[name])));
+  return Object.fromEntries(names.map((name, at) => [name, paths[at]])) as Record<Identity, string>;
+}
+
+async function openCloud(kubeconfigPath: string, options: SiteOptions): Promise<Cloud> {
+  await mkdir(join(options.directory, "logs"), { recursive: true });
+  const log = createWriteStream(join(options.directory, "logs", "cloud.log"), { flags: "a" });
+  return await startCloud({
+    kubeconfig: await readFile(kubeconfigPath, "utf8"),
+    seed: options.seed,
+    ...(options.script ? { script: options.script } : {}),
+    ...(options.signal ? { signal: options.signal } : {}),
+    log: (line) => void log.write(`${new Date().toISOString()} ${line}\n`),
+  });
+}

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { access } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { freePorts } from "../../../../deploy/local/process/free_ports.ts";
+import { startOnFreePorts } from "../../../../deploy/local/process/start_on_free_ports.ts";
+import type { ProcessSpec } from "../../../../deploy/local/process/supervised_process.ts";
+import { Supervisor } from "../../../../deploy/local/process/supervisor.ts";
+import { scratchDirectory } from "./scratch_directory.ts";
+
+Deno.test("freePorts gives different ports below the ephemeral range that can be listened on", async () => {
+  const ports = await freePorts(20);
+  assert.equal(new Set(ports).size, 20);
+  assert.ok(ports.every((port) => port >= 20_000 && port < 32_000));
+  const server = createServer();
+  server.listen(ports[0], "127.0.0.1");
+  await once(server, "listening");
+  server.close();
+  await once(server, "close");
+});
+
+Deno.test("freePorts gives no port twice to calls at the same time", async () => {
+  const ports = (await Promise.all([freePorts(10), freePorts(10), freePorts(10)])).flat();
+  assert.equal(new Set(ports).size, 30);
+});
+
+Deno.test("startOnFreePorts starts again on other ports when one is taken at the last moment", async () => {
+  await using world = await given();
+  const tried: number[] = [];
+  const { ports, process } = await startOnFreePorts(world.supervisor, {
+    ports: ["web"],
+    spec: ({ web }) => {
+      tried.push(web);
+      return world.spec(tried.length === 1 ? "echo 'listen tcp: bind: address already in use' >&2; exit 1" : world.up);
+    },
+  });
+  assert.equal(tried.length, 2);
+  assert.equal(ports.web, tried[1]);
+  assert.ok(process.isRunning);
+});
+
+Deno.test("startOnFreePorts passes on any other crash after one attempt", async () => {
+  await using world = await given();
+  let attempts = 0;
+  const start = startOnFreePorts(world.supervisor, {
+    ports: ["web"],
+    spec: () => {
+      attempts++;
+      return world.spec("echo no such flag >&2; exit 2");
+    },
+  });
+  await assert.rejects(start, /no such flag/);
+  assert.equal(attempts, 1);
+});
+
+Deno.test("startOnFreePorts gives up after four taken ports", async () => {
+  await using world = await given();
+  let attempts = 0;
+  const start = startOnFreePorts(world.supervisor, {
+    ports: ["web"],
+    spec: () => {
+      attempts++;
+      return world.spec("echo EADDRINUSE; exit 1");
+    },
+  });
+  await assert.rejects(start, /EADDRINUSE/);
+  assert.equal(attempts, 4);
+});
+
+interface World extends AsyncDisposable {
+  readonly supervisor: Supervisor;
+  readonly up: string;
+  readonly spec: (script: string) => ProcessSpec;
+}
+
+async function given(): Promise<World> {
+  const scratch = await scratchDirectory();
+  const supervisor = new Supervisor({ directory: scratch.path });
+  return {
+    supervisor,
+    up: "touch up; exec sleep 600",
+    spec: (script: string) => ({
+      name: "web",
+      command: "/bin/sh",
+      args: ["-c", script],
+      cwd: scratch.path,
+      ready: () => access(join(scratch.path, "up")),
+    }),
+    async [Symbol.asyncDispose](): Promise<void> {
+      await supervisor.stop();
+      await scratch[Symbol.asyncDispose]();
+    },
+  };
+}

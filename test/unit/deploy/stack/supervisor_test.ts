@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { access, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { ProcessCrash } from "../../../../deploy/local/process/process_crash.ts";
+import type { ProcessSpec } from "../../../../deploy/local/process/supervised_process.ts";
+import { Supervisor, type SupervisorOptions } from "../../../../deploy/local/process/supervisor.ts";
+import { waitUntil } from "../../../../deploy/local/process/wait_until.ts";
+import { scratchDirectory } from "./scratch_directory.ts";
+
+interface World extends AsyncDisposable {
+  readonly supervisor: Supervisor;
+  /** A process that leaves its mark when ready, and its name in the file `ended` when it is told to stop. */
+  readonly spec: (name: string, overrides?: Partial<ProcessSpec>) => ProcessSpec;
+  readonly read: (path: string) => Promise<string>;
+}
+
+/** A supervisor in a directory of its own; everything in it is stopped and removed at the end of the scope. */
+async function given(options: Partial<SupervisorOptions> = {}): Promise<World> {
+  const scratch = await scratchDirectory();
+  const supervisor = new Supervisor({ directory: scratch.path, ...options });
+  const spec = (name: string, overrides: Partial<ProcessSpec> = {}): ProcessSpec => ({
+    name,
+    command: "/bin/sh",
+    args: [
+      "-c",
+      `trap 'echo ${name} >> ended; exit 0' TERM; echo up ${name}; touch ${name}; while :; do sleep 0.02; done`,
+    ],
+    cwd: scratch.path,
+    ready: () => access(join(scratch.path, name)),
+    readyTimeoutMs: 10_000,
+    ...overrides,
+  });
+  return {
+    supervisor,
+    spec,
+    read: (path: string) => readFile(join(scratch.path, path), "utf8"),
+    async [Symbol.asyncDispose](): Promise<void> {
+      await supervisor.stop();
+      await scratch[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const never = () => Promise.reject(new Error("the mark is missing"));
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+Deno.test("Supervisor resolves a start when the probe holds and writes the log to its file", async () => {
+  await using world = await given();
+  const started = await world.supervisor.start(world.spec("web"));
+  assert.ok(started.pid !== undefined && isAlive(started.pid));
+  assert.match(await world.read("logs/web.log"), /up web/);
+});
+
+Deno.test("Supervisor stops in the reverse order of the starts", async () => {
+  await using world = await given();
+  for (const name of ["first", "second", "third"]) await world.supervisor.start(world.spec(name));
+  const pids = world.supervisor.processes.map((one) => one.pid);
+  await world.supervisor.stop();
+  assert.equal(await world.read("ended"), "third\nsecond\nfirst\n");
+  assert.ok(pids.every((pid) => pid !== undefined && !isAlive(pid)));
+});
+
+Deno.test("Supervisor fails a start at once with the log's last lines when the process exits before it is ready", async () => {
+  await using world = await given();
+  const args = ["-c", "echo one; echo cannot open the vault >&2; exit 3"];
+  const start = world.supervisor.start(world.spec("vault", { args, ready: never, readyTimeoutMs: 600_000 }));
+  await assert.rejects(start, (error) => {
+    assert.ok(error instanceof ProcessCrash);
+    assert.equal(error.exit.code, 3);
+    assert.equal(error.logTail, "one\ncannot open the vault");
+    assert.match(error.message, /^Cannot keep "vault" running: it exited with code 3; last lines of /);
+    return true;
+  });
+});
+
+Deno.test("Supervisor fails a start when the binary does not exist", async () => {
+  await using world = await given();
+  const start = world.supervisor.start(world.spec("ghost", { command: "/nonexistent/ghost", ready: never }));
+  await assert.rejects(start, /Cannot keep "ghost" running: it did not start \(.*ENOENT/);
+});
+
+Deno.test("Supervisor fails a start at its deadline with the probe's reason and leaves nothing running", async () => {
+  await using world = await given();
+  const start = world.supervisor.start(world.spec("slow", { ready: never, readyTimeoutMs: 200, graceMs: 100 }));
+  await assert.rejects(start, /Cannot see "slow" ready within 0.2 s: the mark is missing/);
+  assert.equal(world.supervisor.get("slow").isRunning, false);
+});
+
+Deno.test("Supervisor gives up a start when its signal aborts", async () => {
+  await using world = await given();
+  const abort = new AbortController();
+  const probe = () => {
+    abort.abort(new Error("Interrupted"));
+    return never();
+  };
+  await assert.rejects(
+    world.supervisor.start(world.spec("web", { ready: probe }), abort.signal),
+    /^Error: Interrupted$/,
+  );
+  assert.equal(world.supervisor.get("web").isRunning, false);
+});
+
+Deno.test("Supervisor reports an unasked exit after readiness through callback and promise", async () => {
+  const crashes: ProcessCrash[] = [];
+  await using world = await given({ onCrash: (crash) => crashes.push(crash) });
+  const { pid } = await world.supervisor.start(world.spec("web"));
+  process.kill(pid!, "SIGKILL");
+  const crash = await world.supervisor.firstCrash;
+  assert.deepEqual([crash.processName, crash.exit.signal, crashes.length], ["web", "SIGKILL", 1]);
+  assert.match(crash.message, /up web/);
+});
+
+Deno.test("SupervisedProcess.kill ends the process without counting as a crash", async () => {
+  const crashes: ProcessCrash[] = [];
+  await using world = await given({ onCrash: (crash) => crashes.push(crash) });
+  const web = await world.supervisor.start(world.spec("web"));
+  web.kill("SIGKILL");
+  assert.deepEqual(await web.exit, { code: null, signal: "SIGKILL", isExpected: true });
+  await world.supervisor.stop();
+  assert.deepEqual(crashes, []);
+});
+
+Deno.test("SupervisedProcess.restart brings up a new run of a killed process and keeps its log", async () => {
+  await using world = await given();
+  let log = "up web\n";
+  const ready = async (): Promise<void> => assert.equal(await world.read("logs/web.log"), log);
+  const web = await world.supervisor.start(world.spec("web", { ready }));
+  const before = web.pid;
+  web.kill("SIGKILL");
+  await web.exit;
+  log = "up web\nup web\n";
+  await web.restart();
+  assert.ok(web.pid !== undefined && web.pid !== before && isAlive(web.pid));
+});
+
+Deno.test("SupervisedProcess.stop insists with SIGKILL when SIGTERM is ignored", async () => {
+  await using world = await given();
+  const args = ["-c", "trap '' TERM; touch deaf; while :; do sleep 0.02; done"];
+  const deaf = await world.supervisor.start(world.spec("deaf", { args, graceMs: 100 }));
+  await deaf.stop();
+  assert.equal((await deaf.exit).signal, "SIGKILL");
+});
+
+Deno.test("SupervisedProcess.stop leaves no child of the process behind", async () => {
+  await using world = await given();
+  const args = ["-c", "sleep 600 & echo $! > inner; touch outer; wait"];
+  const outer = await world.supervisor.start(world.spec("outer", { args }));
+  const inner = Number(await world.read("inner"));
+  assert.ok(isAlive(inner));
+  await outer.stop();
+  await waitUntil(() => isAlive(inner) ? never() : Promise.resolve(), { what: "the child gone", timeoutMs: 10_000 });
+});
+
+Deno.test("Supervisor refuses a second process of a running name, and any start after its stop", async () => {
+  await using world = await given();
+  await world.supervisor.start(world.spec("web"));
+  await assert.rejects(world.supervisor.start(world.spec("web")), /Cannot start "web": it is running/);
+  await world.supervisor.stop();
+  await assert.rejects(world.supervisor.start(world.spec("late")), /the supervisor was stopped/);
+  await assert.rejects(world.supervisor.get("web").restart(), /the supervisor was stopped/);
+});

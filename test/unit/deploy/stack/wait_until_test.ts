@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { waitUntil } from "../../../../deploy/local/process/wait_until.ts";
+
+Deno.test("waitUntil tries again until the probe holds", async () => {
+  let attempts = 0;
+  const probe = () => ++attempts < 3 ? Promise.reject(new Error("not yet")) : Promise.resolve();
+  await waitUntil(probe, { what: "the third attempt", timeoutMs: 10_000 });
+  assert.equal(attempts, 3);
+});
+
+Deno.test("waitUntil rejects at its deadline with the last reason", async () => {
+  const probe = () => Promise.reject(new Error("connection refused"));
+  await assert.rejects(
+    waitUntil(probe, { what: '"web" ready', timeoutMs: 60 }),
+    /^Error: Cannot see "web" ready within 0.06 s: connection refused$/,
+  );
+});
+
+Deno.test("waitUntil is not held up by a probe that never answers", async () => {
+  const begun = performance.now();
+  await assert.rejects(waitUntil(() => new Promise(() => {}), { what: "an answer", timeoutMs: 50 }), /No answer/);
+  assert.ok(performance.now() - begun < 5_000);
+});
+
+Deno.test("waitUntil rejects with the signal's reason as soon as it aborts", async () => {
+  const abort = new AbortController();
+  const probe = () => {
+    abort.abort(new Error("Interrupted"));
+    return new Promise<void>(() => {});
+  };
+  await assert.rejects(
+    waitUntil(probe, { what: "it", timeoutMs: 600_000, signal: abort.signal }),
+    /^Error: Interrupted$/,
+  );
+});
+
+Deno.test("waitUntil does not probe at all once its signal has aborted", async () => {
+  const probe = () => assert.fail("was probed");
+  const signal = AbortSignal.abort(new Error("Interrupted"));
+  await assert.rejects(waitUntil(probe, { what: "it", timeoutMs: 1_000, signal }), /^Error: Interrupted$/);
+});
