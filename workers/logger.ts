@@ -1,18 +1,27 @@
-/** One JSON line per entry on standard error. */
-import { DefaultLogger } from "@temporalio/worker";
-import type { LogLevel } from "@temporalio/worker";
+/** One JSON line per entry on standard error; needs no native code, so the controller can use it too. */
+import type { Logger, LogLevel, LogMetadata } from "@temporalio/common";
 import process from "node:process";
 
+const severities: Record<LogLevel, number> = { TRACE: 0, DEBUG: 1, INFO: 2, WARN: 3, ERROR: 4 };
+
 /** A logger for the SDK and for us. */
-export function createLogger(level: LogLevel): DefaultLogger {
-  return new DefaultLogger(level, ({ level, message, meta, timestampNanos }) => {
-    const time = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
-    process.stderr.write(`${JSON.stringify({ time, level, message, ...plain(meta) })}\n`);
-  });
+export function createLogger(least: LogLevel): Logger {
+  const log = (level: LogLevel, message: string, meta: LogMetadata = {}): void => {
+    if (severities[level] < severities[least]) return;
+    process.stderr.write(`${JSON.stringify({ time: new Date().toISOString(), level, message, ...plain(meta) })}\n`);
+  };
+  return {
+    log,
+    trace: (message, meta) => log("TRACE", message, meta),
+    debug: (message, meta) => log("DEBUG", message, meta),
+    info: (message, meta) => log("INFO", message, meta),
+    warn: (message, meta) => log("WARN", message, meta),
+    error: (message, meta) => log("ERROR", message, meta),
+  };
 }
 
-// An error becomes its message and the chain of causes; stacks and attached objects stay out of the log.
-function plain(meta: Record<string | symbol, unknown> = {}): Record<string, unknown> {
+// An error becomes its messages along the chain of causes; stacks and attached objects stay out of the log.
+function plain(meta: LogMetadata): Record<string, unknown> {
   const entries = Object.entries(meta).map(([key, value]) => [key, value instanceof Error ? chainOf(value) : value]);
   return Object.fromEntries(entries);
 }

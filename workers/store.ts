@@ -1,9 +1,9 @@
 /** A watched kind of custom resource, kept as parsed objects by "namespace/name". */
-import { makeInformer } from "@kubernetes/client-node";
 import type { KubeConfig, KubernetesListObject, KubernetesObject } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
-import { CustomObjectsApi } from "@kubernetes/client-node";
+import { CustomObjectsApi, ListWatch } from "@kubernetes/client-node";
 import { setTimeout } from "node:timers/promises";
+import { HttpsWatch } from "../activities/kube/https_watch.ts";
 import type { Resource } from "../activities/kube/resources.ts";
 
 export interface StoreDeps {
@@ -48,7 +48,8 @@ export class Store<T> {
       this.#listed();
       return found;
     };
-    const informer = makeInformer(this.config, `/apis/${group}/${version}/${plural}`, list);
+    const watch = new HttpsWatch(this.config);
+    const informer = new ListWatch(`/apis/${group}/${version}/${plural}`, watch, list, false);
     informer.on("add", (object) => this.#put(object));
     informer.on("update", (object) => this.#put(object));
     informer.on("delete", (object) => this.#remove(keyOf(object)));

@@ -33,6 +33,7 @@ export async function removeMachine(rollout: Rollout, victim: Member, replacedBy
   if (drained === undefined) return;
   const until = Date.now() + rollout.durations.gone;
   const { pool } = rollout;
+  await enter(rollout, "Removing", { machine: replacedBy, until, victim });
   await write.ensureVictimReleased.executeWithOptions({ summary: `Let ${victim.id} go` }, [
     { pool, machine: victim.id, ...(victim.node ? { node: victim.node } : {}) },
   ]);

@@ -64,7 +64,10 @@ class SimulatedCloud implements Cloud {
 
   async start(): Promise<void> {
     const { log, signal } = this.#context;
-    await persist({ attempts: 30, seconds: 60, signal }, () => this.#hypervisor.reserveAddresses());
+    const patience = { attempts: 30, seconds: 60, signal };
+    await persist(patience, () => this.#hypervisor.reserveAddresses());
+    // A kind defined a moment ago answers late; asking first keeps the watch from starting broken.
+    await persist(patience, () => this.#hypervisor.listOrders());
     const isGone = (nodeName: string): boolean => this.#isGone(nodeName);
     await new Scheduler({ connection: this.#connection, isGone, log, signal }).start();
     await follow<VirtualMachine>({

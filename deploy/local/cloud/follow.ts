@@ -1,7 +1,7 @@
 import { type KubernetesListObject, type KubernetesObject, ListWatch } from "@kubernetes/client-node";
 import { type Connection, reasonOf } from "./kube.ts";
 import { rest } from "./patience.ts";
-import { HttpsWatch } from "./watch.ts";
+import { HttpsWatch } from "../../../activities/kube/https_watch.ts";
 
 /** What to follow, and whom to tell. */
 export interface Following<T extends KubernetesObject> {

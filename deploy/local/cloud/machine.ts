@@ -29,6 +29,7 @@ export interface MachineView {
   image: string;
   kubelet?: string | undefined;
   nodeName?: string | undefined;
+  orderedAt: string;
   /** When the machine had booted so far that it read its user-data. */
   bootedAt?: string | undefined;
   readyAt?: string | undefined;
@@ -38,7 +39,10 @@ export interface MachineView {
 
 /** What all machines of a cloud share. */
 export interface MachineContext {
-  hypervisor: Hypervisor;
+  hypervisor: Pick<
+    Hypervisor,
+    "ensureInstance" | "ensureAddress" | "readUserData" | "deleteInstance" | "deletePods"
+  >;
   script: Script;
   seed: number;
   log: (line: string) => void;
@@ -67,7 +71,12 @@ export class Machine {
     const random = randomStream(context.seed, `machine/${ordinal}`);
     this.#bootSeconds = between(random, context.script.current.bootSeconds);
     this.#readySeconds = between(random, context.script.current.readySeconds);
-    this.#view = { name: order.name, image: order.image, phase: "waiting-for-instance" };
+    this.#view = {
+      name: order.name,
+      image: order.image,
+      phase: "waiting-for-instance",
+      orderedAt: new Date().toISOString(),
+    };
   }
 
   /** How the machine looks now. */

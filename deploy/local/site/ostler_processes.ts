@@ -16,6 +16,8 @@ export interface OstlerOptions {
   signal?: AbortSignal;
 }
 
+const basic = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys"];
+
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** Starts both and resolves when both are ready. */
@@ -30,8 +32,9 @@ export async function startOstler(
     return await stack.processes.start(specOf({ name, permissions, port, environment }), signal);
   };
   const [controller, worker] = await Promise.all([
-    start("controller", ["--allow-net", "--allow-read", "--allow-env", "--allow-sys"]),
-    start("worker", ["--allow-net", "--allow-read", "--allow-env", "--allow-sys", "--allow-ffi", "--allow-run=deno"]),
+    start("controller", basic),
+    // It renders templates in a child that has no permission at all.
+    start("worker", [...basic, "--allow-ffi", `--allow-run=${process.execPath}`]),
   ]);
   return { controller, worker };
 }

@@ -53,16 +53,22 @@ export function nodeStatus(facts: NodeFacts): NonNullable<V1Node["status"]> {
   };
 }
 
+const pressures = [
+  { type: "MemoryPressure", status: "False", reason: "KubeletHasSufficientMemory", message: "memory suffices" },
+  { type: "DiskPressure", status: "False", reason: "KubeletHasNoDiskPressure", message: "disk space suffices" },
+  { type: "PIDPressure", status: "False", reason: "KubeletHasSufficientPID", message: "process ids suffice" },
+];
+const readyCondition = { type: "Ready", status: "True", reason: "KubeletReady", message: "kubelet posts ready status" };
+const notReadyCondition = {
+  type: "Ready",
+  status: "False",
+  reason: "KubeletNotReady",
+  message: "container runtime is not up yet",
+};
+
 /** Describes a node's health at a moment; a condition whose status did not change keeps its transition time. */
 export function nodeConditions(isReady: boolean, before: readonly V1NodeCondition[], now: Date): V1NodeCondition[] {
-  const wanted = [
-    { type: "MemoryPressure", status: "False", reason: "KubeletHasSufficientMemory" },
-    { type: "DiskPressure", status: "False", reason: "KubeletHasNoDiskPressure" },
-    { type: "PIDPressure", status: "False", reason: "KubeletHasSufficientPID" },
-    isReady
-      ? { type: "Ready", status: "True", reason: "KubeletReady", message: "kubelet is posting ready status" }
-      : { type: "Ready", status: "False", reason: "KubeletNotReady", message: "container runtime is not up yet" },
-  ];
+  const wanted = [...pressures, isReady ? readyCondition : notReadyCondition];
   return wanted.map((condition) => {
     const old = before.find(({ type }) => type === condition.type);
     const kept = old?.status === condition.status ? old.lastTransitionTime : undefined;

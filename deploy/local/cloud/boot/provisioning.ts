@@ -40,8 +40,8 @@ export function readProvisioning(config: CloudConfig, bootstrapCa: string): Prov
     throw unusable(setup, `KUBELET_VERSION "${variables.KUBELET_VERSION}" is no version`);
   }
   needService(config, "/opt/bin/setup");
-  checkKubeletConfig(config);
   checkClusterCa(config, bootstrapCa);
+  checkKubeletConfig(config);
   checkContainerRuntime(config);
   return {
     kubelet: `v${variables.KUBELET_VERSION.replace(/^v/, "")}`,

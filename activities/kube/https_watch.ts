@@ -9,13 +9,18 @@ type Handler = Parameters<Watch["watch"]>[2];
 
 /** A Watch that notices when its stream ends, stalls or is aborted: under Deno the library's own hears none of it and stays silent for ever. */
 export class HttpsWatch extends Watch {
-  // The API server sends a bookmark a minute on a quiet watch.
-  static readonly quietMs = 100_000;
+  readonly #quietMs: number;
+
+  /** By default waits longer than the minute between bookmarks of a quiet watch. */
+  constructor(config: KubeConfig, quietMs = 100_000) {
+    super(config);
+    this.#quietMs = quietMs;
+  }
 
   /** Streams events to the handler; calls done exactly once, with a TimeoutError when nothing came for too long. */
   override async watch(...[path, query, handler, done]: Parameters<Watch["watch"]>): Promise<AbortController> {
     const controller = new AbortController();
-    const stream = new EventStream(handler, done);
+    const stream = new EventStream({ handler, done, quietMs: this.#quietMs });
     controller.signal.addEventListener("abort", () => stream.end(null), { once: true });
     try {
       const options: RequestOptions = {};
@@ -28,16 +33,20 @@ export class HttpsWatch extends Watch {
   }
 }
 
+interface StreamEnds {
+  handler: Handler;
+  done: (error: unknown) => void;
+  quietMs: number;
+}
+
 class EventStream {
-  readonly #handler: Handler;
-  readonly #done: (error: unknown) => void;
+  readonly #ends: StreamEnds;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #close: () => void = () => {};
   #isOver = false;
 
-  constructor(handler: Handler, done: (error: unknown) => void) {
-    this.#handler = handler;
-    this.#done = done;
+  constructor(ends: StreamEnds) {
+    this.#ends = ends;
   }
 
   open(url: URL, options: RequestOptions): void {
@@ -53,7 +62,7 @@ class EventStream {
     this.#isOver = true;
     clearTimeout(this.#timer);
     this.#close();
-    this.#done(error);
+    this.#ends.done(error);
   }
 
   #read(response: IncomingMessage): void {
@@ -79,13 +88,13 @@ class EventStream {
       // A line cut off by a dying server: the next watch delivers it again.
       return;
     }
-    this.#handler(event.type, event.object, event);
+    this.#ends.handler(event.type, event.object, event);
   }
 
   #expectMore(): void {
     clearTimeout(this.#timer);
     const expired = new DOMException("no event for too long", "TimeoutError");
-    this.#timer = setTimeout(() => this.end(expired), HttpsWatch.quietMs);
+    this.#timer = setTimeout(() => this.end(expired), this.#ends.quietMs);
   }
 }
 

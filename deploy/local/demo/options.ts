@@ -1,0 +1,88 @@
+import { randomInt } from "node:crypto";
+import { parseArgs } from "node:util";
+
+/** What the person who starts the demo decides. */
+export interface DemoOptions {
+  readonly replicas: number;
+  /** Mean time from order to kubelet start; each machine draws its own, up to 30 % off. */
+  readonly bootSeconds: number;
+  readonly seed: number;
+  readonly keep: boolean;
+  readonly json: boolean;
+  readonly help: boolean;
+}
+
+/** What stands on the command line cannot be used. */
+export class UsageError extends Error {}
+
+/** The text of `--help`. */
+export const usage = `The main job of Ostler, narrated, on an embedded stack with a simulated cloud.
+
+deno task demo [flags]
+
+  --replicas N      machines in the pool, 1 to 20 (3)
+  --boot-seconds S  mean time a machine takes to boot, 0.1 to 120 (4)
+  --seed N          fixes every machine's boot time (random, printed)
+  --keep            leave everything running at the end, until Ctrl-C
+  --json            print the final report as one JSON object on the last line of
+                    standard output; all other text goes to standard error
+  --help            print this
+
+Exit code 0: every promise was kept. 1: one was broken, or the demo failed.
+2: a flag is wrong. 130: Ctrl-C.
+`;
+
+const largestSeed = 2 ** 31;
+
+/** Reads the command line; throws UsageError naming the flag that cannot be used. */
+export function parseOptions(args: readonly string[]): DemoOptions {
+  const values = parse(args);
+  return {
+    replicas: whole("replicas", values.replicas ?? "3", { min: 1, max: 20 }),
+    bootSeconds: number("boot-seconds", values["boot-seconds"] ?? "4", { min: 0.1, max: 120 }),
+    seed: values.seed === undefined
+      ? randomInt(1, 100_000)
+      : whole("seed", values.seed, { min: 0, max: largestSeed - 1 }),
+    keep: values.keep ?? false,
+    json: values.json ?? false,
+    help: values.help ?? false,
+  };
+}
+
+type Values = Partial<Record<"replicas" | "boot-seconds" | "seed", string> & Record<"keep" | "json" | "help", boolean>>;
+
+function parse(args: readonly string[]): Values {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        replicas: { type: "string" },
+        "boot-seconds": { type: "string" },
+        seed: { type: "string" },
+        keep: { type: "boolean" },
+        json: { type: "boolean" },
+        help: { type: "boolean", short: "h" },
+      },
+    });
+    return values;
+  } catch (error) {
+    const [reason = ""] = (error instanceof Error ? error.message : String(error)).split(". ");
+    throw new UsageError(`Cannot read the command line: ${reason}; --help lists the flags`);
+  }
+}
+
+function whole(flag: string, text: string, range: { min: number; max: number }): number {
+  const value = number(flag, text, range);
+  if (Number.isInteger(value)) return value;
+  throw wrong(flag, text, `a whole number from ${range.min} to ${range.max} is needed`);
+}
+
+function number(flag: string, text: string, { min, max }: { min: number; max: number }): number {
+  const value = text.trim() === "" ? NaN : Number(text);
+  if (value >= min && value <= max) return value;
+  throw wrong(flag, text, `a number from ${min} to ${max} is needed`);
+}
+
+function wrong(flag: string, text: string, need: string): UsageError {
+  return new UsageError(`Cannot use --${flag} "${text}": ${need}`);
+}

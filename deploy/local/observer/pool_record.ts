@@ -1,0 +1,135 @@
+import type { ObserverReport, Property, Violation } from "./observer_report.ts";
+import type { Kind } from "./pool_facts.ts";
+
+/** What has to hold. */
+export interface PoolRules {
+  /** Never fewer Ready nodes than this. */
+  readonly replicas: number;
+  /** Never more machines than this. */
+  readonly allowedMachines: number;
+  /** Never missing, and never without data. */
+  readonly secrets: readonly string[];
+}
+
+/** One kind's objects: the fact that counts, under each name. */
+export type Facts = ReadonlyMap<string, boolean>;
+
+type Findings = Record<Property, { names: string[]; message: string } | undefined>;
+
+/** Judges a pool at every change since it was armed, and remembers extremes and violations. */
+export class PoolRecord {
+  readonly #rules: PoolRules;
+  readonly #now: () => string;
+  readonly #facts: Record<Kind, Facts> = {
+    nodes: new Map(),
+    instances: new Map(),
+    machines: new Map(),
+    secrets: new Map(),
+  };
+  readonly #violations: Violation[] = [];
+  #broken: Partial<Record<Property, string>> = {};
+  #armedAt: string | undefined;
+  #extremes = { ready: Infinity, instances: 0, objects: 0 };
+  #events = 0;
+
+  /** The clock gives RFC 3339. */
+  constructor(rules: PoolRules, now: () => string = () => new Date().toISOString()) {
+    this.#rules = rules;
+    this.#now = now;
+  }
+
+  /** Checks from now on, beginning with how things stand. */
+  arm(): void {
+    this.#armedAt ??= this.#now();
+    this.#judge();
+  }
+
+  /** Takes in how all objects of one kind stand after a change. */
+  see(kind: Kind, facts: Facts): void {
+    this.#facts[kind] = new Map(facts);
+    if (this.#armedAt === undefined) return;
+    this.#events += 1;
+    this.#judge();
+  }
+
+  /** What was seen so far; `gaps` are the stretches of time in which nobody looked. */
+  report(gaps: readonly string[], resumes: number): ObserverReport {
+    const violations = this.#violations.map((violation) => ({ ...violation, names: [...violation.names] }));
+    const holds = (property: Property): boolean =>
+      this.#armedAt !== undefined && violations.every((violation) => violation.property !== property);
+    const { ready, instances, objects } = this.#extremes;
+    const { replicas, allowedMachines, secrets } = this.#rules;
+    return {
+      ok: this.#armedAt !== undefined && violations.length === 0 && gaps.length === 0,
+      armedAt: this.#armedAt,
+      readyNodes: { min: Number.isFinite(ready) ? ready : 0, wanted: replicas, ok: holds("readyNodes") },
+      machines: { max: instances, objects, allowed: allowedMachines, ok: holds("machines") },
+      secrets: {
+        watched: [...secrets],
+        missing: violations.filter(({ property }) => property === "secrets").length,
+        ok: holds("secrets"),
+      },
+      gaps: [...gaps],
+      resumes,
+      events: this.#events,
+      violations,
+    };
+  }
+
+  #judge(): void {
+    const ready = this.#readyNodes();
+    const instances = [...this.#facts.instances.keys()];
+    const objects = namesWhere(this.#facts.machines, true);
+    this.#extremes = {
+      ready: Math.min(this.#extremes.ready, ready.length),
+      instances: Math.max(this.#extremes.instances, instances.length),
+      objects: Math.max(this.#extremes.objects, objects.length),
+    };
+    this.#note({
+      readyNodes: this.#findTooFew(ready),
+      machines: this.#findTooMany(instances, objects),
+      secrets: this.#findMissing(),
+    });
+  }
+
+  // A machine that is gone leaves its Node behind for a while, still said to be Ready.
+  #readyNodes(): string[] {
+    return namesWhere(this.#facts.nodes, true).filter((name) => this.#facts.instances.has(name));
+  }
+
+  #findTooFew(ready: string[]): Findings["readyNodes"] {
+    const { replicas } = this.#rules;
+    if (ready.length >= replicas) return undefined;
+    return { names: ready, message: `${ready.length} nodes were Ready, ${replicas} are wanted` };
+  }
+
+  #findTooMany(instances: string[], objects: string[]): Findings["machines"] {
+    const { allowedMachines } = this.#rules;
+    const [names, what] = instances.length >= objects.length ? [instances, "machines"] : [objects, "Machine objects"];
+    if (names.length <= allowedMachines) return undefined;
+    return { names, message: `There were ${names.length} ${what}, ${allowedMachines} are allowed` };
+  }
+
+  #findMissing(): Findings["secrets"] {
+    const names = this.#rules.secrets.filter((name) => this.#facts.secrets.get(name) !== true);
+    if (names.length === 0) return undefined;
+    const states = names.map((name) => `"${name}" ${this.#facts.secrets.has(name) ? "had no data" : "was missing"}`);
+    return { names, message: `Secret ${states.join(", ")}` };
+  }
+
+  // Told once for each way it breaks, not again at each event while it stays broken that way.
+  #note(findings: Findings): void {
+    for (const property of Object.keys(findings) as Property[]) {
+      const finding = findings[property];
+      if (finding !== undefined && finding.message !== this.#broken[property]) {
+        this.#violations.push({ at: this.#now(), property, ...finding });
+      }
+      if (finding === undefined) delete this.#broken[property];
+      else this.#broken[property] = finding.message;
+    }
+  }
+}
+
+function namesWhere(facts: Facts, fact: boolean): string[] {
+  return [...facts].filter(([, each]) => each === fact).map(([name]) => name);
+}

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { createPrivateKey, createPublicKey } from "node:crypto";
+import { requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate_request.ts";
+import { readBootstrapKubeconfig } from "../../../../deploy/local/cloud/boot/certificate.ts";
+import { Pkcs10CertificateRequest } from "@peculiar/x509";
+
+Deno.test("requestNodeCertificate asks for exactly the node's subject with a P-256 key of its own", async () => {
+  const { request, key } = await requestNodeCertificate("w-1");
+  const parsed = new Pkcs10CertificateRequest(request);
+  assert.equal(parsed.subject, "O=system:nodes, CN=system:node:w-1");
+  assert.deepEqual(parsed.extensions, []);
+  assert.ok(await parsed.verify());
+  const own = createPublicKey(createPrivateKey(key)).export({ type: "spki", format: "der" });
+  assert.deepEqual(Buffer.from(parsed.publicKey.rawData), own);
+  assert.equal(createPrivateKey(key).asymmetricKeyDetails?.namedCurve, "prime256v1");
+});
+
+Deno.test("requestNodeCertificate makes a new key each time", async () => {
+  const [one, two] = await Promise.all([requestNodeCertificate("w-1"), requestNodeCertificate("w-1")]);
+  assert.notEqual(one.key, two.key);
+});
+
+function kubeconfig(cluster: Record<string, unknown>, user: Record<string, unknown>): string {
+  return JSON.stringify({
+    clusters: [{ name: "c", cluster }],
+    users: [{ name: "u", user }],
+    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+    "current-context": "x",
+  });
+}
+
+const cluster = { server: "https://a", "certificate-authority-data": "QQ==" };
+
+Deno.test("readBootstrapKubeconfig takes one with server, CA and token", () => {
+  const config = readBootstrapKubeconfig(kubeconfig(cluster, { token: "t" }));
+  assert.equal(config.getCurrentCluster()?.server, "https://a");
+});
+
+const refused: Record<string, [text: string, reason: RegExp]> = {
+  "text that does not parse": ["a: [t0ken", /: it does not parse$/],
+  "plain http": [kubeconfig({ ...cluster, server: "http://a" }, { token: "t" }), /it names no https server/],
+  "no CA": [kubeconfig({ server: "https://a" }, { token: "t" }), /it pins no certificate authority/],
+  "TLS unverified": [
+    kubeconfig({ ...cluster, "insecure-skip-tls-verify": true }, { token: "t" }),
+    /it pins no certificate authority/,
+  ],
+  "no token": [kubeconfig(cluster, {}), /it holds no token/],
+};
+
+for (const [what, [text, reason]] of Object.entries(refused)) {
+  Deno.test(`readBootstrapKubeconfig refuses ${what}`, () => {
+    assert.throws(() => readBootstrapKubeconfig(text), reason);
+  });
+}

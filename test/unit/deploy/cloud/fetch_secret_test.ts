@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { fetchSecret } from "../../../../deploy/local/cloud/boot/fetch_secret.ts";
+import { base64, makeCa } from "./boot_fixtures.ts";
+import { startTlsServer } from "./tls_server.ts";
+
+const secret = { namespace: "ns", name: "config" };
+
+function serveSecret(request: IncomingMessage, response: ServerResponse): void {
+  const isAllowed = request.headers.authorization === "Bearer right";
+  response.statusCode = isAllowed && request.url === "/api/v1/namespaces/ns/secrets/config" ? 200 : 403;
+  response.end(JSON.stringify({ data: { "cloud-config": base64("content"), note: "private" } }));
+}
+
+Deno.test("fetchSecret reads the key with token and pinned CA", async () => {
+  await using server = await startTlsServer(serveSecret);
+  const access = { server: server.url, ca: server.ca, token: "right" };
+  assert.equal(await fetchSecret(access, secret, "cloud-config"), "content");
+});
+
+Deno.test("fetchSecret trusts no server of another CA", async () => {
+  await using server = await startTlsServer(serveSecret);
+  const access = { server: server.url, ca: await makeCa(), token: "right" };
+  await assert.rejects(fetchSecret(access, secret, "cloud-config"), /Cannot reach "https:/);
+});
+
+Deno.test("fetchSecret reports a refused token by status, without token or body", async () => {
+  await using server = await startTlsServer(serveSecret);
+  const access = { server: server.url, ca: server.ca, token: "wrong" };
+  await assert.rejects(fetchSecret(access, secret, "cloud-config"), {
+    message: 'Cannot fetch secret "ns/config": HTTP 403',
+  });
+});
+
+Deno.test("fetchSecret names a key that the secret lacks", async () => {
+  await using server = await startTlsServer(serveSecret);
+  const access = { server: server.url, ca: server.ca, token: "right" };
+  await assert.rejects(fetchSecret(access, secret, "kubeconfig"), /"ns\/config": it has no key "kubeconfig"/);
+});

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import type { V1Node, V1Pod, V1PodSpec } from "@kubernetes/client-node";
+import { placePod } from "../../../../deploy/local/cloud/placement.ts";
+
+function node(name: string, spec: V1Node["spec"] = {}, status = "True"): V1Node {
+  return { metadata: { name, labels: { name } }, spec, status: { conditions: [{ type: "Ready", status }] } };
+}
+
+function pod(spec: Partial<V1PodSpec> = {}): V1Pod {
+  return { spec: { containers: [], ...spec } };
+}
+
+const none = new Map<string, number>();
+
+Deno.test("placePod takes the emptiest node, and the first by name among equals", () => {
+  const nodes = [node("c"), node("b"), node("a")];
+  assert.equal(placePod(pod(), nodes, new Map([["a", 2], ["b", 1], ["c", 1]])), "b");
+});
+
+Deno.test("placePod leaves out nodes that are not ready or cordoned", () => {
+  const nodes = [node("a", {}, "Unknown"), node("b", { unschedulable: true }), node("c")];
+  assert.equal(placePod(pod(), nodes, none), "c");
+  assert.equal(placePod(pod(), nodes.slice(0, 2), none), undefined);
+});
+
+Deno.test("placePod heeds taints unless tolerated, and prefers nothing", () => {
+  const nodes = [node("a", { taints: [{ key: "k", value: "v", effect: "NoSchedule" }] })];
+  assert.equal(placePod(pod(), nodes, none), undefined);
+  assert.equal(placePod(pod({ tolerations: [{ key: "k", value: "other" }] }), nodes, none), undefined);
+  assert.equal(placePod(pod({ tolerations: [{ key: "k", value: "v" }] }), nodes, none), "a");
+  assert.equal(placePod(pod(), [node("a", { taints: [{ key: "k", effect: "PreferNoSchedule" }] })], none), "a");
+});
+
+Deno.test("placePod puts a DaemonSet's pod on its own node, cordoned or not", () => {
+  const nodes = [node("a"), node("b", { unschedulable: true })];
+  const term = { matchFields: [{ key: "metadata.name", operator: "In", values: ["b"] }] };
+  const pinned = pod({
+    affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } } },
+    tolerations: [{ key: "node.kubernetes.io/unschedulable", operator: "Exists", effect: "NoSchedule" }],
+  });
+  assert.equal(placePod(pinned, nodes, none), "b");
+});
+
+Deno.test("placePod heeds a node selector", () => {
+  assert.equal(placePod(pod({ nodeSelector: { name: "b" } }), [node("a"), node("b")], none), "b");
+});
