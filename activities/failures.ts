@@ -17,6 +17,11 @@ export function expired(type: ExpiredType, message: string): ApplicationFailure 
   return ApplicationFailure.nonRetryable(message, type);
 }
 
+/** Our identity may not do this; retried for a while, then the workflow halts. */
+export function denied(message: string): ApplicationFailure {
+  return ApplicationFailure.retryable(message, "AccessDenied" satisfies RefusedType);
+}
+
 /** The API could not answer; retried, then waited for. */
 export function unavailable(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, "ApiUnavailable");

@@ -11,6 +11,8 @@ export interface WatchedPool {
   observed: string;
   /** What the last rollout had seen, from the Rollout object. */
   reported: string | undefined;
+  /** The last rollout was cancelled: what it left undone is not for us to go on with. */
+  isAborted: boolean;
   /** Epoch ms at which credentials must be renewed; NaN when none are published. */
   renewAt: number;
 }
@@ -25,6 +27,8 @@ export interface PoolWatch {
 export interface PoolNews {
   pool: PoolRef;
   generation: number;
+  /** Renew credentials and touch no machine. */
+  publishOnly: boolean;
 }
 
 export interface NotifierDeps {
@@ -79,7 +83,8 @@ export class PoolNotifier {
     if (!seen) return void this.#told.delete(key);
     if (!this.isNews(key, seen)) return;
     try {
-      await this.deps.notify({ pool: seen.pool, generation: seen.generation });
+      const publishOnly = seen.isAborted && seen.reported === seen.observed;
+      await this.deps.notify({ pool: seen.pool, generation: seen.generation, publishOnly });
       this.#told.set(key, { observed: seen.observed, at: Date.now() });
       this.deps.log.info("Rollout notified", { pool: key, generation: seen.generation });
     } catch (error) {

@@ -6,12 +6,16 @@ import type { Config } from "./config.ts";
 import type { PoolNews } from "./pool_notifier.ts";
 
 /** Safe to call any number of times: one id per pool, and the signal says only "read again". */
-export async function startRollout(client: Client, config: Config, { pool, generation }: PoolNews): Promise<void> {
+export async function startRollout(
+  client: Client,
+  config: Config,
+  { pool, generation, publishOnly }: PoolNews,
+): Promise<void> {
   const { namespace, name } = pool;
   await client.workflow.signalWithStart("rollOutMachineDeployment", {
     workflowId: `machine-deployment/${namespace}/${name}`,
     taskQueue: config.OSTLER_TASK_QUEUE,
-    args: [{ namespace, name, ...deadlines(config) }],
+    args: [{ namespace, name, ...deadlines(config), ...(publishOnly ? { publishOnly } : {}) }],
     signal: "desiredChanged",
     signalArgs: [{ generation }],
     staticSummary: `Roll out ${namespace}/${name}`,

@@ -31,8 +31,10 @@ export interface Deadlines {
 /** The single argument of `rollOutMachineDeployment`. */
 export interface RollOutInput extends PoolRef {
   deadlines?: Partial<Deadlines>;
-  /** How often a machine that does not join is recreated before the rollout halts. Default 2. */
+  /** How often machines that do not join are recreated before the rollout halts. Default 2. */
   attempts?: number;
+  /** Only publish, with fresh credentials where they are due; no machine is touched. */
+  publishOnly?: boolean;
   /** State of an earlier run of the same chain; written by continue-as-new only. */
   carried?: CarriedState;
 }
@@ -42,6 +44,8 @@ export interface Desired {
   generation: number;
   /** Identity of everything a rollout depends on; the controller signals when it changes. */
   observed: string;
+  /** The part of it that decides what machines boot with; scaling leaves it alone. */
+  change: string;
   /** machine-controller has seen this generation and numbered its template. */
   settled: boolean;
   revision: string;
@@ -70,7 +74,8 @@ export interface Rendering {
 /** What was published and read back, and until when it can be used. */
 export interface Publication {
   artefacts: { kind: string; name: string; digest: string; bytes: number }[];
-  changed: boolean;
+  /** Nothing was written, the same config got fresh credentials, or something new is out. */
+  news: "None" | "Renewed" | "Published";
   /** RFC 3339. Machines must not boot from credentials after this. */
   expiresAt: string;
   renewAt: string;
@@ -103,6 +108,8 @@ export interface JoinFailure {
 export interface JoinVerdict {
   joined: Joined[];
   failed: JoinFailure[];
+  /** Machines that somebody removed meanwhile. */
+  gone: string[];
 }
 
 /** Short and idempotent: run as local activities on the path to published secrets. */
@@ -120,7 +127,8 @@ export interface PublishActivities {
 /** Change machines and nodes; each is safe to run twice and absent objects count as done. */
 export interface WriteActivities {
   ensureVictimMarked(input: { pool: PoolRef; machine: string }): Promise<void>;
-  ensureVictimUnmarked(input: { pool: PoolRef; machine: string }): Promise<void>;
+  /** Spares a victim; one that is already leaving stays held, unless `letGo` hands it to machine-controller. */
+  ensureVictimUnmarked(input: { pool: PoolRef; machine: string; letGo?: boolean }): Promise<void>;
   ensureMachineAdmitted(input: { pool: PoolRef; machine: string }): Promise<void>;
   ensureNodeCordoned(input: { machine: string; node: string }): Promise<void>;
   ensureVictimReleased(input: { pool: PoolRef; machine: string; node?: string }): Promise<void>;
@@ -169,7 +177,7 @@ export interface CarriedState {
   schemaVersion: 1;
   startedAt: number;
   failedMachines: number;
-  attempts: { revision: string; used: number };
+  attempts: { change: string; used: number };
   paused: { by: string; reason: string; since: number } | null;
   /** When each machine that has not joined yet began to boot (epoch ms). */
   booting: Record<string, number>;
@@ -180,7 +188,7 @@ export interface CarriedState {
 
 /** How a run ended. */
 export interface RollOutResult {
-  outcome: "Converged" | "Deleted" | "Gone";
+  outcome: "Converged" | "Published" | "Deleted" | "Gone";
   generation?: number;
   revision?: string;
   image?: string;

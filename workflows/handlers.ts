@@ -2,6 +2,7 @@
 import { ApplicationFailure, setHandler } from "@temporalio/workflow";
 import * as messages from "./messages.ts";
 import type { Answer, Request } from "./messages.ts";
+import { refresh } from "./report.ts";
 import { describe } from "./rollout.ts";
 import type { Rollout } from "./rollout.ts";
 
@@ -22,18 +23,23 @@ interface Command {
 
 // The same command as an update for people, who get an answer, and as a signal for tctl and batches.
 function command(rollout: Rollout, { update, signal, run }: Command): void {
-  const answered = (request: Request): Answer => {
+  const heard = (request: Request): void => {
     run(rollout, request);
+    refresh(rollout);
+  };
+  const answered = (request: Request): Answer => {
+    heard(request);
     return { phase: rollout.standing.phase, message: rollout.standing.message };
   };
   setHandler(update, answered, { validator: validate, description: `${update.name}: {by, reason}` });
-  setHandler(signal, (request) => {
-    if (isRequest(request)) run(rollout, request);
-  }, { description: `${update.name}, without an answer: {by, reason}` });
+  // A signal cannot be refused: one with wrong fields is taken without them, as its name says enough.
+  setHandler(signal, (request) => heard(wrongField(request) === undefined ? request ?? {} : {}), {
+    description: `${update.name}, without an answer: {by, reason}`,
+  });
 }
 
-function pause(rollout: Rollout, request: Request): void {
-  rollout.paused ??= { by: request.by ?? "unknown", reason: request.reason ?? "", since: Date.now() };
+function pause(rollout: Rollout, request: Request | undefined): void {
+  rollout.paused ??= { by: request?.by ?? "unknown", reason: request?.reason ?? "", since: Date.now() };
   rollout.nudged = true;
 }
 
@@ -43,22 +49,28 @@ function resume(rollout: Rollout): void {
 }
 
 function retry(rollout: Rollout): void {
-  rollout.attempts = { revision: "", used: 0 };
+  rollout.attempts = { change: "", used: 0 };
   // A machine that ran out of time gets a fresh start with it.
   rollout.booting = {};
   rollout.nudged = true;
 }
 
 function validate(request: Request): void {
-  if (!isRequest(request)) {
-    throw ApplicationFailure.nonRetryable(
-      'Cannot take the request: one object {"by", "reason"} of texts is needed, with nothing else in it',
-      "InvalidInput",
-    );
-  }
+  const wrong = wrongField(request);
+  if (wrong === undefined) return;
+  throw ApplicationFailure.nonRetryable(
+    `Cannot take the request: ${wrong}; one object of texts is needed, {"by", "reason"}`,
+    "InvalidInput",
+  );
 }
 
-function isRequest(request: unknown): request is Request {
-  if (typeof request !== "object" || request === null) return false;
-  return Object.entries(request).every(([key, value]) => ["by", "reason"].includes(key) && typeof value === "string");
+/** What is wrong with a request, naming the field; undefined for a good one. */
+function wrongField(request: unknown): string | undefined {
+  if (request === undefined || request === null) return undefined;
+  if (typeof request !== "object" || Array.isArray(request)) return "it is no object";
+  for (const [field, value] of Object.entries(request)) {
+    if (field !== "by" && field !== "reason") return `field "${field}" is not known`;
+    if (typeof value !== "string") return `field "${field}" is no text`;
+  }
+  return undefined;
 }

@@ -9,6 +9,7 @@ export interface ParsedInput {
   pool: PoolRef;
   durations: Durations;
   attempts: number;
+  publishOnly: boolean;
   carried: CarriedState | undefined;
 }
 
@@ -26,7 +27,7 @@ export const defaultDeadlines: Record<keyof Deadlines, string> = {
 
 export const defaultAttempts = 2;
 
-const fields = ["namespace", "name", "deadlines", "attempts", "carried"];
+const fields = ["namespace", "name", "deadlines", "attempts", "publishOnly", "carried"];
 
 /** The workflow id that belongs to a pool, so that no pool can have two rollouts. */
 export function workflowIdOf(pool: PoolRef): string {
@@ -36,13 +37,19 @@ export function workflowIdOf(pool: PoolRef): string {
 /** Parses the argument, or fails the run with a message that names the field. */
 export function parseInput(input: RollOutInput): ParsedInput {
   if (typeof input !== "object" || input === null) refuse("the input", "one JSON object is needed");
-  refuseUnknown(input, fields, "field");
+  refuseUnknown(input, fields, "");
   const pool = { namespace: nameField(input, "namespace"), name: nameField(input, "name") };
   const expected = workflowIdOf(pool);
   if (workflowInfo().workflowId !== expected) {
     refuse("the workflow id", `it is "${workflowInfo().workflowId}" but must be "${expected}" for this input`);
   }
-  return { pool, durations: durations(input.deadlines ?? {}), attempts: attempts(input), carried: input.carried };
+  return {
+    pool,
+    durations: durations(input.deadlines ?? {}),
+    attempts: attempts(input),
+    publishOnly: publishOnly(input),
+    carried: carried(input),
+  };
 }
 
 function nameField(input: RollOutInput, field: "namespace" | "name"): string {
@@ -61,9 +68,22 @@ function attempts(input: RollOutInput): number {
   return value;
 }
 
+function publishOnly(input: RollOutInput): boolean {
+  const value: unknown = input.publishOnly ?? false;
+  if (typeof value !== "boolean") refuse('field "publishOnly"', "true or false is needed");
+  return value;
+}
+
+function carried(input: RollOutInput): CarriedState | undefined {
+  const value = input.carried;
+  const isFit = value === undefined || (typeof value === "object" && value?.schemaVersion === 1);
+  if (!isFit) refuse('field "carried"', "it is written by continue-as-new only");
+  return value;
+}
+
 function durations(given: Partial<Deadlines>): Durations {
   if (typeof given !== "object" || given === null) refuse('field "deadlines"', "an object is needed");
-  refuseUnknown(given, Object.keys(defaultDeadlines), "field deadlines.");
+  refuseUnknown(given, Object.keys(defaultDeadlines), "deadlines.");
   const merged = { ...defaultDeadlines, ...given };
   const pairs = Object.entries(merged).map(([name, value]) => [name, milliseconds(name, value)]);
   return Object.fromEntries(pairs) as Durations;
@@ -84,9 +104,9 @@ function tryDuration(value: unknown): number {
   return Number(amount) * (units[unit ?? ""] ?? NaN);
 }
 
-function refuseUnknown(given: object, known: readonly string[], what: string): void {
+function refuseUnknown(given: object, known: readonly string[], prefix: string): void {
   const unknown = Object.keys(given).find((key) => !known.includes(key));
-  if (unknown !== undefined) refuse(`${what}"${unknown}"`, `it is not known; known are ${known.join(", ")}`);
+  if (unknown !== undefined) refuse(`field "${prefix}${unknown}"`, `it is not known; known are ${known.join(", ")}`);
 }
 
 function refuse(what: string, state: string): never {

@@ -1,4 +1,4 @@
-/** Sees machines join within their deadlines; one that does not is recreated, a bounded number of times. */
+/** Sees machines join within their deadlines; those that do not are recreated, a bounded number of times. */
 import type { Desired, JoinFailure, JoinVerdict } from "./contracts.ts";
 import { joinDeadlines } from "./policy/join_ladder.ts";
 import { isSameChange, whileTrue } from "./patience.ts";
@@ -11,9 +11,11 @@ import type { Rollout } from "./rollout.ts";
 export async function joinMachines(rollout: Rollout, desired: Desired, machines: string[]): Promise<boolean> {
   const verdict = await whileTrue(rollout, isSameChange(desired), () => ladder(rollout, desired, machines));
   if (!verdict) return false;
-  for (const joined of verdict.joined) recordJoin(rollout, joined);
-  for (const failure of verdict.failed) await recreate(rollout, desired, failure);
-  return verdict.failed.length === 0;
+  const { joined, failed, gone } = verdict.done;
+  for (const each of joined) recordJoin(rollout, each);
+  for (const machine of gone) delete rollout.booting[machine];
+  if (failed.length > 0) await recreate(rollout, failed);
+  return joined.length === machines.length;
 }
 
 /** Absolute end of the wait for these machines (epoch ms). */
@@ -34,30 +36,36 @@ function ladder(rollout: Rollout, desired: Desired, machines: string[]): Promise
   ]);
 }
 
-async function recreate(rollout: Rollout, desired: Desired, failure: JoinFailure): Promise<void> {
-  const attempts = attemptsAt(rollout, desired.revision);
+async function recreate(rollout: Rollout, failed: JoinFailure[]): Promise<void> {
+  const attempts = attemptsNow(rollout);
   attempts.used += 1;
-  rollout.failedMachines += 1;
-  const text = `Machine "${failure.machine}" did not get past "${failure.rung}": ${failure.evidence}`;
-  const last = attempts.used >= rollout.attemptsAllowed;
-  const message = `${text} (attempt ${attempts.used} of ${rollout.attemptsAllowed})`;
-  await report(rollout, { ...rollout.standing, reason: "JoinDeadlineExceeded", message }, {
-    events: [{ type: "Warning", reason: "JoinDeadlineExceeded", message }],
+  rollout.failedMachines += failed.length;
+  const isLast = attempts.used > rollout.attemptsAllowed;
+  const next = isLast ? "it is kept to look at" : `recreating it, ${attempts.used} of ${rollout.attemptsAllowed}`;
+  const messages = failed.map((each) => `Machine "${each.machine}" did not get past "${each.rung}": ${each.evidence}`);
+  await report(rollout, { ...rollout.standing, reason: "JoinDeadlineExceeded", message: messages[0] ?? "" }, {
+    events: messages.map((text) => ({
+      type: "Warning",
+      reason: "JoinDeadlineExceeded",
+      message: `${text}; ${next}`,
+    })),
   });
-  if (last) return; // kept as it is, for people to look at
-  delete rollout.booting[failure.machine];
-  await write.deleteMachine.executeWithOptions({ summary: `Recreate ${failure.machine}` }, [
-    { pool: rollout.pool, machine: failure.machine },
-  ]);
+  if (!isLast) await Promise.all(failed.map(({ machine }) => remove(rollout, machine)));
 }
 
-/** Attempts count per revision: a new one starts afresh. */
-export function attemptsAt(rollout: Rollout, revision: string): { revision: string; used: number } {
-  if (rollout.attempts.revision !== revision) rollout.attempts = { revision, used: 0 };
+async function remove(rollout: Rollout, machine: string): Promise<void> {
+  delete rollout.booting[machine];
+  await write.deleteMachine.executeWithOptions({ summary: `Recreate ${machine}` }, [{ pool: rollout.pool, machine }]);
+}
+
+/** Attempts count per change: a mended template or profile starts afresh. */
+function attemptsNow(rollout: Rollout): { change: string; used: number } {
+  const change = `${rollout.desired?.revision} ${rollout.rendering?.configDigest}`;
+  if (rollout.attempts.change !== change) rollout.attempts = { change, used: 0 };
   return rollout.attempts;
 }
 
-/** No attempt is left for this revision. */
-export function isExhausted(rollout: Rollout, revision: string): boolean {
-  return attemptsAt(rollout, revision).used >= rollout.attemptsAllowed;
+/** No attempt is left for this change. */
+export function isExhausted(rollout: Rollout): boolean {
+  return attemptsNow(rollout).used > rollout.attemptsAllowed;
 }

@@ -1,12 +1,14 @@
 /** Waiting that ends early when what is waited for stopped making sense. */
-import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
+import { CancellationScope, condition, isCancellation, sleep } from "@temporalio/workflow";
 import type { Desired, DesiredState } from "./contracts.ts";
 import { read } from "./proxies.ts";
+import { report } from "./report.ts";
 import type { Rollout } from "./rollout.ts";
+import { troubleOf } from "./trouble.ts";
 
-/** Still the same change of the same object. */
+/** Still the same template and profile of the same object; scaling does not matter to a machine under way. */
 export function isSameChange(desired: Desired): (seen: DesiredState) => boolean {
-  return (seen) => seen.state === "Present" && seen.desired.observed === desired.observed;
+  return (seen) => seen.state === "Present" && seen.desired.change === desired.change;
 }
 
 /** Still an object to care for, whatever it asks for: removing a machine is finished before anything else. */
@@ -22,26 +24,45 @@ export async function whileTrue<T>(
   rollout: Rollout,
   stillHolds: (seen: DesiredState) => boolean,
   work: () => Promise<T>,
-): Promise<T | undefined> {
+): Promise<{ done: T } | undefined> {
   const scope = new CancellationScope();
   const running = scope.run(work);
   const finished = running.then(() => true);
-  for (;;) {
-    if (await Promise.race([finished, nudge(rollout)])) return await running;
-    rollout.nudged = false;
-    const seen = await read.readDesired.executeWithOptions({ summary: "Read what is desired now" }, [
-      { pool: rollout.pool },
-    ]);
-    if (stillHolds(seen)) continue;
-    await abandon(scope, running);
-    rollout.nudged = true;
-    return undefined;
+  try {
+    for (;;) {
+      if (await Promise.race([finished, nudge(rollout)])) return { done: await running };
+      rollout.nudged = false;
+      if (await holds(rollout, stillHolds)) continue;
+      // Before anything else can fail: the main loop must not wait for a nudge that was already taken.
+      rollout.nudged = true;
+      await abandon(scope, running);
+      return undefined;
+    }
+  } finally {
+    scope.cancel(); // no work goes on unwatched, whatever ended the wait
   }
 }
 
 async function nudge(rollout: Rollout): Promise<false> {
   await condition(() => rollout.nudged);
   return false;
+}
+
+// A world that cannot be seen has not changed as far as we know: look again soon, and let the work go on.
+async function holds(rollout: Rollout, stillHolds: (seen: DesiredState) => boolean): Promise<boolean> {
+  try {
+    const seen = await read.readDesired.executeWithOptions({ summary: "Read what is desired now" }, [
+      { pool: rollout.pool },
+    ]);
+    const same = stillHolds(seen);
+    if (same) await report(rollout, rollout.standing);
+    return same;
+  } catch (error) {
+    if (troubleOf(error).kind !== "unreachable") throw error;
+    await sleep("5s", { summary: "The API does not answer: look again soon" });
+    rollout.nudged = true;
+    return true;
+  }
 }
 
 async function abandon(scope: CancellationScope, running: Promise<unknown>): Promise<void> {

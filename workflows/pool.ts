@@ -2,9 +2,10 @@
 
 /**
  * Held: waits to be admitted. Provisioning: no instance yet. Booting: an instance without a node.
- * Joining: a node that was never Ready. Ready: joined once. Leaving: on its way out.
+ * Joining: a node that was never Ready. Ready: joined, and Ready now. NotReady: joined, but not Ready now, which may be
+ * no more than a partition. Leaving: on its way out.
  */
-export type MemberPhase = "Held" | "Provisioning" | "Booting" | "Joining" | "Ready" | "Leaving";
+export type MemberPhase = "Held" | "Provisioning" | "Booting" | "Joining" | "Ready" | "NotReady" | "Leaving";
 
 export interface Member {
   id: string;
@@ -19,6 +20,8 @@ export interface Member {
   marked: boolean;
   /** Stopped on purpose, by us. */
   held: boolean;
+  /** Marked by a person, or broken: machine-controller would pick it before others, so we do. */
+  expendable: boolean;
 }
 
 /**
@@ -32,7 +35,7 @@ export interface PoolSnapshot {
     machines: number;
     /** Of the target template, not leaving. */
     updated: number;
-    /** Joined and not leaving. */
+    /** Ready now and not leaving. */
     ready: number;
     updatedReady: number;
     /** Of another template, not leaving. */
@@ -44,5 +47,7 @@ export interface PoolSnapshot {
   old: Member[];
   waiting: Member[];
   joining: Member[];
+  /** Of the target template, yet held or marked by us: left over from a change that was taken back. */
+  stale: Member[];
   leaving: Member[];
 }

@@ -9,13 +9,16 @@ export async function prepare(rollout: Rollout, desired: Desired): Promise<void>
   if (isPrepared(rollout, desired)) return;
   const { pool } = rollout;
   rollout.desired = desired;
+  // Until the new one stands, nothing may take the old publication for it.
+  rollout.publication = undefined;
   rollout.rendering = await publish.renderConfig.executeWithOptions({ summary: "Render the config" }, [{ pool }]);
   const { configDigest } = rollout.rendering;
-  rollout.publication = await publish.publishConfig.executeWithOptions(
+  const publication = await publish.publishConfig.executeWithOptions(
     { summary: `Publish the secrets of revision ${desired.revision}` },
     [{ pool, revision: desired.revision, configDigest }],
   );
-  if (rollout.publication.changed) await announce(rollout, desired);
+  rollout.publication = publication;
+  if (publication.news === "Published") await announce(rollout, desired);
 }
 
 function isPrepared(rollout: Rollout, desired: Desired): boolean {

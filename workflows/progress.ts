@@ -43,9 +43,9 @@ export interface RolloutReport {
   blockedReason: string | null;
   paused: boolean;
   credentials?: { expiresAt: string; renewAt: string };
-  replacement: { machine: string; victim?: string; step: string; since: string; until: string } | null;
+  replacement: { machine: string; victim: string | null; step: string; since: string; until: string } | null;
   conditions: Condition[];
-  /** Appended when given; the object keeps the last ten. */
+  /** Given when the pool has converged; appended, with an Event, when it is news. The object keeps the last ten. */
   history?: HistoryEntry;
 }
 

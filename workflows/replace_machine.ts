@@ -37,20 +37,37 @@ export async function removeMachine(rollout: Rollout, victim: Member, replacedBy
   await write.ensureVictimReleased.executeWithOptions({ summary: `Let ${victim.id} go` }, [
     { pool, machine: victim.id, ...(victim.node ? { node: victim.node } : {}) },
   ]);
-  await awaits.awaitMachineGone.executeWithOptions({ summary: `Wait until ${victim.id} is gone` }, [
-    { pool, machine: victim.id, until },
-  ]);
+  const gone = await whileTrue(
+    rollout,
+    isPresent,
+    () =>
+      awaits.awaitMachineGone.executeWithOptions({ summary: `Wait until ${victim.id} is gone` }, [
+        { pool, machine: victim.id, until },
+      ]),
+  );
+  rollout.underway = undefined;
+  if (!gone || !replacedBy) return;
   const { image, kubelet } = victim;
   recordReplacement(rollout, { machine: victim.id, replacedBy, image, kubelet, drainedSeconds: drained });
 }
 
-/** Takes back mark and hold of a victim whose replacement is off; also runs while the workflow is being cancelled. */
+/** Takes back mark and hold of a victim whose replacement is off; a leaving one runs on, held, until others are Ready. */
 export async function spareVictim(rollout: Rollout): Promise<void> {
   const machine = rollout.underway?.victim;
-  if (!machine) return;
-  await CancellationScope.nonCancellable(() =>
-    write.ensureVictimUnmarked.executeWithOptions({ summary: `Spare ${machine}` }, [{ pool: rollout.pool, machine }])
-  );
+  if (machine) await spare(rollout, machine, false);
+}
+
+/** The same when nobody will look after it any more; also works while the workflow is being cancelled. */
+export async function abandonVictim(rollout: Rollout): Promise<void> {
+  const machine = rollout.underway?.victim;
+  if (machine) await CancellationScope.nonCancellable(() => spare(rollout, machine, true));
+}
+
+/** Takes back what an earlier change left on a machine that stays. */
+export async function spare(rollout: Rollout, machine: string, letGo: boolean): Promise<void> {
+  await write.ensureVictimUnmarked.executeWithOptions({ summary: `Spare ${machine}` }, [
+    { pool: rollout.pool, machine, letGo },
+  ]);
 }
 
 async function markVictim(rollout: Rollout, victim: Member): Promise<void> {
@@ -68,10 +85,15 @@ async function admit(rollout: Rollout, newcomer: Member): Promise<void> {
 async function handOver(rollout: Rollout, victim: Member, replacedBy: string): Promise<void> {
   const until = Date.now() + rollout.durations.settle;
   await enter(rollout, "Handing over", { machine: replacedBy, until, victim });
-  await awaits.awaitVictimLeaving.executeWithOptions({ summary: `Wait for ${victim.id} to be picked` }, [
-    { pool: rollout.pool, machine: victim.id, until },
-  ]);
-  await removeMachine(rollout, victim, replacedBy);
+  const picked = await whileTrue(
+    rollout,
+    isPresent,
+    () =>
+      awaits.awaitVictimLeaving.executeWithOptions({ summary: `Wait for ${victim.id} to be picked` }, [
+        { pool: rollout.pool, machine: victim.id, until },
+      ]),
+  );
+  if (picked) await removeMachine(rollout, victim, replacedBy);
 }
 
 async function drain(

@@ -19,8 +19,13 @@ export function stand(rollout: Rollout, standing: Omit<Standing, "since">): void
   const before = rollout.standing;
   const same = before.phase === standing.phase && before.reason === standing.reason;
   rollout.standing = { ...standing, since: same ? before.since : Date.now() };
-  setCurrentDetails(details(rollout.pool, describe(rollout)));
+  refresh(rollout);
   if (before.phase !== standing.phase) index(rollout);
+}
+
+/** Shows the state as it is now in the web UI. */
+export function refresh(rollout: Rollout): void {
+  setCurrentDetails(details(rollout.pool, describe(rollout)));
 }
 
 /** Changes the standing and writes it to the Rollout object, with Events when there is news. */
@@ -92,5 +97,5 @@ function publicationPart({ publication, rendering, desired }: Rollout): Partial<
 
 function shown(underway: NonNullable<Rollout["underway"]>): NonNullable<RolloutReport["replacement"]> {
   const { machine, victim, step, since, until } = underway;
-  return { machine, ...(victim ? { victim } : {}), step, since: iso(since), until: iso(until) };
+  return { machine, victim: victim ?? null, step, since: iso(since), until: iso(until) };
 }

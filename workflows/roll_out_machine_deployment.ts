@@ -23,7 +23,7 @@ import { nextStep } from "./policy/next_step.ts";
 import type { Step } from "./policy/next_step.ts";
 import { prepare } from "./prepare.ts";
 import { awaits, read, write } from "./proxies.ts";
-import { removeMachine, replaceMachine, spareVictim } from "./replace_machine.ts";
+import { abandonVictim, removeMachine, replaceMachine, spare } from "./replace_machine.ts";
 import { index, report, stand } from "./report.ts";
 import { carriedState, iso, openRollout } from "./rollout.ts";
 import type { Rollout } from "./rollout.ts";
@@ -66,9 +66,10 @@ async function round(rollout: Rollout): Promise<RollOutResult | undefined> {
 
 async function advance(rollout: Rollout): Promise<RollOutResult | undefined> {
   const seen = await observe(rollout);
-  if (seen.state === "Gone") return ended(rollout, "Gone");
+  if (seen.state === "Gone") return ended(rollout, rollout.cleanedUp ? "Deleted" : "Gone");
   if (seen.state === "Deleting") return await cleanUp(rollout);
   await prepare(rollout, seen.desired);
+  if (rollout.publishOnly) return ended(rollout, "Published");
   return await take(rollout, seen.desired);
 }
 
@@ -94,6 +95,8 @@ async function take(rollout: Rollout, desired: Desired): Promise<RollOutResult |
       return await converge(rollout, desired);
     case "finish":
       return await undefinedAfter(removeMachine(rollout, step.victim, newestJoin(rollout)));
+    case "spare":
+      return await undefinedAfter(Promise.all(step.machines.map(({ id }) => spare(rollout, id, false))));
     case "join":
       return await undefinedAfter(seeThemJoin(rollout, desired, step));
     case "replace":
@@ -108,7 +111,7 @@ async function undefinedAfter(work: Promise<unknown>): Promise<undefined> {
 }
 
 async function seeThemJoin(rollout: Rollout, desired: Desired, step: Step & { kind: "join" }): Promise<void> {
-  if (isExhausted(rollout, desired.revision)) return await haltExhausted(rollout, desired);
+  if (isExhausted(rollout)) return await haltExhausted(rollout, desired);
   const machines = step.machines.map((machine) => machine.id);
   const message = `${machines.length === 1 ? `Machine "${machines[0]}" joins` : `${machines.length} machines join`}`;
   await report(rollout, { phase: activePhase(rollout), reason: "Joining", message, until: joinEnd(rollout, machines) });
@@ -117,14 +120,14 @@ async function seeThemJoin(rollout: Rollout, desired: Desired, step: Step & { ki
 
 async function replaceNext(rollout: Rollout, desired: Desired, step: Step & { kind: "replace" }): Promise<void> {
   if (rollout.paused) return await stayPaused(rollout);
-  if (isExhausted(rollout, desired.revision)) return await haltExhausted(rollout, desired);
+  if (isExhausted(rollout)) return await haltExhausted(rollout, desired);
   await replaceMachine(rollout, desired, step);
 }
 
 async function haltExhausted(rollout: Rollout, desired: Desired): Promise<void> {
   const { attemptsAllowed, failedMachines } = rollout;
-  const message = `No machine of revision ${desired.revision} joined in ${attemptsAllowed} attempts ` +
-    `(${failedMachines} failed so far); no old machine is removed`;
+  const message = `No machine of revision ${desired.revision} joined, after ${attemptsAllowed} rounds of ` +
+    `recreating them (${failedMachines} failed); no old machine is removed`;
   await halt(rollout, "JoinAttemptsExhausted", message);
 }
 
@@ -156,16 +159,13 @@ async function haltOrWait(rollout: Rollout, trouble: { reason: string; message: 
 
 async function converge(rollout: Rollout, desired: Desired): Promise<RollOutResult> {
   rollout.underway = undefined;
-  const { joins, replaced } = rollout;
   const message = desired.replicas === 0
     ? "No machines are wanted; secrets are published"
     : `All ${desired.replicas} machines run revision ${desired.revision}`;
-  const isNews = joins.length > 0 || replaced > 0;
-  const event = { type: "Normal", reason: "RolloutConverged", message } as const;
   const reason = desired.replicas === 0 ? "ScaledToZero" : "Converged";
   await report(rollout, { phase: "Converged", reason, message }, {
     convergedTemplateHash: desired.templateHash,
-    ...(isNews ? { events: [event], history: historyEntry(rollout, desired) } : {}),
+    history: historyEntry(rollout, desired),
   });
   return ended(rollout, "Converged");
 }
@@ -187,11 +187,12 @@ async function cleanUp(rollout: Rollout): Promise<RollOutResult> {
   await write.ensurePoolCleanedUp.executeWithOptions({ summary: "Remove config, secrets and holds" }, [
     { pool: rollout.pool },
   ]);
+  rollout.cleanedUp = true;
   return ended(rollout, "Deleted");
 }
 
 async function abort(rollout: Rollout): Promise<void> {
-  await spareVictim(rollout);
+  await abandonVictim(rollout);
   rollout.underway = undefined;
   const message = "Cancelled: machines not admitted yet stay held, old machines stay";
   await report(rollout, { phase: "Aborted", reason: "Cancelled", message }, {

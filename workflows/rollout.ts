@@ -35,6 +35,7 @@ export interface Rollout {
   readonly pool: PoolRef;
   readonly durations: Durations;
   readonly attemptsAllowed: number;
+  readonly publishOnly: boolean;
   readonly startedAt: number;
   standing: Standing;
   desired: Desired | undefined;
@@ -51,6 +52,8 @@ export interface Rollout {
   joins: JoinRecord[];
   replacements: ReplacementRecord[];
   replaced: number;
+  /** What was made for the pool has been removed. */
+  cleanedUp: boolean;
 }
 
 /** Records kept for the query and the result; older ones are in the history of the run. */
@@ -64,6 +67,7 @@ export function openRollout(input: ParsedInput): Rollout {
     pool: input.pool,
     durations: input.durations,
     attemptsAllowed: input.attempts,
+    publishOnly: input.publishOnly,
     startedAt: carried?.startedAt ?? now,
     standing: { phase: "Preparing", reason: "Starting", message: "Reading what is desired", since: now },
     desired: undefined,
@@ -73,12 +77,13 @@ export function openRollout(input: ParsedInput): Rollout {
     underway: undefined,
     nudged: false,
     paused: carried?.paused ?? null,
-    attempts: carried?.attempts ?? { revision: "", used: 0 },
+    attempts: carried?.attempts ?? { change: "", used: 0 },
     failedMachines: carried?.failedMachines ?? 0,
     booting: carried?.booting ?? {},
     joins: carried?.joins ?? [],
     replacements: carried?.replacements ?? [],
     replaced: carried?.replaced ?? 0,
+    cleanedUp: false,
   };
 }
 

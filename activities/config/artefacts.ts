@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { PoolRef, Publication } from "../../workflows/contracts.ts";
 import type { Kube } from "../kube/client.ts";
-import { configs, createObject, patchObject, readObject } from "../kube/resources.ts";
+import { configs, createObject, readObject, replaceObject } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 import { secretsNamespace } from "./names.ts";
 import { claim } from "./ownership.ts";
@@ -71,13 +71,11 @@ export async function ensureConfig(
 ): Promise<Artefact> {
   const existing = await ifFound(readObject(kube, configs, { name, namespace }));
   if (existing) claim(pool, `config "${name}"`, existing.metadata.annotations);
-  const apiVersion = `${configs.group}/${configs.version}`;
-  if (!existing) {
-    const metadata = { name, namespace, annotations };
-    await createObject(kube, configs, { apiVersion, kind: "OperatingSystemConfig", metadata, spec });
-  } else {
-    await patchObject(kube, configs, { name, namespace, body: { metadata: { annotations }, spec } });
-  }
+  const { resourceVersion, annotations: others } = existing?.metadata ?? {};
+  const metadata = { name, namespace, annotations: { ...others, ...annotations } };
+  const body = { apiVersion: `${configs.group}/${configs.version}`, kind: "OperatingSystemConfig", metadata, spec };
+  if (existing) await replaceObject(kube, configs, { ...body, metadata: { ...metadata, resourceVersion } });
+  else await createObject(kube, configs, body);
   return { kind: "OperatingSystemConfig", name, digest, bytes: JSON.stringify(spec).length };
 }
 

@@ -5,20 +5,20 @@ import { configs, deleteObject, listObjects, machines, readObject, rollouts } fr
 import { machineDeployments } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { ensureVictimUnmarked } from "../pool/holds.ts";
-import { labelSelectorOf } from "../pool/selector.ts";
+import { hasLabels, labelSelectorOf } from "../pool/selector.ts";
 import { removeFinalizer } from "./finalizer.ts";
 import { namesOf, ownerAnnotation, secretsNamespace, tokenLabel, tokensNamespace } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
 
-/** Lets held machines go, deletes artefacts and credentials, and takes the finalizer away last. */
+/** Deletes artefacts, lets held machines go, revokes credentials, and takes the finalizer away last. */
 export function ensurePoolCleanedUp(
   { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
   pool: PoolRef,
 ): Promise<void> {
   return attempting(`clean up after "${ownerOf(pool)}"`, async () => {
+    await deleteSecrets(kube, pool);
     await releaseMachines(kube, pool);
     await deleteConfig(kube, pool, profileNamespace);
-    await deleteSecrets(kube, pool);
     await deleteIdentity(kube, pool);
     await deleteBootstrapTokens(kube, pool);
     await ifFound(deleteObject(kube, rollouts, pool));
@@ -28,10 +28,11 @@ export function ensurePoolCleanedUp(
 
 async function releaseMachines(kube: Kube, pool: PoolRef): Promise<void> {
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
-  if (!deployment) return;
+  // Without labels nobody can tell its machines, and its deletion must not hang on that.
+  if (!deployment || !hasLabels(deployment)) return;
   const where = { namespace: pool.namespace, labelSelector: labelSelectorOf(deployment) };
   for (const { metadata } of await listObjects(kube, machines, where)) {
-    await ensureVictimUnmarked(kube, { pool, machine: metadata.name });
+    await ensureVictimUnmarked(kube, { pool, machine: metadata.name, letGo: true });
   }
 }
 

@@ -14,6 +14,7 @@ export const profileVersionAnnotation = "k8c.io/osp-version";
 export const ownerAnnotation = "ostler.dev/machine-deployment";
 export const digestAnnotation = "ostler.dev/config-digest";
 export const expiryAnnotation = "ostler.dev/credentials-expire";
+export const renewalAnnotation = "ostler.dev/credentials-renew";
 export const tokenLabel = "machinedeployment.k8s.io/name";
 
 /** Most characters a label value, and so the key of a pool, may have. */

@@ -5,6 +5,7 @@
  */
 import type { PoolRef, Publication } from "../../workflows/contracts.ts";
 import { generateUserData } from "../../profiles/mod.ts";
+import type { OsFile } from "../../profiles/mod.ts";
 import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { configs, readObject } from "../kube/resources.ts";
@@ -23,6 +24,7 @@ import {
   namesOf,
   ownerAnnotation,
   profileVersionAnnotation,
+  renewalAnnotation,
   secretRevisionAnnotation,
   secretsNamespace,
   userDataKey,
@@ -35,6 +37,8 @@ export interface Publisher extends Renderer {
   /** Life of the credentials that machines boot with; they are renewed at half of it. */
   credentialSeconds: number;
 }
+
+type Annotations = Record<string, string> | undefined;
 
 export interface PublishOrder {
   pool: PoolRef;
@@ -62,12 +66,13 @@ function checkOrder({ pool, revision, configDigest }: PublishOrder, rendered: Re
 async function publish(publisher: Publisher, order: PublishOrder, rendered: RenderedPool): Promise<Publication> {
   const { kube } = publisher;
   const { pool } = order;
-  await claimAll(publisher, pool);
+  const before = await claimAll(publisher, pool);
   await ensureFinalizer(kube, pool);
   const credentials = await issueCredentials(kube, pool, publisher.credentialSeconds);
   const stamp = stampOf(order, rendered, credentials);
   const artefacts = await publishInOrder(publisher, { pool, rendered, credentials, stamp });
-  return { artefacts, changed: true, ...renewal(publisher, credentials.expiresAt) };
+  const isRenewal = before.every((annotations) => fits(annotations, order));
+  return { artefacts, news: isRenewal ? "Renewed" : "Published", ...times(stamp.annotations) };
 }
 
 async function publishInOrder(
@@ -92,8 +97,6 @@ async function publishInOrder(
   ];
 }
 
-type OsFile = Parameters<typeof generateUserData>[2][number];
-
 function tokenFile({ path, permissions, content }: { path: string; permissions: number; content: string }): OsFile {
   return { path, permissions, content: { inline: { data: content } } };
 }
@@ -107,6 +110,7 @@ function stampOf(order: PublishOrder, rendered: RenderedPool, credentials: Crede
       [digestAnnotation]: order.configDigest,
       [profileVersionAnnotation]: rendered.profileVersion,
       [expiryAnnotation]: credentials.expiresAt.toISOString(),
+      [renewalAnnotation]: halfLife(credentials).toISOString(),
     },
   };
 }
@@ -115,28 +119,30 @@ function stampOf(order: PublishOrder, rendered: RenderedPool, credentials: Crede
 async function currentPublication(publisher: Publisher, order: PublishOrder): Promise<Publication | undefined> {
   const found = await readAnnotations(publisher, order.pool);
   if (!found.every((annotations) => fits(annotations, order))) return undefined;
-  const expiresAt = new Date(found[0]?.[expiryAnnotation] ?? 0);
-  const renewal_ = renewal(publisher, expiresAt);
-  if (Date.now() >= Date.parse(renewal_.renewAt)) return undefined;
-  return { artefacts: [], changed: false, ...renewal_ };
+  // A renewal that stopped half way left some artefacts with the old credentials: the earliest time counts.
+  const earliest = found.map(times).sort((a, b) => a.renewAt.localeCompare(b.renewAt))[0];
+  if (!earliest || Date.now() >= Date.parse(earliest.renewAt)) return undefined;
+  return { artefacts: [], news: "None", ...earliest };
 }
 
-function fits(annotations: Record<string, string> | undefined, order: PublishOrder): boolean {
+function fits(annotations: Annotations, order: PublishOrder): boolean {
   return annotations?.[ownerAnnotation] === ownerOf(order.pool) &&
     annotations[secretRevisionAnnotation] === order.revision &&
     annotations[digestAnnotation] === order.configDigest &&
-    annotations[expiryAnnotation] !== undefined;
+    annotations[expiryAnnotation] !== undefined && annotations[renewalAnnotation] !== undefined;
 }
 
 // All names are claimed before anything is written, so a collision changes nothing.
-async function claimAll(publisher: Publisher, pool: PoolRef): Promise<void> {
-  for (const annotations of await readAnnotations(publisher, pool)) claim(pool, "its artefacts", annotations);
+async function claimAll(publisher: Publisher, pool: PoolRef): Promise<Annotations[]> {
+  const found = await readAnnotations(publisher, pool);
+  for (const annotations of found) claim(pool, "its artefacts", annotations);
+  return found;
 }
 
 async function readAnnotations(
   { kube, profileNamespace }: Publisher,
   pool: PoolRef,
-): Promise<(Record<string, string> | undefined)[]> {
+): Promise<Annotations[]> {
   const names = namesOf(pool);
   const secret = (name: string) => ifFound(kube.core.readNamespacedSecret({ name, namespace: secretsNamespace }));
   const config = ifFound(readObject(kube, configs, { name: names.config, namespace: profileNamespace }));
@@ -145,7 +151,11 @@ async function readAnnotations(
   return found.map((object) => object?.metadata?.annotations);
 }
 
-function renewal(publisher: Publisher, expiresAt: Date): { expiresAt: string; renewAt: string } {
-  const renewAt = new Date(expiresAt.getTime() - publisher.credentialSeconds * 500);
-  return { expiresAt: expiresAt.toISOString(), renewAt: renewAt.toISOString() };
+function times(annotations: Annotations): { expiresAt: string; renewAt: string } {
+  return { expiresAt: annotations?.[expiryAnnotation] ?? "", renewAt: annotations?.[renewalAnnotation] ?? "" };
+}
+
+// Of the life that was given, which may be shorter than asked for.
+function halfLife({ expiresAt }: Credentials): Date {
+  return new Date((Date.now() + expiresAt.getTime()) / 2);
 }

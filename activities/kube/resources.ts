@@ -78,6 +78,12 @@ export async function patchObject(
   await kube.custom.patchNamespacedCustomObject({ ...place(resource), ...name, body }, asMergePatch);
 }
 
+/** Replaces an object; another resource version in place is the API's 409. */
+export async function replaceObject(kube: Kube, resource: Resource<unknown>, body: ObjectBody): Promise<void> {
+  const { namespace, name } = body.metadata;
+  await kube.custom.replaceNamespacedCustomObject({ ...place(resource), namespace, name, body });
+}
+
 /** Merges `status` into the status of an object. */
 export async function patchStatus(
   kube: Kube,

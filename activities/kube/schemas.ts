@@ -68,6 +68,7 @@ export const RolloutObject = z.object({
   metadata: Metadata,
   status: z.object({
     observed: z.string().optional(),
+    phase: z.string().optional(),
     conditions: z.array(
       z.object({ type: z.string(), status: z.string(), lastTransitionTime: time.optional() }).loose(),
     ).optional(),

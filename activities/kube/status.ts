@@ -1,7 +1,7 @@
 /** HTTP status → failure: what an answer of the API server means for the step that asked. */
 import { ApiException } from "@kubernetes/client-node";
 import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
-import { refused, unavailable } from "../failures.ts";
+import { denied, refused, unavailable } from "../failures.ts";
 
 /** The answer of the API server to a request, or undefined when there was none. */
 export function statusOf(error: unknown): number | undefined {
@@ -34,7 +34,8 @@ function sorted(attempt: string, error: unknown): unknown {
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
   const status = statusOf(error);
   if (status === undefined) return isNetwork(error) ? unavailable(`Cannot ${attempt}: ${reasonOf(error)}`) : error;
-  if (status === 401 || status === 403) return refused("AccessDenied", `Cannot ${attempt}: ${said(error, status)}`);
+  // Retried for a while before it halts: a fresh API server denies for some seconds what it will allow.
+  if (status === 401 || status === 403) return denied(`Cannot ${attempt}: ${said(error, status)}`);
   if (status === 400 || status === 422) return refused("ObjectInvalid", `Cannot ${attempt}: ${said(error, status)}`);
   return unavailable(`Cannot ${attempt}: ${said(error, status)}`);
 }

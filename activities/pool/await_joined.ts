@@ -18,33 +18,48 @@ export interface JoinQuestion {
   machines: { machine: string; deadlines: JoinDeadlines }[];
 }
 
-type Climb = { joined: Joined } | { rung: Rung; says: string };
+type Climb = { joined: Joined } | { gone: true } | { rung: Rung; says: string };
 
-/** Ends when each machine has joined or missed the deadline of the rung it stands before. */
+/** Milliseconds of looking before a deadline counts: after an outage nobody is late at the first look. */
+const graceMs = 30_000;
+
+/** Ends when each machine has joined, is gone, or missed the deadline of the rung it stands before. */
 export function awaitMachinesJoined(kube: Kube, question: JoinQuestion): Promise<JoinVerdict> {
+  const judgeFrom = judgementStart(question, Date.now());
   return poll<JoinVerdict>({
     until: Number.MAX_SAFE_INTEGER, // each machine ends by its own deadlines
-    look: () => attempting(`see machines of "${question.pool.name}" join`, () => look(kube, question)),
+    look: () => attempting(`see machines of "${question.pool.name}" join`, () => look(kube, question, judgeFrom)),
     expired: (missing) => new Error(missing),
   });
 }
 
-async function look(kube: Kube, question: JoinQuestion): Promise<{ answer: JoinVerdict } | { missing: string }> {
+// A look that begins after a deadline comes out of an outage, and what was not seen is neither success nor failure.
+function judgementStart({ machines }: JoinQuestion, now: number): number {
+  const isOverdue = machines.some(({ deadlines }) => deadlines.ready <= now);
+  return isOverdue ? now + graceMs : now;
+}
+
+async function look(
+  kube: Kube,
+  question: JoinQuestion,
+  judgeFrom: number,
+): Promise<{ answer: JoinVerdict } | { missing: string }> {
   const climbs = await Promise.all(question.machines.map(async ({ machine, deadlines }) => ({
     machine,
     deadlines,
     climb: await climbOf(kube, question, machine),
   })));
   const joined = climbs.flatMap(({ climb }) => "joined" in climb ? [climb.joined] : []);
-  const late = climbs.filter(({ climb, deadlines }) => !("joined" in climb) && isLate(climb.rung, deadlines));
-  if (joined.length + late.length < climbs.length) return { missing: missing(climbs) };
-  const failed = await Promise.all(late.map(({ machine, climb }) => failure(kube, question.pool, { machine, climb })));
-  return { answer: { joined, failed } };
+  const gone = climbs.flatMap(({ machine, climb }) => "gone" in climb ? [machine] : []);
+  const late = Date.now() < judgeFrom ? [] : climbs.filter(isLate);
+  if (joined.length + gone.length + late.length < climbs.length) return { missing: missing(climbs) };
+  const failed = await Promise.all(late.map((each) => failure(kube, question.pool, each)));
+  return { answer: { joined, failed, gone } };
 }
 
 async function climbOf(kube: Kube, { pool, kubelet }: JoinQuestion, name: string): Promise<Climb> {
   const machine = await ifFound(readObject(kube, machines, { namespace: pool.namespace, name }));
-  if (!machine) return { rung: "instance", says: "the Machine is gone" };
+  if (!machine || machine.metadata.deletionTimestamp) return { gone: true };
   const node = machine.status?.nodeRef?.name;
   return rungOf(machine, node ? await nodeFacts(kube, node) : undefined, kubelet);
 }
@@ -72,8 +87,9 @@ function sameVersion(reported: string, wanted: string): boolean {
   return bare(reported) === bare(wanted) || bare(reported).startsWith(`${bare(wanted)}.`);
 }
 
-function isLate(rung: Rung, deadlines: JoinDeadlines): boolean {
-  return Date.now() >= (rung === "gates" ? deadlines.ready : deadlines[rung]);
+function isLate({ climb, deadlines }: { climb: Climb; deadlines: JoinDeadlines }): boolean {
+  if (!("rung" in climb)) return false;
+  return Date.now() >= (climb.rung === "gates" ? deadlines.ready : deadlines[climb.rung]);
 }
 
 function missing(climbs: { machine: string; climb: Climb }[]): string {

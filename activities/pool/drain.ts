@@ -35,10 +35,14 @@ async function look(
 ): Promise<{ answer: { evicted: number } } | { missing: string }> {
   const pods = (await podsOn(kube, node)).filter(hasToMove);
   const blocked = await Promise.all(pods.filter(isStaying).map((pod) => evict(kube, pod, evicted)));
-  if (pods.length === 0) return { answer: { evicted: evicted.size } };
+  if (pods.length === 0 || await isGone(kube, node)) return { answer: { evicted: evicted.size } };
   const why = blocked.filter((reason) => reason !== undefined);
   const names = pods.slice(0, 5).map(nameOf).join(", ");
   return { missing: `${pods.length} pods remain (${names})${why.length ? `: ${why.slice(0, 3).join("; ")}` : ""}` };
+}
+
+async function isGone(kube: Kube, node: string): Promise<boolean> {
+  return await ifFound(kube.core.readNode({ name: node })) === undefined;
 }
 
 async function podsOn(kube: Kube, node: string): Promise<V1Pod[]> {
@@ -69,10 +73,15 @@ async function evict(kube: Kube, pod: V1Pod, evicted: Set<string>): Promise<stri
   } catch (error) {
     const status = statusOf(error);
     if (status === 404 || status === 409) return undefined;
+    if (status === 403 && isEnding(error)) return `${nameOf(pod)} goes with its namespace`;
     if (status === 429) return `${nameOf(pod)} is protected by a PodDisruptionBudget`;
     if (status === 500) return `${nameOf(pod)} is covered by more than one PodDisruptionBudget`;
     throw error;
   }
+}
+
+function isEnding(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("NamespaceTerminating");
 }
 
 function nameOf(pod: V1Pod): string {

@@ -19,15 +19,21 @@ export function ensureVictimMarked(kube: Kube, target: MachineOf): Promise<void>
     const machine = await find(kube, target);
     if (!machine) throw moot("MachineGone", `Cannot choose machine "${target.machine}" to go: it is gone`);
     const holder = holderOf(target.pool);
-    await annotate(kube, target, { [victimAnnotation]: holder, [holdAnnotation]: holder });
+    // What somebody else wrote there stays theirs.
+    const free = [victimAnnotation, holdAnnotation].filter((key) => !machine.metadata.annotations?.[key]);
+    await annotate(kube, target, Object.fromEntries(free.map((key) => [key, holder])));
   });
 }
 
-/** Takes back mark and hold; a machine that is already leaving is left to machine-controller, which drains it. */
-export function ensureVictimUnmarked(kube: Kube, target: MachineOf): Promise<void> {
+/**
+ * Takes back mark and hold. A machine that is already leaving cannot be kept for ever, but as long as it is held it
+ * runs: it stays held unless `letGo` hands it to machine-controller, which drains it by its own rules.
+ */
+export function ensureVictimUnmarked(kube: Kube, target: MachineOf & { letGo?: boolean }): Promise<void> {
   return attempting(`spare machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
-    if (machine) await annotate(kube, target, ours(machine, target.pool, [victimAnnotation, holdAnnotation]));
+    if (!machine || (machine.metadata.deletionTimestamp && !target.letGo)) return;
+    await annotate(kube, target, ours(machine, target.pool, [victimAnnotation, holdAnnotation]));
   });
 }
 

@@ -18,6 +18,7 @@ export function memberOf(pool: PoolRef, machine: Machine): Member {
     since: metadata.creationTimestamp,
     marked: metadata.annotations?.[victimAnnotation] === holderOf(pool),
     held: metadata.annotations?.[holdAnnotation] === holderOf(pool),
+    expendable: isExpendable(pool, machine),
   };
 }
 
@@ -30,6 +31,11 @@ export function hasInstance(machine: Machine): boolean {
 export function hasJoined(machine: Machine): boolean {
   const ready = machine.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
   return machine.status?.nodeRef != null && ready === true;
+}
+
+function isExpendable(pool: PoolRef, { metadata, status }: Machine): boolean {
+  const mark = metadata.annotations?.[victimAnnotation];
+  return (mark !== undefined && mark !== holderOf(pool)) || status?.errorReason != null;
 }
 
 function phaseOf(machine: Machine): MemberPhase {

@@ -14,6 +14,14 @@ export function observedOf(deployment: MachineDeployment, profileGeneration: num
   return `g${generation ?? 0}-r${annotations[revisionAnnotation] ?? 0}-${digest}`;
 }
 
+/** The same without what scaling changes: the identity of what machines boot with. */
+export function changeOf(deployment: MachineDeployment, profileGeneration: number | undefined): string {
+  const { uid, annotations = {} } = deployment.metadata;
+  const relevant = Object.entries(annotations).filter(([key]) => isRelevant(key)).sort();
+  return createHash("sha256").update(JSON.stringify([uid, relevant, profileGeneration ?? "none"])).digest("hex")
+    .slice(0, 16);
+}
+
 function isRelevant(annotation: string): boolean {
   return [profileAnnotation, profileNamespaceAnnotation, revisionAnnotation].includes(annotation) ||
     annotation.startsWith(kubeletPrefix);

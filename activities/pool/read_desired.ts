@@ -8,7 +8,7 @@ import type { MachineDeployment, MachineSet } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { revisionAnnotation, templateHashLabel } from "./annotations.ts";
 import { imageOf, kubeletOf } from "./machine_template.ts";
-import { observedOf } from "./observed.ts";
+import { changeOf, observedOf } from "./observed.ts";
 import { profileRef } from "./profile_ref.ts";
 import { labelSelectorOf } from "./selector.ts";
 
@@ -57,6 +57,7 @@ async function desiredOf(reader: DesiredReader, deployment: MachineDeployment): 
   return {
     generation,
     observed: observedOf(deployment, profileGeneration),
+    change: changeOf(deployment, profileGeneration),
     settled: set !== undefined && (status?.observedGeneration ?? 0) >= generation,
     revision: metadata.annotations?.[revisionAnnotation] ?? "",
     templateHash: set?.metadata.labels?.[templateHashLabel] ?? "",

@@ -7,6 +7,7 @@ import { poll } from "../kube/polling.ts";
 import { listObjects, machineDeployments, machines, readObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { memberOf } from "./member.ts";
+import { nodeFacts } from "./node_facts.ts";
 import { labelSelectorOf } from "./selector.ts";
 
 export interface PoolQuestion {
@@ -49,7 +50,14 @@ export async function readMembers(kube: Kube, pool: PoolRef): Promise<Member[]> 
   if (!deployment) throw moot("GenerationStale", `Cannot read the machines of "${pool.name}": it is gone`);
   const where = { namespace: pool.namespace, labelSelector: labelSelectorOf(deployment) };
   const found = await listObjects(kube, machines, where);
-  return found.map((machine) => memberOf(pool, machine));
+  return await Promise.all(found.map((machine) => judged(kube, memberOf(pool, machine))));
+}
+
+// machine-controller remembers that a node was Ready once; whether it is now, only the Node tells.
+async function judged(kube: Kube, member: Member): Promise<Member> {
+  if (member.phase !== "Ready" || !member.node) return member;
+  const node = await nodeFacts(kube, member.node);
+  return node?.ready ? member : { ...member, phase: "NotReady" };
 }
 
 /** Sorts members into groups; pure. */
@@ -62,7 +70,8 @@ export function snapshotOf(members: readonly Member[], templateHash: string): Po
   const groups = {
     old,
     waiting: updated.filter((member) => member.phase === "Held" && member.held),
-    joining: updated.filter((member) => !["Held", "Ready"].includes(member.phase)),
+    joining: updated.filter((member) => ["Provisioning", "Booting", "Joining"].includes(member.phase)),
+    stale: updated.filter((member) => member.phase !== "Held" && (member.marked || member.held)),
     leaving,
   };
   return {
@@ -79,13 +88,15 @@ export function snapshotOf(members: readonly Member[], templateHash: string): Po
     old: groups.old.slice(0, listed),
     waiting: groups.waiting.slice(0, listed),
     joining: groups.joining.slice(0, listed),
+    stale: groups.stale.slice(0, listed),
     leaving: groups.leaving.slice(0, listed),
   };
 }
 
-// Whoever was chosen before stays chosen; what never joined is no loss; then the oldest.
+// Whoever was chosen before stays chosen; then whom machine-controller prefers; then who is no loss; then the oldest.
 function byTurn(a: Member, b: Member): number {
-  return Number(b.marked) - Number(a.marked) || Number(isReady(a)) - Number(isReady(b)) ||
+  return Number(b.marked) - Number(a.marked) || Number(b.expendable) - Number(a.expendable) ||
+    Number(isReady(a)) - Number(isReady(b)) ||
     a.since.localeCompare(b.since) || a.id.localeCompare(b.id);
 }
 

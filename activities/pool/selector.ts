@@ -2,6 +2,11 @@
 import { refused } from "../failures.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
 
+/** The MachineDeployment can be matched with its machines. */
+export function hasLabels(deployment: MachineDeployment): boolean {
+  return Object.keys(deployment.spec.selector?.matchLabels ?? {}).length > 0;
+}
+
 /** Refuses an empty selector: it would name every machine of the namespace. */
 export function labelSelectorOf(deployment: MachineDeployment): string {
   const labels = Object.entries(deployment.spec.selector?.matchLabels ?? {});

@@ -23,7 +23,7 @@ export function ensureRolloutReported(kube: Kube, { pool, report, events }: Repo
     if (!deployment) return;
     const existing = await ensureRollout(kube, pool, deployment);
     await patchStatus(kube, rollouts, { ...pool, status: statusFrom(report, existing) });
-    await emitEvents(kube, deployment, events);
+    await emitEvents(kube, deployment, [...events, ...convergence(report, existing)]);
   });
 }
 
@@ -49,7 +49,7 @@ function statusFrom(report: RolloutReport, existing: RolloutObject): object {
     ...plain,
     ...{ workflowId, runId },
     conditions: conditions.map((condition) => timed(condition, existing)),
-    ...(history ? { history: appended(history, existing) } : {}),
+    ...(history && isNews(history, existing) ? { history: appended(history, existing) } : {}),
   };
 }
 
@@ -58,6 +58,16 @@ function timed(condition: Condition, existing: RolloutObject): object {
   const before = existing.status?.conditions?.find(({ type }) => type === condition.type);
   const unchanged = before?.status === condition.status && before.lastTransitionTime;
   return { ...condition, lastTransitionTime: unchanged || new Date().toISOString() };
+}
+
+// A run that only renewed credentials or found everything in place is not worth a line.
+function isNews(entry: HistoryEntry, existing: RolloutObject): boolean {
+  const last = existing.status?.history?.at(-1);
+  return entry.machines > 0 || last?.["revision"] !== entry.revision || last["configDigest"] !== entry.configDigest;
+}
+
+function convergence({ history, message }: RolloutReport, existing: RolloutObject): PoolEvent[] {
+  return history && isNews(history, existing) ? [{ type: "Normal", reason: "RolloutConverged", message }] : [];
 }
 
 // The same entry written twice stays one: an activity may run again.

@@ -6,6 +6,8 @@ export type Step =
   | { kind: "converged" }
   /** A machine on its way out is held by us: drain it and let it go. */
   | { kind: "finish"; victim: Member }
+  /** Machines that stay carry a mark or a hold of an earlier change: take it back. */
+  | { kind: "spare"; machines: Member[] }
   /** Machines boot that nobody has to admit: see them join. */
   | { kind: "join"; machines: Member[] }
   /** One machine in; and one out where the pool is full. */
@@ -17,6 +19,7 @@ export type Step =
 export function nextStep(desired: Desired, pool: PoolSnapshot): Step {
   const ours = pool.leaving.find((member) => member.held);
   if (ours && isSpareable(desired, pool)) return { kind: "finish", victim: ours };
+  if (pool.stale.length > 0) return { kind: "spare", machines: pool.stale };
   if (pool.joining.length > 0) return { kind: "join", machines: pool.joining };
   const newcomer = pool.waiting[0];
   if (newcomer && !isFull(desired, pool)) return { kind: "replace", newcomer, victim: victimFor(desired, pool) };

@@ -21,12 +21,15 @@ export const poolPath = `/apis/cluster.k8s.io/v1alpha1/namespaces/${pool.namespa
 
 const labels = { pool: pool.name };
 
+type Manifest = ManifestObject & { readonly spec: object };
+
 /** The pool's MachineDeployment, as a person would apply it. */
-export function machineDeployment(replicas: number, release: Release): ManifestObject {
+export function machineDeployment(replicas: number, release: Release): Manifest {
+  const metadata = { ...pool, annotations: { "k8c.io/operating-system-profile": "osp-ubuntu" } };
   return {
     apiVersion: "cluster.k8s.io/v1alpha1",
     kind: "MachineDeployment",
-    metadata: { ...pool, annotations: { "k8c.io/operating-system-profile": "osp-ubuntu" } },
+    metadata,
     spec: {
       replicas,
       selector: { matchLabels: labels },
@@ -73,7 +76,7 @@ function providerConfig(osImage: string): object {
 export const guests = { namespace: "default", name: "guests", replicas: 3, needed: 2 } as const;
 
 /** The guests' Deployment and PodDisruptionBudget. */
-export function guestObjects(): ManifestObject[] {
+export function guestObjects(): Manifest[] {
   const { namespace, name, replicas, needed } = guests;
   const selector = { matchLabels: { app: name } };
   const container = { name, image: "ostler.example/guest:1" };

@@ -12,10 +12,11 @@ export interface Watching {
   readonly read: (object: ApiObject) => boolean | undefined;
   /** Called after each change with all facts by name. */
   readonly changed: (facts: ReadonlyMap<string, boolean>) => void;
+  /** How long a last look waits for changes that were made but not told yet. */
+  readonly lastLookMs: number;
 }
 
 const firstListMs = 30_000;
-const catchUpMs = 10_000;
 const pauseMs = 250;
 
 /** Follows a collection without losing an event: where it cannot be sure of that, it says so as a gap. */
@@ -51,13 +52,13 @@ export class CollectionWatch {
 
   /** Compares what was followed with a fresh list until they agree; a gap is noted when they do not in time. */
   async catchUp(): Promise<void> {
-    const { path } = this.#watching;
+    const { path, lastLookMs } = this.#watching;
     const agree = async (): Promise<void> => {
       const listed = this.#factsOf((await this.#watching.source.list(path)).objects);
       const missed = differences(this.#facts, listed);
       if (missed.length > 0) throw new Error(`unseen changes of ${missed.join(", ")}`);
     };
-    await waitUntil(agree, { what: `the watch of "${path}" up to date`, timeoutMs: catchUpMs })
+    await waitUntil(agree, { what: `the watch of "${path}" up to date`, timeoutMs: lastLookMs })
       .catch((error: unknown) => this.#gaps.push(error instanceof Error ? error.message : String(error)));
   }
 

@@ -17,6 +17,8 @@ export interface ObserverOptions {
   readonly replicas: number;
   /** Machines allowed above `replicas`; 1 unless told. */
   readonly surge?: number;
+  /** How long the last look waits for changes that were made but not told yet; 10 s unless told. */
+  readonly lastLookMs?: number;
   /** Stands in for the API server of the kubeconfig. */
   readonly source?: Source;
 }
@@ -72,12 +74,13 @@ function watchOf(
   kind: Kind,
   { options, source, record }: { options: ObserverOptions; source: Source; record: PoolRecord },
 ): CollectionWatch {
-  const { namespace, pool: name } = options;
+  const { namespace, pool: name, lastLookMs = 10_000 } = options;
   return new CollectionWatch({
     source,
     path: pathOf(kind, namespace),
     read: (object) => readers[kind]({ namespace, name }, object),
     changed: (facts) => record.see(kind, facts),
+    lastLookMs,
   });
 }
 

@@ -1,0 +1,63 @@
+import { poolSecrets, secretsNamespace } from "../observer/pool_names.ts";
+import { waitUntil } from "../process/wait_until.ts";
+import { applyObjects } from "../stack/manifests.ts";
+import { firstRelease, guestObjects, guests, machineDeployment, pool } from "./pool_objects.ts";
+import { runPage } from "./runs.ts";
+import type { Scene } from "./scene.ts";
+
+/** No wait of the demo is longer than the demo may be: the stage ends it. */
+const timeoutMs = 3_600_000;
+
+/** Creates the pool and its guests, and tells what appears until all machines have joined. */
+export async function createPool(scene: Scene, replicas: number): Promise<void> {
+  const { stage, narrator, runs, site } = scene;
+  const objects = [machineDeployment(replicas, firstRelease), ...guestObjects()];
+  await stage.until("the pool to be created", applyObjects(site.stack.adminKubeconfig, objects));
+  const runId = await stage.until("the workflow of the pool to start", runs.next());
+  narrator.say(`  web UI of this run: ${runPage(site.stack.temporal, runId)}`);
+  await announcePublished(scene);
+  await stage.until(`${replicas} machines to join`, runs.converged(firstRelease));
+  await stage.until("the guests to run", guestsRunning(scene));
+}
+
+async function announcePublished(scene: Scene): Promise<void> {
+  const { stage, narrator } = scene;
+  const announce = async ({ kind, name, path }: Artefact): Promise<void> => {
+    await stage.until(`${kind} "${name}"`, present(scene, path));
+    narrator.say(`  ${kind} "${name}" is published`);
+  };
+  await Promise.all(artefacts().map(announce));
+}
+
+interface Artefact {
+  kind: string;
+  name: string;
+  path: string;
+}
+
+function artefacts(): Artefact[] {
+  const config = `${pool.name}-${pool.namespace}-config`;
+  const configs = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemconfigs";
+  const secrets = Object.keys(poolSecrets(pool)).map((name) => ({
+    kind: "Secret",
+    name,
+    path: `/api/v1/namespaces/${secretsNamespace}/secrets/${name}`,
+  }));
+  return [{ kind: "OperatingSystemConfig", name: config, path: `${configs}/${config}` }, ...secrets];
+}
+
+async function present({ api, stage }: Scene, path: string): Promise<void> {
+  const look = async (): Promise<void> => void await api.call({ method: "GET", path });
+  await waitUntil(look, { what: `"${path}"`, timeoutMs, signal: stage.signal });
+}
+
+async function guestsRunning({ api, stage }: Scene): Promise<void> {
+  const { namespace, name, replicas } = guests;
+  const look = async (): Promise<void> => {
+    const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`;
+    const { status } = await api.call({ method: "GET", path }) as { status?: { availableReplicas?: number } };
+    const running = status?.availableReplicas ?? 0;
+    if (running < replicas) throw new Error(`${running} of ${replicas} run`);
+  };
+  await waitUntil(look, { what: "all guests running", timeoutMs, signal: stage.signal });
+}

@@ -1,0 +1,137 @@
+/** The demo's story: tools, stack, a pool is created, changed, and judged by a stranger. */
+import { Client, Connection } from "@temporalio/client";
+import { startObserver } from "../observer/observer.ts";
+import { type Site, startSite } from "../site/site.ts";
+import { ApiConnection } from "../stack/api_connection.ts";
+import { resolveTools } from "../tools/resolve_tools.ts";
+import type { ToolName } from "../tools/tool_name.ts";
+import { changePool } from "./change_pool.ts";
+import { createPool } from "./create_pool.ts";
+import { type DemoReport, demoReport, type Durations } from "./demo_report.ts";
+import { finalText } from "./final_table.ts";
+import { FleetWatch } from "./fleet_watch.ts";
+import type { Narrator } from "./narrator.ts";
+import type { DemoOptions } from "./options.ts";
+import { nextRelease, pool } from "./pool_objects.ts";
+import { Runs } from "./runs.ts";
+import type { Scene } from "./scene.ts";
+import type { Stage } from "./stage.ts";
+import { Stopwatch } from "./stopwatch.ts";
+import { thingsToTry } from "./things_to_try.ts";
+import { ToolLines } from "./tool_lines.ts";
+
+/** What a demo needs, and whom it tells. */
+export interface Demo {
+  readonly options: DemoOptions;
+  readonly narrator: Narrator;
+  readonly stage: Stage;
+  /** An empty directory for all state. */
+  readonly directory: string;
+  /** Called once, when the story is told and before anything is stopped. */
+  readonly onReport: (report: DemoReport) => Promise<void>;
+}
+
+type Tools = Record<typeof toolsNeeded[number], string>;
+
+const toolsNeeded = ["etcd", "kube-apiserver", "kube-controller-manager", "temporal", "machine-controller"] as const;
+
+/** Tells the story and stops everything it started; rejects with the reason when it cannot be told to its end. */
+export async function runDemo(demo: Demo): Promise<void> {
+  const { options, narrator, stage } = demo;
+  const stopwatch = new Stopwatch();
+  narrator.say("1/5 Find the tools of the stack, or build them");
+  const kubectl: ToolName[] = options.keep ? ["kubectl"] : [];
+  const tools = await findTools(demo, [...toolsNeeded, ...kubectl]);
+  const durations: Durations = { tools: stopwatch.lap(), stack: 0, create: 0, roll: 0 };
+  stage.limit(600 + options.replicas * (60 + 4 * options.bootSeconds));
+  narrator.say("2/5 Start the stack, and Ostler in it");
+  const site = await openSite(demo, tools as Tools);
+  durations.stack = stopwatch.lap();
+  try {
+    await demo.onReport(await tellStory(demo, site, { durations, stopwatch }));
+    stage.unlimit();
+    if (options.keep) await keepRunning(demo, site, tools as Tools & { kubectl: string });
+  } finally {
+    narrator.say("Stopping every process");
+    await site.stop();
+  }
+}
+
+async function findTools({ narrator, stage }: Demo, names: readonly ToolName[]): Promise<Record<ToolName, string>> {
+  const lines = new ToolLines();
+  const onProgress: NonNullable<Parameters<typeof resolveTools>[1]>["onProgress"] = (progress) =>
+    narrator.show(lines.take(progress));
+  try {
+    return await stage.until("the tools", resolveTools(names, { onProgress, signal: stage.signal }));
+  } finally {
+    narrator.settle();
+  }
+}
+
+async function openSite({ options, narrator, stage, directory }: Demo, tools: Tools): Promise<Site> {
+  const { seed, bootSeconds } = options;
+  // Not through the stage: a start that is cut short stops what it had started, and that is worth waiting for.
+  return await startSite({
+    directory,
+    tools,
+    seed,
+    script: { bootSeconds: { min: bootSeconds * 0.7, max: bootSeconds * 1.3 } },
+    onProgress: (text) => narrator.say(`  ${text}`),
+    onCrash: (crash) => stage.end(crash),
+    signal: stage.signal,
+  });
+}
+
+async function tellStory(
+  { options, narrator, stage }: Demo,
+  site: Site,
+  { durations, stopwatch }: { durations: Durations; stopwatch: Stopwatch },
+): Promise<DemoReport> {
+  await using props = new AsyncDisposableStack();
+  const scene = await setScene(props, { narrator, stage, site, replicas: options.replicas });
+  const { fleet, observer, runs } = scene;
+  narrator.say(`3/5 Create MachineDeployment "${pool.name}" with ${options.replicas} machines`);
+  fleet.start();
+  await createPool(scene, options.replicas);
+  durations.create = stopwatch.lap();
+  observer.arm();
+  narrator.say("4/5 Change it: one machine in, one machine out, and the worker dies on the way");
+  await changePool(scene, options.replicas);
+  durations.roll = stopwatch.lap();
+  await fleet.stop();
+  const observed = await stage.until("the observer's last look", observer.stop());
+  const { seed, replicas } = options;
+  const webUi = site.stack.temporal.uiUrl;
+  const facts = { seed, replicas, durations, results: runs.results, observed, workerKilled: true, webUi };
+  const report = demoReport({ ...facts, updated: countUpdated(site) });
+  narrator.say(`5/5 What happened\n${finalText(report)}`);
+  return report;
+}
+
+async function setScene(
+  props: AsyncDisposableStack,
+  { narrator, stage, site, replicas }: { narrator: Narrator; stage: Stage; site: Site; replicas: number },
+): Promise<Scene> {
+  const { adminKubeconfig, temporal } = site.stack;
+  const api = props.use(await ApiConnection.open(adminKubeconfig));
+  const connection = await Connection.connect({ address: temporal.address });
+  props.defer(() => connection.close());
+  const client = new Client({ connection, namespace: temporal.namespace });
+  const watched = { kubeconfig: adminKubeconfig, namespace: pool.namespace, pool: pool.name, replicas };
+  const observer = await startObserver(watched);
+  props.defer(async () => void await observer.stop());
+  const fleet = new FleetWatch({ api, cloud: site.cloud, client, narrator, stage });
+  props.defer(() => fleet.stop());
+  return { narrator, stage, site, api, observer, fleet, runs: new Runs(client, stage.signal) };
+}
+
+function countUpdated({ cloud }: Site): number {
+  const { image, kubelet } = nextRelease;
+  const living = cloud.machines().filter(({ phase }) => phase === "ready");
+  return living.filter((machine) => machine.image === image && machine.kubelet?.replace(/^v/, "") === kubelet).length;
+}
+
+async function keepRunning({ narrator, stage }: Demo, site: Site, tools: Tools & { kubectl: string }): Promise<void> {
+  narrator.say(thingsToTry(site, tools));
+  await stage.until("Ctrl-C", new Promise(() => {}));
+}

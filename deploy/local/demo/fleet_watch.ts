@@ -1,0 +1,100 @@
+import type { Client } from "@temporalio/client";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Progress } from "../../../workflows/contracts.ts";
+import type { Cloud } from "../cloud/cloud.ts";
+import { waitUntil } from "../process/wait_until.ts";
+import type { ApiConnection } from "../stack/api_connection.ts";
+import { viewFleet } from "./fleet_view.ts";
+import { MachineBoard } from "./machine_board.ts";
+import type { Narrator } from "./narrator.ts";
+import { workflowId } from "./runs.ts";
+import type { Stage } from "./stage.ts";
+
+/** What a watch looks at, and through. */
+export interface Surroundings {
+  readonly api: ApiConnection;
+  readonly cloud: Cloud;
+  readonly client: Client;
+  readonly narrator: Narrator;
+  readonly stage: Stage;
+}
+
+const lookMs = 400;
+const answerMs = 2_000;
+/** A halt may end by itself, as when a profile is missing for a moment after the start. */
+const haltMs = 15_000;
+const longestMomentMs = 3_600_000;
+
+/** Looks at the fleet and at its rollout a few times a second, and shows every machine. */
+export class FleetWatch {
+  readonly #surroundings: Surroundings;
+  readonly #board = new MachineBoard();
+  readonly #stopping = new AbortController();
+  #progress: Progress | undefined;
+  #haltedSince: number | undefined;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings;
+  }
+
+  /** What the rollout last told of itself; nobody answers while the worker is dead. */
+  get progress(): Progress | undefined {
+    return this.#progress;
+  }
+
+  start(): void {
+    this.#looking = this.#look();
+  }
+
+  /** Takes a last look, and leaves the lines as they are; may be called again. */
+  async stop(): Promise<void> {
+    if (this.#stopping.signal.aborted) return await this.#looking;
+    this.#stopping.abort();
+    await this.#looking;
+    await this.#show().catch(() => {});
+    this.#surroundings.narrator.settle();
+  }
+
+  /** Resolves when the rollout tells of a certain moment. */
+  async moment(what: string, isThere: (progress: Progress) => boolean): Promise<Progress> {
+    const { signal } = this.#stopping;
+    const probe = (): Promise<void> => {
+      const told = this.#progress;
+      if (told !== undefined && isThere(told)) return Promise.resolve();
+      return Promise.reject(new Error(`the rollout is at "${told?.reason ?? "nothing"}"`));
+    };
+    await waitUntil(probe, { what, timeoutMs: longestMomentMs, signal });
+    return this.#progress as Progress;
+  }
+
+  async #look(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      // A look that fails is made up for by the next one; what is waited for has deadlines of its own.
+      await Promise.all([this.#ask(), this.#show()]).catch(() => {});
+      await pause(lookMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async #show(): Promise<void> {
+    const { api, cloud, narrator } = this.#surroundings;
+    const replacedBy = new Map(this.#progress?.replacements.map((record) => [record.machine, record.replacedBy]));
+    narrator.show(this.#board.update(await viewFleet(api, cloud), replacedBy, performance.now()));
+  }
+
+  async #ask(): Promise<void> {
+    const { client } = this.#surroundings;
+    const query = (): Promise<Progress> => client.workflow.getHandle(workflowId).query<Progress>("progress");
+    const answer = await client.withDeadline(Date.now() + answerMs, query).catch(() => undefined);
+    this.#progress = answer ?? this.#progress;
+    if (answer !== undefined) this.#judge(answer);
+  }
+
+  #judge({ phase, reason, message }: Progress): void {
+    if (phase !== "Halted") return void (this.#haltedSince = undefined);
+    this.#haltedSince ??= performance.now();
+    if (performance.now() - this.#haltedSince < haltMs) return;
+    this.#surroundings.stage.end(new Error(`Cannot go on: the rollout halted with "${reason}": ${message}`));
+  }
+}

@@ -1,0 +1,63 @@
+// Entry point: tells the demo's story, and ends with the exit code that `--help` explains.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import type { DemoReport } from "./demo_report.ts";
+import { runDemo } from "./demo.ts";
+import { type Course, type Ending, endingOf, explain } from "./ending.ts";
+import { onInterruption } from "./interruption.ts";
+import { createNarrator, type Narrator } from "./narrator.ts";
+import { type DemoOptions, parseOptions, usage, UsageError } from "./options.ts";
+import { Stage } from "./stage.ts";
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = parseOptions(args);
+  if (options.help) {
+    await print(usage);
+    return 0;
+  }
+  const narrator = createNarrator(options.json ? process.stderr : process.stdout);
+  const course = await play(options, narrator);
+  const ending = endingOf(course);
+  if (!ending.keepsDirectory) await rm(course.directory, { recursive: true, force: true, maxRetries: 3 });
+  narrator.say(ending.text);
+  if (options.json) await printJson(ending);
+  return ending.exitCode;
+}
+
+async function play(options: DemoOptions, narrator: Narrator): Promise<Course> {
+  const { seed, replicas } = options;
+  narrator.say(`Ostler's main job with ${replicas} machines, seed ${seed}`);
+  const stage = new Stage();
+  onInterruption((interruption) => stage.end(interruption));
+  const directory = await mkdtemp(join(tmpdir(), "ostler-demo-"));
+  let report: DemoReport | undefined;
+  const onReport = async (told: DemoReport): Promise<void> => {
+    report = told;
+    if (options.json) await print(`${JSON.stringify(told)}\n`);
+  };
+  try {
+    await runDemo({ options, narrator, stage, directory, onReport });
+    return { seed, replicas, directory, report, failure: undefined };
+  } catch (error) {
+    // Whatever failed after the stage was ended failed for that reason.
+    const failure: unknown = stage.signal.aborted ? stage.signal.reason : error;
+    return { seed, replicas, directory, report, failure };
+  }
+}
+
+async function printJson({ json }: Ending): Promise<void> {
+  if (json !== undefined) await print(`${JSON.stringify(json)}\n`);
+}
+
+function print(text: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()));
+}
+
+try {
+  process.exit(await main(process.argv.slice(2)));
+} catch (error) {
+  process.stderr.write(`${explain(error)}\n`);
+  process.exit(error instanceof UsageError ? 2 : 1);
+}

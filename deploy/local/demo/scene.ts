@@ -1,0 +1,19 @@
+import type { Observer } from "../observer/observer.ts";
+import type { Site } from "../site/site.ts";
+import type { ApiConnection } from "../stack/api_connection.ts";
+import type { FleetWatch } from "./fleet_watch.ts";
+import type { Narrator } from "./narrator.ts";
+import type { Runs } from "./runs.ts";
+import type { Stage } from "./stage.ts";
+
+/** Everything that the steps of the story act upon. */
+export interface Scene {
+  readonly narrator: Narrator;
+  readonly stage: Stage;
+  readonly site: Site;
+  /** As admin. */
+  readonly api: ApiConnection;
+  readonly runs: Runs;
+  readonly fleet: FleetWatch;
+  readonly observer: Observer;
+}

@@ -1,0 +1,172 @@
+import { TemplateFault } from "./template_engine.ts";
+
+/** What the operating system and the parent hold a process to. */
+export interface RenderLimits {
+  startMs: number;
+  heapMiB: number;
+  /** Most bytes of an answer. */
+  answerBytes: number;
+  /** Ends a process that outlived its parent inside an endless loop. */
+  cpuSeconds: number;
+}
+
+/** The process ended before it answered. */
+export class RenderProcessEnded extends Error {
+  override readonly name = "RenderProcessEnded";
+}
+
+/** No answer came in time; the process was killed. */
+export class RenderTimeout extends Error {
+  override readonly name = "RenderTimeout";
+}
+
+interface Answer {
+  id: string;
+  text?: string;
+  fault?: string;
+}
+
+/** A Deno process without any permission that takes one JSON line and answers with one. */
+export class RenderProcess {
+  readonly #child: Deno.ChildProcess;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #limits: RenderLimits;
+  #unread = "";
+  #decoder = new TextDecoder();
+  #isEnded = false;
+
+  private constructor(child: Deno.ChildProcess, limits: RenderLimits) {
+    this.#child = child;
+    this.#limits = limits;
+    this.#reader = child.stdout.getReader();
+    // A kept process must not keep its parent from ending.
+    child.unref();
+  }
+
+  /** Starts the module and waits until it has announced that it is ready. */
+  static async start(module: URL, limits: RenderLimits): Promise<RenderProcess> {
+    const process = new RenderProcess(spawn(module, limits), limits);
+    try {
+      await process.#within(limits.startMs, () => process.#answerTo("ready"));
+      return process;
+    } catch (error) {
+      await process.stop();
+      throw new Error("Cannot start a process for templates: it did not get ready", { cause: error });
+    }
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Sends one request; rejects with RenderTimeout, RenderProcessEnded, or TemplateFault for what the template did. */
+  async ask(request: object, limitMs: number): Promise<string> {
+    // The template never sees the id, so it cannot forge an answer, nor leave one for the next request.
+    const id = crypto.randomUUID();
+    const { text, fault } = await this.#within(limitMs, async () => {
+      await this.#send(`${JSON.stringify({ id, ...request })}\n`);
+      return await this.#answerTo(id);
+    });
+    if (text === undefined) throw new TemplateFault(fault ?? "it gave no text");
+    return text;
+  }
+
+  /** Ends the process, whatever it is doing. */
+  async stop(): Promise<void> {
+    if (this.#isEnded) return void await this.#child.status;
+    this.#isEnded = true;
+    this.#child.ref();
+    try {
+      this.#child.kill("SIGKILL");
+    } catch {
+      // It had ended by itself.
+    }
+    await Promise.allSettled([
+      this.#reader.cancel(),
+      this.#child.stdin.abort(),
+      this.#child.stderr.locked ? undefined : this.#child.stderr.cancel(),
+      this.#child.status,
+    ]);
+  }
+
+  async #within<T>(limitMs: number, work: () => Promise<T>): Promise<T> {
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      void this.stop();
+    }, limitMs);
+    try {
+      return await work();
+    } catch (error) {
+      throw isLate ? new RenderTimeout(`Cannot wait longer than ${limitMs} ms`) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #send(line: string): Promise<void> {
+    const writer = this.#child.stdin.getWriter();
+    try {
+      await writer.write(new TextEncoder().encode(line));
+    } catch {
+      throw await this.#ended();
+    } finally {
+      writer.releaseLock();
+    }
+  }
+
+  async #answerTo(id: string): Promise<Answer> {
+    for (let bytes = 0; bytes <= this.#limits.answerBytes;) {
+      const end = this.#unread.indexOf("\n");
+      if (end >= 0) {
+        const answer = parseAnswer(this.#unread.slice(0, end), id);
+        this.#unread = this.#unread.slice(end + 1);
+        if (answer !== undefined) return answer;
+        continue;
+      }
+      const { value, done } = await this.#reader.read();
+      if (done) throw await this.#ended();
+      bytes += value.length;
+      this.#unread += this.#decoder.decode(value, { stream: true });
+    }
+    await this.stop();
+    throw new TemplateFault(`it made more than ${this.#limits.answerBytes} bytes`);
+  }
+
+  async #ended(): Promise<Error> {
+    const words = this.#isEnded ? "" : await lastWords(this.#child.stderr);
+    await this.stop();
+    const { code, signal } = await this.#child.status;
+    return new RenderProcessEnded(`${signal ?? `exit code ${code}`}${words && `, ${words}`}`);
+  }
+}
+
+// Memory outside the heap and processor time are the operating system's to limit; where it cannot, the heap's limit and the parent's clock remain.
+function spawn(module: URL, { heapMiB, cpuSeconds }: RenderLimits): Deno.ChildProcess {
+  const limits = [`ulimit -c 0`, `ulimit -t ${cpuSeconds}`, `ulimit -d ${(heapMiB * 4 + 256) * 1024}`];
+  const deno = ["run", "--no-prompt", "--cached-only", "--no-lock", `--v8-flags=--max-old-space-size=${heapMiB}`];
+  return new Deno.Command("/bin/sh", {
+    args: ["-c", `{ ${limits.join("; ")}; } 2>/dev/null; exec "$@"`, "sh", Deno.execPath(), ...deno, module.href],
+    clearEnv: true,
+    env: { NO_COLOR: "1" },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+}
+
+function parseAnswer(line: string, id: string): Answer | undefined {
+  try {
+    const answer = JSON.parse(line) as Answer | null;
+    return answer?.id === id ? answer : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The line in which a process that has ended says why, if it did. */
+async function lastWords(stderr: ReadableStream<Uint8Array>): Promise<string> {
+  const lines = (await new Response(stderr).text()).split("\n");
+  const why = lines.find((line) => /out of memory|^error/i.test(line)) ?? "";
+  return why.replace(/^#\s*|\s+$/g, "").slice(0, 200);
+}

@@ -1,0 +1,18 @@
+const units: Record<string, number> = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 };
+
+/** Reads a duration as Go writes it, such as "1h30m", in seconds; undefined when it is none or negative. */
+export function parseGoDuration(text: string): number | undefined {
+  if (text === "0") return 0;
+  if (!/^(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
+  const parts = [...text.matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g)];
+  return parts.reduce((sum, [, amount, unit = ""]) => sum + Number(amount) * (units[unit] ?? 0), 0);
+}
+
+/** Writes seconds as Go prints a duration: 5400 as "1h30m0s". */
+export function formatGoDuration(seconds: number): string {
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor(seconds / 60) % 60;
+  const rest = Number((seconds % 60).toFixed(9));
+  if (hours > 0) return `${hours}h${minutes}m${rest}s`;
+  return minutes > 0 ? `${minutes}m${rest}s` : `${rest}s`;
+}

@@ -1,0 +1,12 @@
+export { defaultProfiles, type ProfileManifest } from "./catalogue.ts";
+export type { TemplateEngine, TemplateRequest } from "./engines/template_engine.ts";
+export { generateUserData } from "./generate_user_data.ts";
+export type { Phase, UserDataGenerator } from "./generators/user_data_generator.ts";
+export { KubeletSettings, parseKubeletAnnotations } from "./kubelet_settings.ts";
+export { normaliseKubeletVersion, supportedMinors } from "./kubelet_version.ts";
+export { bytesOf, configDigest, type OsConfig, type OsConfigPhase } from "./os_config.ts";
+export { checkProfileFits, type FitInput } from "./profile_fit.ts";
+export { ProfileRefused, type RefusalReason } from "./refusal.ts";
+export { closeTemplateEngines, renderConfig } from "./render_config.ts";
+export { RenderInput } from "./render_input.ts";
+export { OsFile, OsProfile, OsUnit, parseProfile } from "./schema.ts";

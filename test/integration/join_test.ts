@@ -1,0 +1,47 @@
+/** Machines that do not join: recreated a bounded number of times, then a halt that removes nothing old. */
+import assert from "node:assert/strict";
+import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
+import { withWorld } from "./world.ts";
+import type { World } from "./world.ts";
+
+const deadlines = JSON.stringify({ instance: "8s", address: "9s", registered: "12s", ready: "15s", recheck: "30s" });
+
+Deno.test("rollOutMachineDeployment halts when no new machine joins, and goes on after retry", async () => {
+  await withWorld({ settings: { OSTLER_DEADLINES: deadlines } }, async (world) => {
+    await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
+    await world.untilPhase("pool", "Converged");
+    const before = await machineNames(world);
+
+    world.site.cloud.script({ faults: [{ kind: "no-join", when: ({ image }) => image.endsWith(":1.36.1") }] });
+    await world.patch(poolPath("pool"), rollTo("1.36.1"));
+    const halted = await world.untilPhase("pool", "Halted");
+    assert.equal(halted.reason, "JoinAttemptsExhausted");
+    assert.equal(halted.failedMachines, 2);
+    const now = await machineNames(world);
+    assert.deepEqual(before.filter((name) => now.includes(name)), before, "no old machine may go");
+    assert.equal((await expiries(world)).length, 2);
+    assert.match((await expiries(world))[0] ?? "", /did not get past "registered"/);
+
+    world.site.cloud.script({ faults: [] });
+    const id = "machine-deployment/kube-system/pool";
+    await world.temporal.workflow.getHandle(id).executeUpdate("retry", { args: [{ by: "test" }] });
+    await world.remove(`/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines/${newest(before, now)}`);
+    const done = await world.untilPhase("pool", "Converged");
+    assert.equal(done.updated, "2/2");
+  });
+});
+
+async function machineNames(world: World): Promise<string[]> {
+  const path = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
+  return (await world.list<{ metadata: { name: string } }>(path)).map(({ metadata }) => metadata.name);
+}
+
+function newest(before: string[], now: string[]): string {
+  return now.find((name) => !before.includes(name)) ?? "";
+}
+
+async function expiries(world: World): Promise<string[]> {
+  const selector = "involvedObject.name=pool,reason=JoinDeadlineExceeded";
+  const path = `/api/v1/namespaces/kube-system/events?fieldSelector=${selector}`;
+  return (await world.list<{ message: string }>(path)).map(({ message }) => message);
+}

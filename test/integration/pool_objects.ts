@@ -1,0 +1,115 @@
+/** Builders of the objects that stories create. */
+
+export interface PoolOverrides {
+  name?: string;
+  namespace?: string;
+  replicas?: number | null;
+  kubelet?: string;
+  image?: string;
+  profile?: string;
+  operatingSystem?: string;
+  provider?: string;
+  /** Merged into providerSpec.value. */
+  provision?: Record<string, unknown>;
+}
+
+export interface RolloutStatus {
+  phase: string;
+  reason: string;
+  message: string;
+  observedGeneration: number;
+  revision?: string;
+  convergedTemplateHash?: string;
+  updated?: string;
+  failedMachines?: number;
+  blockedReason?: string | null;
+  credentials?: { expiresAt: string; renewAt: string };
+  conditions: { type: string; status: string; reason: string; message: string }[];
+  history?: { revision: string; outcome: string; machines: number }[];
+}
+
+export function poolPath(name: string, namespace = "kube-system"): string {
+  return `${poolsPath(namespace)}/${name}`;
+}
+
+export function poolsPath(namespace = "kube-system"): string {
+  return `/apis/cluster.k8s.io/v1alpha1/namespaces/${namespace}/machinedeployments`;
+}
+
+export function secretPath(name: string): string {
+  return `/api/v1/namespaces/cloud-init-settings/secrets/${name}`;
+}
+
+/** A MachineDeployment of the simulated cloud. */
+export function machineDeployment(overrides: PoolOverrides = {}): object {
+  const { name = "pool", namespace = "kube-system", replicas = 1 } = overrides;
+  return {
+    apiVersion: "cluster.k8s.io/v1alpha1",
+    kind: "MachineDeployment",
+    metadata: {
+      name,
+      namespace,
+      annotations: { "k8c.io/operating-system-profile": overrides.profile ?? "osp-ubuntu" },
+    },
+    spec: {
+      ...(replicas === null ? {} : { replicas }),
+      selector: { matchLabels: { pool: name } },
+      template: { metadata: { labels: { pool: name } }, spec: machineSpec(overrides) },
+    },
+  };
+}
+
+function machineSpec(overrides: PoolOverrides): object {
+  const { kubelet = "1.35.3", image = "docker://images.example/ubuntu:1", provider = "kubevirt" } = overrides;
+  const primaryDisk = {
+    osImage: image,
+    size: "10Gi",
+    storageClassName: "simulated",
+    storageAccessType: "ReadWriteOnce",
+  };
+  return {
+    versions: { kubelet },
+    providerSpec: {
+      value: {
+        cloudProvider: provider,
+        cloudProviderSpec: {
+          auth: { kubeconfig: { value: "" } },
+          virtualMachine: { template: { cpus: "1", memory: "1Gi", primaryDisk } },
+        },
+        operatingSystem: overrides.operatingSystem ?? "ubuntu",
+        operatingSystemSpec: {},
+        ...overrides.provision,
+      },
+    },
+  };
+}
+
+/** A merge patch that changes image and kubelet of a pool. */
+export function rollTo(kubelet: string, image = `docker://images.example/ubuntu:${kubelet}`): object {
+  const primaryDisk = { osImage: image };
+  const cloudProviderSpec = { virtualMachine: { template: { primaryDisk } } };
+  return {
+    spec: { template: { spec: { versions: { kubelet }, providerSpec: { value: { cloudProviderSpec } } } } },
+  };
+}
+
+/** A Deployment of pods and its PodDisruptionBudget. */
+export function workload(name: string, replicas: number): { deployment: object; budget: object } {
+  const labels = { app: name };
+  const selector = { matchLabels: labels };
+  const container = { name: "c", image: "images.example/pause:1" };
+  return {
+    deployment: {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name, namespace: "default" },
+      spec: { replicas, selector, template: { metadata: { labels }, spec: { containers: [container] } } },
+    },
+    budget: {
+      apiVersion: "policy/v1",
+      kind: "PodDisruptionBudget",
+      metadata: { name, namespace: "default" },
+      spec: { minAvailable: replicas - 1, selector },
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/** A running site and the few verbs a story needs; everything is real but the cloud. */
+import { Client, Connection } from "@temporalio/client";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ScriptChange } from "../../deploy/local/cloud/script.ts";
+import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import { startSite } from "../../deploy/local/site/site.ts";
+import type { Site } from "../../deploy/local/site/site.ts";
+import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import { poolPath } from "./pool_objects.ts";
+import type { RolloutStatus } from "./pool_objects.ts";
+
+export interface WorldOptions {
+  seed?: number;
+  script?: ScriptChange;
+  settings?: Record<string, string>;
+}
+
+export const toolNames = [
+  ...["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"] as const,
+  ...["temporal", "tctl", "machine-controller"] as const,
+];
+
+/** Quick machines, so that a story takes seconds. */
+const quick: ScriptChange = {
+  bootSeconds: { min: 0.3, max: 1 },
+  readySeconds: { min: 0.1, max: 0.5 },
+  podStartSeconds: 0.2,
+  maxPodGraceSeconds: 1,
+};
+
+/** Runs one story on a site of its own; its directory is kept only when the story fails. */
+export async function withWorld(options: WorldOptions, story: (world: World) => Promise<void>): Promise<void> {
+  const tools = await resolveTools(toolNames);
+  const directory = await mkdtemp(join(tmpdir(), "ostler-test-"));
+  const crashes: Error[] = [];
+  const site = await startSite({
+    directory,
+    tools,
+    seed: options.seed ?? 1,
+    script: { ...quick, ...options.script },
+    settings: options.settings ?? {},
+    onCrash: (crash) => crashes.push(crash),
+  });
+  const world = await World.open(site, tools);
+  try {
+    await story(world);
+    if (crashes[0]) throw crashes[0];
+  } catch (error) {
+    throw new Error(`The story failed; logs are in "${directory}/logs"`, { cause: error });
+  } finally {
+    await world.close();
+    await site.stop();
+  }
+  await rm(directory, { recursive: true, force: true });
+}
+
+export class World {
+  private constructor(
+    readonly site: Site,
+    readonly tools: Record<typeof toolNames[number], string>,
+    readonly api: ApiConnection,
+    readonly temporal: Client,
+  ) {}
+
+  static async open(site: Site, tools: Record<typeof toolNames[number], string>): Promise<World> {
+    const connection = await Connection.connect({ address: site.stack.temporal.address });
+    return new World(site, tools, await ApiConnection.open(site.stack.adminKubeconfig), new Client({ connection }));
+  }
+
+  async close(): Promise<void> {
+    this.api[Symbol.dispose]();
+    await this.temporal.connection.close();
+  }
+
+  /** Reads JSON from the API server; undefined when there is no such object. */
+  async get<T>(path: string): Promise<T | undefined> {
+    try {
+      return await this.api.call({ method: "GET", path }) as T;
+    } catch (error) {
+      if (error instanceof ApiRefusal && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /** Lists a collection; waits out the moment in which a new kind is not served yet. */
+  async list<T>(path: string): Promise<T[]> {
+    let items: T[] = [];
+    await waitUntil(async () => {
+      items = (await this.get<{ items: T[] }>(path))?.items ?? [];
+    }, { what: path, timeoutMs: 10_000 });
+    return items;
+  }
+
+  async create(path: string, body: object): Promise<void> {
+    await this.api.call({ method: "POST", path, body });
+  }
+
+  async patch(path: string, body: object): Promise<void> {
+    await this.api.call({ method: "PATCH", path, body, contentType: "application/merge-patch+json" });
+  }
+
+  async remove(path: string): Promise<void> {
+    await this.api.call({ method: "DELETE", path });
+  }
+
+  /** Waits, with a bound, until `look` gives something. */
+  async until<T>(what: string, look: () => Promise<T | undefined | false>, seconds = 90): Promise<T> {
+    let found: T | undefined;
+    await waitUntil(async () => {
+      const seen = await look();
+      if (seen === undefined || seen === false) throw new Error("not yet");
+      found = seen;
+    }, { what, timeoutMs: seconds * 1000 });
+    return found as T;
+  }
+
+  status(name: string, namespace = "kube-system"): Promise<RolloutStatus | undefined> {
+    const path = `/apis/ostler.dev/v1alpha1/namespaces/${namespace}/rollouts/${name}`;
+    return this.get<{ status?: RolloutStatus }>(path).then((rollout) => rollout?.status);
+  }
+
+  /** Waits for a phase of a rollout, in the state of the newest generation. */
+  async untilPhase(name: string, phase: string, namespace = "kube-system"): Promise<RolloutStatus> {
+    let last: RolloutStatus | undefined;
+    try {
+      return await this.until(`rollout "${name}" ${phase}`, async () => {
+        last = await this.status(name, namespace);
+        const pool = await this.get<{ metadata: { generation: number } }>(poolPath(name, namespace));
+        return last?.phase === phase && last.observedGeneration === pool?.metadata.generation && last;
+      }, 120);
+    } catch (error) {
+      throw new Error(`Rollout "${name}" stands at ${JSON.stringify(last)}`, { cause: error });
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/** machine-controller's rules for sets and machines (1.66), without its waiting: rolling, victims, boot and removal. */
+import { hashOf } from "./fake_pool.ts";
+import type { FakeMachine, FakePool, FakeSet } from "./fake_pool.ts";
+
+/** From the order of an instance to its node being Ready: long enough for a worker to see it come. */
+const bootMs = 100;
+
+/** Acts until nothing is left to do; what takes time in reality comes back through a timer. */
+export function reconcile(pool: FakePool): void {
+  if (pool.state === "Present") {
+    number(pool);
+    roll(pool);
+  } else {
+    for (const set of pool.sets) set.replicas = 0;
+  }
+  for (const set of pool.sets) scale(pool, set);
+  for (const machine of [...pool.machines]) machine.leaving ? leave(pool, machine) : boot(pool, machine);
+}
+
+// A template that was seen before gets its set back, with a new number.
+function number(pool: FakePool): void {
+  const highest = Math.max(0, ...pool.sets.map((set) => set.revision));
+  const known = pool.current;
+  if (!known) {
+    const revision = highest + 1;
+    pool.sets.push({ ...pool.template, hash: hashOf(pool.template), revision, replicas: 0 });
+  } else if (known.revision < highest) known.revision = highest + 1;
+}
+
+function roll(pool: FakePool): void {
+  const current = pool.current as FakeSet;
+  const old = pool.sets.filter((set) => set !== current);
+  const { replicas, surge } = pool;
+  const all = sum(pool.sets);
+  if (current.replicas > replicas) current.replicas = replicas;
+  else current.replicas += Math.max(0, Math.min(replicas + surge - all, replicas - current.replicas));
+  // With a surge of 0 the real one removes before it adds: its unavailable number then is 1.
+  const least = surge === 0 ? replicas - 1 : replicas;
+  let spare = sum(pool.sets) - least - (current.replicas - available(pool, current).length);
+  for (const set of old) spare = shrink(set, Math.min(spare, set.replicas - available(pool, set).length)) + spare;
+  spare = Math.min(spare, pool.sets.flatMap((set) => available(pool, set)).length - least);
+  for (const set of old) spare = shrink(set, spare) + spare;
+}
+
+/** Gives what was taken as a negative number. */
+function shrink(set: FakeSet, by: number): number {
+  const taken = Math.max(0, Math.min(by, set.replicas));
+  set.replicas -= taken;
+  return -taken;
+}
+
+function sum(sets: FakeSet[]): number {
+  return sets.reduce((total, set) => total + set.replicas, 0);
+}
+
+function staying(pool: FakePool, set: FakeSet): FakeMachine[] {
+  return pool.machines.filter((machine) => machine.set === set && !machine.leaving);
+}
+
+function available(pool: FakePool, set: FakeSet): FakeMachine[] {
+  return staying(pool, set).filter((machine) => machine.ready);
+}
+
+function scale(pool: FakePool, set: FakeSet): void {
+  const there = staying(pool, set);
+  for (let missing = set.replicas - there.length; missing > 0; missing--) pool.make(set);
+  // The real one picks at random among the unmarked; the newest is the worst for a rollout that counts on the oldest.
+  const byTurn = there.sort((a, b) => Number(b.mark !== "") - Number(a.mark !== "") || b.created - a.created);
+  for (const machine of byTurn.slice(0, Math.max(0, there.length - set.replicas))) machine.leaving = true;
+}
+
+function boot(pool: FakePool, machine: FakeMachine): void {
+  if (machine.isJoining || machine.hold || machine.fate === "instance") return;
+  if (pool.published?.revision !== machine.set.revision && !machine.booted) return;
+  machine.booted = true;
+  if (machine.fate !== "joins" && machine.fate !== "gates") return;
+  machine.isJoining = true;
+  soon(pool, () => machine.ready = true, bootMs);
+}
+
+function leave(pool: FakePool, machine: FakeMachine): void {
+  if (!machine.booted) return void remove(pool, machine);
+  if (machine.hold) return;
+  if (machine.isGoing) return;
+  machine.isGoing = true;
+  if (!machine.skipsEviction && machine.ready) pool.drainedByController.push(machine.name);
+  soon(pool, () => remove(pool, machine));
+}
+
+function remove(pool: FakePool, machine: FakeMachine): void {
+  pool.machines = pool.machines.filter((other) => other !== machine);
+}
+
+function soon(pool: FakePool, act: () => void, afterMs = 2): void {
+  setTimeout(() => {
+    act();
+    pool.touch();
+  }, afterMs);
+}

@@ -1,0 +1,169 @@
+/** A Temporal server in memory with a worker of the real workflow bundle over fake activities; one per test file. */
+import { Client, Connection } from "@temporalio/client";
+import type { WorkflowHandle } from "@temporalio/client";
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import type { WorkflowBundle } from "@temporalio/worker";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { httpProbe } from "../../deploy/local/process/http_probe.ts";
+import { startOnFreePorts } from "../../deploy/local/process/start_on_free_ports.ts";
+import { Supervisor } from "../../deploy/local/process/supervisor.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import type { Deadlines, Phase, Progress, RollOutInput, RollOutResult } from "../../workflows/contracts.ts";
+import { ensureSearchAttributes } from "../../workers/search_attributes.ts";
+import { eventually } from "./eventually.ts";
+import { FakeActivities } from "./fake_activities.ts";
+import { FakePool } from "./fake_pool.ts";
+import type { FakePoolOptions } from "./fake_pool.ts";
+
+/** Short enough that a broken test ends soon, long enough that a slow machine does not break one. */
+export const testDeadlines: Partial<Deadlines> = {
+  ...{ settle: 10_000, instance: 10_000, address: 10_000, registered: 10_000, ready: 10_000 },
+  ...{ drain: 10_000, gone: 10_000, recheck: 200 },
+};
+
+export interface StageOptions {
+  /** 0 makes the worker replay the whole history at every workflow task. */
+  maxCachedWorkflows?: number;
+  /** Dynamic configuration of the server as "key=value". */
+  dynamicConfig?: string[];
+}
+
+export type Handle = Omit<WorkflowHandle, "result"> & { result(): Promise<RollOutResult> };
+
+export class Stage {
+  readonly activities = new FakeActivities();
+  readonly #options: StageOptions;
+  readonly #directory = mkdtempSync(join(tmpdir(), "ostler-workflow-test-"));
+  readonly #supervisor = new Supervisor({ directory: this.#directory });
+  #address = "";
+  #connection: Connection | undefined;
+  #native: NativeConnection | undefined;
+  #bundle: WorkflowBundle | undefined;
+  #worker: { worker: Worker; done: Promise<void> } | undefined;
+  #pools = 0;
+
+  constructor(options: StageOptions = {}) {
+    this.#options = options;
+  }
+
+  get client(): Client {
+    if (!this.#connection) throw new Error("Cannot use the client: the stage was not opened");
+    return new Client({ connection: this.#connection });
+  }
+
+  /** Starts server and worker. */
+  async open(): Promise<void> {
+    Runtime.install({ logger: new DefaultLogger("ERROR") });
+    this.#address = await this.#startServer();
+    this.#connection = await Connection.connect({ address: this.#address });
+    await ensureSearchAttributes(this.#connection, "default");
+    this.#native = await NativeConnection.connect({ address: this.#address });
+    const workflowsPath = fileURLToPath(new URL("../../workflows/mod.ts", import.meta.url));
+    this.#bundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger("ERROR") });
+    await this.startWorker();
+  }
+
+  async close(): Promise<void> {
+    await this.stopWorker();
+    await this.#connection?.close();
+    await this.#native?.close();
+    await this.#supervisor.stop();
+    rmSync(this.#directory, { recursive: true });
+  }
+
+  async startWorker(): Promise<void> {
+    const worker = await Worker.create({
+      connection: this.#native as NativeConnection,
+      workflowBundle: this.#bundle as WorkflowBundle,
+      activities: this.activities.all(),
+      taskQueue: "ostler",
+      maxCachedWorkflows: this.#options.maxCachedWorkflows ?? 100,
+      maxHeartbeatThrottleInterval: 50,
+      defaultHeartbeatThrottleInterval: 50,
+      shutdownGraceTime: 1,
+      stickyQueueScheduleToStartTimeout: "1s",
+    });
+    this.#worker = { worker, done: worker.run() };
+  }
+
+  /** Ends the worker in order; running activities are cancelled. */
+  async stopWorker(): Promise<void> {
+    this.#worker?.worker.shutdown();
+    await this.#worker?.done;
+    this.#worker = undefined;
+  }
+
+  /** A fresh pool that nothing looks after yet. */
+  pool(options: FakePoolOptions = {}): FakePool {
+    this.#pools += 1;
+    return this.activities.add(new FakePool({ namespace: "fleet", name: `pool${this.#pools}` }, options));
+  }
+
+  /** A pool that has converged once, with the records of that run forgotten. */
+  async grownPool(options: FakePoolOptions = {}): Promise<FakePool> {
+    const pool = this.pool(options);
+    await (await this.rollOut(pool)).result();
+    for (const record of [pool.calls, pool.reports, pool.events]) record.length = 0;
+    return pool;
+  }
+
+  /** Starts a rollout as the controller does. */
+  async rollOut(pool: FakePool, input: Partial<RollOutInput> = {}): Promise<Handle> {
+    return await this.client.workflow.signalWithStart("rollOutMachineDeployment", {
+      workflowId: pool.holder,
+      taskQueue: "ostler",
+      args: [{ ...pool.ref, deadlines: testDeadlines, ...input }],
+      signal: "desiredChanged",
+      signalArgs: [{ generation: pool.generation }],
+    }) as Handle;
+  }
+
+  async progress(handle: Handle): Promise<Progress> {
+    return await handle.query<Progress>("progress");
+  }
+
+  /** Tells a running rollout that something changed, as the controller does. */
+  async tell(pool: FakePool): Promise<void> {
+    await this.client.workflow.getHandle(pool.holder).signal("desiredChanged", { generation: pool.generation });
+  }
+
+  /** Waits until the rollout stands in that phase, and for that reason where one is given. */
+  async stands(handle: Handle, phase: Phase, reason?: string): Promise<Progress> {
+    return await eventually(`${phase} ${reason ?? ""}`, async () => {
+      const seen = await this.progress(handle);
+      return seen.phase === phase && (reason === undefined || seen.reason === reason) && seen;
+    });
+  }
+
+  async #startServer(): Promise<string> {
+    const { temporal } = await resolveTools(["temporal"]);
+    const dynamic = (this.#options.dynamicConfig ?? []).map((value) => `--dynamic-config-value=${value}`);
+    const { ports } = await startOnFreePorts(this.#supervisor, {
+      ports: ["grpc", "http"],
+      spec: ({ grpc, http }) => ({
+        name: "temporal",
+        command: temporal,
+        args: [
+          ...["server", "start-dev", "--headless", "--ip=127.0.0.1", "--log-level=error"],
+          ...[`--port=${grpc}`, `--http-port=${http}`, ...dynamic],
+        ],
+        ready: httpProbe({ url: `http://127.0.0.1:${http}/api/v1/namespaces/default` }),
+      }),
+    });
+    return `127.0.0.1:${ports.grpc}`;
+  }
+}
+
+/** Registers a test with a stage of its file, which is opened before the first test and closed after the last. */
+export function onStage(options: StageOptions = {}): (name: string, run: (stage: Stage) => Promise<void>) => void {
+  const stage = new Stage(options);
+  Deno.test.beforeAll(() => stage.open());
+  Deno.test.afterAll(() => stage.close());
+  return (name, run) => {
+    // The native part of the SDK keeps handles of its own between tests.
+    Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn: () => run(stage) });
+  };
+}

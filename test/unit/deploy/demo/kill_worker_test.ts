@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { isMiddle } from "../../../../deploy/local/demo/kill_worker.ts";
+import type { Progress, ReplacementRecord } from "../../../../workflows/contracts.ts";
+
+function told(replaced: number, step: string | undefined): Progress {
+  const record: ReplacementRecord = { machine: "a", replacedBy: "b", image: "", kubelet: "", drainedSeconds: 1 };
+  const replacement = { machine: "c", step: step ?? "", since: "", until: "" };
+  return {
+    phase: "Rolling",
+    reason: "",
+    message: "",
+    since: "",
+    paused: false,
+    joins: [],
+    replacements: Array.from({ length: replaced }, () => record),
+    ...(step === undefined ? {} : { replacement }),
+  };
+}
+
+Deno.test("isMiddle is when one machine was replaced and the next newcomer boots", () => {
+  assert.equal(isMiddle(told(0, "Joining"), 3), false);
+  assert.equal(isMiddle(told(1, undefined), 3), false);
+  assert.equal(isMiddle(told(1, "Draining"), 3), false);
+  assert.equal(isMiddle(told(1, "Joining"), 3), true);
+});
+
+Deno.test("isMiddle takes the newcomer's boot in a pool of one, and any later moment when the best was missed", () => {
+  assert.equal(isMiddle(told(0, "Joining"), 1), true);
+  assert.equal(isMiddle(told(2, "Draining"), 3), true);
+  assert.equal(isMiddle({ ...told(1, "Joining"), phase: "Converged" }, 3), false);
+});

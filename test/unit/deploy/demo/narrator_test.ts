@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { PlainNarrator } from "../../../../deploy/local/demo/narrator.ts";
+import { ToolLines } from "../../../../deploy/local/demo/tool_lines.ts";
+
+function narrate(): { written: string[]; narrator: PlainNarrator } {
+  const written: string[] = [];
+  return { written, narrator: new PlainNarrator((text) => void written.push(text), () => 12.34) };
+}
+
+Deno.test("PlainNarrator writes a line when it is new or changed, and never its aside", () => {
+  const { written, narrator } = narrate();
+  narrator.show([{ key: "a", text: "a boots", aside: " 1 s" }]);
+  narrator.show([{ key: "a", text: "a boots", aside: " 2 s" }, { key: "b", text: "b boots" }]);
+  narrator.show([{ key: "a", text: "a is Ready" }, { key: "b", text: "b boots" }]);
+  assert.deepEqual(written, ["  12.3 s  a boots", "  12.3 s  b boots", "  12.3 s  a is Ready"]);
+});
+
+Deno.test("PlainNarrator writes a line anew after it was settled", () => {
+  const { written, narrator } = narrate();
+  narrator.show([{ key: "a", text: "a boots" }]);
+  narrator.settle();
+  narrator.say("next");
+  narrator.show([{ key: "a", text: "a boots" }]);
+  assert.equal(written.length, 3);
+});
+
+Deno.test("ToolLines keeps one line per tool and does not repeat what a build says", () => {
+  const lines = new ToolLines();
+  lines.take({ tool: "etcd", state: "found", detail: "in the cache: /x", seconds: 0 });
+  const [, first] = lines.take({ tool: "tctl", state: "building", detail: "go: downloading a", seconds: 1 });
+  const [, second] = lines.take({ tool: "tctl", state: "building", detail: "go: downloading b", seconds: 2 });
+  assert.equal(first?.text, second?.text);
+  assert.notEqual(first?.aside, second?.aside);
+});

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import {
+  firstRelease,
+  machineDeployment,
+  nextRelease,
+  releasePatch,
+} from "../../../../deploy/local/demo/pool_objects.ts";
+
+function merge(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== "object" || patch === null) return patch;
+  const base = typeof target === "object" && target !== null ? target : {};
+  const merged = Object.entries(patch).map(([key, value]) => [key, merge(Reflect.get(base, key), value)]);
+  return { ...base, ...Object.fromEntries(merged) };
+}
+
+Deno.test("releasePatch turns the first release into the next and touches nothing else", () => {
+  const patched = merge(machineDeployment(3, firstRelease), releasePatch(nextRelease));
+  assert.deepEqual(patched, machineDeployment(3, nextRelease));
+  assert.notDeepEqual(patched, machineDeployment(3, firstRelease));
+});

@@ -1,0 +1,187 @@
+import { WorkflowFailedError, WorkflowUpdateFailedError } from "@temporalio/client";
+import { ApplicationFailure } from "@temporalio/common";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
+import type { Handle, Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const patient = { ...testDeadlines, recheck: "1h" };
+
+/** A rollout whose first newcomer stands before a rung until the pool is mended. */
+async function rolloutUnderWay(stage: Stage): Promise<{ pool: FakePool; handle: Handle }> {
+  const pool = await stage.grownPool();
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: patient });
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  return { pool, handle };
+}
+
+function refusal(
+  type: typeof WorkflowFailedError | typeof WorkflowUpdateFailedError,
+  message: RegExp,
+): (error: unknown) => boolean {
+  return (error) => {
+    ok(error instanceof type && error.cause instanceof ApplicationFailure, String(error));
+    equal(error.cause.type, "InvalidInput");
+    match(error.cause.message, message);
+    return true;
+  };
+}
+
+test("pause lets the machine under way finish, admits no other, and resume goes on", async (stage) => {
+  const { pool, handle } = await rolloutUnderWay(stage);
+  await handle.executeUpdate("pause", { args: [{ by: "somebody", reason: "incident 12" }] });
+  pool.mend();
+  const { message, paused } = await stage.stands(handle, "Rolling", "Paused");
+  match(message, /Paused by somebody \(incident 12\)/);
+  deepEqual([paused, pool.count("ensureMachineAdmitted"), pool.count("awaitNodeDrained")], [true, 1, 1]);
+  deepEqual(
+    pool.reports.at(-1)?.conditions.filter(({ type }) => type === "Paused").map(({ status }) => status),
+    ["True"],
+  );
+  await handle.executeUpdate("resume", { args: [{ by: "somebody" }] });
+  equal((await handle.result()).replaced, 3);
+});
+
+test("pauseRequested and resumeRequested do the same as signals", async (stage) => {
+  const { pool, handle } = await rolloutUnderWay(stage);
+  await handle.signal("pauseRequested", { by: "a batch" });
+  pool.mend();
+  await stage.stands(handle, "Rolling", "Paused");
+  await handle.signal("resumeRequested", {});
+  equal((await handle.result()).replaced, 3);
+});
+
+test("pauseRequested needs no argument", async (stage) => {
+  const { pool, handle } = await rolloutUnderWay(stage);
+  await handle.signal("pauseRequested");
+  equal((await stage.progress(handle)).paused, true);
+  await handle.cancel();
+  await eventually("an end", () => pool.reports.at(-1)?.phase === "Aborted");
+});
+
+test("retryRequested nudges a halted rollout", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = () => "instance";
+  pool.change({ image: "image-2" });
+  const deadlines = { ...patient, instance: 100 };
+  const handle = await stage.rollOut(pool, { attempts: 1, deadlines });
+  await stage.stands(handle, "Halted", "JoinAttemptsExhausted");
+  pool.mend();
+  await handle.signal("retryRequested", { by: "somebody" });
+  equal((await handle.result()).outcome, "Converged");
+});
+
+test("pause refuses a wrong field by its name", async (stage) => {
+  const { handle } = await rolloutUnderWay(stage);
+  for (const [request, named] of [[{ who: "me" }, /"who"/], [{ reason: 7 }, /"reason"/]] as const) {
+    await rejects(
+      handle.executeUpdate("pause", { args: [request] }),
+      refusal(WorkflowUpdateFailedError, named),
+    );
+  }
+  equal((await stage.progress(handle)).paused, false);
+  await handle.cancel();
+});
+
+test("progress tells what is under way, since when and until when", async (stage) => {
+  const { pool, handle } = await rolloutUnderWay(stage);
+  const seen = await stage.progress(handle);
+  deepEqual([seen.phase, seen.reason, seen.target?.image], ["Rolling", "Joining", "image-2"]);
+  deepEqual(
+    [seen.replacement?.machine, seen.replacement?.victim, seen.replacement?.step],
+    [`${pool.ref.name}-4`, `${pool.ref.name}-1`, "Joining"],
+  );
+  ok(Date.parse(seen.until ?? "") > Date.parse(seen.since));
+  deepEqual(seen.counts, { desired: 3, machines: 4, updated: 1, ready: 3, old: 3, leaving: 0 });
+  await handle.cancel();
+});
+
+test("cancel spares the victim, reports Aborted and ends the run as cancelled", async (stage) => {
+  const { pool, handle } = await rolloutUnderWay(stage);
+  equal(pool.find(`${pool.ref.name}-1`)?.mark, pool.holder);
+  await handle.cancel();
+  await rejects(handle.result(), (error) => error instanceof WorkflowFailedError);
+  equal((await handle.describe()).status.name, "CANCELLED");
+  deepEqual(pool.machines.filter(({ created, hold, mark }) => created < 4 && (hold || mark)), []);
+  equal(pool.machines.filter(({ ready }) => ready).length, 3);
+  deepEqual([pool.reports.at(-1)?.phase, pool.reports.at(-1)?.replacement], ["Aborted", null]);
+  equal(pool.events.at(-1)?.reason, "RolloutAborted");
+});
+
+test("cancel works while the rollout is paused", async (stage) => {
+  const { pool, handle } = await rolloutUnderWay(stage);
+  await handle.signal("pauseRequested", {});
+  pool.mend();
+  await stage.stands(handle, "Rolling", "Paused");
+  await handle.cancel();
+  await rejects(handle.result(), (error) => error instanceof WorkflowFailedError);
+  equal(pool.reports.at(-1)?.phase, "Aborted");
+});
+
+test("a rollout is indexed, titled and described for the web UI", async (stage) => {
+  const { pool, handle } = await rolloutUnderWay(stage);
+  const { name, namespace } = pool.ref;
+  const { typedSearchAttributes } = await handle.describe();
+  const found = Object.fromEntries(typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]));
+  const { BuildIds: _, ...ours } = found;
+  deepEqual(ours, {
+    ...{ KubernetesNamespace: namespace, MachineDeployment: name, TargetImage: "image-2", Phase: "Rolling" },
+  });
+  const metadata = await handle.query<{ currentDetails: string }>("__temporal_workflow_metadata");
+  for (const word of ["## Rolling: Joining", `${namespace}/${name}`, "image-2", "deadline", "`pause`"]) {
+    ok(metadata.currentDetails.includes(word), `${word} is missing in: ${metadata.currentDetails}`);
+  }
+  await handle.cancel();
+});
+
+test("every activity and every timer has a summary", async (stage) => {
+  const { handle, pool } = await rolloutUnderWay(stage);
+  await handle.signal("pauseRequested", {});
+  pool.mend();
+  await stage.stands(handle, "Rolling", "Paused");
+  await handle.signal("resumeRequested", {});
+  await handle.result();
+  const { events = [] } = await handle.fetchHistory();
+  const steps = (events ?? []).filter((event) =>
+    event.activityTaskScheduledEventAttributes ?? event.timerStartedEventAttributes ??
+      (event.markerRecordedEventAttributes?.markerName === "core_local_activity" || undefined)
+  );
+  ok(steps.length > 20);
+  deepEqual(steps.filter((event) => !event.userMetadata?.summary).map((event) => event.eventType), []);
+});
+
+test("rollOutMachineDeployment refuses a wrong field by its name", async (stage) => {
+  const wrong: [object, RegExp][] = [
+    [{ replicas: 3 }, /field "replicas"/],
+    [{ attempts: 0 }, /field "attempts"/],
+    [{ attempts: "2" }, /field "attempts"/],
+    [{ deadlines: { drain: "soon" } }, /deadlines\.drain/],
+    [{ deadlines: { instance: -1 } }, /deadlines\.instance/],
+    [{ deadlines: { brew: "1m" } }, /deadlines\."?brew/],
+    [{ namespace: "Not A Name" }, /field "namespace"/],
+    [{ carried: "nonsense" }, /field "carried"/],
+  ];
+  for (const [fields, named] of wrong) {
+    const handle = await stage.rollOut(stage.pool(), fields);
+    await rejects(handle.result(), refusal(WorkflowFailedError, named), JSON.stringify(fields));
+  }
+});
+
+test("rollOutMachineDeployment refuses a workflow id that does not belong to the input", async (stage) => {
+  const pool = stage.pool();
+  const start = { taskQueue: "ostler", args: [{ ...pool.ref }], workflowId: "machine-deployment/fleet/other" };
+  const handle = await stage.client.workflow.start("rollOutMachineDeployment", start);
+  await rejects(handle.result(), refusal(WorkflowFailedError, /workflow id.*machine-deployment\/fleet\/pool/));
+  deepEqual(pool.calls, []);
+});
+
+test("rollOutMachineDeployment refuses to start without an input", async (stage) => {
+  const start = { taskQueue: "ostler", args: [], workflowId: "machine-deployment/fleet/none" };
+  const handle = await stage.client.workflow.start("rollOutMachineDeployment", start);
+  await rejects(handle.result(), refusal(WorkflowFailedError, /one JSON object/));
+});

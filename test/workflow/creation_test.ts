@@ -1,0 +1,91 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import { failure } from "../support/fake_activities.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+test("rollOutMachineDeployment sees a new pool join and converges", async (stage) => {
+  const pool = stage.pool();
+  const { joins, ...result } = await (await stage.rollOut(pool)).result();
+  deepEqual(joins.map(({ machine }) => machine), [1, 2, 3].map((nth) => `${pool.ref.name}-${nth}`));
+  deepEqual(result, {
+    ...{ outcome: "Converged", generation: 1, revision: "1", image: "image-1", kubelet: "1.35.3" },
+    ...{ configDigest: pool.published?.digest, replaced: 0, replacements: [] },
+  });
+  deepEqual(pool.writes(), []);
+  equal(pool.convergedHash, "hash-of-image-1-1.35.3");
+});
+
+test("rollOutMachineDeployment publishes before it looks at machines and reports Converged last", async (stage) => {
+  const pool = stage.pool({ replicas: 1 });
+  await (await stage.rollOut(pool)).result();
+  const firsts = ["readDesired", "renderConfig", "publishConfig", "readPool"].map((call) => pool.calls.indexOf(call));
+  deepEqual(firsts, [...firsts].sort((a, b) => a - b));
+  equal(pool.reports.at(-1)?.phase, "Converged");
+  deepEqual(
+    pool.reports.at(-1)?.conditions.map(({ type, status }) => `${type}=${status}`),
+    ["Ready=True", "Progressing=False", "Blocked=False", "Paused=False"],
+  );
+  deepEqual(pool.events.map(({ reason }) => reason), ["ConfigPublished", "RolloutConverged"]);
+});
+
+test("rollOutMachineDeployment ends at once for a pool that is as it should be", async (stage) => {
+  const pool = await stage.grownPool();
+  const result = await (await stage.rollOut(pool)).result();
+  equal(result.outcome, "Converged");
+  deepEqual([result.joins, result.replaced, pool.writes(), pool.events], [[], 0, [], []]);
+});
+
+test("rollOutMachineDeployment converges with published secrets when no machine is wanted", async (stage) => {
+  const pool = stage.pool({ replicas: 0 });
+  const result = await (await stage.rollOut(pool)).result();
+  equal(result.outcome, "Converged");
+  equal(pool.reports.at(-1)?.reason, "ScaledToZero");
+  equal(pool.published?.revision, 1);
+});
+
+test("rollOutMachineDeployment ends as Gone for a MachineDeployment that is not there", async (stage) => {
+  const pool = stage.pool();
+  pool.state = "Gone";
+  deepEqual(await (await stage.rollOut(pool)).result(), {
+    ...{ outcome: "Gone", replaced: 0, joins: [], replacements: [] },
+  });
+});
+
+test("rollOutMachineDeployment waits for machine-controller to number the template", async (stage) => {
+  const pool = stage.pool({ replicas: 1 });
+  Object.assign(pool, { isControllerDown: true, sets: [], machines: [] });
+  const handle = await stage.rollOut(pool);
+  const { message } = await stage.stands(handle, "Preparing", "Settling");
+  match(message, /number generation 1/);
+  equal(pool.published, undefined);
+  pool.unblock();
+  equal((await handle.result()).outcome, "Converged");
+});
+
+test("rollOutMachineDeployment halts on a refused profile and goes on when told of a change", async (stage) => {
+  const pool = stage.pool();
+  pool.before["renderConfig"] = () => {
+    throw failure("ProfileMissing", 'Cannot render: OperatingSystemProfile "kube-system/osp-ubuntu" does not exist');
+  };
+  const handle = await stage.rollOut(pool, { deadlines: { recheck: "1h" } });
+  const { message } = await stage.stands(handle, "Halted", "ProfileMissing");
+  match(message, /osp-ubuntu/);
+  await eventually("a report", () => pool.reports.at(-1)?.blockedReason === "ProfileMissing");
+  deepEqual(pool.events.map(({ type, reason }) => `${type} ${reason}`), ["Warning ProfileMissing"]);
+  delete pool.before["renderConfig"];
+  await stage.tell(pool);
+  equal((await handle.result()).outcome, "Converged");
+  equal(pool.reports.at(-1)?.blockedReason, null);
+});
+
+test("rollOutMachineDeployment looks again by itself while it is halted", async (stage) => {
+  const pool = stage.pool();
+  pool.before["publishConfig"] = (times) => {
+    if (times < 3) throw failure("NameCollision", "Cannot publish: another pool owns the name");
+  };
+  const handle = await stage.rollOut(pool);
+  equal((await handle.result()).outcome, "Converged");
+  deepEqual(pool.events.map(({ reason }) => reason), ["NameCollision", "ConfigPublished", "RolloutConverged"]);
+});

@@ -1,0 +1,72 @@
+import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+// The server asks for continue-as-new after a few replacements already, and no workflow stays in memory.
+const test = onStage({
+  maxCachedWorkflows: 0,
+  dynamicConfig: ["limit.historyCount.suggestContinueAsNew=60"],
+});
+
+function assertRolled(pool: FakePool, image: string): void {
+  deepEqual(pool.machines.map(({ set }) => set.image), Array(pool.replicas).fill(image));
+  deepEqual([pool.violations, pool.drainedByController], [[], []]);
+  deepEqual(pool.machines.filter(({ hold, mark }) => hold || mark), []);
+}
+
+test("rollOutMachineDeployment goes on after the worker went away while a machine joined", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  await stage.stopWorker();
+  pool.mend();
+  await stage.startWorker();
+  equal((await handle.result()).replaced, 3);
+  assertRolled(pool, "image-2");
+  deepEqual(pool.writes().filter((call) => call.startsWith("deleteMachine")), []);
+});
+
+test("rollOutMachineDeployment goes on after the worker went away during a drain", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.isDrainBlocked = true;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a drain under way", () => pool.count("awaitNodeDrained") === 1);
+  await stage.stopWorker();
+  pool.unblock();
+  await stage.startWorker();
+  equal((await handle.result()).replaced, 3);
+  assertRolled(pool, "image-2");
+});
+
+test("rollOutMachineDeployment carries its records over when its history is full", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 4 });
+  pool.change({ image: "image-2" });
+  const first = await stage.rollOut(pool);
+  const { runId } = await first.describe();
+  const result = await first.result();
+  notEqual((await stage.client.workflow.getHandle(pool.holder).describe()).runId, runId);
+  deepEqual([result.outcome, result.replaced, result.joins.length, result.replacements.length], ["Converged", 4, 4, 4]);
+  assertRolled(pool, "image-2");
+});
+
+test("rollOutMachineDeployment stays paused over a new run of its chain", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 1 });
+  pool.change({ image: "image-2" });
+  pool.before["readPool"] = async (times) => {
+    if (times === 1) await stage.client.workflow.getHandle(pool.holder).signal("pauseRequested", { by: "somebody" });
+  };
+  const handle = await stage.rollOut(pool);
+  const { runId } = await handle.describe();
+  const chain = stage.client.workflow.getHandle(pool.holder);
+  await eventually("another run", async () => (await chain.describe()).runId !== runId);
+  equal(pool.count("ensureMachineAdmitted"), 0);
+  await chain.executeUpdate("resume", { args: [{}] });
+  const result = await handle.result();
+  equal(result.replaced, 1);
+  ok(pool.reports.some(({ paused, reason }) => paused && reason === "Paused"));
+  assertRolled(pool, "image-2");
+});

@@ -1,0 +1,103 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import type { FakePool } from "../support/fake_pool.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+// The worker keeps no workflow in memory: every task replays the whole history.
+const test = onStage({ maxCachedWorkflows: 0 });
+
+/** What must hold for every rollout: the observer's three properties, and no drain but ours. */
+function assertOrderly(pool: FakePool): void {
+  deepEqual(pool.violations, []);
+  deepEqual(pool.drainedByController, []);
+  deepEqual(pool.machines.filter(({ hold, mark }) => hold || mark), []);
+}
+
+test("rollOutMachineDeployment replaces three machines one by one, oldest first", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.change({ image: "image-2", kubelet: "1.36.1" });
+  const result = await (await stage.rollOut(pool)).result();
+  assertOrderly(pool);
+  const { name } = pool.ref;
+  deepEqual(
+    result.replacements.map(({ machine, replacedBy, image }) => [machine, replacedBy, image]),
+    [1, 2, 3].map((nth) => [`${name}-${nth}`, `${name}-${nth + 3}`, "image-1"]),
+  );
+  deepEqual(result.joins.map(({ image, kubelet }) => `${image} ${kubelet}`), Array(3).fill("image-2 1.36.1"));
+  deepEqual(pool.machines.map(({ set }) => set.image), Array(3).fill("image-2"));
+});
+
+test("rollOutMachineDeployment takes the steps of one replacement in their order", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 1 });
+  pool.change({ image: "image-2" });
+  await (await stage.rollOut(pool)).result();
+  const { name } = pool.ref;
+  const [old, next] = [`${name}-1`, `${name}-2`];
+  deepEqual(pool.calls.filter((call) => !/^(read|ensureRollout|render|publish|awaitPool)/.test(call)), [
+    `ensureVictimMarked ${old}`,
+    `ensureMachineAdmitted ${next}`,
+    "awaitMachinesJoined",
+    `awaitVictimLeaving ${old}`,
+    `ensureNodeCordoned ${old}`,
+    `awaitNodeDrained node-${old}`,
+    `ensureVictimReleased ${old}`,
+    `awaitMachineGone ${old}`,
+  ]);
+  assertOrderly(pool);
+});
+
+test("rollOutMachineDeployment reports each replacement with machine, victim and deadline", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 1 });
+  pool.change({ image: "image-2" });
+  await (await stage.rollOut(pool)).result();
+  const steps = pool.reports.flatMap(({ replacement }) => replacement ? [replacement] : []);
+  deepEqual(steps.map(({ step }) => step), ["Joining", "Handing over", "Draining", "Removing"]);
+  for (const { machine, victim, since, until } of steps) {
+    deepEqual([machine, victim], [`${pool.ref.name}-2`, `${pool.ref.name}-1`]);
+    ok(since <= until);
+  }
+  const last = pool.reports.at(-1);
+  deepEqual([last?.replacement, last?.updated, last?.revision, last?.image], [null, "1/1", "2", "image-2"]);
+  deepEqual([last?.history?.outcome, last?.history?.image], ["Converged", "image-2"]);
+});
+
+test("rollOutMachineDeployment still replaces one by one when the surge is larger", async (stage) => {
+  const pool = await stage.grownPool({ surge: 2 });
+  pool.change({ image: "image-2" });
+  const result = await (await stage.rollOut(pool)).result();
+  assertOrderly(pool);
+  equal(result.replaced, 3);
+});
+
+test("rollOutMachineDeployment rolls without a surge, where machine-controller removes first", async (stage) => {
+  const pool = await stage.grownPool({ surge: 0 });
+  pool.change({ image: "image-2" });
+  const result = await (await stage.rollOut(pool)).result();
+  equal(result.outcome, "Converged");
+  deepEqual(pool.machines.map(({ set }) => set.image), Array(3).fill("image-2"));
+  // One may be out at a time, never two.
+  deepEqual(pool.violations.filter((violation) => violation !== "2 Ready"), []);
+});
+
+test("rollOutMachineDeployment takes a scale-up for no rollout", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.change({ replicas: 5 });
+  const result = await (await stage.rollOut(pool)).result();
+  equal(result.joins.length, 2);
+  deepEqual([result.replaced, pool.writes()], [0, []]);
+});
+
+test("rollOutMachineDeployment takes a scale-down for no rollout", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.change({ replicas: 2 });
+  const result = await (await stage.rollOut(pool)).result();
+  deepEqual([result.outcome, pool.machines.length], ["Converged", 2]);
+  deepEqual([result.replaced, result.replacements, pool.writes()], [0, [], []]);
+});
+
+test("rollOutMachineDeployment adds machines without victims when scale and image change at once", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 2 });
+  pool.change({ image: "image-2", replicas: 3 });
+  const result = await (await stage.rollOut(pool)).result();
+  assertOrderly(pool);
+  deepEqual([result.joins.length, result.replaced], [3, 2]);
+});

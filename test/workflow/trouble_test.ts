@@ -1,0 +1,153 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import { failure } from "../support/fake_activities.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const shortLadder = { ...testDeadlines, instance: 150, address: 150, registered: 150, ready: 200 };
+
+function assertOrderly(pool: FakePool): void {
+  deepEqual(pool.violations, []);
+  deepEqual(pool.drainedByController, []);
+  deepEqual(pool.machines.filter(({ hold, mark }) => hold || mark), []);
+}
+
+test("rollOutMachineDeployment recreates a machine that does not join, and goes on", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = (nth) => nth === 4 ? "address" : "joins";
+  pool.change({ image: "image-2" });
+  const result = await (await stage.rollOut(pool, { deadlines: shortLadder })).result();
+  deepEqual([result.outcome, result.replaced], ["Converged", 3]);
+  deepEqual(pool.writes().filter((call) => call.startsWith("deleteMachine")), [`deleteMachine ${pool.ref.name}-4`]);
+  assertOrderly(pool);
+  const [event] = pool.events.filter(({ reason }) => reason === "JoinDeadlineExceeded");
+  match(event?.message ?? "", /did not get past "address"/);
+});
+
+test("rollOutMachineDeployment halts when no attempt to join is left, and keeps every old machine", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = () => "ready";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { attempts: 2, deadlines: shortLadder });
+  await stage.stands(handle, "Halted", "JoinAttemptsExhausted");
+  equal(pool.count("deleteMachine"), 2);
+  deepEqual(pool.machines.map(({ created, hold, mark }) => [created, hold, mark]), [
+    ...[[1, "", ""], [2, "", ""], [3, "", ""], [6, "", ""]],
+  ]);
+  deepEqual(pool.violations, []);
+  await handle.cancel();
+});
+
+test("rollOutMachineDeployment goes on after retry once the cause is gone", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = () => "instance";
+  pool.change({ image: "image-2" });
+  const deadlines = { ...shortLadder, recheck: "1h" };
+  const handle = await stage.rollOut(pool, { attempts: 1, deadlines });
+  await stage.stands(handle, "Halted", "JoinAttemptsExhausted");
+  pool.mend();
+  await handle.executeUpdate("retry", { args: [{ by: "somebody", reason: "quota raised" }] });
+  const result = await handle.result();
+  deepEqual([result.outcome, result.image], ["Converged", "image-2"]);
+});
+
+test("rollOutMachineDeployment gives a mended profile fresh attempts without being asked", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { attempts: 1, deadlines: { ...shortLadder, recheck: "1h" } });
+  await stage.stands(handle, "Halted", "JoinAttemptsExhausted");
+  pool.fate = () => "joins";
+  pool.profileVersion = 2;
+  await stage.tell(pool);
+  equal((await handle.result()).image, "image-2");
+});
+
+test("rollOutMachineDeployment counts machines that fail together as one attempt", async (stage) => {
+  const pool = stage.pool({ fate: (nth) => nth <= 3 ? "registered" : "joins" });
+  const result = await (await stage.rollOut(pool, { attempts: 1, deadlines: shortLadder })).result();
+  deepEqual([result.outcome, result.joins.length, pool.count("deleteMachine")], ["Converged", 3, 3]);
+});
+
+test("rollOutMachineDeployment keeps a victim whose newcomer fails a gate until another has joined", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = (nth) => nth === 4 ? "gates" : "joins";
+  pool.change({ image: "image-2" });
+  const result = await (await stage.rollOut(pool, { deadlines: shortLadder })).result();
+  deepEqual([result.outcome, result.replaced], ["Converged", 3]);
+  assertOrderly(pool);
+});
+
+test("rollOutMachineDeployment plans again at once when a machine it waits for is gone", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = (nth) => nth === 4 ? "registered" : "joins";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  pool.machines = pool.machines.filter(({ created }) => created !== 4);
+  pool.touch();
+  deepEqual([(await handle.result()).replaced, pool.events.some(({ type }) => type === "Warning")], [3, false]);
+  assertOrderly(pool);
+});
+
+test("rollOutMachineDeployment halts with what remains when a drain takes too long, and goes on later", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.isDrainBlocked = true;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, drain: 100 } });
+  await eventually("a report of it", () => pool.reports.some(({ blockedReason }) => blockedReason === "PodsRemaining"));
+  equal(pool.machines.filter(({ ready }) => ready).length, 4);
+  pool.unblock();
+  equal((await handle.result()).replaced, 3);
+  assertOrderly(pool);
+});
+
+test("rollOutMachineDeployment waits out a time in which the API does not answer", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.change({ image: "image-2" });
+  for (
+    const name of ["readDesired", "publishConfig", "ensureVictimMarked", "awaitMachinesJoined", "awaitNodeDrained"]
+  ) {
+    pool.before[name] = (times) => {
+      if (times % 3 !== 0) throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
+    };
+  }
+  const result = await (await stage.rollOut(pool)).result();
+  deepEqual([result.outcome, result.replaced], ["Converged", 3]);
+  assertOrderly(pool);
+  deepEqual(pool.events.map(({ type }) => type), ["Normal", "Normal"]);
+});
+
+test("rollOutMachineDeployment keeps one drain only when the API is gone during it", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 1 });
+  pool.isDrainBlocked = true;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a drain under way", () => pool.count("awaitNodeDrained") === 1);
+  pool.before["readDesired"] = () => {
+    throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
+  };
+  const looks = pool.count("readDesired");
+  await stage.tell(pool);
+  await eventually("a look in vain", () => pool.count("readDesired") > looks);
+  delete pool.before["readDesired"];
+  pool.unblock();
+  equal((await handle.result()).replaced, 1);
+  const { pendingActivities = [] } = (await handle.describe()).raw;
+  ok(pool.count("awaitNodeDrained") === 1, `drains: ${pool.count("awaitNodeDrained")}`);
+  deepEqual(pendingActivities, []);
+});
+
+test("rollOutMachineDeployment halts when machine-controller does not pick the victim", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.before["awaitMachinesJoined"] = () => void (pool.isControllerDown = true);
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, settle: 300 } });
+  await stage.stands(handle, "Halted", "VictimNotChosen");
+  delete pool.before["awaitMachinesJoined"];
+  pool.unblock();
+  equal((await handle.result()).outcome, "Converged");
+  assertOrderly(pool);
+});
