@@ -45,13 +45,13 @@ prove("workflows run themselves and the SDK; they know the rest only as types", 
   dirty("workflows/replace_node.ts", `import { sleep } from "@temporalio/workflow-next";`),
 ]);
 
-prove("profiles know zod and eta and nothing else", [
+prove("profiles know zod, eta and node: and nothing else", [
   clean(
     "profiles/render.ts",
     `import { Eta } from "eta"; import { z } from "zod"; import { os } from "./ubuntu/profile.ts";`,
   ),
   dirty("profiles/ubuntu/profile.ts", `import type { Member } from "../../workflows/contracts.ts";`),
-  dirty("profiles/render.ts", `import { readFileSync } from "node:fs";`),
+  dirty("profiles/render.ts", `import { KubeConfig } from "@kubernetes/client-node";`),
 ]);
 
 prove("activities implement contracts and never call workflows", [

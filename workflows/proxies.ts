@@ -2,19 +2,23 @@
 import { proxyActivities, proxyLocalActivities } from "@temporalio/workflow";
 import type { AwaitActivities, PublishActivities, ReadActivities, WriteActivities } from "./contracts.ts";
 
-// Ten tries over about a minute: longer trouble is left to the main loop, which says so and looks again.
+// Eight tries in half a minute: longer trouble is left to the main loop, which says so and looks again.
 const briefRetry = {
   initialInterval: "200ms",
   backoffCoefficient: 2,
   maximumInterval: "15s",
-  maximumAttempts: 10,
+  maximumAttempts: 8,
 } as const;
+
+// A longer pause between tries becomes a timer, so that no workflow task is kept open for it.
+const localRetryThreshold = "1s";
 
 /** Reads: a few milliseconds each, one marker in the history. */
 export const read = proxyLocalActivities<ReadActivities>({
   startToCloseTimeout: "20s",
   scheduleToCloseTimeout: "2m",
   retry: briefRetry,
+  localRetryThreshold,
 });
 
 /** The publish path, local for its speed: a machine cannot boot before it is done. */
@@ -22,6 +26,7 @@ export const publish = proxyLocalActivities<PublishActivities>({
   startToCloseTimeout: "30s",
   scheduleToCloseTimeout: "3m",
   retry: briefRetry,
+  localRetryThreshold,
 });
 
 /** Writes to machines and nodes: normal activities, so that each stands in the history by itself. */
@@ -38,5 +43,5 @@ const heartbeatTimeout = "10s";
 export const awaits = proxyActivities<AwaitActivities>({
   startToCloseTimeout: "24h",
   heartbeatTimeout,
-  retry: { initialInterval: "500ms", backoffCoefficient: 2, maximumInterval: "15s", maximumAttempts: 100 },
+  retry: { initialInterval: "500ms", backoffCoefficient: 2, maximumInterval: "15s", maximumAttempts: 80 },
 });

@@ -35,10 +35,11 @@ const halting: Record<RefusedType | ExpiredType, true> = {
 
 /** Tells what an error of a step means for the run. */
 export function troubleOf(error: unknown): Trouble {
-  if (isCancellation(error) || !(error instanceof ActivityFailure)) return { kind: "rethrow" };
-  const cause = error.cause;
-  if (cause instanceof TimeoutFailure) return { kind: "unreachable", message: `"${error.activityType}" timed out` };
-  if (!(cause instanceof ApplicationFailure)) return { kind: "unreachable", message: error.message };
+  if (isCancellation(error)) return { kind: "rethrow" };
+  // A normal activity's failure comes wrapped, a local one's comes as it is.
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof TimeoutFailure) return { kind: "unreachable", message: cause.message };
+  if (!(cause instanceof ApplicationFailure)) return { kind: "rethrow" };
   const type = cause.type ?? "";
   if (type in moot) return { kind: "replan" };
   if (type in halting) return { kind: "halt", reason: type, message: cause.message };

@@ -7,7 +7,6 @@ import type { PoolRef, Publication } from "../../workflows/contracts.ts";
 import { generateUserData } from "../../profiles/mod.ts";
 import type { OsFile } from "../../profiles/mod.ts";
 import { moot } from "../failures.ts";
-import type { Kube } from "../kube/client.ts";
 import { configs, readObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { revisionAnnotation } from "../pool/annotations.ts";

@@ -108,7 +108,7 @@ function inputOf(
     binaries: settings.binariesUrl ? { baseUrl: settings.binariesUrl } : {},
     pauseImage: settings.pauseImage,
     distUpgradeOnBoot: provider.operatingSystemSpec?.distUpgradeOnBoot ?? false,
-  } as RenderInput;
+  };
 }
 
 async function readProfile(renderer: Renderer, deployment: MachineDeployment): Promise<OsProfile> {

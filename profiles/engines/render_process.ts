@@ -51,7 +51,8 @@ export class RenderProcess {
       return process;
     } catch (error) {
       await process.stop();
-      throw new Error("Cannot start a process for templates: it did not get ready", { cause: error });
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`Cannot start a process for templates: it did not get ready (${why})`, { cause: error });
     }
   }
 
@@ -141,14 +142,15 @@ export class RenderProcess {
   }
 }
 
-// Memory outside the heap and processor time are the operating system's to limit; where it cannot, the heap's limit and the parent's clock remain.
+// Memory outside the heap and processor time are the operating system's to limit; where it cannot, the heap's limit and
+// the parent's clock remain. Of the parent's environment passes only what Deno needs to find its cache.
 function spawn(module: URL, { heapMiB, cpuSeconds }: RenderLimits): Deno.ChildProcess {
-  const limits = [`ulimit -c 0`, `ulimit -t ${cpuSeconds}`, `ulimit -d ${(heapMiB * 4 + 256) * 1024}`];
+  const limits = [`ulimit -c 0`, `ulimit -t ${cpuSeconds}`, `ulimit -d ${(heapMiB * 4 + 1024) * 1024}`];
+  const passed = `\${HOME+"HOME=$HOME"} \${DENO_DIR+"DENO_DIR=$DENO_DIR"}`;
+  const script = `{ ${limits.join("; ")}; } 2>/dev/null; exec env -i NO_COLOR=1 ${passed} "$@"`;
   const deno = ["run", "--no-prompt", "--cached-only", "--no-lock", `--v8-flags=--max-old-space-size=${heapMiB}`];
   return new Deno.Command("/bin/sh", {
-    args: ["-c", `{ ${limits.join("; ")}; } 2>/dev/null; exec "$@"`, "sh", Deno.execPath(), ...deno, module.href],
-    clearEnv: true,
-    env: { NO_COLOR: "1" },
+    args: ["-c", script, "sh", Deno.execPath(), ...deno, module.href],
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",

@@ -27,6 +27,11 @@ export function failure(type: FailureType, message: string): ApplicationFailure 
 export class FakeActivities {
   readonly #pools: FakePool[] = [];
 
+  /** The pool that was made last. */
+  get last(): FakePool | undefined {
+    return this.#pools.at(-1);
+  }
+
   add(pool: FakePool): FakePool {
     this.#pools.push(pool);
     return pool;

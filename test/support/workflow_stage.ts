@@ -164,6 +164,22 @@ export function onStage(options: StageOptions = {}): (name: string, run: (stage:
   Deno.test.afterAll(() => stage.close());
   return (name, run) => {
     // The native part of the SDK keeps handles of its own between tests.
-    Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn: () => run(stage) });
+    Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn: () => inTime(stage, run) });
   };
+}
+
+/** No story takes longer than this; one that does is stuck, and its calls tell where. */
+const limitMs = 30_000;
+
+async function inTime(stage: Stage, run: (stage: Stage) => Promise<void>): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const last = stage.activities.last?.calls.slice(-12).join(", ");
+    reject(new Error(`Cannot end the story: it still runs after ${limitMs} ms; its last calls were ${last}`));
+  }, limitMs);
+  try {
+    await Promise.race([run(stage), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -11,6 +11,7 @@ const timeoutMs = 3_600_000;
 /** Creates the pool and its guests, and tells what appears until all machines have joined. */
 export async function createPool(scene: Scene, replicas: number): Promise<void> {
   const { stage, narrator, runs, site } = scene;
+  narrator.say("  (machine-controller begins its work some 15 s after its own start)");
   const objects = [machineDeployment(replicas, firstRelease), ...guestObjects()];
   await stage.until("the pool to be created", applyObjects(site.stack.adminKubeconfig, objects));
   const runId = await stage.until("the workflow of the pool to start", runs.next());
@@ -18,6 +19,7 @@ export async function createPool(scene: Scene, replicas: number): Promise<void> 
   await announcePublished(scene);
   await stage.until(`${replicas} machines to join`, runs.converged(firstRelease));
   await stage.until("the guests to run", guestsRunning(scene));
+  narrator.say(`  ${guests.replicas} pods run on them, ${guests.needed} of which a PodDisruptionBudget protects`);
 }
 
 async function announcePublished(scene: Scene): Promise<void> {

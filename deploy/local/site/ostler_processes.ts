@@ -34,7 +34,7 @@ export async function startOstler(
   const [controller, worker] = await Promise.all([
     start("controller", basic),
     // It renders templates in a child that has no permission at all.
-    start("worker", [...basic, "--allow-ffi", `--allow-run=${process.execPath}`]),
+    start("worker", [...basic, "--allow-ffi", `--allow-run=/bin/sh,${process.execPath}`]),
   ]);
   return { controller, worker };
 }

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { EtaEngine, type EtaLimits } from "../../../profiles/engines/eta.ts";
+import { RenderProcess } from "../../../profiles/engines/render_process.ts";
+import { TemplateFault } from "../../../profiles/engines/template_engine.ts";
+
+type Render = (template: string, more?: { snippets?: Record<string, string>; scope?: string }) => Promise<string>;
+
+const data = { name: "pool", cluster: { dns: ["10.96.0.10"], domain: "cluster.local" }, settings: {}, empty: null };
+
+async function withEngine(story: (render: Render) => Promise<void>, limits: Partial<EtaLimits> = {}): Promise<void> {
+  const engine = new EtaEngine(limits);
+  try {
+    await story((template, { snippets = {}, scope = "one" } = {}) =>
+      engine.render({ scope, name: "/etc/file", template, snippets, data })
+    );
+  } finally {
+    await engine.close();
+  }
+}
+
+async function faultOf(rendering: Promise<string>): Promise<string> {
+  const error = await rendering.then((text) => new Error(`it rendered ${text.slice(0, 80)}`), (error) => error);
+  assert.ok(error instanceof TemplateFault, String(error));
+  return error.message;
+}
+
+Deno.test("EtaEngine renders values, conditions, loops and snippets, and trims only where told to", () =>
+  withEngine(async (render) => {
+    const template = `<% for (const ip of it.cluster.dns) { -%>\ndns <%= ip %>\n<% } -%>\n<%~ include("@who") %>\n`;
+    const text = await render(template, { snippets: { who: "I am <%= it.name %> & <you>" } });
+    assert.equal(text, "dns 10.96.0.10\nI am pool & <you>\n");
+  }));
+
+Deno.test("EtaEngine names line and expression of a missing value, also in snippets and conditions", () =>
+  withEngine(async (render) => {
+    assert.equal(await faultOf(render("a\nb <%= it.cluster.port %>")), "line 2: it.cluster.port is missing");
+    assert.equal(await faultOf(render("<% if (it.nothing) { %>x<% } %>")), "line 1: it.nothing is missing");
+    assert.equal(await faultOf(render("<%= it.cluster.dns[3] %>")), "line 1: it.cluster.dns[3] is missing");
+    const snippets = { inner: "\n<%= it.port %>" };
+    assert.match(await faultOf(render(`<%~ include("@inner") %>`, { snippets })), /line 2: it\.port is missing/);
+    assert.equal(await render(`<%= "maxPods" in it.settings %>`), "false");
+  }));
+
+Deno.test("EtaEngine refuses to print what is no text", () =>
+  withEngine(async (render) => {
+    assert.equal(await faultOf(render("<%= undefined %>")), "line 1: cannot print undefined");
+    assert.equal(await faultOf(render("<%= it.empty %>")), "line 1: cannot print null");
+    assert.equal(await faultOf(render("<%= it.cluster %>")), "line 1: cannot print object");
+    assert.equal(await faultOf(render("<%= it.cluster.dns %>")), "line 1: cannot print a list");
+    assert.equal(await render("<%= JSON.stringify(it.cluster) %>"), JSON.stringify(data.cluster));
+  }));
+
+Deno.test("EtaEngine says what does not parse", () =>
+  withEngine(async (render) => {
+    assert.match(await faultOf(render("<% if ( { %>")), /^template does not parse: Unexpected token/);
+    assert.match(await faultOf(render("a <% b")), /^template does not parse: unclosed tag at line 1/);
+    assert.match(await faultOf(render("x", { snippets: { s: "<%= ) %>" } })), /^snippet "s" does not parse/);
+  }));
+
+Deno.test("EtaEngine gives templates no environment, files, network, processes, clock or chance", () =>
+  withEngine(async (render) => {
+    const attempts = [
+      "Deno.env.toObject()",
+      `Deno.readTextFileSync("/etc/hostname")`,
+      `fetch("http://127.0.0.1:1")`,
+      `new Deno.Command("/bin/ls").outputSync()`,
+      "process.env.HOME",
+      `new Worker("data:application/javascript,1", { type: "module" })`,
+      "Date.now()",
+      "new Date().getTime()",
+      "Math.random()",
+      "crypto.randomUUID()",
+      "performance.now()",
+      `this.constructor.constructor("return Deno.pid")()`,
+    ];
+    for (const attempt of attempts) {
+      assert.match(await faultOf(render(`<%= ${attempt} %>`)), /is not defined|is not a function/, attempt);
+    }
+    assert.equal(await render("<%= it.name %>"), "pool");
+  }));
+
+Deno.test("EtaEngine lets nothing that a template starts run on", () =>
+  withEngine(async (render) => {
+    const sneak = "<% ;(async () => { await null; String.prototype.trim = () => 'evil'; })(); %>none";
+    assert.equal(await render(sneak), "none");
+    assert.equal(await render("<%= ' good '.trim() %>"), "good");
+    assert.equal(await render("<% import('node:fs').then((fs) => fs.readFileSync('/etc/passwd')); %>none"), "none");
+  }));
+
+Deno.test("RenderProcess grants what runs in it no permission at all", async () => {
+  const limits = { startMs: 30_000, heapMiB: 64, answerBytes: 10_000, cpuSeconds: 10 };
+  const process = await RenderProcess.start(new URL("./prying_child.ts", import.meta.url), limits);
+  try {
+    const found = JSON.parse(await process.ask({}, 10_000)) as Record<string, string>;
+    assert.deepEqual(Object.keys(found), ["read", "write", "environment", "network", "processes", "system", "library"]);
+    for (const [what, result] of Object.entries(found)) assert.equal(result, "NotCapable", what);
+  } finally {
+    await process.stop();
+  }
+});
+
+Deno.test("EtaEngine stops an endless template and goes on", () =>
+  withEngine(async (render) => {
+    const [fault, waiting] = await Promise.all([faultOf(render("<% for (;;); %>")), render("<%= it.name %>")]);
+    assert.equal(fault, "it was not done after 500 ms");
+    assert.equal(waiting, "pool");
+  }, { renderMs: 500 }));
+
+Deno.test("EtaEngine survives templates that allocate without end", () =>
+  withEngine(async (render) => {
+    const heap = await faultOf(render("<% const all = []; for (;;) all.push({ n: all.length }); %>"));
+    assert.match(heap, /^it ended its process \(.*\): it may use 32 MiB$/);
+    const text = "<% const all = []; for (;;) all.push('x'.repeat(1_000_000) + all.length); %>";
+    assert.match(await faultOf(render(text)), /^it ended its process/);
+    assert.match(await faultOf(render("<% let s = 'x'; for (;;) s += s; %>")), /Invalid string length/);
+    assert.match(await faultOf(render(`<%= "x".repeat(3_000_000) %>`)), /^it made more than 1000000 bytes$/);
+    assert.equal(await render("<%= it.name %>"), "pool");
+  }, { heapMiB: 32, answerBytes: 1_000_000, renderMs: 20_000 }));
+
+Deno.test("EtaEngine keeps the templates of one scope from changing those of another", () =>
+  withEngine(async (render) => {
+    await render("<% Array.prototype.join = () => 'evil'; JSON.parse = () => ({}); %>", { scope: "evil" });
+    assert.equal(await render("<%= it.cluster.dns.join() %>", { scope: "good" }), "10.96.0.10");
+  }));
+
+Deno.test("EtaEngine goes on after its process was replaced, and after it was closed", async () => {
+  const engine = new EtaEngine({ rendersPerProcess: 2, processes: 1 });
+  const render = (scope: string): Promise<string> =>
+    engine.render({ scope, name: "f", template: "<%= it.n %>", snippets: {}, data: { n: 7 } });
+  const all = await Promise.all(["a", "a", "a", "a", "a", "b", "a"].map(render));
+  assert.deepEqual(all, Array(7).fill("7"));
+  await engine.close();
+  assert.equal(await render("a"), "7");
+  await engine.close();
+});

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import {
+  checkProfileFits,
+  defaultProfiles,
+  normaliseKubeletVersion,
+  parseKubeletAnnotations,
+  parseProfile,
+  ProfileRefused,
+  type RefusalReason,
+} from "../../../profiles/mod.ts";
+
+const spec = {
+  osName: "ubuntu",
+  osVersion: "24.04",
+  version: "v1.0.0",
+  templating: "eta",
+  supportedCloudProviders: [{ name: "aws", spec: { anything: 1 } }],
+  bootstrapConfig: {},
+  provisioningConfig: { files: [{ path: "/a", content: { inline: { data: "x" } } }] },
+};
+
+function refuses(work: () => unknown, reason: RefusalReason, ...says: string[]): void {
+  assert.throws(work, (error) => {
+    assert.ok(error instanceof ProfileRefused, String(error));
+    assert.equal(error.reason, reason);
+    for (const text of says) assert.ok(error.message.includes(text), `${error.message} lacks ${text}`);
+    return true;
+  });
+}
+
+Deno.test("parseProfile fills defaults as OSM's schema does", () => {
+  const { templating: _, ...goSpec } = spec;
+  const profile = parseProfile(goSpec);
+  assert.equal(profile.templating, "go");
+  assert.equal(profile.provisioningUtility, "cloud-init");
+  assert.equal(profile.provisioningConfig.files?.[0]?.permissions, 644);
+});
+
+Deno.test("parseProfile names the field that is wrong", () => {
+  const files = [{ path: "/a", content: {} }];
+  const cases: [object, string][] = [
+    [{ ...spec, osName: "plan9" }, "osName: "],
+    [{ ...spec, version: "xxv1.0.0" }, "version: "],
+    [{ ...spec, extra: 1 }, "extra"],
+    [{ ...spec, provisioningConfig: { files } }, "provisioningConfig.files.0.content.inline: "],
+    [
+      { ...spec, provisioningConfig: { files: [{ ...spec.provisioningConfig.files[0], permissions: 888 }] } },
+      "permissions: ",
+    ],
+    [
+      { ...spec, provisioningConfig: { files: [{ path: "a", content: { inline: { data: "" } } }] } },
+      "path: must be absolute",
+    ],
+    [{ ...spec, supportedCloudProviders: [{ name: "moon" }] }, "supportedCloudProviders.0.name: "],
+  ];
+  for (const [wrong, says] of cases) refuses(() => parseProfile(wrong), "ProfileInvalid", says);
+  refuses(() => parseProfile(undefined), "ProfileInvalid", "spec: ");
+});
+
+Deno.test("checkProfileFits refuses another system, another provider and Go templates", () => {
+  const profile = parseProfile(spec);
+  checkProfileFits(profile, { operatingSystem: "ubuntu", provider: "aws" });
+  const fits = (more: object, provider = "aws"): () => void => () =>
+    checkProfileFits(parseProfile({ ...spec, ...more }), { operatingSystem: "ubuntu", provider });
+  refuses(fits({ osName: "flatcar" }), "OperatingSystemMismatch", `"flatcar"`, `"ubuntu"`);
+  refuses(fits({}, "gce"), "ProviderUnsupported", `"gce"`, "aws");
+  refuses(fits({ templating: "go" }), "TemplatingUnsupported", "Go templates are not rendered by this version");
+  refuses(fits({ provisioningUtility: "ignition" }), "ProfileInvalid", "ignition");
+});
+
+Deno.test("defaultProfiles offers osp-ubuntu for kubevirt", async () => {
+  const [profile, ...others] = await defaultProfiles();
+  assert.equal(others.length, 0);
+  assert.equal(profile?.metadata.name, "osp-ubuntu");
+  checkProfileFits(profile.spec, { operatingSystem: "ubuntu", provider: "kubevirt" });
+  assert.equal(profile.spec.templating, "eta");
+});
+
+Deno.test("normaliseKubeletVersion gives three parts with a v", () => {
+  const cases = {
+    "1.36.1": "v1.36.1",
+    "v1.36.1": "v1.36.1",
+    "1.36": "v1.36.0",
+    "v1.33": "v1.33.0",
+    " 1.34.2 ": "v1.34.2",
+  };
+  for (const [text, version] of Object.entries(cases)) assert.equal(normaliseKubeletVersion(text), version);
+  assert.equal(normaliseKubeletVersion("1.35.0-rc.1"), "v1.35.0-rc.1");
+  assert.equal(normaliseKubeletVersion("1.35.3+k1"), "v1.35.3+k1");
+});
+
+Deno.test("normaliseKubeletVersion refuses garbage and what is not supported, saying what is", () => {
+  for (
+    const text of [
+      "",
+      "latest",
+      "1",
+      "1.36.1.2",
+      "1.36.x",
+      "v1.36.1; reboot",
+      "1.32.9",
+      "1.37.0",
+      "2.36.0",
+      "1.36-rc.1",
+    ]
+  ) {
+    refuses(() => normaliseKubeletVersion(text), "KubeletVersionInvalid", `"${text}"`, "1.33 to 1.36");
+  }
+});
+
+const prefix = "v1.kubelet-config.machine-controller.kubermatic.io/";
+
+Deno.test("parseKubeletAnnotations reads every annotation that OSM knows", () => {
+  const given = {
+    SystemReserved: "cpu=200m, memory=1Gi",
+    KubeReserved: "ephemeral-storage=1Gi",
+    EvictionHard: "memory.available<100Mi,nodefs.available<10%",
+    ContainerLogMaxSize: "50Mi",
+    ContainerLogMaxFiles: "3",
+    MaxPods: "220",
+    ImageGCHighThresholdPercent: "70",
+    ImageGCLowThresholdPercent: "60",
+    ImageMinimumGCAge: "5m",
+    ImageMaximumGCAge: "36h",
+    SomethingElse: "kept for others",
+  };
+  const annotations = Object.fromEntries(Object.entries(given).map(([key, value]) => [prefix + key, value]));
+  assert.deepEqual(parseKubeletAnnotations({ ...annotations, other: "x" }), {
+    systemReserved: { cpu: "200m", memory: "1Gi" },
+    kubeReserved: { "ephemeral-storage": "1Gi" },
+    evictionHard: { "memory.available": "100Mi", "nodefs.available": "10%" },
+    containerLogMaxSize: "50Mi",
+    containerLogMaxFiles: 3,
+    maxPods: 220,
+    imageGCHighThresholdPercent: 70,
+    imageGCLowThresholdPercent: 60,
+    imageMinimumGCAge: "5m0s",
+    imageMaximumGCAge: "36h0m0s",
+  });
+  assert.deepEqual(parseKubeletAnnotations(undefined), {});
+});
+
+Deno.test("parseKubeletAnnotations refuses bad values, naming annotation and value", () => {
+  const bad = {
+    SystemReserved: ["cpu", "cpu=lots", "=1", "", "cpu=1,memory"],
+    EvictionHard: ["memory.available=1Gi", "memory.available<120%", "x<\n"],
+    ContainerLogMaxSize: ["big", ""],
+    ContainerLogMaxFiles: ["abc", "1", "-3", "2.5"],
+    MaxPods: ["0", "99999999999", "ten"],
+    ImageGCHighThresholdPercent: ["101", "5%"],
+    ImageMinimumGCAge: ["5", "-5m", "soon", "5d"],
+  };
+  for (const [key, values] of Object.entries(bad)) {
+    for (const value of values) {
+      const annotations = { [prefix + key]: value };
+      refuses(() => parseKubeletAnnotations(annotations), "KubeletSettingsInvalid", prefix + key, `"${value}"`);
+    }
+  }
+  const crossed = { [`${prefix}ImageGCLowThresholdPercent`]: "90" };
+  refuses(() => parseKubeletAnnotations(crossed), "KubeletSettingsInvalid", "90", "85");
+});
