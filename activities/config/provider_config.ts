@@ -14,7 +14,7 @@ const ProviderConfig = z.strictObject({
     cidr: z.string().optional(),
     gateway: z.string().optional(),
     dns: z.strictObject({ servers: z.array(z.string()).nullish() }).nullish(),
-    ipFamily: z.string().optional(),
+    ipFamily: z.enum(["", "IPv4", "IPv6", "IPv4+IPv6", "IPv6+IPv4"]).optional(),
   }).nullish(),
   overwriteCloudConfig: z.string().nullish(),
 });

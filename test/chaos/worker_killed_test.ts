@@ -1,0 +1,62 @@
+/** The worker dies at any moment of a rollout, over and over; the outcome is always the same. */
+import assert from "node:assert/strict";
+import process from "node:process";
+import { setTimeout } from "node:timers/promises";
+import { startObserver } from "../../deploy/local/observer/observer.ts";
+import { machineDeployment, poolPath, poolsPath, rollTo } from "../integration/pool_objects.ts";
+import { withWorld } from "../integration/world.ts";
+import type { World } from "../integration/world.ts";
+
+const seed = Number(process.env["CHAOS_SEED"] ?? 1);
+const points = Number(process.env["CHAOS_POINTS"] ?? 20);
+const killsPerRollout = 5;
+
+Deno.test(`rollOutMachineDeployment ends the same with its worker killed at ${points} moments (seed ${seed})`, async () => {
+  await withWorld({ seed }, async (world) => {
+    const random = sequence(seed);
+    await world.create(poolsPath(), machineDeployment({ replicas: 3 }));
+    await world.untilPhase("pool", "Converged");
+    for (let killed = 0, round = 1; killed < points; killed += killsPerRollout, round++) {
+      await rollUnderFire(world, `docker://images.example/ubuntu:round-${round}`, random);
+    }
+  });
+});
+
+async function rollUnderFire(world: World, image: string, random: () => number): Promise<void> {
+  const { adminKubeconfig } = world.site.stack;
+  const observer = await startObserver({
+    kubeconfig: adminKubeconfig,
+    namespace: "kube-system",
+    pool: "pool",
+    replicas: 3,
+  });
+  observer.arm();
+  await world.patch(poolPath("pool"), rollTo("1.36.1", image));
+  for (let kill = 0; kill < killsPerRollout; kill++) {
+    await setTimeout(500 + random() * 6500); // the moment is the point of this test
+    world.site.ostler.worker.kill("SIGKILL");
+    await world.site.ostler.worker.restart();
+  }
+  const status = await world.untilPhase("pool", "Converged");
+  const report = await observer.stop();
+  assert.deepEqual(report.violations, []);
+  assert.ok(report.ok, JSON.stringify(report));
+  assert.equal(status.updated, "3/3");
+  assert.deepEqual(await bootedImages(world), [image, image, image]);
+}
+
+async function bootedImages(world: World): Promise<string[]> {
+  const nodes = await world.list<{ status: { nodeInfo: { osImage: string } } }>("/api/v1/nodes");
+  return nodes.map((node) => node.status.nodeInfo.osImage);
+}
+
+// Mulberry32: small, and the same on every machine.
+function sequence(start: number): () => number {
+  let state = start >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}

@@ -1,0 +1,85 @@
+/** The README tells the truth: its commands do on a running rollout what it says. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
+import { withWorld } from "./world.ts";
+import type { World } from "./world.ts";
+
+const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
+
+/** Commands of the README's shell blocks, in order; the quick start is what runs this very test. */
+function commandsOf(section: string): string[] {
+  const text = readme.split(/^##+ /m).find((part) => part.startsWith(section)) ?? "";
+  const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+  return blocks.flatMap((block) => block.trim().split("\n"));
+}
+
+Deno.test("README commands of Operate work on a running rollout", async () => {
+  const commands = commandsOf("Operate");
+  assert.ok(commands.length >= 10, `Only ${commands.length} commands were found`);
+  await withWorld({ script: { bootSeconds: { min: 4, max: 5 } } }, async (world) => {
+    await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
+    await world.untilPhase("pool", "Converged");
+    await world.patch(poolPath("pool"), rollTo("1.36.1"));
+    await world.until("a running rollout", async () => (await world.status("pool"))?.phase === "Rolling");
+    const [running, starting] = split(commands);
+    for (const command of running) await run(world, command);
+    await world.untilPhase("pool", "Converged");
+    for (const command of starting) await runWhenIdle(world, command);
+  });
+});
+
+Deno.test("README command of When it halts gets a halted rollout going", async () => {
+  await withWorld({}, async (world) => {
+    await world.create(poolsPath(), machineDeployment({ replicas: 0, profile: "osp-nowhere" }));
+    await world.untilPhase("pool", "Halted");
+    for (const command of commandsOf("When it halts")) await run(world, command);
+  });
+});
+
+Deno.test("README quick start names tasks that exist", async () => {
+  const { tasks } = JSON.parse(await readFile(new URL("../../deno.json", import.meta.url), "utf8"));
+  const named = commandsOf("Quick start").map((command) => /task (\S+)$/.exec(command)?.[1] ?? command);
+  assert.deepEqual(named.filter((name) => !(name in tasks)), []);
+});
+
+function split(commands: string[]): [string[], string[]] {
+  const first = commands.findIndex((command) => command.includes("workflow start"));
+  return [commands.slice(0, first), commands.slice(first)];
+}
+
+// Starting by hand needs a pool whose last run has ended; cancelling needs one that runs.
+async function runWhenIdle(world: World, command: string): Promise<void> {
+  const handle = world.temporal.workflow.getHandle("machine-deployment/kube-system/pool");
+  if (command.includes(" cancel ")) {
+    await world.patch(poolPath("pool"), rollTo("1.35.3"));
+    await world.until("a running rollout", async () => (await world.status("pool"))?.phase === "Rolling");
+    await run(world, command);
+    const status = await world.untilPhase("pool", "Aborted");
+    assert.equal(status.reason, "Cancelled");
+    return;
+  }
+  await world.until("no run", async () => (await handle.describe()).status.name !== "RUNNING");
+  await run(world, command);
+  assert.equal((await handle.result() as { outcome: string }).outcome, "Converged");
+}
+
+async function run(world: World, command: string): Promise<void> {
+  const { address } = world.site.stack.temporal;
+  const { temporal, tctl } = world.tools;
+  const env = {
+    ...process.env,
+    PATH: `${dirname(temporal)}:${dirname(tctl)}:${process.env["PATH"]}`,
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_CLI_ADDRESS: address,
+  };
+  try {
+    await promisify(execFile)("/bin/sh", ["-c", command], { env, timeout: 30_000 });
+  } catch (error) {
+    throw new Error(`The README's command failed: ${command}`, { cause: error });
+  }
+}

@@ -1,0 +1,114 @@
+/** The main job under the eyes of a stranger: create, roll under load with a worker killed in the middle, leak nothing. */
+import assert from "node:assert/strict";
+import { startObserver } from "../../deploy/local/observer/observer.ts";
+import { machineDeployment, poolPath, poolsPath, rollTo, secretPath, workload } from "./pool_objects.ts";
+import { SecretCollector } from "./secrecy.ts";
+import { withWorld } from "./world.ts";
+import type { World } from "./world.ts";
+
+Deno.test("rollOutMachineDeployment keeps its promises under load, a killed worker and a renewal", async (t) => {
+  await withWorld({ seed: 7 }, async (world) => {
+    const secrets = new SecretCollector(world);
+    await t.step("creates the pool and sees three machines join", () => create(world));
+    await secrets.collect();
+    await t.step("a booting machine's token reads two secrets and nothing else", () => isNarrow(world));
+    await t.step("rolls one by one while a worker dies", () => roll(world, secrets));
+    await t.step("renews credentials without touching a machine", () => renew(world));
+    await secrets.collect();
+    await t.step("scales up without holding a machine", () => scale(world));
+    await t.step("leaks no secret byte", () => secrets.assertNowhere());
+  });
+});
+
+async function create(world: World): Promise<void> {
+  await world.create(poolsPath(), machineDeployment({ replicas: 3 }));
+  const status = await world.untilPhase("pool", "Converged");
+  assert.equal(status.updated, "3/3");
+  assert.ok(status.convergedTemplateHash);
+  const { deployment, budget } = workload("web", 3);
+  await world.create("/apis/apps/v1/namespaces/default/deployments", deployment);
+  await world.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget);
+  await world.until("three pods Running", async () => (await runningPods(world)) === 3);
+}
+
+async function roll(world: World, secrets: SecretCollector): Promise<void> {
+  const observer = await startObserver({
+    kubeconfig: world.site.stack.adminKubeconfig,
+    namespace: "kube-system",
+    pool: "pool",
+    replicas: 3,
+  });
+  observer.arm();
+  await world.patch(poolPath("pool"), rollTo("1.36.1"));
+  await world.until("the second replacement", async () => (await world.status("pool"))?.updated === "1/3");
+  await secrets.collect();
+  world.site.ostler.worker.kill("SIGKILL");
+  await world.site.ostler.worker.restart();
+  const status = await world.untilPhase("pool", "Converged");
+  const report = await observer.stop();
+  assert.deepEqual(report.violations, []);
+  assert.ok(report.ok, JSON.stringify(report));
+  assert.equal(status.updated, "3/3");
+  assert.equal(status.history?.length, 2);
+  const nodes = await world.list<{ status: { nodeInfo: { kubeletVersion: string } } }>("/api/v1/nodes");
+  assert.deepEqual(nodes.map((node) => node.status.nodeInfo.kubeletVersion), ["v1.36.1", "v1.36.1", "v1.36.1"]);
+}
+
+async function isNarrow(world: World): Promise<void> {
+  const identity = "system:serviceaccount:cloud-init-settings:ostler-pool-kube-system";
+  const may = async (resource: string, name: string, verb = "get"): Promise<boolean> => {
+    const resourceAttributes = { verb, resource, name, namespace: "cloud-init-settings" };
+    const body = {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SubjectAccessReview",
+      spec: { user: identity, resourceAttributes },
+    };
+    const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    return (await world.api.call({ method: "POST", path, body }) as { status: { allowed: boolean } }).status.allowed;
+  };
+  assert.equal(await may("secrets", "pool-kube-system-provisioning-config"), true);
+  assert.equal(await may("secrets", "kube-system-pool-kubelet-bootstrap-config"), true);
+  assert.equal(await may("secrets", "pool-kube-system-bootstrap-config"), false);
+  assert.equal(await may("secrets", "", "list"), false);
+  assert.equal(await may("configmaps", "any"), false);
+}
+
+async function renew(world: World): Promise<void> {
+  const before = await world.status("pool");
+  const machines = await machineNames(world);
+  const due = { "ostler.dev/credentials-renew": "2020-01-01T00:00:00Z" };
+  await world.patch(secretPath("pool-kube-system-bootstrap-config"), { metadata: { annotations: due } });
+  await world.temporal.workflow.signalWithStart("rollOutMachineDeployment", {
+    workflowId: "machine-deployment/kube-system/pool",
+    taskQueue: "ostler",
+    args: [{ namespace: "kube-system", name: "pool" }],
+    signal: "desiredChanged",
+    signalArgs: [{}],
+  });
+  const renewed = await world.until("fresh credentials", async () => {
+    const now = await world.status("pool");
+    return now?.credentials?.renewAt !== before?.credentials?.renewAt && now?.phase === "Converged" && now;
+  });
+  assert.ok(Date.parse(renewed.credentials?.renewAt ?? "") > Date.now());
+  assert.deepEqual(await machineNames(world), machines);
+  assert.equal(renewed.history?.length, 2, "a renewal is no rollout");
+}
+
+async function scale(world: World): Promise<void> {
+  await world.patch(poolPath("pool"), { spec: { replicas: 4 } });
+  const status = await world.until("four machines", async () => {
+    const now = await world.status("pool");
+    return now?.updated === "4/4" && now.phase === "Converged" && now;
+  });
+  assert.equal(status.revision, "2");
+}
+
+async function machineNames(world: World): Promise<string[]> {
+  const path = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
+  return (await world.list<{ metadata: { name: string } }>(path)).map(({ metadata }) => metadata.name).sort();
+}
+
+async function runningPods(world: World): Promise<number> {
+  const pods = await world.list<{ status: { phase: string } }>("/api/v1/namespaces/default/pods");
+  return pods.filter(({ status }) => status.phase === "Running").length;
+}

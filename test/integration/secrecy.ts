@@ -1,0 +1,109 @@
+/** Looks for secret bytes where none may be: histories, logs, Events, configs and statuses. */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { World } from "./world.ts";
+
+interface SecretObject {
+  metadata: { name: string };
+  data?: Record<string, string>;
+}
+
+/** Collects secret texts as they come and go, since credentials are renewed and user-data is deleted. */
+export class SecretCollector {
+  readonly #texts = new Map<string, string>();
+
+  constructor(private readonly world: World) {}
+
+  /** Remembers every secret there is now. */
+  async collect(): Promise<void> {
+    for (const namespace of ["cloud-init-settings", "kube-system"]) {
+      for (const secret of await this.world.list<SecretObject>(`/api/v1/namespaces/${namespace}/secrets`)) {
+        for (const [key, value] of Object.entries(secret.data ?? {})) {
+          this.#remember(`${secret.metadata.name}/${key}`, value);
+        }
+      }
+    }
+  }
+
+  // Whole texts would hardly ever be found: what leaks is a token, or one line of a file.
+  #remember(source: string, base64: string): void {
+    const text = Buffer.from(base64, "base64").toString();
+    if (/token-secret$/.test(source)) this.#texts.set(text, source);
+    for (const [token] of text.matchAll(/eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/g)) {
+      this.#texts.set(token, source);
+    }
+    for (const [, content = ""] of text.matchAll(/content: ["']?([A-Za-z0-9+/=]{60,})/g)) {
+      this.#texts.set(content.slice(0, 60), source);
+      const decoded = Buffer.from(content, "base64").toString().trim();
+      if (decoded.startsWith("eyJ")) this.#texts.set(decoded, source);
+    }
+  }
+
+  get size(): number {
+    return this.#texts.size;
+  }
+
+  /** Fails, naming the secret and the place, when any text shows in any place. */
+  async assertNowhere(): Promise<void> {
+    assert.ok(this.size > 5, `Only ${this.size} secret texts were collected`);
+    const places = await this.#places();
+    // The search itself works: names, which are no secret, are found in histories and logs.
+    for (const known of ["publishConfig", "Rollout notified"]) {
+      assert.ok(places.some(([, text]) => text.includes(known)), `"${known}" was not found where it must be`);
+    }
+    for (const [place, text] of places) {
+      for (const [secret, source] of this.#texts) {
+        assert.ok(!text.includes(secret), `A secret byte of "${source}" shows in ${place}`);
+        const encoded = Buffer.from(secret).toString("base64").slice(0, 40);
+        assert.ok(!text.includes(encoded), `A secret byte of "${source}" shows encoded in ${place}`);
+      }
+    }
+  }
+
+  async #places(): Promise<[string, string][]> {
+    return [...await this.#histories(), ...await this.#logs(), ...await this.#objects()];
+  }
+
+  async #histories(): Promise<[string, string][]> {
+    const places: [string, string][] = [];
+    for await (const { workflowId, runId } of this.world.temporal.workflow.list()) {
+      const history = await this.world.temporal.workflow.getHandle(workflowId, runId).fetchHistory();
+      // Payloads are bytes: as latin1 they stand there as they were sent.
+      places.push([`the history of ${workflowId}`, flat(history)]);
+    }
+    assert.ok(places.length > 0, "There is no history to look at");
+    return places;
+  }
+
+  async #logs(): Promise<[string, string][]> {
+    const folder = join(this.world.site.stack.directory, "logs");
+    const files = await readdir(folder);
+    assert.ok(files.length >= 7, `Only ${files.length} logs are there`);
+    return await Promise.all(files.map(async (file): Promise<[string, string]> => [
+      `log ${file}`,
+      await readFile(join(folder, file), "utf8"),
+    ]));
+  }
+
+  async #objects(): Promise<[string, string][]> {
+    const paths = [
+      "/api/v1/events",
+      "/apis/operatingsystemmanager.k8c.io/v1alpha1/operatingsystemconfigs",
+      "/apis/ostler.dev/v1alpha1/rollouts",
+      "/apis/cluster.k8s.io/v1alpha1/machines",
+    ];
+    return await Promise.all(paths.map(async (path): Promise<[string, string]> => [
+      path,
+      JSON.stringify(await this.world.list<unknown>(path)),
+    ]));
+  }
+}
+
+function flat(value: unknown): string {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("latin1");
+  if (Array.isArray(value)) return value.map(flat).join(" ");
+  if (typeof value === "object" && value !== null) return Object.values(value).map(flat).join(" ");
+  return String(value);
+}
