@@ -11,6 +11,11 @@ export function isSameChange(desired: Desired): (seen: DesiredState) => boolean 
   return (seen) => seen.state === "Present" && seen.desired.change === desired.change;
 }
 
+/** Still the same in everything, scale included. */
+export function isSame(desired: Desired): (seen: DesiredState) => boolean {
+  return (seen) => seen.state === "Present" && seen.desired.observed === desired.observed;
+}
+
 /** Still an object to care for, whatever it asks for: removing a machine is finished before anything else. */
 export function isPresent(seen: DesiredState): boolean {
   return seen.state === "Present";
@@ -32,7 +37,7 @@ export async function whileTrue<T>(
     for (;;) {
       if (await Promise.race([finished, nudge(rollout)])) return { done: await running };
       rollout.nudged = false;
-      if (await holds(rollout, stillHolds)) continue;
+      if (await holds(rollout, stillHolds, finished)) continue;
       // Before anything else can fail: the main loop must not wait for a nudge that was already taken.
       rollout.nudged = true;
       await abandon(scope, running);
@@ -49,17 +54,21 @@ async function nudge(rollout: Rollout): Promise<false> {
 }
 
 // A world that cannot be seen has not changed as far as we know: look again soon, and let the work go on.
-async function holds(rollout: Rollout, stillHolds: (seen: DesiredState) => boolean): Promise<boolean> {
+async function holds(
+  rollout: Rollout,
+  stillHolds: (seen: DesiredState) => boolean,
+  finished: Promise<unknown>,
+): Promise<boolean> {
   try {
     const seen = await read.readDesired.executeWithOptions({ summary: "Read what is desired now" }, [
       { pool: rollout.pool },
     ]);
     const same = stillHolds(seen);
-    if (same) await report(rollout, rollout.standing);
+    if (same && rollout.shownPaused !== (rollout.paused !== null)) await report(rollout, rollout.standing);
     return same;
   } catch (error) {
     if (troubleOf(error).kind !== "unreachable") throw error;
-    await sleep("5s", { summary: "The API does not answer: look again soon" });
+    await Promise.race([finished, sleep("5s", { summary: "The API does not answer: look again soon" })]);
     rollout.nudged = true;
     return true;
   }

@@ -6,7 +6,7 @@
 import { CancellationScope } from "@temporalio/workflow";
 import type { Desired, Member } from "./contracts.ts";
 import { joinEnd, joinMachines } from "./join_machines.ts";
-import { isPresent, whileTrue } from "./patience.ts";
+import { isPresent, isSame, whileTrue } from "./patience.ts";
 import { awaits, write } from "./proxies.ts";
 import { report } from "./report.ts";
 import { recordReplacement } from "./rollout.ts";
@@ -18,12 +18,12 @@ export async function replaceMachine(
   desired: Desired,
   { newcomer, victim }: { newcomer: Member; victim: Member | undefined },
 ): Promise<void> {
-  rollout.booting[newcomer.id] = Date.now();
+  rollout.booting[newcomer.id] ??= Date.now();
   await enter(rollout, "Joining", { machine: newcomer.id, until: joinEnd(rollout, [newcomer.id]), victim });
   if (victim) await markVictim(rollout, victim);
   await admit(rollout, newcomer);
   const joined = await joinMachines(rollout, desired, [newcomer.id]);
-  if (victim) await (joined ? handOver(rollout, victim, newcomer.id) : spareVictim(rollout));
+  if (victim) await (joined ? handOver(rollout, desired, { victim, replacedBy: newcomer.id }) : spareVictim(rollout));
   rollout.underway = undefined;
 }
 
@@ -46,7 +46,7 @@ export async function removeMachine(rollout: Rollout, victim: Member, replacedBy
       ]),
   );
   rollout.underway = undefined;
-  if (!gone || !replacedBy) return;
+  if (!gone || victim.templateHash === rollout.desired?.templateHash) return; // scaled down, not replaced
   const { image, kubelet } = victim;
   recordReplacement(rollout, { machine: victim.id, replacedBy, image, kubelet, drainedSeconds: drained });
 }
@@ -82,12 +82,18 @@ async function admit(rollout: Rollout, newcomer: Member): Promise<void> {
   ]);
 }
 
-async function handOver(rollout: Rollout, victim: Member, replacedBy: string): Promise<void> {
+async function handOver(
+  rollout: Rollout,
+  desired: Desired,
+  { victim, replacedBy }: { victim: Member; replacedBy: string },
+): Promise<void> {
   const until = Date.now() + rollout.durations.settle;
   await enter(rollout, "Handing over", { machine: replacedBy, until, victim });
+  // Scaled meanwhile, machine-controller may have nobody to remove: look before waiting, as that nudge is long gone.
+  rollout.nudged = true;
   const picked = await whileTrue(
     rollout,
-    isPresent,
+    isSame(desired),
     () =>
       awaits.awaitVictimLeaving.executeWithOptions({ summary: `Wait for ${victim.id} to be picked` }, [
         { pool: rollout.pool, machine: victim.id, until },

@@ -31,6 +31,7 @@ export function refresh(rollout: Rollout): void {
 /** Changes the standing and writes it to the Rollout object, with Events when there is news. */
 export async function report(rollout: Rollout, standing: Omit<Standing, "since">, news: News = {}): Promise<void> {
   stand(rollout, standing);
+  rollout.shownPaused = rollout.paused !== null;
   const report = { ...reportOf(rollout), ...pickNews(news) };
   await publish.ensureRolloutReported.executeWithOptions({ summary: `Report: ${standing.message}` }, [
     { pool: rollout.pool, report, events: news.events ?? [] },

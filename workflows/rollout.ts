@@ -46,6 +46,8 @@ export interface Rollout {
   /** Somebody said that the world changed, or asked to try again. */
   nudged: boolean;
   paused: CarriedState["paused"];
+  /** Whether the Rollout object says so already. */
+  shownPaused: boolean;
   attempts: CarriedState["attempts"];
   failedMachines: number;
   booting: Record<string, number>;
@@ -77,6 +79,7 @@ export function openRollout(input: ParsedInput): Rollout {
     underway: undefined,
     nudged: false,
     paused: carried?.paused ?? null,
+    shownPaused: false,
     attempts: carried?.attempts ?? { change: "", used: 0 },
     failedMachines: carried?.failedMachines ?? 0,
     booting: carried?.booting ?? {},

@@ -1,4 +1,4 @@
-import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
+import { deepEqual, equal, notEqual } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { onStage } from "../support/workflow_stage.ts";
@@ -54,19 +54,19 @@ test("rollOutMachineDeployment carries its records over when its history is full
 });
 
 test("rollOutMachineDeployment stays paused over a new run of its chain", async (stage) => {
-  const pool = await stage.grownPool({ replicas: 1 });
+  const pool = await stage.grownPool({ replicas: 2 });
+  pool.fate = () => "registered";
   pool.change({ image: "image-2" });
-  pool.before["readPool"] = async (times) => {
-    if (times === 1) await stage.client.workflow.getHandle(pool.holder).signal("pauseRequested", { by: "somebody" });
-  };
   const handle = await stage.rollOut(pool);
-  const { runId } = await handle.describe();
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  await handle.signal("pauseRequested", { by: "somebody" });
+  pool.mend();
+  await stage.stands(handle, "Rolling", "Paused");
   const chain = stage.client.workflow.getHandle(pool.holder);
+  const { runId } = await chain.describe();
   await eventually("another run", async () => (await chain.describe()).runId !== runId);
-  equal(pool.count("ensureMachineAdmitted"), 0);
+  equal(pool.count("ensureMachineAdmitted"), 1);
   await chain.executeUpdate("resume", { args: [{}] });
-  const result = await handle.result();
-  equal(result.replaced, 1);
-  ok(pool.reports.some(({ paused, reason }) => paused && reason === "Paused"));
+  equal((await handle.result()).replaced, 2);
   assertRolled(pool, "image-2");
 });

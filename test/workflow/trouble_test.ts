@@ -116,7 +116,7 @@ test("rollOutMachineDeployment waits out a time in which the API does not answer
     };
   }
   const result = await (await stage.rollOut(pool)).result();
-  deepEqual([result.outcome, result.replaced], ["Converged", 3]);
+  deepEqual([result.outcome, pool.machines.map(({ set }) => set.image)], ["Converged", Array(3).fill("image-2")]);
   assertOrderly(pool);
   deepEqual(pool.events.map(({ type }) => type), ["Normal", "Normal"]);
 });

@@ -20,6 +20,10 @@ export function nextStep(desired: Desired, pool: PoolSnapshot): Step {
   const ours = pool.leaving.find((member) => member.held);
   if (ours && isSpareable(desired, pool)) return { kind: "finish", victim: ours };
   if (pool.stale.length > 0) return { kind: "spare", machines: pool.stale };
+  const loose = pool.joining[0];
+  if (loose && pool.old.length > 0 && hasSpare(desired, pool)) {
+    return { kind: "replace", newcomer: loose, victim: pool.old[0] };
+  }
   if (pool.joining.length > 0) return { kind: "join", machines: pool.joining };
   const newcomer = pool.waiting[0];
   if (newcomer && !isFull(desired, pool)) return { kind: "replace", newcomer, victim: victimFor(desired, pool) };
@@ -33,6 +37,11 @@ export function booted(pool: PoolSnapshot): number {
 
 function isFull(desired: Desired, pool: PoolSnapshot): boolean {
   return booted(pool) >= desired.replicas + desired.surge;
+}
+
+// A newcomer that boots without us, in a full pool, will push out an old machine: then one of our choice.
+function hasSpare(desired: Desired, pool: PoolSnapshot): boolean {
+  return booted(pool) - pool.counts.leaving > desired.replicas;
 }
 
 /** A victim may only go when those that stay are enough by themselves. */

@@ -117,12 +117,14 @@ async function setScene(
   const connection = await Connection.connect({ address: temporal.address });
   props.defer(() => connection.close());
   const client = new Client({ connection, namespace: temporal.namespace });
+  const runs = new Runs(client);
+  props.defer(() => runs.stop());
   const watched = { kubeconfig: adminKubeconfig, namespace: pool.namespace, pool: pool.name, replicas };
   const observer = await startObserver(watched);
   props.defer(async () => void await observer.stop());
   const fleet = new FleetWatch({ api, cloud: site.cloud, client, narrator, stage });
   props.defer(() => fleet.stop());
-  return { narrator, stage, site, api, observer, fleet, runs: new Runs(client, stage.signal) };
+  return { narrator, stage, site, api, observer, fleet, runs };
 }
 
 function countUpdated({ cloud }: Site): number {

@@ -11,12 +11,12 @@ const lookMs = 200;
 /** Follows the pool's runs: each change starts one, and a run ends when the pool has converged. */
 export class Runs {
   readonly #client: Client;
-  readonly #signal: AbortSignal;
+  readonly #stopping = new AbortController();
   readonly #results = new Map<string, RollOutResult>();
+  readonly #calls = new Set<Promise<unknown>>();
 
-  constructor(client: Client, signal: AbortSignal) {
+  constructor(client: Client) {
     this.#client = client;
-    this.#signal = signal;
   }
 
   /** The results of all runs that ended so far, oldest first. */
@@ -29,7 +29,7 @@ export class Runs {
     for (;;) {
       const runId = await this.#newest();
       if (runId !== undefined && !this.#results.has(runId)) return runId;
-      await pause(lookMs, undefined, { signal: this.#signal });
+      await pause(lookMs, undefined, { signal: this.#stopping.signal });
     }
   }
 
@@ -37,15 +37,30 @@ export class Runs {
   async converged(release: Release): Promise<RollOutResult> {
     for (;;) {
       const runId = await this.next();
-      const result: RollOutResult = await this.#client.workflow.getHandle(workflowId, runId).result();
+      const handle = this.#client.workflow.getHandle(workflowId, runId);
+      const result: RollOutResult = await this.#call(() => handle.result());
       this.#results.set(runId, result);
       if (isOn(release, result)) return result;
     }
   }
 
+  /** Gives up whatever is still asked; resolves when nothing is any more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.allSettled(this.#calls);
+  }
+
+  // The client throws out of a timer, past every handler, when its connection is closed under a call that it tries again.
+  #call<T>(ask: () => Promise<T>): Promise<T> {
+    const call: Promise<T> = this.#client.withAbortSignal(this.#stopping.signal, ask)
+      .finally(() => this.#calls.delete(call));
+    this.#calls.add(call);
+    return call;
+  }
+
   async #newest(): Promise<string | undefined> {
     try {
-      return (await this.#client.workflow.getHandle(workflowId).describe()).runId;
+      return (await this.#call(() => this.#client.workflow.getHandle(workflowId).describe())).runId;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return undefined;
       throw error;

@@ -1,0 +1,39 @@
+/** Runs activity code as a worker would: with an identity, heartbeats and cancellation, and without a server. */
+import { asyncLocalStorage, Context } from "@temporalio/activity";
+import type { Info } from "@temporalio/activity";
+import { CancelledFailure, noopMetricMeter } from "@temporalio/common";
+import type { Logger } from "@temporalio/common";
+
+export interface ActivityRun {
+  activityId?: string;
+  runId?: string;
+  /** Collects what is sent as a heartbeat. */
+  heartbeats?: unknown[];
+  /** Aborting it cancels the activity. */
+  cancel?: AbortSignal;
+}
+
+/** Runs `work` inside an activity of the workflow "machine-deployment/fleet/pool". */
+export function inActivity<T>(work: () => Promise<T>, run: ActivityRun = {}): Promise<T> {
+  const { activityId = "1", runId = "run-1", heartbeats = [], cancel = new AbortController().signal } = run;
+  const execution = { workflowId: "machine-deployment/fleet/pool", runId };
+  const stopping = new AbortController();
+  const { promise: cancelled, reject } = Promise.withResolvers<never>();
+  cancelled.catch(() => undefined); // nobody has to listen
+  cancel.addEventListener("abort", () => {
+    const reason = new CancelledFailure("CANCELLED");
+    stopping.abort(reason);
+    reject(reason);
+  });
+  const context = new Context(
+    { activityId, workflowExecution: execution } as Info,
+    cancelled,
+    stopping.signal,
+    (details) => void heartbeats.push(details),
+    undefined,
+    console as unknown as Logger,
+    noopMetricMeter,
+    {},
+  );
+  return asyncLocalStorage.run(context, work);
+}

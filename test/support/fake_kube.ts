@@ -1,0 +1,213 @@
+/** An API server in memory behind the client's interface: names, conflicts, merge patches, and a log of all writes. */
+import { ApiException } from "@kubernetes/client-node";
+import type { Kube } from "../../activities/kube/client.ts";
+
+/** A stored object, as JSON. */
+export type Stored = Record<string, unknown> & { metadata: Metadata };
+
+interface Metadata {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  generation?: number;
+  resourceVersion?: string;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  immutable?: boolean;
+  annotations?: Record<string, string>;
+  labels?: Record<string, string>;
+  finalizers?: string[];
+}
+
+type Given = Record<string, unknown> & { metadata?: Partial<Metadata> };
+
+interface Request {
+  name?: string;
+  namespace?: string;
+  plural?: string;
+  body?: Given;
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+type Verb = "get" | "list" | "create" | "replace" | "patch" | "delete";
+
+export class FakeKube {
+  /** Every change as "verb plural namespace/name", in order. */
+  readonly writes: string[] = [];
+  /** Runs before each request as "verb plural namespace/name"; may throw what the API server would answer. */
+  onRequest: (request: string) => void = () => {};
+  /** What a token request is answered with. */
+  token: { token: string; expirationTimestamp: Date } | undefined;
+  #objects = new Map<string, Stored>();
+  #versions = 0;
+
+  /** The client that activities are given. */
+  get client(): Kube {
+    return { core: this.#named(), rbac: this.#named(), custom: this.#custom() } as unknown as Kube;
+  }
+
+  /** Puts an object in place as it is, unseen by the log. */
+  put(plural: string, object: Given & { metadata: { name: string } }): Stored {
+    const key = keyOf(plural, object.metadata);
+    const stored = this.#stamped({ uid: `uid-of-${object.metadata.name}`, generation: 1, ...object.metadata }, object);
+    this.#objects.set(key, stored);
+    return stored;
+  }
+
+  get(plural: string, name: string, namespace?: string): Stored | undefined {
+    return this.#objects.get(keyOf(plural, { name, ...(namespace ? { namespace } : {}) }));
+  }
+
+  remove(plural: string, name: string, namespace?: string): void {
+    this.#objects.delete(keyOf(plural, { name, ...(namespace ? { namespace } : {}) }));
+  }
+
+  all(plural: string): Stored[] {
+    return [...this.#objects].filter(([key]) => key.startsWith(`${plural} `)).map(([, object]) => object);
+  }
+
+  /** Everything that is stored, as one text to search in. */
+  dump(): string {
+    return JSON.stringify([...this.#objects.values()]);
+  }
+
+  // Typed calls such as readNamespacedSecret carry verb and kind in their name.
+  #named(): unknown {
+    return new Proxy({}, {
+      get: (_, method) => {
+        const special = this.#special(String(method));
+        if (special) return special;
+        const [, word, kind] = /^(read|list|create|replace|patch|delete)(?:Namespaced)?(\w+)$/.exec(String(method)) ??
+          [];
+        if (!word || !kind) {
+          throw new TypeError(`Cannot call "${String(method)}": the fake API server has no such method`);
+        }
+        const verb = (word === "read" ? "get" : word) as Verb;
+        return (request: Request) => this.#do(verb, { ...request, plural: `${kind.toLowerCase()}s` });
+      },
+    });
+  }
+
+  #special(method: string): ((request: Request) => Promise<unknown>) | undefined {
+    if (method === "listPodForAllNamespaces") return (request) => this.#do("list", { ...request, plural: "pods" });
+    if (method === "createNamespacedPodEviction") {
+      return async ({ name = "", namespace = "" }) => {
+        this.onRequest(`evict pods ${namespace}/${name}`);
+        this.writes.push(`evict pods ${namespace}/${name}`);
+        await this.#do("delete", { name, namespace, plural: "pods" });
+      };
+    }
+    if (method === "createNamespacedServiceAccountToken") {
+      return ({ name = "", namespace = "" }) => {
+        this.onRequest(`token serviceaccounts ${namespace}/${name}`);
+        return Promise.resolve({ status: this.token });
+      };
+    }
+    return undefined;
+  }
+
+  #custom(): unknown {
+    return {
+      getNamespacedCustomObject: (request: Request) => this.#do("get", request),
+      listNamespacedCustomObject: (request: Request) => this.#do("list", request),
+      createNamespacedCustomObject: (request: Request) => this.#do("create", request),
+      replaceNamespacedCustomObject: (request: Request) => this.#do("replace", request),
+      patchNamespacedCustomObject: (request: Request) => this.#do("patch", request),
+      patchNamespacedCustomObjectStatus: (request: Request) => this.#do("patch", request),
+      deleteNamespacedCustomObject: (request: Request) => this.#do("delete", request),
+    };
+  }
+
+  // The promise is made before anything can throw, as with a real client.
+  async #do(verb: Verb, request: Request): Promise<unknown> {
+    await Promise.resolve();
+    const { plural = "", namespace, body } = request;
+    const name = request.name ?? body?.metadata?.name ?? "";
+    const key = keyOf(plural, { name, ...(namespace ? { namespace } : {}) });
+    this.onRequest(`${verb} ${key}`);
+    if (verb === "list") return structuredClone({ items: this.all(plural).filter((object) => fits(object, request)) });
+    const existing = this.#objects.get(key);
+    if (!existing && verb !== "create") throw answer(404, "NotFound", `${plural} "${name}" not found`);
+    if (verb === "get") return structuredClone(existing);
+    this.writes.push(`${verb} ${key}`);
+    if (verb === "create") return this.#create(key, body as Given, namespace, existing);
+    if (verb === "delete") return this.#delete(key, existing as Stored);
+    return this.#update(key, existing as Stored, verb === "patch" ? merge(existing, body) as Given : body as Given);
+  }
+
+  #create(key: string, body: Given, namespace: string | undefined, existing: Stored | undefined): Stored {
+    if (existing) throw answer(409, "AlreadyExists", `${key} already exists`);
+    const name = body.metadata?.name ?? "";
+    const metadata = { uid: `uid-of-${name}`, generation: 1, ...body.metadata, name };
+    const stored = this.#stamped({ ...metadata, ...(namespace ? { namespace } : {}) }, body);
+    this.#objects.set(key, stored);
+    return structuredClone(stored);
+  }
+
+  #update(key: string, existing: Stored, wanted: Given): Stored {
+    const version = wanted.metadata?.resourceVersion;
+    if (version !== undefined && version !== existing.metadata.resourceVersion) {
+      throw answer(409, "Conflict", `${key} has been modified`);
+    }
+    if (existing["immutable"] && JSON.stringify(existing["data"]) !== JSON.stringify(wanted["data"])) {
+      throw answer(422, "Invalid", `${key} is immutable: ${JSON.stringify(wanted["data"])}`);
+    }
+    const { uid, creationTimestamp } = existing.metadata;
+    const metadata = { ...wanted.metadata, name: existing.metadata.name, uid, creationTimestamp } as Metadata;
+    const stored = this.#stamped(metadata, wanted);
+    this.#objects.set(key, stored);
+    if (stored.metadata.deletionTimestamp && !stored.metadata.finalizers?.length) this.#objects.delete(key);
+    return structuredClone(stored);
+  }
+
+  #delete(key: string, existing: Stored): Stored {
+    if (existing.metadata.finalizers?.length) existing.metadata.deletionTimestamp ??= new Date(0).toISOString();
+    else this.#objects.delete(key);
+    return existing;
+  }
+
+  #stamped(metadata: Metadata, object: Given): Stored {
+    this.#versions += 1;
+    const created = metadata.creationTimestamp ?? new Date(this.#versions * 1000).toISOString();
+    const stamped = { ...metadata, creationTimestamp: created, resourceVersion: String(this.#versions) };
+    // The API server keeps bytes only: what was given as text is stored encoded.
+    return JSON.parse(JSON.stringify({ ...object, metadata: stamped })) as Stored;
+  }
+}
+
+/** An answer of the API server that is no success. */
+export function answer(code: number, reason: string, message = reason): ApiException<string> {
+  return new ApiException(code, reason, JSON.stringify({ kind: "Status", code, reason, message }), {});
+}
+
+function keyOf(plural: string, { name, namespace }: { name: string; namespace?: string }): string {
+  return `${plural} ${namespace ? `${namespace}/` : ""}${name}`;
+}
+
+/** JSON merge patch (RFC 7386). */
+function merge(target: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) return patch;
+  const merged: Record<string, unknown> = isRecord(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete merged[key];
+    else merged[key] = merge(merged[key], value);
+  }
+  return merged;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function fits(object: Stored, { namespace, labelSelector, fieldSelector }: Request): boolean {
+  const labels = labelSelector?.split(",").map((pair) => pair.split("=")) ?? [];
+  const fields = fieldSelector?.split(",").map((pair) => pair.split("=")) ?? [];
+  return (namespace === undefined || object.metadata.namespace === namespace) &&
+    labels.every(([key = "", value]) => object.metadata.labels?.[key] === value) &&
+    fields.every(([path = "", value]) => path.split(".").reduce<unknown>(step, object) === value);
+}
+
+function step(at: unknown, key: string): unknown {
+  return isRecord(at) ? at[key] : undefined;
+}

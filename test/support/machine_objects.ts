@@ -1,0 +1,140 @@
+/** Builders of the Kubernetes objects around a pool, each with overrides. */
+import { Buffer } from "node:buffer";
+import type { PoolRef } from "../../workflows/contracts.ts";
+import type { FakeKube, Stored } from "./fake_kube.ts";
+
+export const pool: PoolRef = { namespace: "fleet", name: "pool" };
+
+/** The value of holds and marks of the rollout of `pool`. */
+export const holder = "machine-deployment/fleet/pool";
+
+export const hold = "machine-controller.kubermatic.io/initializers";
+export const mark = "cluster.k8s.io/delete-machine";
+export const revisionKey = "machinedeployment.clusters.k8s.io/revision";
+const instanceFinalizer = "machine-delete-finalizer";
+
+/** A provider config as the embedded stack uses it. */
+export function providerConfig(image = "docker://example/ubuntu:1"): Record<string, unknown> {
+  return {
+    cloudProvider: "kubevirt",
+    cloudProviderSpec: { virtualMachine: { template: { primaryDisk: { osImage: image } } } },
+    operatingSystem: "ubuntu",
+    operatingSystemSpec: {},
+  };
+}
+
+export interface DeploymentOverrides {
+  annotations?: Record<string, string>;
+  metadata?: Record<string, unknown>;
+  spec?: Record<string, unknown>;
+  value?: unknown;
+  kubelet?: string;
+}
+
+/** A MachineDeployment that machine-controller has numbered 1. */
+export function machineDeployment(overrides: DeploymentOverrides = {}): Stored {
+  const { annotations, metadata, spec, value = providerConfig(), kubelet = "1.35.3" } = overrides;
+  return {
+    metadata: {
+      ...{ ...pool, uid: "uid-of-pool", generation: 1 },
+      annotations: { "k8c.io/operating-system-profile": "osp-ubuntu", [revisionKey]: "1", ...annotations },
+      ...metadata,
+    },
+    spec: {
+      replicas: 3,
+      selector: { matchLabels: { pool: "pool" } },
+      template: { spec: { versions: { kubelet }, providerSpec: { value } } },
+      ...spec,
+    },
+    status: { observedGeneration: 1 },
+  };
+}
+
+/** The MachineSet of that MachineDeployment's template. */
+export function machineSet(revision = "1", hash = "hash-1"): Stored {
+  return {
+    metadata: {
+      ...{ namespace: "fleet", name: `pool-${hash}` },
+      ...{ annotations: { [revisionKey]: revision }, labels: { pool: "pool", "machine-template-hash": hash } },
+      ...{ ownerReferences: [{ kind: "MachineDeployment", name: "pool", uid: "uid-of-pool" }] },
+    },
+  };
+}
+
+export interface MachineOverrides {
+  hash?: string;
+  annotations?: Record<string, string>;
+  labels?: Record<string, string>;
+  metadata?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+  finalizers?: string[];
+}
+
+/** A Machine that has joined; its node bears its name with a prefix. */
+export function machine(name: string, overrides: MachineOverrides = {}): Stored {
+  const { hash = "hash-1", annotations = {}, labels, metadata, status, finalizers = [instanceFinalizer] } = overrides;
+  return {
+    metadata: {
+      ...{ namespace: "fleet", name, uid: `uid-of-${name}`, creationTimestamp: "2026-01-01T00:00:00.000Z" },
+      ...{ annotations, labels: { pool: "pool", "machine-template-hash": hash, ...labels }, finalizers },
+      ...metadata,
+    },
+    spec: { versions: { kubelet: "1.35.3" }, providerSpec: { value: providerConfig() } },
+    status: status ?? {
+      nodeRef: { name: `node-${name}` },
+      addresses: [{ address: "10.0.0.1" }],
+      conditions: [{ type: "Ready", status: "True" }],
+    },
+  };
+}
+
+/** A Node; Ready unless told. */
+export function node(name: string, { ready = true, kubelet = "v1.35.3" } = {}): Stored {
+  const status = ready ? "True" : "False";
+  return {
+    metadata: { name },
+    status: {
+      conditions: [{ type: "Ready", status, message: "kubelet says so" }],
+      nodeInfo: { kubeletVersion: kubelet },
+    },
+  };
+}
+
+export interface PodOverrides {
+  owner?: string;
+  annotations?: Record<string, string>;
+  phase?: string;
+  metadata?: Record<string, unknown>;
+}
+
+/** A running Pod of a ReplicaSet on a node. */
+export function pod(name: string, on: string, overrides: PodOverrides = {}): Stored {
+  const { owner = "ReplicaSet", annotations = {}, phase = "Running", metadata } = overrides;
+  return {
+    metadata: {
+      ...{ namespace: "apps", name, uid: `uid-of-${name}`, annotations },
+      ...{ ownerReferences: [{ kind: owner, name: "owner", uid: "u" }] },
+      ...metadata,
+    },
+    spec: { nodeName: on },
+    status: { phase },
+  };
+}
+
+const caPem = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUEXAMPLE\n-----END CERTIFICATE-----\n";
+
+/** The announcement of the cluster's own address. */
+export function clusterInfo(): Stored {
+  const ca = Buffer.from(caPem).toString("base64");
+  const cluster = `{ name: "", cluster: { server: "https://api.example:6443", certificate-authority-data: ${ca} } }`;
+  return {
+    metadata: { namespace: "kube-public", name: "cluster-info" },
+    data: { kubeconfig: `apiVersion: v1\nkind: Config\nclusters: [${cluster}]\n` },
+  };
+}
+
+/** Puts a MachineDeployment with its set in place. */
+export function putPool(kube: FakeKube, overrides: DeploymentOverrides = {}): void {
+  kube.put("machinedeployments", machineDeployment(overrides));
+  kube.put("machinesets", machineSet());
+}
