@@ -69,7 +69,8 @@ async function advance(rollout: Rollout): Promise<RollOutResult | undefined> {
   if (seen.state === "Gone") return ended(rollout, rollout.cleanedUp ? "Deleted" : "Gone");
   if (seen.state === "Deleting") return await cleanUp(rollout);
   await prepare(rollout, seen.desired);
-  if (rollout.publishOnly) return ended(rollout, "Published");
+  rollout.startedFor ??= seen.desired.observed;
+  if (rollout.publishOnly && rollout.startedFor === seen.desired.observed) return await renewOnly(rollout);
   return await take(rollout, seen.desired);
 }
 
@@ -155,6 +156,13 @@ async function haltOrWait(rollout: Rollout, trouble: { reason: string; message: 
     if (second.kind === "rethrow") throw error;
     await waitOutage(rollout, trouble.message);
   });
+}
+
+// The pool stays as the cancelled rollout left it; a real change meanwhile makes this a rollout like any other.
+async function renewOnly(rollout: Rollout): Promise<RollOutResult> {
+  const message = "Cancelled before: only the credentials were renewed";
+  await report(rollout, { phase: "Aborted", reason: "CredentialsRenewed", message });
+  return ended(rollout, "Published");
 }
 
 async function converge(rollout: Rollout, desired: Desired): Promise<RollOutResult> {

@@ -36,6 +36,8 @@ export interface Rollout {
   readonly durations: Durations;
   readonly attemptsAllowed: number;
   readonly publishOnly: boolean;
+  /** What was desired at the first look. */
+  startedFor: string | undefined;
   readonly startedAt: number;
   standing: Standing;
   desired: Desired | undefined;
@@ -70,6 +72,7 @@ export function openRollout(input: ParsedInput): Rollout {
     durations: input.durations,
     attemptsAllowed: input.attempts,
     publishOnly: input.publishOnly,
+    startedFor: undefined,
     startedAt: carried?.startedAt ?? now,
     standing: { phase: "Preparing", reason: "Starting", message: "Reading what is desired", since: now },
     desired: undefined,

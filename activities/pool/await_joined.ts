@@ -35,7 +35,7 @@ export function awaitMachinesJoined(kube: Kube, question: JoinQuestion): Promise
 
 // A look that begins after a deadline comes out of an outage, and what was not seen is neither success nor failure.
 function judgementStart({ machines }: JoinQuestion, now: number): number {
-  const isOverdue = machines.some(({ deadlines }) => deadlines.ready <= now);
+  const isOverdue = machines.some(({ deadlines }) => deadlines.instance <= now);
   return isOverdue ? now + graceMs : now;
 }
 

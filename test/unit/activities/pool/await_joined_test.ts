@@ -1,0 +1,104 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { Machine } from "../../../../activities/kube/schemas.ts";
+import { awaitMachinesJoined, rungOf } from "../../../../activities/pool/await_joined.ts";
+import type { NodeFacts } from "../../../../activities/pool/node_facts.ts";
+import type { JoinDeadlines, JoinVerdict } from "../../../../workflows/contracts.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import { machine, node, pool } from "../../../support/machine_objects.ts";
+import type { MachineOverrides } from "../../../support/machine_objects.ts";
+
+const ready: NodeFacts = { name: "node-a", ready: true, readyMessage: "", kubelet: "v1.35.3" };
+const addresses = [{ address: "10.0.0.1" }];
+const nodeRef = { name: "node-a" };
+
+const climbs: [string, MachineOverrides, NodeFacts | undefined, string][] = [
+  ["without an instance", { finalizers: [], status: {} }, undefined, "instance"],
+  ["with an error of its provider", { status: { errorReason: "CreateError", addresses } }, undefined, "instance"],
+  ["without an address", { status: {} }, undefined, "address"],
+  ["without a node", { status: { addresses } }, undefined, "registered"],
+  ["whose node is gone", { status: { addresses, nodeRef } }, undefined, "registered"],
+  ["whose node is not Ready", { status: { addresses, nodeRef } }, { ...ready, ready: false }, "ready"],
+  ["that machine-controller has not seen Ready", { status: { addresses, nodeRef } }, ready, "ready"],
+  ["with another kubelet", {}, { ...ready, kubelet: "v1.36.1" }, "gates"],
+];
+
+for (const [what, overrides, facts, rung] of climbs) {
+  Deno.test(`rungOf stands a machine ${what} before "${rung}"`, () => {
+    const climb = rungOf(Machine.parse(machine("a", overrides)), facts, "1.35.3");
+    equal("rung" in climb && climb.rung, rung);
+  });
+}
+
+for (const [wanted, reported] of [["1.35.3", "v1.35.3"], ["v1.35.3", "1.35.3"], ["1.35", "v1.35.9"]] as const) {
+  Deno.test(`rungOf takes kubelet "${reported}" for the wanted "${wanted}"`, () => {
+    const climb = rungOf(Machine.parse(machine("a")), { ...ready, kubelet: reported }, wanted);
+    deepEqual("joined" in climb && climb.joined, {
+      ...{ machine: "a", node: "node-a", image: "docker://example/ubuntu:1", kubelet: reported },
+    });
+  });
+}
+
+function deadlines(atMs: number): JoinDeadlines {
+  const at = Date.now() + atMs;
+  return { instance: at, address: at, registered: at, ready: at };
+}
+
+function climb(
+  kube: FakeKube,
+  machines: Record<string, JoinDeadlines>,
+  heartbeats: unknown[] = [],
+): Promise<JoinVerdict> {
+  const question = {
+    ...{ pool, kubelet: "1.35.3" },
+    machines: Object.entries(machines).map(([name, each]) => ({ machine: name, deadlines: each })),
+  };
+  return inActivity(() => awaitMachinesJoined(kube.client, question), { heartbeats });
+}
+
+Deno.test("awaitMachinesJoined ends when all have joined, and tells meanwhile who has not", async () => {
+  const kube = new FakeKube();
+  kube.put("machines", machine("a"));
+  kube.put("nodes", node("node-a"));
+  kube.put("machines", machine("b", { status: {} }));
+  kube.put("nodes", node("node-b"));
+  const heartbeats: unknown[] = [];
+  let looks = 0;
+  kube.onRequest = (request) => {
+    if (request === "get machines fleet/b" && looks++ === 1) kube.put("machines", machine("b"));
+  };
+  const verdict = await climb(kube, { a: deadlines(10_000), b: deadlines(10_000) }, heartbeats);
+  deepEqual(verdict.joined.map(({ machine: name, node: on }) => [name, on]), [["a", "node-a"], ["b", "node-b"]]);
+  deepEqual([verdict.failed, verdict.gone], [[], []]);
+  deepEqual(heartbeats, ["1 of 2 joined; b: the instance has no address"]);
+});
+
+Deno.test("awaitMachinesJoined judges who is late by the rung, with the last event as evidence", async () => {
+  const kube = new FakeKube();
+  kube.put("machines", machine("a", { status: {} }));
+  const event = { involvedObject: { kind: "Machine", name: "a" }, reason: "ReconcilingError", message: "no quota" };
+  kube.put("events", { metadata: { namespace: "fleet", name: "e1" }, ...event, lastTimestamp: "2026-01-01T00:00:00Z" });
+  const { failed } = await climb(kube, { a: { ...deadlines(60_000), address: Date.now() + 100 } });
+  deepEqual(failed.map(({ machine: name, rung }) => [name, rung]), [["a", "address"]]);
+  match(failed[0]?.evidence ?? "", /^the instance has no address; last event: ReconcilingError: no quota$/);
+});
+
+Deno.test("awaitMachinesJoined tells at once of a machine that is gone or going", async () => {
+  const kube = new FakeKube();
+  kube.put("machines", machine("b", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
+  const verdict = await climb(kube, { a: deadlines(60_000), b: deadlines(60_000) });
+  deepEqual(verdict, { joined: [], failed: [], gone: ["a", "b"] });
+});
+
+Deno.test("awaitMachinesJoined judges nobody at the first look after a time without the API", async () => {
+  const kube = new FakeKube();
+  kube.put("machines", machine("a", { finalizers: [], status: {} }));
+  kube.put("nodes", node("node-a"));
+  let looks = 0;
+  kube.onRequest = (request) => {
+    if (request === "get machines fleet/a" && looks++ === 1) kube.put("machines", machine("a"));
+  };
+  // Its first rung was due while nobody could look; the last one is still far away.
+  const verdict = await climb(kube, { a: { ...deadlines(60_000), instance: Date.now() - 1000 } });
+  deepEqual(verdict.joined.map(({ machine: name }) => name), ["a"]);
+});

@@ -1,0 +1,42 @@
+import { rejects } from "node:assert/strict";
+import { awaitMachineGone, awaitVictimLeaving } from "../../../../activities/pool/await_machine.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import { machine, pool } from "../../../support/machine_objects.ts";
+
+const leaving = { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } };
+
+function kubeWith(overrides: Parameters<typeof machine>[1]): FakeKube {
+  const kube = new FakeKube();
+  kube.put("machines", machine("a", overrides));
+  return kube;
+}
+
+function wait(until = Date.now()): Parameters<typeof awaitMachineGone>[1] {
+  return { pool, machine: "a", until };
+}
+
+Deno.test("awaitVictimLeaving ends for a machine that is being deleted or gone", async () => {
+  await inActivity(() => awaitVictimLeaving(kubeWith(leaving).client, wait()));
+  await inActivity(() => awaitVictimLeaving(new FakeKube().client, wait()));
+});
+
+Deno.test("awaitVictimLeaving expires for a machine that nobody picked", async () => {
+  await rejects(inActivity(() => awaitVictimLeaving(kubeWith({}).client, wait())), { type: "VictimNotChosen" });
+});
+
+Deno.test("awaitMachineGone ends when the machine is gone", async () => {
+  const kube = kubeWith(leaving);
+  let looks = 0;
+  kube.onRequest = () => {
+    if (looks++ === 1) kube.remove("machines", "a", "fleet");
+  };
+  await inActivity(() => awaitMachineGone(kube.client, wait(Date.now() + 10_000)));
+});
+
+Deno.test("awaitMachineGone expires with the finalizers that remain", async () => {
+  await rejects(inActivity(() => awaitMachineGone(kubeWith(leaving).client, wait())), {
+    type: "MachineRemains",
+    message: 'Cannot see machine "a" gone: finalizers remain: machine-delete-finalizer',
+  });
+});

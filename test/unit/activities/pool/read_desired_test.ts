@@ -1,0 +1,133 @@
+import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
+import { awaitDesiredSettled, readDesired } from "../../../../activities/pool/read_desired.ts";
+import type { Desired } from "../../../../workflows/contracts.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
+import { machineDeployment, machineSet, pool, putPool, revisionKey } from "../../../support/machine_objects.ts";
+import type { DeploymentOverrides } from "../../../support/machine_objects.ts";
+
+const profileNamespace = "kube-system";
+
+function kubeWith(overrides: DeploymentOverrides = {}): FakeKube {
+  const kube = new FakeKube();
+  putPool(kube, overrides);
+  kube.put("operatingsystemprofiles", { metadata: { namespace: "kube-system", name: "osp-ubuntu", generation: 4 } });
+  return kube;
+}
+
+async function desiredOf(kube: FakeKube): Promise<Desired> {
+  const seen = await readDesired({ kube: kube.client, profileNamespace }, pool);
+  if (seen.state !== "Present") throw new Error(`Cannot read what is desired: it is ${seen.state}`);
+  return seen.desired;
+}
+
+Deno.test("readDesired tells what a MachineDeployment asks for", async () => {
+  const { observed, change, ...desired } = await desiredOf(kubeWith());
+  deepEqual(desired, {
+    ...{ generation: 1, settled: true, revision: "1", templateHash: "hash-1", replicas: 3, surge: 1 },
+    ...{ image: "docker://example/ubuntu:1", kubelet: "1.35.3" },
+    profile: { name: "osp-ubuntu", namespace: "kube-system" },
+  });
+  match(observed, /^g1-r1-[0-9a-f]{16}$/);
+  match(change, /^[0-9a-f]{16}$/);
+});
+
+Deno.test("readDesired knows Gone and Deleting", async () => {
+  const reader = (kube: FakeKube): Parameters<typeof readDesired>[0] => ({ kube: kube.client, profileNamespace });
+  deepEqual(await readDesired(reader(new FakeKube()), pool), { state: "Gone" });
+  const kube = kubeWith({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
+  deepEqual(await readDesired(reader(kube), pool), { state: "Deleting" });
+});
+
+Deno.test("readDesired takes absent replicas as machine-controller does", async () => {
+  equal((await desiredOf(kubeWith({ spec: { replicas: undefined } }))).replicas, 1);
+});
+
+const surges: [unknown, number][] = [[undefined, 1], [null, 1], [0, 0], [2, 2], ["25%", 2], ["34%", 2], ["0%", 0]];
+for (const [maxSurge, surge] of surges) {
+  Deno.test(`readDesired reads a surge of ${JSON.stringify(maxSurge)} for 5 machines as ${surge}`, async () => {
+    const spec = { replicas: 5, strategy: { rollingUpdate: { maxSurge } } };
+    equal((await desiredOf(kubeWith({ spec }))).surge, surge);
+  });
+}
+
+Deno.test("readDesired is not settled while machine-controller has not seen the generation", async () => {
+  equal((await desiredOf(kubeWith({ metadata: { generation: 2 } }))).settled, false);
+});
+
+Deno.test("readDesired is not settled while no set bears the revision", async () => {
+  const kube = kubeWith({ annotations: { [revisionKey]: "2" } });
+  const { settled, templateHash } = await desiredOf(kube);
+  deepEqual([settled, templateHash], [false, ""]);
+});
+
+Deno.test("readDesired does not take the set of another MachineDeployment for its own", async () => {
+  const kube = kubeWith();
+  const set = machineSet();
+  kube.remove("machinesets", set.metadata.name, "fleet");
+  kube.put("machinesets", {
+    ...{ metadata: { ...set.metadata, ownerReferences: [{ kind: "MachineDeployment", name: "pool", uid: "other" }] } },
+  });
+  equal((await desiredOf(kube)).settled, false);
+});
+
+Deno.test("readDesired reads a profile of another namespace where the annotation says so", async () => {
+  const kube = kubeWith({ annotations: { "k8c.io/operating-system-profile-namespace": "profiles" } });
+  deepEqual((await desiredOf(kube)).profile, { name: "osp-ubuntu", namespace: "profiles" });
+});
+
+Deno.test("readDesired observes profile, kubelet settings and generation, and nothing else", async () => {
+  const before = await desiredOf(kubeWith());
+  const kubelet = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
+  const news = [
+    kubeWith({ metadata: { generation: 2 } }),
+    kubeWith({ annotations: { [kubelet]: "50" } }),
+    kubeWith({ annotations: { "k8c.io/operating-system-profile": "osp-other" } }),
+  ];
+  for (const kube of news) notEqual((await desiredOf(kube)).observed, before.observed);
+  const noise = kubeWith({ annotations: { "example.com/note": "hello" } });
+  equal((await desiredOf(noise)).observed, before.observed);
+});
+
+Deno.test("readDesired keeps the identity of a change when only the scale differs", async () => {
+  const before = await desiredOf(kubeWith());
+  const scaled = await desiredOf(kubeWith({ spec: { replicas: 9 }, metadata: { generation: 2 } }));
+  equal(scaled.change, before.change);
+  const kube = kubeWith();
+  kube.put("operatingsystemprofiles", { metadata: { namespace: "kube-system", name: "osp-ubuntu", generation: 5 } });
+  notEqual((await desiredOf(kube)).change, before.change);
+});
+
+Deno.test("readDesired fails as ApiUnavailable, to be tried again, when the API has trouble", async () => {
+  const kube = kubeWith();
+  kube.onRequest = () => {
+    throw answer(503, "ServiceUnavailable");
+  };
+  await rejects(desiredOf(kube), { type: "ApiUnavailable", nonRetryable: false });
+});
+
+Deno.test("awaitDesiredSettled ends when machine-controller has seen the generation", async () => {
+  const kube = kubeWith({ metadata: { generation: 2 } });
+  const heartbeats: unknown[] = [];
+  let looks = 0;
+  kube.onRequest = (request) => {
+    if (request.startsWith("get machinedeployments") && looks++ === 1) {
+      kube.put("machinedeployments", { ...machineDeployment(), metadata: machineDeployment().metadata });
+    }
+  };
+  const order = { pool, until: Date.now() + 10_000 };
+  const seen = await inActivity(() => awaitDesiredSettled({ kube: kube.client, profileNamespace }, order), {
+    heartbeats,
+  });
+  equal(seen.state === "Present" && seen.desired.settled, true);
+  deepEqual(heartbeats, ["machine-controller has not seen generation 2"]);
+});
+
+Deno.test("awaitDesiredSettled ends at once when the MachineDeployment is gone, and expires at its time", async () => {
+  const order = { pool, until: Date.now() };
+  const reader = { kube: new FakeKube().client, profileNamespace };
+  deepEqual(await inActivity(() => awaitDesiredSettled(reader, order)), { state: "Gone" });
+  const kube = kubeWith({ metadata: { generation: 2 } });
+  const late = inActivity(() => awaitDesiredSettled({ kube: kube.client, profileNamespace }, order));
+  await rejects(late, { type: "SettleExpired" });
+});
