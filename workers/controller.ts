@@ -1,5 +1,4 @@
 /** The controller process: tells Temporal about changes, and decides nothing. */
-import { Client, Connection } from "@temporalio/client";
 import process from "node:process";
 import { connectKube, loadKubeConfig } from "../activities/kube/client.ts";
 import { readConfig } from "./config.ts";
@@ -10,6 +9,7 @@ import { leadWhileHolding } from "./leader.ts";
 import { createLogger } from "./logger.ts";
 import { PoolNotifier } from "./pool_notifier.ts";
 import { startRollout } from "./start_rollout.ts";
+import { LazyClient } from "./temporal_client.ts";
 import { watchPools } from "./watch_pools.ts";
 
 /** Runs until `signal` aborts or leadership is lost. */
@@ -17,15 +17,17 @@ export async function runController(config: Config, signal: AbortSignal): Promis
   const log = createLogger(config.OSTLER_LOG_LEVEL);
   const kubeConfig = loadKubeConfig(config.KUBECONFIG);
   const kube = connectKube(kubeConfig);
-  const connection = Connection.lazy({ address: config.TEMPORAL_ADDRESS });
-  const client = new Client({ connection, namespace: config.TEMPORAL_NAMESPACE });
+  const client = new LazyClient({ address: config.TEMPORAL_ADDRESS, namespace: config.TEMPORAL_NAMESPACE });
   let ready = false;
   const health = serveHealth(config.OSTLER_HEALTH_PORT, { isReady: () => ready });
   try {
     await leadWhileHolding(kubeConfig, { config, log, signal }, async (leading) => {
       await installDefaultProfiles(kube, config.OSTLER_NAMESPACE);
       const watch = watchPools(kubeConfig, { profileNamespace: config.OSTLER_NAMESPACE, log, signal: leading });
-      const notifier = new PoolNotifier(watch, { notify: (pool) => startRollout(client, config, pool), log });
+      const notifier = new PoolNotifier(watch, {
+        notify: async (news) => await startRollout(await client.get(), config, news),
+        log,
+      });
       await watch.start();
       ready = true;
       log.info("Controller is watching");
@@ -33,7 +35,7 @@ export async function runController(config: Config, signal: AbortSignal): Promis
     });
   } finally {
     health?.close();
-    await connection.close();
+    await client.close();
   }
 }
 

@@ -1,5 +1,5 @@
 /** Registers the columns of the run list on the Temporal server. */
-import type { Connection } from "@temporalio/client";
+import type { NativeConnection } from "@temporalio/worker";
 import { searchAttributes } from "../workflows/search_attributes.ts";
 
 /** gRPC's number for "already exists". */
@@ -8,7 +8,7 @@ const alreadyExists = 6;
 const keyword = 2;
 
 /** Makes sure that every search attribute exists. */
-export async function ensureSearchAttributes(connection: Connection, namespace: string): Promise<void> {
+export async function ensureSearchAttributes(connection: NativeConnection, namespace: string): Promise<void> {
   for (const { name } of Object.values(searchAttributes)) {
     try {
       await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: { [name]: keyword } });

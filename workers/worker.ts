@@ -1,5 +1,4 @@
 /** The worker process: runs workflows and activities until it is told to stop. */
-import { Connection } from "@temporalio/client";
 import { NativeConnection, Runtime, Worker } from "@temporalio/worker";
 import type { WorkerOptions } from "@temporalio/worker";
 import process from "node:process";
@@ -16,8 +15,8 @@ import { ensureSearchAttributes } from "./search_attributes.ts";
 /** Starts a worker and resolves when it has drained after SIGTERM or SIGINT. */
 export async function runWorker(config: Config): Promise<void> {
   installRuntime(config);
-  await prepareServer(config);
   const connection = await NativeConnection.connect({ address: config.TEMPORAL_ADDRESS });
+  await ensureSearchAttributes(connection, config.TEMPORAL_NAMESPACE);
   const worker = await Worker.create({ ...workerOptions(config), connection });
   const health = serveHealth(config.OSTLER_HEALTH_PORT, { isReady: () => worker.getState() === "RUNNING" });
   try {
@@ -33,15 +32,6 @@ function installRuntime(config: Config): void {
     ? { metrics: { prometheus: { bindAddress: config.OSTLER_METRICS_ADDRESS } } }
     : {};
   Runtime.install({ logger: createLogger(config.OSTLER_LOG_LEVEL), telemetryOptions: metrics });
-}
-
-async function prepareServer(config: Config): Promise<void> {
-  const connection = await Connection.connect({ address: config.TEMPORAL_ADDRESS });
-  try {
-    await ensureSearchAttributes(connection, config.TEMPORAL_NAMESPACE);
-  } finally {
-    await connection.close();
-  }
 }
 
 function workerOptions(config: Config): WorkerOptions {

@@ -1,5 +1,6 @@
 /** A running site and the few verbs a story needs; everything is real but the cloud. */
-import { Client, Connection } from "@temporalio/client";
+import { Client } from "@temporalio/client";
+import { NativeConnection } from "@temporalio/worker";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -66,7 +67,8 @@ export class World {
   ) {}
 
   static async open(site: Site, tools: Record<typeof toolNames[number], string>): Promise<World> {
-    const connection = await Connection.connect({ address: site.stack.temporal.address });
+    // Deno 2.9 dies when the server ends an idle connection of its own HTTP/2 (github.com/denoland/deno/issues/36788).
+    const connection = await NativeConnection.connect({ address: site.stack.temporal.address });
     return new World(site, tools, await ApiConnection.open(site.stack.adminKubeconfig), new Client({ connection }));
   }
 

@@ -13,10 +13,10 @@ interface Metadata {
   resourceVersion?: string;
   creationTimestamp?: string;
   deletionTimestamp?: string;
-  immutable?: boolean;
   annotations?: Record<string, string>;
   labels?: Record<string, string>;
   finalizers?: string[];
+  ownerReferences?: Record<string, unknown>[];
 }
 
 type Given = Record<string, unknown> & { metadata?: Partial<Metadata> };

@@ -1,5 +1,5 @@
 /** A Temporal server in memory with a worker of the real workflow bundle over fake activities; one per test file. */
-import { Client, Connection } from "@temporalio/client";
+import { Client } from "@temporalio/client";
 import type { WorkflowHandle } from "@temporalio/client";
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
 import type { WorkflowBundle } from "@temporalio/worker";
@@ -39,7 +39,6 @@ export class Stage {
   readonly #directory = mkdtempSync(join(tmpdir(), "ostler-workflow-test-"));
   readonly #supervisor = new Supervisor({ directory: this.#directory });
   #address = "";
-  #connection: Connection | undefined;
   #native: NativeConnection | undefined;
   #bundle: WorkflowBundle | undefined;
   #worker: { worker: Worker; done: Promise<void> } | undefined;
@@ -50,17 +49,16 @@ export class Stage {
   }
 
   get client(): Client {
-    if (!this.#connection) throw new Error("Cannot use the client: the stage was not opened");
-    return new Client({ connection: this.#connection });
+    if (!this.#native) throw new Error("Cannot use the client: the stage was not opened");
+    return new Client({ connection: this.#native });
   }
 
   /** Starts server and worker. */
   async open(): Promise<void> {
     Runtime.install({ logger: new DefaultLogger("ERROR") });
     this.#address = await this.#startServer();
-    this.#connection = await Connection.connect({ address: this.#address });
-    await ensureSearchAttributes(this.#connection, "default");
     this.#native = await NativeConnection.connect({ address: this.#address });
+    await ensureSearchAttributes(this.#native, "default");
     const workflowsPath = fileURLToPath(new URL("../../workflows/mod.ts", import.meta.url));
     this.#bundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger("ERROR") });
     await this.startWorker();
@@ -68,7 +66,6 @@ export class Stage {
 
   async close(): Promise<void> {
     await this.stopWorker();
-    await this.#connection?.close();
     await this.#native?.close();
     await this.#supervisor.stop();
     rmSync(this.#directory, { recursive: true });

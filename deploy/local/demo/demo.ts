@@ -1,5 +1,6 @@
 /** The demo's story: tools, stack, a pool is created, changed, and judged by a stranger. */
-import { Client, Connection } from "@temporalio/client";
+import { Client } from "@temporalio/client";
+import { NativeConnection } from "@temporalio/worker";
 import { startObserver } from "../observer/observer.ts";
 import { type Site, startSite } from "../site/site.ts";
 import { ApiConnection } from "../stack/api_connection.ts";
@@ -114,7 +115,8 @@ async function setScene(
 ): Promise<Scene> {
   const { adminKubeconfig, temporal } = site.stack;
   const api = props.use(await ApiConnection.open(adminKubeconfig));
-  const connection = await Connection.connect({ address: temporal.address });
+  // Deno 2.9 dies when the server ends an idle connection of its own HTTP/2 (github.com/denoland/deno/issues/36788).
+  const connection = await NativeConnection.connect({ address: temporal.address });
   props.defer(() => connection.close());
   const client = new Client({ connection, namespace: temporal.namespace });
   const runs = new Runs(client);

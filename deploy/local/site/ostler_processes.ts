@@ -16,7 +16,7 @@ export interface OstlerOptions {
   signal?: AbortSignal;
 }
 
-const basic = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys"];
+const basic = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys", "--allow-ffi"];
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -34,7 +34,7 @@ export async function startOstler(
   const [controller, worker] = await Promise.all([
     start("controller", basic),
     // It renders templates in a child that has no permission at all.
-    start("worker", [...basic, "--allow-ffi", `--allow-run=/bin/sh,${process.execPath}`]),
+    start("worker", [...basic, `--allow-run=/bin/sh,${process.execPath}`]),
   ]);
   return { controller, worker };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { RequestListener } from "node:http";
 import { KubeConfig } from "@kubernetes/client-node";
 import { HttpsWatch } from "../../../../activities/kube/https_watch.ts";
-import { startTlsServer, type TlsServer } from "./tls_server.ts";
+import { startTlsServer, type TlsServer } from "../../deploy/cloud/tls_server.ts";
 
 function configFor(server: TlsServer): KubeConfig {
   const config = new KubeConfig();

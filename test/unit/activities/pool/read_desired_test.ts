@@ -11,8 +11,13 @@ const profileNamespace = "kube-system";
 function kubeWith(overrides: DeploymentOverrides = {}): FakeKube {
   const kube = new FakeKube();
   putPool(kube, overrides);
-  kube.put("operatingsystemprofiles", { metadata: { namespace: "kube-system", name: "osp-ubuntu", generation: 4 } });
+  putProfile(kube, 4);
   return kube;
+}
+
+function putProfile(kube: FakeKube, generation: number): void {
+  const metadata = { namespace: "kube-system", name: "osp-ubuntu", generation };
+  kube.put("operatingsystemprofiles", { metadata, spec: {} });
 }
 
 async function desiredOf(kube: FakeKube): Promise<Desired> {
@@ -65,9 +70,8 @@ Deno.test("readDesired does not take the set of another MachineDeployment for it
   const kube = kubeWith();
   const set = machineSet();
   kube.remove("machinesets", set.metadata.name, "fleet");
-  kube.put("machinesets", {
-    ...{ metadata: { ...set.metadata, ownerReferences: [{ kind: "MachineDeployment", name: "pool", uid: "other" }] } },
-  });
+  const ownerReferences = [{ kind: "MachineDeployment", name: "pool", uid: "other" }];
+  kube.put("machinesets", { metadata: { ...set.metadata, ownerReferences } });
   equal((await desiredOf(kube)).settled, false);
 });
 
@@ -94,7 +98,7 @@ Deno.test("readDesired keeps the identity of a change when only the scale differ
   const scaled = await desiredOf(kubeWith({ spec: { replicas: 9 }, metadata: { generation: 2 } }));
   equal(scaled.change, before.change);
   const kube = kubeWith();
-  kube.put("operatingsystemprofiles", { metadata: { namespace: "kube-system", name: "osp-ubuntu", generation: 5 } });
+  putProfile(kube, 5);
   notEqual((await desiredOf(kube)).change, before.change);
 });
 

@@ -1,0 +1,79 @@
+import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { refused } from "../../../../activities/failures.ts";
+import { attempting, ifFound, statusOf } from "../../../../activities/kube/status.ts";
+import { answer } from "../../../support/fake_kube.ts";
+
+async function sorted(error: unknown): Promise<ApplicationFailure> {
+  const failure = await attempting("do it", () => Promise.reject(error)).then(() => undefined, (reason) => reason);
+  ok(failure instanceof ApplicationFailure, String(failure));
+  return failure;
+}
+
+const table: [number, string, boolean][] = [
+  [400, "ObjectInvalid", true],
+  [401, "AccessDenied", false],
+  [403, "AccessDenied", false],
+  [404, "ApiUnavailable", false],
+  [409, "ApiUnavailable", false],
+  [422, "ObjectInvalid", true],
+  [429, "ApiUnavailable", false],
+  [500, "ApiUnavailable", false],
+  [503, "ApiUnavailable", false],
+];
+
+for (const [code, type, nonRetryable] of table) {
+  Deno.test(`attempting takes HTTP ${code} for ${type}, ${nonRetryable ? "for good" : "to be tried again"}`, async () => {
+    const failure = await sorted(answer(code, "Reason"));
+    deepEqual([failure.type, failure.nonRetryable], [type, nonRetryable]);
+  });
+}
+
+Deno.test("attempting says what was attempted and what the API server answered", async () => {
+  const { message } = await sorted(answer(403, "Forbidden", "secrets is forbidden"));
+  equal(message, "Cannot do it: HTTP 403, secrets is forbidden");
+});
+
+Deno.test("attempting never quotes an answer that may echo what was sent", async () => {
+  const echo = 'Secret "s" is invalid: data: "c2VjcmV0LWJ5dGVz"';
+  for (const code of [400, 409, 422, 500, 503]) {
+    const failure = await sorted(answer(code, "Invalid", echo));
+    equal(failure.message, `Cannot do it: HTTP ${code}, Invalid`);
+    equal(JSON.stringify(failure).includes("c2VjcmV0"), false);
+    equal(failure.cause, undefined);
+  }
+});
+
+Deno.test("attempting copes with an answer that is no JSON", async () => {
+  const page = Object.assign(answer(502, "x"), { body: "<html>secret</html>" });
+  equal((await sorted(page)).message, "Cannot do it: HTTP 502, no reason given");
+});
+
+const networkErrors = [
+  Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:6443"), { code: "ECONNREFUSED" }),
+  Object.assign(new Error("too slow"), { name: "TimeoutError" }),
+  new TypeError("fetch failed", { cause: new Error("other side closed") }),
+];
+
+for (const error of networkErrors) {
+  Deno.test(`attempting takes "${error.message}" for an API that is out of reach`, async () => {
+    const failure = await sorted(error);
+    deepEqual([failure.type, failure.nonRetryable], ["ApiUnavailable", false]);
+  });
+}
+
+Deno.test("attempting names the cause of a failed fetch", async () => {
+  equal((await sorted(networkErrors[2])).message, "Cannot do it: other side closed");
+});
+
+Deno.test("attempting passes failures that are sorted already, cancellations and bugs on", async () => {
+  for (const error of [refused("ProfileInvalid", "no"), new CancelledFailure("stop"), new RangeError("a bug")]) {
+    await rejects(attempting("do it", () => Promise.reject(error)), (passed) => passed === error);
+  }
+});
+
+Deno.test("ifFound gives undefined for what does not exist and passes everything else on", async () => {
+  equal(await ifFound(Promise.resolve(7)), 7);
+  equal(await ifFound(Promise.reject(answer(404, "NotFound"))), undefined);
+  await rejects(ifFound(Promise.reject(answer(403, "Forbidden"))), (error) => statusOf(error) === 403);
+});
