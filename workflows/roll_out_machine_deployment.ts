@@ -120,7 +120,7 @@ async function seeThemJoin(rollout: Rollout, desired: Desired, step: Step & { ki
 }
 
 async function replaceNext(rollout: Rollout, desired: Desired, step: Step & { kind: "replace" }): Promise<void> {
-  if (rollout.paused) return await stayPaused(rollout);
+  if (rollout.paused && step.newcomer.held) return await stayPaused(rollout);
   if (isExhausted(rollout)) return await haltExhausted(rollout, desired);
   await replaceMachine(rollout, desired, step);
 }

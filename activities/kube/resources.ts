@@ -1,5 +1,6 @@
 /** Reads and patches the custom resources Ostler lives with, parsed at the edge. */
 import type { z } from "zod";
+import { refused } from "../failures.ts";
 import { asMergePatch } from "./client.ts";
 import type { Kube } from "./client.ts";
 import { Machine, MachineDeployment, MachineSet, OsProfileObject, RolloutObject } from "./schemas.ts";
@@ -42,7 +43,7 @@ export interface ObjectName {
 
 /** Reads one object; a missing one is the API's 404. */
 export async function readObject<T>(kube: Kube, resource: Resource<T>, name: ObjectName): Promise<T> {
-  return resource.schema.parse(await kube.custom.getNamespacedCustomObject({ ...place(resource), ...name }));
+  return parsed(resource, await kube.custom.getNamespacedCustomObject({ ...place(resource), ...name }));
 }
 
 /** Reads the objects of one namespace that carry the labels. */
@@ -53,7 +54,7 @@ export async function listObjects<T>(
 ): Promise<T[]> {
   const answer: unknown = await kube.custom.listNamespacedCustomObject({ ...place(resource), ...where });
   const items = (answer as { items?: unknown[] }).items ?? [];
-  return items.map((item) => resource.schema.parse(item));
+  return items.map((item) => parsed(resource, item));
 }
 
 /** Creates an object; one that exists already is the API's 409. */
@@ -97,6 +98,15 @@ export async function patchStatus(
 /** Deletes an object; a missing one is the API's 404. */
 export async function deleteObject(kube: Kube, resource: Resource<unknown>, name: ObjectName): Promise<void> {
   await kube.custom.deleteNamespacedCustomObject({ ...place(resource), ...name });
+}
+
+// These kinds have no schema of their own in the cluster, so anything may stand there.
+function parsed<T>({ plural, schema }: Resource<T>, object: unknown): T {
+  const result = schema.safeParse(object);
+  if (result.success) return result.data;
+  const { namespace, name } = (object as Partial<ObjectBody>).metadata ?? {};
+  const faults = result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  throw refused("ObjectInvalid", `Cannot read ${plural} "${namespace}/${name}": ${faults.slice(0, 3).join("; ")}`);
 }
 
 function place(resource: Resource<unknown>): { group: string; version: string; plural: string } {

@@ -4,14 +4,19 @@ import type { Progress } from "../contracts.ts";
 /** Renders the page; it stays under 2 KB whatever the size of the pool. */
 export function details(pool: { namespace: string; name: string }, progress: Progress): string {
   return [
-    `## ${progress.phase}: ${progress.message}`,
+    `## ${progress.phase}: ${plain(progress.message)}`,
     `**Pool** ${pool.namespace}/${pool.name}`,
     ...target(progress),
     ...machines(progress),
     ...underway(progress),
-    `**Since** ${progress.since}${progress.until ? `, **until** ${progress.until}` : ""}`,
+    `**Since** \`${progress.since}\`${progress.until ? `, **until** \`${progress.until}\`` : ""}`,
     ...advice(progress),
   ].join("\n\n").slice(0, 2000);
+}
+
+// The web UI takes ":31" for a directive of its Markdown and drops the paragraph it stands in.
+function plain(text: string): string {
+  return text.replaceAll(/:(?=\w)/g, "\\:");
 }
 
 function target(progress: Progress): string[] {
@@ -26,13 +31,13 @@ function target(progress: Progress): string[] {
 function machines(progress: Progress): string[] {
   if (!progress.counts) return [];
   const { desired, updated, ready, old, leaving } = progress.counts;
-  return [`**Machines** ${updated}/${desired} updated, ${ready} ready, ${old} old, ${leaving} leaving`];
+  return [`**Machines** ${updated} of ${desired} updated, ${ready} ready, ${old} old, ${leaving} leaving`];
 }
 
 function underway(progress: Progress): string[] {
   if (!progress.replacement) return [];
   const { machine, victim, step, until } = progress.replacement;
-  return [`**Now** ${step}: in \`${machine}\`${victim ? `, out \`${victim}\`` : ""}, deadline ${until}`];
+  return [`**Now** ${step}: in \`${machine}\`${victim ? `, out \`${victim}\`` : ""}, deadline \`${until}\``];
 }
 
 function advice(progress: Progress): string[] {

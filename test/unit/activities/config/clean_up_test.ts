@@ -1,0 +1,77 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { ensurePoolCleanedUp } from "../../../../activities/config/clean_up.ts";
+import { publishConfig } from "../../../../activities/config/publish_config.ts";
+import { renderConfig } from "../../../../activities/config/render_config.ts";
+import { closeTemplateEngines } from "../../../../profiles/mod.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import { hold, holder, machine, machineDeployment, mark, pool } from "../../../support/machine_objects.ts";
+import { publisher, publishingKube } from "../../../support/publishing_kube.ts";
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+/** A published pool with a held machine, which is being deleted. */
+async function deletedPool(): Promise<FakeKube> {
+  const kube = await publishingKube();
+  const { configDigest } = await renderConfig(publisher(kube), pool);
+  await publishConfig(publisher(kube), { pool, revision: "1", configDigest });
+  kube.put("rollouts", { metadata: { ...pool }, status: {} });
+  kube.put("machines", machine("a", { annotations: { [hold]: holder, [mark]: holder } }));
+  const deployment = kube.get("machinedeployments", "pool", "fleet");
+  kube.put("machinedeployments", {
+    ...deployment,
+    metadata: { ...deployment?.metadata, name: "pool", deletionTimestamp: "2026-01-01T00:00:00Z" },
+  });
+  kube.writes.length = 0;
+  return kube;
+}
+
+Deno.test("ensurePoolCleanedUp removes everything that was made, lets machines go, and the finalizer last", async () => {
+  const kube = await deletedPool();
+  await ensurePoolCleanedUp(publisher(kube), pool);
+  for (const plural of ["secrets", "operatingsystemconfigs", "roles", "rolebindings", "serviceaccounts", "rollouts"]) {
+    deepEqual(kube.all(plural).map(({ metadata }) => metadata.name), [], plural);
+  }
+  deepEqual(kube.get("machines", "a", "fleet")?.metadata.annotations, {});
+  equal(kube.get("machinedeployments", "pool", "fleet"), undefined);
+  equal(kube.writes.at(-1), "patch machinedeployments fleet/pool");
+});
+
+Deno.test("ensurePoolCleanedUp takes the bootstrap secret before it lets a held newcomer boot", async () => {
+  const kube = await deletedPool();
+  await ensurePoolCleanedUp(publisher(kube), pool);
+  const at = (write: string): number => kube.writes.indexOf(write);
+  ok(at("delete secrets cloud-init-settings/pool-fleet-bootstrap-config") < at("patch machines fleet/a"));
+});
+
+Deno.test("ensurePoolCleanedUp is done a second time, and for a pool of which nothing is left", async () => {
+  const kube = await deletedPool();
+  await ensurePoolCleanedUp(publisher(kube), pool);
+  await ensurePoolCleanedUp(publisher(kube), pool);
+  await ensurePoolCleanedUp(publisher(new FakeKube()), pool);
+});
+
+Deno.test("ensurePoolCleanedUp leaves alone what another pool of the same names owns", async () => {
+  const kube = await deletedPool();
+  const annotations = { "ostler.dev/machine-deployment": "fleet-a/b" };
+  const metadata = { namespace: "cloud-init-settings", name: "pool-fleet-bootstrap-config", annotations };
+  kube.put("secrets", { metadata, data: {} });
+  await ensurePoolCleanedUp(publisher(kube), pool);
+  deepEqual(kube.all("secrets").map(({ metadata: { name } }) => name), ["pool-fleet-bootstrap-config"]);
+});
+
+Deno.test("ensurePoolCleanedUp keeps the finalizers of others", async () => {
+  const kube = await deletedPool();
+  const finalizers = ["foregroundDeletion", "kubermatic.io/cleanup-operating-system-configs"];
+  const { metadata, ...rest } = machineDeployment();
+  kube.put("machinedeployments", { ...rest, metadata: { ...metadata, finalizers } });
+  await ensurePoolCleanedUp(publisher(kube), pool);
+  deepEqual(kube.get("machinedeployments", "pool", "fleet")?.metadata.finalizers, ["foregroundDeletion"]);
+});
+
+Deno.test("ensurePoolCleanedUp does not hang on a selector that names no machines", async () => {
+  const kube = await deletedPool();
+  const { spec, ...rest } = machineDeployment();
+  kube.put("machinedeployments", { ...rest, spec: { ...spec as object, selector: {} } });
+  await ensurePoolCleanedUp(publisher(kube), pool);
+  equal(kube.get("machines", "a", "fleet")?.metadata.annotations?.[hold], holder);
+});

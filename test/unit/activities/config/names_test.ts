@@ -1,0 +1,36 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { namesOf } from "../../../../activities/config/names.ts";
+import { claim } from "../../../../activities/config/ownership.ts";
+
+Deno.test("namesOf gives the names that Operating System Manager gives", () => {
+  deepEqual(namesOf({ namespace: "kube-system", name: "pool" }), {
+    config: "pool-kube-system-config",
+    provisioning: "pool-kube-system-provisioning-config",
+    bootstrap: "pool-kube-system-bootstrap-config",
+    kubeletBootstrap: "kube-system-pool-kubelet-bootstrap-config",
+    identity: "ostler-pool-kube-system",
+    key: "kube-system-pool",
+  });
+});
+
+Deno.test("namesOf takes the name alone for the key when both together are too long for a label", () => {
+  const key = (name: string): string => namesOf({ namespace: "ns", name }).key;
+  equal(key("a".repeat(59)), `ns-${"a".repeat(59)}`);
+  equal(key("a".repeat(60)), "a".repeat(60));
+});
+
+Deno.test("namesOf shows that two pools can collide, which ownership then settles", async () => {
+  const one = { namespace: "b-c", name: "a" };
+  const other = { namespace: "c", name: "a-b" };
+  equal(namesOf(one).bootstrap, namesOf(other).bootstrap);
+  const refuse = (): Promise<void> =>
+    Promise.resolve().then(() => claim(other, "it", { "ostler.dev/machine-deployment": "b-c/a" }));
+  await rejects(refuse(), { type: "NameCollision", nonRetryable: true });
+});
+
+Deno.test("claim lets a pool have its own artefacts and those without an owner", () => {
+  const mine = { namespace: "c", name: "a-b" };
+  claim(mine, "it", { "ostler.dev/machine-deployment": "c/a-b" });
+  claim(mine, "it", { other: "x" });
+  claim(mine, "it", undefined);
+});

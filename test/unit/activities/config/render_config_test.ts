@@ -1,0 +1,89 @@
+import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
+import { renderConfig } from "../../../../activities/config/render_config.ts";
+import { closeTemplateEngines } from "../../../../profiles/mod.ts";
+import { pool, providerConfig } from "../../../support/machine_objects.ts";
+import type { DeploymentOverrides } from "../../../support/machine_objects.ts";
+import { publisher, publishingKube } from "../../../support/publishing_kube.ts";
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+Deno.test("renderConfig returns names and sizes, the same for the same input", async () => {
+  const kube = await publishingKube();
+  const first = await renderConfig(publisher(kube), pool);
+  match(first.configDigest, /^[0-9a-f]{64}$/);
+  deepEqual(await renderConfig(publisher(kube), pool), first);
+  deepEqual(Object.keys(first).sort(), ["bytes", "configDigest", "files", "profileVersion"]);
+  deepEqual(kube.writes, []);
+});
+
+Deno.test("renderConfig gives another digest for another kubelet", async () => {
+  const [one, other] = await Promise.all(["1.35.3", "1.36.1"].map(async (kubelet) => {
+    return (await renderConfig(publisher(await publishingKube({ kubelet })), pool)).configDigest;
+  }));
+  notEqual(one, other);
+});
+
+const profileKey = "k8c.io/operating-system-profile";
+const refusals: [string, DeploymentOverrides, string, RegExp][] = [
+  [
+    "a profile that is not there",
+    { annotations: { [profileKey]: "none" } },
+    "ProfileMissing",
+    /"kube-system\/none" does not exist/,
+  ],
+  ["no profile", { annotations: { [profileKey]: "" } }, "ProfileMissing", /names no profile/],
+  [
+    "another operating system",
+    { value: { ...providerConfig(), operatingSystem: "flatcar" } },
+    "OperatingSystemMismatch",
+    /flatcar/,
+  ],
+  [
+    "a provider that the profile does not support",
+    { value: { ...providerConfig(), cloudProvider: "nowhere" } },
+    "ProviderUnsupported",
+    /nowhere/,
+  ],
+  ["an unknown kubelet version", { kubelet: "1.99.0" }, "KubeletVersionInvalid", /1\.99\.0/],
+  ["no kubelet version", { kubelet: "" }, "KubeletVersionInvalid", /none is given/],
+  [
+    "a provider config with an unknown field",
+    { value: { ...providerConfig(), colour: "red" } },
+    "ProviderConfigInvalid",
+    /colour/,
+  ],
+  ["no provider config", { value: null }, "ProviderConfigInvalid", /fleet\/pool/],
+];
+
+for (const [what, overrides, type, words] of refusals) {
+  Deno.test(`renderConfig refuses ${what} as ${type}`, async () => {
+    const kube = await publishingKube(overrides);
+    await rejects(renderConfig(publisher(kube), pool), (error: Error & { type?: string; nonRetryable?: boolean }) => {
+      deepEqual([error.type, error.nonRetryable], [type, true]);
+      match(error.message, words);
+      return true;
+    });
+  });
+}
+
+Deno.test("renderConfig refuses a cluster that does not announce itself", async () => {
+  const kube = await publishingKube();
+  kube.remove("configmaps", "cluster-info", "kube-public");
+  await rejects(renderConfig(publisher(kube), pool), { type: "ObjectInvalid" });
+  kube.put("configmaps", { metadata: { namespace: "kube-public", name: "cluster-info" }, data: { kubeconfig: "{}" } });
+  await rejects(renderConfig(publisher(kube), pool), { type: "ObjectInvalid" });
+});
+
+Deno.test("renderConfig calls a MachineDeployment that is gone moot", async () => {
+  const kube = await publishingKube();
+  kube.remove("machinedeployments", "pool", "fleet");
+  await rejects(renderConfig(publisher(kube), pool), { type: "GenerationStale" });
+});
+
+Deno.test("renderConfig refuses a profile that is none", async () => {
+  const kube = await publishingKube();
+  const metadata = { namespace: "kube-system", name: "osp-ubuntu" };
+  kube.put("operatingsystemprofiles", { metadata, spec: { osName: "ubuntu" } });
+  await rejects(renderConfig(publisher(kube), pool), { type: "ProfileInvalid", nonRetryable: true });
+  equal(kube.writes.length, 0);
+});

@@ -1,0 +1,124 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { PoolNotifier } from "../../../workers/pool_notifier.ts";
+import type { PoolNews, WatchedPool } from "../../../workers/pool_notifier.ts";
+import { eventually } from "../../support/eventually.ts";
+
+const key = "fleet/pool";
+
+function watched(overrides: Partial<WatchedPool> = {}): WatchedPool {
+  return {
+    ...{ pool: { namespace: "fleet", name: "pool" }, generation: 1, observed: "g1", reported: "g1" },
+    ...{ isAborted: false, renewAt: NaN },
+    ...overrides,
+  };
+}
+
+/** A notifier over pools that the test changes, with what it told. */
+class Desk {
+  readonly told: PoolNews[] = [];
+  readonly pools = new Map<string, WatchedPool>();
+  readonly notifier: PoolNotifier;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #tell: (key: string) => void = () => {};
+
+  constructor(first: WatchedPool[] = [], { lookEvery = 60_000, refuse = (_: PoolNews): boolean => false } = {}) {
+    for (const each of first) this.pools.set(`${each.pool.namespace}/${each.pool.name}`, each);
+    const watch = {
+      onChange: (listener: (key: string) => void): void => void (this.#tell = listener),
+      find: (of: string): WatchedPool | undefined => this.pools.get(of),
+      keys: (): string[] => [...this.pools.keys()],
+    };
+    const notify = (news: PoolNews): Promise<void> => {
+      if (refuse(news)) return Promise.reject(new Error("Temporal is down"));
+      this.told.push(news);
+      return Promise.resolve();
+    };
+    const log = { info: () => {}, warn: () => {} };
+    this.notifier = new PoolNotifier(watch, { notify, log, lookEvery });
+    for (const of of watch.keys()) this.#tell(of);
+    this.#running = this.notifier.run(this.#stop.signal);
+  }
+
+  change(overrides: Partial<WatchedPool>): void {
+    this.pools.set(key, watched(overrides));
+    this.#tell(key);
+  }
+
+  toldOf(count: number): Promise<true> {
+    return eventually(`${count} notices`, () => this.told.length >= count);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+}
+
+Deno.test("PoolNotifier tells of a pool that no rollout has seen, once", async () => {
+  const desk = new Desk([watched({ reported: undefined })], { lookEvery: 1 });
+  await desk.toldOf(1);
+  desk.change({ reported: undefined });
+  desk.change({ observed: "g2", generation: 2 });
+  await desk.toldOf(2);
+  await desk.close();
+  deepEqual(desk.told.map(({ generation }) => generation), [1, 2]);
+});
+
+Deno.test("PoolNotifier keeps quiet about what a rollout has seen already", async () => {
+  const desk = new Desk([watched()], { lookEvery: 1 });
+  desk.change({});
+  desk.change({ observed: "g2", generation: 2 });
+  await desk.toldOf(1);
+  await desk.close();
+  deepEqual(desk.told.map(({ generation }) => generation), [2]);
+});
+
+Deno.test("PoolNotifier tries again what could not be told", async () => {
+  let refusals = 0;
+  const desk = new Desk([], { lookEvery: 1, refuse: () => refusals++ < 3 });
+  desk.change({ observed: "g2" });
+  await desk.toldOf(1);
+  await desk.close();
+  equal(refusals, 4);
+  equal(desk.told.length, 1);
+});
+
+Deno.test("PoolNotifier tells of credentials that are due", async () => {
+  const desk = new Desk();
+  desk.change({ renewAt: Date.now() + 3_600_000 });
+  desk.change({ renewAt: Date.now() - 1 });
+  await desk.toldOf(1);
+  await desk.close();
+  deepEqual(desk.told.map(({ publishOnly }) => publishOnly), [false]);
+});
+
+Deno.test("PoolNotifier has the credentials of an aborted rollout renewed, and no machine touched", async () => {
+  const desk = new Desk();
+  desk.change({ isAborted: true, renewAt: Date.now() - 1 });
+  await desk.toldOf(1);
+  desk.change({ isAborted: true, observed: "g2", generation: 2 });
+  await desk.toldOf(2);
+  await desk.close();
+  deepEqual(desk.told.map(({ publishOnly }) => publishOnly), [true, false]);
+});
+
+Deno.test("PoolNotifier tells of every pool, though one of them cannot be told", async () => {
+  const names = Array.from({ length: 50 }, (_, nth) => `pool-${nth}`);
+  const pools = names.map((name) => watched({ pool: { namespace: "fleet", name }, reported: undefined }));
+  const desk = new Desk(pools, { refuse: ({ pool }) => pool.name === "pool-7" });
+  await desk.toldOf(49);
+  await desk.close();
+  deepEqual(desk.told.map(({ pool }) => pool.name).sort(), names.filter((name) => name !== "pool-7").sort());
+});
+
+Deno.test("PoolNotifier.isNews forgets a pool that is gone, so that its successor is news", async () => {
+  const desk = new Desk();
+  desk.change({ reported: undefined });
+  await desk.toldOf(1);
+  equal(desk.notifier.isNews(key, watched({ reported: undefined })), false);
+  desk.pools.delete(key);
+  desk.change({ reported: undefined, observed: "other" });
+  await desk.toldOf(2);
+  await desk.close();
+});

@@ -1,0 +1,35 @@
+import type { Client } from "@temporalio/client";
+import { deepEqual, equal } from "node:assert/strict";
+import { readConfig } from "../../../workers/config.ts";
+import { startRollout } from "../../../workers/start_rollout.ts";
+
+type Options = Parameters<Client["workflow"]["signalWithStart"]>[1];
+
+async function started(environment: Record<string, string>, publishOnly = false): Promise<[unknown, Options]> {
+  const calls: [unknown, Options][] = [];
+  const signalWithStart = (...call: [unknown, Options]): Promise<void> => Promise.resolve(void calls.push(call));
+  const client = { workflow: { signalWithStart } } as unknown as Client;
+  const news = { pool: { namespace: "fleet", name: "pool" }, generation: 7, publishOnly };
+  await startRollout(client, readConfig(environment), news);
+  equal(calls.length, 1);
+  return calls[0] as [unknown, Options];
+}
+
+Deno.test("startRollout starts or signals the one workflow of the pool", async () => {
+  const [type, options] = await started({ OSTLER_TASK_QUEUE: "queue" });
+  equal(type, "rollOutMachineDeployment");
+  deepEqual([options.workflowId, options.taskQueue], ["machine-deployment/fleet/pool", "queue"]);
+  deepEqual([options.signal, options.signalArgs], ["desiredChanged", [{ generation: 7 }]]);
+  deepEqual(options.args, [{ namespace: "fleet", name: "pool" }]);
+  equal(options.staticSummary, "Roll out fleet/pool");
+  const attributes = options.typedSearchAttributes;
+  const pairs = attributes && "getAll" in attributes ? attributes.getAll() : [];
+  deepEqual(pairs.map(({ key, value }) => `${key.name}=${value}`), [
+    ...["KubernetesNamespace=fleet", "MachineDeployment=pool", "Phase=Preparing"],
+  ]);
+});
+
+Deno.test("startRollout passes on the deadlines and what an administrator set", async () => {
+  const [, options] = await started({ OSTLER_DEADLINES: '{"drain": "5m"}' }, true);
+  deepEqual(options.args, [{ namespace: "fleet", name: "pool", deadlines: { drain: "5m" }, publishOnly: true }]);
+});
