@@ -1,0 +1,40 @@
+/** The README's tables say what the code says. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+
+const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
+const readme = await read("README.md");
+
+/** The rows of the first table of a section, as cells. */
+function tableOf(section: string): string[][] {
+  const text = readme.split(/^##+ /m).find((part) => part.startsWith(section)) ?? "";
+  const rows = text.split("\n").filter((line) => line.startsWith("| ")).slice(2);
+  return rows.map((row) => row.split("|").slice(1, -1).map((cell) => cell.trim()));
+}
+
+Deno.test("README lists the deadlines with their defaults", async () => {
+  const source = await read("workflows/input.ts");
+  const [, block = ""] = /defaultDeadlines[^{]*{([^}]*)}/.exec(source) ?? [];
+  const coded = [...block.matchAll(/(\w+): "(\w+)"/g)].map(([, name, value]) => [name, value]);
+  const told = tableOf("Configure").map(([field = "", value]) => [field.replaceAll("`", ""), value]);
+  assert.ok(coded.length > 5);
+  assert.deepEqual(told, coded);
+});
+
+Deno.test("README tells a cure for every reason to halt, and for no other", async () => {
+  const source = await read("workflows/contracts.ts");
+  const union = (name: string): string[] => {
+    const [, block = ""] = new RegExp(`type ${name} =([^;]*);`).exec(source) ?? [];
+    return [...block.matchAll(/"(\w+)"/g)].map(([, reason = ""]) => reason);
+  };
+  const coded = [...union("RefusedType"), ...union("ExpiredType"), "JoinAttemptsExhausted"].sort();
+  const told = tableOf("When it halts").flatMap(([reasons = ""]) =>
+    [...reasons.matchAll(/`(\w+)`/g)].map(([, it]) => it)
+  );
+  assert.ok(coded.length > 10);
+  assert.deepEqual(told.sort(), coded);
+});
+
+Deno.test("README stays a front door of at most 200 lines", () => {
+  assert.ok(readme.split("\n").length <= 200);
+});
