@@ -16,6 +16,8 @@ const Environment = z.object({
   /** Namespace of the controller's own lease. */
   OSTLER_SYSTEM_NAMESPACE: text.default("ostler-system"),
   OSTLER_IDENTITY: text.optional(),
+  /** Probes come from outside the container. */
+  OSTLER_HEALTH_HOST: text.default("0.0.0.0"),
   OSTLER_HEALTH_PORT: whole.min(0).max(65535).default(8081),
   /** Where the SDK serves its metrics, as address:port; empty serves none. */
   OSTLER_METRICS_ADDRESS: text.default(""),
@@ -52,4 +54,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   throw new Error(`Cannot read the settings from the environment: ${faults.join("; ")}`);
+}
+
+/** Where probes are answered. */
+export function healthPlace(config: Config): { host: string; port: number } {
+  return { host: config.OSTLER_HEALTH_HOST, port: config.OSTLER_HEALTH_PORT };
 }

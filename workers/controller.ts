@@ -1,7 +1,7 @@
 /** The controller process: tells Temporal about changes, and decides nothing. */
 import process from "node:process";
 import { connectKube, loadKubeConfig } from "../activities/kube/client.ts";
-import { readConfig } from "./config.ts";
+import { healthPlace, readConfig } from "./config.ts";
 import type { Config } from "./config.ts";
 import { installDefaultProfiles } from "./default_profiles.ts";
 import { serveHealth } from "./health.ts";
@@ -19,7 +19,7 @@ export async function runController(config: Config, signal: AbortSignal): Promis
   const kube = connectKube(kubeConfig);
   const client = new LazyClient({ address: config.TEMPORAL_ADDRESS, namespace: config.TEMPORAL_NAMESPACE });
   let ready = false;
-  const health = serveHealth(config.OSTLER_HEALTH_PORT, { isReady: () => ready });
+  const health = serveHealth({ ...healthPlace(config), isReady: () => ready });
   try {
     await leadWhileHolding(kubeConfig, { config, log, signal }, async (leading) => {
       await installDefaultProfiles(kube, config.OSTLER_NAMESPACE);

@@ -3,17 +3,20 @@ import { createServer } from "node:http";
 import type { Server } from "node:http";
 
 export interface Health {
+  host: string;
+  /** 0 serves nothing. */
+  port: number;
   /** The process does its work; asked at each probe. */
   isReady: () => boolean;
 }
 
-/** Serves /healthz and /readyz; port 0 serves nothing. */
-export function serveHealth(port: number, health: Health): Server | undefined {
+/** Serves /healthz and /readyz. */
+export function serveHealth({ host, port, isReady }: Health): Server | undefined {
   if (port === 0) return undefined;
   const server = createServer((request, response) => {
     // Answering at all shows that the event loop turns: that is what liveness means here.
-    const ok = request.url === "/healthz" || (request.url === "/readyz" && health.isReady());
+    const ok = request.url === "/healthz" || (request.url === "/readyz" && isReady());
     response.writeHead(ok ? 200 : request.url === "/readyz" ? 503 : 404).end();
   });
-  return server.listen(port);
+  return server.listen(port, host);
 }

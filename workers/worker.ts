@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createActivities } from "../activities/mod.ts";
 import type { NodeSettings } from "../activities/config/render_config.ts";
 import { connectKube, loadKubeConfig } from "../activities/kube/client.ts";
-import { readConfig } from "./config.ts";
+import { healthPlace, readConfig } from "./config.ts";
 import type { Config } from "./config.ts";
 import { serveHealth } from "./health.ts";
 import { createLogger } from "./logger.ts";
@@ -18,7 +18,7 @@ export async function runWorker(config: Config): Promise<void> {
   const connection = await NativeConnection.connect({ address: config.TEMPORAL_ADDRESS });
   await ensureSearchAttributes(connection, config.TEMPORAL_NAMESPACE);
   const worker = await Worker.create({ ...workerOptions(config), connection });
-  const health = serveHealth(config.OSTLER_HEALTH_PORT, { isReady: () => worker.getState() === "RUNNING" });
+  const health = serveHealth({ ...healthPlace(config), isReady: () => worker.getState() === "RUNNING" });
   try {
     await worker.run();
   } finally {

@@ -14,7 +14,7 @@ function statusOf(url: string): Promise<number | undefined> {
 Deno.test("serveHealth tells life from readiness", async () => {
   const [port = 0] = await freePorts(1);
   let ready = false;
-  const server = serveHealth(port, { isReady: () => ready });
+  const server = serveHealth({ host: "127.0.0.1", port, isReady: () => ready });
   if (!server) throw new Error("Cannot probe: nothing is served");
   if (!server.listening) await once(server, "listening");
   const ask = (path: string): Promise<number | undefined> => statusOf(`http://127.0.0.1:${port}${path}`);
@@ -27,5 +27,5 @@ Deno.test("serveHealth tells life from readiness", async () => {
 });
 
 Deno.test("serveHealth serves nothing on port 0", () => {
-  equal(serveHealth(0, { isReady: () => true }), undefined);
+  equal(serveHealth({ host: "127.0.0.1", port: 0, isReady: () => true }), undefined);
 });
