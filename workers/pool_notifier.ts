@@ -11,6 +11,8 @@ export interface WatchedPool {
   observed: string;
   /** What the last rollout had seen, from the Rollout object. */
   reported: string | undefined;
+  /** The last rollout has not ended, as far as its Rollout tells: one that was terminated is started again. */
+  isOpen: boolean;
   /** The last rollout was cancelled: what it left undone is not for us to go on with. */
   isAborted: boolean;
   /** Epoch ms at which credentials must be renewed; NaN when none are published. */
@@ -38,7 +40,7 @@ export interface NotifierDeps {
   lookEvery?: number;
 }
 
-/** A change that was told, but that no Rollout shows, is told again after this long. */
+/** What was told, but did not lead to an end yet, is told again after this long; a running rollout takes no harm. */
 const retellAfterMs = 300_000;
 
 export class PoolNotifier {
@@ -97,6 +99,6 @@ export class PoolNotifier {
     const told = this.#told.get(key);
     const toldLately = told !== undefined && told.observed === seen.observed && Date.now() - told.at < retellAfterMs;
     if (toldLately) return false;
-    return seen.reported !== seen.observed || seen.renewAt <= Date.now();
+    return seen.reported !== seen.observed || seen.isOpen || seen.renewAt <= Date.now();
   }
 }

@@ -44,6 +44,7 @@ export function watchPools(config: KubeConfig, deps: WatchDeps): PoolWatch & { s
       generation,
       observed: observedOf(deployment, profile?.metadata.generation),
       reported: status?.observed,
+      isOpen: status?.phase !== "Converged" && status?.phase !== "Aborted",
       isAborted: status?.phase === "Aborted",
       renewAt: Date.parse(status?.credentials?.renewAt ?? ""),
     };

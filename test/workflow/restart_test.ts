@@ -6,7 +6,7 @@ import { onStage } from "../support/workflow_stage.ts";
 // The server asks for continue-as-new after a few replacements already, and no workflow stays in memory.
 const test = onStage({
   maxCachedWorkflows: 0,
-  dynamicConfig: ["limit.historyCount.suggestContinueAsNew=60"],
+  dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"],
 });
 
 function assertRolled(pool: FakePool, image: string): void {

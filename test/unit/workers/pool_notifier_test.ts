@@ -8,7 +8,7 @@ const key = "fleet/pool";
 function watched(overrides: Partial<WatchedPool> = {}): WatchedPool {
   return {
     ...{ pool: { namespace: "fleet", name: "pool" }, generation: 1, observed: "g1", reported: "g1" },
-    ...{ isAborted: false, renewAt: NaN },
+    ...{ isOpen: false, isAborted: false, renewAt: NaN },
     ...overrides,
   };
 }
@@ -120,5 +120,12 @@ Deno.test("PoolNotifier.isNews forgets a pool that is gone, so that its successo
   desk.pools.delete(key);
   desk.change({ reported: undefined, observed: "other" });
   await desk.toldOf(2);
+  await desk.close();
+});
+
+Deno.test("PoolNotifier.isNews holds for a rollout that never ended, though it saw the change", async () => {
+  const desk = new Desk();
+  equal(desk.notifier.isNews(key, watched({ isOpen: true })), true);
+  equal(desk.notifier.isNews(key, watched({ isOpen: false })), false);
   await desk.close();
 });

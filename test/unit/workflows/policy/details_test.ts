@@ -21,8 +21,8 @@ Deno.test("details answers what, where to, how far, since when and until when", 
   for (
     const part of [
       ...["fleet/pool", "image `image-2`", "kubelet `1.36.1`", "revision 3 (generation 7)", "config `0123456789ab`"],
-      ...["1 of 3 updated, 4 ready, 2 old, 1 leaving", "in `b`, out `a`", "**Since** 2026-01-01T00:00:00.000Z"],
-      ...["**until** 2026-01-01T01:00:00.000Z", "`pause`"],
+      ...["1 of 3 updated, 4 ready, 2 old, 1 leaving", "in `b`, out `a`", "**Since** `2026-01-01T00:00:00.000Z`"],
+      ...["**until** `2026-01-01T01:00:00.000Z`", "`pause`"],
     ]
   ) ok(page.includes(part), `${part} is missing in: ${page}`);
 });

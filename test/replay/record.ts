@@ -1,0 +1,101 @@
+// deno-lint-ignore-file no-console -- saying what was recorded is this program's job
+/** Records histories of the finished workflow over pools in memory; the only way to change what replay tests follow. */
+import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { eventually } from "../support/eventually.ts";
+import { Stage, testDeadlines } from "../support/workflow_stage.ts";
+import type { Handle } from "../support/workflow_stage.ts";
+
+/** The release whose histories these are; one set per release is kept, and none is ever rewritten. */
+const release = "0.1.0";
+
+const folder = fileURLToPath(new URL("./histories/roll_out_machine_deployment/", import.meta.url));
+
+const shortLadder = { ...testDeadlines, instance: 800, address: 800, registered: 800, ready: 800 };
+
+/** Brings a run to where nothing can keep it from its end, and returns it. */
+type Story = (stage: Stage) => Promise<Handle>;
+
+const stories: Record<string, Story> = {
+  "creation": async (stage) => await stage.rollOut(stage.pool()),
+  "rolling": async (stage) => {
+    const pool = await stage.grownPool();
+    pool.change({ image: "image-2", kubelet: "1.36.1" });
+    return await stage.rollOut(pool);
+  },
+  "superseded_while_joining": async (stage) => {
+    const pool = await stage.grownPool();
+    pool.fate = () => "registered";
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+    pool.change({ image: "image-3" });
+    pool.mend();
+    await stage.tell(pool);
+    return handle;
+  },
+  "join_failed_halted_retried": async (stage) => {
+    const pool = await stage.grownPool();
+    pool.fate = () => "address";
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool, { attempts: 1, deadlines: shortLadder });
+    await stage.stands(handle, "Halted", "JoinAttemptsExhausted");
+    pool.mend();
+    await handle.executeUpdate("retry", { args: [{ by: "somebody" }] });
+    return handle;
+  },
+  "drain_blocked_paused_resumed": async (stage) => {
+    const pool = await stage.grownPool({ replicas: 2 });
+    pool.isDrainBlocked = true;
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, drain: 100 } });
+    await eventually("a halt", () => pool.reports.some(({ blockedReason }) => blockedReason === "PodsRemaining"));
+    await handle.executeUpdate("pause", { args: [{ by: "somebody", reason: "incident" }] });
+    pool.unblock();
+    await stage.stands(handle, "Rolling", "Paused");
+    await handle.signal("resumeRequested", {});
+    return handle;
+  },
+  "cancelled": async (stage) => {
+    const pool = await stage.grownPool();
+    pool.fate = () => "registered";
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+    await handle.cancel();
+    return handle;
+  },
+  "deleted_while_draining": async (stage) => {
+    const pool = await stage.grownPool();
+    pool.isDrainBlocked = true;
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    await eventually("a drain under way", () => pool.count("awaitNodeDrained") === 1);
+    pool.remove();
+    await stage.tell(pool);
+    return handle;
+  },
+};
+
+async function record(stage: Stage, story: string, play: Story): Promise<void> {
+  const path = join(folder, `${release}-${story}.json`);
+  if (existsSync(path)) return console.log(`kept ${path}`);
+  const handle = await play(stage);
+  await handle.result().catch(() => undefined); // a cancelled run is a story too
+  const history = await handle.fetchHistory();
+  await writeFile(path, `${historyToJSON(history)}\n`);
+  console.log(`recorded ${path}: ${history.events?.length} events`);
+}
+
+const stage = new Stage();
+await mkdir(folder, { recursive: true });
+await stage.open();
+try {
+  for (const [story, play] of Object.entries(stories)) await record(stage, story, play);
+} finally {
+  await stage.close();
+}
+Deno.exit(0);
