@@ -1,9 +1,9 @@
 /**
  * One machine in, one machine out:
- *   mark the victim → admit the newcomer → it joins → machine-controller picks the victim → drain → let it go → gone.
+ *   mark the victim → admit the newcomer → it joins → machine-controller picks the victim, which stays held;
+ *   and in a round of its own, when enough others are Ready at that moment: drain → let it go → gone.
  * A victim is only ever removed after its replacement is Ready; a newcomer that does not join spares it.
  */
-import { CancellationScope } from "@temporalio/workflow";
 import type { Desired, Member } from "./contracts.ts";
 import { joinEnd, joinMachines } from "./join_machines.ts";
 import { isPresent, isSame, whileTrue } from "./patience.ts";
@@ -57,12 +57,6 @@ export async function spareVictim(rollout: Rollout): Promise<void> {
   if (machine) await spare(rollout, machine, false);
 }
 
-/** The same when nobody will look after it any more; also works while the workflow is being cancelled. */
-export async function abandonVictim(rollout: Rollout): Promise<void> {
-  const machine = rollout.underway?.victim;
-  if (machine) await CancellationScope.nonCancellable(() => spare(rollout, machine, true));
-}
-
 /** Takes back what an earlier change left on a machine that stays. */
 export async function spare(rollout: Rollout, machine: string, letGo: boolean): Promise<void> {
   await write.ensureVictimUnmarked.executeWithOptions({ summary: `Spare ${machine}` }, [
@@ -91,7 +85,7 @@ async function handOver(
   await enter(rollout, "Handing over", { machine: replacedBy, until, victim });
   // Scaled meanwhile, machine-controller may have nobody to remove: look before waiting, as that nudge is long gone.
   rollout.nudged = true;
-  const picked = await whileTrue(
+  await whileTrue(
     rollout,
     isSame(desired),
     () =>
@@ -99,7 +93,6 @@ async function handOver(
         { pool: rollout.pool, machine: victim.id, until },
       ]),
   );
-  if (picked) await removeMachine(rollout, victim, replacedBy);
 }
 
 async function drain(

@@ -13,20 +13,17 @@ import {
   isCancellation,
   workflowInfo,
 } from "@temporalio/workflow";
-import type { Desired, DesiredState, HistoryEntry, RollOutInput, RollOutResult } from "./contracts.ts";
-import { halt, stayPaused, waitOutage } from "./halt.ts";
+import type { DesiredState, RollOutInput, RollOutResult } from "./contracts.ts";
+import { abort, cleanUp, ended, renewOnly } from "./endings.ts";
+import { halt, waitOutage } from "./halt.ts";
 import { listen } from "./handlers.ts";
 import { parseInput } from "./input.ts";
-import { isExhausted, joinEnd, joinMachines } from "./join_machines.ts";
-import { isSameChange, whileTrue } from "./patience.ts";
-import { nextStep } from "./policy/next_step.ts";
-import type { Step } from "./policy/next_step.ts";
 import { prepare } from "./prepare.ts";
-import { awaits, read, write } from "./proxies.ts";
-import { abandonVictim, removeMachine, replaceMachine, spare } from "./replace_machine.ts";
-import { index, report, stand } from "./report.ts";
-import { carriedState, iso, openRollout } from "./rollout.ts";
+import { awaits, read } from "./proxies.ts";
+import { index, stand } from "./report.ts";
+import { carriedState, openRollout } from "./rollout.ts";
 import type { Rollout } from "./rollout.ts";
+import { take } from "./take_step.ts";
 import { troubleOf } from "./trouble.ts";
 
 /** Rolls out one MachineDeployment; its id is `machine-deployment/<namespace>/<name>`. */
@@ -85,70 +82,6 @@ async function observe(rollout: Rollout): Promise<DesiredState> {
   return await awaits.awaitDesiredSettled.executeWithOptions({ summary: message }, [{ pool, until }]);
 }
 
-async function take(rollout: Rollout, desired: Desired): Promise<RollOutResult | undefined> {
-  const pool = await read.readPool.executeWithOptions({ summary: "Read the machines" }, [
-    { pool: rollout.pool, templateHash: desired.templateHash },
-  ]);
-  rollout.counts = pool.counts;
-  const step = nextStep(desired, pool);
-  switch (step.kind) {
-    case "converged":
-      return await converge(rollout, desired);
-    case "finish":
-      return await undefinedAfter(removeMachine(rollout, step.victim, newestJoin(rollout)));
-    case "spare":
-      return await undefinedAfter(Promise.all(step.machines.map(({ id }) => spare(rollout, id, false))));
-    case "join":
-      return await undefinedAfter(seeThemJoin(rollout, desired, step));
-    case "replace":
-      return await undefinedAfter(replaceNext(rollout, desired, step));
-    case "settle":
-      return await undefinedAfter(settle(rollout, desired, { waitsFor: step.waitsFor, fingerprint: pool.fingerprint }));
-  }
-}
-
-async function undefinedAfter(work: Promise<unknown>): Promise<undefined> {
-  await work;
-}
-
-async function seeThemJoin(rollout: Rollout, desired: Desired, step: Step & { kind: "join" }): Promise<void> {
-  if (isExhausted(rollout)) return await haltExhausted(rollout, desired);
-  const machines = step.machines.map((machine) => machine.id);
-  const message = `${machines.length === 1 ? `Machine "${machines[0]}" joins` : `${machines.length} machines join`}`;
-  await report(rollout, { phase: activePhase(rollout), reason: "Joining", message, until: joinEnd(rollout, machines) });
-  await joinMachines(rollout, desired, machines);
-}
-
-async function replaceNext(rollout: Rollout, desired: Desired, step: Step & { kind: "replace" }): Promise<void> {
-  if (rollout.paused && step.newcomer.held) return await stayPaused(rollout);
-  if (isExhausted(rollout)) return await haltExhausted(rollout, desired);
-  await replaceMachine(rollout, desired, step);
-}
-
-async function haltExhausted(rollout: Rollout, desired: Desired): Promise<void> {
-  const { attemptsAllowed, failedMachines } = rollout;
-  const message = `No machine of revision ${desired.revision} joined, after ${attemptsAllowed} rounds of ` +
-    `recreating them (${failedMachines} failed); no old machine is removed`;
-  await halt(rollout, "JoinAttemptsExhausted", message);
-}
-
-async function settle(
-  rollout: Rollout,
-  desired: Desired,
-  { waitsFor, fingerprint }: { waitsFor: string; fingerprint: string },
-): Promise<void> {
-  const until = Date.now() + rollout.durations.settle;
-  stand(rollout, { phase: activePhase(rollout), reason: "Settling", message: `Waiting for ${waitsFor}`, until });
-  await whileTrue(
-    rollout,
-    isSameChange(desired),
-    () =>
-      awaits.awaitPoolChanged.executeWithOptions({ summary: `Wait for ${waitsFor}` }, [
-        { pool: rollout.pool, templateHash: desired.templateHash, fingerprint, until },
-      ]),
-  );
-}
-
 // A step that ran out of time while its MachineDeployment went away is no reason to halt.
 async function haltOrWait(rollout: Rollout, trouble: { reason: string; message: string }): Promise<void> {
   await halt(rollout, trouble.reason, trouble.message).catch(async (error: unknown) => {
@@ -158,73 +91,7 @@ async function haltOrWait(rollout: Rollout, trouble: { reason: string; message: 
   });
 }
 
-// The pool stays as the cancelled rollout left it; a real change meanwhile makes this a rollout like any other.
-async function renewOnly(rollout: Rollout): Promise<RollOutResult> {
-  const message = "Cancelled before: only the credentials were renewed";
-  await report(rollout, { phase: "Aborted", reason: "CredentialsRenewed", message });
-  return ended(rollout, "Published");
-}
-
-async function converge(rollout: Rollout, desired: Desired): Promise<RollOutResult> {
-  rollout.underway = undefined;
-  const message = desired.replicas === 0
-    ? "No machines are wanted; secrets are published"
-    : `All ${desired.replicas} machines run revision ${desired.revision}`;
-  const reason = desired.replicas === 0 ? "ScaledToZero" : "Converged";
-  await report(rollout, { phase: "Converged", reason, message }, {
-    convergedTemplateHash: desired.templateHash,
-    history: historyEntry(rollout, desired),
-  });
-  return ended(rollout, "Converged");
-}
-
-function historyEntry(rollout: Rollout, desired: Desired): HistoryEntry {
-  const { revision, image, kubelet } = desired;
-  return {
-    ...{ revision, image, kubelet },
-    configDigest: rollout.rendering?.configDigest ?? "",
-    startedAt: iso(rollout.startedAt),
-    endedAt: iso(Date.now()),
-    outcome: "Converged",
-    machines: rollout.joins.length,
-  };
-}
-
-async function cleanUp(rollout: Rollout): Promise<RollOutResult> {
-  stand(rollout, { phase: "Deleting", reason: "Deleting", message: "Removing everything made for this pool" });
-  await write.ensurePoolCleanedUp.executeWithOptions({ summary: "Remove config, secrets and holds" }, [
-    { pool: rollout.pool },
-  ]);
-  rollout.cleanedUp = true;
-  return ended(rollout, "Deleted");
-}
-
-async function abort(rollout: Rollout): Promise<void> {
-  await abandonVictim(rollout);
-  rollout.underway = undefined;
-  const message = "Cancelled: machines not admitted yet stay held, old machines stay";
-  await report(rollout, { phase: "Aborted", reason: "Cancelled", message }, {
-    events: [{ type: "Warning", reason: "RolloutAborted", message }],
-  });
-}
-
 async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<never> {
   await condition(allHandlersFinished);
   return await continueAsNew<typeof rollOutMachineDeployment>({ ...input, carried: carriedState(rollout) });
-}
-
-function activePhase(rollout: Rollout): "Creating" | "Rolling" {
-  return rollout.counts?.old === 0 && rollout.replaced === 0 ? "Creating" : "Rolling";
-}
-
-function newestJoin(rollout: Rollout): string {
-  return rollout.joins.at(-1)?.machine ?? "";
-}
-
-function ended(rollout: Rollout, outcome: RollOutResult["outcome"]): RollOutResult {
-  const { desired, rendering, replaced, joins, replacements } = rollout;
-  if (!desired || !rendering) return { outcome, replaced, joins, replacements };
-  const { generation, revision, image, kubelet } = desired;
-  const { configDigest } = rendering;
-  return { outcome, generation, revision, image, kubelet, configDigest, replaced, joins, replacements };
 }

@@ -148,7 +148,14 @@ function spawn(module: URL, { heapMiB, cpuSeconds }: RenderLimits): Deno.ChildPr
   const limits = [`ulimit -c 0`, `ulimit -t ${cpuSeconds}`, `ulimit -d ${(heapMiB * 4 + 1024) * 1024}`];
   const passed = `\${HOME+"HOME=$HOME"} \${DENO_DIR+"DENO_DIR=$DENO_DIR"}`;
   const script = `{ ${limits.join("; ")}; } 2>/dev/null; exec env -i NO_COLOR=1 ${passed} "$@"`;
-  const deno = ["run", "--no-prompt", "--cached-only", "--no-lock", `--v8-flags=--max-old-space-size=${heapMiB}`];
+  const deno = [
+    "run",
+    "--no-prompt",
+    "--cached-only",
+    "--no-lock",
+    "--node-modules-dir=manual",
+    `--v8-flags=--max-old-space-size=${heapMiB}`,
+  ];
   return new Deno.Command("/bin/sh", {
     args: ["-c", script, "sh", Deno.execPath(), ...deno, module.href],
     stdin: "piped",

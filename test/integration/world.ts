@@ -132,7 +132,7 @@ export class World {
         last = await this.status(name, namespace);
         const pool = await this.get<{ metadata: { generation: number } }>(poolPath(name, namespace));
         return last?.phase === phase && last.observedGeneration === pool?.metadata.generation && last;
-      }, 120);
+      }, 180);
     } catch (error) {
       throw new Error(`Rollout "${name}" stands at ${JSON.stringify(last)}`, { cause: error });
     }

@@ -263,7 +263,9 @@ function release(pool: FakePool, machine: FakeMachine | undefined): void {
 }
 
 function checkDrain(pool: FakePool, node: string): void {
-  const others = pool.machines.filter((machine) => machine.ready && !machine.leaving && nodeOf(machine.name) !== node);
+  const others = pool.machines.filter((machine) =>
+    machine.ready && !machine.isNodeDown && !machine.leaving && nodeOf(machine.name) !== node
+  );
   if (pool.surge > 0 && others.length < pool.replicas) {
     pool.violations.push(`${node} was drained with ${others.length} others Ready`);
   }

@@ -26,6 +26,8 @@ export interface FakeMachine {
   booted: boolean;
   /** machine-controller saw its node Ready. */
   ready: boolean;
+  /** Its node is not Ready now. */
+  isNodeDown: boolean;
   leaving: boolean;
   hold: string;
   mark: string;
@@ -137,7 +139,7 @@ export class FakePool {
     this.machines.push({
       name: `${this.ref.name}-${this.#made}`,
       ...{ set, created: this.#made, fate: this.fate(this.#made) },
-      ...{ booted: false, ready: false, leaving: false, cordoned: false, drained: false },
+      ...{ booted: false, ready: false, isNodeDown: false, leaving: false, cordoned: false, drained: false },
       ...{ skipsEviction: false, isJoining: false, isGoing: false },
       ...{ hold: isHeld ? this.holder : "", mark: "" },
     });
@@ -197,7 +199,7 @@ function memberOf(pool: FakePool, machine: FakeMachine): Member {
 
 function phaseOf(machine: FakeMachine): Member["phase"] {
   if (machine.leaving) return "Leaving";
-  if (machine.ready) return "Ready";
+  if (machine.ready) return machine.isNodeDown ? "NotReady" : "Ready";
   if (machine.booted) return machine.fate === "ready" ? "Joining" : "Booting";
   return machine.hold ? "Held" : "Provisioning";
 }

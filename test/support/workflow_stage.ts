@@ -24,6 +24,9 @@ export const testDeadlines: Partial<Deadlines> = {
   ...{ drain: 10_000, gone: 10_000, recheck: 200 },
 };
 
+/** Of client and worker, so that no host name gets into a recorded history. */
+const identity = "tester";
+
 export interface StageOptions {
   /** 0 makes the worker replay the whole history at every workflow task. */
   maxCachedWorkflows?: number;
@@ -77,6 +80,7 @@ export class Stage {
       workflowBundle: this.#bundle as WorkflowBundle,
       activities: this.activities.all(),
       taskQueue: "ostler",
+      identity,
       maxCachedWorkflows: this.#options.maxCachedWorkflows ?? 100,
       maxHeartbeatThrottleInterval: 50,
       defaultHeartbeatThrottleInterval: 50,

@@ -62,6 +62,8 @@ function isConverged(desired: Desired, pool: PoolSnapshot): boolean {
 
 function waitsFor(desired: Desired, pool: PoolSnapshot): string {
   const { machines, held, leaving, old, updated } = pool.counts;
+  const ours = pool.leaving.find((member) => member.held);
+  if (ours) return `others to be Ready before ${ours.id} may go`;
   if (leaving > 0) return `${leaving} machine(s) to go`;
   if (updated < desired.replicas && held === 0) return "machine-controller to create a machine";
   if (old > 0 || machines > desired.replicas) return "machine-controller to remove a machine";

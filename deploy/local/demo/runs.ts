@@ -1,4 +1,4 @@
-import { type Client, WorkflowNotFoundError } from "@temporalio/client";
+import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from "@temporalio/client";
 import { setTimeout as pause } from "node:timers/promises";
 import type { RollOutResult } from "../../../workflows/contracts.ts";
 import { pool, type Release } from "./pool_objects.ts";
@@ -7,6 +7,7 @@ import { pool, type Release } from "./pool_objects.ts";
 export const workflowId = `machine-deployment/${pool.namespace}/${pool.name}`;
 
 const lookMs = 200;
+const answerMs = 10_000;
 
 /** Follows the pool's runs: each change starts one, and a run ends when the pool has converged. */
 export class Runs {
@@ -26,45 +27,47 @@ export class Runs {
 
   /** The id of the newest run that is not known to have ended, as soon as there is one. */
   async next(): Promise<string> {
-    for (;;) {
-      const runId = await this.#newest();
-      if (runId !== undefined && !this.#results.has(runId)) return runId;
-      await pause(lookMs, undefined, { signal: this.#stopping.signal });
-    }
+    const isNew = ({ runId }: WorkflowExecutionDescription): boolean => !this.#results.has(runId);
+    return (await this.#newest(isNew)).runId;
   }
 
   /** Resolves when a run ended with all machines on this release; rejects when one fails. */
   async converged(release: Release): Promise<RollOutResult> {
+    const isOver = ({ runId, status }: WorkflowExecutionDescription): boolean =>
+      !this.#results.has(runId) && status.name !== "RUNNING";
     for (;;) {
-      const runId = await this.next();
-      const handle = this.#client.workflow.getHandle(workflowId, runId);
-      const result: RollOutResult = await this.#call(() => handle.result());
+      const { runId } = await this.#newest(isOver);
+      const result: RollOutResult = await this.#call(() => this.#client.workflow.getHandle(workflowId, runId).result());
       this.#results.set(runId, result);
       if (isOn(release, result)) return result;
     }
   }
 
-  /** Gives up whatever is still asked; resolves when nothing is any more. */
+  /** Asks nothing more; resolves when every answer is there, so that the connection may be closed. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.allSettled(this.#calls);
   }
 
-  // The client throws out of a timer, past every handler, when its connection is closed under a call that it tries again.
+  // Looked for again and again, as the SDK's own wait for a result cannot be given up on a native connection.
+  async #newest(isIt: (run: WorkflowExecutionDescription) => boolean): Promise<WorkflowExecutionDescription> {
+    const { signal } = this.#stopping;
+    for (;;) {
+      const run = await this.#call(() => this.#client.workflow.getHandle(workflowId).describe())
+        .catch((error: unknown) => {
+          if (!(error instanceof WorkflowNotFoundError)) throw error;
+        });
+      if (run !== undefined && isIt(run)) return run;
+      await pause(lookMs, undefined, { signal });
+    }
+  }
+
   #call<T>(ask: () => Promise<T>): Promise<T> {
-    const call: Promise<T> = this.#client.withAbortSignal(this.#stopping.signal, ask)
+    this.#stopping.signal.throwIfAborted();
+    const call: Promise<T> = this.#client.withDeadline(Date.now() + answerMs, ask)
       .finally(() => this.#calls.delete(call));
     this.#calls.add(call);
     return call;
-  }
-
-  async #newest(): Promise<string | undefined> {
-    try {
-      return (await this.#call(() => this.#client.workflow.getHandle(workflowId).describe())).runId;
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return undefined;
-      throw error;
-    }
   }
 }
 

@@ -1,0 +1,19 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { holderOf } from "../../../activities/pool/annotations.ts";
+import { workflowIdOf } from "../../../workflows/input.ts";
+import * as messages from "../../../workflows/messages.ts";
+import { pool } from "../../support/machine_objects.ts";
+
+Deno.test("every message bears on the wire the name of its constant", () => {
+  const names = Object.entries(messages).map(([constant, { name }]) => [constant, name]);
+  deepEqual(names.map(([, name]) => name), names.map(([constant]) => constant));
+  deepEqual(names.map(([constant]) => constant).sort(), [
+    ...["desiredChanged", "pause", "pauseRequested", "progress"],
+    ...["resume", "resumeRequested", "retry", "retryRequested"],
+  ]);
+});
+
+Deno.test("holds and marks bear the id of the workflow that may take them back", () => {
+  equal(holderOf(pool), workflowIdOf(pool));
+  equal(workflowIdOf(pool), "machine-deployment/fleet/pool");
+});

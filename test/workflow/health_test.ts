@@ -1,0 +1,60 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+function setNode(pool: FakePool, created: number, isNodeDown: boolean): void {
+  for (const machine of pool.machines) if (machine.created === created) machine.isNodeDown = isNodeDown;
+  pool.touch();
+}
+
+test("rollOutMachineDeployment keeps a victim while the node of another machine is not Ready", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.before["awaitVictimLeaving"] = () => setNode(pool, 2, true);
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.stands(handle, "Rolling", "Settling");
+  equal(pool.count("awaitNodeDrained"), 0);
+  delete pool.before["awaitVictimLeaving"];
+  setNode(pool, 2, false);
+  equal((await handle.result()).replaced, 3);
+  deepEqual([pool.violations, pool.drainedByController], [[], []]);
+});
+
+test("rollOutMachineDeployment does not call a pool converged while a node of it is not Ready", async (stage) => {
+  const pool = await stage.grownPool();
+  setNode(pool, 3, true);
+  const handle = await stage.rollOut(pool);
+  await stage.stands(handle, "Creating", "Settling");
+  setNode(pool, 3, false);
+  equal((await handle.result()).outcome, "Converged");
+});
+
+test("cancel lets go of a victim that is leaving already", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = (nth) => nth === 4 ? "gates" : "registered";
+  pool.change({ image: "image-2" });
+  const deadlines = { ...testDeadlines, instance: 1200, address: 1200, registered: 1200, ready: 1200 };
+  const handle = await stage.rollOut(pool, { deadlines });
+  await eventually("a second newcomer", () => pool.count("awaitMachinesJoined") === 2);
+  equal(pool.machines.some(({ leaving, hold }) => leaving && hold), true);
+  await handle.cancel();
+  await rejects(handle.result());
+  deepEqual(pool.machines.filter(({ booted, hold, mark }) => booted && (hold || mark)), []);
+});
+
+test("rollOutMachineDeployment renews credentials after an abort, and touches no machine", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  await handle.cancel();
+  await rejects(handle.result());
+  pool.calls.length = 0;
+  const result = await (await stage.rollOut(pool, { publishOnly: true })).result();
+  deepEqual([result.outcome, pool.writes(), pool.reports.at(-1)?.phase], ["Published", [], "Aborted"]);
+  equal(typeof pool.reports.at(-1)?.credentials?.renewAt, "string");
+});
