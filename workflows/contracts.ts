@@ -145,7 +145,8 @@ export interface AwaitActivities {
   awaitMachinesJoined(
     input: { pool: PoolRef; kubelet: string; machines: { machine: string; deadlines: JoinDeadlines }[] },
   ): Promise<JoinVerdict>;
-  awaitVictimLeaving(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
+  /** Ends when the victim leaves, or when machine-controller has no reason (any more) to remove a machine. */
+  awaitVictimLeaving(input: { pool: PoolRef; machine: string; replicas: number; until: number }): Promise<void>;
   awaitNodeDrained(input: { node: string; until: number }): Promise<{ evicted: number }>;
   awaitMachineGone(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
 }

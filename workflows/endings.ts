@@ -5,6 +5,7 @@ import { spare } from "./replace_machine.ts";
 import { report, stand } from "./report.ts";
 import { iso } from "./rollout.ts";
 import type { Rollout } from "./rollout.ts";
+import { troubleOf } from "./trouble.ts";
 
 /** Everything runs what is desired: says so, and remembers the template whose machines need no admission. */
 export async function converge(rollout: Rollout, desired: Desired): Promise<RollOutResult> {
@@ -52,7 +53,19 @@ export async function renewOnly(rollout: Rollout): Promise<RollOutResult> {
 /** Cancelled: leaves no hold on a machine that runs, and says what stands where. */
 export async function abort(rollout: Rollout): Promise<void> {
   rollout.underway = undefined;
-  await letAllGo(rollout);
+  try {
+    await letAllGo(rollout);
+    await sayAborted(rollout);
+  } catch (error) {
+    const trouble = troubleOf(error);
+    if (trouble.kind === "rethrow") throw error;
+    // A cancelled run ends as cancelled; what could not be taken back is found again by the next one.
+    const why = "message" in trouble ? trouble.message : "the pool is gone";
+    stand(rollout, { phase: "Aborted", reason: "Cancelled", message: `Cancelled; holds may remain: ${why}` });
+  }
+}
+
+async function sayAborted(rollout: Rollout): Promise<void> {
   const message = "Cancelled: machines not admitted yet stay held, old machines stay";
   await report(rollout, { phase: "Aborted", reason: "Cancelled", message }, {
     events: [{ type: "Warning", reason: "RolloutAborted", message }],
@@ -66,7 +79,7 @@ async function letAllGo(rollout: Rollout): Promise<void> {
   const { old, stale, leaving } = await read.readPool.executeWithOptions({ summary: "Read what is held" }, [
     { pool, templateHash: desired.templateHash },
   ]);
-  const ours = [...old, ...stale, ...leaving].filter((member) => member.marked || member.held);
+  const ours = [...old, ...stale, ...leaving].filter(({ phase, marked, held }) => phase !== "Held" && (marked || held));
   for (const { id } of ours) await spare(rollout, id, true);
 }
 

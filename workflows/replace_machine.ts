@@ -90,7 +90,7 @@ async function handOver(
     isSame(desired),
     () =>
       awaits.awaitVictimLeaving.executeWithOptions({ summary: `Wait for ${victim.id} to be picked` }, [
-        { pool: rollout.pool, machine: victim.id, until },
+        { pool: rollout.pool, machine: victim.id, replicas: desired.replicas, until },
       ]),
   );
 }

@@ -109,10 +109,11 @@ export class FakeActivities {
           { pool: ref, until: Number.MAX_SAFE_INTEGER, late: "MachineGone" },
           (pool) => climb(pool, machines, kubelet),
         ),
-      awaitVictimLeaving: ({ pool: ref, machine, until }) =>
+      awaitVictimLeaving: ({ pool: ref, machine, replicas, until }) =>
         this.#until("awaitVictimLeaving", { pool: ref, machine, until, late: "VictimNotChosen" }, (pool) => {
           const found = pool.find(machine);
-          return !found || found.leaving ? null : undefined;
+          const staying = pool.machines.filter((each) => each.booted && !each.leaving).length;
+          return !found || found.leaving || staying <= replicas ? null : undefined;
         }).then(() => undefined),
       awaitNodeDrained: ({ node, until }) => {
         const pool = this.#poolOfNode(node);

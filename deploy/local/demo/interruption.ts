@@ -23,3 +23,10 @@ export function onInterruption(call: (interruption: Interruption) => void): void
     });
   }
 }
+
+/** Calls for an error that got past every handler, which would else end this process before it has cleaned up. */
+export function onMishap(call: (mishap: Error) => void): void {
+  const tell = (error: unknown): void => call(error instanceof Error ? error : new Error(String(error)));
+  process.on("uncaughtException", tell);
+  process.on("unhandledRejection", tell);
+}

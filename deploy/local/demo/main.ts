@@ -6,7 +6,7 @@ import process from "node:process";
 import type { DemoReport } from "./demo_report.ts";
 import { runDemo } from "./demo.ts";
 import { type Course, type Ending, endingOf, explain } from "./ending.ts";
-import { onInterruption } from "./interruption.ts";
+import { onInterruption, onMishap } from "./interruption.ts";
 import { createNarrator, type Narrator } from "./narrator.ts";
 import { type DemoOptions, parseOptions, usage, UsageError } from "./options.ts";
 import { Stage } from "./stage.ts";
@@ -31,6 +31,7 @@ async function play(options: DemoOptions, narrator: Narrator): Promise<Course> {
   narrator.say(`Ostler's main job with ${replicas} machines, seed ${seed}`);
   const stage = new Stage();
   onInterruption((interruption) => stage.end(interruption));
+  onMishap((mishap) => stage.end(mishap));
   const directory = await mkdtemp(join(tmpdir(), "ostler-demo-"));
   let report: DemoReport | undefined;
   const onReport = async (told: DemoReport): Promise<void> => {

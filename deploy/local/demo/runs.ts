@@ -34,7 +34,7 @@ export class Runs {
   /** Resolves when a run ended with all machines on this release; rejects when one fails. */
   async converged(release: Release): Promise<RollOutResult> {
     const isOver = ({ runId, status }: WorkflowExecutionDescription): boolean =>
-      !this.#results.has(runId) && status.name !== "RUNNING";
+      !this.#results.has(runId) && !["RUNNING", "CONTINUED_AS_NEW"].includes(status.name);
     for (;;) {
       const { runId } = await this.#newest(isOver);
       const result: RollOutResult = await this.#call(() => this.#client.workflow.getHandle(workflowId, runId).result());
