@@ -1,9 +1,11 @@
 /** A running site and the few verbs a story needs; everything is real but the cloud. */
 import { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
+import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startObserver } from "../../deploy/local/observer/observer.ts";
 import type { ScriptChange } from "../../deploy/local/cloud/script.ts";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { startSite } from "../../deploy/local/site/site.ts";
@@ -117,6 +119,18 @@ export class World {
       found = seen;
     }, { what, timeoutMs: seconds * 1000 });
     return found as T;
+  }
+
+  /** Lets a change of pool "pool" happen under the eyes of a stranger; fails when a promise was broken or a moment unseen. */
+  async observed(replicas: number, change: () => Promise<void>): Promise<void> {
+    const { adminKubeconfig } = this.site.stack;
+    const options = { kubeconfig: adminKubeconfig, namespace: "kube-system", pool: "pool", replicas };
+    const observer = await startObserver(options);
+    observer.arm();
+    await change();
+    const report = await observer.stop();
+    assert.deepEqual(report.violations, []);
+    assert.ok(report.ok, JSON.stringify(report));
   }
 
   status(name: string, namespace = "kube-system"): Promise<RolloutStatus | undefined> {
