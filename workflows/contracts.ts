@@ -93,6 +93,8 @@ export type Rung = keyof JoinDeadlines | "gates";
 
 export interface Joined {
   machine: string;
+  /** Epoch ms at which its node became Ready. */
+  readyAt: number;
   node: string;
   image: string;
   kubelet: string;

@@ -15,6 +15,12 @@ export function listen(rollout: Rollout): void {
   command(rollout, { update: messages.retry, signal: messages.retryRequested, run: retry });
 }
 
+const answers: Record<string, string> = {
+  pause: "No machine is admitted until resume; one under way is finished",
+  resume: "Machines are admitted again",
+  retry: "It is tried again now, with fresh attempts",
+};
+
 interface Command {
   update: typeof messages.pause;
   signal: typeof messages.pauseRequested;
@@ -29,7 +35,7 @@ function command(rollout: Rollout, { update, signal, run }: Command): void {
   };
   const answered = (request: Request): Answer => {
     heard(request);
-    return { phase: rollout.standing.phase, message: rollout.standing.message };
+    return { phase: rollout.standing.phase, message: answers[update.name] ?? rollout.standing.message };
   };
   setHandler(update, answered, { validator: validate, description: `${update.name}: {by, reason}` });
   // A signal cannot be refused: one with wrong fields is taken without them, as its name says enough.

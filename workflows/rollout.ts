@@ -2,6 +2,7 @@
 import type {
   CarriedState,
   Desired,
+  Joined,
   JoinRecord,
   Phase,
   PoolRef,
@@ -99,11 +100,11 @@ export function carriedState(rollout: Rollout): CarriedState {
   return { schemaVersion: 1, startedAt, failedMachines, attempts, paused, booting, joins, replacements, replaced };
 }
 
-/** Notes that a machine joined; `startedAt` is forgotten with it. */
-export function recordJoin(rollout: Rollout, join: Omit<JoinRecord, "joinedSeconds">): void {
-  const started = rollout.booting[join.machine] ?? Date.now();
+/** Notes that a machine joined, and forgets when it began to boot. */
+export function recordJoin(rollout: Rollout, { readyAt, ...join }: Joined): void {
+  const started = rollout.booting[join.machine] ?? readyAt;
   delete rollout.booting[join.machine];
-  const joinedSeconds = Math.round((Date.now() - started) / 100) / 10;
+  const joinedSeconds = Math.max(0, Math.round((readyAt - started) / 100) / 10);
   rollout.joins = [...rollout.joins, { ...join, joinedSeconds }].slice(-recordsKept);
 }
 

@@ -18,10 +18,26 @@ export function pooled(config: KubeConfig): KubeConfig {
   open.createDispatcher = (...input) => {
     // The options hold CA and certificates, so a rotated file leads to new connections.
     const key = JSON.stringify(open.createDispatcherOptions(...input));
-    if (pool?.key !== key) pool = { key, dispatcher: create(...input) };
+    if (pool?.key !== key) pool = { key, dispatcher: http1Only(create(...input)) };
     return pool.dispatcher;
   };
   return config;
+}
+
+interface Composable {
+  compose(wrap: (dispatch: Dispatch) => Dispatch): unknown;
+}
+
+type Dispatch = (options: object, handler: unknown) => unknown;
+
+/**
+ * Keeps a dispatcher of the Kubernetes client from HTTP/2: in Deno 2.9's own, the process dies when the server goes
+ * away (github.com/denoland/deno/issues/36788), and a restart of the API server is an everyday thing.
+ */
+export function http1Only(dispatcher: unknown): unknown {
+  const wrap = (dispatch: Dispatch): Dispatch => (options, handler) =>
+    dispatch({ ...options, allowH2: false }, handler);
+  return (dispatcher as Composable | undefined)?.compose(wrap);
 }
 
 /** The API groups that Ostler talks to. */

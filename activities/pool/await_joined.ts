@@ -78,7 +78,13 @@ export function rungOf(machine: Machine, node: NodeFacts | undefined, kubelet: s
     return { rung: "gates", says: `node "${node.name}" runs kubelet "${node.kubelet}", wanted is "${kubelet}"` };
   }
   return {
-    joined: { machine: machine.metadata.name, node: node.name, image: imageOf(machine.spec), kubelet: node.kubelet },
+    joined: {
+      machine: machine.metadata.name,
+      node: node.name,
+      image: imageOf(machine.spec),
+      kubelet: node.kubelet,
+      readyAt: node.since,
+    },
   };
 }
 

@@ -7,6 +7,8 @@ export interface NodeFacts {
   ready: boolean;
   readyMessage: string;
   kubelet: string;
+  /** Epoch ms of the last change between Ready and not. */
+  since: number;
 }
 
 /** Reads a Node, or undefined when there is none of that name. */
@@ -19,5 +21,6 @@ export async function nodeFacts(kube: Kube, name: string): Promise<NodeFacts | u
     ready: ready?.status === "True",
     readyMessage: ready?.message ?? "it has not reported yet",
     kubelet: node.status?.nodeInfo?.kubeletVersion ?? "",
+    since: new Date(ready?.lastTransitionTime ?? Date.now()).getTime(),
   };
 }

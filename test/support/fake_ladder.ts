@@ -18,7 +18,13 @@ export function climb(
     }
     const rung = rungOf(machine);
     if (rung === "joined") {
-      verdict.joined.push({ machine: name, node: nodeOf(name), image: machine.set.image, kubelet });
+      verdict.joined.push({
+        machine: name,
+        node: nodeOf(name),
+        image: machine.set.image,
+        kubelet,
+        readyAt: Date.now(),
+      });
     } else if (Date.now() >= deadlines[rung === "gates" ? "ready" : rung]) {
       verdict.failed.push({ machine: name, rung, evidence: `it stands before "${rung}"` });
     }

@@ -8,6 +8,7 @@ import {
   PatchStrategy,
   setHeaderOptions,
 } from "@kubernetes/client-node";
+import { http1Only } from "../../../activities/kube/client.ts";
 
 /** One identity's way into one API server; close it to free its sockets. */
 export interface Connection {
@@ -53,11 +54,16 @@ export function connectWith(kubeconfig: string): Connection {
 function shareDispatcher(config: KubeConfig): () => Promise<void> {
   const create = Reflect.get(config, "createDispatcher") as CreateDispatcher;
   let shared: Dispatcher | undefined;
-  const createOnce: CreateDispatcher = (...args) => shared ??= create.apply(config, args);
+  let wrapped: unknown;
+  const createOnce = (...args: unknown[]): unknown => {
+    shared ??= create.apply(config, args);
+    return wrapped ??= http1Only(shared);
+  };
   Object.defineProperty(config, "createDispatcher", { value: createOnce });
   return async () => {
     const closing = shared;
     shared = undefined;
+    wrapped = undefined;
     await closing?.destroy();
   };
 }

@@ -1,13 +1,12 @@
+import { basename, dirname } from "node:path";
 import type { Site } from "../site/site.ts";
 import { pool, releasePatch } from "./pool_objects.ts";
 import { workflowId } from "./runs.ts";
 
-/** What a person can look at and try while everything keeps running. */
-export function thingsToTry(site: Site, tools: { kubectl: string; temporal: string }): string {
-  const { stack } = site;
-  const kubectl = `${tools.kubectl} --kubeconfig ${stack.adminKubeconfig} -n ${pool.namespace}`;
-  const temporal = (verb: string): string =>
-    `${tools.temporal} workflow ${verb} --address ${stack.temporal.address} --workflow-id ${workflowId}`;
+/** What a person can look at and try while everything keeps running; its commands are for a POSIX shell. */
+export function thingsToTry({ stack }: Pick<Site, "stack">, tools: { kubectl: string; temporal: string }): string {
+  const kubectl = `${basename(tools.kubectl)} -n ${pool.namespace}`;
+  const temporal = (verb: string): string => `${basename(tools.temporal)} workflow ${verb} --workflow-id ${workflowId}`;
   const release = { image: "docker://ostler.example/ubuntu:24.04-3", kubelet: "1.36.1" };
   const request = `--input '{"by": "me", "reason": "to see what happens"}'`;
   return [
@@ -15,7 +14,9 @@ export function thingsToTry(site: Site, tools: { kubectl: string; temporal: stri
     `  kubeconfig  ${stack.adminKubeconfig}`,
     `  web UI      ${stack.temporal.uiUrl}`,
     `  logs        ${stack.directory}/logs`,
-    "Try:",
+    "Try in another terminal:",
+    `  export KUBECONFIG=${stack.adminKubeconfig} TEMPORAL_ADDRESS=${stack.temporal.address}`,
+    `  export PATH="${dirname(tools.kubectl)}:${dirname(tools.temporal)}:$PATH"`,
     `  ${kubectl} get rollouts,machines`,
     `  ${temporal("query")} --type progress`,
     `  ${kubectl} patch machinedeployment ${pool.name} --type merge -p '${JSON.stringify(releasePatch(release))}'`,

@@ -64,6 +64,7 @@ function specOf(
     cwd: root,
     env: environment,
     ready: httpProbe({ url: `http://127.0.0.1:${port}/readyz` }),
-    graceMs: 10_000,
+    // A worker waits for its activities, and Temporal gives them to the next one: nothing is lost by not waiting here.
+    graceMs: 2_000,
   };
 }

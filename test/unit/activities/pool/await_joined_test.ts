@@ -8,7 +8,7 @@ import { FakeKube } from "../../../support/fake_kube.ts";
 import { machine, node, pool } from "../../../support/machine_objects.ts";
 import type { MachineOverrides } from "../../../support/machine_objects.ts";
 
-const ready: NodeFacts = { name: "node-a", ready: true, readyMessage: "", kubelet: "v1.35.3" };
+const ready: NodeFacts = { name: "node-a", ready: true, readyMessage: "", kubelet: "v1.35.3", since: 0 };
 const addresses = [{ address: "10.0.0.1" }];
 const nodeRef = { name: "node-a" };
 
