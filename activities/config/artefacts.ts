@@ -26,7 +26,10 @@ export async function ensureSecret(
   const existing = await ifFound(kube.core.readNamespacedSecret({ name, namespace }));
   if (existing) claim(pool, `secret "${name}"`, existing.metadata?.annotations);
   const body: V1Secret = {
-    metadata: { name, namespace, annotations: { ...existing?.metadata?.annotations, ...annotations } },
+    metadata: {
+      ...{ name, namespace, ...(existing?.metadata?.labels ? { labels: existing.metadata.labels } : {}) },
+      annotations: { ...existing?.metadata?.annotations, ...annotations },
+    },
     type: "Opaque",
     data: { [key]: Buffer.from(text).toString("base64") },
   };
