@@ -1,32 +1,72 @@
-import { Eta, EtaParseError } from "eta/core";
+import { Eta, EtaNameResolutionError, EtaParseError } from "eta/core";
+import { freezeAll } from "./frozen_realm.ts";
 import { strictData } from "./strict_data.ts";
 import type { TemplateRequest } from "./template_engine.ts";
 
 /** An error that already says where it happened. */
 class PlacedError extends Error {}
 
-/** Renders in this process; throws an error that names file or snippet, line and expression. */
-export function renderStrictly({ name, template, snippets, data }: Omit<TemplateRequest, "scope">): string {
-  const eta = strictEta();
+/** A file that did not render, and why. */
+export class FileFault extends Error {
+  constructor(readonly file: string, why: unknown) {
+    super(why instanceof Error ? why.message : "it threw what is no error");
+  }
+}
+
+type Compiled = ReturnType<Eta["compile"]>;
+
+interface Parsed {
+  eta: Eta;
+  files: Map<string, Compiled>;
+}
+
+// One process serves one profile version, so what is kept stays small.
+const kept = new Map<string, Parsed>();
+
+/** Renders in this process; throws FileFault with file or snippet, line and expression. */
+export function renderStrictly({ files, snippets, data }: Omit<TemplateRequest, "scope">): string[] {
+  const strict = (value: unknown): unknown => strictData(value, "it");
+  return files.map(({ path, template }) => {
+    try {
+      const parsed = parsedWith(snippets);
+      const render = parsed.files.get(template) ?? compile("template", () => parsed.eta.compile(template));
+      parsed.files.set(template, render);
+      freezeAll(render);
+      // Eta hands what stands here to every snippet it includes, whose data it has copied.
+      const options = { filepath: path, strict } as { filepath: string };
+      return parsed.eta.render(render, data as object, options);
+    } catch (error) {
+      throw new FileFault(path, error);
+    }
+  });
+}
+
+function parsedWith(snippets: Record<string, string>): Parsed {
+  const key = JSON.stringify(snippets);
+  const found = kept.get(key);
+  if (found !== undefined) return found;
+  const eta = strictEta(snippets);
   for (const [snippet, text] of Object.entries(snippets)) {
     compile(`snippet "${snippet}"`, () => eta.loadTemplate(`@${snippet}`, text));
   }
-  const render = compile("template", () => eta.compile(template));
-  const strict = (value: unknown): unknown => strictData(value, "it");
-  // Eta hands what stands here to every snippet it includes, whose data it has copied.
-  const options = { filepath: name, strict } as { filepath: string };
-  return eta.render(render, data as object, options);
+  freezeAll(eta, EtaParseError, EtaNameResolutionError, PlacedError);
+  const parsed = { eta, files: new Map<string, Compiled>() };
+  kept.set(key, parsed);
+  return parsed;
 }
 
-function strictEta(): Eta {
+function strictEta(snippets: Record<string, string>): Eta {
+  // Eta tells the text that failed, with its line ends as it has them.
+  const names = new Map(Object.entries(snippets).map(([name, text]) => [text.replaceAll(/\r\n?/g, "\n"), name]));
   const eta = new Eta({
     ...{ autoEscape: false, autoFilter: true, autoTrim: false, debug: true },
     filterFunction: printable,
     functionHeader: "it = options.strict(it);",
   });
-  eta.RuntimeErr = (error, _source, line): never => {
+  eta.RuntimeErr = (error, source, line): never => {
     if (error instanceof PlacedError) throw error;
-    throw new PlacedError(`line ${line}: ${error.message}`);
+    const snippet = names.get(source);
+    throw new PlacedError(`${snippet === undefined ? "" : `snippet "${snippet}": `}line ${line}: ${error.message}`);
   };
   return eta;
 }

@@ -3,6 +3,7 @@ import { TemplateFault } from "./template_engine.ts";
 /** What the operating system and the parent hold a process to. */
 export interface RenderLimits {
   startMs: number;
+  /** Of JavaScript, and as much again of WebAssembly. */
   heapMiB: number;
   /** Most bytes of an answer. */
   answerBytes: number;
@@ -22,8 +23,9 @@ export class RenderTimeout extends Error {
 
 interface Answer {
   id: string;
-  text?: string;
+  texts?: string[];
   fault?: string;
+  file?: string;
 }
 
 /** A Deno process without any permission that takes one JSON line and answers with one. */
@@ -43,11 +45,12 @@ export class RenderProcess {
     child.unref();
   }
 
-  /** Starts the module and waits until it has announced that it is ready. */
-  static async start(module: URL, limits: RenderLimits): Promise<RenderProcess> {
+  /** Starts the module, waits until it has announced that it is ready, and until it has taken the opening, if any. */
+  static async start(module: URL, limits: RenderLimits, opening?: object): Promise<RenderProcess> {
     const process = new RenderProcess(spawn(module, limits), limits);
     try {
       await process.#within(limits.startMs, () => process.#answerTo("ready"));
+      if (opening !== undefined) await process.ask(opening, limits.startMs);
       return process;
     } catch (error) {
       await process.stop();
@@ -61,15 +64,15 @@ export class RenderProcess {
   }
 
   /** Sends one request; rejects with RenderTimeout, RenderProcessEnded, or TemplateFault for what the template did. */
-  async ask(request: object, limitMs: number): Promise<string> {
+  async ask(request: object, limitMs: number): Promise<string[]> {
     // The template never sees the id, so it cannot forge an answer, nor leave one for the next request.
     const id = crypto.randomUUID();
-    const { text, fault } = await this.#within(limitMs, async () => {
+    const { texts, fault, file } = await this.#within(limitMs, async () => {
       await this.#send(`${JSON.stringify({ id, ...request })}\n`);
       return await this.#answerTo(id);
     });
-    if (text === undefined) throw new TemplateFault(fault ?? "it gave no text");
-    return text;
+    if (texts === undefined) throw new TemplateFault(fault ?? "it gave no text", file);
+    return texts;
   }
 
   /** Ends the process, whatever it is doing. */
@@ -142,6 +145,9 @@ export class RenderProcess {
   }
 }
 
+/** A page of WebAssembly's memory has 64 KiB. */
+const pagesPerMiB = 16;
+
 // Memory outside the heap and processor time are the operating system's to limit; where it cannot, the heap's limit and
 // the parent's clock remain. Of the parent's environment passes only what Deno needs to find its cache.
 function spawn(module: URL, { heapMiB, cpuSeconds }: RenderLimits): Deno.ChildProcess {
@@ -154,7 +160,7 @@ function spawn(module: URL, { heapMiB, cpuSeconds }: RenderLimits): Deno.ChildPr
     "--cached-only",
     "--no-lock",
     "--node-modules-dir=manual",
-    `--v8-flags=--max-old-space-size=${heapMiB}`,
+    `--v8-flags=--max-old-space-size=${heapMiB},--wasm-max-mem-pages=${heapMiB * pagesPerMiB}`,
   ];
   return new Deno.Command("/bin/sh", {
     args: ["-c", script, "sh", Deno.execPath(), ...deno, module.href],

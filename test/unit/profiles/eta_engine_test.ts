@@ -1,27 +1,23 @@
 import assert from "node:assert/strict";
-import { EtaEngine, type EtaLimits } from "../../../profiles/engines/eta.ts";
+import { EtaEngine } from "../../../profiles/engines/eta.ts";
+import type { PoolLimits } from "../../../profiles/engines/process_pool.ts";
 import { RenderProcess } from "../../../profiles/engines/render_process.ts";
-import { TemplateFault } from "../../../profiles/engines/template_engine.ts";
+import { faultOf } from "../../support/fault_of.ts";
 
 type Render = (template: string, more?: { snippets?: Record<string, string>; scope?: string }) => Promise<string>;
 
 const data = { name: "pool", cluster: { dns: ["10.96.0.10"], domain: "cluster.local" }, settings: {}, empty: null };
 
-async function withEngine(story: (render: Render) => Promise<void>, limits: Partial<EtaLimits> = {}): Promise<void> {
+async function withEngine(story: (render: Render) => Promise<void>, limits: Partial<PoolLimits> = {}): Promise<void> {
   const engine = new EtaEngine(limits);
   try {
-    await story((template, { snippets = {}, scope = "one" } = {}) =>
-      engine.render({ scope, name: "/etc/file", template, snippets, data })
-    );
+    await story(async (template, { snippets = {}, scope = "one" } = {}) => {
+      const [text] = await engine.render({ scope, files: [{ path: "/etc/file", template }], snippets, data });
+      return text ?? "";
+    });
   } finally {
     await engine.close();
   }
-}
-
-async function faultOf(rendering: Promise<string>): Promise<string> {
-  const error = await rendering.then((text) => new Error(`it rendered ${text.slice(0, 80)}`), (error) => error);
-  assert.ok(error instanceof TemplateFault, String(error));
-  return error.message;
 }
 
 Deno.test("EtaEngine renders values, conditions, loops and snippets, and trims only where told to", () =>
@@ -37,9 +33,26 @@ Deno.test("EtaEngine names line and expression of a missing value, also in snipp
     assert.equal(await faultOf(render("<% if (it.nothing) { %>x<% } %>")), "line 1: it.nothing is missing");
     assert.equal(await faultOf(render("<%= it.cluster.dns[3] %>")), "line 1: it.cluster.dns[3] is missing");
     const snippets = { inner: "\n<%= it.port %>" };
-    assert.match(await faultOf(render(`<%~ include("@inner") %>`, { snippets })), /line 2: it\.port is missing/);
+    assert.equal(
+      await faultOf(render(`<%~ include("@inner") %>`, { snippets })),
+      `snippet "inner": line 2: it.port is missing`,
+    );
     assert.equal(await render(`<%= "maxPods" in it.settings %>`), "false");
   }));
+
+Deno.test("EtaEngine renders the files of a phase in their order and names the one at fault", async () => {
+  const engine = new EtaEngine();
+  try {
+    const files = ["/a", "/b"].map((path) => ({ path, template: `${path} <%= it.name %>` }));
+    const request = { scope: "one", snippets: {}, data };
+    assert.deepEqual(await engine.render({ ...request, files }), ["/a pool", "/b pool"]);
+    const broken = [...files, { path: "/c", template: "<%= it.port %>" }];
+    await assert.rejects(engine.render({ ...request, files: broken }), { file: "/c", message: /it\.port is missing/ });
+    assert.deepEqual(await engine.render({ ...request, files: [] }), []);
+  } finally {
+    await engine.close();
+  }
+});
 
 Deno.test("EtaEngine refuses to print what is no text", () =>
   withEngine(async (render) => {
@@ -76,6 +89,7 @@ Deno.test("EtaEngine gives templates no environment, files, network, processes, 
     for (const attempt of attempts) {
       assert.match(await faultOf(render(`<%= ${attempt} %>`)), /is not defined|is not a function/, attempt);
     }
+    assert.equal(await render(`<%= new Error("where").stack %>`), "Error: where");
     assert.equal(await render("<%= it.name %>"), "pool");
   }));
 
@@ -91,7 +105,8 @@ Deno.test("RenderProcess grants what runs in it no permission at all", async () 
   const limits = { startMs: 30_000, heapMiB: 64, answerBytes: 10_000, cpuSeconds: 10 };
   const process = await RenderProcess.start(new URL("./prying_child.ts", import.meta.url), limits);
   try {
-    const found = JSON.parse(await process.ask({}, 10_000)) as Record<string, string>;
+    const [answer = ""] = await process.ask({}, 10_000);
+    const found = JSON.parse(answer) as Record<string, string>;
     assert.deepEqual(Object.keys(found), ["read", "write", "environment", "network", "processes", "system", "library"]);
     for (const [what, result] of Object.entries(found)) assert.equal(result, "NotCapable", what);
   } finally {
@@ -123,13 +138,39 @@ Deno.test("EtaEngine keeps the templates of one scope from changing those of ano
     assert.equal(await render("<%= it.cluster.dns.join() %>", { scope: "good" }), "10.96.0.10");
   }));
 
+Deno.test("EtaEngine keeps nothing that a template leaves for the next render of the same scope", () =>
+  withEngine(async (render) => {
+    const places = [
+      "globalThis",
+      "this",
+      "this.config",
+      "this.constructor.prototype",
+      "arguments.callee",
+      "Array.prototype",
+      "Math",
+      "Reflect.getPrototypeOf([].values())",
+      "(async () => {})().constructor",
+      `new URL("a:b").searchParams.constructor`,
+      `(() => { try { atob("%") } catch (error) { return error.constructor } })()`,
+      `(() => { try { include("@none") } catch (error) { return error.constructor } })()`,
+    ];
+    for (const place of places) {
+      await render(`<% ;${place}.left = it.name %>`);
+      // The same template, as one that is kept could keep something itself.
+      const again = `<% if (!("left" in ${place})) { ${place}.left = it.name } else { %>left<% } %>`;
+      assert.deepEqual([await render(again), await render(again)], ["", ""], place);
+    }
+    await render(`<% left = it.name; RegExp.input = it.name; new RegExp(".*").exec(it.name) %>`);
+    assert.equal(await render(`<%= typeof left + typeof RegExp.input + typeof RegExp["$&"] %>`), "undefined".repeat(3));
+  }));
+
 Deno.test("EtaEngine goes on after its process was replaced, and after it was closed", async () => {
   const engine = new EtaEngine({ rendersPerProcess: 2, processes: 1 });
-  const render = (scope: string): Promise<string> =>
-    engine.render({ scope, name: "f", template: "<%= it.n %>", snippets: {}, data: { n: 7 } });
+  const files = [{ path: "f", template: "<%= it.n %>" }];
+  const render = (scope: string): Promise<string[]> => engine.render({ scope, files, snippets: {}, data: { n: 7 } });
   const all = await Promise.all(["a", "a", "a", "a", "a", "b", "a"].map(render));
-  assert.deepEqual(all, Array(7).fill("7"));
+  assert.deepEqual(all, Array(7).fill(["7"]));
   await engine.close();
-  assert.equal(await render("a"), "7");
+  assert.deepEqual(await render("a"), ["7"]);
   await engine.close();
 });

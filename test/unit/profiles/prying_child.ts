@@ -27,4 +27,4 @@ const buffer = new Uint8Array(10_000);
 const size = Deno.stdin.readSync(buffer) ?? 0;
 const { id } = JSON.parse(new TextDecoder().decode(buffer.subarray(0, size)));
 const found = Object.entries(attempts).map(([what, attempt]) => [what, tried(attempt)]);
-say({ id, text: JSON.stringify(Object.fromEntries(found)) });
+say({ id, texts: [JSON.stringify(Object.fromEntries(found))] });

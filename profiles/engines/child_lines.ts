@@ -1,0 +1,27 @@
+/** The child's end of RenderProcess: lines of JSON in and out, synchronous, so nothing of a template runs on in between. */
+
+// Taken before a template can change or hide them.
+const read = Deno.stdin.readSync.bind(Deno.stdin);
+const write = Deno.stdout.writeSync.bind(Deno.stdout);
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+const buffer = new Uint8Array(64 * 1024);
+
+/** Announces that the process is ready, then answers each line with one, until there are no more. */
+export function answerLines(answer: (line: string) => string): void {
+  say(`{"id":"ready"}`);
+  let parts: string[] = [];
+  for (let size = read(buffer); size !== null; size = read(buffer)) {
+    const [first = "", ...lines] = decoder.decode(buffer.subarray(0, size), { stream: true }).split("\n");
+    parts.push(first);
+    for (const line of lines) {
+      say(answer(parts.join("")));
+      parts = [line];
+    }
+  }
+}
+
+function say(line: string): void {
+  let bytes = encoder.encode(`${line}\n`);
+  while (bytes.length > 0) bytes = bytes.subarray(write(bytes));
+}

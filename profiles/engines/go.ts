@@ -1,0 +1,15 @@
+import { readFileSync } from "node:fs";
+import { type PoolLimits, ProcessPool } from "./process_pool.ts";
+
+const program = new URL("./go/engine.wasm.br", import.meta.url);
+
+/** Renders Go's text/template with sprig, by the program of go/. */
+export class GoEngine extends ProcessPool {
+  constructor(limits: Partial<PoolLimits> = {}) {
+    super({
+      module: new URL("./go_child.ts", import.meta.url),
+      opening: () => ({ program: readFileSync(program).toString("base64") }),
+      isShared: true,
+    }, { processes: 2, ...limits });
+  }
+}

@@ -1,0 +1,82 @@
+// deno-lint-ignore-file no-console -- saying what was built is this program's job
+/** Builds the program that renders Go templates. It is kept in the repository, so only who changes its source needs Go. */
+import { createHash } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants } from "node:zlib";
+
+/** Another version gives other bytes. */
+export const goVersion = "go1.26.8";
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+const target = {
+  GOOS: "wasip1",
+  GOARCH: "wasm",
+  CGO_ENABLED: "0",
+  GOFLAGS: "-mod=readonly",
+  GOTOOLCHAIN: "local",
+  GOWORK: "off",
+};
+const flags = ["-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid="];
+
+/** What stands in engine.json: SHA-256 of the source, of the built program and of its packed form. */
+export interface ProgramRecord {
+  go: string;
+  source: string;
+  program: string;
+  packed: string;
+}
+
+/** SHA-256 of all that decides what the program is: version, flags and every source file with its name. */
+export function sourceDigest(): string {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => /(\.go|^go\.mod|^go\.sum)$/.test(file))
+    .map((file) => [file.replaceAll("\\", "/"), readFileSync(folder + file, "utf8")])
+    .sort(([a = ""], [b = ""]) => a < b ? -1 : 1);
+  return sha256(JSON.stringify([goVersion, target, flags, files]));
+}
+
+export function sha256(data: string | Uint8Array): string {
+  return createHash("sha256").update(data).digest("hex");
+}
+
+/** Runs Go in the folder of the source; rejects with what it said when it fails. */
+export async function runGo(...args: string[]): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command("go", { args, cwd: folder, env: target }).output();
+  const [said, wrong] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
+  if (!success) throw new Error(`Cannot run "go ${args.join(" ")}": ${wrong}`);
+  return said ?? "";
+}
+
+/** Builds the program from the source as it stands and returns its bytes. */
+export async function buildProgram(): Promise<Uint8Array> {
+  const out = mkdtempSync(join(tmpdir(), "ostler-go-"));
+  try {
+    await runGo("build", ...flags, "-o", join(out, "engine.wasm"), ".");
+    return readFileSync(join(out, "engine.wasm"));
+  } finally {
+    rmSync(out, { recursive: true });
+  }
+}
+
+async function main(): Promise<void> {
+  const found = await runGo("env", "GOVERSION");
+  if (found !== goVersion) throw new Error(`Cannot build the program: it is built with ${goVersion}, not ${found}`);
+  await runGo("vet", "./...");
+  const program = await buildProgram();
+  const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = constants;
+  const packed = brotliCompressSync(program, { params: { [BROTLI_PARAM_QUALITY]: 11, [BROTLI_PARAM_LGWIN]: 24 } });
+  const record: ProgramRecord = {
+    go: goVersion,
+    source: sourceDigest(),
+    program: sha256(program),
+    packed: sha256(packed),
+  };
+  writeFileSync(`${folder}engine.wasm.br`, packed);
+  writeFileSync(`${folder}engine.json`, `${JSON.stringify(record, null, 2)}\n`);
+  console.log(`engine.wasm.br: ${packed.length} bytes, ${program.length} unpacked`);
+}
+
+if (import.meta.main) await main();

@@ -1,0 +1,7 @@
+// Package ubuntu is what a MachineDeployment says about Ubuntu.
+package ubuntu
+
+// Config is printed by templates as it stands, so the order of its fields counts.
+type Config struct {
+	DistUpgradeOnBoot bool `json:"distUpgradeOnBoot"`
+}

@@ -1,0 +1,87 @@
+import { RenderProcess } from "./render_process.ts";
+import { RenderSlot, type SlotLimits } from "./render_slot.ts";
+import type { TemplateEngine, TemplateRequest } from "./template_engine.ts";
+
+export interface PoolLimits extends SlotLimits {
+  /** How many processes are kept at most. */
+  processes: number;
+}
+
+/** What runs in the processes of a pool. */
+export interface ProcessKind {
+  module: URL;
+  /** What a new process is told before its first request. */
+  opening?: () => object;
+  /** Whether scopes may share a process: they may not where a template can change the one it runs in. */
+  isShared: boolean;
+}
+
+const defaultLimits: PoolLimits = {
+  renderMs: 5_000,
+  startMs: 30_000,
+  heapMiB: 128,
+  answerBytes: 4 * 1024 * 1024,
+  cpuSeconds: 60,
+  processes: 4,
+  rendersPerProcess: 2_000,
+};
+
+/** A template engine whose templates run in processes without any permission, which are kept between renders. */
+export class ProcessPool implements TemplateEngine {
+  readonly #kind: ProcessKind;
+  readonly #limits: PoolLimits;
+  readonly #slots = new Map<string, RenderSlot>();
+
+  constructor(kind: ProcessKind, limits: Partial<PoolLimits>) {
+    this.#kind = kind;
+    this.#limits = { ...defaultLimits, ...limits };
+  }
+
+  async render({ scope, files, snippets, data }: TemplateRequest): Promise<string[]> {
+    let slot = this.#slotFor(scope);
+    while (slot === undefined) {
+      await Promise.race([...this.#slots.values()].map(({ last }) => last));
+      slot = this.#slotFor(scope);
+    }
+    return await slot.render({ files, snippets, data, maxBytes: this.#limits.answerBytes });
+  }
+
+  async close(): Promise<void> {
+    const slots = [...this.#slots.values()];
+    this.#slots.clear();
+    await Promise.all(slots.map((slot) => slot.stop()));
+  }
+
+  #slotFor(scope: string): RenderSlot | undefined {
+    return this.#kind.isShared ? this.#freeSlot() : this.#slotOf(scope);
+  }
+
+  /** Nobody waits behind an endless template while another process is free. */
+  #freeSlot(): RenderSlot | undefined {
+    const free = [...this.#slots.values()].find(({ isFree }) => isFree);
+    return free ?? (this.#slots.size < this.#limits.processes ? this.#addSlot(String(this.#slots.size)) : undefined);
+  }
+
+  #slotOf(scope: string): RenderSlot {
+    const known = this.#slots.get(scope);
+    if (known !== undefined) {
+      // A Map keeps the order of insertion: the scope used longest ago stands first.
+      this.#slots.delete(scope);
+      this.#slots.set(scope, known);
+      return known;
+    }
+    const [oldest] = this.#slots;
+    if (oldest !== undefined && this.#slots.size >= this.#limits.processes) {
+      this.#slots.delete(oldest[0]);
+      void oldest[1].stop();
+    }
+    return this.#addSlot(scope);
+  }
+
+  #addSlot(name: string): RenderSlot {
+    const { module, opening } = this.#kind;
+    const slot = new RenderSlot(() => RenderProcess.start(module, this.#limits, opening?.()), this.#limits);
+    this.#slots.set(name, slot);
+    return slot;
+  }
+}

@@ -1,0 +1,77 @@
+import { type RenderLimits, type RenderProcess, RenderProcessEnded, RenderTimeout } from "./render_process.ts";
+import { TemplateFault } from "./template_engine.ts";
+
+/** How much the templates of a phase may take before they are stopped. */
+export interface SlotLimits extends RenderLimits {
+  renderMs: number;
+  /** A process is replaced after so many renders, before its share of processor time is used up. */
+  rendersPerProcess: number;
+}
+
+/** Renders one phase after the other, in a process that is replaced when it has ended or has rendered enough. */
+export class RenderSlot {
+  readonly #start: () => Promise<RenderProcess>;
+  readonly #limits: SlotLimits;
+  #process: RenderProcess | undefined;
+  #renders = 0;
+  #waiting = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(start: () => Promise<RenderProcess>, limits: SlotLimits) {
+    this.#start = start;
+    this.#limits = limits;
+  }
+
+  get isFree(): boolean {
+    return this.#waiting === 0;
+  }
+
+  /** Settles when the last render asked for has ended. */
+  get last(): Promise<unknown> {
+    return this.#last;
+  }
+
+  async render(request: object): Promise<string[]> {
+    this.#waiting++;
+    const turn = this.#last.then(() => this.#renderTwice(request)).finally(() => this.#waiting--);
+    this.#last = turn.catch(() => {});
+    return await turn;
+  }
+
+  /** Ends the process when nothing waits for it any more. */
+  async stop(): Promise<void> {
+    await this.#last;
+    await this.#process?.stop();
+  }
+
+  // A process may also die of what is not the template's fault, so its first death proves nothing.
+  async #renderTwice(request: object): Promise<string[]> {
+    try {
+      return await this.#renderOnce(request);
+    } catch (error) {
+      if (!(error instanceof RenderProcessEnded)) throw error;
+    }
+    try {
+      return await this.#renderOnce(request);
+    } catch (error) {
+      if (!(error instanceof RenderProcessEnded)) throw error;
+      throw new TemplateFault(`it ended its process (${error.message}): it may use ${this.#limits.heapMiB} MiB`);
+    }
+  }
+
+  async #renderOnce(request: object): Promise<string[]> {
+    const { renderMs, rendersPerProcess } = this.#limits;
+    if (this.#renders >= rendersPerProcess) await this.#process?.stop();
+    if (this.#process === undefined || this.#process.isEnded) {
+      this.#process = await this.#start();
+      this.#renders = 0;
+    }
+    this.#renders++;
+    try {
+      return await this.#process.ask(request, renderMs);
+    } catch (error) {
+      if (!(error instanceof RenderTimeout)) throw error;
+      throw new TemplateFault(`it was not done after ${renderMs} ms`);
+    }
+  }
+}

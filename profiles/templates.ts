@@ -1,0 +1,39 @@
+import type { RenderFacts } from "./facts.ts";
+import { etaData } from "./eta_input.ts";
+import { EtaEngine } from "./engines/eta.ts";
+import { GoEngine } from "./engines/go.ts";
+import type { TemplateEngine } from "./engines/template_engine.ts";
+import { goData } from "./go_data.ts";
+import { parameterValues } from "./parameters.ts";
+import type { OsProfile, Templating } from "./schema.ts";
+
+/** Template engines by the language a profile is written in. */
+export type TemplateEngines = Record<Templating, TemplateEngine>;
+
+let shared: TemplateEngines | undefined;
+
+/** The engines that calls share; their processes are kept alive between calls. */
+export function sharedEngines(): TemplateEngines {
+  return shared ??= { eta: new EtaEngine(), go: new GoEngine() };
+}
+
+/** Ends the processes that are kept alive between calls; a later call starts new ones. */
+export async function closeTemplateEngines(): Promise<void> {
+  const engines = shared;
+  shared = undefined;
+  await Promise.all(Object.values(engines ?? {}).map((engine) => engine.close()));
+}
+
+/**
+ * What the templates of a profile may know, in the shape of its language; throws ProfileRefused for facts and parameters
+ * that cannot be used. An Eta profile installs `it.packages` by itself, those of both phases; with Go templates they go
+ * to cloud-init, phase by phase.
+ */
+export function templateData(profile: OsProfile, facts: RenderFacts): object {
+  const parameters = parameterValues(profile, facts.deployment.annotations);
+  if (profile.templating !== "eta") {
+    return { ...goData(facts), Parameters: parameters, Seed: facts.secrets.seed };
+  }
+  const packages = [profile.bootstrapConfig, profile.provisioningConfig].flatMap((phase) => phase.packages ?? []);
+  return { ...etaData(facts), packages: [...new Set(packages)], parameters };
+}
