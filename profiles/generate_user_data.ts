@@ -1,21 +1,21 @@
 import { cloudInit } from "./generators/cloud_init.ts";
+import { ignition } from "./generators/ignition.ts";
 import type { Phase, UserDataGenerator } from "./generators/user_data_generator.ts";
 import type { OsConfig } from "./os_config.ts";
-import { checkUtility } from "./profile_fit.ts";
-import type { OsFile } from "./schema.ts";
 
-const generators: UserDataGenerator[] = [cloudInit];
+const generators: Record<OsConfig["provisioningUtility"], UserDataGenerator> = { "cloud-init": cloudInit, ignition };
 
-/**
- * Writes what a machine gets in one phase, `extraFiles` after the config's own: secrets go there, never into the config.
- * Throws ProfileRefused (ProfileInvalid) for a utility that this version cannot write for.
- */
-export function generateUserData(config: OsConfig, phase: Phase, extraFiles: readonly OsFile[] = []): string {
-  const generator = generators.find(({ utility }) => utility === config.provisioningUtility);
-  if (generator === undefined) {
-    checkUtility(config.provisioningUtility);
-    throw new Error(`Cannot generate user-data for "${config.provisioningUtility}": there is no generator`);
-  }
+/** What user-data needs to know beside the config. */
+export interface UserDataFacts {
+  /** Name of the MachineDeployment: the machine's name on provider edge, where nobody else gives one. */
+  name: string;
+  /** From the MachineDeployment's `operatingSystemSpec`. */
+  distUpgradeOnBoot: boolean;
+}
+
+/** Writes what a machine gets in one phase; throws ProfileRefused for what its utility cannot say. */
+export function generateUserData(config: OsConfig, phase: Phase, facts: UserDataFacts): string {
   const phaseConfig = phase === "bootstrap" ? config.bootstrapConfig : config.provisioningConfig;
-  return generator.generate({ phase, provider: config.cloudProvider.name, config: phaseConfig, extraFiles });
+  const provider = config.cloudProvider.name;
+  return generators[config.provisioningUtility]({ phase, provider, config: phaseConfig, ...facts });
 }

@@ -1,11 +1,23 @@
-const units: Record<string, number> = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 };
+const units: Record<string, number> = { ns: 1e-9, us: 1e-6, "µs": 1e-6, "μs": 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 };
+
+const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+const whole = /^((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/;
+
+/** Go counts nanoseconds in 64 bits: about 292 years. */
+const longest = 2 ** 63 / 1e9;
 
 /** Reads a duration as Go writes it, such as "1h30m", in seconds; undefined when it is none or negative. */
 export function parseGoDuration(text: string): number | undefined {
   if (text === "0") return 0;
-  if (!/^(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
-  const parts = [...text.matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g)];
-  return parts.reduce((sum, [, amount, unit = ""]) => sum + Number(amount) * (units[unit] ?? 0), 0);
+  if (!whole.test(text)) return undefined;
+  const seconds = [...text.matchAll(part)]
+    .reduce((sum, [, amount, unit = ""]) => sum + Number(amount) * (units[unit] ?? 0), 0);
+  return seconds < longest ? seconds : undefined;
+}
+
+/** Whether Go's time.ParseDuration takes it; that may be negative. */
+export function isGoDuration(text: string): boolean {
+  return parseGoDuration(text.replace(/^[+-]/, "")) !== undefined;
 }
 
 /** Writes seconds as Go prints a duration: 5400 as "1h30m0s". */

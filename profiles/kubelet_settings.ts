@@ -29,7 +29,8 @@ export const KubeletSettings = z.strictObject({
 });
 export type KubeletSettings = z.infer<typeof KubeletSettings>;
 
-const prefix = "v1.kubelet-config.machine-controller.kubermatic.io/";
+/** Annotations of a MachineDeployment that tune its kubelets start with it (machine-controller's SDK). */
+export const kubeletAnnotationPrefix = "v1.kubelet-config.machine-controller.kubermatic.io/";
 
 interface Setting {
   field: keyof KubeletSettings;
@@ -63,7 +64,9 @@ export function parseKubeletAnnotations(annotations: Record<string, string> | un
   const found: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(annotations ?? {})) {
     // Keys that nobody knows are left alone, as OSM does: they may be for others.
-    const setting = key.startsWith(prefix) ? known[key.slice(prefix.length)] : undefined;
+    const setting = key.startsWith(kubeletAnnotationPrefix)
+      ? known[key.slice(kubeletAnnotationPrefix.length)]
+      : undefined;
     if (setting === undefined) continue;
     const parsed = KubeletSettings.shape[setting.field].safeParse(setting.read(value.trim()));
     if (!parsed.success || parsed.data === undefined) {

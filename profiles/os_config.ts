@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-import { canonicalJson } from "./canonical_json.ts";
 import type { CloudInitModules, OsFile, OsProfile, OsUnit } from "./schema.ts";
 
 /** What one phase writes on a machine; all of it is text as it will stand there. */
@@ -8,21 +6,34 @@ export interface OsConfigPhase {
   units?: OsUnit[];
   userSSHKeys: string[];
   modules?: CloudInitModules;
+  /** Ours: what cloud-init installs. */
+  packages?: string[];
 }
 
-/** The `.spec` of an OperatingSystemConfig; credentials have no place in it, so `cloudProvider.spec` stays empty. */
+/** The `.spec` of an OperatingSystemConfig. */
 export interface OsConfig {
   osName: OsProfile["osName"];
   osVersion: string;
-  cloudProvider: { name: string; spec: Record<string, never> };
+  cloudProvider: { name: string; spec: unknown };
   bootstrapConfig: OsConfigPhase;
   provisioningConfig: OsConfigPhase;
   provisioningUtility: OsProfile["provisioningUtility"];
 }
 
-/** SHA-256 in lower-case hex of everything the config says, whatever the order of its keys. */
-export function configDigest(config: OsConfig): string {
-  return createHash("sha256").update(canonicalJson(config)).digest("hex");
+/** The config as it is written into an object: as Operating System Manager does it, empty lists of a phase are left out. */
+export function specOf(config: OsConfig): Record<string, unknown> {
+  const { bootstrapConfig, provisioningConfig } = config;
+  return {
+    ...config,
+    bootstrapConfig: withoutEmptyLists(bootstrapConfig),
+    provisioningConfig: withoutEmptyLists(provisioningConfig),
+  };
+}
+
+function withoutEmptyLists(phase: OsConfigPhase): Partial<OsConfigPhase> {
+  return Object.fromEntries(
+    Object.entries(phase).filter(([, value]) => !Array.isArray(value) || value.length > 0),
+  );
 }
 
 /** Size of a text in bytes of UTF-8. */

@@ -3,7 +3,11 @@ import type { z } from "zod";
 /** Why a profile and a MachineDeployment can never make a config as they are. */
 export type RefusalReason =
   | "ProfileInvalid"
-  | "TemplatingUnsupported"
+  | "ProfileMissing"
+  | "ProviderConfigInvalid"
+  | "UtilityMismatch"
+  | "CloudConfigInvalid"
+  | "ParameterInvalid"
   | "OperatingSystemMismatch"
   | "ProviderUnsupported"
   | "KubeletVersionInvalid"
@@ -14,9 +18,14 @@ export type RefusalReason =
 export class ProfileRefused extends Error {
   override readonly name = "ProfileRefused";
 
-  constructor(readonly reason: RefusalReason, message: string) {
-    super(message);
+  constructor(readonly reason: RefusalReason, message: string, options?: ErrorOptions) {
+    super(message, options);
   }
+}
+
+/** Thrown when something that the MachineDeployment points at is not there, which may be on its way. */
+export class ReferenceMissing extends Error {
+  override readonly name = "ReferenceMissing";
 }
 
 /** Names the fields that a schema refused, at most three of them, and never their values. */

@@ -1,80 +1,114 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "./canonical_json.ts";
-import { EtaEngine } from "./engines/eta.ts";
+import { registryHostFiles } from "./containerd/registry_hosts.ts";
 import { type TemplateEngine, TemplateFault } from "./engines/template_engine.ts";
+import type { RenderFacts } from "./facts.ts";
 import type { OsConfig, OsConfigPhase } from "./os_config.ts";
-import { checkTemplating } from "./profile_fit.ts";
-import { faultsOf, ProfileRefused } from "./refusal.ts";
-import { registryHostFiles } from "./registry_hosts.ts";
-import { RenderInput } from "./render_input.ts";
+import type { ProviderConfig } from "./provider_config.ts";
+import { checkNetworkFits } from "./profile_fit.ts";
+import { ProfileRefused } from "./refusal.ts";
+import { withRhelSubscription } from "./rhel_subscription.ts";
 import type { OsFile, OsProfile, ProfilePhase } from "./schema.ts";
+import { sharedEngines, templateData, type TemplateEngines } from "./templates.ts";
+
+/** The only runtime that profiles are rendered for. */
+const containerRuntime = "containerd";
+
+type Runtime = NonNullable<ProfilePhase["supportedContainerRuntimes"]>[number];
 
 interface Sources {
   phase: ProfilePhase;
   /** Templates of one scope may influence each other, those of two never. */
   scope: string;
-  data: { sshKeys: string[]; containerRuntime: string };
+  data: unknown;
+  sshKeys: string[];
+  /** The packages of the phase are left to cloud-init. */
+  hasPackages: boolean;
 }
 
-let shared: TemplateEngine | undefined;
-
-/** Ends the processes that `renderConfig` keeps alive between calls; a later call starts new ones. */
-export async function closeTemplateEngines(): Promise<void> {
-  const engine = shared;
-  shared = undefined;
-  await engine?.close();
-}
-
-/** Renders a profile; throws ProfileRefused when it can never render, any other error when a new try may help. */
+/**
+ * Renders a profile whose parents are already merged in. What comes out holds the secrets of `facts`: for user-data as
+ * it is, for everything people can see with `hideSecrets(facts)`.
+ * Throws ProfileRefused when it can never render, any other error when a new try may help.
+ */
 export async function renderConfig(
   profile: OsProfile,
-  input: RenderInput,
-  engine: TemplateEngine = shared ??= new EtaEngine(),
+  facts: RenderFacts,
+  engines: TemplateEngines = sharedEngines(),
 ): Promise<OsConfig> {
-  checkTemplating(profile);
-  const data = readInput(input);
-  const scope = createHash("sha256").update(canonicalJson(profile)).digest("hex");
-  const bootstrapConfig = await renderPhase({ phase: profile.bootstrapConfig, scope, data }, engine);
-  const provisioningConfig = await renderPhase({ phase: profile.provisioningConfig, scope, data }, engine);
+  const { provider } = facts;
+  if (profile.extends !== undefined) throw new Error(`Cannot render the profile: its parents are not merged in`);
+  checkNetworkFits(provider);
+  const subscribed = withRhelSubscription(profile, provider);
+  const shared = {
+    scope: createHash("sha256").update(canonicalJson(profile)).digest("hex"),
+    data: templateData(profile, facts),
+    sshKeys: provider.sshPublicKeys ?? [],
+    // An Eta profile installs its packages by itself.
+    hasPackages: profile.templating !== "eta",
+  };
+  const engine = engines[profile.templating ?? "go"];
+  const bootstrapConfig = await renderPhase({ phase: subscribed.bootstrapConfig, ...shared }, engine);
+  const provisioningConfig = await renderPhase({ phase: subscribed.provisioningConfig, ...shared }, engine);
+  const registryPhase = isAllInBootstrap(profile, provider) ? bootstrapConfig : provisioningConfig;
+  registryPhase.files.push(...registryHostFiles(facts.settings));
   return {
     osName: profile.osName,
     osVersion: profile.osVersion,
-    cloudProvider: { name: data.provider.name, spec: {} },
+    cloudProvider: { name: provider.cloudProvider, spec: provider.cloudProviderSpec },
     bootstrapConfig,
-    provisioningConfig: { ...provisioningConfig, files: [...provisioningConfig.files, ...registryHostFiles()] },
+    provisioningConfig,
     provisioningUtility: profile.provisioningUtility,
   };
 }
 
-function readInput(input: RenderInput): ReturnType<typeof RenderInput.parse> {
-  const parsed = RenderInput.safeParse(input);
-  if (parsed.success) return parsed.data;
-  throw new ProfileRefused("RenderFailed", `Cannot render the profile: input ${faultsOf(parsed.error, "as a whole")}`);
+/**
+ * Whether machines stay in the first phase: the second one says nothing, and the first one sets up containerd, or the
+ * provider cannot run a second one. Operating System Manager gives mirrors to the second phase all the same, and they
+ * never arrive.
+ */
+function isAllInBootstrap({ bootstrapConfig, provisioningConfig }: OsProfile, provider: ProviderConfig): boolean {
+  const { templates: _, ...contents } = provisioningConfig;
+  if (Object.values(contents).some((content) => Object.keys(content ?? {}).length > 0)) return false;
+  return provider.cloudProvider === "anexia" || runtimeOf(bootstrapConfig) !== undefined ||
+    filesOf(bootstrapConfig).some(({ path }) => path.startsWith("/etc/containerd/"));
 }
 
-async function renderPhase({ phase, scope, data }: Sources, engine: TemplateEngine): Promise<OsConfigPhase> {
-  const runtime = phase.supportedContainerRuntimes?.find(({ name }) => name === data.containerRuntime);
-  const snippets = { ...runtime?.templates, ...phase.templates };
-  const files: OsFile[] = [];
-  for (const file of [...phase.files ?? [], ...runtime?.files ?? []]) {
-    const { encoding, data: template } = file.content.inline;
-    const text = await asRefusal(file.path, engine.render({ scope, name: file.path, template, snippets, data }));
-    const inline = encoding === undefined ? { data: text } : { encoding, data: text };
-    files.push({ path: file.path, permissions: file.permissions, content: { inline } });
-  }
+async function renderPhase(sources: Sources, engine: TemplateEngine): Promise<OsConfigPhase> {
+  const { phase, scope, data, sshKeys, hasPackages } = sources;
+  const snippets = { ...runtimeOf(phase)?.templates, ...phase.templates };
+  const files = filesOf(phase);
+  const templates = files.map(({ path, content }) => ({ path, template: content.inline.data }));
+  const texts = await asRefusal(engine.render({ scope, files: templates, snippets, data }));
   return {
-    files,
+    files: files.map((file, index) => withText(file, texts[index] ?? "")),
     ...(phase.units ? { units: phase.units } : {}),
-    userSSHKeys: data.sshKeys,
+    userSSHKeys: sshKeys,
     ...(phase.modules ? { modules: phase.modules } : {}),
+    ...(hasPackages && phase.packages ? { packages: phase.packages } : {}),
   };
 }
 
-async function asRefusal(path: string, rendering: Promise<string>): Promise<string> {
+function runtimeOf({ supportedContainerRuntimes = [] }: ProfilePhase): Runtime | undefined {
+  return supportedContainerRuntimes.find(({ name }) => name === containerRuntime);
+}
+
+function filesOf(phase: ProfilePhase): OsFile[] {
+  return [...phase.files ?? [], ...runtimeOf(phase)?.files ?? []];
+}
+
+function withText({ path, permissions, content: { inline: { encoding } } }: OsFile, data: string): OsFile {
+  const inline = { ...(encoding ? { encoding } : {}), data };
+  // OSM takes no permissions for the usual ones.
+  return { path, permissions: permissions || 644, content: { inline } };
+}
+
+async function asRefusal(rendering: Promise<string[]>): Promise<string[]> {
   try {
     return await rendering;
   } catch (error) {
     if (!(error instanceof TemplateFault)) throw error;
-    throw new ProfileRefused("RenderFailed", `Cannot render file "${path}": ${error.message}`);
+    const what = error.file === undefined ? "the templates" : `file "${error.file}"`;
+    throw new ProfileRefused("RenderFailed", `Cannot render ${what}: ${error.message}`, { cause: error });
   }
 }

@@ -1,143 +1,172 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import {
-  bytesOf,
-  closeTemplateEngines,
-  configDigest,
-  defaultProfiles,
-  generateUserData,
   type OsConfig,
   type OsProfile,
   parseProfile,
-  ProfileRefused,
   renderConfig,
-  type RenderInput,
+  specOf,
   type TemplateEngine,
 } from "../../../profiles/mod.ts";
-import { canonicalJson } from "../../../profiles/canonical_json.ts";
+import { TemplateFault } from "../../../profiles/engines/template_engine.ts";
+import { type FactOverrides, renderFacts } from "../../support/render_facts.ts";
+import { refusalOf } from "./refuses.ts";
 
-const input: RenderInput = {
-  name: "pool",
-  namespace: "kube-system",
-  kubelet: "1.36.1",
-  cluster: {
-    apiServer: "https://192.0.2.1:6443",
-    caPem: "-----BEGIN CERTIFICATE-----\nTUlJQg==\n-----END CERTIFICATE-----",
-    dnsIPs: ["10.96.0.10"],
-  },
-  provider: { name: "kubevirt" },
-  operatingSystem: "ubuntu",
-  secretName: "pool-kube-system-provisioning-config",
-  bootstrapKubeconfigSecret: "kube-system-pool-kubelet-bootstrap-config",
-};
-
-function file(path: string, data: string): { path: string; content: { inline: { data: string } } } {
-  return { path, content: { inline: { data } } };
+interface Seen {
+  path: string;
+  permissions?: number;
+  content: { inline: { encoding?: string; data: string } };
 }
 
-function profileOf(phase: object, more: object = {}): OsProfile {
+function file(path: string, data = "", more: Partial<Seen> = {}): Seen {
+  return { path, content: { inline: { data } }, ...more };
+}
+
+function profileOf(phases: object, more: object = {}): OsProfile {
   return parseProfile({
     osName: "ubuntu",
     osVersion: "24.04",
     version: "v1.2.3",
-    templating: "eta",
     supportedCloudProviders: [{ name: "kubevirt" }],
     bootstrapConfig: {},
-    provisioningConfig: phase,
+    provisioningConfig: {},
+    ...phases,
     ...more,
   });
 }
 
-async function rendered(profile: OsProfile, given: RenderInput = input): Promise<OsConfig> {
-  try {
-    return await renderConfig(profile, given);
-  } finally {
-    await closeTemplateEngines();
-  }
+/** Writes into each file what it was made from. */
+const echo: TemplateEngine = {
+  render: ({ files, snippets }) => Promise.resolve(files.map((one) => JSON.stringify([one.template, snippets]))),
+  close: () => Promise.resolve(),
+};
+
+function rendered(profile: OsProfile, overrides: FactOverrides = {}, engine = echo): Promise<OsConfig> {
+  return renderConfig(profile, renderFacts(overrides), { go: engine, eta: engine });
 }
 
-async function refusalOf(work: Promise<unknown>): Promise<ProfileRefused> {
-  const error = await work.then(() => undefined, (error) => error);
-  assert.ok(error instanceof ProfileRefused, String(error));
-  return error;
+function pathsOf({ bootstrapConfig, provisioningConfig }: OsConfig): string[][] {
+  return [bootstrapConfig, provisioningConfig].map(({ files }) => files.map(({ path }) => path));
 }
+
+const hosts = "/etc/containerd/certs.d/docker.io/hosts.toml";
 
 Deno.test("renderConfig puts profile files first, then the runtime's, then hosts.toml, and snippets of the phase win", async () => {
-  const config = await rendered(profileOf({
-    files: [file("/a", `<%~ include("@s") %>`)],
+  const provisioningConfig = {
+    files: [file("/a", "A")],
     templates: { s: "phase" },
     supportedContainerRuntimes: [
-      { name: "docker", files: [file("/dead", "")] },
-      { name: "containerd", files: [file("/b", `<%~ include("@t") %>`)], templates: { s: "runtime", t: "t" } },
+      { name: "docker", files: [file("/dead")] },
+      { name: "containerd", files: [file("/b", "B")], templates: { s: "runtime", t: "t" } },
     ],
-  }));
-  const files = config.provisioningConfig.files.map(({ path, content }) => [path, content.inline.data]);
-  assert.deepEqual(files.slice(0, 2), [["/a", "phase"], ["/b", "t"]]);
-  assert.equal(files[2]?.[0], "/etc/containerd/certs.d/docker.io/hosts.toml");
-  assert.deepEqual(config.bootstrapConfig.files, []);
+  };
+  const config = await rendered(profileOf({ provisioningConfig }));
+  assert.deepEqual(pathsOf(config), [[], ["/a", "/b", hosts]]);
+  const texts = config.provisioningConfig.files.map(({ content }) => content.inline.data).slice(0, 2);
+  const snippets = { s: "phase", t: "t" };
+  assert.deepEqual(texts, [["A", snippets], ["B", snippets]].map((made) => JSON.stringify(made)));
   assert.deepEqual(config.cloudProvider, { name: "kubevirt", spec: {} });
 });
 
 Deno.test("renderConfig leaves units and modules as they are", async () => {
-  const modules = { runcmd: ["echo <%= it.name %>"] };
-  const { provisioningConfig } = await rendered(profileOf({ modules }));
-  assert.deepEqual(provisioningConfig.modules, modules);
+  const modules = { runcmd: ["echo {{ .Token }}"] };
+  const units = [{ name: "a.service", content: "{{ .Token }}" }];
+  const { provisioningConfig, bootstrapConfig } = await rendered(
+    profileOf({ bootstrapConfig: { modules }, provisioningConfig: { units } }),
+  );
+  assert.deepEqual(bootstrapConfig.modules, modules);
+  assert.deepEqual(provisioningConfig.units, units);
+});
+
+Deno.test("renderConfig takes 644 for no permissions and drops an encoding that says nothing", async () => {
+  const coded = { inline: { encoding: "", data: "" } };
+  const files = [file("/a", "", { permissions: 0, content: coded }), file("/b", "", { permissions: 4755 }), file("/c")];
+  const { bootstrapConfig } = await rendered(profileOf({ bootstrapConfig: { files } }));
+  assert.deepEqual(bootstrapConfig.files.map(({ permissions }) => permissions), [644, 4755, 644]);
+  assert.equal("encoding" in (bootstrapConfig.files[0]?.content.inline ?? {}), false);
+});
+
+Deno.test("renderConfig brings mirrors to machines that stay in their first phase", async () => {
+  const runtimes = [{ name: "containerd", files: [file("/etc/containerd/config.toml")] }];
+  const arrives = async (phases: object, cloudProvider = "kubevirt"): Promise<string> => {
+    const [bootstrap = [], provisioning = []] = pathsOf(
+      await rendered(profileOf(phases), { provider: { cloudProvider } }),
+    );
+    assert.equal([...bootstrap, ...provisioning].filter((path) => path === hosts).length, 1);
+    return bootstrap.includes(hosts) ? "bootstrap" : "provisioning";
+  };
+  const withRuntime = { bootstrapConfig: { supportedContainerRuntimes: runtimes } };
+  const withFile = { bootstrapConfig: { files: [file("/etc/containerd/config.toml")] } };
+  assert.equal(await arrives(withRuntime), "bootstrap");
+  assert.equal(await arrives(withFile), "bootstrap");
+  assert.equal(
+    await arrives({ ...withRuntime, provisioningConfig: { files: [], templates: { a: "b" } } }),
+    "bootstrap",
+  );
+  assert.equal(await arrives({ bootstrapConfig: { files: [file("/setup")] } }, "anexia"), "bootstrap");
+  assert.equal(await arrives({ bootstrapConfig: { files: [file("/setup")] } }), "provisioning");
+  for (
+    const provisioningConfig of [{ files: [file("/x")] }, { modules: { runcmd: ["x"] } }, { units: [{ name: "x" }] }]
+  ) {
+    assert.equal(await arrives({ ...withRuntime, provisioningConfig }, "anexia"), "provisioning");
+  }
+});
+
+Deno.test("renderConfig puts a RHEL subscription in the place of the profile's own, in both phases", async () => {
+  const profile = profileOf({
+    bootstrapConfig: { modules: { runcmd: ["x"], rh_subscription: { replaced: "yes" } } },
+  }, { osName: "rhel" });
+  const provider = { operatingSystem: "rhel", operatingSystemSpec: { RHELsubscriptionManagerUser: "u" } };
+  const { bootstrapConfig, provisioningConfig } = await rendered(profile, { provider });
+  const rh_subscription = { username: "u", password: "", "auto-attach": "false" };
+  assert.deepEqual(bootstrapConfig.modules, { runcmd: ["x"], rh_subscription });
+  assert.deepEqual(provisioningConfig.modules, { rh_subscription });
+  assert.equal((await rendered(profileOf({}))).bootstrapConfig.modules, undefined);
+});
+
+Deno.test("renderConfig refuses a static network for all but flatcar", async () => {
+  for (const network of [{ cidr: "192.0.2.1/24" }, { gateway: "192.0.2.1" }, { dns: { servers: ["192.0.2.1"] } }]) {
+    const error = await refusalOf(rendered(profileOf({}), { provider: { network } }));
+    assert.equal(error.reason, "ProviderConfigInvalid");
+    assert.match(error.message, /machines with "ubuntu" a static address/);
+    await rendered(profileOf({}, { osName: "flatcar" }), { provider: { operatingSystem: "flatcar", network } });
+  }
+  await rendered(profileOf({}), { provider: { network: { cidr: "", dns: { servers: [] }, ipFamily: "IPv6" } } });
 });
 
 Deno.test("renderConfig refuses a template that cannot be rendered, naming the file", async () => {
-  const error = await refusalOf(rendered(profileOf({ files: [file("/etc/x", "<%= it.cluster.port %>")] })));
-  assert.equal(error.reason, "RenderFailed");
-  assert.equal(error.message, `Cannot render file "/etc/x": line 1: it.cluster.port is missing`);
-});
-
-Deno.test("renderConfig refuses Go templates and says so", async () => {
-  const error = await refusalOf(rendered(profileOf({}, { templating: "go" })));
-  assert.equal(error.reason, "TemplatingUnsupported");
-  assert.match(error.message, /Go templates are not rendered by this version/);
-});
-
-Deno.test("renderConfig refuses input that could break out of the files it is written to", async () => {
-  const bad: [string, RenderInput][] = [
-    ["cluster.apiServer", { ...input, cluster: { ...input.cluster, apiServer: 'https://x"; rm -rf /' } }],
-    ["secretName", { ...input, secretName: "$(reboot)" }],
-    ["taints", { ...input, taints: "a=b:NoSchedule --evil" }],
-    ["proxy.http", { ...input, proxy: { http: "http://x`id`" } }],
-    ["pauseImage", { ...input, pauseImage: 'a"b' }],
-  ];
-  for (const [field, given] of bad) {
-    const error = await refusalOf(rendered(profileOf({}), given));
-    assert.equal(error.reason, "RenderFailed");
-    assert.ok(error.message.includes(`input ${field}: `), error.message);
-  }
-  const version = await refusalOf(rendered(profileOf({}), { ...input, kubelet: "latest" }));
-  assert.equal(version.reason, "KubeletVersionInvalid");
+  const failing = (fault: TemplateFault): Promise<unknown> =>
+    refusalOf(rendered(profileOf({}), {}, { ...echo, render: () => Promise.reject(fault) }));
+  const named = await failing(new TemplateFault("line 1: no", "/etc/x")) as Error & { reason: string };
+  assert.equal(named.reason, "RenderFailed");
+  assert.equal(named.message, `Cannot render file "/etc/x": line 1: no`);
+  const unnamed = await failing(new TemplateFault("too long")) as Error;
+  assert.equal(unnamed.message, "Cannot render the templates: too long");
 });
 
 Deno.test("renderConfig passes on failures of the engine, which a new try may mend", async () => {
-  const engine: TemplateEngine = { render: () => Promise.reject(new Error("no process")), close: async () => {} };
-  await assert.rejects(renderConfig(profileOf({ files: [file("/a", "")] }), input, engine), /^Error: no process$/);
+  const engine: TemplateEngine = { ...echo, render: () => Promise.reject(new Error("no process")) };
+  await assert.rejects(rendered(profileOf({}), {}, engine), /^Error: no process$/);
 });
 
-Deno.test("configDigest depends on content and not on the order of keys", async () => {
-  const [profile] = await defaultProfiles();
-  assert.ok(profile);
-  const [first, second] = [await rendered(profile.spec), await rendered(profile.spec)];
-  const shuffled = JSON.parse(canonicalJson(Object.fromEntries(Object.entries(second).reverse()))) as OsConfig;
-  assert.match(configDigest(first), /^[0-9a-f]{64}$/);
-  assert.equal(configDigest(first), configDigest(shuffled));
-  assert.equal(configDigest(first), createHash("sha256").update(canonicalJson(first)).digest("hex"));
-  const other = await rendered(profile.spec, { ...input, sshKeys: ["ssh-ed25519 AAAA"] });
-  assert.notEqual(configDigest(first), configDigest(other));
+Deno.test("renderConfig refuses facts that could break out of the files of an Eta profile", async () => {
+  const bad: [string, FactOverrides][] = [
+    ["cluster.apiServer", { cluster: { apiServer: 'https://x"; rm -rf /' } }],
+    ["taints", { settings: { initialTaints: "a=b:NoSchedule --evil" } }],
+    ["proxy.http", { settings: { nodeHttpProxy: "http://x`id`" } }],
+    ["pauseImage", { settings: { pauseImage: 'a"b' } }],
+  ];
+  for (const [field, overrides] of bad) {
+    const error = await refusalOf(rendered(profileOf({}, { templating: "eta" }), overrides));
+    assert.equal(error.reason, "RenderFailed");
+    assert.ok(error.message.includes(`input ${field}: `), error.message);
+  }
 });
 
-Deno.test("the default profiles hold no token: it is in the user-data alone", async () => {
-  const [profile] = await defaultProfiles();
-  assert.ok(profile);
-  const config = await rendered(profile.spec);
-  const token = { path: "/etc/ostler/token", permissions: 600, content: { inline: { data: "tok-123" } } };
-  const paths = [...config.bootstrapConfig.files, ...config.provisioningConfig.files].map(({ path }) => path);
-  assert.equal(paths.includes(token.path), false);
-  assert.equal(JSON.stringify(config).includes("tok-123"), false);
-  assert.equal(generateUserData(config, "bootstrap", [token]).includes("tok-123"), true);
-  assert.equal(bytesOf("é"), 2);
+Deno.test("specOf leaves out empty lists and nothing else", async () => {
+  const unit = { name: "a.service", enable: false };
+  const profile = profileOf({ bootstrapConfig: { modules: {}, units: [] }, provisioningConfig: { units: [unit] } });
+  const spec = specOf(await rendered(profile, { provider: { sshPublicKeys: [] } }));
+  assert.deepEqual(spec["bootstrapConfig"], { modules: {} });
+  const { files, ...others } = spec["provisioningConfig"] as OsConfig["provisioningConfig"];
+  assert.deepEqual([files.length, others], [1, { units: [unit] }]);
 });

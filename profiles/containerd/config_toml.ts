@@ -1,0 +1,69 @@
+import type { RegistryAuth } from "../facts.ts";
+import type { NodeSettings } from "../node_settings.ts";
+import { tomlKey, tomlString } from "./toml_text.ts";
+
+const images = `plugins."io.containerd.cri.v1.images"`;
+const runtime = `plugins."io.containerd.cri.v1.runtime"`;
+
+/** containerd's `config.toml`, version 3, in the layout of Operating System Manager: machines roll when a byte changes. */
+export function containerdConfig(settings: NodeSettings, auths: Record<string, RegistryAuth>): string {
+  const lines = [
+    "version = 3",
+    "",
+    "[metrics]",
+    `address = "127.0.0.1:1338"`,
+    "",
+    "[plugins]",
+    ...imageLines(settings.pauseImage, auths),
+    `[${runtime}]`,
+    `device_ownership_from_security_context = ${settings.deviceOwnershipFromSecurityContext}`,
+    `[${runtime}.containerd]`,
+    `[${runtime}.containerd.runtimes]`,
+    `[${runtime}.containerd.runtimes.runc]`,
+    `runtime_type = "io.containerd.runc.v2"`,
+    `[${runtime}.containerd.runtimes.runc.options]`,
+    "SystemdCgroup = true",
+    `[${runtime}.cni]`,
+    `bin_dirs = ["/opt/cni/bin"]`,
+    `conf_dir = "/etc/cni/net.d"`,
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function imageLines(pauseImage: string, auths: Record<string, RegistryAuth>): string[] {
+  return [
+    `[${images}]`,
+    "discard_unpacked_layers = false",
+    ...(pauseImage === "" ? [] : [`[${images}.pinned_images]`, `sandbox = ${tomlString(pauseImage)}`]),
+    `[${images}.registry]`,
+    `config_path = "/etc/containerd/certs.d"`,
+    ...authLines(auths),
+  ];
+}
+
+function authLines(auths: Record<string, RegistryAuth>): string[] {
+  // Two entries for one host would be a table defined twice, which TOML forbids.
+  const byHost = Object.fromEntries(Object.entries(auths).sort(byKey).map(([key, auth]) => [hostOf(key), auth]));
+  const hosts = Object.entries(byHost).sort(byKey);
+  if (hosts.length === 0) return [];
+  const parent = `${images}.registry.configs`;
+  const tables = hosts.flatMap(([host, auth]) => {
+    const table = `${parent}.${tomlKey(host)}`;
+    return [`[${table}]`, `[${table}.auth]`, ...credentialLines(auth)];
+  });
+  return [`[${parent}]`, ...tables];
+}
+
+function credentialLines({ username, password, auth, identitytoken }: RegistryAuth): string[] {
+  return Object.entries({ username, password, auth, identitytoken })
+    .flatMap(([name, value]) => value ? [`${name} = ${tomlString(value)}`] : []);
+}
+
+/** Docker's config may name a registry by a URL; containerd wants its host and port. */
+function hostOf(registry: string): string {
+  return /^[a-z][a-z0-9+.-]*:\/\/(?:[^@/?#]*@)?([^/?#]+)/i.exec(registry)?.[1] ?? registry;
+}
+
+function byKey([left]: [string, unknown], [right]: [string, unknown]): number {
+  return left < right ? -1 : 1;
+}

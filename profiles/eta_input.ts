@@ -1,0 +1,145 @@
+import { z } from "zod";
+import { containerdConfig } from "./containerd/config_toml.ts";
+import type { RenderFacts } from "./facts.ts";
+import { KubeletSettings, parseKubeletAnnotations } from "./kubelet_settings.ts";
+import { supportedKubeletVersion } from "./kubelet_version.ts";
+import { namesOf, secretsNamespace } from "./names.ts";
+import { ipFamilies } from "./provider_config.ts";
+import { faultsOf, ProfileRefused } from "./refusal.ts";
+
+// Values end up in shell files, systemd units and TOML: what could end a word or a quote there is refused here.
+const word = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+const url = z.string().regex(/^https?:\/\/[A-Za-z0-9._~:/?#@!&*+,;=%[\]-]+$/, "must be an http(s) address");
+const baseUrl = url.transform((text) => text.replace(/\/+$/, ""));
+const optionalText = (pattern: RegExp, message: string): z.ZodDefault<z.ZodString> =>
+  z.string().refine((text) => text === "" || pattern.test(text), message).default("");
+const name = z.string().regex(word, "must be a name");
+const taint = /^[A-Za-z0-9./_-]+(=[A-Za-z0-9._-]*)?:(NoSchedule|PreferNoSchedule|NoExecute)$/;
+
+/** Where programs come from; a mirror given as `baseUrl` serves the others too, under /containerd, /runc, /cni, /crictl. */
+const Binaries = z.strictObject({
+  baseUrl: baseUrl.optional(),
+  containerd: baseUrl.optional(),
+  runc: baseUrl.optional(),
+  cni: baseUrl.optional(),
+  crictl: baseUrl.optional(),
+}).transform((given) => {
+  const other = (path: string, origin: string): string =>
+    given.baseUrl === undefined ? `https://github.com/${origin}/releases/download` : `${given.baseUrl}/${path}`;
+  return {
+    baseUrl: given.baseUrl ?? "https://dl.k8s.io",
+    containerd: given.containerd ?? other("containerd", "containerd/containerd"),
+    runc: given.runc ?? other("runc", "opencontainers/runc"),
+    cni: given.cni ?? other("cni", "containernetworking/plugins"),
+    crictl: given.crictl ?? other("crictl", "kubernetes-sigs/cri-tools"),
+  };
+});
+
+const pem = /^\s*-----BEGIN CERTIFICATE-----\s[\s\S]+-----END CERTIFICATE-----\s*$/;
+const parameter = z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]);
+
+/** All that an Eta template may know, as `it`. */
+export const EtaInput = z.strictObject({
+  name,
+  namespace: name,
+  kubelet: z.string(),
+  cluster: z.strictObject({
+    apiServer: url.refine((text) => text.startsWith("https://"), "must be an https address")
+      .transform((text) => text.replace(/\/+$/, "")),
+    caPem: z.string().regex(pem, "must be PEM").transform((text) => `${text.trim()}\n`),
+    dnsIPs: z.array(z.union([z.ipv4(), z.ipv6()])),
+    domain: name,
+  }),
+  provider: z.strictObject({ name, external: z.boolean() }),
+  operatingSystem: name,
+  /** What the MachineDeployment says in `operatingSystemSpec`; what is not said is missing. */
+  osSettings: z.record(z.string(), z.union([z.string(), z.boolean()])),
+  containerRuntime: z.literal("containerd"),
+  /** The whole text of containerd's config.toml. */
+  containerdConfig: z.string(),
+  /** Reads this pool's two secrets and writes its boot report; a secret. */
+  token: z.string(),
+  secretName: name,
+  secretNamespace: name,
+  bootstrapKubeconfigSecret: name,
+  /** ConfigMap in `secretNamespace` that takes one key a machine. */
+  bootReport: name,
+  sshKeys: z.array(z.string()),
+  network: z.strictObject({
+    ipFamily: z.enum(ipFamilies),
+    cidr: z.union([z.literal(""), z.cidrv4(), z.cidrv6()]),
+    gateway: z.union([z.literal(""), z.ipv4(), z.ipv6()]),
+    dnsServers: z.array(z.union([z.ipv4(), z.ipv6()])),
+  }),
+  taints: z.string().refine(areTaints, "must be taints such as key=value:NoSchedule"),
+  proxy: z.strictObject({
+    http: optionalText(/^https?:\/\/[A-Za-z0-9._~:/@%<>[\]-]+$/, "must be an http(s) address"),
+    no: optionalText(/^[A-Za-z0-9._:/,*[\]-]+$/, "must be hosts joined by commas"),
+  }),
+  hostCaPem: optionalText(pem, "must be PEM").transform((text) => text === "" ? "" : `${text.trim()}\n`),
+  featureGates: z.record(z.string().regex(word, "must be a name"), z.boolean()),
+  kubeletSettings: KubeletSettings,
+  binaries: Binaries,
+  pauseImage: optionalText(/^[A-Za-z0-9._:/@-]+$/, "must be an image"),
+  distUpgradeOnBoot: z.boolean(),
+  /** Packages that profiles and their parents ask for. */
+  packages: z.array(z.string()),
+  parameters: z.record(z.string(), parameter),
+});
+export type EtaInput = z.infer<typeof EtaInput>;
+
+/** The data of Eta templates; throws ProfileRefused naming what cannot be used. */
+export function etaData(facts: RenderFacts): EtaInput {
+  const parsed = EtaInput.safeParse(given(facts));
+  if (parsed.success) return parsed.data;
+  throw new ProfileRefused("RenderFailed", `Cannot render the profile: input ${faultsOf(parsed.error, "as a whole")}`);
+}
+
+function given({ deployment, provider, cluster, settings, secrets }: RenderFacts): z.input<typeof EtaInput> {
+  const names = namesOf(deployment);
+  const osSettings = osSettingsOf(provider.operatingSystemSpec);
+  const { cidr = "", gateway = "", dns, ipFamily = "" } = provider.network ?? {};
+  return {
+    ...{ namespace: deployment.namespace, name: deployment.name },
+    kubelet: supportedKubeletVersion(deployment.kubelet),
+    cluster: {
+      apiServer: settings.overrideBootstrapKubeletApiserver || cluster.apiServer,
+      caPem: settings.kubernetesCaBundle || cluster.caPem,
+      dnsIPs: settings.clusterDns,
+      domain: settings.clusterDomain,
+    },
+    provider: { name: provider.cloudProvider, external: settings.externalCloudProvider },
+    operatingSystem: provider.operatingSystem,
+    osSettings,
+    containerRuntime: "containerd",
+    containerdConfig: containerdConfig(settings, secrets.registryAuths),
+    token: secrets.token,
+    secretName: names.provisioning,
+    secretNamespace: secretsNamespace,
+    bootstrapKubeconfigSecret: names.kubeletBootstrap,
+    bootReport: names.bootReport,
+    sshKeys: provider.sshPublicKeys ?? [],
+    network: { ipFamily: ipFamily as (typeof ipFamilies)[number], cidr, gateway, dnsServers: dns?.servers ?? [] },
+    taints: settings.initialTaints,
+    proxy: { http: settings.nodeHttpProxy, no: settings.nodeNoProxy },
+    hostCaPem: settings.hostCaBundle,
+    featureGates: settings.nodeKubeletFeatureGates,
+    kubeletSettings: parseKubeletAnnotations(deployment.annotations),
+    binaries: settings.binariesUrl ? { baseUrl: settings.binariesUrl } : {},
+    pauseImage: settings.pauseImage,
+    distUpgradeOnBoot: osSettings["distUpgradeOnBoot"] === true,
+    packages: [],
+    parameters: {},
+  };
+}
+
+const OsSettings = z.record(z.string(), z.union([z.string(), z.boolean()]).optional().catch(undefined)).catch({});
+
+function osSettingsOf(spec: unknown): Record<string, string | boolean> {
+  const read = Object.entries(OsSettings.parse(spec ?? {}));
+  return Object.fromEntries(read.filter((entry): entry is [string, string | boolean] => entry[1] !== undefined));
+}
+
+function areTaints(text: string): boolean {
+  return text === "" || text.split(",").every((one) => taint.test(one));
+}

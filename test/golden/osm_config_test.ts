@@ -1,0 +1,143 @@
+/** The config made for every recorded case, and its annotations, are those that Operating System Manager made. */
+import assert from "node:assert/strict";
+import {
+  annotationsHash,
+  checkProfileFits,
+  closeTemplateEngines,
+  hideSecrets,
+  type OsConfig,
+  ProfileRefused,
+  type RefusalReason,
+  renderConfig,
+  type RenderFacts,
+  specOf,
+} from "../../profiles/mod.ts";
+import { differs } from "../support/osm_differences.ts";
+import {
+  expectedConfig,
+  expectedText,
+  factsOf,
+  type OsmCase,
+  osmCase,
+  osmCaseNames,
+  profileOf,
+  secondInput,
+} from "../support/osm_vectors.ts";
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+const cases = osmCaseNames().map(osmCase);
+
+/** With the checks that come before rendering. */
+async function configOf(of: OsmCase, change = (facts: RenderFacts): RenderFacts => facts): Promise<OsConfig> {
+  const facts = factsOf(of);
+  const profile = profileOf(of);
+  const { operatingSystem, cloudProvider, operatingSystemSpec } = facts.provider;
+  checkProfileFits(profile, { operatingSystem, provider: cloudProvider, operatingSystemSpec });
+  return await renderConfig(profile, change(facts));
+}
+
+function annotationsOf(of: OsmCase): Record<string, string> {
+  const { annotations = {} } = of.deployment.metadata;
+  return {
+    "k8c.io/machine-deployment-revision": annotations["machinedeployment.clusters.k8s.io/revision"] ?? "",
+    "k8c.io/mdannotations-hash": annotationsHash(annotations),
+    "k8c.io/osp-version": profileOf(of).version,
+  };
+}
+
+/** As an object of Kubernetes: fields without a value are none. */
+function stored(spec: unknown): unknown {
+  return JSON.parse(JSON.stringify(spec));
+}
+
+async function compare(of: OsmCase): Promise<void> {
+  const { spec, annotations } = expectedConfig(of) ?? {};
+  assert.deepEqual(stored(specOf(await configOf(of))), spec);
+  assert.deepEqual(annotationsOf(of), annotations);
+}
+
+const recorded = cases.filter((one) => expectedConfig(one) !== undefined);
+const rendered = recorded.filter(({ name }) => !differs("relative-path-is-no-profile", name));
+
+for (const one of rendered) {
+  Deno.test(`The config of ${one.name} is the recorded one`, () => compare(one));
+}
+
+for (const one of rendered) {
+  const second = secondInput(one);
+  if (second === undefined) continue;
+  const isNoticed = !differs("changed-profile-without-version", one.name) &&
+    !differs("changed-template-without-revision", one.name);
+  if (isNoticed) {
+    Deno.test(`The config of ${one.name} after its second input is the recorded one`, () => compare(second));
+    continue;
+  }
+  Deno.test(`The config of ${one.name} follows its second input, which Operating System Manager does not notice`, async () => {
+    const { spec, annotations } = expectedConfig(second) ?? {};
+    assert.notDeepEqual(stored(specOf(await configOf(second))), spec);
+    assert.deepEqual(annotationsOf(second), annotations);
+  });
+}
+
+for (const one of rendered) {
+  Deno.test(`The config of ${one.name} that people see has the same files, and none of the secrets`, async () => {
+    const shown = await configOf(one, hideSecrets);
+    const real = await configOf(one);
+    for (const phase of ["bootstrapConfig", "provisioningConfig"] as const) {
+      const paths = [shown, real].map((config) => config[phase].files.map(({ path }) => path));
+      assert.deepEqual(paths[0], paths[1]);
+    }
+    const text = JSON.stringify(shown);
+    for (const secret of secretsOf(factsOf(one))) assert.ok(!text.includes(secret), `${secret} is seen`);
+  });
+}
+
+function secretsOf({ secrets, provider }: RenderFacts): string[] {
+  const [bootstrapToken = ""] = /(?<= token: ).*/.exec(secrets.bootstrapKubeconfig) ?? [];
+  const logins = Object.values(secrets.registryAuths).flatMap((auth) => Object.values(auth));
+  const spec = { ...provider.cloudProviderSpec as object, ...provider.operatingSystemSpec as object };
+  const given = Object.entries(spec).filter(([key]) => /password|secret|token|activationkey|serviceaccount/i.test(key));
+  return [secrets.token, secrets.seed, bootstrapToken, ...logins, ...given.map(([, value]) => value)]
+    .filter((secret): secret is string => typeof secret === "string" && secret.length > 2)
+    .map((secret) => JSON.stringify(secret).slice(1, -1));
+}
+
+/** What is refused for another reason than a template, and what the refusal must name. */
+const refusals: Record<string, [RefusalReason, string]> = {
+  "err-config-key": ["ProviderConfigInvalid", "noSuchKey"],
+  "err-fake-provider": ["CloudConfigInvalid", '"fake"'],
+  "err-gc-age": ["KubeletSettingsInvalid", '"5 minutes"'],
+  "err-ign-relative": ["ProfileInvalid", "bootstrapConfig.files.0.path"],
+  "err-kubelet-version": ["KubeletVersionInvalid", '"latest"'],
+  "err-max-pods": ["KubeletSettingsInvalid", '"many"'],
+  "err-max-pods-range": ["KubeletSettingsInvalid", '"3000000000"'],
+  "err-os-mismatch": ["OperatingSystemMismatch", '"rhel"'],
+  "err-os-unknown": ["OperatingSystemMismatch", '"centos"'],
+  "err-provider": ["ProviderUnsupported", '"digitalocean"'],
+  "err-provider-spec": ["ProviderConfigInvalid", "sshPublicKeys"],
+  "err-static-ubuntu": ["ProviderConfigInvalid", '"ubuntu"'],
+  "err-utility-default": ["UtilityMismatch", '"ignition"'],
+  "err-utility-flatcar": ["UtilityMismatch", '"ignition"'],
+  "err-utility-ignition": ["UtilityMismatch", '"ignition"'],
+};
+
+/** Refused where objects are read and written, not where a config is made. */
+const elsewhere = ["err-missing-osp", "err-two-tokens"];
+
+for (const one of cases.filter((each) => !rendered.includes(each) && !elsewhere.includes(each.name))) {
+  const [reason, says] = refusals[one.name] ?? ["RenderFailed", templateFaultOf(one)];
+  Deno.test(`The config of ${one.name} is refused as ${reason}`, async () => {
+    const error = await configOf(one).then(() => undefined, (error) => error);
+    assert.ok(error instanceof ProfileRefused, `${error}`);
+    assert.equal(error.reason, reason);
+    assert.match(error.message, /^Cannot /);
+    assert.ok(error.message.includes(says), `${error.message} lacks ${says}`);
+  });
+}
+
+/** Go's own words, from the name of the template on. */
+function templateFaultOf(of: OsmCase): string {
+  const [fault = "no recorded words"] = /(?<=: )template: .*/.exec(expectedText(of, "error.txt") ?? "") ?? [];
+  return fault;
+}

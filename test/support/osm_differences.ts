@@ -1,0 +1,27 @@
+/** Where Ostler differs from the recorded cases on purpose; every difference that a test accepts is listed with its reason. */
+import { readFileSync } from "node:fs";
+import { loadYaml } from "@kubernetes/client-node";
+
+interface Difference {
+  cases: "all" | string[];
+  ours: string;
+  reason: string;
+}
+
+const listed = loadYaml<Record<string, Difference>>(
+  readFileSync(new URL("../golden/osm/differences.yaml", import.meta.url), "utf8"),
+);
+
+/** The difference of that name holds for a case; throws when none of that name is listed. */
+export function differs(name: string, caseName: string): boolean {
+  const difference = listed[name];
+  if (!difference?.ours || !difference.reason) {
+    throw new Error(`Cannot accept "${name}": it is not listed with a reason`);
+  }
+  return difference.cases === "all" || difference.cases.includes(caseName);
+}
+
+/** All cases that a difference names. */
+export function differingCases(): string[] {
+  return [...new Set(Object.values(listed).flatMap(({ cases }) => cases === "all" ? [] : cases))];
+}

@@ -1,0 +1,42 @@
+/** A recorded case on an API server in memory, ready to be published as Operating System Manager once did. */
+import { readFileSync } from "node:fs";
+import { loadAllYaml } from "@kubernetes/client-node";
+import type { Publisher } from "../../activities/config/publish_config.ts";
+import { readNodeSettings } from "../../profiles/mod.ts";
+import { FakeKube } from "./fake_kube.ts";
+import { getterToken, type InputObject, type OsmCase } from "./osm_vectors.ts";
+import { putSeed } from "./publishing_kube.ts";
+
+const root = new URL("../golden/osm/", import.meta.url);
+
+/** The token that machines get is the recorded one; everything else that was there before is there. */
+export function osmKube(of: OsmCase): FakeKube {
+  const kube = new FakeKube();
+  kube.token = { token: getterToken, expirationTimestamp: new Date(Date.now() + 3_600_000) };
+  const common = loadAllYaml(readFileSync(new URL("common/objects.yaml", root), "utf8")) as InputObject[];
+  for (const object of [...common, ...of.inputs]) {
+    kube.put(`${object.kind.toLowerCase()}s`, structuredClone(object) as InputObject & Record<string, unknown>);
+  }
+  putSeed(kube);
+  putInput(kube, of);
+  return kube;
+}
+
+/** Puts profile and MachineDeployment in place, or replaces them, as people do; what we added to it stays. */
+export function putInput(kube: FakeKube, { profile, deployment }: OsmCase): void {
+  if (profile) kube.put("operatingsystemprofiles", { ...profile, metadata: { ...profile.metadata } });
+  const { name, namespace } = deployment.metadata;
+  const finalizers = kube.get("machinedeployments", name, namespace)?.metadata.finalizers;
+  const metadata = { ...deployment.metadata, ...(finalizers ? { finalizers } : {}) };
+  kube.put("machinedeployments", { ...deployment, metadata });
+}
+
+/** What activities are given, with the flags of the case. */
+export function osmPublisher(kube: FakeKube, { flags }: OsmCase): Publisher {
+  const argv = Object.entries(flags).flatMap(([flag, values]) => [values].flat().map((value) => `--${flag}=${value}`));
+  const { settings } = readNodeSettings({ argv }, (path) => readFileSync(new URL(path, root), "utf8"));
+  return {
+    ...{ kube: kube.client, profileNamespace: String(flags["namespace"]), settings },
+    ...{ clusterCa: "", environment: {}, credentialSeconds: 3600 },
+  };
+}

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { ProfileRefused, type RefusalReason } from "../../../profiles/mod.ts";
+
+/** The work is refused for this reason, in words that have all of `says`. */
+export function refuses(work: () => unknown, reason: RefusalReason, ...says: string[]): void {
+  assert.throws(work, (error) => {
+    assert.ok(error instanceof ProfileRefused, String(error));
+    assert.equal(error.reason, reason);
+    for (const text of says) assert.ok(error.message.includes(text), `${error.message} lacks ${text}`);
+    return true;
+  });
+}
+
+/** Awaits a refusal. */
+export async function refusalOf(work: Promise<unknown>): Promise<ProfileRefused> {
+  const error = await work.then(() => undefined, (error) => error);
+  assert.ok(error instanceof ProfileRefused, String(error));
+  return error;
+}
