@@ -1,70 +1,61 @@
-import type { CloudInitModules, OsFile, OsUnit } from "../schema.ts";
-import type { UserDataGenerator, UserDataRequest } from "./user_data_generator.ts";
-import { yamlBlock, yamlLines, yamlQuote, type YamlValue } from "./yaml_text.ts";
+import type { OsFile, OsUnit } from "../schema.ts";
+import { moduleText } from "./cloud_init_modules.ts";
+import { authorizedKeys, machineName, tellsName, type UserDataRequest } from "./user_data_generator.ts";
+import { yamlBlock, yamlEscape, yamlQuote, yamlString } from "./yaml_text.ts";
 
-/** machine-controller puts the machine's name in its place, wherever it stands in the bootstrap user-data. */
-const machineName = "<MACHINE_NAME>";
-
-const machineNameFile: OsFile = {
-  path: "/etc/machine-name",
-  permissions: 600,
-  content: { inline: { data: machineName } },
-};
-
-/** Writes cloud-config. */
-export const cloudInit: UserDataGenerator = { utility: "cloud-init", generate };
-
-function generate({ phase, provider, config, extraFiles }: UserDataRequest): string {
-  // On aws the cloud's own name for the instance is the node's name.
-  const isNamed = phase === "bootstrap" && provider !== "aws";
-  const files = [...config.files, ...extraFiles, ...(isNamed ? [machineNameFile] : [])];
-  const sections = [
-    ["#cloud-config", ...(isNamed ? [`hostname: ${machineName}`] : [])],
-    ["ssh_pwauth: false"],
-    sshLines(config.userSSHKeys),
-    files.length === 0 ? [] : ["write_files:", ...files.flatMap(fileLines)],
-    unitLines(config.units ?? []),
-    ...moduleSections(config.modules ?? {}),
-  ];
-  return `${sections.filter((lines) => lines.length > 0).map((lines) => lines.join("\n")).join("\n\n")}\n`;
-}
-
-function sshLines(keys: readonly string[]): string[] {
-  const wanted = [...new Set(keys.map((key) => key.trim()))].filter((key) => key !== "");
-  return yamlLines({ ssh_authorized_keys: wanted });
-}
-
-function fileLines({ path, permissions, content: { inline: { encoding, data } } }: OsFile): string[] {
-  const isBase64 = encoding === "b64" || encoding === "base64";
-  const content = isBase64 ? yamlQuote(toBase64(data)) : yamlBlock(data, "    ");
+/**
+ * Writes cloud-config, byte for byte as Operating System Manager lays it out, blank lines and odd indentations included;
+ * only texts that would not be read back as they are get another encoding.
+ */
+export function cloudInit(request: UserDataRequest): string {
+  const { config, provider, name, distUpgradeOnBoot } = request;
+  const isNamed = tellsName(request);
+  // Nobody replaces the placeholder on edge machines, which all bear the name of their pool.
+  const ownName = provider === "edge" ? name : machineName;
+  const units = config.units ?? [];
+  const keys = authorizedKeys(request);
   return [
-    `- path: ${yamlQuote(path)}`,
-    `  permissions: ${yamlQuote(String(permissions).padStart(4, "0"))}`,
-    ...(encoding ? [`  encoding: ${yamlQuote(encoding)}`] : []),
-    `  content: ${content}`,
-  ];
+    "#cloud-config\n",
+    isNamed ? `hostname: ${yamlString(ownName)}\n` : "",
+    "\n",
+    distUpgradeOnBoot ? "package_upgrade: true\npackage_reboot_if_required: true\n" : "",
+    "ssh_pwauth: false\n\n",
+    // cloud-init's schema takes neither null nor an empty list for no keys or files.
+    keys.length > 0 ? "ssh_authorized_keys:\n" : "",
+    ...keys.map((key) => `- ${yamlQuote(key)}\n`),
+    isNamed || config.files.length > 0 ? "write_files:" : "",
+    ...config.files.map(fileText),
+    isNamed ? `\n- path: /etc/machine-name\n  permissions: '0600'\n  content: |-\n        ${ownName}\n` : "",
+    units.length > 0 ? "coreos:\n  units:" : "",
+    ...units.map(unitText),
+    moduleText(config),
+  ].join("");
 }
 
-function toBase64(text: string): string {
-  return new TextEncoder().encode(text).toBase64();
+function fileText({ path, permissions, content: { inline: { encoding, data } } }: OsFile): string {
+  const text = encoding === "b64" ? new TextEncoder().encode(data).toBase64() : data;
+  return [
+    `\n- path: ${yamlQuote(path)}\n`,
+    `  permissions: '${String(permissions).padStart(4, "0")}'\n`,
+    encoding ? `  encoding: ${yamlQuote(encoding)}\n` : "",
+    `${yamlBlock("  content", text, { indent: 2, keep: false })}\n`,
+  ].join("");
 }
 
-function unitLines(units: readonly OsUnit[]): string[] {
-  if (units.length === 0) return [];
-  const described = units.map(({ name, enable = false, mask = false, content, dropIns = [] }): YamlValue => ({
-    name,
-    enable,
-    ...(enable ? { command: "start" } : {}),
-    mask,
-    ...(content ? { content } : {}),
-    ...(dropIns.length > 0 ? { drop_ins: dropIns } : {}),
-  }));
-  return yamlLines({ coreos: { units: described } });
+/** Flatcar's cloud-init (coreos-cloudinit) has units of its own. */
+function unitText({ name, enable = false, mask = false, content, dropIns = [] }: OsUnit): string {
+  return [
+    `\n  - name: ${yamlEscape(name)}\n`,
+    `    enable: ${enable}\n`,
+    `    ${enable ? "command: start" : ""}\n`,
+    `    mask: ${mask}\n`,
+    content ? `\n${yamlBlock("    content", content, { indent: 2, keep: true })}` : "",
+    "\n",
+    dropIns.length > 0 ? "\n    drop_ins:" : "",
+    ...dropIns.map(dropInText),
+  ].join("");
 }
 
-function moduleSections(modules: CloudInitModules): string[][] {
-  const { bootcmd = [], runcmd = [], rh_subscription = {}, yum_repos = {}, yum_repo_dir = "" } = modules;
-  const given: Record<string, YamlValue> = { bootcmd, runcmd, rh_subscription, yum_repos, yum_repo_dir };
-  const isGiven = (value: YamlValue): boolean => Object.keys(value).length > 0;
-  return Object.entries(given).filter(([, value]) => isGiven(value)).map(([key, value]) => yamlLines({ [key]: value }));
+function dropInText({ name, content }: NonNullable<OsUnit["dropIns"]>[number]): string {
+  return `\n      - name: ${yamlEscape(name)}\n${yamlBlock("        content", content, { indent: 2, keep: true })}`;
 }

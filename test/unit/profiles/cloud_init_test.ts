@@ -1,118 +1,192 @@
 import assert from "node:assert/strict";
+import process from "node:process";
 import { loadYaml } from "@kubernetes/client-node";
-import { generateUserData, type OsConfig, type OsFile, ProfileRefused } from "../../../profiles/mod.ts";
+import { generateUserData, type OsConfig, type OsConfigPhase, type OsFile, type Phase } from "../../../profiles/mod.ts";
+import { nastyTexts, shown } from "../../support/nasty_text.ts";
+import { hasPyYaml, pyYamlLoad } from "../../support/py_yaml.ts";
 
 interface Parsed {
-  hostname?: string;
-  ssh_authorized_keys: string[];
-  write_files: { path: string; permissions: string; encoding?: string; content: string }[];
+  hostname?: unknown;
+  ssh_authorized_keys: string[] | null;
+  write_files: { path: string; permissions: string; encoding?: string; content: string }[] | null;
+  coreos?: { units: { name: string; content: string; drop_ins: { name: string; content: string }[] }[] };
   [module: string]: unknown;
 }
 
-const nasty = [
-  ...[
-    "",
-    " ",
-    "\n",
-    "\n\n",
-    "x",
-    "x\n",
-    "x\n\n",
-    "  indented\nless\n",
-    "\ttab\n",
-    "a: b",
-    "- x",
-    "# no comment",
-    "key: |",
-  ],
-  ...["'", '"', "\\", 'it\'s "both"', "%YAML", "---\n...\n", "@at", "`tick`", "*star", "&and", "!tag", "? q", "> fold"],
-  ...[
-    "{{ .Go }}",
-    "<%= eta %>",
-    "trailing \nspaces\t\n",
-    "a\r\nb\r\n",
-    "\0\x01\x1b",
-    "\x7f\x85\xa0",
-    "\u2028\u2029\ufeff",
-  ],
-  ...["emoji 🦭", "\ud800 alone", "null", "true", "0644", "1e3", "=", "~", "<MACHINE_NAME>", `x\n${" ".repeat(3)}y\n`],
-];
+const seed = Number(process.env["SEED"] ?? 1);
+const nasty = [...new Set(nastyTexts(seed, 300))];
+const facts = { name: "pool", distUpgradeOnBoot: false };
 
 function file(path: string, data: string, encoding?: string): OsFile {
   return { path, permissions: 644, content: { inline: encoding === undefined ? { data } : { encoding, data } } };
 }
 
-function configOf(files: OsFile[], provider = "kubevirt"): OsConfig {
-  const phase = { files, userSSHKeys: [] };
+function configOf(phase: Partial<OsConfigPhase>, provider = "kubevirt"): OsConfig {
+  const config = { files: [], userSSHKeys: [], ...phase };
   return {
     osName: "ubuntu",
     osVersion: "24.04",
     cloudProvider: { name: provider, spec: {} },
-    bootstrapConfig: phase,
-    provisioningConfig: phase,
+    bootstrapConfig: config,
+    provisioningConfig: config,
     provisioningUtility: "cloud-init",
   };
 }
 
-function parse(config: OsConfig, phase: "bootstrap" | "provisioning" = "provisioning", extra: OsFile[] = []): Parsed {
-  const text = generateUserData(config, phase, extra);
-  assert.ok(text.startsWith("#cloud-config\n"));
-  return loadYaml<Parsed>(text);
+/** What machine-controller does to bootstrap user-data before a provider gets it. */
+function handedOver(text: string): string {
+  return text.replaceAll("<MACHINE_NAME>", "m-1").replaceAll("%3CMACHINE_NAME%3E", "m-1").replace(/^[ \t]+$/gm, "");
 }
 
-Deno.test("generateUserData gives every content back unchanged, plain and in base64", () => {
-  const files = nasty.flatMap((text, at) => [file(`/plain/${at}`, text), file(`/b64/${at}`, text, "b64")]);
-  const { write_files: written } = parse(configOf(files));
-  for (const [at, text] of nasty.entries()) {
-    assert.equal(written[2 * at]?.content, text, JSON.stringify(text));
-    const decoded = Buffer.from(written[2 * at + 1]?.content ?? "", "base64").toString();
-    assert.equal(decoded, text.toWellFormed(), JSON.stringify(text));
-  }
+function parse(config: OsConfig, phase: Phase = "provisioning"): Parsed {
+  const written = generateUserData(config, phase, facts);
+  assert.ok(written.startsWith("#cloud-config\n"));
+  const text = `${phase === "bootstrap" ? handedOver(written) : written}\n`;
+  const parsed = loadYaml<Parsed>(text);
+  if (hasPyYaml) assert.deepEqual(pyYamlLoad([text])[0]?.value, parsed);
+  return parsed;
+}
+
+/** What a block must keep of a text in both phases: all but final newlines and blanks in lines of nothing else. */
+function kept(text: string): string {
+  return handedOver(text).replace(/\n+$/, "");
+}
+
+for (const phase of ["bootstrap", "provisioning"] as const) {
+  Deno.test(`generateUserData keeps every content of ${phase}, plain and in base64 (seed ${seed})`, () => {
+    const files = nasty.flatMap((text, at) => [file(`/plain/${at}`, text), file(`/b64/${at}`, text, "b64")]);
+    const written = parse(configOf({ files }), phase).write_files ?? [];
+    for (const [at, text] of nasty.entries()) {
+      assert.equal(kept(written[2 * at]?.content ?? ""), kept(text), shown(text));
+      assert.equal(Buffer.from(written[2 * at + 1]?.content ?? "", "base64").toString(), text, shown(text));
+    }
+  });
+
+  Deno.test(`generateUserData keeps every unit and drop-in of ${phase} (seed ${seed})`, () => {
+    const units = nasty.map((text) => ({ name: text, content: text, dropIns: [{ name: text, content: text }] }));
+    const written = parse(configOf({ units }), phase).coreos?.units ?? [];
+    for (const [at, text] of nasty.entries()) {
+      const name = phase === "bootstrap" ? text.replaceAll("<MACHINE_NAME>", "m-1") : text;
+      const { drop_ins: [dropIn], ...unit } = written[at] ?? assert.fail(shown(text));
+      for (const read of [unit, dropIn]) {
+        assert.deepEqual([read?.name, kept(read?.content ?? "")], [name, kept(text)], shown(text));
+      }
+    }
+  });
+}
+
+Deno.test(`generateUserData keeps nasty paths, keys, commands and settings as they are (seed ${seed})`, () => {
+  const keys = nasty.map((text) => `ssh-rsa ${text}x`);
+  const settings = Object.fromEntries(nasty.map((text) => [`${text}password`, `x${text}`]));
+  const modules = {
+    ...{ bootcmd: nasty, runcmd: nasty, rh_subscription: settings, yum_repo_dir: `/${nasty[0]}` },
+    yum_repos: { ...Object.fromEntries(nasty.map((text) => [text, { name: `x${text}` }])), repo: settings },
+  };
+  const files = nasty.map((text) => file(`/${text}`, "x", `x${text}`));
+  const userSSHKeys = [...keys, ` ${keys[0]}\n`, "", " "];
+  const parsed = parse(configOf({ files, userSSHKeys, modules }));
+  const written = parsed.write_files?.map(({ path, encoding }) => [path, encoding]);
+  assert.deepEqual(written, nasty.map((text) => [`/${text}`, `x${text}`]));
+  assert.deepEqual(parsed.ssh_authorized_keys, keys);
+  const { bootcmd, runcmd, rh_subscription, yum_repos, yum_repo_dir } = parsed;
+  assert.deepEqual({ bootcmd, runcmd, rh_subscription, yum_repos, yum_repo_dir }, modules);
 });
 
-Deno.test("generateUserData keeps nasty paths, keys and commands as they are", () => {
-  const config = configOf(nasty.map((text) => file(`/${text}`, "x")));
-  const keys = nasty.map((text) => `ssh-rsa ${text}x`);
-  config.provisioningConfig = {
-    ...config.provisioningConfig,
-    userSSHKeys: [...keys, ` ${keys[0]} `, "", " "],
-    modules: { bootcmd: nasty, runcmd: nasty, rh_subscription: { username: "a: b", "auto-attach": "true" } },
-    units: [{ name: "a.service", enable: true, dropIns: [{ name: "1.conf", content: "[Unit]\n" }] }],
+Deno.test("generateUserData never lets a command, package or directory become anything but a string", () => {
+  const words = ["true", "yes", "null", "~", "", "1", "1.0", "0644", "2026-01-01", "[ls, -l]", "{a: b}", "- x", "# x"];
+  const config = configOf({
+    modules: { bootcmd: words, runcmd: words, yum_repo_dir: "7" },
+    packages: ["on", "7", "jq"],
+  });
+  const { bootcmd, runcmd, yum_repo_dir, packages } = parse(config);
+  assert.deepEqual([bootcmd, runcmd, yum_repo_dir, packages], [words, words, "7", ["on", "7", "jq"]]);
+});
+
+Deno.test("generateUserData leaves bare what cloud-init wants bare, and quotes what it would print otherwise", () => {
+  const subscription = {
+    username: "",
+    password: "yes",
+    "auto-attach": "true",
+    org: "1234567",
+    "activation-key": "007",
   };
-  const parsed = parse(config);
-  assert.deepEqual(parsed.write_files.map(({ path }) => path), nasty.map((text) => `/${text}`));
-  assert.deepEqual(parsed.ssh_authorized_keys, [...new Set(keys)]);
-  assert.deepEqual([parsed["bootcmd"], parsed["runcmd"]], [nasty, nasty]);
-  assert.deepEqual(parsed["rh_subscription"], { username: "a: b", "auto-attach": "true" });
-  const dropIns = [{ name: "1.conf", content: "[Unit]\n" }];
-  const unit = { name: "a.service", enable: true, command: "start", mask: false, drop_ins: dropIns };
-  assert.deepEqual(parsed["coreos"], { units: [unit] });
+  const repo = { name: "on", enabled: "0", gpgcheck: "true", cost: "1_000", baseurl: "http://repo.example/?a=1&b=2" };
+  const modules = { rh_subscription: subscription, yum_repos: { repo, empty: {} }, yum_repo_dir: "/etc/yum.repos.d" };
+  const text = generateUserData(configOf({ modules, packages: ["jq"] }), "provisioning", facts);
+  assert.equal(
+    text.slice(text.indexOf("\nrh_subscription")),
+    `
+rh_subscription:
+    activation-key: '007'
+    auto-attach: true
+    org: 1234567
+    password: 'yes'
+
+yum_repos:
+    empty: {}
+    repo:
+       baseurl: http://repo.example/?a=1&b=2
+       cost: '1_000'
+       enabled: 0
+       gpgcheck: true
+       name: 'on'
+
+yum_repo_dir: /etc/yum.repos.d
+packages:
+- jq
+`,
+  );
+});
+
+Deno.test("generateUserData subscribes nobody where nothing says whom", () => {
+  const rh_subscription = { username: "", password: "", "auto-attach": "false" };
+  assert.equal(parse(configOf({ modules: { rh_subscription } })).rh_subscription, undefined);
+});
+
+Deno.test("generateUserData writes permissions in four digits", () => {
+  const files = [7, 44, 600, 1755].map((permissions) => ({ ...file("/f", "x"), permissions }));
+  const written = parse(configOf({ files })).write_files?.map(({ permissions }) => permissions);
+  assert.deepEqual(written, ["0007", "0044", "0600", "1755"]);
 });
 
 Deno.test("generateUserData names the machine on bootstrap, except on aws", () => {
-  assert.match(generateUserData(configOf([]), "bootstrap", []), /^#cloud-config\nhostname: <MACHINE_NAME>\n/);
-  const named = parse(configOf([]), "bootstrap").write_files;
-  assert.deepEqual(named, [{ path: "/etc/machine-name", permissions: "0600", content: "<MACHINE_NAME>" }]);
-  for (
-    const text of [generateUserData(configOf([], "aws"), "bootstrap"), generateUserData(configOf([]), "provisioning")]
-  ) {
-    assert.equal(text.includes("MACHINE_NAME"), false);
+  assert.equal(
+    generateUserData(configOf({}), "bootstrap", { ...facts, distUpgradeOnBoot: true }),
+    `#cloud-config
+hostname: <MACHINE_NAME>
+
+package_upgrade: true
+package_reboot_if_required: true
+ssh_pwauth: false
+
+write_files:
+- path: /etc/machine-name
+  permissions: '0600'
+  content: |-
+        <MACHINE_NAME>
+`,
+  );
+  const named = parse(configOf({}), "bootstrap");
+  assert.deepEqual([named.hostname, named.write_files?.[0]?.content], ["m-1", "m-1"]);
+  for (const [provider, phase] of [["aws", "bootstrap"], ["kubevirt", "provisioning"]] as const) {
+    assert.equal(
+      generateUserData(configOf({}, provider), phase, facts),
+      "#cloud-config\n\nssh_pwauth: false\n\n",
+    );
   }
 });
 
-Deno.test("generateUserData writes permissions in four digits and puts extra files last", () => {
-  const files = [7, 44, 600, 1755].map((permissions) => ({ ...file("/f", "x"), permissions }));
-  const token = { ...file("/etc/ostler/token", "secret"), permissions: 600 };
-  const { write_files: written } = parse(configOf(files), "provisioning", [token]);
-  assert.deepEqual(written.map(({ permissions }) => permissions), ["0007", "0044", "0600", "1755", "0600"]);
-  assert.equal(written.at(-1)?.path, "/etc/ostler/token");
+Deno.test("generateUserData gives an edge machine the name of its pool, a string whatever it looks like", () => {
+  const config = configOf({ files: [file("/f", "<MACHINE_NAME>")] }, "edge");
+  const text = generateUserData(config, "bootstrap", { ...facts, name: "123" });
+  const { hostname, write_files } = loadYaml<Parsed>(text);
+  assert.deepEqual([hostname, write_files?.map(({ content }) => content)], ["123", ["<MACHINE_NAME>", "123"]]);
+  assert.match(generateUserData(config, "bootstrap", facts), /^hostname: pool$/m);
 });
 
-Deno.test("generateUserData refuses a utility that it cannot write for", () => {
-  const config: OsConfig = { ...configOf([]), provisioningUtility: "ignition" };
-  assert.throws(
-    () => generateUserData(config, "bootstrap", []),
-    (error) =>
-      error instanceof ProfileRefused && error.reason === "ProfileInvalid" && error.message.includes("ignition"),
-  );
+Deno.test("generateUserData writes units where there are no files", () => {
+  const parsed = parse(configOf({ units: [{ name: "dev-a\\x2db.device", enable: true }] }, "aws"), "bootstrap");
+  assert.equal("write_files" in parsed, false);
+  const unit = { name: "dev-a\\x2db.device", enable: true, command: "start", mask: false };
+  assert.deepEqual(parsed.coreos, { units: [unit] });
 });

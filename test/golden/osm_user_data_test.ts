@@ -1,0 +1,103 @@
+/** The user-data of every recorded config is what Operating System Manager wrote, or the mended text in `corrected/`. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import process from "node:process";
+import { edgeScript, generateUserData, type OsConfig, type Phase, ProfileRefused } from "../../profiles/mod.ts";
+import { differs } from "../support/osm_differences.ts";
+import {
+  expectedConfig,
+  expectedText,
+  getterToken,
+  type OsmCase,
+  osmCase,
+  osmCaseNames,
+  secondInput,
+} from "../support/osm_vectors.ts";
+
+const isUpdate = process.env["GOLDEN"] === "update";
+const phases: Phase[] = ["bootstrap", "provisioning"];
+
+/** Why a text may differ; differences.yaml says it at length. */
+const mendings = [
+  ...["commands-stay-strings", "settings-stay-strings", "quotes-in-keys-and-paths", "indentation-kept"],
+  ...[
+    "line-ends-kept",
+    "permissions-in-four-digits",
+    "permissions-are-octal",
+    "machine-name-in-units",
+    "nothing-is-not-null",
+  ],
+];
+
+const recorded = osmCaseNames().map(osmCase).flatMap((one) => [one, secondInput(one) ?? []].flat())
+  .filter((one) => expectedConfig(one) !== undefined);
+
+function userDataOf(of: OsmCase, phase: Phase): string {
+  const { spec } = expectedConfig(of) ?? assert.fail(`${of.name} has no config`);
+  const { value } = of.deployment.spec.template.spec.providerSpec;
+  const { distUpgradeOnBoot = false } = (value as { operatingSystemSpec?: { distUpgradeOnBoot?: boolean } })
+    .operatingSystemSpec ?? {};
+  return generateUserData(complete(spec), phase, { name: of.deployment.metadata.name, distUpgradeOnBoot });
+}
+
+/** As recorded, a config lacks what is empty. */
+function complete(spec: OsConfig): OsConfig {
+  const nothing = { files: [], userSSHKeys: [] };
+  const { bootstrapConfig, provisioningConfig } = spec;
+  return {
+    ...spec,
+    bootstrapConfig: { ...nothing, ...bootstrapConfig },
+    provisioningConfig: { ...nothing, ...provisioningConfig },
+  };
+}
+
+function correctedFile(of: OsmCase, phase: Phase): string {
+  return `${of.expected.replace(/expected(2?)\/$/, "corrected$1/")}${phase}`;
+}
+
+async function rewrite(of: OsmCase, phase: Phase): Promise<void> {
+  const file = correctedFile(of, phase);
+  const text = userDataOf(of, phase);
+  if (text === expectedText(of, phase)) return await rm(file, { force: true });
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+}
+
+for (const one of recorded) {
+  for (const phase of phases) {
+    const original = expectedText(one, phase);
+    const which = `${one.name}${one.expected.endsWith("2/") ? " after its second input" : ""}`;
+    if (original === undefined) {
+      Deno.test(`The ${phase} user-data of ${which} is refused, as recorded`, () => {
+        assert.match(expectedText(one, "error.txt") ?? "", /failed to convert container linux config to ignition/);
+        assert.throws(() => userDataOf(one, phase), ProfileRefused);
+      });
+      continue;
+    }
+    Deno.test(`The ${phase} user-data of ${which} is the recorded one, or mended for a reason`, async () => {
+      if (isUpdate) await rewrite(one, phase);
+      const file = correctedFile(one, phase);
+      const isMended = existsSync(file);
+      if (isMended) assert.ok(mendings.some((name) => differs(name, one.name)), `no difference names ${one.name}`);
+      const wanted = isMended ? readFileSync(file, "utf8") : original;
+      assert.equal(isMended && wanted === original, false, `${file} mends nothing`);
+      assert.equal(userDataOf(one, phase), wanted);
+    });
+  }
+}
+
+Deno.test("Every mending that is listed shows in the user-data of each case that it names", () => {
+  for (const name of mendings) {
+    for (const one of recorded.filter((each) => differs(name, each.name))) {
+      assert.ok(phases.some((phase) => existsSync(correctedFile(one, phase))), `${name} does not show in ${one.name}`);
+    }
+  }
+});
+
+Deno.test("The script of an edge machine is the recorded one", () => {
+  const secret = "gen-edge-kube-system-bootstrap-config";
+  const script = edgeScript({ apiServer: "https://api.vectors.example:6443", token: getterToken, secret });
+  assert.equal(script, expectedText(osmCase("gen-edge"), "edge-script"));
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import process from "node:process";
+import { loadYaml } from "@kubernetes/client-node";
+import { yamlBlock, yamlEscape, yamlQuote, yamlString } from "../../../profiles/generators/yaml_text.ts";
+import { nastyTexts, shown } from "../../support/nasty_text.ts";
+import { hasPyYaml, pyYamlLoad } from "../../support/py_yaml.ts";
+
+const seed = Number(process.env["SEED"] ?? 1);
+const words = [
+  ...["", "~", "null", "yes", "No", "TRUE", "off", "y", "n", "=", "<<", "0", "-1", "+1", "007", "089", "1_000", "0b1"],
+  ...["0o17", "0x1F", "1:30", "1:30.5", "1.", ".5", "1.50", "1e3", "-1.5E+3", ".inf", "-.INF", ".NaN", "2020-01-01"],
+  ...["2020-1-1", "2020-1-1 1:02:03", "2020-01-01T00:00:00Z", "10.0.0.1:3128", "v1.2", "1.2.3", "-", "--", "- x", "-x"],
+  ...["?", "?x", ":", ":x", "x:", "x: y", "x:y", "x #y", "x#y", "a, b", "[a]", "{a}", "p@ss", "@x", "%x", "---", "..."],
+];
+const texts = [...words, ...nastyTexts(seed, 1500)];
+
+/** Whether both readers take `document` for exactly `value`; without PyYAML only the other one is asked. */
+function readers(documents: string[], values: unknown[]): boolean[] {
+  const python = hasPyYaml ? pyYamlLoad(documents) : undefined;
+  const same = (value: unknown, wanted: unknown): boolean => JSON.stringify(value) === JSON.stringify(wanted);
+  return documents.map((document, at) => {
+    const isSameHere = same(javaScriptLoad(document), values[at]);
+    return isSameHere && (python === undefined || same(python[at]?.value, values[at]));
+  });
+}
+
+function javaScriptLoad(document: string): unknown {
+  try {
+    return loadYaml(document);
+  } catch {
+    return undefined;
+  }
+}
+
+Deno.test(`yamlString, yamlQuote and yamlEscape are read back as they were written (seed ${seed})`, () => {
+  for (const encode of [yamlString, yamlQuote, yamlEscape]) {
+    const documents = texts.map((text) => `- ${encode(text)}\n- key: ${encode(text)}\n  ${encode(`${text}x`)}: x\n`);
+    const values = texts.map((text) => [text, { key: text, [`${text}x`]: "x" }]);
+    readers(documents, values).forEach((isSame, at) => assert.ok(isSame, `${encode.name} ${documents[at]}`));
+  }
+});
+
+Deno.test({
+  name: `yamlString leaves bare what both readers take for the same text (seed ${seed})`,
+  ignore: !hasPyYaml,
+  fn: () => {
+    const bare = readers(texts.map((text) => `- ${text}\n`), texts.map((text) => [text]));
+    texts.forEach((text, at) => assert.equal(yamlString(text) === text, bare[at], shown(text)));
+  },
+});
+
+Deno.test({
+  name: `yamlBlock writes a plain block where both readers take it for the same text (seed ${seed})`,
+  ignore: !hasPyYaml,
+  fn: () => {
+    const plain = texts.map((text) => `  content: |-\n    ${text.replaceAll("\n", "\n    ")}`);
+    const isPlain = readers(
+      plain.map((block) => `- path: x\n${block}\n\n- y\n`),
+      texts.map((text) => [{ path: "x", content: text.replace(/\n+$/, "") }, "y"]),
+    );
+    texts.forEach((text, at) => {
+      // Line separators are always escaped, also where one happens to do no harm.
+      if (/[\u2028\u2029]/.test(text)) return;
+      const written = yamlBlock("  content", text, { indent: 2, keep: false });
+      assert.equal(written === plain[at], isPlain[at], shown(text));
+    });
+  },
+});
+
+Deno.test(`yamlBlock is read back, but for final newlines (seed ${seed})`, () => {
+  for (const [keep, final] of [[false, ""], [true, "\n"]] as const) {
+    const blocks = texts.map((text) => yamlBlock("  content", text, { indent: 2, keep }));
+    const values = texts.map((text, at) => {
+      const rest = text.replace(/\n+$/, "");
+      const content = blocks[at]?.startsWith('  content: "') ? text : `${rest}${rest === "" ? "" : final}`;
+      return [{ path: "x", content }, "y"];
+    });
+    const documents = blocks.map((block) => `- path: x\n${block}\n- y\n`);
+    readers(documents, values).forEach((isSame, at) => assert.ok(isSame, documents[at]));
+  }
+});
