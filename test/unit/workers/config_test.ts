@@ -1,43 +1,128 @@
-import { deepEqual, equal, match, throws } from "node:assert/strict";
+import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defaultNodeSettings } from "../../../profiles/node_settings.ts";
 import { readConfig } from "../../../workers/config.ts";
+
+function withFile(text: string, story: (path: string) => void): void {
+  const directory = mkdtempSync(join(tmpdir(), "ostler-config-"));
+  try {
+    const path = join(directory, "settings.yaml");
+    writeFileSync(path, text);
+    story(path);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+function fault(env: Record<string, string>, argv: string[] = []): string {
+  let message = "";
+  throws(() => readConfig(env, argv), (error: Error) => {
+    message = error.message;
+    return true;
+  });
+  return message;
+}
 
 Deno.test("readConfig works with nothing set", () => {
   const config = readConfig({});
-  deepEqual([config.TEMPORAL_ADDRESS, config.OSTLER_TASK_QUEUE, config.OSTLER_NAMESPACE, config.KUBECONFIG], [
-    ...["127.0.0.1:7233", "ostler", "kube-system", undefined],
+  deepEqual([config.temporalAddress, config.taskQueue, config.namespace, config.kubeconfig], [
+    ...["127.0.0.1:7233", "ostler", "kube-system", ""],
   ]);
-  deepEqual([config.OSTLER_DEADLINES, config.OSTLER_CREDENTIAL_SECONDS], [{}, 86_400]);
+  deepEqual([config.deadlines, config.credentialSeconds, config.warnings], [{}, 86_400, []]);
+  deepEqual([config.healthProbeAddress, config.leaderElect], [{ host: "0.0.0.0", port: 8081 }, true]);
+  deepEqual(config.node, defaultNodeSettings);
 });
 
 Deno.test("readConfig takes an empty variable for one that is not set", () => {
-  deepEqual(readConfig({ TEMPORAL_ADDRESS: "", OSTLER_HEALTH_PORT: "" }), readConfig({}));
+  deepEqual(readConfig({ TEMPORAL_ADDRESS: "", OSTLER_HEALTH_PROBE_ADDRESS: "" }), readConfig({}));
 });
 
-Deno.test("readConfig parses numbers, lists, truths and deadlines", () => {
+Deno.test("readConfig reads the environment", () => {
   const config = readConfig({
-    OSTLER_HEALTH_PORT: "0",
+    KUBECONFIG: "/etc/kubeconfig",
+    TEMPORAL_ADDRESS: "temporal:7233",
     OSTLER_CLUSTER_DNS: "10.0.0.10, 10.0.0.11,",
     OSTLER_EXTERNAL_CLOUD_PROVIDER: "true",
+    OSTLER_NODE_HTTP_PROXY: "http://proxy.example:3128",
     OSTLER_DEADLINES: '{"drain": "30m", "ready": 1000}',
   });
-  equal(config.OSTLER_HEALTH_PORT, 0);
-  deepEqual(config.OSTLER_CLUSTER_DNS, ["10.0.0.10", "10.0.0.11"]);
-  equal(config.OSTLER_EXTERNAL_CLOUD_PROVIDER, true);
-  deepEqual(config.OSTLER_DEADLINES, { drain: "30m", ready: 1000 });
+  deepEqual([config.kubeconfig, config.temporalAddress], ["/etc/kubeconfig", "temporal:7233"]);
+  deepEqual(config.node, {
+    ...defaultNodeSettings,
+    ...{ clusterDns: ["10.0.0.10", "10.0.0.11"], externalCloudProvider: true },
+    nodeHttpProxy: "http://proxy.example:3128",
+  });
+  deepEqual(config.deadlines, { drain: "30m", ready: 1000 });
 });
 
-Deno.test("readConfig names every wrong variable at once", () => {
-  const wrong = {
-    ...{ OSTLER_HEALTH_PORT: "http", OSTLER_CREDENTIAL_SECONDS: "60", OSTLER_EXTERNAL_CLOUD_PROVIDER: "yes" },
-    ...{ OSTLER_DEADLINES: "{drain: 30m}", OSTLER_LOG_LEVEL: "LOUD" },
-  };
-  throws(() => readConfig(wrong), (error: Error) => {
-    match(error.message, /^Cannot read the settings from the environment: /);
-    for (const name of Object.keys(wrong)) match(error.message, new RegExp(`${name}: `));
-    return true;
+Deno.test("readConfig reads a file of settings, over which flags and the environment win", () => {
+  const text =
+    "namespace: profiles\ndeadlines: {drain: 30m}\ntask-queue: file\npause-image: file\ncluster-domain: file\n";
+  withFile(text, (path) => {
+    const config = readConfig({ OSTLER_CONFIG: path, OSTLER_TASK_QUEUE: "env" }, ["--pause-image", "flag"]);
+    deepEqual([config.namespace, config.deadlines, config.taskQueue], ["profiles", { drain: "30m" }, "env"]);
+    deepEqual([config.node.pauseImage, config.node.clusterDomain], ["flag", "file"]);
   });
 });
 
-Deno.test("readConfig does not repeat the values it refuses", () => {
-  throws(() => readConfig({ OSTLER_DEADLINES: "hunter2" }), (error: Error) => !error.message.includes("hunter2"));
+Deno.test("readConfig refuses a file that is no mapping, has unknown settings or is not there", () => {
+  withFile("- a\n", (path) => match(fault({}, ["--config", path]), /it must be a YAML mapping of settings$/));
+  withFile("cluster-dsn: 1.1.1.1\n", (path) => {
+    equal(
+      fault({}, [`-config=${path}`]),
+      "Cannot use the settings: cluster-dsn in the file: there is no such setting",
+    );
+  });
+  equal(fault({}, ["--config=/nowhere.yaml"]), 'Cannot read the settings from "/nowhere.yaml": ENOENT');
+});
+
+Deno.test("readConfig takes the arguments of an Operating System Manager, and says which have no effect", () => {
+  const config = readConfig({}, [
+    ...["-worker-count=5", "-cluster-dns=169.254.20.10", "-container-runtime=containerd", "-namespace=kube-system"],
+    ...["-health-probe-address=0.0.0.0:8085", "-metrics-address=0.0.0.0:8080", "-leader-elect=false"],
+    ...["-ca-bundle=/etc/ca.pem", "-log-format=Console", "-log-debug", "-disable-default-osps"],
+    ...["-external-cloud-provider", "-worker-cluster-kubeconfig="],
+  ]);
+  deepEqual(config.healthProbeAddress, { host: "0.0.0.0", port: 8085 });
+  deepEqual([config.metricsAddress, config.leaderElect, config.disableDefaultOsps], ["0.0.0.0:8080", false, true]);
+  equal(config.node.externalCloudProvider, true);
+  deepEqual(config.warnings.map((warning) => warning.split(" ")[0]), [
+    ...["--ca-bundle", "--worker-count", "--log-debug", "--log-format"],
+  ]);
+});
+
+Deno.test("readConfig takes the arguments of Operating System Manager's webhook", () => {
+  const config = readConfig({}, [
+    "-namespace",
+    "kube-system",
+    "-health-probe-bind-address=:8082",
+    "-cert-dir",
+    "/certs",
+  ]);
+  deepEqual([config.healthProbeAddress.port, config.certDir], [8082, "/certs"]);
+});
+
+Deno.test("readConfig refuses what would be wrong to ignore", () => {
+  const message = fault({}, ["--container-runtime=docker", "--worker-cluster-kubeconfig=/etc/worker"]);
+  ok(message.includes('--container-runtime "docker": must be containerd'), message);
+  ok(message.includes('--worker-cluster-kubeconfig "/etc/worker": must be empty'), message);
+});
+
+Deno.test("readConfig refuses unknown flags and arguments without a flag, an empty one too", () => {
+  const wrong = [["--cluster-dsn=1.1.1.1"], ["serve"], ["--pause-image=a", "", "--cluster-dns=1.1.1.1"], ["--", "x"]];
+  for (const argv of wrong) {
+    match(fault({}, argv), /"(--cluster-dsn|serve||--)": (there is no such|it has no) flag/);
+  }
+});
+
+Deno.test("readConfig names every wrong setting at once, with its value and what is wanted", () => {
+  const wrong = {
+    ...{ OSTLER_HEALTH_PROBE_ADDRESS: "http", OSTLER_CREDENTIAL_SECONDS: "60", OSTLER_EXTERNAL_CLOUD_PROVIDER: "yes" },
+    ...{ OSTLER_DEADLINES: "{drain: 30m}", OSTLER_LOG_LEVEL: "LOUD", OSTLER_WEBHOOK_ADDRESS: "[::]:70000" },
+  };
+  const message = fault(wrong);
+  match(message, /^Cannot use the settings: /);
+  for (const [name, value] of Object.entries(wrong)) ok(message.includes(`${name} "${value}": must be `), message);
 });

@@ -1,0 +1,127 @@
+import type { z } from "zod";
+import { readFlagArguments } from "./flag_arguments.ts";
+import { flagOf, type Form, noteOf, type Setting, type SettingShape, variableOf } from "./setting.ts";
+
+/** Where settings come from; flags win over the environment, that over the file, and that over the defaults. */
+export interface SettingSources {
+  argv?: string[];
+  /** An empty variable is one that is not set. */
+  env?: Record<string, string | undefined>;
+  /** The content of a file of settings, by flag. */
+  file?: Record<string, unknown>;
+}
+
+/** Settings as read; `faults` names every wrong one, and `values` are whole only when there is none. */
+export interface SettingsRead<Shape extends SettingShape> {
+  values: z.output<z.ZodObject<Shape>>;
+  faults: string[];
+  warnings: string[];
+  /** Arguments that belong to no setting, for the caller to use or refuse. */
+  rest: string[];
+  /** Keys of the file that belong to no setting, likewise. */
+  restOfFile: string[];
+}
+
+/** Gives the text of a file, or throws. */
+export type ReadFile = (path: string) => string;
+
+/** One setting as somebody wrote it. */
+interface Written {
+  /** How the place is called in a message. */
+  place: string;
+  text: string | undefined;
+}
+
+/** Reads every setting of a shape. */
+export function readSettings<Shape extends SettingShape>(
+  { shape }: z.ZodObject<Shape>,
+  { argv = [], env = {}, file = {} }: SettingSources,
+  readFile: ReadFile,
+): SettingsRead<Shape> {
+  const { given, rest } = readFlagArguments(shape, argv);
+  const values: Record<string, unknown> = {};
+  const faults: string[] = [];
+  const warnings: string[] = [];
+  for (const [name, field] of Object.entries<Setting<unknown>>(shape)) {
+    const written = fromFlag(name, field, given) ?? fromEnvironment(name, field, env) ?? fromFile(name, field, file);
+    const read = readOne(field, written, readFile);
+    if ("fault" in read) faults.push(read.fault);
+    else values[name] = read.value;
+    const { isIgnored, description } = noteOf(field);
+    if (written && isIgnored) warnings.push(`${written.place} has no effect: ${description}`);
+  }
+  return {
+    values: values as SettingsRead<Shape>["values"],
+    faults,
+    warnings,
+    rest,
+    restOfFile: unknownOf(shape, file),
+  };
+}
+
+function fromFlag(
+  name: string,
+  field: Setting<unknown>,
+  given: Map<string, (string | undefined)[]>,
+): Written | undefined {
+  const texts = given.get(name);
+  if (texts === undefined) return undefined;
+  const isRepeated = noteOf(field).form === "repeated";
+  const text = isRepeated && !texts.includes(undefined) ? texts.join("\n") : texts.at(-1);
+  return { place: `--${flagOf(name)}`, text };
+}
+
+function fromEnvironment(
+  name: string,
+  field: Setting<unknown>,
+  env: Record<string, string | undefined>,
+): Written | undefined {
+  const place = variableOf(name, noteOf(field));
+  return env[place] ? { place, text: env[place] } : undefined;
+}
+
+function fromFile(name: string, field: Setting<unknown>, file: Record<string, unknown>): Written | undefined {
+  const { form, also = [] } = noteOf(field);
+  const flag = [flagOf(name), ...also].find((key) => file[key] !== undefined);
+  if (flag === undefined) return undefined;
+  return { place: `${flag} in the file`, text: textOf(file[flag], form) };
+}
+
+// YAML has lists, mappings, numbers and truths where a flag has only text.
+function textOf(value: unknown, form: Form): string {
+  if (Array.isArray(value)) return value.map(String).join(form === "repeated" ? "\n" : ",");
+  if (value === null || typeof value !== "object") return String(value ?? "");
+  if (form === "json") return JSON.stringify(value);
+  return Object.entries(value).map(([key, one]) => `${key}=${one}`).join(",");
+}
+
+function readOne(
+  field: Setting<unknown>,
+  written: Written | undefined,
+  readFile: ReadFile,
+): { value: unknown } | { fault: string } {
+  if (written === undefined) return { value: field.parse(undefined) };
+  const { place } = written;
+  if (written.text === undefined) return { fault: `${place}: a value is missing` };
+  const text = written.text.trim();
+  const said = `${place} "${withoutPassword(text)}"`;
+  try {
+    // An empty file is not what a path that is not set is.
+    const content = noteOf(field).form === "file" && text !== "" ? readFile(text) || "\n" : text;
+    const parsed = field.safeParse(content);
+    if (parsed.success) return { value: parsed.data };
+    return { fault: `${said}: ${parsed.error.issues.map(({ message }) => message).join(", ")}` };
+  } catch (error) {
+    return { fault: `${said}: the file cannot be read (${(error as { code?: string }).code ?? "unknown cause"})` };
+  }
+}
+
+// All up to the last @, as a password may hold one, or a slash, that should have been escaped.
+function withoutPassword(text: string): string {
+  return text.replaceAll(/\/\/\S*@/g, "//<hidden>@").replaceAll("\n", " ");
+}
+
+function unknownOf(shape: SettingShape, file: Record<string, unknown>): string[] {
+  const known = Object.entries(shape).flatMap(([name, field]) => [flagOf(name), ...noteOf(field).also ?? []]);
+  return Object.keys(file).filter((key) => !known.includes(key));
+}

@@ -1,0 +1,19 @@
+import { equal, ok } from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import process from "node:process";
+import { helpTables, helpText } from "../../../workers/settings_help.ts";
+
+const page = new URL("../../../workers/SETTINGS.md", import.meta.url);
+
+Deno.test("SETTINGS.md has the tables that the schema tells", async () => {
+  const [intro = ""] = (await readFile(page, "utf8")).split(/^## /m);
+  const wanted = intro + helpTables();
+  if (process.env["GOLDEN"] === "update") await writeFile(page, wanted);
+  equal(await readFile(page, "utf8"), wanted);
+});
+
+Deno.test("--help tells every setting that SETTINGS.md does", () => {
+  const flags = [...helpTables().matchAll(/^\| `(--[a-z-]+)`/gm)].map(([, flag]) => flag);
+  ok(flags.length > 40);
+  for (const flag of flags) ok(new RegExp(`^  ${flag}( |$)`, "m").test(helpText()), flag);
+});

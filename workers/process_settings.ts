@@ -1,0 +1,82 @@
+/** The settings of the processes themselves; those of the machines are `NodeSettings`. */
+import { z } from "zod";
+import { optional, readBy, text, truth, wholeNumber } from "../profiles/settings/read_text.ts";
+import { type Form, type Setting, setting } from "../profiles/settings/setting.ts";
+
+/** Where a process listens; port 0 as written here serves nothing. */
+export interface ListenAddress {
+  host: string;
+  port: number;
+}
+
+const listenAddress = readBy<ListenAddress>((value) => {
+  const [, host = "", port = ""] = /^(?:\[?([^\]]*)\]?:(\d{1,5}))?$/.exec(value) ?? ["", "", "x"];
+  return Number(port) <= 65_535 ? { host: host || "0.0.0.0", port: Number(port) } : undefined;
+}, "must be host:port");
+const level = readBy(
+  (value) => (["DEBUG", "INFO", "WARN", "ERROR"] as const).find((one) => one === value),
+  "must be DEBUG, INFO, WARN or ERROR",
+);
+const deadlines = readBy((value) => {
+  try {
+    return z.record(z.string(), z.union([z.string(), z.number()])).parse(JSON.parse(value));
+  } catch {
+    return undefined;
+  }
+}, 'must be one JSON object such as {"drain": "30m"}');
+const names = text.transform((value) => value.split(",").map((item) => item.trim()).filter(Boolean));
+const ours = "system:serviceaccount:ostler-system:ostler";
+
+/** The names that Operating System Manager has too mean the same. */
+export const ProcessSettings = z.object({
+  config: setting(text, "", { description: "YAML file of settings, by these names without the dashes" }),
+  kubeconfig: setting(text, "", { description: "kubeconfig file; else the usual places", env: "KUBECONFIG" }),
+  namespace: setting(text, "kube-system", { description: "namespace of profiles and configs" }),
+  disableDefaultOsps: setting(truth, "false", { description: "install no default profiles", form: "truth" }),
+  leaderElect: setting(truth, "true", { description: "one controller of several works", form: "truth" }),
+  healthProbeAddress: setting(listenAddress, "0.0.0.0:8081", {
+    description: "where probes are answered; port 0 answers none",
+    also: ["health-probe-bind-address"],
+  }),
+  metricsAddress: setting(optional(/^\S+:\d+$/, "must be host:port"), "", {
+    description: "where the worker serves the SDK's metrics; else nowhere",
+    also: ["metrics-bind-address"],
+  }),
+  logLevel: setting(level, "INFO", { description: "least severity that is logged: DEBUG, INFO, WARN, ERROR" }),
+  temporalAddress: setting(text, "127.0.0.1:7233", { description: "Temporal's frontend", env: "TEMPORAL_ADDRESS" }),
+  temporalNamespace: setting(text, "default", { description: "Temporal's namespace", env: "TEMPORAL_NAMESPACE" }),
+  taskQueue: setting(text, "ostler", { description: "task queue of the workers" }),
+  identity: setting(text, "", { description: "name of this process in Temporal; else made from host and process" }),
+  systemNamespace: setting(text, "ostler-system", { description: "namespace of the controller's lease" }),
+  workflowBundle: setting(text, "", { description: "file made by `deno task bundle`; else bundled at start" }),
+  deadlines: setting(deadlines, "{}", { description: "deadlines of every rollout, by field", form: "json" }),
+  credentialSeconds: setting(wholeNumber(600, Infinity), "86400", {
+    description: "life of what machines boot with; the API server issues none below ten minutes",
+  }),
+  webhookAddress: setting(listenAddress, "0.0.0.0:9443", { description: "where the webhook listens" }),
+  certDir: setting(text, "/tmp/k8s-webhook-server/serving-certs", {
+    description: "folder with the webhook's tls.crt and tls.key",
+  }),
+  trustedUsers: setting(names, `${ours}-controller,${ours}-worker`, {
+    description: "who may write configs and lower the version of a profile, joined by commas",
+  }),
+});
+
+const nothing = readBy((value) => (value === "" ? value : undefined), "must be empty: one cluster holds everything");
+const containerd = readBy((value) => (value === "containerd" ? value : undefined), "must be containerd");
+
+function ignored(description: string, form: Form = "text"): Setting<string> {
+  return setting(text, "", { description, form, isIgnored: true });
+}
+
+/** Other flags of Operating System Manager, so that its arguments can stay; what cannot be ignored is refused. */
+export const OsmSettings = z.object({
+  containerRuntime: setting(containerd, "containerd", { description: "nothing else is supported" }),
+  workerClusterKubeconfig: setting(nothing, "", { description: "nothing else than empty is supported" }),
+  caBundle: ignored("it has none in Operating System Manager either; see host-ca-bundle"),
+  workerCount: ignored("Temporal paces the work"),
+  logDebug: ignored("log-level=DEBUG does it", "truth"),
+  logFormat: ignored("logs are JSON"),
+  workerHealthProbeAddress: ignored("there is one cluster, and one address for its probes"),
+  workerMetricsAddress: ignored("there is one cluster, and one address for its metrics"),
+});
