@@ -1,3 +1,4 @@
+import type { ProviderConfig } from "./provider_config.ts";
 import { ProfileRefused } from "./refusal.ts";
 import type { OsProfile } from "./schema.ts";
 
@@ -5,10 +6,13 @@ import type { OsProfile } from "./schema.ts";
 export interface FitInput {
   operatingSystem: string;
   provider: string;
+  operatingSystemSpec?: unknown;
+  network?: ProviderConfig["network"] | undefined;
 }
 
-/** Throws ProfileRefused when the profile is for another system or provider, or cannot be rendered by this version. */
-export function checkProfileFits(profile: OsProfile, { operatingSystem, provider }: FitInput): void {
+/** Throws ProfileRefused when the profile is for another system, provider or utility, or cannot do what is asked. */
+export function checkProfileFits(profile: OsProfile, wanted: FitInput): void {
+  const { operatingSystem, provider, operatingSystemSpec, network } = wanted;
   if (profile.osName !== operatingSystem) {
     throw new ProfileRefused(
       "OperatingSystemMismatch",
@@ -22,24 +26,33 @@ export function checkProfileFits(profile: OsProfile, { operatingSystem, provider
       `Cannot use the profile on provider "${provider}": it supports ${names.join(", ") || "none"}`,
     );
   }
-  checkTemplating(profile);
-  checkUtility(profile.provisioningUtility);
+  const utility = utilityOf(operatingSystem, operatingSystemSpec);
+  if (profile.provisioningUtility !== utility) {
+    throw new ProfileRefused(
+      "UtilityMismatch",
+      `Cannot use a profile for "${profile.provisioningUtility}": the MachineDeployment asks for "${utility}"`,
+    );
+  }
+  checkNetworkFits({ operatingSystem, network });
 }
 
-/** Throws ProfileRefused (TemplatingUnsupported) unless this version has an engine for the profile's templates. */
-export function checkTemplating({ templating }: OsProfile): void {
-  if (templating === "eta") return;
+/** Throws ProfileRefused for a static address where the system cannot take one. */
+export function checkNetworkFits({ operatingSystem, network }: Pick<FitInput, "operatingSystem" | "network">): void {
+  if (operatingSystem === "flatcar" || !isStatic(network)) return;
   throw new ProfileRefused(
-    "TemplatingUnsupported",
-    `Cannot render the profile: its templating is "${templating}", and Go templates are not rendered by this version`,
+    "ProviderConfigInvalid",
+    `Cannot give machines with "${operatingSystem}" a static address: only flatcar takes cidr, gateway and DNS servers`,
   );
 }
 
-/** Throws ProfileRefused (ProfileInvalid) unless this version can generate user-data for the utility. */
-export function checkUtility(utility: OsProfile["provisioningUtility"]): void {
-  if (utility === "cloud-init") return;
-  throw new ProfileRefused(
-    "ProfileInvalid",
-    `Cannot generate user-data: provisioningUtility is "${utility}", and this version only writes cloud-init`,
-  );
+/** Only Flatcar machines may use Ignition, and do unless told otherwise. */
+export function utilityOf(operatingSystem: string, spec: unknown): string {
+  if (operatingSystem !== "flatcar") return "cloud-init";
+  const { provisioningUtility } = (spec ?? {}) as { provisioningUtility?: string };
+  return provisioningUtility || "ignition";
+}
+
+// As Operating System Manager has it: any of the three makes the network a static one.
+function isStatic(network: ProviderConfig["network"]): boolean {
+  return Boolean(network?.cidr || network?.gateway || network?.dns?.servers?.length);
 }

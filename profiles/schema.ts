@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defaultFault } from "./parameters.ts";
 import { faultsOf, ProfileRefused } from "./refusal.ts";
 
 // SemVer 2.0 with a leading v; Operating System Manager forgets to anchor it at the start.
@@ -6,7 +7,7 @@ const profileVersion =
   /^v(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
 
 /** Every provider a profile may name (OSM's enumeration). */
-export const cloudProviders = [
+const cloudProviders = [
   ...["aws", "azure", "digitalocean", "edge", "gce", "hetzner", "kubevirt", "linode", "nutanix", "openstack"],
   ...["vsphere", "fake", "alibaba", "anexia", "scaleway", "baremetal", "external", "vmware-cloud-director"],
   "opennebula",
@@ -54,24 +55,67 @@ export const ProfilePhase = z.strictObject({
   units: z.array(OsUnit).optional(),
   files: z.array(OsFile).optional(),
   modules: CloudInitModules.optional(),
+  /** Ours: packages of the operating system, installed with those the profile needs itself. */
+  packages: z.array(z.string().regex(/^[a-z0-9][a-z0-9.+_:-]*$/i, "must be a package")).optional(),
 });
 export type ProfilePhase = z.infer<typeof ProfilePhase>;
 
-/** The `.spec` of an OperatingSystemProfile: OSM's shape, and `templating`, which OSM's profiles lack. */
-export const OsProfile = z.strictObject({
-  osName: z.enum(["flatcar", "rhel", "ubuntu", "amzn2", "rockylinux"]),
+const parameterName = z.string().regex(/^[a-z][A-Za-z0-9]{0,62}$/);
+
+/** Something that a MachineDeployment may set for a profile; without a default, something that it must. */
+export const Parameter = z.strictObject({
+  type: z.enum(["string", "integer", "boolean", "list"]).default("string"),
+  description: z.string(),
+  default: z.union([z.string(), z.int(), z.boolean(), z.array(z.string())]).optional(),
+  /** What the whole of a string, or of each item of a list, must match; without it, text that is safe in shell files. */
+  pattern: z.string().optional(),
+  enum: z.array(z.string()).min(1).optional(),
+}).superRefine((parameter, context) => {
+  const fault = defaultFault(parameter);
+  if (fault !== undefined) context.addIssue({ code: "custom", ...fault });
+});
+export type Parameter = z.infer<typeof Parameter>;
+
+const wholeProfile = z.strictObject({
+  osName: z.enum(["flatcar", "rhel", "ubuntu", "amzn2", "rockylinux", "debian"]),
   osVersion: z.string(),
   version: z.string().regex(profileVersion, "must be SemVer with a leading v, such as v1.0.0"),
-  templating: z.enum(["go", "eta"]).default("go"),
+  /** Missing only in a profile that `extends` another and leaves it to that one. */
+  templating: z.enum(["go", "eta"]).optional(),
   provisioningUtility: z.enum(["cloud-init", "ignition"]).default("cloud-init"),
   supportedCloudProviders: z.array(z.strictObject({
     name: z.enum(cloudProviders),
     spec: z.looseObject({}).optional(),
   })),
+  /** Another profile of the same namespace, to which this one says only what differs: see `resolveProfile`. */
+  extends: z.strictObject({ name: z.string().min(1) }).optional(),
+  parameters: z.record(parameterName, Parameter, {
+    error: ({ code }) => code === "invalid_key" ? "must be a name in camel case" : undefined,
+  }).optional(),
   bootstrapConfig: ProfilePhase,
   provisioningConfig: ProfilePhase,
+}).superRefine(({ osName, ...phases }, context) => {
+  for (const phase of ["bootstrapConfig", "provisioningConfig"] as const) {
+    if (osName !== "flatcar" || !phases[phase].packages?.length) continue;
+    context.addIssue({ code: "custom", path: [phase, "packages"], message: "Flatcar has no packages" });
+  }
 });
+
+/**
+ * The `.spec` of an OperatingSystemProfile: OSM's shape, and `templating`, `extends`, `parameters` and `packages`, which
+ * it lacks. With `extends`, everything but `osName` and `version` may be left out, or empty.
+ */
+export const OsProfile = z.preprocess(withDefaults, wholeProfile);
 export type OsProfile = z.infer<typeof OsProfile>;
+
+/** The language of a profile's templates. */
+export type Templating = NonNullable<OsProfile["templating"]>;
+
+function withDefaults(spec: unknown): unknown {
+  if (typeof spec !== "object" || spec === null || Array.isArray(spec)) return spec;
+  if (!("extends" in spec)) return { templating: "go", ...spec };
+  return { osVersion: "", supportedCloudProviders: [], bootstrapConfig: {}, provisioningConfig: {}, ...spec };
+}
 
 /** Reads the `.spec` of an OperatingSystemProfile; throws ProfileRefused (ProfileInvalid) naming the field. */
 export function parseProfile(spec: unknown): OsProfile {

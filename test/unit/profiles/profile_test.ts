@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import {
   checkProfileFits,
-  defaultProfiles,
   normaliseKubeletVersion,
   parseKubeletAnnotations,
   parseProfile,
-  ProfileRefused,
-  type RefusalReason,
+  supportedKubeletVersion,
 } from "../../../profiles/mod.ts";
+import { refuses } from "./refuses.ts";
 
 const spec = {
   osName: "ubuntu",
@@ -18,15 +17,6 @@ const spec = {
   bootstrapConfig: {},
   provisioningConfig: { files: [{ path: "/a", content: { inline: { data: "x" } } }] },
 };
-
-function refuses(work: () => unknown, reason: RefusalReason, ...says: string[]): void {
-  assert.throws(work, (error) => {
-    assert.ok(error instanceof ProfileRefused, String(error));
-    assert.equal(error.reason, reason);
-    for (const text of says) assert.ok(error.message.includes(text), `${error.message} lacks ${text}`);
-    return true;
-  });
-}
 
 Deno.test("parseProfile fills defaults as OSM's schema does", () => {
   const { templating: _, ...goSpec } = spec;
@@ -57,23 +47,20 @@ Deno.test("parseProfile names the field that is wrong", () => {
   refuses(() => parseProfile(undefined), "ProfileInvalid", "spec: ");
 });
 
-Deno.test("checkProfileFits refuses another system, another provider and Go templates", () => {
-  const profile = parseProfile(spec);
-  checkProfileFits(profile, { operatingSystem: "ubuntu", provider: "aws" });
-  const fits = (more: object, provider = "aws"): () => void => () =>
-    checkProfileFits(parseProfile({ ...spec, ...more }), { operatingSystem: "ubuntu", provider });
-  refuses(fits({ osName: "flatcar" }), "OperatingSystemMismatch", `"flatcar"`, `"ubuntu"`);
+Deno.test("checkProfileFits refuses another system, another provider and another utility", () => {
+  const fits = (more: object, provider = "aws", operatingSystemSpec?: unknown): () => void => () => {
+    const { osName: operatingSystem } = { ...spec, ...more };
+    checkProfileFits(parseProfile({ ...spec, ...more }), { operatingSystem, provider, operatingSystemSpec });
+  };
+  fits({})();
+  fits({ osName: "flatcar", provisioningUtility: "ignition" })();
+  fits({ osName: "flatcar" }, "aws", { provisioningUtility: "cloud-init" })();
+  const other = (): void =>
+    checkProfileFits(parseProfile(spec), { operatingSystem: "rhel", provider: "aws", operatingSystemSpec: {} });
+  refuses(other, "OperatingSystemMismatch", `"ubuntu"`, `"rhel"`);
   refuses(fits({}, "gce"), "ProviderUnsupported", `"gce"`, "aws");
-  refuses(fits({ templating: "go" }), "TemplatingUnsupported", "Go templates are not rendered by this version");
-  refuses(fits({ provisioningUtility: "ignition" }), "ProfileInvalid", "ignition");
-});
-
-Deno.test("defaultProfiles offers osp-ubuntu for kubevirt", async () => {
-  const [profile, ...others] = await defaultProfiles();
-  assert.equal(others.length, 0);
-  assert.equal(profile?.metadata.name, "osp-ubuntu");
-  checkProfileFits(profile.spec, { operatingSystem: "ubuntu", provider: "kubevirt" });
-  assert.equal(profile.spec.templating, "eta");
+  refuses(fits({ provisioningUtility: "ignition" }), "UtilityMismatch", `"ignition"`, `"cloud-init"`);
+  refuses(fits({ osName: "flatcar" }), "UtilityMismatch", `"ignition"`, `"cloud-init"`);
 });
 
 Deno.test("normaliseKubeletVersion gives three parts with a v", () => {
@@ -89,22 +76,16 @@ Deno.test("normaliseKubeletVersion gives three parts with a v", () => {
   assert.equal(normaliseKubeletVersion("1.35.3+k1"), "v1.35.3+k1");
 });
 
-Deno.test("normaliseKubeletVersion refuses garbage and what is not supported, saying what is", () => {
-  for (
-    const text of [
-      "",
-      "latest",
-      "1",
-      "1.36.1.2",
-      "1.36.x",
-      "v1.36.1; reboot",
-      "1.32.9",
-      "1.37.0",
-      "2.36.0",
-      "1.36-rc.1",
-    ]
-  ) {
-    refuses(() => normaliseKubeletVersion(text), "KubeletVersionInvalid", `"${text}"`, "1.33 to 1.36");
+Deno.test("supportedKubeletVersion refuses what our profiles are not written for, saying what they are", () => {
+  assert.equal(supportedKubeletVersion("1.36.0-rc.1"), "v1.36.0-rc.1");
+  for (const text of ["1", "1.32.9", "1.37.0", "2.36.0"]) {
+    refuses(() => supportedKubeletVersion(text), "KubeletVersionInvalid", `"${text}"`, "1.33 to 1.36");
+  }
+});
+
+Deno.test("normaliseKubeletVersion refuses what is no version", () => {
+  for (const text of ["", "latest", "1.36.1.2", "1.36.x", "v1.36.1; reboot", "1.36-", "1.36.0-01", "1.36.0+a..b"]) {
+    refuses(() => normaliseKubeletVersion(text), "KubeletVersionInvalid", `"${text}"`);
   }
 });
 

@@ -1,0 +1,42 @@
+import { gzipSync } from "node:zlib";
+import type { Phase } from "../generators/user_data_generator.ts";
+import { bytesOf } from "../os_config.ts";
+
+/**
+ * Most bytes of user-data, before base64: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html,
+ * https://www.alibabacloud.com/help/doc-detail/52012.htm, https://docs.hetzner.cloud (`user_data` of a server),
+ * https://docs.openstack.org/nova/latest/user/user-data.html (65535 in base64),
+ * https://learn.microsoft.com/en-us/azure/virtual-machines/custom-data (osProfile.customData),
+ * https://docs.digitalocean.com/reference/api (`user_data` of a Droplet),
+ * https://cloud.google.com/compute/docs/reference/rest/v1/Metadata (`items[].value`). Others document none.
+ */
+const userDataLimits: Record<string, number> = {
+  aws: 16_384,
+  alibaba: 16_384,
+  hetzner: 32_768,
+  openstack: 49_149,
+  azure: 65_535,
+  digitalocean: 65_536,
+  gce: 262_144,
+};
+
+/** The API server takes no Secret of more than 1 MiB. */
+const secretLimit = 1_048_576;
+
+export interface SizedUserData {
+  phase: Phase;
+  provider: string;
+  operatingSystem: string;
+  text: string;
+}
+
+/** What is too big, in words; undefined when all is well. The provider limits phase one, the Secret both. */
+export function sizeWarning({ phase, provider, operatingSystem, text }: SizedUserData): string | undefined {
+  const stored = bytesOf(text);
+  if (stored > secretLimit) return `the ${phase} user-data has ${stored} bytes, a Secret takes ${secretLimit}`;
+  const limit = phase === "bootstrap" ? userDataLimits[provider] : undefined;
+  if (limit === undefined) return undefined;
+  // machine-controller compresses it for AWS, but for Flatcar.
+  const sent = provider === "aws" && operatingSystem !== "flatcar" ? gzipSync(text).length : stored;
+  return sent > limit ? `the ${phase} user-data has ${sent} bytes, provider "${provider}" takes ${limit}` : undefined;
+}

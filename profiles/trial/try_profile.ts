@@ -1,0 +1,70 @@
+import { generateUserData } from "../generate_user_data.ts";
+import type { Phase } from "../generators/user_data_generator.ts";
+import type { OsConfig } from "../os_config.ts";
+import { ProfileRefused } from "../refusal.ts";
+import { renderConfig } from "../render_config.ts";
+import type { OsProfile } from "../schema.ts";
+import type { TemplateEngines } from "../templates.ts";
+import { sizeWarning } from "./size_limits.ts";
+import { type Trial, trialsOf } from "./trial_facts.ts";
+
+/** What came out of rendering a profile for every provider it supports. */
+export interface TrialResult {
+  /** What no MachineDeployment can mend, each with file, line and one provider; none when the profile is sound. */
+  faults: string[];
+  /** What somebody may run into. */
+  warnings: string[];
+}
+
+export interface TrialOptions {
+  engines?: TemplateEngines;
+  /** Ends the trial between two renders; what was not tried by then is a warning. */
+  signal?: AbortSignal;
+}
+
+// A Go template that says fail, or takes something optional for granted, may be right for the MachineDeployments it is for.
+const isOnPurpose = /error calling fail:/;
+const mayMissSomething = /error calling |<nil>|nil pointer evaluating/;
+
+/**
+ * Renders a profile whose parents are merged in, and writes its user-data, in all situations on all its providers.
+ * Rejects with what the engines reject with when a new try may help.
+ */
+export async function tryProfile(profile: OsProfile, { engines, signal }: TrialOptions = {}): Promise<TrialResult> {
+  const faults = new Map<string, string>();
+  const warnings = new Map<string, string>();
+  for (const trial of trialsOf(profile)) {
+    if (signal?.aborted) {
+      warnings.set("late", `the trial took too long; it ended before provider "${trial.provider}" ${trial.situation}`);
+      break;
+    }
+    try {
+      const config = await renderConfig(profile, trial.facts, engines);
+      for (const [phase, warning] of sizesOf(config, trial)) warnings.set(`${trial.provider} ${phase}`, warning);
+    } catch (error) {
+      if (!(error instanceof ProfileRefused)) throw error;
+      const found = isFault(error, trial) ? faults : warnings;
+      const { message } = error;
+      if (!found.has(message)) found.set(message, `${message} (on provider "${trial.provider}" ${trial.situation})`);
+    }
+  }
+  for (const message of faults.keys()) warnings.delete(message);
+  return { faults: [...faults.values()], warnings: [...warnings.values()] };
+}
+
+/** The profile is to blame; false where it may be right, but not for every MachineDeployment. */
+export function isFault({ reason, message }: ProfileRefused, { isEverythingSaid }: Trial): boolean {
+  if (reason === "ParameterInvalid" || isOnPurpose.test(message)) return false;
+  return isEverythingSaid || !mayMissSomething.test(message);
+}
+
+function sizesOf(config: OsConfig, { provider, facts }: Trial): [Phase, string][] {
+  const { operatingSystem, operatingSystemSpec } = facts.provider;
+  const said = operatingSystemSpec as { distUpgradeOnBoot?: boolean };
+  const user = { name: facts.deployment.name, distUpgradeOnBoot: said.distUpgradeOnBoot ?? false };
+  return (["bootstrap", "provisioning"] as const).flatMap((phase) => {
+    const text = generateUserData(config, phase, user);
+    const warning = sizeWarning({ phase, provider, operatingSystem, text });
+    return warning === undefined ? [] : [[phase, warning] satisfies [Phase, string]];
+  });
+}

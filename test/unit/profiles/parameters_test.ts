@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { parameterValues } from "../../../profiles/parameters.ts";
+import {
+  closeTemplateEngines,
+  type OsProfile,
+  parseProfile,
+  ProfileRefused,
+  renderConfig,
+} from "../../../profiles/mod.ts";
+import { renderFacts } from "../../support/render_facts.ts";
+
+const base = {
+  osName: "ubuntu",
+  osVersion: "24.04",
+  version: "v1.0.0",
+  templating: "eta",
+  supportedCloudProviders: [{ name: "kubevirt" }],
+  bootstrapConfig: {},
+  provisioningConfig: {},
+};
+
+function profileWith(parameters: Record<string, object>, phase: object = {}): OsProfile {
+  const described = Object.entries(parameters).map(([name, rules]) => [name, { description: "", ...rules }]);
+  return parseProfile({ ...base, parameters: Object.fromEntries(described), provisioningConfig: phase });
+}
+
+function refusal(work: () => unknown): ProfileRefused {
+  try {
+    work();
+  } catch (error) {
+    assert.ok(error instanceof ProfileRefused, String(error));
+    return error;
+  }
+  assert.fail("nothing was refused");
+}
+
+function annotated(values: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`parameter.ostler.dev/${name}`, value]));
+}
+
+Deno.test("parameterValues reads each type from its annotation", () => {
+  const profile = profileWith({ a: {}, b: { type: "integer" }, c: { type: "boolean" }, d: { type: "list" } });
+  const annotations = { ...annotated({ a: "x, y", b: "-12", c: "false", d: "one, two,,three" }), other: "ignored" };
+  assert.deepEqual(parameterValues(profile, annotations), {
+    a: "x, y",
+    b: -12,
+    c: false,
+    d: ["one", "two", "three"],
+  });
+});
+
+Deno.test("parameterValues takes defaults, and an annotation with an empty text is still one", () => {
+  const profile = profileWith({
+    a: { default: "x" },
+    b: { type: "integer", default: 3 },
+    c: { type: "boolean", default: true },
+    d: { type: "list", default: ["p"] },
+  });
+  assert.deepEqual(parameterValues(profile, {}), { a: "x", b: 3, c: true, d: ["p"] });
+  assert.deepEqual(parameterValues(profile, annotated({ a: "", d: "" })), { a: "", b: 3, c: true, d: [] });
+  assert.deepEqual(parameterValues(parseProfile(base), { other: "x" }), {});
+});
+
+Deno.test("parameterValues refuses an unknown parameter and names those there are", () => {
+  const profile = profileWith({ mtu: { type: "integer", default: 1500 }, region: { default: "" } });
+  const { reason, message } = refusal(() => parameterValues(profile, annotated({ mut: "9000" })));
+  assert.equal(reason, "ParameterInvalid");
+  assert.equal(
+    message,
+    `Cannot use annotation "parameter.ostler.dev/mut": its value is "9000", the profile has no such parameter, ` +
+      `its parameters are: mtu, region`,
+  );
+  const constructor = refusal(() => parameterValues(profile, annotated({ constructor: "x" })));
+  assert.match(constructor.message, /no such parameter/);
+});
+
+Deno.test("parameterValues refuses a parameter that is neither set nor has a default", () => {
+  const { reason, message } = refusal(() => parameterValues(profileWith({ mtu: { type: "integer" } }), {}));
+  assert.equal(reason, "ParameterInvalid");
+  assert.equal(
+    message,
+    `Cannot use annotation "parameter.ostler.dev/mtu": it is missing, wanted is a whole number, and the profile has no default`,
+  );
+});
+
+Deno.test("parameterValues refuses wrong values, saying what is wanted", () => {
+  const cases: [object, string, string][] = [
+    [{ type: "integer" }, "1.5", "a whole number"],
+    [{ type: "integer" }, "99999999999999999", "a whole number"],
+    [{ type: "integer", pattern: "[0-9]{4}" }, "150", "a whole number, text like [0-9]{4}"],
+    [{ type: "boolean" }, "yes", "true or false"],
+    [{ enum: ["debug", "info"] }, "loud", "one of debug, info"],
+    [{ type: "list", enum: ["a", "b"] }, "a,c", "a list of one of a, b, joined by commas"],
+    [{ pattern: "[a-z]+" }, "abc1", "text like [a-z]+"],
+    [{ pattern: "a|b" }, "ax", "text like a|b"],
+  ];
+  for (const [rules, value, wanted] of cases) {
+    const { reason, message } = refusal(() => parameterValues(profileWith({ x: rules }), annotated({ x: value })));
+    assert.equal(reason, "ParameterInvalid");
+    const says = `Cannot use annotation "parameter.ostler.dev/x": its value is "${value}", wanted is ${wanted}`;
+    assert.equal(message, says);
+  }
+});
+
+Deno.test("parameterValues lets nothing through that could end a quoted word, unless a pattern says so", () => {
+  const bad = ['a"b', "a'b", "a\\b", "a\nb", "$(reboot)", "`reboot`", "\u0000", "a\u2028b", "\u202e"];
+  for (const type of ["string", "list"]) {
+    const profile = profileWith({ x: { type } });
+    for (const value of bad) {
+      const { message } = refusal(() => parameterValues(profile, annotated({ x: value })));
+      assert.match(message, /wanted is .*printable text without quotes/);
+      assert.equal(message.includes("\n"), false, "a value must not break the line of its message");
+    }
+  }
+  assert.deepEqual(parameterValues(profileWith({ x: {} }), annotated({ x: "Grüße, #1 & <2>" })), {
+    x: "Grüße, #1 & <2>",
+  });
+  assert.deepEqual(parameterValues(profileWith({ x: { pattern: ".*" } }), annotated({ x: "$HOME" })), { x: "$HOME" });
+});
+
+Deno.test("parameterValues ends a pattern that would never end, and cuts long values in its message", () => {
+  const profile = profileWith({ x: { pattern: "(a+)+" } });
+  const { message } = refusal(() => parameterValues(profile, annotated({ x: `${"a".repeat(5000)}!` })));
+  assert.match(message, /wanted is text like \(a\+\)\+$/);
+  assert.ok(message.length < 300, message);
+});
+
+Deno.test("parseProfile refuses parameters that could never be used", () => {
+  const cases: [object, string][] = [
+    [{ "Log-Level": {} }, "parameters.Log-Level: must be a name in camel case"],
+    [{ x: { type: "integer", default: "3" } }, "parameters.x.default: must be a whole number"],
+    [{ x: { enum: ["a"], default: "b" } }, "parameters.x.default: must be one of a"],
+    [{ x: { pattern: "(" } }, "parameters.x.pattern: must be a regular expression"],
+    [{ x: { default: "$(reboot)" } }, "parameters.x.default: must be printable text"],
+    [{ x: { type: "duration" } }, "parameters.x.type: "],
+  ];
+  for (const [parameters, says] of cases) {
+    const { reason, message } = refusal(() => profileWith(parameters as Record<string, object>));
+    assert.equal(reason, "ProfileInvalid");
+    assert.ok(message.includes(says), message);
+  }
+});
+
+Deno.test("renderConfig hands parameters and packages to Eta", async () => {
+  const data = `<%= it.parameters.mtu + 1 %> <%= it.parameters.zones.join("+") %> <%= it.packages.join(" ") %>`;
+  const files = [{ path: "/etc/x", content: { inline: { data } } }];
+  const rules = { mtu: { type: "integer", default: 1500 }, zones: { type: "list" } };
+  const profile = profileWith(rules, { files, packages: ["auditd", "jq"] });
+  const facts = renderFacts({ deployment: { annotations: annotated({ zones: "a,b" }) } });
+  try {
+    const { provisioningConfig } = await renderConfig(profile, facts);
+    assert.equal(provisioningConfig.files[0]?.content.inline.data, "1501 a+b auditd jq");
+    assert.equal("packages" in provisioningConfig, false, "the profile installs them by itself");
+  } finally {
+    await closeTemplateEngines();
+  }
+});
+
+Deno.test("renderConfig hands parameters to Go templates too, and leaves packages to cloud-init there", async () => {
+  const data =
+    "{{ .Parameters.mtu }} {{ range .Parameters.zones }}[{{ . }}]{{ end }} {{ if .Parameters.wanted }}yes{{ end }}";
+  const go = parseProfile({
+    ...base,
+    templating: "go",
+    parameters: {
+      mtu: { type: "integer", default: 1_000_000, description: "" },
+      zones: { type: "list", description: "" },
+      wanted: { type: "boolean", default: true, description: "" },
+    },
+    bootstrapConfig: { packages: ["auditd"], files: [{ path: "/etc/x", content: { inline: { data } } }] },
+  });
+  const facts = renderFacts({ deployment: { annotations: annotated({ zones: "a,b" }) } });
+  try {
+    const { bootstrapConfig } = await renderConfig(go, facts);
+    assert.equal(bootstrapConfig.files[0]?.content.inline.data, "1000000 [a][b] yes");
+    assert.deepEqual(bootstrapConfig.packages, ["auditd"]);
+  } finally {
+    await closeTemplateEngines();
+  }
+});
