@@ -1,3 +1,8 @@
+import { amazonLinux2Profile } from "./amzn2/profile.ts";
+import { debianProfile } from "./debian/profile.ts";
+import { flatcarCloudInitProfile, flatcarProfile } from "./flatcar/profile.ts";
+import { rhelProfile } from "./rhel/profile.ts";
+import { rockyLinuxProfile } from "./rockylinux/profile.ts";
 import type { OsProfile } from "./schema.ts";
 import { ubuntuProfile } from "./ubuntu/profile.ts";
 
@@ -9,9 +14,19 @@ export interface ProfileManifest {
   spec: OsProfile;
 }
 
-/** The profiles that come with Ostler; reads their templates from beside their code. */
+const profiles: Record<string, () => Promise<OsProfile>> = {
+  "osp-ubuntu": ubuntuProfile,
+  "osp-debian": debianProfile,
+  "osp-rhel": rhelProfile,
+  "osp-rockylinux": rockyLinuxProfile,
+  "osp-amzn2": amazonLinux2Profile,
+  "osp-flatcar": flatcarProfile,
+  "osp-flatcar-cloud-init": flatcarCloudInitProfile,
+};
+
+/** The profiles that come with Ostler, under the names people know; reads their templates from beside their code. */
 export async function defaultProfiles(): Promise<ProfileManifest[]> {
-  return [manifest("osp-ubuntu", await ubuntuProfile())];
+  return await Promise.all(Object.entries(profiles).map(async ([name, profile]) => manifest(name, await profile())));
 }
 
 function manifest(name: string, spec: OsProfile): ProfileManifest {

@@ -1,0 +1,16 @@
+import { failCgroupV1 } from "../node/parameters.ts";
+import { rpmProfile } from "../rpm/profile.ts";
+import type { OsProfile } from "../schema.ts";
+
+/** Amazon Linux 2, which ended on 2026-06-30: kept so that pools can move away from it one at a time. */
+export function amazonLinux2Profile(): Promise<OsProfile> {
+  const description =
+    `${failCgroupV1.description}; Amazon Linux 2, which ended on 2026-06-30, has nothing else, and Kubernetes drops it`;
+  return rpmProfile({
+    osName: "amzn2",
+    osVersion: "2.0",
+    providers: ["aws"],
+    parameters: { failCgroupV1: { ...failCgroupV1, description, default: false } },
+    snippets: { prepare: "amzn2/prepare", prepare_rpm: "rpm/prepare" },
+  });
+}

@@ -1,0 +1,12 @@
+import type { ProfilePhase } from "../schema.ts";
+
+/** Starts the first phase with cloud-init, which must not wait for it. */
+export const runBootstrap: Pick<ProfilePhase, "modules"> = {
+  modules: {
+    runcmd: [
+      "systemctl daemon-reload",
+      "systemctl enable bootstrap.service",
+      "systemctl start --no-block bootstrap.service",
+    ],
+  },
+};

@@ -1,0 +1,103 @@
+import { readFile } from "node:fs/promises";
+import { type OsFile, type OsProfile, parseProfile, type ProfilePhase } from "./schema.ts";
+
+/** A file on the machine. */
+export interface NodeFile {
+  path: string;
+  /** Beside this module, without `.eta`. */
+  template: string;
+  /** Octal digits. */
+  permissions: number;
+}
+
+/** What an operating system adds to the texts that all share: files, and snippets that those include by name. */
+export interface Additions {
+  files?: NodeFile[];
+  /** Templates by the name of the snippet, as in `NodeFile`. */
+  snippets: Record<string, string>;
+  /** What starts the phase. */
+  start?: Pick<ProfilePhase, "units" | "modules">;
+}
+
+/** All that differs from one of our profiles to another. */
+export interface NodeProfile extends Pick<OsProfile, "osName" | "osVersion" | "provisioningUtility"> {
+  providers: string[];
+  parameters: NonNullable<OsProfile["parameters"]>;
+  boot: Additions;
+  node: Additions;
+}
+
+/** Of all our profiles: they share their texts, so a change of one is a change of most. */
+const version = "v1.1.0";
+
+const bootFiles: NodeFile[] = [
+  { path: "/etc/ostler/boot.env", template: "boot/boot.env", permissions: 644 },
+  { path: "/etc/ostler/ca.crt", template: "boot/ca.crt", permissions: 644 },
+  { path: "/etc/ostler/proxy.env", template: "boot/proxy.env", permissions: 600 },
+  { path: "/etc/ostler/token", template: "boot/token", permissions: 600 },
+  { path: "/opt/bin/kube-api", template: "boot/kube_api", permissions: 755 },
+  { path: "/opt/bin/boot-report", template: "boot/boot_report", permissions: 755 },
+  { path: "/opt/bin/fetch-secret", template: "boot/fetch_secret", permissions: 755 },
+  { path: "/opt/bin/run-phase", template: "boot/run_phase", permissions: 755 },
+  { path: "/opt/bin/bootstrap", template: "boot/bootstrap", permissions: 755 },
+  { path: "/etc/systemd/system/bootstrap.service", template: "boot/bootstrap.service", permissions: 644 },
+];
+
+const nodeFiles: NodeFile[] = [
+  { path: "/etc/ostler/token", template: "boot/token", permissions: 600 },
+  { path: "/etc/ostler/setup.env", template: "node/setup.env", permissions: 600 },
+  { path: "/etc/ostler/host-ca.crt", template: "node/host_ca.crt", permissions: 644 },
+  { path: "/etc/systemd/journald.conf.d/90-ostler.conf", template: "node/journald.conf", permissions: 644 },
+  { path: "/etc/modules-load.d/90-ostler.conf", template: "node/modules.conf", permissions: 644 },
+  { path: "/etc/sysctl.d/90-ostler.conf", template: "node/sysctl.conf", permissions: 644 },
+  { path: "/opt/bin/install-binaries", template: "node/install_binaries", permissions: 755 },
+  { path: "/opt/bin/node-address", template: "node/node_address", permissions: 755 },
+  { path: "/opt/bin/setup", template: "node/setup", permissions: 755 },
+  { path: "/etc/systemd/system/setup.service", template: "node/setup.service", permissions: 644 },
+  { path: "/etc/systemd/system/kubelet.service", template: "node/kubelet.service", permissions: 600 },
+  { path: "/etc/kubernetes/kubelet.conf", template: "node/kubelet.conf", permissions: 600 },
+  { path: "/etc/kubernetes/pki/ca.crt", template: "boot/ca.crt", permissions: 644 },
+  { path: "/etc/profile.d/90-ostler-path.sh", template: "node/path.sh", permissions: 644 },
+];
+
+const containerdFiles: NodeFile[] = [
+  { path: "/etc/systemd/system/containerd.service", template: "node/containerd.service", permissions: 644 },
+  { path: "/etc/crictl.yaml", template: "node/crictl.yaml", permissions: 644 },
+  { path: "/etc/containerd/config.toml", template: "node/config.toml", permissions: 600 },
+];
+
+/** Puts a profile for two-phase boot together: the first phase fetches the second, which makes the machine a node. */
+export async function nodeProfile({ providers, boot, node, ...system }: NodeProfile): Promise<OsProfile> {
+  return parseProfile({
+    ...system,
+    version,
+    templating: "eta",
+    supportedCloudProviders: providers.map((name) => ({ name })),
+    bootstrapConfig: await phaseOf(bootFiles, boot),
+    provisioningConfig: {
+      supportedContainerRuntimes: [{ name: "containerd", files: await readFiles(containerdFiles) }],
+      ...await phaseOf(nodeFiles, node),
+    },
+  });
+}
+
+async function phaseOf(shared: NodeFile[], { files = [], snippets, start }: Additions): Promise<ProfilePhase> {
+  const texts = Object.entries(snippets).map(async ([name, template]) => [name, await readTemplate(template)] as const);
+  return {
+    templates: Object.fromEntries(await Promise.all(texts)),
+    files: await readFiles([...shared, ...files]),
+    ...start,
+  };
+}
+
+function readFiles(files: NodeFile[]): Promise<OsFile[]> {
+  return Promise.all(files.map(async ({ path, template, permissions }) => ({
+    path,
+    permissions,
+    content: { inline: { encoding: "b64", data: await readTemplate(template) } },
+  })));
+}
+
+function readTemplate(template: string): Promise<string> {
+  return readFile(new URL(`./${template}.eta`, import.meta.url), "utf8");
+}

@@ -1,0 +1,13 @@
+import { failCgroupV1 } from "../node/parameters.ts";
+import { rpmProfile } from "../rpm/profile.ts";
+import type { OsProfile } from "../schema.ts";
+
+/** Red Hat Enterprise Linux 9; its packages come with its subscription, from Red Hat or from a Satellite. */
+export function rhelProfile(): Promise<OsProfile> {
+  return rpmProfile({
+    osName: "rhel",
+    osVersion: "9",
+    providers: ["aws", "azure", "kubevirt", "openstack", "vsphere"],
+    parameters: { failCgroupV1 },
+  });
+}

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import {
+  bytesOf,
+  checkProfileFits,
+  closeTemplateEngines,
+  defaultProfiles,
+  generateUserData,
+  hideSecrets,
+  type OsConfig,
+  type OsFile,
+  type OsProfile,
+  type Phase,
+  renderConfig,
+} from "../../../profiles/mod.ts";
+import { readBootstrap } from "../../../deploy/local/cloud/boot/bootstrap.ts";
+import { parseCloudConfig } from "../../../deploy/local/cloud/boot/cloud_config.ts";
+import { readProvisioning } from "../../../deploy/local/cloud/boot/provisioning.ts";
+import { CertificateAuthority } from "../../../deploy/local/stack/certificate_authority.ts";
+import { airGap, factsFor } from "../../support/default_profile_facts.ts";
+import type { FactOverrides } from "../../support/render_facts.ts";
+
+interface Rendered {
+  /** Profile, provider and how much is said. */
+  label: string;
+  spec: OsProfile;
+  config: OsConfig;
+  shown: OsConfig;
+}
+
+const token = "tok3n".repeat(300);
+const phases: Phase[] = ["bootstrap", "provisioning"];
+const everything: FactOverrides = {
+  ...airGap,
+  cluster: { apiServer: "https://[2001:db8::10]:6443" },
+  provider: { network: { ipFamily: "IPv4+IPv6" }, operatingSystemSpec: { distUpgradeOnBoot: true } },
+  secrets: { token, registryAuths: { "mirror.test": { username: "reader", password: "reg1stry" } } },
+};
+
+async function renderAll(situations: Record<string, FactOverrides>): Promise<Rendered[]> {
+  const rendered: Rendered[] = [];
+  try {
+    for (const { metadata, spec } of await defaultProfiles()) {
+      for (const { name } of spec.supportedCloudProviders) {
+        for (const [situation, overrides] of Object.entries(situations)) {
+          const facts = factsFor(spec, name, overrides);
+          const label = `${metadata.name} on ${name}, ${situation}`;
+          const config = await renderConfig(spec, facts);
+          rendered.push({ label, spec, config, shown: await renderConfig(spec, hideSecrets(facts)) });
+        }
+      }
+    }
+  } finally {
+    await closeTemplateEngines();
+  }
+  return rendered;
+}
+
+const matrix = await renderAll({ "little said": { secrets: { token } }, "everything said": everything });
+
+function filesOf({ bootstrapConfig, provisioningConfig }: OsConfig): OsFile[] {
+  return [...bootstrapConfig.files, ...provisioningConfig.files];
+}
+
+function userData(config: OsConfig, phase: Phase): string {
+  return generateUserData(config, phase, { name: "pool", distUpgradeOnBoot: false });
+}
+
+Deno.test("the default profiles have the names, systems and versions that people know", async () => {
+  const profiles = await defaultProfiles();
+  const table = profiles.map(({ metadata: { name }, spec: { osName, osVersion, provisioningUtility } }) =>
+    [name, osName, osVersion, provisioningUtility].join(" ")
+  );
+  assert.deepEqual(table, [
+    "osp-ubuntu ubuntu 24.04 cloud-init",
+    "osp-debian debian 12 cloud-init",
+    "osp-rhel rhel 9 cloud-init",
+    "osp-rockylinux rockylinux 9 cloud-init",
+    "osp-amzn2 amzn2 2.0 cloud-init",
+    "osp-flatcar flatcar 4230.2.0 ignition",
+    "osp-flatcar-cloud-init flatcar 4230.2.0 cloud-init",
+  ]);
+});
+
+Deno.test("the default profiles serve at least the providers of Operating System Manager's", async () => {
+  const theirs: Record<string, string> = {
+    "osp-ubuntu": "alibaba aws azure baremetal digitalocean edge gce hetzner kubevirt nutanix openstack " +
+      "vmware-cloud-director vsphere",
+    "osp-debian": "",
+    "osp-rhel": "aws azure kubevirt openstack vsphere",
+    "osp-rockylinux": "aws azure digitalocean hetzner openstack kubevirt vsphere",
+    "osp-amzn2": "aws",
+    "osp-flatcar": "aws azure gce kubevirt openstack vsphere vmware-cloud-director",
+    "osp-flatcar-cloud-init": "anexia",
+  };
+  for (const { metadata: { name }, spec } of await defaultProfiles()) {
+    for (const provider of (theirs[name] ?? "none").split(" ").filter((word) => word !== "")) {
+      const operatingSystemSpec = { provisioningUtility: spec.provisioningUtility };
+      checkProfileFits(spec, { operatingSystem: spec.osName, provider, operatingSystemSpec });
+    }
+  }
+});
+
+Deno.test("a default profile puts secrets only into files that root alone reads", () => {
+  for (const { label, config } of matrix) {
+    for (const { path, permissions, content: { inline: { data } } } of filesOf(config)) {
+      const isSecret = data.includes("tok3n") || /p%+40ss/.test(data) || data.includes("reg1stry");
+      assert.ok(!isSecret || permissions === 600, `${label}: ${path} may be read by others`);
+    }
+    const holders = filesOf(config).filter(({ content }) => content.inline.data.includes("tok3n"));
+    assert.deepEqual(new Set(holders.map(({ path }) => path)), new Set(["/etc/ostler/token"]), label);
+  }
+});
+
+Deno.test("what people see of a default profile holds no secret", () => {
+  for (const { label, shown } of matrix) {
+    const seen = phases.map((phase) => userData(shown, phase)).join("") + JSON.stringify(shown);
+    for (const secret of ["tok3n", "p%40ss", "reg1stry"]) {
+      assert.equal(seen.includes(secret), false, `${label}: ${secret}`);
+    }
+  }
+});
+
+Deno.test("the scripts of a default profile are bash, verify TLS and trace nothing", async () => {
+  const scripts = new Map<string, string>();
+  for (const { label, config } of matrix) {
+    for (const { path, permissions, content: { inline: { data } } } of filesOf(config)) {
+      if (!path.startsWith("/opt/bin/")) continue;
+      assert.equal(permissions, 755, `${label}: ${path}`);
+      assert.match(data, /^#!\/usr\/bin\/env bash\n/, `${label}: ${path}`);
+      scripts.set(data, `${label}: ${path}`);
+    }
+  }
+  for (const [text, where] of scripts) {
+    assert.doesNotMatch(text, /--insecure|\s-k\s|curl -k|set -[a-z]*x|--verbose/, where);
+    assert.doesNotMatch(text, /\bjq\b|python/, where);
+  }
+  for (const [text, where] of scripts) await parsesAsBash(where, text);
+});
+
+async function parsesAsBash(where: string, text: string): Promise<void> {
+  const child = new Deno.Command("bash", { args: ["-n"], stdin: "piped", stderr: "piped", stdout: "null" }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(text));
+  await writer.close();
+  const { success, stderr } = await child.output();
+  assert.ok(success, `${where}: ${new TextDecoder().decode(stderr)}`);
+}
+
+Deno.test("behind an air gap nothing of a default profile points anywhere else", () => {
+  const near = /^https?:\/\/(mirror\.test|user:p%%?40ss@proxy\.test|\[2001:db8::10\])/;
+  for (const { label, spec, config } of matrix.filter(({ label }) => label.endsWith("everything said"))) {
+    for (const { path, content: { inline: { data } } } of filesOf(config)) {
+      for (const [url] of data.replaceAll(/^Documentation=.*$/gm, "").matchAll(/https?:\/\/[^\s"'$]+/g)) {
+        // docker.io's own entry only says whose mirror it is.
+        if (path.endsWith("/docker.io/hosts.toml") && url.startsWith("https://registry-1.docker.io")) continue;
+        assert.match(url, near, `${label}: ${path}`);
+      }
+    }
+    const mirrored = filesOf(config).some(({ content }) => content.inline.data.includes("https://mirror.test/rocky"));
+    assert.equal(mirrored, spec.osName === "rockylinux", label);
+  }
+});
+
+Deno.test("the bootstrap user-data of a default profile fits the 16 KiB of aws with a token of 1,500 bytes", () => {
+  const body = `${"TUlJQgaEV".repeat(7)}/\n`.repeat(25);
+  const caPem = `-----BEGIN CERTIFICATE-----\n${body}-----END CERTIFICATE-----\n`;
+  for (const { label, config } of matrix) {
+    const files = config.bootstrapConfig.files.map((file) =>
+      file.path === "/etc/ostler/ca.crt"
+        ? { ...file, content: { inline: { ...file.content.inline, data: caPem } } }
+        : file
+    );
+    const size = bytesOf(userData({ ...config, bootstrapConfig: { ...config.bootstrapConfig, files } }, "bootstrap"));
+    assert.ok(size < 16 * 1024, `${label}: ${size} bytes`);
+  }
+});
+
+Deno.test("a kubelet keeps its address on a dual-stack network unless an external provider sets it", async () => {
+  const network = { ipFamily: "IPv4+IPv6" };
+  for (const external of [false, true]) {
+    const situations = { external: { provider: { network }, settings: { externalCloudProvider: external } } };
+    for (const { label, config } of await renderAll(situations)) {
+      const unit = filesOf(config).find(({ path }) => path.endsWith("/kubelet.service"))?.content.inline.data ?? "";
+      assert.equal(unit.includes("--node-ip=${KUBELET_NODE_IP}"), !external, label);
+      assert.equal(unit.includes("--cloud-provider=external"), external, label);
+    }
+  }
+});
+
+Deno.test("a simulated machine finds all it needs in both phases of the profiles that cloud-init starts", async () => {
+  const caPem = (await CertificateAuthority.create("boot-test")).certificatePem;
+  const rendered = await renderAll({ "with a real CA": { cluster: { apiServer: "https://192.0.2.1:6443", caPem } } });
+  const booted = rendered.filter(({ config }) => config.osName !== "flatcar" && config.cloudProvider.name !== "aws");
+  for (const { label, config } of booted) {
+    const first = userData(config, "bootstrap").replaceAll("<MACHINE_NAME>", "machine-1");
+    const { hostname, access, provisioning } = readBootstrap(parseCloudConfig(first, label));
+    // On edge nobody else gives a name.
+    const name = config.cloudProvider.name === "edge" ? "pool" : "machine-1";
+    assert.deepEqual([hostname, access.token], [name, "test-token"], label);
+    assert.equal(provisioning.name, "pool-kube-system-provisioning-config");
+    const second = readProvisioning(parseCloudConfig(userData(config, "provisioning"), label), access.ca);
+    assert.equal(second.kubeconfigSecret, "kube-system-pool-kubelet-bootstrap-config");
+  }
+  assert.equal(new Set(booted.map(({ config }) => config.osName)).size, 4);
+});

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { BootSandbox, type Ending } from "../../support/boot_sandbox.ts";
+import { renderFacts } from "../../support/render_facts.ts";
+
+/** A mirror that has whatever is asked of it, in the layout of the originals. */
+class Mirror implements AsyncDisposable {
+  readonly asked: string[] = [];
+  /** Files whose published checksum is that of something else. */
+  readonly tampered = new Set<string>();
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #archive: Uint8Array;
+
+  constructor(archive: Uint8Array) {
+    this.#archive = archive;
+    this.#server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ url }) => this.#answer(url));
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  #answer(url: string): Response {
+    const path = new URL(url).pathname;
+    this.asked.push(path);
+    const checked = /^(.*)\.sha256(sum)?$/.exec(path);
+    if (checked === null) return new Response(this.#bytes(path) as Uint8Array<ArrayBuffer>);
+    const [, file = "", isList] = checked;
+    if (file.endsWith("/runc")) {
+      return new Response(["amd64", "arm64"].map((arch) => `${this.#sum(`${file}.${arch}`)} *runc.${arch}\n`).join(""));
+    }
+    return new Response(isList ? `${this.#sum(file)}  ${file.split("/").at(-1)}\n` : this.#sum(file));
+  }
+
+  #sum(path: string): string {
+    const bytes = this.tampered.has(path.split("/").at(-1) ?? "") ? "another" : this.#bytes(path);
+    return createHash("sha256").update(bytes).digest("hex");
+  }
+
+  #bytes(path: string): Uint8Array {
+    return /\.t(ar\.)?gz$/.test(path) ? this.#archive : new TextEncoder().encode(path);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+  }
+}
+
+/** A tar archive with the programs of all three that come as one. */
+async function archive(): Promise<Uint8Array> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.mkdir(`${folder}/bin`);
+    for (const name of ["bin/containerd", "crictl", "bridge"]) await Deno.writeTextFile(`${folder}/${name}`, name);
+    const args = ["--create", "--gzip", "--directory", folder, "bin", "crictl", "bridge"];
+    return (await new Deno.Command("tar", { args }).output()).stdout;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function machine(mirror: Mirror, type: string): Promise<BootSandbox> {
+  const facts = renderFacts({ settings: { binariesUrl: mirror.url }, deployment: { kubelet: "1.34.2" } });
+  const sandbox = await BootSandbox.create("osp-ubuntu", "provisioning", facts);
+  await sandbox.command("uname", `echo ${type}`);
+  await sandbox.write("/var/tmp/x", "");
+  return sandbox;
+}
+
+function install(sandbox: BootSandbox): Promise<Ending> {
+  return sandbox.run("/opt/bin/install-binaries");
+}
+
+for (const [type, arch] of [["x86_64", "amd64"], ["aarch64", "arm64"]] as const) {
+  Deno.test(`install-binaries takes everything for ${arch} from the mirror, once`, async () => {
+    await using mirror = new Mirror(await archive());
+    await using sandbox = await machine(mirror, type);
+    const { code, stdout, stderr } = await install(sandbox);
+    assert.equal(code, 0, stdout + stderr);
+    const files = mirror.asked.filter((path) => !/sha256/.test(path));
+    assert.deepEqual(files.map((path) => path.replaceAll(/v?\d+\.\d+\.\d+/g, "V")), [
+      `/containerd/V/containerd-static-V-linux-${arch}.tar.gz`,
+      `/runc/V/runc.${arch}`,
+      `/cni/V/cni-plugins-linux-${arch}-V.tgz`,
+      `/crictl/V/crictl-V-linux-${arch}.tar.gz`,
+      `/V/bin/linux/${arch}/kubelet`,
+    ]);
+    for (const path of ["/opt/bin/containerd", "/opt/bin/runc", "/opt/cni/bin/bridge", "/opt/bin/crictl"]) {
+      assert.notEqual(await sandbox.read(path), undefined, path);
+    }
+    assert.equal(await sandbox.read("/opt/bin/kubelet"), `/v1.34.2/bin/linux/${arch}/kubelet`);
+    const before = mirror.asked.length;
+    assert.equal((await install(sandbox)).code, 0);
+    assert.equal(mirror.asked.length, before);
+  });
+}
+
+Deno.test("install-binaries installs nothing whose checksum is not the published one, and goes on where it stopped", async () => {
+  await using mirror = new Mirror(await archive());
+  await using sandbox = await machine(mirror, "x86_64");
+  mirror.tampered.add("runc.amd64");
+  const { code, stderr } = await install(sandbox);
+  assert.equal(code, 1);
+  assert.match(stderr, /Cannot install binaries: http.*\/runc\.amd64 is not what http.*\/runc\.sha256sum says\n$/);
+  assert.equal(await sandbox.read("/opt/bin/runc"), undefined);
+  mirror.tampered.clear();
+  mirror.asked.length = 0;
+  assert.equal((await install(sandbox)).code, 0);
+  assert.equal(mirror.asked.some((path) => path.includes("containerd-static")), false);
+  assert.notEqual(await sandbox.read("/opt/bin/runc"), undefined);
+});
+
+Deno.test("install-binaries refuses a machine that it has no programs for", async () => {
+  await using mirror = new Mirror(await archive());
+  await using sandbox = await machine(mirror, "riscv64");
+  const { code, stderr } = await install(sandbox);
+  assert.equal(code, 1);
+  assert.match(stderr, /Cannot install binaries: machine type "riscv64" is not supported/);
+  assert.deepEqual(mirror.asked, []);
+});

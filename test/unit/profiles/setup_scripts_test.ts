@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { BootSandbox } from "../../support/boot_sandbox.ts";
+import { type FactOverrides, renderFacts } from "../../support/render_facts.ts";
+
+const kubeconfigSecret = "kube-system-pool-kubelet-bootstrap-config";
+const note = `echo "\${0##*/} $*" >>"$SANDBOX/log"`;
+
+/** A machine after phase one, on which every command only notes that it was called. */
+async function machine(profile: string, facts: FactOverrides = {}): Promise<BootSandbox> {
+  const sandbox = await BootSandbox.create(profile, "provisioning", renderFacts(facts));
+  const commands = ["systemctl", "modprobe", "sysctl", "swapoff", "hostnamectl", "getenforce", "setenforce"];
+  for (const name of [...commands, "update-ca-certificates", "update-ca-trust"]) await sandbox.command(name, note);
+  for (const name of ["boot-report", "install-packages", "install-binaries"]) {
+    await sandbox.write(`/opt/bin/${name}`, `#!/usr/bin/env bash\n${note}\n`);
+    await Deno.chmod(`${sandbox.root}/opt/bin/${name}`, 0o755);
+  }
+  const fetched = `#!/usr/bin/env bash\n${note}\ninstall -m 600 /dev/null "$3"\n`;
+  await sandbox.write("/opt/bin/fetch-secret", fetched);
+  await Deno.chmod(`${sandbox.root}/opt/bin/fetch-secret`, 0o755);
+  await sandbox.write("/etc/selinux/config", "SELINUX=enforcing\n");
+  return sandbox;
+}
+
+async function logOf(sandbox: BootSandbox): Promise<string[]> {
+  return (await sandbox.read("/log") ?? "").trim().split("\n");
+}
+
+Deno.test("phase two makes a node, in steps that it reports, and forgets its token", async () => {
+  await using sandbox = await machine("osp-ubuntu");
+  await sandbox.write("/etc/fstab", "LABEL=root / ext4 defaults 0 1\n/swap none swap sw 0 0\n");
+  const { code, stdout, stderr } = await sandbox.run("/opt/bin/setup");
+  assert.equal(code, 0, stdout + stderr);
+  const log = await logOf(sandbox);
+  const steps = log.filter((line) => line.startsWith("boot-report ")).map((line) => line.replace(/v\d\S+/g, "V"));
+  assert.deepEqual(steps, [
+    "boot-report setup Running system",
+    "boot-report setup Running trusted CAs",
+    "boot-report setup Running packages",
+    "boot-report setup Running containerd V and kubelet V",
+    "boot-report setup Running bootstrap kubeconfig",
+    "boot-report setup Running kubelet",
+    "boot-report setup Done",
+  ]);
+  const order = ["hostnamectl set-hostname machine-1", "install-packages ", "install-binaries ", "fetch-secret "];
+  const places = order.map((start) => log.findIndex((line) => line.startsWith(start)));
+  assert.deepEqual(places, [...places].sort((left, right) => left - right));
+  assert.ok(places.every((place) => place >= 0), log.join("\n"));
+  assert.ok(log.some((line) => line.startsWith(`fetch-secret ${kubeconfigSecret} kubeconfig `)));
+  assert.equal(log.at(-2), "systemctl start --no-block kubelet.service");
+  assert.equal(await sandbox.read("/etc/ostler/token"), undefined);
+  assert.equal(await sandbox.read("/etc/ostler/setup-complete"), "");
+  assert.match(await sandbox.read("/etc/fstab") ?? "", /^LABEL=root .*\n# disabled for the kubelet: \/swap none swap/);
+});
+
+Deno.test("phase two stops where something fails, and keeps what the next try needs", async () => {
+  await using sandbox = await machine("osp-rockylinux", { provider: { operatingSystem: "rockylinux" } });
+  await sandbox.write("/opt/bin/install-binaries", `#!/usr/bin/env bash\necho "no mirror" >&2\nexit 1\n`);
+  const { code, stderr } = await sandbox.run("/opt/bin/setup");
+  assert.equal(code, 1);
+  assert.match(stderr, /no mirror\n$/);
+  assert.notEqual(await sandbox.read("/etc/ostler/token"), undefined);
+  assert.equal(await sandbox.read("/etc/ostler/setup-complete"), undefined);
+  assert.equal(await sandbox.read("/etc/selinux/config"), "SELINUX=permissive\n");
+  await sandbox.write("/opt/bin/install-binaries", "#!/usr/bin/env bash\n");
+  assert.equal((await sandbox.run("/opt/bin/setup")).code, 0);
+});
+
+Deno.test("phase two upgrades and reboots once where the MachineDeployment wants it", async () => {
+  await using sandbox = await machine("osp-debian", {
+    provider: { operatingSystem: "debian", operatingSystemSpec: { distUpgradeOnBoot: true } },
+  });
+  assert.equal((await sandbox.run("/opt/bin/setup")).code, 0);
+  assert.equal((await logOf(sandbox)).at(-1), "systemctl reboot");
+  assert.equal(await sandbox.read("/etc/ostler/setup-complete"), undefined);
+  assert.equal((await sandbox.run("/opt/bin/setup")).code, 0);
+  assert.equal((await logOf(sandbox)).filter((line) => line === "systemctl reboot").length, 1);
+  assert.equal(await sandbox.read("/etc/ostler/setup-complete"), "");
+});
+
+Deno.test("phase two puts the host CA where the system looks for it, before anything is downloaded", async () => {
+  const hostCaBundle = "-----BEGIN CERTIFICATE-----\nSE9TVA==\n-----END CERTIFICATE-----\n";
+  const places = {
+    "osp-ubuntu": ["ubuntu", "/usr/local/share/ca-certificates/ostler.crt", "update-ca-certificates "],
+    "osp-rhel": ["rhel", "/etc/pki/ca-trust/source/anchors/ostler.crt", "update-ca-trust extract"],
+    "osp-amzn2": ["amzn2", "/etc/pki/ca-trust/source/anchors/ostler.crt", "update-ca-trust extract"],
+    "osp-flatcar": ["flatcar", "/etc/ssl/certs/ostler-host-ca.pem", "update-ca-certificates "],
+  } as const;
+  for (const [profile, [operatingSystem, path, command]] of Object.entries(places)) {
+    const provider = { operatingSystem, operatingSystemSpec: {}, cloudProvider: "aws" };
+    await using sandbox = await machine(profile, { provider, settings: { hostCaBundle } });
+    await sandbox.write(`${path}/../x`, "");
+    const { code, stderr } = await sandbox.run("/opt/bin/setup");
+    assert.equal(code, 0, profile + stderr);
+    assert.equal(await sandbox.read(path), hostCaBundle, profile);
+    const log = await logOf(sandbox);
+    assert.ok(log.includes(command.trimEnd()) || log.includes(command), profile);
+    assert.ok(log.indexOf(command) < log.indexOf("install-binaries "), profile);
+  }
+});
+
+Deno.test("phase two opens IPv6 on the connection of the default route where the image has it off", async () => {
+  for (const [method, isChanged] of [["disabled", true], ["auto", false]] as const) {
+    const provider = { operatingSystem: "rockylinux", network: { ipFamily: "IPv4+IPv6" } };
+    await using sandbox = await machine("osp-rockylinux", { provider });
+    await sandbox.command("ip", `[[ $2 == -6 ]] || echo "default via 192.0.2.1 dev ens3 proto dhcp metric 100"`);
+    await sandbox.command(
+      "nmcli",
+      `${note}\ncase $2 in GENERAL.CONNECTION) echo "System ens3" ;; ipv6.method) echo ${method} ;; esac`,
+    );
+    const { code, stderr } = await sandbox.run("/opt/bin/setup");
+    assert.equal(code, 0, stderr);
+    const changes = (await logOf(sandbox)).filter((line) =>
+      line.startsWith("nmcli ") && !line.includes("--get-values")
+    );
+    const wanted = ["nmcli connection modify System ens3 ipv6.method auto", "nmcli device reapply ens3"];
+    assert.deepEqual(changes, isChanged ? wanted : []);
+  }
+});
+
+Deno.test("node-address finds addresses of both families in their order, the name and the resolvers", async () => {
+  const network = { ipFamily: "IPv6+IPv4" };
+  await using sandbox = await BootSandbox.create("osp-ubuntu", "provisioning", renderFacts({ provider: { network } }));
+  const route = "203.0.113.7 via 192.0.2.1 dev eth0 src $source uid 0";
+  await sandbox.command("ip", `[[ $2 == -4 ]] && source=10.0.0.5 || source=fd00::5\necho "${route}"`);
+  await sandbox.write("/run/systemd/resolve/resolv.conf", "nameserver 192.0.2.53\n");
+  const { code, stderr } = await sandbox.run("/opt/bin/node-address");
+  assert.equal(code, 0, stderr);
+  assert.equal(
+    await sandbox.read("/run/ostler/kubelet.env"),
+    "KUBELET_NODE_IP=fd00::5,10.0.0.5\nKUBELET_HOSTNAME=machine-1\n",
+  );
+  assert.equal(await sandbox.read("/run/ostler/resolv.conf"), "nameserver 192.0.2.53\n");
+  await Deno.remove(`${sandbox.root}/run/systemd/resolve/resolv.conf`);
+  await sandbox.write("/etc/resolv.conf", "nameserver 192.0.2.54\n");
+  assert.equal((await sandbox.run("/opt/bin/node-address")).code, 0);
+  assert.equal(await sandbox.read("/run/ostler/resolv.conf"), "nameserver 192.0.2.54\n");
+  await sandbox.command("ip", "exit 2");
+  const lost = await sandbox.run("/opt/bin/node-address");
+  assert.equal(lost.code, 1);
+  assert.match(lost.stderr, /Cannot find the address of this node: there is no route/);
+});
+
+Deno.test("a Flatcar machine on Cloud Director takes its network from the OVF environment", async () => {
+  const provider = { operatingSystem: "flatcar", cloudProvider: "vmware-cloud-director" };
+  await using sandbox = await BootSandbox.create("osp-flatcar", "bootstrap", renderFacts({ provider }));
+  const properties = {
+    ...{ numnics: "3", primaryNic: "1", ip_0: "192.0.2.9", netmask_0: "255.255.255.0", macaddr_0: "00:50:56:01:02:03" },
+    ...{ ip_1: "198.51.100.9", netmask_1: "255.255.254.0", macaddr_1: "00:50:56:01:02:04", gateway_1: "198.51.100.1" },
+    ...{ dns1_1: "198.51.100.53", dns2_1: "", ip_2: "" },
+  };
+  const xml = Object.entries(properties).map(([key, value]) =>
+    `<Property oe:key="vCloud_${key}" oe:value="${value}"/>`
+  );
+  await sandbox.write("/ovf", `<PropertySection>${xml.join("\n")}</PropertySection>`);
+  await sandbox.command("vmtoolsd", `[[ $2 == "info-get guestinfo.ovfEnv" ]] && cat "$SANDBOX/ovf"`);
+  await sandbox.command("systemctl", note);
+  await sandbox.write("/etc/systemd/network/x", "");
+  await sandbox.run("/opt/bin/bootstrap");
+  const folder = "/etc/systemd/network/10-cloud-director";
+  assert.equal(
+    await sandbox.read(`${folder}-0.network`),
+    "[Match]\nMACAddress=00:50:56:01:02:03\n[Network]\nAddress=192.0.2.9/24\n",
+  );
+  assert.equal(
+    await sandbox.read(`${folder}-1.network`),
+    "[Match]\nMACAddress=00:50:56:01:02:04\n[Network]\nAddress=198.51.100.9/23\nGateway=198.51.100.1\nDNS=198.51.100.53 \n",
+  );
+  assert.equal(await sandbox.read(`${folder}-2.network`), undefined);
+  assert.deepEqual(await logOf(sandbox), ["systemctl restart systemd-networkd.service"]);
+});
