@@ -22,6 +22,11 @@ export function denied(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, "AccessDenied" satisfies RefusedType);
 }
 
+/** Somebody has to put something there; retried for a while, as it may be on its way, then the workflow halts. */
+export function missing(message: string): ApplicationFailure {
+  return ApplicationFailure.retryable(message, "CredentialsMissing" satisfies RefusedType);
+}
+
 /** The API could not answer; retried, then waited for. */
 export function unavailable(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, "ApiUnavailable");

@@ -1,6 +1,7 @@
 /** Everything a rollout does to the world; the only export that workers use. */
 import type { AwaitActivities, PublishActivities, ReadActivities, WriteActivities } from "../workflows/contracts.ts";
 import { ensurePoolCleanedUp } from "./config/clean_up.ts";
+import { listDuePools } from "./config/due_pools.ts";
 import { publishConfig } from "./config/publish_config.ts";
 import type { Publisher } from "./config/publish_config.ts";
 import { renderConfig } from "./config/render_config.ts";
@@ -26,6 +27,7 @@ export function createActivities(deps: Publisher): Activities {
   return {
     readDesired: ({ pool }) => readDesired(deps, pool),
     readPool: (input) => readPool(kube, input),
+    listDuePools: (input) => listDuePools(deps, input),
     renderConfig: ({ pool }) => renderConfig(deps, pool),
     publishConfig: (input) => publishConfig(deps, input),
     ensureRolloutReported: (input) => ensureRolloutReported(kube, input),

@@ -2,12 +2,14 @@
 import { createHash } from "node:crypto";
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
+import { secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef, Publication } from "../../workflows/contracts.ts";
 import type { Kube } from "../kube/client.ts";
-import { configs, createObject, readObject, replaceObject } from "../kube/resources.ts";
-import { ifFound } from "../kube/status.ts";
-import { secretsNamespace } from "./names.ts";
+import { configs, createObject, deleteObject, readObject, replaceObject } from "../kube/resources.ts";
+import type { ObjectBody } from "../kube/resources.ts";
+import { ifFound, statusOf } from "../kube/status.ts";
 import { claim } from "./ownership.ts";
+import { decode } from "./referenced_secret.ts";
 
 export interface Stamp {
   pool: PoolRef;
@@ -60,7 +62,7 @@ async function verify(
 ): Promise<Artefact> {
   const written = await kube.core.readNamespacedSecret({ name, namespace: secretsNamespace });
   const digest = sha256(text);
-  if (sha256(Buffer.from(written.data?.[key] ?? "", "base64").toString()) !== digest) {
+  if (sha256(decode(written.data?.[key] ?? "")) !== digest) {
     throw new Error(`Cannot verify secret "${name}": what was read back differs from what was written`);
   }
   return { kind: "Secret", name, digest, bytes: Buffer.byteLength(text) };
@@ -77,9 +79,20 @@ export async function ensureConfig(
   const { resourceVersion, annotations: others } = existing?.metadata ?? {};
   const metadata = { name, namespace, annotations: { ...others, ...annotations } };
   const body = { apiVersion: `${configs.group}/${configs.version}`, kind: "OperatingSystemConfig", metadata, spec };
-  if (existing) await replaceObject(kube, configs, { ...body, metadata: { ...metadata, resourceVersion } });
+  if (existing) await replaceConfig(kube, body, resourceVersion);
   else await createObject(kube, configs, body);
-  return { kind: "OperatingSystemConfig", name, digest, bytes: JSON.stringify(spec).length };
+  return { kind: "OperatingSystemConfig", name, digest, bytes: Buffer.byteLength(JSON.stringify(spec)) };
+}
+
+async function replaceConfig(kube: Kube, body: ObjectBody, resourceVersion: string | undefined): Promise<void> {
+  try {
+    await replaceObject(kube, configs, { ...body, metadata: { ...body.metadata, resourceVersion } });
+  } catch (error) {
+    if (statusOf(error) !== 403) throw error;
+    // The webhook of Operating System Manager lets nobody change a config; no machine boots from it.
+    await ifFound(deleteObject(kube, configs, body.metadata));
+    await createObject(kube, configs, body);
+  }
 }
 
 /** SHA-256 in lower-case hex. */

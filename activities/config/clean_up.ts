@@ -1,13 +1,21 @@
 /** Removes everything made for a pool; each part may be gone already. */
 import type { PoolRef } from "../../workflows/contracts.ts";
 import type { Kube } from "../kube/client.ts";
-import { configs, deleteObject, listObjects, machines, readObject, rollouts } from "../kube/resources.ts";
-import { machineDeployments } from "../kube/resources.ts";
+import {
+  configs,
+  deleteObject,
+  listObjects,
+  machineDeployments,
+  machines,
+  readObject,
+  rollouts,
+} from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { ensureVictimUnmarked } from "../pool/holds.ts";
 import { hasLabels, labelSelectorOf } from "../pool/selector.ts";
 import { removeFinalizer } from "./finalizer.ts";
-import { namesOf, ownerAnnotation, secretsNamespace, tokenLabel, tokensNamespace } from "./names.ts";
+import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
+import { ownerAnnotation, tokenLabel, tokensNamespace } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
 
 /** Deletes artefacts, lets held machines go, revokes credentials, and takes the finalizer away last. */
@@ -43,22 +51,24 @@ async function deleteConfig(kube: Kube, pool: PoolRef, namespace: string): Promi
 }
 
 async function deleteSecrets(kube: Kube, pool: PoolRef): Promise<void> {
-  const { bootstrap, provisioning, kubeletBootstrap } = namesOf(pool);
+  const { bootstrap, provisioning, kubeletBootstrap, edgeScript } = namesOf(pool);
   const namespace = secretsNamespace;
-  for (const name of [bootstrap, provisioning, kubeletBootstrap]) {
+  for (const name of [bootstrap, provisioning, kubeletBootstrap, edgeScript]) {
     const secret = await ifFound(kube.core.readNamespacedSecret({ name, namespace }));
     if (!secret || !isOurs(pool, secret.metadata?.annotations)) continue;
     await ifFound(kube.core.deleteNamespacedSecret({ name, namespace }));
   }
 }
 
-// Deleting the service account revokes its tokens at once.
+// Deleting the service account revokes its tokens at once. Machines can write to the boot report, also who owns it.
 async function deleteIdentity(kube: Kube, pool: PoolRef): Promise<void> {
-  const name = { name: namesOf(pool).identity, namespace: secretsNamespace };
+  const { identity, bootReport } = namesOf(pool);
+  const name = { name: identity, namespace: secretsNamespace };
   const account = await ifFound(kube.core.readNamespacedServiceAccount(name));
-  if (!account || !isOurs(pool, account.metadata?.annotations)) return;
+  if (account && !isOurs(pool, account.metadata?.annotations)) return;
   await ifFound(kube.rbac.deleteNamespacedRoleBinding(name));
   await ifFound(kube.rbac.deleteNamespacedRole(name));
+  await ifFound(kube.core.deleteNamespacedConfigMap({ ...name, name: bootReport }));
   await ifFound(kube.core.deleteNamespacedServiceAccount(name));
 }
 

@@ -1,46 +1,23 @@
-/** Names of everything published for a pool: those of Operating System Manager, so that a cluster can switch. */
-import type { PoolRef } from "../../workflows/contracts.ts";
+/** Namespaces, data keys, annotations and labels of everything published for a pool. */
 
-export const secretsNamespace = "cloud-init-settings";
 export const tokensNamespace = "kube-system";
 
 /** Data keys of the secrets. */
 export const userDataKey = "cloud-config";
 export const kubeconfigKey = "kubeconfig";
+export const edgeScriptKey = "fetch-bootstrap-script";
 
 export const secretRevisionAnnotation = "k8c.io/machine-deployment-revision";
+/** SHA-256 of all annotations of the MachineDeployment, as Operating System Manager writes it. */
+export const annotationsHashAnnotation = "k8c.io/mdannotations-hash";
 export const profileVersionAnnotation = "k8c.io/osp-version";
 /** Ours: whose artefact it is, what decided it, and until when it can be used. */
 export const ownerAnnotation = "ostler.dev/machine-deployment";
 export const digestAnnotation = "ostler.dev/config-digest";
+/** Ours: SHA-256 of the API server's address and CA in the kubeconfig, which no template has to mention. */
+export const clusterDigestAnnotation = "ostler.dev/cluster-digest";
+/** Ours, on secrets alone: the bootstrap token in use, by the id in the name of its secret. */
+export const tokenIdAnnotation = "ostler.dev/bootstrap-token-id";
 export const expiryAnnotation = "ostler.dev/credentials-expire";
 export const renewalAnnotation = "ostler.dev/credentials-renew";
 export const tokenLabel = "machinedeployment.k8s.io/name";
-
-/** Most characters a label value, and so the key of a pool, may have. */
-const longestKey = 62;
-
-export interface ArtefactNames {
-  config: string;
-  provisioning: string;
-  bootstrap: string;
-  kubeletBootstrap: string;
-  /** Service account, Role and RoleBinding through which machines read exactly two secrets. */
-  identity: string;
-  /** Label value of the pool's bootstrap tokens. */
-  key: string;
-}
-
-/** The names for one pool. */
-export function namesOf({ namespace, name }: PoolRef): ArtefactNames {
-  const long = `${namespace}-${name}`;
-  const key = long.length > longestKey ? name : long;
-  return {
-    config: `${name}-${namespace}-config`,
-    provisioning: `${name}-${namespace}-provisioning-config`,
-    bootstrap: `${name}-${namespace}-bootstrap-config`,
-    kubeletBootstrap: `${key}-kubelet-bootstrap-config`,
-    identity: `ostler-${name}-${namespace}`,
-    key,
-  };
-}

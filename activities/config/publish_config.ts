@@ -3,158 +3,98 @@
  * config (no credentials) → provisioning secret → kubelet bootstrap kubeconfig → bootstrap secret.
  * The bootstrap secret's revision annotation is the fence: machine-controller orders no instance before it fits.
  */
-import type { PoolRef, Publication } from "../../workflows/contracts.ts";
-import { generateUserData } from "../../profiles/mod.ts";
-import type { OsFile } from "../../profiles/mod.ts";
-import { moot } from "../failures.ts";
-import { configs, readObject } from "../kube/resources.ts";
-import { attempting, ifFound } from "../kube/status.ts";
+import { namesOf, specOf } from "../../profiles/mod.ts";
+import type { Publication } from "../../workflows/contracts.ts";
+import { moot, refused } from "../failures.ts";
+import { attempting } from "../kube/status.ts";
 import { revisionAnnotation } from "../pool/annotations.ts";
+import { ensureBootReport } from "../pool/boot_report.ts";
 import { ensureConfig, ensureSecret } from "./artefacts.ts";
-import type { Artefact, Stamp } from "./artefacts.ts";
-import { issueCredentials } from "./credentials.ts";
-import type { Credentials } from "./credentials.ts";
+import type { Artefact } from "./artefacts.ts";
+import { type Credentials, issueCredentials } from "./credentials.ts";
 import { ensureFinalizer } from "./finalizer.ts";
-import { bootstrapKubeconfig } from "./kubeconfig.ts";
-import {
-  digestAnnotation,
-  expiryAnnotation,
-  kubeconfigKey,
-  namesOf,
-  ownerAnnotation,
-  profileVersionAnnotation,
-  renewalAnnotation,
-  secretRevisionAnnotation,
-  secretsNamespace,
-  userDataKey,
-} from "./names.ts";
+import { edgeScriptKey, kubeconfigKey, userDataKey } from "./names.ts";
 import { claim, ownerOf } from "./ownership.ts";
+import { areUsable, fits, type PublishOrder, readStanding, restamp, stampOf, timesOf } from "./publication.ts";
 import { renderPool } from "./render_config.ts";
 import type { RenderedPool, Renderer } from "./render_config.ts";
+import { isEdge, renderSecrets } from "./render_secrets.ts";
 
 export interface Publisher extends Renderer {
-  /** Life of the credentials that machines boot with; they are renewed at half of it. */
+  /** Life of the credentials that machines boot with; they are renewed at a third of it. */
   credentialSeconds: number;
 }
 
-type Annotations = Record<string, string> | undefined;
-
-export interface PublishOrder {
-  pool: PoolRef;
-  revision: string;
-  configDigest: string;
-}
+/** Most characters of a name in Kubernetes. */
+const longestName = 253;
 
 /** Makes sure that everything for one revision is published, and does nothing when it already is. */
 export function publishConfig(publisher: Publisher, order: PublishOrder): Promise<Publication> {
   return attempting(`publish the config of "${ownerOf(order.pool)}"`, async () => {
+    const { kube } = publisher;
     const rendered = await renderPool(publisher, order.pool);
     checkOrder(order, rendered);
-    const current = await currentPublication(publisher, order);
-    return current ?? await publish(publisher, order, rendered);
+    const standing = await readStanding(publisher, order.pool, isEdge(rendered));
+    // All names are claimed before anything is written, so a collision changes nothing.
+    for (const { annotations } of standing) claim(order.pool, "its artefacts", annotations);
+    const isStanding = fits(standing, order, rendered);
+    if (!isStanding || !await areUsable(kube, standing)) {
+      return await publish(publisher, { order, rendered, news: isStanding ? "Renewed" : "Published" });
+    }
+    await restamp(kube, standing, rendered);
+    await ensureBootReport(kube, order.pool);
+    return { artefacts: [], news: "None", ...timesOf(standing) };
   });
 }
 
 // Between rendering and publishing the world may have moved on; then this order must not overwrite newer work.
 function checkOrder({ pool, revision, configDigest }: PublishOrder, rendered: RenderedPool): void {
-  const now = rendered.deployment.metadata.annotations?.[revisionAnnotation];
-  if (now === revision && rendered.digest === configDigest) return;
-  throw moot("GenerationStale", `Cannot publish revision ${revision} of "${ownerOf(pool)}": it is at ${now} by now`);
+  const now = rendered.deployment.metadata.annotations?.[revisionAnnotation] ?? "";
+  if (now !== revision || rendered.digest !== configDigest) {
+    throw moot("GenerationStale", `Cannot publish revision ${revision} of "${ownerOf(pool)}": it is at ${now} by now`);
+  }
+  const long = Object.values(namesOf(pool)).find((name) => name.length > longestName);
+  if (!long) return;
+  const state = `a name made of it has ${long.length} characters, of which Kubernetes takes ${longestName}`;
+  throw refused("ObjectInvalid", `Cannot publish the config of "${ownerOf(pool)}": ${state}`);
 }
 
-async function publish(publisher: Publisher, order: PublishOrder, rendered: RenderedPool): Promise<Publication> {
-  const { kube } = publisher;
+interface Work {
+  order: PublishOrder;
+  rendered: RenderedPool;
+  news: Publication["news"];
+}
+
+async function publish(publisher: Publisher, { order, rendered, news }: Work): Promise<Publication> {
+  const { kube, settings, credentialSeconds } = publisher;
   const { pool } = order;
-  const before = await claimAll(publisher, pool);
   await ensureFinalizer(kube, pool);
-  const credentials = await issueCredentials(kube, pool, publisher.credentialSeconds);
-  const stamp = stampOf(order, rendered, credentials);
-  const artefacts = await publishInOrder(publisher, { pool, rendered, credentials, stamp });
-  const isRenewal = before.every((annotations) => fits(annotations, order));
-  return { artefacts, news: isRenewal ? "Renewed" : "Published", ...times(stamp.annotations) };
+  await ensureBootReport(kube, pool);
+  const credentials = await issueCredentials(kube, {
+    ...{ pool, isEdge: isEdge(rendered), lifeSeconds: credentialSeconds },
+    joinAccount: settings.bootstrapTokenServiceAccountName,
+  });
+  const artefacts = await writeInOrder(publisher, { order, rendered, credentials });
+  const { expiresAt, renewAt } = credentials;
+  return { artefacts, news, expiresAt: expiresAt.toISOString(), renewAt: renewAt.toISOString() };
 }
 
-async function publishInOrder(
+async function writeInOrder(
   { kube, profileNamespace }: Publisher,
-  { pool, rendered, credentials, stamp }: {
-    pool: PoolRef;
-    rendered: RenderedPool;
-    credentials: Credentials;
-    stamp: Stamp;
-  },
+  { order, rendered, credentials }: { order: PublishOrder; rendered: RenderedPool; credentials: Credentials },
 ): Promise<Artefact[]> {
-  const names = namesOf(pool);
-  const { config, digest, cluster } = rendered;
-  const token = { path: "/etc/ostler/token", permissions: 600, content: credentials.fetchToken };
-  const userData = (phase: "provisioning" | "bootstrap"): string => generateUserData(config, phase, [tokenFile(token)]);
-  const kubeconfig = bootstrapKubeconfig(cluster, credentials.bootstrapToken);
+  const names = namesOf(order.pool);
+  const texts = await renderSecrets(rendered, credentials);
+  const { config, secret } = stampOf(order, rendered, credentials);
+  const write = (name: string, key: string, text: string): Promise<Artefact> =>
+    ensureSecret(kube, { pool: order.pool, annotations: secret }, { name, key, text });
+  const spec = specOf(rendered.shown);
+  const osc = { name: names.config, namespace: profileNamespace, spec, digest: rendered.digest };
   return [
-    await ensureConfig(kube, stamp, { name: names.config, namespace: profileNamespace, spec: config, digest }),
-    await ensureSecret(kube, stamp, { name: names.provisioning, key: userDataKey, text: userData("provisioning") }),
-    await ensureSecret(kube, stamp, { name: names.kubeletBootstrap, key: kubeconfigKey, text: kubeconfig }),
-    await ensureSecret(kube, stamp, { name: names.bootstrap, key: userDataKey, text: userData("bootstrap") }),
+    await ensureConfig(kube, { pool: order.pool, annotations: config }, osc),
+    await write(names.provisioning, userDataKey, texts.provisioning),
+    await write(names.kubeletBootstrap, kubeconfigKey, texts.kubeconfig),
+    ...(texts.edgeScript ? [await write(names.edgeScript, edgeScriptKey, texts.edgeScript)] : []),
+    await write(names.bootstrap, userDataKey, texts.bootstrap),
   ];
-}
-
-function tokenFile({ path, permissions, content }: { path: string; permissions: number; content: string }): OsFile {
-  return { path, permissions, content: { inline: { data: content } } };
-}
-
-function stampOf(order: PublishOrder, rendered: RenderedPool, credentials: Credentials): Stamp {
-  return {
-    pool: order.pool,
-    annotations: {
-      [ownerAnnotation]: ownerOf(order.pool),
-      [secretRevisionAnnotation]: order.revision,
-      [digestAnnotation]: order.configDigest,
-      [profileVersionAnnotation]: rendered.profileVersion,
-      [expiryAnnotation]: credentials.expiresAt.toISOString(),
-      [renewalAnnotation]: halfLife(credentials).toISOString(),
-    },
-  };
-}
-
-/** The publication that stands, when each artefact by itself is of this revision and digest and has half its life left. */
-async function currentPublication(publisher: Publisher, order: PublishOrder): Promise<Publication | undefined> {
-  const found = await readAnnotations(publisher, order.pool);
-  if (!found.every((annotations) => fits(annotations, order))) return undefined;
-  // A renewal that stopped half way left some artefacts with the old credentials: the earliest time counts.
-  const earliest = found.map(times).sort((a, b) => a.renewAt.localeCompare(b.renewAt))[0];
-  if (!earliest || Date.now() >= Date.parse(earliest.renewAt)) return undefined;
-  return { artefacts: [], news: "None", ...earliest };
-}
-
-function fits(annotations: Annotations, order: PublishOrder): boolean {
-  return annotations?.[ownerAnnotation] === ownerOf(order.pool) &&
-    annotations[secretRevisionAnnotation] === order.revision &&
-    annotations[digestAnnotation] === order.configDigest &&
-    annotations[expiryAnnotation] !== undefined && annotations[renewalAnnotation] !== undefined;
-}
-
-// All names are claimed before anything is written, so a collision changes nothing.
-async function claimAll(publisher: Publisher, pool: PoolRef): Promise<Annotations[]> {
-  const found = await readAnnotations(publisher, pool);
-  for (const annotations of found) claim(pool, "its artefacts", annotations);
-  return found;
-}
-
-async function readAnnotations(
-  { kube, profileNamespace }: Publisher,
-  pool: PoolRef,
-): Promise<Annotations[]> {
-  const names = namesOf(pool);
-  const secret = (name: string) => ifFound(kube.core.readNamespacedSecret({ name, namespace: secretsNamespace }));
-  const config = ifFound(readObject(kube, configs, { name: names.config, namespace: profileNamespace }));
-  const secrets = [names.provisioning, names.kubeletBootstrap, names.bootstrap].map(secret);
-  const found = await Promise.all([...secrets, config]);
-  return found.map((object) => object?.metadata?.annotations);
-}
-
-function times(annotations: Annotations): { expiresAt: string; renewAt: string } {
-  return { expiresAt: annotations?.[expiryAnnotation] ?? "", renewAt: annotations?.[renewalAnnotation] ?? "" };
-}
-
-// Of the life that was given, which may be shorter than asked for.
-function halfLife({ expiresAt }: Credentials): Date {
-  return new Date((Date.now() + expiresAt.getTime()) / 2);
 }

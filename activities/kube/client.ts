@@ -2,11 +2,14 @@
 import {
   CoreV1Api,
   CustomObjectsApi,
+  DiscoveryV1Api,
   KubeConfig,
   PatchStrategy,
   RbacAuthorizationV1Api,
   setHeaderOptions,
 } from "@kubernetes/client-node";
+import { Buffer } from "node:buffer";
+import { readFileSync } from "node:fs";
 
 type CreateDispatcher = (...input: unknown[]) => unknown;
 
@@ -44,6 +47,7 @@ export function http1Only(dispatcher: unknown): unknown {
 export interface Kube {
   core: CoreV1Api;
   custom: CustomObjectsApi;
+  discovery: DiscoveryV1Api;
   rbac: RbacAuthorizationV1Api;
 }
 
@@ -55,11 +59,19 @@ export function loadKubeConfig(path: string | undefined): KubeConfig {
   return pooled(config);
 }
 
+/** PEM of the CA by which a config trusts its API server; "" where it names none. */
+export function caOf(config: KubeConfig): string {
+  const { caData, caFile } = config.getCurrentCluster() ?? {};
+  if (caData) return Buffer.from(caData, "base64").toString();
+  return caFile ? readFileSync(caFile, "utf8") : "";
+}
+
 /** Clients for one API server. */
 export function connectKube(config: KubeConfig): Kube {
   return {
     core: config.makeApiClient(CoreV1Api),
     custom: config.makeApiClient(CustomObjectsApi),
+    discovery: config.makeApiClient(DiscoveryV1Api),
     rbac: config.makeApiClient(RbacAuthorizationV1Api),
   };
 }

@@ -57,6 +57,27 @@ export async function listObjects<T>(
   return items.map((item) => parsed(resource, item));
 }
 
+/** Some objects of a kind, and where to go on. */
+export interface Page<T> {
+  items: T[];
+  /** Missing on the last page. */
+  next?: string;
+}
+
+/** Reads one page of the objects of all namespaces; leaves out what cannot be read, as one must not hide the others. */
+export async function listPage<T>(
+  kube: Kube,
+  resource: Resource<T>,
+  { limit, after }: { limit: number; after: string | undefined },
+): Promise<Page<T>> {
+  const from = after === undefined ? {} : { _continue: after };
+  const answer: unknown = await kube.custom.listClusterCustomObject({ ...place(resource), limit, ...from });
+  const { items = [], metadata } = answer as { items?: unknown[]; metadata?: { continue?: string } };
+  const read = items.map((item) => resource.schema.safeParse(item));
+  const next = metadata?.continue;
+  return { items: read.flatMap(({ data }) => data === undefined ? [] : [data]), ...(next ? { next } : {}) };
+}
+
 /** Creates an object; one that exists already is the API's 409. */
 export async function createObject(kube: Kube, resource: Resource<unknown>, body: ObjectBody): Promise<void> {
   const { namespace } = body.metadata;

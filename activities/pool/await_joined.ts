@@ -5,6 +5,7 @@ import { poll } from "../kube/polling.ts";
 import { machines, readObject } from "../kube/resources.ts";
 import type { Machine } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
+import { lastBootReport } from "./boot_report.ts";
 import { evidenceFor } from "./evidence.ts";
 import { imageOf } from "./machine_template.ts";
 import { hasInstance, hasJoined } from "./member.ts";
@@ -110,5 +111,13 @@ async function failure(
 ): Promise<JoinFailure> {
   const { rung, says } = "says" in climb ? climb : { rung: "gates" as const, says: "" };
   const event = await evidenceFor(kube, pool.namespace, machine);
-  return { machine, rung, evidence: event ? `${says}; last event: ${event}` : says };
+  const report = await lastBootReport(kube, pool, await namesOf(kube, pool, machine));
+  const known = [says, event && `last event: ${event}`, report && `its own last report: ${report}`];
+  return { machine, rung, evidence: known.filter(Boolean).join("; ") };
+}
+
+/** A machine reports under its own name, or under the host name that its cloud gave it. */
+async function namesOf(kube: Kube, { namespace }: PoolRef, name: string): Promise<string[]> {
+  const machine = await ifFound(readObject(kube, machines, { namespace, name }));
+  return [name, ...(machine?.status?.addresses ?? []).map(({ address }) => address)];
 }

@@ -3,12 +3,13 @@ import type { Desired, DesiredState, PoolRef } from "../../workflows/contracts.t
 import { expired } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
-import { listObjects, machineDeployments, machineSets, profiles, readObject } from "../kube/resources.ts";
+import { listObjects, machineDeployments, machineSets, readObject } from "../kube/resources.ts";
 import type { MachineDeployment, MachineSet } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { revisionAnnotation, templateHashLabel } from "./annotations.ts";
 import { imageOf, kubeletOf } from "./machine_template.ts";
 import { changeOf, observedOf } from "./observed.ts";
+import { lineState, readProfileLine } from "./profile_line.ts";
 import { profileRef } from "./profile_ref.ts";
 import { labelSelectorOf } from "./selector.ts";
 
@@ -48,16 +49,16 @@ export function awaitDesiredSettled(
 async function desiredOf(reader: DesiredReader, deployment: MachineDeployment): Promise<Desired> {
   const { metadata, spec, status } = deployment;
   const profile = profileRef(deployment, reader.profileNamespace) ?? { name: "", namespace: reader.profileNamespace };
-  const [set, profileGeneration] = await Promise.all([
+  const [set, profileState] = await Promise.all([
     currentSet(reader.kube, deployment),
-    generationOf(reader.kube, profile),
+    profile.name ? readProfileLine(reader.kube, profile).then(lineState) : undefined,
   ]);
   const generation = metadata.generation ?? 0;
   const replicas = spec.replicas ?? 1;
   return {
     generation,
-    observed: observedOf(deployment, profileGeneration),
-    change: changeOf(deployment, profileGeneration),
+    observed: observedOf(deployment, profileState),
+    change: changeOf(deployment, profileState),
     settled: set !== undefined && (status?.observedGeneration ?? 0) >= generation,
     revision: metadata.annotations?.[revisionAnnotation] ?? "",
     templateHash: set?.metadata.labels?.[templateHashLabel] ?? "",
@@ -79,12 +80,6 @@ async function currentSet(kube: Kube, deployment: MachineDeployment): Promise<Ma
     metadata.annotations?.[revisionAnnotation] === revision &&
     metadata.ownerReferences?.some((owner) => owner.uid === uid)
   );
-}
-
-async function generationOf(kube: Kube, profile: { name: string; namespace: string }): Promise<number | undefined> {
-  if (!profile.name) return undefined;
-  const found = await ifFound(readObject(kube, profiles, profile));
-  return found?.metadata.generation;
 }
 
 /** machine-controller rounds a percentage of surge up; absent means 1 (its defaults). */

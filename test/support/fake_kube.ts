@@ -1,5 +1,6 @@
 /** An API server in memory behind the client's interface: names, conflicts, merge patches, and a log of all writes. */
 import { ApiException } from "@kubernetes/client-node";
+import { Buffer } from "node:buffer";
 import type { Kube } from "../../activities/kube/client.ts";
 
 /** A stored object, as JSON. */
@@ -28,6 +29,8 @@ interface Request {
   body?: Given;
   labelSelector?: string;
   fieldSelector?: string;
+  limit?: number;
+  _continue?: string;
 }
 
 type Verb = "get" | "list" | "create" | "replace" | "patch" | "delete";
@@ -44,7 +47,8 @@ export class FakeKube {
 
   /** The client that activities are given. */
   get client(): Kube {
-    return { core: this.#named(), rbac: this.#named(), custom: this.#custom() } as unknown as Kube;
+    const named = this.#named();
+    return { core: named, rbac: named, discovery: named, custom: this.#custom() } as unknown as Kube;
   }
 
   /** Puts an object in place as it is, unseen by the log. */
@@ -111,6 +115,7 @@ export class FakeKube {
     return {
       getNamespacedCustomObject: (request: Request) => this.#do("get", request),
       listNamespacedCustomObject: (request: Request) => this.#do("list", request),
+      listClusterCustomObject: (request: Request) => this.#do("list", request),
       createNamespacedCustomObject: (request: Request) => this.#do("create", request),
       replaceNamespacedCustomObject: (request: Request) => this.#do("replace", request),
       patchNamespacedCustomObject: (request: Request) => this.#do("patch", request),
@@ -126,7 +131,9 @@ export class FakeKube {
     const name = request.name ?? body?.metadata?.name ?? "";
     const key = keyOf(plural, { name, ...(namespace ? { namespace } : {}) });
     this.onRequest(`${verb} ${key}`);
-    if (verb === "list") return structuredClone({ items: this.all(plural).filter((object) => fits(object, request)) });
+    if (verb === "list") {
+      return structuredClone(page(this.all(plural).filter((object) => fits(object, request)), request));
+    }
     const existing = this.#objects.get(key);
     if (!existing && verb !== "create") throw answer(404, "NotFound", `${plural} "${name}" not found`);
     if (verb === "get") return structuredClone(existing);
@@ -171,14 +178,25 @@ export class FakeKube {
     this.#versions += 1;
     const created = metadata.creationTimestamp ?? new Date(this.#versions * 1000).toISOString();
     const stamped = { ...metadata, creationTimestamp: created, resourceVersion: String(this.#versions) };
-    // The API server keeps bytes only: what was given as text is stored encoded.
-    return JSON.parse(JSON.stringify({ ...object, metadata: stamped })) as Stored;
+    return JSON.parse(JSON.stringify({ ...encoded(object), metadata: stamped })) as Stored;
   }
 }
 
 /** An answer of the API server that is no success. */
 export function answer(code: number, reason: string, message = reason): ApiException<string> {
   return new ApiException(code, reason, JSON.stringify({ kind: "Status", code, reason, message }), {});
+}
+
+// The API server keeps bytes only: what was given as text is stored encoded.
+function encoded({ stringData, ...object }: Given): Given {
+  if (!isRecord(stringData)) return object;
+  const texts = Object.entries(stringData).map(([key, text]) => [key, Buffer.from(String(text)).toString("base64")]);
+  return { ...object, data: { ...object["data"] as object | undefined, ...Object.fromEntries(texts) } };
+}
+
+function page(items: Stored[], { limit = Infinity, _continue = "0" }: Request): object {
+  const end = Number(_continue) + limit;
+  return { items: items.slice(Number(_continue), end), metadata: end < items.length ? { continue: String(end) } : {} };
 }
 
 function keyOf(plural: string, { name, namespace }: { name: string; namespace?: string }): string {

@@ -1,7 +1,7 @@
 /** An API server in memory with everything that publishing the config of `pool` needs. */
 import { Buffer } from "node:buffer";
 import type { Publisher } from "../../activities/config/publish_config.ts";
-import { defaultProfiles } from "../../profiles/mod.ts";
+import { defaultNodeSettings, defaultProfiles, type NodeSettings } from "../../profiles/mod.ts";
 import { FakeKube } from "./fake_kube.ts";
 import { clusterInfo, putPool } from "./machine_objects.ts";
 import type { DeploymentOverrides } from "./machine_objects.ts";
@@ -9,10 +9,8 @@ import type { DeploymentOverrides } from "./machine_objects.ts";
 /** What must never be seen outside a secret. */
 export const canary = "canary-token-5f3a";
 
-const settings: Publisher["settings"] = {
-  ...{ clusterDns: ["10.10.10.10"], clusterDomain: "cluster.local", externalCloudProvider: false, initialTaints: "" },
-  ...{ httpProxy: "", noProxy: "", pauseImage: "", binariesUrl: "" },
-};
+/** What random functions start from; never to be seen either. */
+export const seed = "seed-5f3a-0123456789abcdef0123456789abcdef";
 
 /** A pool with its profile and the cluster's announcement; tokens live an hour. */
 export async function publishingKube(overrides: DeploymentOverrides = {}): Promise<FakeKube> {
@@ -23,12 +21,57 @@ export async function publishingKube(overrides: DeploymentOverrides = {}): Promi
     kube.put("operatingsystemprofiles", { ...profile, metadata });
   }
   kube.put("configmaps", clusterInfo());
+  putSeed(kube);
   kube.token = { token: canary, expirationTimestamp: new Date(Date.now() + 3_600_000) };
   return kube;
 }
 
-export function publisher(kube: FakeKube): Publisher {
-  return { kube: kube.client, profileNamespace: "kube-system", settings, credentialSeconds: 3600 };
+/** Puts the seed in place, as an earlier render leaves it. */
+export function putSeed(kube: FakeKube, text = seed): void {
+  const metadata = { namespace: "kube-system", name: "ostler-seed" };
+  kube.put("secrets", { metadata, type: "Opaque", immutable: true, stringData: { seed: text } });
+}
+
+/** Puts the pool's profile in place of the default one: a file for each phase that a template is given for. */
+export function putProfile(
+  kube: FakeKube,
+  { name = "osp-ubuntu", version = "v1.0.0", templating = "eta", bootstrap, provisioning, ...more }: {
+    name?: string;
+    version?: string;
+    templating?: "eta" | "go";
+    bootstrap?: string;
+    provisioning?: string;
+    osName?: string;
+    providers?: string[];
+    extends?: { name: string };
+  },
+): void {
+  const { osName = "ubuntu", providers = ["kubevirt"], ...rest } = more;
+  const phase = (path: string, data: string | undefined): object =>
+    data === undefined ? {} : { files: [{ path, content: { inline: { data } } }] };
+  const spec = {
+    ...{ osName, osVersion: "1", version, templating, provisioningUtility: "cloud-init" },
+    supportedCloudProviders: providers.map((provider) => ({ name: provider })),
+    ...{ bootstrapConfig: phase("/b", bootstrap), provisioningConfig: phase("/p", provisioning), ...rest },
+  };
+  const generation = Number(kube.get("operatingsystemprofiles", name, "kube-system")?.metadata.generation ?? 0) + 1;
+  kube.put("operatingsystemprofiles", { metadata: { namespace: "kube-system", name, generation }, spec });
+}
+
+/** Lets the credentials of one of the pool's secrets be due. */
+export function makeDue(kube: FakeKube, name: string): void {
+  const secret = kube.get("secrets", name, "cloud-init-settings");
+  if (!secret) throw new Error(`Cannot make secret "${name}" due: there is none`);
+  const annotations = { ...secret.metadata.annotations, "ostler.dev/credentials-renew": "2020-01-01T00:00:00.000Z" };
+  kube.put("secrets", { ...secret, metadata: { ...secret.metadata, annotations } });
+}
+
+/** What activities are given; an hour of life for credentials, and `settings` over the defaults. */
+export function publisher(kube: FakeKube, settings: Partial<NodeSettings> = {}): Publisher {
+  return {
+    ...{ kube: kube.client, profileNamespace: "kube-system", clusterCa: "", environment: {} },
+    ...{ settings: { ...defaultNodeSettings, ...settings }, credentialSeconds: 3600 },
+  };
 }
 
 /** The text under the first key of one of the pool's secrets. */

@@ -28,9 +28,12 @@ async function deletedPool(): Promise<FakeKube> {
 Deno.test("ensurePoolCleanedUp removes everything that was made, lets machines go, and the finalizer last", async () => {
   const kube = await deletedPool();
   await ensurePoolCleanedUp(publisher(kube), pool);
-  for (const plural of ["secrets", "operatingsystemconfigs", "roles", "rolebindings", "serviceaccounts", "rollouts"]) {
+  // What random text starts from is no pool's own.
+  deepEqual(kube.all("secrets").map(({ metadata }) => metadata.name), ["ostler-seed"]);
+  for (const plural of ["operatingsystemconfigs", "roles", "rolebindings", "serviceaccounts", "rollouts"]) {
     deepEqual(kube.all(plural).map(({ metadata }) => metadata.name), [], plural);
   }
+  deepEqual(kube.all("configmaps").map(({ metadata }) => metadata.namespace), ["kube-public"]);
   deepEqual(kube.get("machines", "a", "fleet")?.metadata.annotations, {});
   equal(kube.get("machinedeployments", "pool", "fleet"), undefined);
   equal(kube.writes.at(-1), "patch machinedeployments fleet/pool");
@@ -56,7 +59,10 @@ Deno.test("ensurePoolCleanedUp leaves alone what another pool of the same names 
   const metadata = { namespace: "cloud-init-settings", name: "pool-fleet-bootstrap-config", annotations };
   kube.put("secrets", { metadata, data: {} });
   await ensurePoolCleanedUp(publisher(kube), pool);
-  deepEqual(kube.all("secrets").map(({ metadata: { name } }) => name), ["pool-fleet-bootstrap-config"]);
+  deepEqual(kube.all("secrets").map(({ metadata: { name } }) => name), [
+    "ostler-seed",
+    "pool-fleet-bootstrap-config",
+  ]);
 });
 
 Deno.test("ensurePoolCleanedUp keeps the finalizers of others", async () => {

@@ -1,5 +1,5 @@
-import { deepEqual, equal, rejects } from "node:assert/strict";
-import { namesOf } from "../../../../activities/config/names.ts";
+import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
+import { namesOf } from "../../../../profiles/mod.ts";
 import { claim } from "../../../../activities/config/ownership.ts";
 
 Deno.test("namesOf gives the names that Operating System Manager gives", () => {
@@ -8,7 +8,9 @@ Deno.test("namesOf gives the names that Operating System Manager gives", () => {
     provisioning: "pool-kube-system-provisioning-config",
     bootstrap: "pool-kube-system-bootstrap-config",
     kubeletBootstrap: "kube-system-pool-kubelet-bootstrap-config",
+    edgeScript: "edge-provider-script-pool-kube-system",
     identity: "ostler-pool-kube-system",
+    bootReport: "ostler-boot-pool-kube-system",
     key: "kube-system-pool",
   });
 });
@@ -17,6 +19,15 @@ Deno.test("namesOf takes the name alone for the key when both together are too l
   const key = (name: string): string => namesOf({ namespace: "ns", name }).key;
   equal(key("a".repeat(59)), `ns-${"a".repeat(59)}`);
   equal(key("a".repeat(60)), "a".repeat(60));
+});
+
+Deno.test("namesOf ends the key in a hash when even the name is too long for a label", () => {
+  const key = (name: string, namespace = "ns"): string => namesOf({ namespace, name }).key;
+  equal(key("a".repeat(63)), "a".repeat(63));
+  match(key("a".repeat(64)), /^a{52}-[0-9a-f]{10}$/);
+  notEqual(key("a".repeat(64)), key("a".repeat(65)));
+  notEqual(key("a".repeat(64)), key("a".repeat(64), "other"));
+  match(key(`${"a".repeat(51)}.${"b".repeat(20)}`), /^a{51}-[0-9a-f]{10}$/);
 });
 
 Deno.test("namesOf shows that two pools can collide, which ownership then settles", async () => {

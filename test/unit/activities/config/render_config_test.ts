@@ -3,7 +3,7 @@ import { renderConfig } from "../../../../activities/config/render_config.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
 import { pool, providerConfig } from "../../../support/machine_objects.ts";
 import type { DeploymentOverrides } from "../../../support/machine_objects.ts";
-import { publisher, publishingKube } from "../../../support/publishing_kube.ts";
+import { publisher, publishingKube, putProfile } from "../../../support/publishing_kube.ts";
 
 Deno.test.afterAll(() => closeTemplateEngines());
 
@@ -31,7 +31,12 @@ const refusals: [string, DeploymentOverrides, string, RegExp][] = [
     "ProfileMissing",
     /"kube-system\/none" does not exist/,
   ],
-  ["no profile", { annotations: { [profileKey]: "" } }, "ProfileMissing", /names no profile/],
+  [
+    "no profile where none is the default",
+    { annotations: { [profileKey]: "" }, value: { ...providerConfig(), operatingSystem: "sles" } },
+    "ProfileMissing",
+    /names no profile/,
+  ],
   [
     "another operating system",
     { value: { ...providerConfig(), operatingSystem: "flatcar" } },
@@ -86,4 +91,34 @@ Deno.test("renderConfig refuses a profile that is none", async () => {
   kube.put("operatingsystemprofiles", { metadata, spec: { osName: "ubuntu" } });
   await rejects(renderConfig(publisher(kube), pool), { type: "ProfileInvalid", nonRetryable: true });
   equal(kube.writes.length, 0);
+});
+
+const openstack = {
+  ...{ operatingSystem: "ubuntu", operatingSystemSpec: {}, cloudProvider: "openstack" },
+  cloudProviderSpec: {
+    applicationCredentialID: { secretKeyRef: { namespace: "kube-system", name: "cred", key: "id" } },
+    trustDevicePath: { secretKeyRef: { namespace: "kube-system", name: "cred", key: "trust" } },
+  },
+};
+
+Deno.test("renderConfig says which value is missing that the provider spec points at, and gives it a while to come", async () => {
+  const kube = await publishingKube({ value: openstack, kubelet: "1.28.9" });
+  putProfile(kube, { providers: ["openstack"], templating: "go", provisioning: "{{ .CloudConfig }}" });
+  await rejects(renderConfig(publisher(kube), pool), {
+    ...{ type: "CredentialsMissing", nonRetryable: false },
+    message: /"secret:kube-system\/cred\/trust", to which trustDevicePath points, is not there/,
+  });
+});
+
+Deno.test("renderConfig renders a profile with what its parents say, and refuses a parent that is not there", async () => {
+  const kube = await publishingKube();
+  putProfile(kube, { name: "osp-ubuntu", extends: { name: "base" } });
+  await rejects(renderConfig(publisher(kube), pool), {
+    ...{ type: "ProfileMissing", nonRetryable: true },
+    message: /Cannot extend profile "base": it does not exist/,
+  });
+  putProfile(kube, { name: "base", bootstrap: "of the base" });
+  const first = await renderConfig(publisher(kube), pool);
+  putProfile(kube, { name: "base", bootstrap: "of another base" });
+  notEqual((await renderConfig(publisher(kube), pool)).configDigest, first.configDigest);
 });

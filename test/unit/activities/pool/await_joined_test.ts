@@ -103,3 +103,16 @@ Deno.test("awaitMachinesJoined judges nobody at the first look after a time with
   const verdict = await climb(kube, { a: { ...deadlines(60_000), instance: Date.now() - 1000 } });
   deepEqual(verdict.joined.map(({ machine: name }) => name), ["a"]);
 });
+
+Deno.test("awaitMachinesJoined adds what a machine that failed last said about itself", async () => {
+  const kube = new FakeKube();
+  kube.put("machines", machine("a", { status: { addresses: [{ address: "host-a.example" }] } }));
+  const report = { phase: "setup", step: "install packages", state: "Failed", message: "no route to the mirror" };
+  const data = { "host-a.example": JSON.stringify(report), b: JSON.stringify({ ...report, message: "of another" }) };
+  kube.put("configmaps", { metadata: { namespace: "cloud-init-settings", name: "ostler-boot-pool-fleet" }, data });
+  const { failed } = await climb(kube, { a: deadlines(100) });
+  equal(
+    failed[0]?.evidence,
+    'no node registered; its own last report: setup step "install packages" failed: no route to the mirror',
+  );
+});

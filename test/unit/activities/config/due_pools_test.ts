@@ -1,0 +1,100 @@
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { listDuePools } from "../../../../activities/config/due_pools.ts";
+import { readDesired } from "../../../../activities/pool/read_desired.ts";
+import type { DuePool } from "../../../../workflows/contracts.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
+import { machineDeployment, pool, putPool } from "../../../support/machine_objects.ts";
+
+const past = "2020-01-01T00:00:00Z";
+const future = "2099-01-01T00:00:00Z";
+
+interface Given {
+  renewAt?: string;
+  phase?: string;
+  observed?: string;
+}
+
+/** A pool with the Rollout of its last run. */
+function putRollout(kube: FakeKube, name: string, { renewAt = past, phase = "Converged", observed }: Given = {}): void {
+  const credentials = { credentials: { renewAt, expiresAt: future } };
+  const status = { phase, ...(renewAt ? credentials : {}), ...(observed === undefined ? {} : { observed }) };
+  kube.put("rollouts", { metadata: { namespace: "fleet", name }, status });
+  const { metadata, ...rest } = machineDeployment();
+  kube.put("machinedeployments", { ...rest, metadata: { ...metadata, name } });
+}
+
+function list(kube: FakeKube, after?: string): Promise<{ pools: DuePool[]; next?: string }> {
+  return listDuePools({ kube: kube.client, profileNamespace: "kube-system" }, after === undefined ? {} : { after });
+}
+
+Deno.test("listDuePools finds the pools whose time has come, and no others", async () => {
+  const kube = new FakeKube();
+  putRollout(kube, "due");
+  putRollout(kube, "halted", { phase: "Halted" });
+  putRollout(kube, "fresh", { renewAt: future });
+  putRollout(kube, "unpublished", { renewAt: "" });
+  deepEqual(await list(kube), {
+    pools: [
+      { namespace: "fleet", name: "due", publishOnly: false },
+      { namespace: "fleet", name: "halted", publishOnly: false },
+    ],
+  });
+});
+
+Deno.test("listDuePools leaves out what is gone, is going, or is none of ours", async () => {
+  const kube = new FakeKube();
+  for (const name of ["gone", "going", "foreign"]) putRollout(kube, name);
+  kube.remove("machinedeployments", "gone", "fleet");
+  const { metadata, ...rest } = machineDeployment();
+  kube.put("machinedeployments", { ...rest, metadata: { ...metadata, name: "going", deletionTimestamp: past } });
+  const spec = { template: { spec: {} } };
+  kube.put("machinedeployments", { ...rest, spec, metadata: { ...metadata, name: "foreign", annotations: {} } });
+  deepEqual(await list(kube), { pools: [] });
+});
+
+Deno.test("listDuePools wants only the credentials of a pool whose rollout was cancelled, unless it changed since", async () => {
+  const kube = new FakeKube();
+  putPool(kube);
+  const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, pool);
+  const observed = seen.state === "Present" ? seen.desired.observed : "";
+  putRollout(kube, "pool", { phase: "Aborted", observed });
+  equal((await list(kube)).pools[0]?.publishOnly, true);
+  putRollout(kube, "pool", { phase: "Aborted", observed: "something earlier" });
+  equal((await list(kube)).pools[0]?.publishOnly, false);
+});
+
+Deno.test("listDuePools gives all of a large fleet in bounded pieces", async () => {
+  const kube = new FakeKube();
+  const names = Array.from({ length: 730 }, (_, nth) => `pool-${nth}`);
+  names.forEach((name, nth) => putRollout(kube, name, { renewAt: nth % 3 === 0 ? past : future }));
+  const found: string[] = [];
+  const sizes: number[] = [];
+  for (let after: string | undefined = "0"; after !== undefined;) {
+    const page: { pools: DuePool[]; next?: string } = await list(kube, after);
+    found.push(...page.pools.map(({ name }) => name));
+    sizes.push(page.pools.length);
+    after = page.next;
+  }
+  deepEqual(found.sort(), names.filter((_, nth) => nth % 3 === 0).sort());
+  ok(sizes.length > 1 && sizes.every((size) => size < 150), String(sizes));
+});
+
+Deno.test("listDuePools ends where its place in the list was forgotten, and fails where the API does", async () => {
+  const kube = new FakeKube();
+  putRollout(kube, "due");
+  kube.onRequest = () => {
+    throw answer(410, "Expired");
+  };
+  deepEqual(await list(kube, "0"), { pools: [] });
+  kube.onRequest = () => {
+    throw answer(503, "ServiceUnavailable");
+  };
+  await rejects(list(kube), { type: "ApiUnavailable" });
+});
+
+Deno.test("listDuePools reads on past a Rollout that nobody can read", async () => {
+  const kube = new FakeKube();
+  kube.put("rollouts", { metadata: { namespace: "fleet", name: "odd" }, status: "odd" });
+  putRollout(kube, "due");
+  deepEqual((await list(kube)).pools.map(({ name }) => name), ["due"]);
+});

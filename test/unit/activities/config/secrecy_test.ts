@@ -1,0 +1,165 @@
+import { Buffer } from "node:buffer";
+import { equal, match, notEqual, ok } from "node:assert/strict";
+import { publishConfig } from "../../../../activities/config/publish_config.ts";
+import { renderConfig } from "../../../../activities/config/render_config.ts";
+import { closeTemplateEngines } from "../../../../profiles/mod.ts";
+import { answer } from "../../../support/fake_kube.ts";
+import type { FakeKube } from "../../../support/fake_kube.ts";
+import { machineDeployment, pool, providerConfig, revisionKey } from "../../../support/machine_objects.ts";
+import {
+  canary,
+  publisher,
+  publishingKube,
+  putProfile,
+  putSeed,
+  seed,
+  textOf,
+} from "../../../support/publishing_kube.ts";
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+const settings = { nodeRegistryCredentialsSecret: "kube-system/reg", nodeHttpProxy: "http://me:proxy-5f3a@proxy:3128" };
+const given = [canary, "registry-5f3a", "spec-5f3a", "satellite-5f3a", "password-5f3a", "proxy-5f3a"];
+
+type Templating = "eta" | "go";
+
+const talkative: Record<Templating, { bootstrap: string; provisioning: string }> = {
+  eta: {
+    bootstrap: "<%= it.token %>",
+    provisioning: "<%= it.containerdConfig %> <%= it.proxy.http %> <%= it.osSettings.rhelActivationKey %>",
+  },
+  go: {
+    bootstrap: "{{ .Token }} {{ .BootstrapKubeconfig }}",
+    provisioning: "{{ .ContainerRuntimeConfig }} {{ .HTTPProxy }} {{ .RhelConfig.RHELActivationKey }}",
+  },
+};
+
+/** A pool whose profile writes every secret it can get hold of into its files. */
+async function talkativeKube(templating: Templating = "eta", bootstrap?: string): Promise<FakeKube> {
+  const kube = await publishingKube({
+    value: {
+      ...{ ...providerConfig(), operatingSystem: "rhel", cloudProviderSpec: { auth: "spec-5f3a" } },
+      operatingSystemSpec: { rhelActivationKey: "satellite-5f3a", rhelSubscriptionManagerPassword: "password-5f3a" },
+    },
+  });
+  putProfile(kube, {
+    osName: "rhel",
+    templating,
+    ...talkative[templating],
+    ...(bootstrap === undefined ? {} : { bootstrap }),
+  });
+  kube.put("secrets", {
+    ...{ metadata: { namespace: "kube-system", name: "reg" }, type: "Opaque" },
+    stringData: { "quay.example": '{"username": "me", "password": "registry-5f3a"}' },
+  });
+  return kube;
+}
+
+/** Publishes, and gives all that anybody but a reader of secrets can see of it. */
+async function seen(kube: FakeKube, revision = "1"): Promise<{ text: string; failed: boolean }> {
+  const told: unknown[] = [];
+  const failed = await (async () => {
+    const rendering = await renderConfig(publisher(kube, settings), pool);
+    told.push(rendering);
+    const { configDigest } = rendering;
+    told.push(await publishConfig(publisher(kube, settings), { pool, revision, configDigest }));
+  })().then(() => false, (error: Error) => {
+    told.push(error.message, error.stack, String(error.cause), error);
+    return true;
+  });
+  const objects = kube.all("operatingsystemconfigs");
+  return { text: JSON.stringify([told, objects]), failed };
+}
+
+function assertNone(text: string, secrets: string[]): void {
+  for (const secret of secrets) {
+    equal(text.includes(secret), false, `"${secret}" shows`);
+    const encoded = Buffer.from(secret).toString("base64").slice(0, 12);
+    equal(text.includes(encoded), false, `"${secret}" shows encoded`);
+  }
+}
+
+function bootstrapToken(kube: FakeKube): string {
+  return /token: (\w{6}\.\w{16})/.exec(textOf(kube, "fleet-pool-kubelet-bootstrap-config"))?.[1] ?? "none";
+}
+
+for (const templating of ["eta", "go"] as const) {
+  Deno.test(`publishConfig shows no secret of ${templating} templates in config and results, though the secrets hold all`, async () => {
+    const kube = await talkativeKube(templating);
+    const { text, failed } = await seen(kube);
+    equal(failed, false, text);
+    const inSecrets = textOf(kube, "pool-fleet-bootstrap-config") + textOf(kube, "pool-fleet-provisioning-config");
+    for (const secret of given.filter((each) => each !== "spec-5f3a")) ok(inSecrets.includes(secret), secret);
+    match(bootstrapToken(kube), /\./);
+    match(text, /"cloudProvider":\{"name":"kubevirt","spec":\{\}\}/);
+    assertNone(text, [...given, bootstrapToken(kube), seed]);
+  });
+}
+
+Deno.test("renderConfig gives a digest that tells nobody whether a guess at a secret is right who does not know the seed", async () => {
+  const kube = await talkativeKube();
+  const { configDigest } = await renderConfig(publisher(kube, settings), pool);
+  putSeed(kube, "another seed");
+  notEqual((await renderConfig(publisher(kube, settings), pool)).configDigest, configDigest);
+});
+
+const failing: [Templating, string, RegExp][] = [
+  ["eta", "<% throw new Error(it.token + it.containerdConfig + it.proxy.http) %>", /RenderFailed/],
+  [
+    "eta",
+    '<% if (it.token !== "<hidden>") throw new Error(it.token + it.containerdConfig) %>',
+    /RenderFailed.*it renders with placeholders|it renders with placeholders.*RenderFailed/,
+  ],
+  ["go", "{{ fail (print .Token .ContainerRuntimeConfig) }}", /RenderFailed/],
+  [
+    "go",
+    '{{ if ne .Token "<hidden>" }}{{ fail (print .Token .BootstrapKubeconfig) }}{{ end }}',
+    /RenderFailed.*it renders with placeholders|it renders with placeholders.*RenderFailed/,
+  ],
+];
+
+for (const [templating, template, words] of failing) {
+  Deno.test(`publishConfig tells no secret when a template fails over it: ${template}`, async () => {
+    const kube = await talkativeKube(templating, template);
+    const { text, failed } = await seen(kube);
+    equal(failed, true);
+    match(text, words);
+    const tokens = kube.all("secrets").map(({ data }) =>
+      (data as Record<string, string> | undefined)?.["token-secret"]
+    );
+    assertNone(text, [...given, ...tokens.filter((each) => each !== undefined).map(atob)]);
+  });
+}
+
+Deno.test("publishConfig tells no secret that the API server repeats in a refusal", async () => {
+  const kube = await talkativeKube();
+  await seen(kube);
+  const secrets = [...given, bootstrapToken(kube), seed];
+  for (const code of [400, 409, 422, 500]) {
+    kube.onRequest = (request) => {
+      if (request.startsWith("replace secrets")) throw answer(code, "Invalid", `you sent ${secrets}`);
+    };
+    const annotations = { [revisionKey]: String(code) };
+    const { metadata, ...rest } = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
+    kube.put("machinedeployments", {
+      ...rest,
+      metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
+    });
+    const { text, failed } = await seen(kube, String(code));
+    equal(failed, true);
+    assertNone(text, secrets);
+  }
+});
+
+Deno.test("renderConfig quotes nothing of a secret that it cannot read", async () => {
+  const kube = await talkativeKube();
+  kube.put("secrets", {
+    ...{ metadata: { namespace: "kube-system", name: "reg" }, type: "Opaque" },
+    stringData: { "quay.example": '{"password": "registry-5f3a"' },
+  });
+  const { text, failed } = await seen(kube);
+  equal(failed, true);
+  match(text, /CredentialsMissing/);
+  match(text, /quay\.example\\*" is no JSON/);
+  assertNone(text, given);
+});

@@ -1,0 +1,72 @@
+import { Buffer } from "node:buffer";
+import { equal, match, notEqual, rejects } from "node:assert/strict";
+import { ensureSeed } from "../../../../activities/config/seed.ts";
+import { attempting } from "../../../../activities/kube/status.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
+import { putSeed } from "../../../support/publishing_kube.ts";
+
+function storedSeed(kube: FakeKube): string {
+  const { seed = "" } = kube.get("secrets", "ostler-seed", "kube-system")?.["data"] as Record<string, string>;
+  return Buffer.from(seed, "base64").toString();
+}
+
+Deno.test("ensureSeed makes 32 random bytes where there is no seed, and keeps to them", async () => {
+  const kube = new FakeKube();
+  const seed = await ensureSeed(kube.client);
+  equal(Buffer.from(seed, "base64").length, 32);
+  equal(storedSeed(kube), seed);
+  equal(await ensureSeed(kube.client), seed);
+  equal(kube.writes.join(), "create secrets kube-system/ostler-seed");
+});
+
+Deno.test("ensureSeed makes another seed after somebody has deleted the first one", async () => {
+  const kube = new FakeKube();
+  const seed = await ensureSeed(kube.client);
+  kube.remove("secrets", "ostler-seed", "kube-system");
+  notEqual(await ensureSeed(kube.client), seed);
+});
+
+Deno.test("ensureSeed takes the seed of who was faster", async () => {
+  const kube = new FakeKube();
+  kube.onRequest = (request) => {
+    if (request.startsWith("create")) putSeed(kube, "the faster one");
+  };
+  equal(await ensureSeed(kube.client), "the faster one");
+});
+
+Deno.test("ensureSeed gives all who ask at once the same seed", async () => {
+  const kube = new FakeKube();
+  const seeds = await Promise.all(Array.from({ length: 5 }, () => ensureSeed(kube.client)));
+  equal(new Set(seeds).size, 1);
+  equal(storedSeed(kube), seeds[0]);
+});
+
+Deno.test("ensureSeed asks for help where the secret has no seed, and makes none up", async () => {
+  const kube = new FakeKube();
+  putSeed(kube, "");
+  await rejects(ensureSeed(kube.client), {
+    type: "CredentialsMissing",
+    message: 'Cannot use secret "kube-system/ostler-seed": it has nothing under "seed"',
+  });
+  equal(kube.writes.length, 0);
+});
+
+Deno.test("ensureSeed tells no seed that the API server repeats", async () => {
+  for (const code of [400, 422, 500]) {
+    const kube = new FakeKube();
+    let sent = "";
+    const create = kube.client.core.createNamespacedSecret;
+    const client = { ...kube.client };
+    client.core = new Proxy(client.core, {
+      get: (target, method) =>
+        method !== "createNamespacedSecret" ? Reflect.get(target, method) : (request: Parameters<typeof create>[0]) => {
+          sent = request.body.stringData?.["seed"] ?? "";
+          return Promise.reject(answer(code, "Invalid", `not "${sent}"`));
+        },
+    });
+    const error = await attempting("render", () => ensureSeed(client)).then(() => undefined, (error) => error);
+    match(String(error), /Cannot render: HTTP/);
+    equal(sent.length, 44);
+    equal([error.message, error.stack, JSON.stringify(error)].some((text) => text.includes(sent)), false);
+  }
+});

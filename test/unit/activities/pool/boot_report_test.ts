@@ -1,0 +1,110 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { ensureBootReport, lastBootReport } from "../../../../activities/pool/boot_report.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import { machine, pool } from "../../../support/machine_objects.ts";
+
+const namespace = "cloud-init-settings";
+const name = "ostler-boot-pool-fleet";
+const failed = {
+  ...{ phase: "setup", step: "install packages", state: "Failed", message: "apt-get gave 100" },
+  at: "2026-11-21T09:00:00Z",
+};
+
+function reportingKube(data: Record<string, string>): FakeKube {
+  const kube = new FakeKube();
+  kube.put("configmaps", { metadata: { namespace, name }, data });
+  return kube;
+}
+
+function said(report: unknown): Promise<string | undefined> {
+  const line = typeof report === "string" ? report : JSON.stringify(report);
+  return lastBootReport(reportingKube({ a: line }).client, pool, ["a"]);
+}
+
+Deno.test("lastBootReport gives a machine's own words, with phase, step and time", async () => {
+  equal(
+    await said(failed),
+    `setup step "install packages" failed at 2026-11-21T09:00:00Z: apt-get gave 100`,
+  );
+  equal(await said({ phase: "bootstrap", step: "fetch", state: "Running" }), 'bootstrap step "fetch" running');
+  equal(await lastBootReport(reportingKube({ a: "{}" }).client, pool, ["b"]), undefined);
+  equal(await lastBootReport(new FakeKube().client, pool, ["a"]), undefined);
+});
+
+Deno.test("lastBootReport finds the report of a machine that only knows the host name its cloud gave it", async () => {
+  const kube = reportingKube({ "ip-10-0-0-1.example": JSON.stringify(failed) });
+  match(await lastBootReport(kube.client, pool, ["a", "ip-10-0-0-1.example"]) ?? "", /apt-get gave 100/);
+});
+
+for (
+  const [what, report] of Object.entries<unknown>({
+    "is no JSON": "phase=setup",
+    "is another thing": ["setup"],
+    "names another phase": { ...failed, phase: "kernel" },
+    "has no step": { ...failed, step: undefined },
+    "says more than any machine has to say": { ...failed, message: "x".repeat(10_000) },
+  })
+) {
+  Deno.test(`lastBootReport gives nothing for a report that ${what}`, async () => {
+    equal(await said(report), undefined);
+  });
+}
+
+Deno.test("lastBootReport cuts what is long, and leaves out a time that is none", async () => {
+  const text = await said({ ...failed, step: "s".repeat(500), message: "m".repeat(500), at: "<now>" }) ?? "";
+  match(text, /^setup step "s{60}" failed: m{300}$/);
+});
+
+Deno.test("lastBootReport lets nothing through that a page, a terminal or a reader could take for more than text", async () => {
+  const message = "\u001b[31mred\u0000\n[click](http://evil.example) <img src=x> ![](y) `code` \u202Eeslaf {{x}}";
+  const text = await said({ ...failed, message }) ?? "";
+  equal(/[\p{C}<>[\]{}`\\"]/u.test(text.replace('"install packages"', "")), false, text);
+  match(text, /red .click..http:\/\/evil\.example/);
+});
+
+Deno.test("lastBootReport lets no token through that a script printed", async () => {
+  const jwt = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0ZW0ifQ.c2lnbmF0dXJl";
+  const message = `Authorization: Bearer opaque-5f3a again ${jwt}, kubelet with abc123.0123456789abcdef`;
+  const text = await said({ ...failed, message }) ?? "";
+  for (const token of ["opaque-5f3a", "eyJ", "0123456789abcdef"]) equal(text.includes(token), false, text);
+  match(text, /Bearer \(hidden\) again \(hidden\), kubelet with \(hidden\)/);
+});
+
+Deno.test("ensureBootReport makes an empty place for reports, once", async () => {
+  const kube = new FakeKube();
+  await ensureBootReport(kube.client, pool);
+  await ensureBootReport(kube.client, pool);
+  deepEqual(kube.writes, [`create configmaps ${namespace}/${name}`]);
+  equal(kube.get("configmaps", name, namespace)?.["data"], undefined);
+});
+
+Deno.test("ensureBootReport forgets machines that are gone, and keys that no machine could have", async () => {
+  const kube = reportingKube({ a: "{}", b: "{}", "..": "{}", A_B: "{}" });
+  kube.put("machines", machine("a"));
+  const asked: string[] = [];
+  kube.onRequest = (request) => void (request.includes(" machines ") && asked.push(request));
+  await ensureBootReport(kube.client, pool);
+  deepEqual(Object.keys(kube.get("configmaps", name, namespace)?.["data"] ?? {}), ["a"]);
+  deepEqual(asked, ["get machines fleet/a", "get machines fleet/b"]);
+});
+
+Deno.test("ensureBootReport keeps a fresh report under a name that no machine has, as a host name may be", async () => {
+  const report = (at: number): string => JSON.stringify({ ...failed, at: new Date(at).toISOString() });
+  const now = Date.now();
+  const kube = reportingKube({ "ip-10-0-0-1": report(now), "ip-10-0-0-2": report(now - 86_400_000) });
+  await ensureBootReport(kube.client, pool);
+  deepEqual(Object.keys(kube.get("configmaps", name, namespace)?.["data"] ?? {}), ["ip-10-0-0-1"]);
+});
+
+Deno.test("ensureBootReport looks for a bounded number of machines, and finds all that are gone in the end", async () => {
+  const keys = Array.from({ length: 90 }, (_, nth) => `m${nth}`);
+  const kube = reportingKube(Object.fromEntries(keys.map((key) => [key, "{}"])));
+  let asked = 0;
+  kube.onRequest = (request) => void (request.includes(" machines ") && asked++);
+  for (const left of [70, 50, 30, 10, 0]) {
+    asked = 0;
+    await ensureBootReport(kube.client, pool);
+    equal(Object.keys(kube.get("configmaps", name, namespace)?.["data"] ?? {}).length, left);
+    equal(asked <= 20, true);
+  }
+});
