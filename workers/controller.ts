@@ -1,29 +1,30 @@
 /** The controller process: tells Temporal about changes, and decides nothing. */
 import process from "node:process";
 import { connectKube, loadKubeConfig } from "../activities/kube/client.ts";
-import { healthPlace, readConfig } from "./config.ts";
 import type { Config } from "./config.ts";
+import { keepCredentialSchedule } from "./credential_schedule.ts";
 import { installDefaultProfiles } from "./default_profiles.ts";
 import { serveHealth } from "./health.ts";
 import { leadWhileHolding } from "./leader.ts";
 import { createLogger } from "./logger.ts";
 import { PoolNotifier } from "./pool_notifier.ts";
+import { settingsOfProcess } from "./settings_of_process.ts";
 import { startRollout } from "./start_rollout.ts";
 import { LazyClient } from "./temporal_client.ts";
 import { watchPools } from "./watch_pools.ts";
 
 /** Runs until `signal` aborts or leadership is lost. */
 export async function runController(config: Config, signal: AbortSignal): Promise<void> {
-  const log = createLogger(config.OSTLER_LOG_LEVEL);
-  const kubeConfig = loadKubeConfig(config.KUBECONFIG);
+  const log = createLogger(config.logLevel);
+  const kubeConfig = loadKubeConfig(config.kubeconfig);
   const kube = connectKube(kubeConfig);
-  const client = new LazyClient({ address: config.TEMPORAL_ADDRESS, namespace: config.TEMPORAL_NAMESPACE });
+  const client = new LazyClient({ address: config.temporalAddress, namespace: config.temporalNamespace });
   let ready = false;
-  const health = serveHealth({ ...healthPlace(config), isReady: () => ready });
+  const health = serveHealth({ ...config.healthProbeAddress, isReady: () => ready });
   try {
     await leadWhileHolding(kubeConfig, { config, log, signal }, async (leading) => {
-      await installDefaultProfiles(kube, config.OSTLER_NAMESPACE);
-      const watch = watchPools(kubeConfig, { profileNamespace: config.OSTLER_NAMESPACE, log, signal: leading });
+      if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace);
+      const watch = watchPools(kubeConfig, { profileNamespace: config.namespace, log, signal: leading });
       const notifier = new PoolNotifier(watch, {
         notify: async (news) => await startRollout(await client.get(), config, news),
         log,
@@ -31,7 +32,8 @@ export async function runController(config: Config, signal: AbortSignal): Promis
       await watch.start();
       ready = true;
       log.info("Controller is watching");
-      await notifier.run(leading);
+      const schedule = keepCredentialSchedule(config, { connect: () => client.get(), log, signal: leading });
+      await Promise.all([notifier.run(leading), schedule]);
     });
   } finally {
     health?.close();
@@ -42,6 +44,6 @@ export async function runController(config: Config, signal: AbortSignal): Promis
 if (import.meta.main) {
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-  await runController(readConfig(process.env), stop.signal);
+  await runController(settingsOfProcess(), stop.signal);
   process.exit(0);
 }

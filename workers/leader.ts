@@ -18,12 +18,16 @@ export interface LeaderDeps {
   signal: AbortSignal;
 }
 
-/** Waits for the lease, runs `work`, and aborts its signal when the lease is lost or `signal` aborts. */
+/**
+ * Waits for the lease, runs `work`, and aborts its signal when the lease is lost or `signal` aborts.
+ * Where leader-elect is off, works at once.
+ */
 export async function leadWhileHolding(
   kubeConfig: KubeConfig,
   { config, log, signal }: LeaderDeps,
   work: (leading: AbortSignal) => Promise<void>,
 ): Promise<void> {
+  if (!config.leaderElect) return await work(signal);
   const lease = new LeaseHolder(kubeConfig, config);
   while (!signal.aborted && !await lease.tryHold(log)) await rest(signal);
   if (signal.aborted) return;
@@ -61,7 +65,7 @@ class LeaseHolder {
 
   constructor(kubeConfig: KubeConfig, config: Config) {
     this.#api = kubeConfig.makeApiClient(CoordinationV1Api);
-    this.#name = { name: "ostler-controller", namespace: config.OSTLER_SYSTEM_NAMESPACE };
+    this.#name = { name: "ostler-controller", namespace: config.systemNamespace };
   }
 
   /** Takes or renews the lease; false when somebody else holds it or the API did not answer. */

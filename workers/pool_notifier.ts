@@ -1,4 +1,4 @@
-/** Decides when a change is news: once per change, again after a failure, and when credentials need renewal. */
+/** Decides when a change is news: once per change, and again after a failure. */
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "@temporalio/common";
 import type { PoolRef } from "../workflows/contracts.ts";
@@ -13,10 +13,6 @@ export interface WatchedPool {
   reported: string | undefined;
   /** The last rollout has not ended, as far as its Rollout tells: one that was terminated is started again. */
   isOpen: boolean;
-  /** The last rollout was cancelled: what it left undone is not for us to go on with. */
-  isAborted: boolean;
-  /** Epoch ms at which credentials must be renewed; NaN when none are published. */
-  renewAt: number;
 }
 
 export interface PoolWatch {
@@ -29,8 +25,6 @@ export interface PoolWatch {
 export interface PoolNews {
   pool: PoolRef;
   generation: number;
-  /** Renew credentials and touch no machine. */
-  publishOnly: boolean;
 }
 
 export interface NotifierDeps {
@@ -85,8 +79,7 @@ export class PoolNotifier {
     if (!seen) return void this.#told.delete(key);
     if (!this.isNews(key, seen)) return;
     try {
-      const publishOnly = seen.isAborted && seen.reported === seen.observed;
-      await this.deps.notify({ pool: seen.pool, generation: seen.generation, publishOnly });
+      await this.deps.notify({ pool: seen.pool, generation: seen.generation });
       this.#told.set(key, { observed: seen.observed, at: Date.now() });
       this.deps.log.info("Rollout notified", { pool: key, generation: seen.generation });
     } catch (error) {
@@ -94,11 +87,11 @@ export class PoolNotifier {
     }
   }
 
-  /** Not yet seen by a rollout and not told lately, or with credentials that are due. */
+  /** Not yet seen by a rollout that came to its end, and not told lately. */
   isNews(key: string, seen: WatchedPool): boolean {
     const told = this.#told.get(key);
     const toldLately = told !== undefined && told.observed === seen.observed && Date.now() - told.at < retellAfterMs;
     if (toldLately) return false;
-    return seen.reported !== seen.observed || seen.isOpen || seen.renewAt <= Date.now();
+    return seen.reported !== seen.observed || seen.isOpen;
   }
 }

@@ -1,7 +1,7 @@
 /** Tells the one workflow of a pool that something changed, and starts it when none runs. */
 import type { Client } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
-import { searchAttributes } from "../workflows/search_attributes.ts";
+import { shownAtStart, workflowIdOf } from "../workflows/start_options.ts";
 import type { Config } from "./config.ts";
 import type { PoolNews } from "./pool_notifier.ts";
 
@@ -9,25 +9,22 @@ import type { PoolNews } from "./pool_notifier.ts";
 export async function startRollout(
   client: Client,
   config: Config,
-  { pool, generation, publishOnly }: PoolNews,
+  { pool, generation }: PoolNews,
 ): Promise<void> {
   const { namespace, name } = pool;
+  const { typedSearchAttributes, ...shown } = shownAtStart(pool);
   await client.workflow.signalWithStart("rollOutMachineDeployment", {
-    workflowId: `machine-deployment/${namespace}/${name}`,
-    taskQueue: config.OSTLER_TASK_QUEUE,
-    args: [{ namespace, name, ...deadlines(config), ...(publishOnly ? { publishOnly } : {}) }],
+    workflowId: workflowIdOf(pool),
+    taskQueue: config.taskQueue,
+    args: [{ namespace, name, ...givenDeadlines(config) }],
     signal: "desiredChanged",
     signalArgs: [{ generation }],
-    staticSummary: `Roll out ${namespace}/${name}`,
-    staticDetails: `Brings the machines of MachineDeployment \`${namespace}/${name}\` to what it asks for.`,
-    typedSearchAttributes: new TypedSearchAttributes([
-      { key: searchAttributes.namespace, value: namespace },
-      { key: searchAttributes.machineDeployment, value: name },
-      { key: searchAttributes.phase, value: "Preparing" },
-    ]),
+    ...shown,
+    typedSearchAttributes: new TypedSearchAttributes(typedSearchAttributes),
   });
 }
 
-function deadlines(config: Config): object {
-  return Object.keys(config.OSTLER_DEADLINES).length > 0 ? { deadlines: config.OSTLER_DEADLINES } : {};
+/** What an administrator set for every rollout. */
+export function givenDeadlines(config: Config): { deadlines?: Config["deadlines"] } {
+  return Object.keys(config.deadlines).length > 0 ? { deadlines: config.deadlines } : {};
 }

@@ -2,7 +2,9 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
 import { machineDeployments, profiles, rollouts } from "../activities/kube/resources.ts";
+import { finalizer } from "../activities/pool/annotations.ts";
 import { observedOf } from "../activities/pool/observed.ts";
+import { type LinedProfile, lineState, profileLine } from "../activities/pool/profile_line.ts";
 import { profileRef } from "../activities/pool/profile_ref.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
 import { Store } from "./store.ts";
@@ -13,7 +15,7 @@ export interface WatchDeps {
   signal: AbortSignal;
 }
 
-/** Pools are the MachineDeployments that name a profile. */
+/** Pools are the MachineDeployments that have a profile, and those that wait for us to clean up. */
 export function watchPools(config: KubeConfig, deps: WatchDeps): PoolWatch & { start(): Promise<void> } {
   const listeners: ((key: string) => void)[] = [];
   const tell = (key: string): void => listeners.forEach((listener) => listener(key));
@@ -24,29 +26,25 @@ export function watchPools(config: KubeConfig, deps: WatchDeps): PoolWatch & { s
     onChange: (key) => deployments.keys().filter((pool) => usesProfile(pool, key)).forEach(tell),
   });
 
-  const refOf = (key: string): { name: string; namespace: string } | undefined => {
+  const lineOf = (key: string): LinedProfile[] => {
     const deployment = deployments.get(key);
-    return deployment && profileRef(deployment, deps.profileNamespace);
+    const ref = deployment && profileRef(deployment, deps.profileNamespace);
+    return ref ? profileLine(ref, ({ namespace, name }) => templates.get(`${namespace}/${name}`)) : [];
   };
-  const usesProfile = (pool: string, profile: string): boolean => {
-    const ref = refOf(pool);
-    return ref !== undefined && `${ref.namespace}/${ref.name}` === profile;
-  };
+  const usesProfile = (pool: string, profile: string): boolean =>
+    lineOf(pool).some(({ ref }) => `${ref.namespace}/${ref.name}` === profile);
   const find = (key: string): WatchedPool | undefined => {
     const deployment = deployments.get(key);
-    const ref = refOf(key);
-    if (!deployment || !ref) return undefined;
+    const line = lineOf(key);
+    if (!deployment || (line.length === 0 && !deployment.metadata.finalizers?.includes(finalizer))) return undefined;
     const { namespace, name, generation = 0 } = deployment.metadata;
-    const profile = templates.get(`${ref.namespace}/${ref.name}`);
     const status = results.get(key)?.status;
     return {
       pool: { namespace, name },
       generation,
-      observed: observedOf(deployment, profile?.metadata.generation),
+      observed: observedOf(deployment, lineState(line)),
       reported: status?.observed,
       isOpen: status?.phase !== "Converged" && status?.phase !== "Aborted",
-      isAborted: status?.phase === "Aborted",
-      renewAt: Date.parse(status?.credentials?.renewAt ?? ""),
     };
   };
   return {

@@ -74,7 +74,7 @@ export interface Rendering {
 /** What was published and read back, and until when it can be used. */
 export interface Publication {
   artefacts: { kind: string; name: string; digest: string; bytes: number }[];
-  /** Nothing was written, the same config got fresh credentials, or something new is out. */
+  /** Nothing that a machine reads was written, the same config got fresh credentials, or something new is out. */
   news: "None" | "Renewed" | "Published";
   /** RFC 3339. Machines must not boot from credentials after this. */
   expiresAt: string;
@@ -118,6 +118,8 @@ export interface JoinVerdict {
 export interface ReadActivities {
   readDesired(input: { pool: PoolRef }): Promise<DesiredState>;
   readPool(input: { pool: PoolRef; templateHash: string }): Promise<PoolSnapshot>;
+  /** Some pools whose credentials are due, and where to go on looking; bounded, however many there are. */
+  listDuePools(input: { after?: string }): Promise<{ pools: DuePool[]; next?: string }>;
 }
 
 export interface PublishActivities {
@@ -157,10 +159,13 @@ export interface AwaitActivities {
 export type RefusedType =
   | "ProfileMissing"
   | "ProfileInvalid"
-  | "TemplatingUnsupported"
   | "OperatingSystemMismatch"
   | "ProviderUnsupported"
+  | "UtilityMismatch"
   | "ProviderConfigInvalid"
+  | "CloudConfigInvalid"
+  | "ParameterInvalid"
+  | "CredentialsMissing"
   | "KubeletVersionInvalid"
   | "KubeletSettingsInvalid"
   | "RenderFailed"
@@ -174,6 +179,25 @@ export type MootType = "MachineGone" | "GenerationStale";
 export type ExpiredType = "SettleExpired" | "PodsRemaining" | "VictimNotChosen" | "MachineRemains";
 
 export type FailureType = RefusedType | MootType | ExpiredType | "ApiUnavailable";
+
+/** A pool whose credentials are due. */
+export interface DuePool extends PoolRef {
+  /** Its last rollout was cancelled: only its credentials are wanted. */
+  publishOnly: boolean;
+}
+
+/** The single argument of `renewCredentials`. */
+export interface RenewInput {
+  /** Those of the rollouts that are started. */
+  deadlines?: Partial<Deadlines>;
+  /** Where an earlier run of the same chain stopped; written by continue-as-new only. */
+  carried?: { after: string; pools: number };
+}
+
+/** How many pools a chain of runs had renewed. */
+export interface RenewResult {
+  pools: number;
+}
 
 /** State that outlives continue-as-new. */
 export interface CarriedState {

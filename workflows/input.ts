@@ -1,6 +1,7 @@
 /** Reads the one argument of a rollout: defaults in, unknown or wrong fields refused by name. */
 import { ApplicationFailure, workflowInfo } from "@temporalio/workflow";
 import type { CarriedState, Deadlines, PoolRef, RollOutInput } from "./contracts.ts";
+import { workflowIdOf } from "./start_options.ts";
 
 /** Deadlines in milliseconds. */
 export type Durations = Record<keyof Deadlines, number>;
@@ -28,11 +29,6 @@ export const defaultDeadlines: Record<keyof Deadlines, string> = {
 export const defaultAttempts = 2;
 
 const fields = ["namespace", "name", "deadlines", "attempts", "publishOnly", "carried"];
-
-/** The workflow id that belongs to a pool, so that no pool can have two rollouts. */
-export function workflowIdOf(pool: PoolRef): string {
-  return `machine-deployment/${pool.namespace}/${pool.name}`;
-}
 
 /** Parses the argument, or fails the run with a message that names the field. */
 export function parseInput(input: RollOutInput): ParsedInput {

@@ -2,4 +2,5 @@
 // JavaScript's Temporal API would show the real time inside the sandbox, unlike Date; workflows must not see it.
 delete (globalThis as { Temporal?: unknown }).Temporal;
 
+export { renewCredentials } from "./renew_credentials.ts";
 export { rollOutMachineDeployment } from "./roll_out_machine_deployment.ts";

@@ -1,6 +1,7 @@
 /** Waiting that ends early when what is waited for stopped making sense. */
 import { CancellationScope, condition, isCancellation, sleep } from "@temporalio/workflow";
 import type { Desired, DesiredState } from "./contracts.ts";
+import { prepare } from "./prepare.ts";
 import { read } from "./proxies.ts";
 import { report } from "./report.ts";
 import type { Rollout } from "./rollout.ts";
@@ -64,6 +65,7 @@ async function holds(
       { pool: rollout.pool },
     ]);
     const same = stillHolds(seen);
+    if (same && seen.state === "Present") await renewInPassing(rollout, seen.desired);
     if (same && rollout.shownPaused !== (rollout.paused !== null)) await report(rollout, rollout.standing);
     return same;
   } catch (error) {
@@ -71,6 +73,20 @@ async function holds(
     await Promise.race([finished, sleep("5s", { summary: "The API does not answer: look again soon" })]);
     rollout.nudged = true;
     return true;
+  }
+}
+
+// A drain may last longer than credentials, and other machines boot meanwhile. What fails here fails again, and is
+// told, when the wait is over.
+async function renewInPassing(rollout: Rollout, desired: Desired): Promise<void> {
+  const { publication } = rollout;
+  const isDue = !publication || Date.now() >= Date.parse(publication.renewAt);
+  if (!isDue || desired.change !== rollout.desired?.change) return;
+  try {
+    await prepare(rollout, desired);
+    await report(rollout, rollout.standing);
+  } catch (error) {
+    if (troubleOf(error).kind === "rethrow") throw error;
   }
 }
 

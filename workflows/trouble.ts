@@ -17,7 +17,10 @@ const moot: Record<MootType, true> = { MachineGone: true, GenerationStale: true 
 const halting: Record<RefusedType | ExpiredType, true> = {
   ProfileMissing: true,
   ProfileInvalid: true,
-  TemplatingUnsupported: true,
+  UtilityMismatch: true,
+  CloudConfigInvalid: true,
+  ParameterInvalid: true,
+  CredentialsMissing: true,
   OperatingSystemMismatch: true,
   ProviderUnsupported: true,
   ProviderConfigInvalid: true,

@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- saying what was recorded is this program's job
-/** Records histories of the finished workflow over pools in memory; the only way to change what replay tests follow. */
+/** Records histories of the finished workflows over pools in memory; the only way to change what replay tests follow. */
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -12,14 +12,14 @@ import type { Handle } from "../support/workflow_stage.ts";
 /** The release whose histories these are; one set per release is kept, and none is ever rewritten. */
 const release = "0.1.0";
 
-const folder = fileURLToPath(new URL("./histories/roll_out_machine_deployment/", import.meta.url));
+const root = fileURLToPath(new URL("./histories/", import.meta.url));
 
 const shortLadder = { ...testDeadlines, instance: 800, address: 800, registered: 800, ready: 800 };
 
 /** Brings a run to where nothing can keep it from its end, and returns it. */
 type Story = (stage: Stage) => Promise<Handle>;
 
-const stories: Record<string, Story> = {
+const rollouts: Record<string, Story> = {
   "creation": async (stage) => await stage.rollOut(stage.pool()),
   "rolling": async (stage) => {
     const pool = await stage.grownPool();
@@ -80,8 +80,33 @@ const stories: Record<string, Story> = {
   },
 };
 
-async function record(stage: Stage, story: string, play: Story): Promise<void> {
-  const path = join(folder, `${release}-${story}.json`);
+const renewals: Record<string, Story> = {
+  "one_started_one_told": async (stage) => {
+    const [idle, busy] = [await stage.grownPool(), await stage.grownPool()];
+    busy.fate = () => "registered";
+    busy.change({ image: "image-2" });
+    const rollout = await stage.rollOut(busy);
+    await eventually("a join under way", () => busy.count("awaitMachinesJoined") === 1);
+    idle.renewAt = busy.renewAt = 0;
+    const options = { workflowId: "renew-credentials", taskQueue: "ostler", args: [{}] };
+    const handle = await stage.client.workflow.start("renewCredentials", options);
+    await handle.result();
+    await rollout.cancel();
+    return handle as unknown as Handle;
+  },
+};
+
+/** Stories by the folder that has their histories. */
+const stories: Record<string, Record<string, Story>> = {
+  roll_out_machine_deployment: rollouts,
+  renew_credentials: renewals,
+};
+
+async function record(
+  stage: Stage,
+  { folder, story, play }: { folder: string; story: string; play: Story },
+): Promise<void> {
+  const path = join(root, folder, `${release}-${story}.json`);
   if (existsSync(path)) return console.log(`kept ${path}`);
   const handle = await play(stage);
   await handle.result().catch(() => undefined); // a cancelled run is a story too
@@ -97,10 +122,12 @@ function plain(json: string): string {
 }
 
 const stage = new Stage();
-await mkdir(folder, { recursive: true });
 await stage.open();
 try {
-  for (const [story, play] of Object.entries(stories)) await record(stage, story, play);
+  for (const [folder, plays] of Object.entries(stories)) {
+    await mkdir(join(root, folder), { recursive: true });
+    for (const [story, play] of Object.entries(plays)) await record(stage, { folder, story, play });
+  }
 } finally {
   await stage.close();
 }

@@ -4,10 +4,11 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const folder = fileURLToPath(new URL("./histories/roll_out_machine_deployment/", import.meta.url));
+const folder = fileURLToPath(new URL("./histories/", import.meta.url));
 const workflowsPath = fileURLToPath(new URL("../../workflows/mod.ts", import.meta.url));
 const logger = new DefaultLogger("ERROR");
-const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".json")) : [];
+const files = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: "utf8" }) : [];
+const names = files.filter((name) => name.endsWith(".json")).sort();
 
 Runtime.install({ logger });
 const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger });
@@ -32,7 +33,7 @@ function replayTest(name: string, fn: () => Promise<void>): void {
   Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
 }
 
-for (const name of names) replayTest(`rollOutMachineDeployment follows ${name}`, () => follow(textOf(name)));
+for (const name of names) replayTest(`today's workflows follow ${name}`, () => follow(textOf(name)));
 
 replayTest("rollOutMachineDeployment does not follow a history in which another step was taken", async () => {
   const rolling = names.find((name) => name.endsWith("-rolling.json"));

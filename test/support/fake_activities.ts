@@ -6,6 +6,7 @@ import { snapshotOf } from "../../activities/pool/read_pool.ts";
 import type {
   AwaitActivities,
   DesiredState,
+  DuePool,
   FailureType,
   PoolRef,
   PublishActivities,
@@ -26,6 +27,8 @@ export function failure(type: FailureType, message: string): ApplicationFailure 
 /** Activities over all pools of a test file. */
 export class FakeActivities {
   readonly #pools: FakePool[] = [];
+  /** Due pools that are listed at once. */
+  pageSize = 50;
 
   /** The pool that was made last. */
   get last(): FakePool | undefined {
@@ -41,12 +44,20 @@ export class FakeActivities {
   all(): Activities {
     return {
       readDesired: (input) => this.#on("readDesired", input, (pool) => desiredOf(pool)),
+      listDuePools: ({ after = "0" }) => Promise.resolve(this.#listDue(Number(after))),
       readPool: ({ pool: ref, templateHash }) =>
         this.#on("readPool", { pool: ref }, (pool) => snapshotOf(pool.members(), templateHash)),
       ...this.#publish(),
       ...this.#write(),
       ...this.#await(),
     };
+  }
+
+  #listDue(start: number): { pools: DuePool[]; next?: string } {
+    const end = start + this.pageSize;
+    const page = this.#pools.slice(start, end).filter(({ renewAt }) => renewAt <= Date.now());
+    const pools = page.map(({ ref, reports }) => ({ ...ref, publishOnly: reports.at(-1)?.phase === "Aborted" }));
+    return { pools, ...(end < this.#pools.length ? { next: String(end) } : {}) };
   }
 
   #publish(): PublishActivities {
@@ -221,10 +232,13 @@ function publish(
     throw failure("GenerationStale", `Cannot publish revision ${revision}: the pool has moved on`);
   }
   const isNew = pool.published?.digest !== configDigest || pool.published.revision !== Number(revision);
+  const isDue = pool.renewAt <= Date.now();
   pool.published = { revision: Number(revision), digest: configDigest };
+  if (isNew || isDue) pool.renewAt = Date.now() + pool.renewAfterMs;
   pool.touch();
-  const [renewAt, expiresAt] = [12, 24].map((hours) => new Date(Date.now() + hours * 3_600_000).toISOString());
-  return { artefacts: [], news: isNew ? "Published" : "None", renewAt: String(renewAt), expiresAt: String(expiresAt) };
+  const [renewAt, expiresAt] = [pool.renewAt, pool.renewAt + 57_600_000].map((time) => new Date(time).toISOString());
+  const news = isNew ? "Published" : isDue ? "Renewed" : "None";
+  return { artefacts: [], news, renewAt: String(renewAt), expiresAt: String(expiresAt) };
 }
 
 function report(

@@ -57,6 +57,9 @@ export class FakePool {
   /** Pods cannot be evicted while this is true. */
   isDrainBlocked = false;
   published: { revision: number; digest: string } | undefined;
+  /** Epoch ms at which its credentials are due; and how long that is after they were made. */
+  renewAt = Infinity;
+  renewAfterMs = 28_800_000;
   /** What the admission policy reads off the Rollout. */
   convergedHash = "";
   sets: FakeSet[] = [];

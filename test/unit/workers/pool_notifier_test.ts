@@ -8,7 +8,7 @@ const key = "fleet/pool";
 function watched(overrides: Partial<WatchedPool> = {}): WatchedPool {
   return {
     ...{ pool: { namespace: "fleet", name: "pool" }, generation: 1, observed: "g1", reported: "g1" },
-    ...{ isOpen: false, isAborted: false, renewAt: NaN },
+    isOpen: false,
     ...overrides,
   };
 }
@@ -82,25 +82,6 @@ Deno.test("PoolNotifier tries again what could not be told", async () => {
   await desk.close();
   equal(refusals, 4);
   equal(desk.told.length, 1);
-});
-
-Deno.test("PoolNotifier tells of credentials that are due", async () => {
-  const desk = new Desk();
-  desk.change({ renewAt: Date.now() + 3_600_000 });
-  desk.change({ renewAt: Date.now() - 1 });
-  await desk.toldOf(1);
-  await desk.close();
-  deepEqual(desk.told.map(({ publishOnly }) => publishOnly), [false]);
-});
-
-Deno.test("PoolNotifier has the credentials of an aborted rollout renewed, and no machine touched", async () => {
-  const desk = new Desk();
-  desk.change({ isAborted: true, renewAt: Date.now() - 1 });
-  await desk.toldOf(1);
-  desk.change({ isAborted: true, observed: "g2", generation: 2 });
-  await desk.toldOf(2);
-  await desk.close();
-  deepEqual(desk.told.map(({ publishOnly }) => publishOnly), [true, false]);
 });
 
 Deno.test("PoolNotifier tells of every pool, though one of them cannot be told", async () => {

@@ -5,11 +5,11 @@ import { startRollout } from "../../../workers/start_rollout.ts";
 
 type Options = Parameters<Client["workflow"]["signalWithStart"]>[1];
 
-async function started(environment: Record<string, string>, publishOnly = false): Promise<[unknown, Options]> {
+async function started(environment: Record<string, string>): Promise<[unknown, Options]> {
   const calls: [unknown, Options][] = [];
   const signalWithStart = (...call: [unknown, Options]): Promise<void> => Promise.resolve(void calls.push(call));
   const client = { workflow: { signalWithStart } } as unknown as Client;
-  const news = { pool: { namespace: "fleet", name: "pool" }, generation: 7, publishOnly };
+  const news = { pool: { namespace: "fleet", name: "pool" }, generation: 7 };
   await startRollout(client, readConfig(environment), news);
   equal(calls.length, 1);
   return calls[0] as [unknown, Options];
@@ -30,6 +30,6 @@ Deno.test("startRollout starts or signals the one workflow of the pool", async (
 });
 
 Deno.test("startRollout passes on the deadlines and what an administrator set", async () => {
-  const [, options] = await started({ OSTLER_DEADLINES: '{"drain": "5m"}' }, true);
-  deepEqual(options.args, [{ namespace: "fleet", name: "pool", deadlines: { drain: "5m" }, publishOnly: true }]);
+  const [, options] = await started({ OSTLER_DEADLINES: '{"drain": "5m"}' });
+  deepEqual(options.args, [{ namespace: "fleet", name: "pool", deadlines: { drain: "5m" } }]);
 });

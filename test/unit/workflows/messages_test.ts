@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { holderOf } from "../../../activities/pool/annotations.ts";
-import { workflowIdOf } from "../../../workflows/input.ts";
+import { workflowIdOf } from "../../../workflows/start_options.ts";
 import * as messages from "../../../workflows/messages.ts";
 import { pool } from "../../support/machine_objects.ts";
 

@@ -1,0 +1,76 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import type { Client, ScheduleOptions } from "@temporalio/client";
+import { ScheduleAlreadyRunning } from "@temporalio/client";
+import { readConfig } from "../../../workers/config.ts";
+import { ensureCredentialSchedule, keepCredentialSchedule } from "../../../workers/credential_schedule.ts";
+import { eventually } from "../../support/eventually.ts";
+
+type Update = (previous: { state: object }) => { state: object; spec: object };
+
+/** Temporal's Schedules, as far as they are asked for here. */
+class FakeSchedules {
+  readonly calls: string[] = [];
+  made: ScheduleOptions | undefined;
+  state: object = { paused: false };
+  updated: { state: object } | undefined;
+
+  get client(): Client {
+    const create = (options: ScheduleOptions): Promise<void> => {
+      this.calls.push("create");
+      if (this.made) return Promise.reject(new ScheduleAlreadyRunning("there is one", options.scheduleId));
+      this.made = options;
+      return Promise.resolve();
+    };
+    const update = (change: Update): Promise<void> => {
+      this.calls.push("update");
+      this.updated = change({ state: this.state });
+      return Promise.resolve();
+    };
+    return { schedule: { create, getHandle: () => ({ update }) } } as unknown as Client;
+  }
+}
+
+Deno.test("ensureCredentialSchedule creates what is missing, and says in it what it is for", async () => {
+  const schedules = new FakeSchedules();
+  await ensureCredentialSchedule(schedules.client, readConfig({ OSTLER_TASK_QUEUE: "queue" }));
+  deepEqual(schedules.calls, ["create"]);
+  const { spec, action, policies, memo, state } = schedules.made ?? {};
+  deepEqual([spec, policies], [
+    { intervals: [{ every: 3_600_000 }] },
+    { overlap: "SKIP", catchupWindow: 3_600_000 },
+  ]);
+  deepEqual([action?.workflowType, action?.taskQueue, action?.args], ["renewCredentials", "queue", [{}]]);
+  match(String(memo?.["purpose"]), /Renews the credentials/);
+  equal(state?.note, memo?.["purpose"]);
+});
+
+Deno.test("ensureCredentialSchedule brings one that is there to the settings, but does not start what a person paused", async () => {
+  const schedules = new FakeSchedules();
+  await ensureCredentialSchedule(schedules.client, readConfig({}));
+  await ensureCredentialSchedule(schedules.client, readConfig({}));
+  match(JSON.stringify(schedules.updated), /"note":"Renews/);
+  schedules.state = { paused: true, note: "incident 12" };
+  await ensureCredentialSchedule(schedules.client, readConfig({}));
+  deepEqual(schedules.updated?.state, schedules.state);
+  deepEqual(schedules.calls, ["create", "create", "update", "create", "update"]);
+});
+
+Deno.test("keepCredentialSchedule outlasts a Temporal that is away, and makes again what somebody deleted", async () => {
+  const schedules = new FakeSchedules();
+  const stop = new AbortController();
+  const warnings: string[] = [];
+  let absences = 3;
+  const keeping = keepCredentialSchedule(readConfig({}), {
+    connect: () => absences-- > 0 ? Promise.reject(new Error("Temporal is down")) : Promise.resolve(schedules.client),
+    log: { info: () => {}, warn: (message) => void warnings.push(message) },
+    signal: stop.signal,
+    pauses: { standing: 5, failed: 1 },
+  });
+  await eventually("the Schedule", () => schedules.made !== undefined);
+  equal(warnings.length, 3);
+  schedules.made = undefined;
+  await eventually("the Schedule again", () => schedules.made !== undefined);
+  stop.abort();
+  await keeping;
+  equal(schedules.calls.includes("update"), false, "nothing had changed");
+});

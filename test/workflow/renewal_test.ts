@@ -1,0 +1,133 @@
+/** Credentials are renewed in time, whatever their pool is doing, and no machine is touched for it. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import type { ScheduleDescription } from "@temporalio/client";
+import type { RenewInput, RenewResult } from "../../workflows/contracts.ts";
+import { ensureCredentialSchedule, scheduleId } from "../../workers/credential_schedule.ts";
+import { readConfig } from "../../workers/config.ts";
+import { eventually } from "../support/eventually.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
+import type { Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+function renew(stage: Stage, id: string): Promise<RenewResult> {
+  const args: [RenewInput] = [{ deadlines: testDeadlines }];
+  return stage.client.workflow.execute("renewCredentials", { workflowId: id, taskQueue: "ostler", args }) as Promise<
+    RenewResult
+  >;
+}
+
+function makeDue(pool: FakePool): void {
+  pool.renewAt = Date.now() - 1;
+}
+
+async function isRenewed(pool: FakePool): Promise<void> {
+  await eventually(`the renewal of ${pool.ref.name}`, () => pool.renewAt > Date.now());
+  deepEqual(pool.writes(), []);
+  deepEqual(pool.violations, []);
+}
+
+test("renewCredentials starts the rollout of every pool that is due, page by page, and waits for none", async (stage) => {
+  stage.activities.pageSize = 2;
+  const pools = [];
+  for (let nth = 0; nth < 5; nth++) pools.push(await stage.grownPool({ replicas: 1 }));
+  const [fresh, ...due] = pools;
+  due.forEach(makeDue);
+  const { pools: count } = await renew(stage, "renew-pages");
+  stage.activities.pageSize = 50;
+  equal(count, 4);
+  for (const pool of due) {
+    await isRenewed(pool);
+    const handle = stage.client.workflow.getHandle(pool.holder);
+    equal((await handle.result() as { outcome: string }).outcome, "Converged");
+    equal(await (await handle.describe()).staticSummary(), `Roll out fleet/${pool.ref.name}`);
+    equal(pool.history.length, 1, "a renewal is no rollout");
+  }
+  equal(fresh?.count("publishConfig"), 0);
+});
+
+test("renewCredentials tells a rollout that runs already", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.isDrainBlocked = true;
+  pool.change({ image: "image-2" });
+  pool.renewAfterMs = 500;
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, drain: 100, recheck: 60_000 } });
+  await stage.stands(handle, "Halted", "PodsRemaining");
+  await eventually("old credentials", () => pool.renewAt < Date.now());
+  pool.renewAfterMs = 28_800_000;
+  const { runId } = await handle.describe();
+  equal((await renew(stage, "renew-running")).pools, 1);
+  await eventually("the renewal", () => pool.renewAt > Date.now());
+  equal((await handle.describe()).runId, runId);
+  pool.unblock();
+  await handle.signal("retryRequested", {});
+  await handle.result();
+});
+
+test("rollOutMachineDeployment renews in passing while it waits for a drain", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.isDrainBlocked = true;
+  pool.change({ image: "image-2" });
+  pool.renewAfterMs = 500;
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, drain: 20_000 } });
+  await eventually("a drain under way", () => pool.count("awaitNodeDrained") === 1);
+  await eventually("old credentials", () => pool.renewAt < Date.now());
+  pool.renewAfterMs = 28_800_000;
+  await renew(stage, "renew-passing");
+  await eventually("the renewal", () => pool.renewAt > Date.now());
+  equal(pool.count("awaitNodeDrained"), 1, "the drain goes on");
+  await eventually("the report", () => Date.parse(pool.reports.at(-1)?.credentials?.renewAt ?? "") > Date.now());
+  pool.unblock();
+  equal((await handle.result()).outcome, "Converged");
+});
+
+test("renewCredentials renews what a cancelled rollout left, and goes on with nothing", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  await handle.cancel();
+  await handle.result().catch(() => undefined); // it was cancelled
+  pool.calls.length = 0;
+  makeDue(pool);
+  await renew(stage, "renew-cancelled");
+  await isRenewed(pool);
+  const result = await stage.client.workflow.getHandle(pool.holder).result() as { outcome: string };
+  equal(result.outcome, "Published");
+  equal(pool.reports.at(-1)?.phase, "Aborted");
+});
+
+function describe(stage: Stage): Promise<ScheduleDescription> {
+  return stage.client.schedule.getHandle(scheduleId).describe();
+}
+
+test("ensureCredentialSchedule makes one Schedule that says what it does, and whose runs renew", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 1 });
+  const config = readConfig({ OSTLER_CREDENTIAL_SECONDS: "86400", OSTLER_DEADLINES: '{"recheck": "1m"}' });
+  await ensureCredentialSchedule(stage.client, config);
+  const made = await describe(stage);
+  deepEqual(made.spec.intervals?.map(({ every }) => every), [3_600_000]);
+  equal(made.policies.overlap, "SKIP");
+  ok(/third of their life/.test(made.state.note ?? ""));
+  ok(/third of their life/.test(String(made.memo?.["purpose"])));
+  equal(made.action.workflowType, "renewCredentials");
+  deepEqual(made.action.args, [{ deadlines: { recheck: "1m" } }]);
+  makeDue(pool);
+  await stage.client.schedule.getHandle(scheduleId).trigger();
+  await isRenewed(pool);
+  const [run] = (await describe(stage)).info.recentActions;
+  ok(run?.action.workflow.workflowId.startsWith("renew-credentials-"));
+});
+
+test("ensureCredentialSchedule follows the settings, and leaves paused what a person paused", async (stage) => {
+  await ensureCredentialSchedule(stage.client, readConfig({ OSTLER_CREDENTIAL_SECONDS: "7200" }));
+  await eventually("the settings", async () => (await describe(stage)).spec.intervals?.[0]?.every === 300_000);
+  await stage.client.schedule.getHandle(scheduleId).pause("incident 12");
+  await eventually("the pause", async () => (await describe(stage)).state.paused);
+  await ensureCredentialSchedule(stage.client, readConfig({ OSTLER_CREDENTIAL_SECONDS: "3600" }));
+  await eventually("the change", async () => (await describe(stage)).spec.intervals?.[0]?.every === 150_000);
+  const { state } = await describe(stage);
+  deepEqual([state.paused, state.note], [true, "incident 12"]);
+});

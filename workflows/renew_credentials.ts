@@ -1,0 +1,54 @@
+/**
+ * Has credentials renewed before they are old: of each pool whose time has come the rollout is started, or told where
+ * it runs already. Started by the Schedule `renew-credentials`; a run looks at one page of pools, and the next goes on.
+ */
+import {
+  ChildWorkflowCancellationType,
+  continueAsNew,
+  getExternalWorkflowHandle,
+  isCancellation,
+  ParentClosePolicy,
+  setCurrentDetails,
+  startChild,
+} from "@temporalio/workflow";
+import type { DuePool, RenewInput, RenewResult } from "./contracts.ts";
+import { desiredChanged } from "./messages.ts";
+import { read } from "./proxies.ts";
+import { rollOutMachineDeployment } from "./roll_out_machine_deployment.ts";
+import { shownAtStart, workflowIdOf } from "./start_options.ts";
+
+/** Starts or tells the rollout of every pool whose credentials are due; never waits for one. */
+export async function renewCredentials(input: RenewInput = {}): Promise<RenewResult> {
+  const { after, pools: before } = input.carried ?? { after: undefined, pools: 0 };
+  const { pools, next } = await read.listDuePools.executeWithOptions({ summary: "Look for credentials that are due" }, [
+    after === undefined ? {} : { after },
+  ]);
+  await Promise.all(pools.map((pool) => renew(pool, input)));
+  const seen = before + pools.length;
+  setCurrentDetails(`Had the credentials of ${seen} pools renewed${next ? "; looking on" : ""}`);
+  if (next === undefined) return { pools: seen };
+  return await continueAsNew<typeof renewCredentials>({ ...input, carried: { after: next, pools: seen } });
+}
+
+async function renew(pool: DuePool, { deadlines }: RenewInput): Promise<void> {
+  const { namespace, name, publishOnly } = pool;
+  const started = startChild(rollOutMachineDeployment, {
+    workflowId: workflowIdOf(pool),
+    args: [{ namespace, name, ...(deadlines ? { deadlines } : {}), ...(publishOnly ? { publishOnly } : {}) }],
+    ...shownAtStart(pool),
+    // It is a rollout like any other, which goes on whatever becomes of this run.
+    parentClosePolicy: ParentClosePolicy.ABANDON,
+    cancellationType: ChildWorkflowCancellationType.ABANDON,
+  });
+  await started.catch(async (error: unknown) => {
+    if (isCancellation(error)) throw error;
+    await tell(pool);
+  });
+}
+
+// A rollout that ended in this very moment is found by the next look, if it left anything to renew.
+async function tell(pool: DuePool): Promise<void> {
+  await getExternalWorkflowHandle(workflowIdOf(pool)).signal(desiredChanged, {}).catch((error: unknown) => {
+    if (isCancellation(error)) throw error;
+  });
+}
