@@ -3,6 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadAllYaml, loadYaml } from "@kubernetes/client-node";
+import type { Kube } from "../../../activities/kube/client.ts";
+import { readConfig } from "../../../workers/config.ts";
+import { admissionsOf } from "../../../workers/webhook.ts";
 
 interface Rule {
   apiGroups?: string[];
@@ -72,12 +75,17 @@ Deno.test("manifests open with a comment that says why they are there", () => {
   for (const file of manifestFiles()) assert.match(readFileSync(file, "utf8"), /^# \S/, file);
 });
 
-Deno.test("kustomization lists every file once", () => {
-  const { resources } = loadYaml<{ resources: string[] }>(readFileSync(join(kubernetes, "kustomization.yaml"), "utf8"));
+Deno.test("each kustomization lists every file of its own once", () => {
+  const listed = (folder: string): string[] => {
+    const text = readFileSync(join(kubernetes, folder, "kustomization.yaml"), "utf8");
+    return loadYaml<{ resources: string[] }>(text).resources.map((file) => join(folder, file)).sort();
+  };
   const files = yamlFiles(kubernetes).map((file) => relative(kubernetes, file)).filter((file) =>
-    file !== "kustomization.yaml"
+    !file.endsWith("kustomization.yaml")
   );
-  assert.deepEqual([...resources].sort(), files);
+  const isWebhook = (file: string): boolean => file.startsWith("webhook/");
+  assert.deepEqual(listed("webhook"), files.filter(isWebhook));
+  assert.deepEqual(listed(""), files.filter((file) => !isWebhook(file)));
 });
 
 Deno.test("kustomization applies kinds before rules and rules before processes", () => {
@@ -89,7 +97,7 @@ Deno.test("kustomization applies kinds before rules and rules before processes",
   assert.deepEqual(places, [...places].sort((a, b) => a - b));
 });
 
-for (const file of ["rbac/controller.yaml", "rbac/worker.yaml"]) {
+for (const file of ["rbac/controller.yaml", "rbac/worker.yaml", "webhook/rbac.yaml"]) {
   Deno.test(`${file} grants nothing by wildcard`, () => {
     assert.ok(rules(file).length > 0);
     for (const rule of rules(file)) {
@@ -143,4 +151,47 @@ Deno.test("hold_new_machines can hold new machines and block nothing", () => {
     { operations: ["CREATE"], resources: ["machines"] },
   ]);
   assert.equal((binding?.spec as { policyName: string }).policyName, policy?.metadata.name);
+});
+
+interface Webhook {
+  name: string;
+  failurePolicy: string;
+  timeoutSeconds: number;
+  clientConfig: { service: { name: string; namespace: string; path: string } };
+  matchConditions?: { expression: string }[];
+}
+
+function webhooks(): Webhook[] {
+  return ["webhook/mutating.yaml", "webhook/validating.yaml"].flatMap((file) =>
+    (manifests(join(kubernetes, file))[0] as unknown as { webhooks: Webhook[] }).webhooks
+  );
+}
+
+Deno.test("webhooks keep the names that Operating System Manager gave them, so that they take their place", () => {
+  const configurations = ["webhook/mutating.yaml", "webhook/validating.yaml"].map((file) =>
+    manifests(join(kubernetes, file))[0]?.metadata.name
+  );
+  assert.deepEqual(configurations, ["operatingsystemmanager.k8c.io", "operatingsystemmanager.k8c.io"]);
+  assert.deepEqual(webhooks().map(({ name, failurePolicy }) => `${name} ${failurePolicy}`), [
+    "machinedeployments.cluster.k8s.io Ignore",
+    "operatingsystemprofiles.operatingsystemmanager.k8c.io Fail",
+    "operatingsystemconfigs.operatingsystemmanager.k8c.io Fail",
+  ]);
+});
+
+Deno.test("webhooks are served at the paths and by the service that the API server is told", () => {
+  const served = Object.keys(admissionsOf({} as Kube, readConfig({})));
+  assert.deepEqual(webhooks().map(({ clientConfig }) => clientConfig.service.path), served);
+  const [service] = manifests(join(kubernetes, "webhook/webhook.yaml"));
+  for (const { clientConfig: { service: { name, namespace } }, timeoutSeconds } of webhooks()) {
+    assert.deepEqual([name, namespace], [service?.metadata.name, service?.metadata.namespace]);
+    assert.ok(timeoutSeconds <= 10);
+  }
+});
+
+Deno.test("webhooks that fail closed never judge Ostler itself, by the names that it trusts", () => {
+  for (const { failurePolicy, matchConditions = [] } of webhooks().filter((hook) => hook.failurePolicy === "Fail")) {
+    const names = [...(matchConditions[0]?.expression ?? "").matchAll(/'([^']+)'/g)].map(([, name]) => name);
+    assert.deepEqual(names, readConfig({}).trustedUsers, failurePolicy);
+  }
 });

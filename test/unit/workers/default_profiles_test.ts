@@ -23,7 +23,10 @@ Deno.test("installDefaultProfiles leaves an edit of the same version alone and r
   kube.put("operatingsystemprofiles", { metadata, spec: { ...profile(kube), osVersion: "edited" } });
   await installDefaultProfiles(kube.client, "kube-system");
   equal(profile(kube)["osVersion"], "edited");
-  kube.put("operatingsystemprofiles", { metadata, spec: { ...profile(kube), version: "0.0.1" } });
+  const of = { ...profile(kube), version: "0.0.1", modules: { runcmd: ["theirs"] } };
+  kube.put("operatingsystemprofiles", { metadata: { ...metadata, labels: { mine: "yes" } }, spec: of });
   await installDefaultProfiles(kube.client, "kube-system");
   equal(profile(kube)["version"], version);
+  equal(profile(kube)["modules"], undefined);
+  deepEqual(kube.get("operatingsystemprofiles", "osp-ubuntu", "kube-system")?.metadata.labels, { mine: "yes" });
 });

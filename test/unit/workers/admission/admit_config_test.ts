@@ -1,0 +1,33 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { admitConfig } from "../../../../workers/admission/admit_config.ts";
+import type { AdmissionRequest, KubeObject, Verdict } from "../../../../workers/admission/admission_review.ts";
+import { readConfig } from "../../../../workers/config.ts";
+import { request } from "./review_objects.ts";
+
+const worker = "system:serviceaccount:ostler-system:ostler-worker";
+
+function config(osVersion: string, labels: Record<string, string> = {}): KubeObject {
+  return { metadata: { name: "pool-fleet-config", namespace: "kube-system", labels }, spec: { osVersion } };
+}
+
+async function judge(asked: AdmissionRequest, username = "ada"): Promise<Verdict> {
+  const admit = admitConfig(readConfig({}).trustedUsers);
+  return await admit({ ...asked, userInfo: { username } }, new AbortController().signal);
+}
+
+Deno.test("a config may be created and deleted by anybody who may, and its metadata changed", async () => {
+  deepEqual(await judge(request(config("1"))), {});
+  deepEqual(await judge(request(null, config("1"))), {});
+  deepEqual(await judge(request(config("1", { mine: "yes" }), config("1"))), {});
+});
+
+Deno.test("the spec of a config changes only by Ostler's hand", async () => {
+  const changed = request(config("2"), config("1"));
+  deepEqual(await judge(changed, worker), {});
+  const { denial } = await judge(changed);
+  equal(denial?.code, 403);
+  match(
+    denial.message,
+    /"pool-fleet-config": it is rendered; change the OperatingSystemProfile or the MachineDeployment/,
+  );
+});

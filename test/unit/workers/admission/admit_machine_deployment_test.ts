@@ -1,0 +1,140 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import type { KubeObject, Verdict } from "../../../../workers/admission/admission_review.ts";
+import { admitMachineDeployment } from "../../../../workers/admission/admit_machine_deployment.ts";
+import { deployment, type DeploymentWords, profileKey, request } from "./review_objects.ts";
+
+const path = "/metadata/annotations/k8c.io~1operating-system-profile";
+
+async function judge(object: KubeObject | null, old: KubeObject | null = null): Promise<Verdict> {
+  const specs: Record<string, unknown> = {
+    "kube-system/my-flatcar": { osName: "flatcar" },
+    "kube-system/my-ubuntu": { osName: "ubuntu" },
+    "own/my-flatcar": { osName: "ubuntu" },
+  };
+  const admit = admitMachineDeployment({
+    profileNamespace: "kube-system",
+    specOf: ({ namespace, name }) => Promise.resolve(specs[`${namespace}/${name}`]),
+  });
+  return await admit(request(object, old), new AbortController().signal);
+}
+
+async function denial(object: KubeObject, old: KubeObject | null = null): Promise<string> {
+  const { denial } = await judge(object, old);
+  equal(denial?.code, 422);
+  return denial.message;
+}
+
+const flatcarByCloudInit = { operatingSystem: "flatcar", operatingSystemSpec: { provisioningUtility: "cloud-init" } };
+
+const defaults: [string, Record<string, unknown>, string][] = [
+  ...["ubuntu", "rhel", "rockylinux", "amzn2", "debian"].map((
+    operatingSystem,
+  ): [string, Record<string, unknown>, string] => [operatingSystem, { operatingSystem }, `osp-${operatingSystem}`]),
+  ["flatcar", { operatingSystem: "flatcar" }, "osp-flatcar"],
+  ["flatcar by cloud-init", flatcarByCloudInit, "osp-flatcar-cloud-init"],
+  ["flatcar by cloud-init on anexia", { cloudProvider: "anexia", ...flatcarByCloudInit }, "osp-flatcar-cloud-init"],
+];
+
+for (const [what, value, name] of defaults) {
+  Deno.test(`a MachineDeployment for ${what} that names no profile gets ${name}, by a patch of the annotation alone`, async () => {
+    const fresh = await judge(deployment({ annotations: null, value }));
+    deepEqual(fresh, { patch: [{ op: "add", path: "/metadata/annotations", value: { [profileKey]: name } }] });
+    const annotated = await judge(deployment({ annotations: { mine: "yes", [profileKey]: "" }, value }));
+    deepEqual(annotated, { patch: [{ op: "add", path, value: name }] });
+  });
+}
+
+Deno.test("a MachineDeployment that names a profile stays as it is, whatever the profile", async () => {
+  deepEqual(await judge(deployment({ annotations: { [profileKey]: "not-yet-there" } })), {});
+  deepEqual(await judge(deployment({ annotations: { [profileKey]: "mine" }, value: { operatingSystem: "sles" } })), {});
+});
+
+const refusals: [string, DeploymentWords, RegExp][] = [
+  ["an unknown field", { value: { colour: "red" } }, /^Cannot read the provider config of "fleet\/pool": .*"colour"/],
+  ["an unknown field of the network", { value: { network: { mtu: 1 } } }, /network: .*"mtu"/],
+  ["a field of a wrong type", { value: { sshPublicKeys: "key" } }, /sshPublicKeys: /],
+  ["a static address for ubuntu", { value: { network: { cidr: "192.0.2.1/24" } } }, /only flatcar takes cidr/],
+  ["no kubelet version", { kubelet: "" }, /kubelet version "": none is given/],
+  ["a kubelet version that is none", { kubelet: "latest" }, /kubelet version "latest": it is no version/],
+  ["flatcar by Ignition on anexia", {
+    annotations: null,
+    value: { cloudProvider: "anexia", operatingSystem: "flatcar" },
+  }, /set operatingSystemSpec.provisioningUtility to cloud-init/],
+  [
+    "a system without a default profile",
+    { annotations: null, value: { operatingSystem: "sles" } },
+    /no default is for it/,
+  ],
+  ...[["EvictionHard", "memory.available"], ["MaxPods", "many"], ["ContainerLogMaxFiles", "abc"], [
+    "ImageMinimumGCAge",
+    "5",
+  ]]
+    .map(([key, value]): [string, DeploymentWords, RegExp] => [
+      `${key} "${value}"`,
+      { annotations: { [`v1.kubelet-config.machine-controller.kubermatic.io/${key}`]: value ?? "" } },
+      new RegExp(`annotation ".*/${key}" with value "${value}": it must be`),
+    ]),
+];
+
+for (const [what, words, wanted] of refusals) {
+  Deno.test(`a MachineDeployment with ${what} is denied`, async () => match(await denial(deployment(words)), wanted));
+}
+
+Deno.test("a MachineDeployment without a provider config is denied", async () => {
+  const empty = deployment();
+  match(
+    await denial({ ...empty, spec: { template: { spec: { versions: { kubelet: "1.36.1" } } } } }),
+    /provider config/,
+  );
+  match(await denial({ ...empty, spec: {} }), /provider config of "fleet\/pool": .*kubelet version/s);
+});
+
+Deno.test("all that is wrong with a MachineDeployment is said at once, and no value of its provider spec", async () => {
+  const message = await denial(
+    deployment({ kubelet: "", value: { colour: "red", cloudProviderSpec: { token: "hunter2" } } }),
+  );
+  match(message, /"colour".*; .*kubelet version/);
+  ok(!message.includes("hunter2"));
+});
+
+Deno.test("what was wrong before does not keep replicas, finalizers or a deletion back", async () => {
+  const broken = { value: { colour: "red" } };
+  const scaled = await judge(deployment({ ...broken, replicas: 3 }), deployment(broken));
+  equal(scaled.denial, undefined);
+  match(scaled.warnings?.[0] ?? "", /colour/);
+  match(await denial(deployment({ ...broken, kubelet: "1.36.2" }), deployment(broken)), /colour/);
+  deepEqual(await judge(deployment({ ...broken, deletionTimestamp: "2026-01-01T00:00:00Z" }), deployment(broken)), {});
+  deepEqual(await judge(null, deployment(broken)), {});
+});
+
+Deno.test("a profile that was the default follows the operating system", async () => {
+  const { denial, patch } = await judge(deployment({ value: { operatingSystem: "rhel" } }), deployment());
+  equal(denial, undefined);
+  deepEqual(patch, [{ op: "add", path, value: "osp-rhel" }]);
+});
+
+Deno.test("a profile of one's own does not follow the operating system: one for another system is denied", async () => {
+  const annotations = { [profileKey]: "my-ubuntu" };
+  const flatcar = { operatingSystem: "flatcar" };
+  const message = await denial(deployment({ annotations, value: flatcar }), deployment({ annotations }));
+  match(message, /from "ubuntu" to "flatcar": profile "my-ubuntu" stays, which is not for it/);
+});
+
+Deno.test("an operating system may be changed to that of the profile, which is looked for where it is said to be", async () => {
+  const value = { operatingSystem: "flatcar" };
+  const annotations = { [profileKey]: "my-flatcar" };
+  deepEqual(await judge(deployment({ annotations, value }), deployment({ annotations })), {});
+  const elsewhere = { ...annotations, "k8c.io/operating-system-profile-namespace": "own" };
+  await denial(deployment({ annotations: elsewhere, value }), deployment({ annotations: elsewhere }));
+});
+
+Deno.test("profile and operating system may change together", async () => {
+  const changed = deployment({ annotations: { [profileKey]: "new" }, value: { operatingSystem: "flatcar" } });
+  deepEqual(await judge(changed, deployment()), {});
+});
+
+Deno.test("operations that no webhook asks for are answered with 400", async () => {
+  const admit = admitMachineDeployment({ profileNamespace: "kube-system", specOf: () => Promise.resolve(undefined) });
+  const asked = { ...request(deployment()), operation: "CONNECT" };
+  equal((await admit(asked, new AbortController().signal)).denial?.code, 400);
+});

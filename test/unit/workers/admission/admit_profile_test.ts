@@ -1,0 +1,174 @@
+import { randomBytes } from "node:crypto";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { TemplateFault } from "../../../../profiles/engines/template_engine.ts";
+import { closeTemplateEngines, type TemplateEngine, type TemplateEngines } from "../../../../profiles/mod.ts";
+import type { AdmissionRequest, KubeObject, Verdict } from "../../../../workers/admission/admission_review.ts";
+import { admitProfile } from "../../../../workers/admission/admit_profile.ts";
+import { file, profile, request } from "./review_objects.ts";
+
+const trusted = "system:serviceaccount:ostler-system:ostler-controller";
+
+interface World {
+  engine?: TemplateEngine;
+  profiles?: Record<string, KubeObject>;
+}
+
+/** Gives templates back as they are, unless they hold a word that is at fault. */
+const echo: TemplateEngine = {
+  render: async ({ files }) => {
+    await Promise.resolve();
+    return files.map(({ path, template }) => {
+      const [fault] = /FAULT.*/.exec(template) ?? [];
+      if (fault) throw new TemplateFault(fault, path);
+      return template;
+    });
+  },
+  close: () => Promise.resolve(),
+};
+
+async function judge(asked: AdmissionRequest, { engine = echo, profiles = {} }: World = {}): Promise<Verdict> {
+  const engines: TemplateEngines = { go: engine, eta: engine };
+  const specOf = ({ namespace, name }: { namespace: string; name: string }): Promise<unknown> =>
+    Promise.resolve(namespace === "kube-system" ? profiles[name]?.spec : undefined);
+  const admit = admitProfile({ specOf, trustedUsers: [trusted], engines });
+  return await admit(asked, new AbortController().signal);
+}
+
+async function denial(asked: AdmissionRequest, world?: World): Promise<string> {
+  const { denial } = await judge(asked, world);
+  equal(denial?.code, 422);
+  return denial.message;
+}
+
+Deno.test("a sound profile is admitted", async () => {
+  deepEqual(await judge(request(profile())), { warnings: [] });
+});
+
+const broken: [string, Record<string, unknown>, RegExp][] = [
+  [
+    "a file without content",
+    { bootstrapConfig: { files: [{ path: "/a", content: {} }] } },
+    /bootstrapConfig.files.0.content.inline/,
+  ],
+  ["letters before its version", { version: "xxv1.0.0" }, /version: must be SemVer with a leading v/],
+  ["a version without v", { version: "1.0.0" }, /version: must be SemVer/],
+  ["an unknown field", { colour: "red" }, /"colour"/],
+  ["an unknown provider", { supportedCloudProviders: [{ name: "moon" }] }, /supportedCloudProviders.0.name/],
+  ["units for ubuntu", { provisioningConfig: { units: [{ name: "a.service" }] } }, /only for flatcar/],
+];
+
+for (const [what, spec, wanted] of broken) {
+  Deno.test(`a profile with ${what} is denied`, async () => match(await denial(request(profile(spec))), wanted));
+}
+
+Deno.test("units of flatcar are admitted", async () => {
+  const units = [{ name: "a.service", content: "[Unit]\n" }];
+  const spec = { osName: "flatcar", provisioningUtility: "cloud-init", bootstrapConfig: { units } };
+  equal((await judge(request(profile(spec)))).denial, undefined);
+});
+
+Deno.test("another spec needs a higher version", async () => {
+  const before = profile({ version: "v1.10.0" });
+  const changed = (version: string): AdmissionRequest => request(profile({ version, osVersion: "26.04" }), before);
+  match(await denial(changed("v1.10.0")), /still "v1.10.0" though the spec changed; raise it/);
+  match(await denial(changed("v1.9.0")), /goes down from "v1.10.0" to "v1.9.0"/);
+  equal((await judge(changed("v1.11.0"))).denial, undefined);
+});
+
+Deno.test("Ostler itself may go back to an older version, but not change one in place", async () => {
+  const before = profile({ version: "v1.10.0" });
+  const byOstler = (version: string): AdmissionRequest => ({
+    ...request(profile({ version, osVersion: "26.04" }), before),
+    userInfo: { username: trusted },
+  });
+  equal((await judge(byOstler("v1.9.0"))).denial, undefined);
+  match(await denial(byOstler("v1.10.0")), /still "v1.10.0"/);
+});
+
+Deno.test("metadata may change whatever the profile is, and it may be deleted", async () => {
+  const bad = profile({ version: "xxv1.0.0" });
+  deepEqual(await judge(request({ ...bad, metadata: { ...bad.metadata, labels: {} } }, bad)), {});
+  deepEqual(await judge(request(null, bad)), {});
+});
+
+Deno.test("a template at fault is denied once, naming file and a provider", async () => {
+  const files = [file("/opt/setup", "line\nFAULT at line 2\n")];
+  const message = await denial(request(profile({ provisioningConfig: { files } })));
+  equal(
+    message,
+    'Cannot render file "/opt/setup": FAULT at line 2 (on provider "aws" with nothing set)',
+  );
+});
+
+Deno.test("a template that says fail, or asks for what some MachineDeployments leave out, gets a warning", async () => {
+  const files = [file("/opt/setup", "FAULT: error calling fail: a proxy is needed")];
+  const { denial, warnings } = await judge(request(profile({ provisioningConfig: { files } })));
+  equal(denial, undefined);
+  match(warnings?.[0] ?? "", /a proxy is needed/);
+});
+
+Deno.test("user-data that a provider does not take gets a warning", async () => {
+  // Chance alone cannot be compressed, as machine-controller does for AWS.
+  const files = [file("/opt/big", randomBytes(20_000).toString("base64"))];
+  const { denial, warnings } = await judge(request(profile({ bootstrapConfig: { files } })));
+  equal(denial, undefined);
+  equal(warnings?.length, 1);
+  match(warnings[0] ?? "", /the bootstrap user-data has \d+ bytes, provider "aws" takes 16384/);
+});
+
+Deno.test("a child is tried with what its parent says", async () => {
+  const parent = profile({ provisioningConfig: { files: [file("/opt/parent", "FAULT of the parent")] } });
+  const child = profile({ extends: { name: "parent" } });
+  match(await denial(request(child), { profiles: { parent } }), /file "\/opt\/parent": FAULT of the parent/);
+});
+
+Deno.test("a child whose parent is not there yet is admitted with a warning; a circle is denied", async () => {
+  const child = profile({ extends: { name: "parent" } });
+  const { denial: none, warnings } = await judge(request(child));
+  equal(none, undefined);
+  match(warnings?.[0] ?? "", /"parent": it does not exist; nothing was tried/);
+  match(await denial(request(child), { profiles: { parent: profile({ extends: { name: "osp-mine" } }) } }), /osp-mine/);
+});
+
+Deno.test("a trial that is called off says what it did not try", async () => {
+  const admit = admitProfile({
+    ...{ specOf: () => Promise.resolve(undefined), trustedUsers: [] },
+    engines: { go: echo, eta: echo },
+  });
+  const { denial, warnings } = await admit(request(profile()), AbortSignal.abort());
+  equal(denial, undefined);
+  match(warnings?.[0] ?? "", /took too long; it ended before provider "aws"/);
+});
+
+const engineStories: [string, Record<string, unknown>, RegExp][] = [
+  ["an unknown field", { data: "one\n{{ .Nonsense }}\n" }, /"\/opt\/setup".*:2:.*Nonsense/],
+  ["an unknown field behind a proxy", { data: "{{ if .HTTPProxy }}\n{{ .Nonsense }}{{ end }}" }, /:2:.*Nonsense/],
+  ["an unknown function", { data: "\n\n{{ frobnicate }}" }, /:3:.*frobnicate/],
+  ["an open block", { data: "{{ if true }}" }, /"\/opt\/setup".*:1:/],
+  ["Eta that reads what is not there", { data: "\n<%= it.nonsense %>", templating: "eta" }, /line 2.*nonsense/],
+];
+
+Deno.test("the real engines name file and line", async (story) => {
+  const admit = admitProfile({ specOf: () => Promise.resolve(undefined), trustedUsers: [] });
+  try {
+    for (const [what, { data, templating = "go" }, wanted] of engineStories) {
+      await story.step(what, async () => {
+        const setup = { files: [file("/opt/setup", String(data))] };
+        const spec = { templating, bootstrapConfig: {}, provisioningConfig: setup };
+        const { denial } = await admit(request(profile(spec)), AbortSignal.timeout(60_000));
+        match(denial?.message ?? "admitted", wanted);
+      });
+    }
+    await story.step("what only some MachineDeployments say is a warning", async () => {
+      const data = "{{ range $name, $value := .KubeReserved }}{{ $name }}{{ end }}{{ .NetworkConfig.IPFamily }}";
+      const spec = { bootstrapConfig: {}, provisioningConfig: { files: [file("/opt/setup", data)] } };
+      const { denial, warnings } = await admit(request(profile(spec)), AbortSignal.timeout(60_000));
+      equal(denial, undefined);
+      match(warnings?.join() ?? "", /KubeReserved.*with nothing set/);
+    });
+    const sound = await admit(request(profile()), AbortSignal.timeout(60_000));
+    ok(!sound.denial, sound.denial?.message);
+  } finally {
+    await closeTemplateEngines();
+  }
+});

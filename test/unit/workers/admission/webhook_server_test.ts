@@ -1,0 +1,164 @@
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { Agent, request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TLSSocket } from "node:tls";
+import { CertificateAuthority } from "../../../../deploy/local/stack/certificate_authority.ts";
+import type { Admission } from "../../../../workers/admission/admission_review.ts";
+import { followCertificate, readCertificate } from "../../../../workers/admission/serving_certificate.ts";
+import { createWebhookServer } from "../../../../workers/admission/webhook_server.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { deployment, request as asked } from "./review_objects.ts";
+
+interface Answer {
+  status: number;
+  body: string;
+  /** Common name of the certificate that was shown. */
+  name: string;
+}
+
+const quiet = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** A server on a free port whose certificate lies in a folder, and a client that trusts its authority. */
+class Stage {
+  readonly #agent: Agent;
+
+  private constructor(
+    readonly folder: string,
+    readonly authority: CertificateAuthority,
+    readonly server: ReturnType<typeof createWebhookServer>,
+  ) {
+    // No connection is kept: each shows the certificate anew.
+    this.#agent = new Agent({ ca: authority.certificatePem, keepAlive: false, maxCachedSessions: 0 });
+  }
+
+  static async open(admissions: Record<string, Admission>, limitMs = 5_000): Promise<Stage> {
+    const folder = await mkdtemp(join(tmpdir(), "ostler-webhook-"));
+    const authority = await CertificateAuthority.create("test");
+    await writeCertificate(folder, authority, "first");
+    const certificate = await readCertificate(folder);
+    const server = createWebhookServer({ admissions, certificate, log: quiet, limitMs });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+    return new Stage(folder, authority, server);
+  }
+
+  send(path: string, body: string, method = "POST"): Promise<Answer> {
+    const { port } = this.server.address() as { port: number };
+    return new Promise((resolve, reject) => {
+      const sent = request({ host: "127.0.0.1", port, path, method, agent: this.#agent }, (response) => {
+        const name = (response.socket as TLSSocket).getPeerCertificate().subject.CN;
+        let text = "";
+        response.on("data", (chunk) => text += String(chunk));
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, body: text, name: String(name) }));
+      });
+      sent.on("error", reject);
+      sent.end(body);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#agent.destroy();
+    await new Promise((resolve) => this.server.close(resolve));
+    await rm(this.folder, { recursive: true });
+  }
+}
+
+async function writeCertificate(folder: string, authority: CertificateAuthority, commonName: string): Promise<void> {
+  const { certificatePem, keyPem } = await authority.issue({ commonName, use: "server", ipAddresses: ["127.0.0.1"] });
+  await Promise.all([
+    writeFile(join(folder, "tls.crt"), certificatePem),
+    writeFile(join(folder, "tls.key"), keyPem),
+  ]);
+}
+
+function reviewText(request: object = asked(deployment())): string {
+  return JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
+}
+
+Deno.test("a review is answered over HTTPS with its uid, a patch in base64 and warnings", async () => {
+  const patch = [{ op: "add" as const, path: "/metadata/annotations", value: { a: "b" } }];
+  await using stage = await Stage.open({ "/judge": () => Promise.resolve({ patch, warnings: ["mind this"] }) });
+  const { status, body } = await stage.send("/judge?timeout=10s", reviewText());
+  equal(status, 200);
+  const { apiVersion, kind, response } = JSON.parse(body) as { apiVersion: string; kind: string; response: object };
+  deepEqual([apiVersion, kind], ["admission.k8s.io/v1", "AdmissionReview"]);
+  deepEqual(response, {
+    ...{ uid: "uid-1", allowed: true, warnings: ["mind this"], patchType: "JSONPatch" },
+    patch: Buffer.from(JSON.stringify(patch)).toString("base64"),
+  });
+});
+
+Deno.test("a denial carries code, reason and message", async () => {
+  await using stage = await Stage.open({
+    "/judge": () => Promise.resolve({ denial: { code: 422, message: "Cannot: no" } }),
+  });
+  const { response } = JSON.parse((await stage.send("/judge", reviewText())).body) as { response: object };
+  deepEqual(response, {
+    ...{ uid: "uid-1", allowed: false },
+    status: { status: "Failure", code: 422, reason: "Invalid", message: "Cannot: no" },
+  });
+});
+
+Deno.test("what is no review, or is sent elsewhere, is refused by HTTP", async () => {
+  await using stage = await Stage.open({ "/judge": () => Promise.resolve({}) });
+  const sent: [string, string, string?][] = [
+    ...[["/other", reviewText()], ["/judge", "{"], ["/judge", "{}"], ["/judge", "", "GET"]] as [string, string][],
+    ["/judge", JSON.stringify({ apiVersion: "admission.k8s.io/v1beta1", kind: "AdmissionReview", request: {} })],
+    ["/judge", " ".repeat(9 * 1024 * 1024)],
+  ];
+  const statuses = [];
+  for (const [path, body, method] of sent) statuses.push((await stage.send(path, body, method)).status);
+  deepEqual(statuses, [404, 400, 400, 405, 400, 413]);
+});
+
+Deno.test("a judge that fails denies with its words and asks for another try", async () => {
+  await using stage = await Stage.open({ "/judge": () => Promise.reject(new Error("Cannot read profile")) });
+  const { body } = await stage.send("/judge", reviewText());
+  match(body, /"allowed":false.*"code":500.*Cannot judge this now: Cannot read profile; try again/);
+});
+
+Deno.test("a judge that takes too long is called off, and answered for when it does not listen", async () => {
+  let wasCalledOff = false;
+  await using stage = await Stage.open({
+    "/judge": async (_, signal) => {
+      signal.addEventListener("abort", () => wasCalledOff = true);
+      return await new Promise(() => {});
+    },
+  }, 20);
+  const { body } = await stage.send("/judge", reviewText());
+  match(body, /"allowed":false.*"code":504.*Cannot judge this within 0.02 seconds/);
+  equal(wasCalledOff, true);
+});
+
+Deno.test("a renewed certificate is shown without a restart, a broken one is not", async () => {
+  await using stage = await Stage.open({ "/judge": () => Promise.resolve({}) });
+  const stop = new AbortController();
+  const warnings: string[] = [];
+  const certificate = await readCertificate(stage.folder);
+  const log = { ...quiet, warn: (message: string) => void warnings.push(message) };
+  const { server, folder } = stage;
+  const following = followCertificate({ server, certificate, folder, lookEveryMs: 2 }, { log, signal: stop.signal });
+  equal((await stage.send("/judge", reviewText())).name, "first");
+  await writeFile(join(folder, "tls.crt"), "nothing");
+  await eventually("a warning", () => warnings.length > 0);
+  equal((await stage.send("/judge", reviewText())).name, "first");
+  await writeCertificate(folder, stage.authority, "second");
+  await eventually("the new one", async () => (await stage.send("/judge", reviewText())).name === "second");
+  stop.abort();
+  await following;
+});
+
+Deno.test("a certificate that is missing or not of its key is refused", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "ostler-webhook-"));
+  try {
+    await rejects(readCertificate(folder), { message: `Cannot use the certificate in "${folder}": ENOENT` });
+    const authority = await CertificateAuthority.create("test");
+    await writeCertificate(folder, authority, "one");
+    const { keyPem } = await authority.issue({ commonName: "other", use: "server" });
+    await writeFile(join(folder, "tls.key"), keyPem);
+    await rejects(readCertificate(folder), /tls.crt and tls.key do not belong together/);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,96 @@
+/** MachineDeployments: what can never be rendered is refused at once, and who names no profile gets the default. */
+import { isDeepStrictEqual } from "node:util";
+import { profileAnnotation, profileNamespaceAnnotation } from "../../activities/pool/annotations.ts";
+import type { ObjectName } from "../../activities/kube/resources.ts";
+import { defaultProfileName, type ProviderConfig } from "../../profiles/mod.ts";
+import { type Admission, type AdmissionRequest, denied, type PatchStep, unknownOperation } from "./admission_review.ts";
+import type { KubeObject, Verdict } from "./admission_review.ts";
+import { type PoolTemplate, readPoolTemplate } from "./pool_template.ts";
+
+export interface MachineDeploymentAdmission {
+  /** Namespace of profiles where a MachineDeployment names none. */
+  profileNamespace: string;
+  /** The spec of a profile as it stands; undefined when there is none. */
+  specOf: (profile: ObjectName) => Promise<unknown>;
+}
+
+/** Judges /mutate-v1alpha1-machinedeployment. */
+export function admitMachineDeployment(context: MachineDeploymentAdmission): Admission {
+  return async (request) => {
+    const { operation, object, oldObject } = request;
+    if (operation === "DELETE") return {};
+    if (!object || !["CREATE", "UPDATE"].includes(operation)) return unknownOperation(request);
+    // Finalizers must go away from whatever is there.
+    if (object.metadata.deletionTimestamp) return {};
+    const { template, faults } = readPoolTemplate(object, subjectOf(request));
+    // What was wrong before and is not touched must not keep labels, replicas or status from changing.
+    if (faults.length > 0) return oldObject && isUntouched(object, oldObject) ? { warnings: faults } : denied(faults);
+    const before = oldObject && readPoolTemplate(oldObject, "");
+    return await chooseProfile(
+      { object, template, before: before?.faults.length === 0 ? before.template : undefined },
+      context,
+    );
+  };
+}
+
+interface Change {
+  object: KubeObject;
+  template: PoolTemplate;
+  /** Undefined for a new one, and where it could not be read. */
+  before: PoolTemplate | undefined;
+}
+
+async function chooseProfile(change: Change, context: MachineDeploymentAdmission): Promise<Verdict> {
+  const { object, template: { provider, profile }, before } = change;
+  const name = defaultProfileName(provider);
+  if (!profile) return name ? { patch: annotate(object, name) } : denied([noDefault(provider)]);
+  const isSystemChanged = before && before.provider.operatingSystem !== provider.operatingSystem;
+  if (!isSystemChanged || before.profile !== profile) return {};
+  if (profile === defaultProfileName(before.provider) && name) {
+    return {
+      patch: annotate(object, name),
+      warnings: [`profile "${profile}" became "${name}", as the system changed`],
+    };
+  }
+  return await keepProfile(change, context);
+}
+
+/** The operating system changed and the annotation did not: right only when the annotation was ahead of it. */
+async function keepProfile(
+  { object, template: { provider, profile }, before }: Change,
+  { profileNamespace, specOf }: MachineDeploymentAdmission,
+): Promise<Verdict> {
+  const namespace = object.metadata.annotations?.[profileNamespaceAnnotation] || profileNamespace;
+  const spec = await specOf({ namespace, name: profile }) as { osName?: string } | undefined;
+  if (spec?.osName === provider.operatingSystem) return {};
+  const systems = `from "${before?.provider.operatingSystem}" to "${provider.operatingSystem}"`;
+  const cure = `name one for "${provider.operatingSystem}" in annotation "${profileAnnotation}", or remove it`;
+  return denied([
+    `Cannot change the operating system ${systems}: profile "${profile}" stays, which is not for it; ${cure}`,
+  ]);
+}
+
+function noDefault({ operatingSystem, cloudProvider }: ProviderConfig): string {
+  const what = `Cannot choose a profile for "${operatingSystem}" on "${cloudProvider}"`;
+  if (operatingSystem === "flatcar") {
+    return `${what}: it cannot start machines by Ignition; set operatingSystemSpec.provisioningUtility to cloud-init`;
+  }
+  return `${what}: no default is for it; name one in annotation "${profileAnnotation}"`;
+}
+
+/** A patch that touches the annotation alone. */
+function annotate({ metadata }: KubeObject, name: string): PatchStep[] {
+  if (!metadata.annotations) {
+    return [{ op: "add", path: "/metadata/annotations", value: { [profileAnnotation]: name } }];
+  }
+  return [{ op: "add", path: `/metadata/annotations/${profileAnnotation.replaceAll("/", "~1")}`, value: name }];
+}
+
+function isUntouched(object: KubeObject, old: KubeObject): boolean {
+  const judged = ({ metadata, spec }: KubeObject): unknown => [metadata.annotations ?? {}, spec?.["template"]];
+  return isDeepStrictEqual(judged(object), judged(old));
+}
+
+function subjectOf({ namespace, name, object }: AdmissionRequest): string {
+  return `${namespace ?? object?.metadata.namespace}/${name || object?.metadata.name || "new"}`;
+}

@@ -1,0 +1,71 @@
+/** OperatingSystemProfiles: what would break a MachineDeployment later is refused now, with file and line. */
+import { isDeepStrictEqual } from "node:util";
+import type { ObjectName } from "../../activities/kube/resources.ts";
+import { type OsProfile, parseProfile, ProfileRefused, resolveProfile, tryProfile } from "../../profiles/mod.ts";
+import type { TemplateEngines } from "../../profiles/mod.ts";
+import { type Admission, type AdmissionRequest, denied, unknownOperation, type Verdict } from "./admission_review.ts";
+import { versionFault } from "./profile_version.ts";
+
+export interface ProfileAdmission {
+  /** The spec of another profile; undefined when there is none. */
+  specOf: (ref: ObjectName) => Promise<unknown>;
+  /** Names under which Ostler itself comes: an older release takes its own profiles back. */
+  trustedUsers: readonly string[];
+  engines?: TemplateEngines;
+}
+
+/** Judges /operatingsystemprofile. */
+export function admitProfile(context: ProfileAdmission): Admission {
+  return async (request, signal) => {
+    const { operation, object, oldObject } = request;
+    if (operation === "DELETE") return {};
+    if (!object || !["CREATE", "UPDATE"].includes(operation)) return unknownOperation(request);
+    if (oldObject && isDeepStrictEqual(object.spec, oldObject.spec)) return {};
+    try {
+      const profile = parseProfile(object.spec);
+      const faults = [...unitFaults(profile), ...versionFaults(request, profile, context.trustedUsers)];
+      return faults.length > 0 ? denied(faults) : await judgeTemplates(profile, request, { ...context, signal });
+    } catch (error) {
+      if (error instanceof ProfileRefused) return denied([error.message]);
+      throw error;
+    }
+  };
+}
+
+async function judgeTemplates(
+  profile: OsProfile,
+  { namespace = "", name = "" }: AdmissionRequest,
+  { specOf, engines, signal }: ProfileAdmission & { signal: AbortSignal },
+): Promise<Verdict> {
+  try {
+    const whole = await resolveProfile(profile, async (parent) => {
+      // One that is its own parent is not in the cluster yet, or there as it was.
+      if (parent === name) return profile;
+      const spec = await specOf({ namespace, name: parent });
+      return spec === undefined ? undefined : parseProfile(spec);
+    });
+    const { faults, warnings } = await tryProfile(whole, { signal, ...(engines ? { engines } : {}) });
+    return faults.length > 0 ? denied(faults, warnings) : { warnings };
+  } catch (error) {
+    // Applied from one folder, a child may come before its parent.
+    if (!(error instanceof ProfileRefused) || error.reason !== "ProfileMissing") throw error;
+    return { warnings: [`${error.message}; nothing was tried`] };
+  }
+}
+
+function unitFaults({ osName, bootstrapConfig, provisioningConfig }: OsProfile): string[] {
+  const hasUnits = [bootstrapConfig, provisioningConfig].some(({ units = [] }) => units.length > 0);
+  return hasUnits && osName !== "flatcar" ? [`Cannot use units for "${osName}": they are only for flatcar`] : [];
+}
+
+function versionFaults(
+  { oldObject, userInfo }: AdmissionRequest,
+  { version }: OsProfile,
+  trustedUsers: readonly string[],
+): string[] {
+  const before = oldObject?.spec?.["version"];
+  if (typeof before !== "string") return [];
+  if (before !== version && trustedUsers.includes(userInfo.username)) return [];
+  const fault = versionFault(before, version);
+  return fault ? [`Cannot use this version of the profile: ${fault}`] : [];
+}

@@ -1,0 +1,80 @@
+/** Answers admission reviews over HTTPS. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import { setTimeout } from "node:timers/promises";
+import type { Logger } from "@temporalio/common";
+import { type Admission, AdmissionReview, reviewOf, type Verdict } from "./admission_review.ts";
+
+export interface WebhookServer {
+  /** By path. */
+  admissions: Record<string, Admission>;
+  certificate: { cert: string; key: string };
+  log: Pick<Logger, "error">;
+  /** Below the webhook's own timeout at the API server, so that it is us who say what took long. */
+  limitMs?: number;
+}
+
+/** The API server sends an object and its predecessor, each of at most 3 MiB. */
+const largestBody = 8 * 1024 * 1024;
+
+/** A server that is not listening yet; HTTP/1.1, which the API server speaks too. */
+export function createWebhookServer({ admissions, certificate, log, limitMs = 8_000 }: WebhookServer): Server {
+  return createServer(certificate, (request, response) => {
+    void answer(request, response).catch((error: unknown) => {
+      log.error("Cannot answer an admission review", { error });
+      response.destroy();
+    });
+  });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const admission = admissions[new URL(request.url ?? "/", "https://webhook").pathname];
+    if (!admission) return finish(response, 404);
+    if (request.method !== "POST") return finish(response, 405);
+    const body = await bodyOf(request);
+    if (body === undefined) return finish(response, 413);
+    const review = AdmissionReview.safeParse(parsed(body));
+    if (!review.success) return finish(response, 400);
+    const { request: asked } = review.data;
+    const verdict = await judge(admission, asked);
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(reviewOf(asked.uid, verdict)));
+  }
+
+  async function judge(admission: Admission, asked: Parameters<Admission>[0]): Promise<Verdict> {
+    const done = new AbortController();
+    const late = AbortSignal.timeout(limitMs);
+    const message = `Cannot judge this within ${limitMs / 1000} seconds: try again, or make it smaller`;
+    const tooLate = setTimeout(limitMs + 500, { denial: { code: 504, message } }, { signal: done.signal });
+    tooLate.catch(() => undefined); // it was in time
+    try {
+      return await Promise.race([admission(asked, late), tooLate]);
+    } catch (error) {
+      log.error("Cannot judge an object", { error });
+      return { denial: { code: 500, message: `Cannot judge this now: ${(error as Error).message}; try again` } };
+    } finally {
+      done.abort();
+    }
+  }
+}
+
+function finish(response: ServerResponse, status: number): void {
+  response.writeHead(status).end();
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    // The rest is read and dropped, as who is still writing hears no answer.
+    if (size <= largestBody) chunks.push(chunk);
+  }
+  return size <= largestBody ? Buffer.concat(chunks).toString("utf8") : undefined;
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
