@@ -32,7 +32,8 @@ export const rooms: Room[] = [
     path: "cli/",
     runtime: [
       ...["cli/", "workflows/contracts.ts", "workflows/messages.ts", "profiles/", "activities/kube/", "node:", "zod"],
-      ...["@kubernetes/client-node", "@temporalio/client", "@temporalio/common", "cli-table3", "log-update"],
+      ...["@kubernetes/client-node", "@temporalio/client", "@temporalio/common"],
+      ...["cli-table3", "commander", "diff", "log-update", "yaml"],
     ],
     types: [],
   },

@@ -1,0 +1,142 @@
+import {
+  generateUserData,
+  OsProfile,
+  parameterPrefix,
+  ProfileRefused,
+  renderConfig,
+  supportedMinors,
+} from "../profiles/mod.ts";
+import { type Trial, trialsOf } from "../profiles/trial/trial_facts.ts";
+import { isFault } from "../profiles/trial/try_profile.ts";
+import { checkFiles, checkUserData, type Subject } from "./check_rendered.ts";
+import { type Finding, Findings } from "./findings.ts";
+import type { OutsideValidator } from "./outside_validators.ts";
+import { type ProfileLibrary, type ProfileSource, startOf } from "./profile_library.ts";
+import { phases, userDataFacts } from "./rendering.ts";
+import { refusalPlace } from "./template_place.ts";
+import type { FieldPath, Place } from "./yaml_file.ts";
+
+const kubeletOf = (minor: number): string => `1.${minor}.0`;
+const newestKubelet = kubeletOf(Math.max(...supportedMinors));
+
+/** What to check a profile with. */
+export interface CheckOptions {
+  library: ProfileLibrary;
+  /** Values of parameters, for those without a default. */
+  parameters: Record<string, string>;
+  /** Programs that are there. */
+  validators: ReadonlySet<OutsideValidator>;
+  /** Called before each rendering. */
+  onProgress: (done: number, all: number) => void;
+}
+
+/** What came out for one profile. */
+export interface ProfileCheck {
+  profile: string;
+  providers: string[];
+  renderings: number;
+  findings: Finding[];
+}
+
+/** Reads a profile, merges its parents in, and renders it for each of its providers and every kubelet minor. */
+export async function checkProfile(source: ProfileSource, options: CheckOptions): Promise<ProfileCheck> {
+  const findings = new Findings();
+  const ended = (providers: string[] = [], renderings = 0): ProfileCheck => {
+    return { profile: source.name, providers, renderings, findings: findings.list() };
+  };
+  if (!isReadable(source, findings)) return ended();
+  const family = options.library.familyOf(source);
+  const profile = await options.library.resolve(source).catch((error) => {
+    if (!(error instanceof ProfileRefused)) throw error;
+    const place = source.object?.placeOf(["spec", "extends"]) ?? startOf(source);
+    findings.add({ place, check: "extends", severity: "error", message: error.message });
+  });
+  if (profile === undefined) return ended();
+  warnOfUnusedPackages(profile, { source, findings });
+  const trials = trialsOfMinors(profile, options.parameters);
+  const subject = { profile, family, findings, validators: options.validators, checked: new Set<string>() };
+  const providers = profile.supportedCloudProviders.map(({ name }) => name);
+  for (const [done, trial] of trials.entries()) {
+    options.onProgress(done, trials.length);
+    if (!await tryOne(subject, trial)) return ended(providers, done);
+  }
+  return ended(providers, trials.length);
+}
+
+function isReadable(source: ProfileSource, findings: Findings): boolean {
+  const parsed = OsProfile.safeParse(source.spec);
+  for (const issue of parsed.error?.issues ?? []) {
+    const extra = issue.code === "unrecognized_keys" ? [issue.keys[0] ?? ""] : [];
+    const path = [...issue.path, ...extra] as FieldPath;
+    const place = source.object?.placeOf(["spec", ...path]) ?? startOf(source);
+    const message = `${["spec", ...path].join(".")}: ${issue.message}`;
+    findings.add({ place, check: "schema", severity: "error", message });
+  }
+  return parsed.success;
+}
+
+// What is not installed by the profile itself, nobody installs.
+function warnOfUnusedPackages(
+  profile: OsProfile,
+  { source, findings }: { source: ProfileSource; findings: Findings },
+): void {
+  for (const phase of ["bootstrapConfig", "provisioningConfig"] as const) {
+    const isAsked = profile.templating === "eta" && (profile[phase].packages ?? []).length > 0;
+    if (!isAsked || JSON.stringify(profile).includes("it.packages")) continue;
+    const place = source.object?.placeOf(["spec", phase, "packages"]) ?? startOf(source);
+    const message = `spec.${phase}.packages: no template installs it.packages`;
+    findings.add({ place, check: "render", severity: "warning", message });
+  }
+}
+
+function trialsOfMinors(profile: OsProfile, parameters: Record<string, string>): Trial[] {
+  const said = Object.entries(parameters).map(([name, value]) => [parameterPrefix + name, value]);
+  return trialsOf(profile).flatMap((trial) =>
+    supportedMinors.toReversed().map((minor) => {
+      const { facts } = trial;
+      const annotations = { ...facts.deployment.annotations, ...Object.fromEntries(said) };
+      const deployment = { ...facts.deployment, annotations, kubelet: kubeletOf(minor) };
+      return { ...trial, facts: { ...facts, deployment } };
+    })
+  );
+}
+
+/** False when no further rendering can tell anything new. */
+async function tryOne(subject: Subject, trial: Trial): Promise<boolean> {
+  const { profile, family, findings } = subject;
+  const { facts, provider, situation } = trial;
+  const where = `on ${provider} with kubelet ${facts.deployment.kubelet}, ${situation}`;
+  try {
+    const config = await renderConfig(profile, facts);
+    // What a script says of versions is the same in each, and other programs take their time.
+    if (facts.deployment.kubelet === newestKubelet) await checkFiles(subject, config);
+    for (const phase of phases) {
+      const userData = generateUserData(config, phase, userDataFacts(facts));
+      await checkUserData(subject, { phase, provider, userData, situation, where });
+    }
+  } catch (error) {
+    if (!(error instanceof ProfileRefused)) throw error;
+    const { reason, message } = error;
+    if (reason === "ParameterInvalid") {
+      findings.add({
+        place: parameterPlace(family),
+        check: "render",
+        severity: "error",
+        message: parameterHint(message),
+      });
+      return false;
+    }
+    const severity = isFault(error, trial) ? "error" : "warning";
+    findings.add({ place: refusalPlace(family, error), check: "render", severity, message }, where);
+  }
+  return true;
+}
+
+function parameterPlace([own]: ProfileSource[]): Place {
+  return own?.object?.placeOf(["spec", "parameters"]) ?? { file: own?.name ?? "" };
+}
+
+function parameterHint(message: string): string {
+  if (message.includes("has no such parameter")) return message;
+  return `${message}; give it a value to try with: --parameter NAME=VALUE`;
+}

@@ -1,0 +1,118 @@
+import { createHash } from "node:crypto";
+import { parse } from "yaml";
+import type { OsConfig, OsProfile, Phase } from "../profiles/mod.ts";
+import { sizeWarning } from "../profiles/trial/size_limits.ts";
+import type { CheckName, Findings } from "./findings.ts";
+import { machineFiles } from "./machine_files.ts";
+import {
+  checkCloudConfig,
+  checkScript,
+  checkUnits,
+  isShellScript,
+  type OutsideFinding,
+  type OutsideValidator,
+} from "./outside_validators.ts";
+import { type ProfileSource, startOf } from "./profile_library.ts";
+import { templateSite } from "./template_place.ts";
+import type { Place } from "./yaml_file.ts";
+
+/** A profile being checked. */
+export interface Subject {
+  profile: OsProfile;
+  /** The profile and its parents as written, youngest first. */
+  family: ProfileSource[];
+  findings: Findings;
+  validators: ReadonlySet<OutsideValidator>;
+  /** Hashes of texts that other programs have seen already. */
+  checked: Set<string>;
+}
+
+const unitFile = /^\/etc\/systemd\/system\/([^/]+(?:\.d\/[^/]+\.conf)?)$/;
+
+/** Shows every file to whoever knows its kind; each text once. */
+export async function checkFiles(subject: Subject, config: OsConfig): Promise<void> {
+  const units: Record<string, string> = {};
+  for (const { path, text } of machineFiles(config)) {
+    const [, unit] = unitFile.exec(path) ?? [];
+    if (unit !== undefined) units[unit] = text;
+    if (/\.(json|ya?ml)$/.test(path)) checkSyntax(subject, path, text);
+    if (!isShellScript(text) || !isNew(subject, "shellcheck", text)) continue;
+    tell(subject, { path, check: "shellcheck" }, await checkScript(text));
+  }
+  if (!isNew(subject, "systemd-analyze", JSON.stringify(units))) return;
+  for (const finding of await checkUnits(units)) {
+    tell(subject, { path: `/etc/systemd/system/${finding.unit}`, check: "systemd" }, [finding]);
+  }
+}
+
+function checkSyntax(subject: Subject, path: string, text: string): void {
+  try {
+    parse(text);
+  } catch (error) {
+    const [message = ""] = (error as Error).message.split("\n");
+    tell(subject, { path, check: "render" }, [{ severity: "error", message: `is no YAML: ${message}` }]);
+  }
+}
+
+/** One user-data text, and for whom it was made. */
+export interface UserDataCheck {
+  phase: Phase;
+  provider: string;
+  userData: string;
+  /** How the MachineDeployment is, in words; `where` tells all of it. */
+  situation: string;
+  where: string;
+}
+
+/** Reads user-data as a machine would, and measures it. */
+export async function checkUserData(
+  subject: Subject,
+  { phase, provider, userData, situation, where }: UserDataCheck,
+): Promise<void> {
+  const { profile, findings, family } = subject;
+  const place = family[0] ? startOf(family[0]) : { file: "" };
+  const isIgnition = profile.provisioningUtility === "ignition";
+  try {
+    if (isIgnition) JSON.parse(userData);
+    else parse(userData, { version: "1.1" });
+  } catch (error) {
+    const [why = ""] = (error as Error).message.split("\n");
+    const message = `the ${phase} user-data cannot be read: ${why}`;
+    findings.add({ place, check: "user-data", severity: "error", message }, where);
+  }
+  const warning = sizeWarning({ provider, phase, operatingSystem: profile.osName, text: userData });
+  if (warning !== undefined) findings.add({ place, check: "size", severity: "error", message: warning }, where);
+  // How it is written does not depend on what stands in its files, and each look takes a third of a second.
+  const kind = JSON.stringify([phase, provider === "aws", situation]);
+  if (isIgnition || !isNew(subject, "cloud-init", kind)) return;
+  for (const { severity, message } of await checkCloudConfig(userData)) {
+    findings.add({ place, check: "cloud-init", severity, message: `${phase} user-data: ${message}` }, where);
+  }
+}
+
+/** Whether a program is there and has not seen this text yet. */
+function isNew({ validators, checked }: Subject, validator: OutsideValidator, text: string): boolean {
+  if (!validators.has(validator)) return false;
+  const key = `${validator} ${createHash("sha256").update(text).digest("hex")}`;
+  if (checked.has(key)) return false;
+  checked.add(key);
+  return true;
+}
+
+interface Said {
+  path: string;
+  check: CheckName;
+}
+
+function tell({ family, findings }: Subject, { path, check }: Said, said: OutsideFinding[]): void {
+  for (const { line, severity, message } of said) {
+    const at = line === undefined ? path : `${path}, line ${line} when rendered`;
+    findings.add({ place: placeOf(family, path), check, severity, message: `${at}: ${message}` });
+  }
+}
+
+function placeOf(family: ProfileSource[], path: string): Place {
+  const site = templateSite(family, path);
+  if (site !== undefined) return site.source.object?.placeOf(site.path) ?? startOf(site.source);
+  return family[0] ? startOf(family[0]) : { file: "" };
+}

@@ -1,0 +1,78 @@
+import { NodeSettings } from "../profiles/node_settings.ts";
+import { readFlagArguments } from "../profiles/settings/flag_arguments.ts";
+import { readDeployment } from "./deployment_file.ts";
+import { ProfileLibrary, profileNamed } from "./profile_library.ts";
+import { phases, type Rendering, renderMachines } from "./rendering.ts";
+import { readSettings, type SettingArguments } from "./settings.ts";
+import { styled, type Terminal } from "./terminal.ts";
+import { type FileChange, fileChanges } from "./unified_diff.ts";
+import { UsageError } from "./usage_error.ts";
+
+/** What `ostler diff` was asked for. */
+export interface DiffOptions extends SettingArguments {
+  before: string;
+  /** The same as `before` where only settings change. */
+  after: string;
+  deployment: string;
+  files?: string[];
+  output: "text" | "json";
+  /** Settings of the second side alone, as `flag=value`. */
+  set?: string[];
+}
+
+/** Shows what would change on the machines; exit code 0 when nothing would, else 1. */
+export async function diff(terminal: Terminal, options: DiffOptions): Promise<number> {
+  const deployment = await readDeployment(terminal, options.deployment);
+  const library = await ProfileLibrary.read(terminal, options.files ?? []);
+  const side = async (argument: string, set: string[]): Promise<Rendering> => {
+    const argv = [...options.argv, ...set.map(asFlag)];
+    const settings = await readSettings(terminal, { argv, config: options.config });
+    const wanted = deployment.profile;
+    return await renderMachines(await profileNamed(terminal, library, { argument, wanted }), deployment, settings);
+  };
+  const [before, after] = [await side(options.before, []), await side(options.after, options.set ?? [])];
+  const changes = fileChanges(before, after);
+  terminal.out(
+    options.output === "json" ? jsonText(before, after, changes) : diffText(terminal, { before, after, changes }),
+  );
+  return before.digest === after.digest && changes.length === 0 ? 0 : 1;
+}
+
+function asFlag(text: string): string {
+  const flag = `--${text.replace(/^-+/, "")}`;
+  if (readFlagArguments(NodeSettings.shape, [flag]).rest.length === 0) return flag;
+  throw new UsageError(`Cannot use --set "${text}": it is not FLAG=VALUE of a setting`);
+}
+
+function jsonText(before: Rendering, after: Rendering, changes: FileChange[]): string {
+  const side = ({ profile, digest }: Rendering): object => ({ profile, digest });
+  return `${JSON.stringify({ before: side(before), after: side(after), changes }, null, 2)}\n`;
+}
+
+interface Difference {
+  before: Rendering;
+  after: Rendering;
+  changes: FileChange[];
+}
+
+function diffText(terminal: Terminal, { before, after, changes }: Difference): string {
+  const side = ({ profile, digest }: Rendering): string => `${profile.name} ${profile.version}, digest ${digest}\n`;
+  if (changes.length === 0 && before.digest === after.digest) return `no difference: ${side(after)}`;
+  const counts = phases.map((phase) => `${changes.filter((change) => change.phase === phase).length} in ${phase}`);
+  const head = `before ${side(before)}after  ${side(after)}${changes.length} changed: ${counts.join(", ")}\n`;
+  return head + changes.map((change) => changeText(terminal, change)).join("");
+}
+
+function changeText(terminal: Terminal, { phase, path, change, mode, patch }: FileChange): string {
+  const modes = change !== "changed" || mode.before === undefined ? "" : `, mode ${mode.before} → ${mode.after}`;
+  const title = `=== ${phase} ${path}: ${change}${change === "added" && mode.after ? `, mode ${mode.after}` : modes}`;
+  return `\n${styled(terminal, ["bold", "cyan"], title)}\n${coloured(terminal, patch)}`;
+}
+
+function coloured(terminal: Terminal, patch: string): string {
+  const styles = { "+": "green", "-": "red", "@": "cyan" } as const;
+  return patch.split("\n").map((line) => {
+    const style = /^(---|\+\+\+) /.test(line) ? "bold" : styles[line[0] as keyof typeof styles];
+    return style === undefined ? line : styled(terminal, style, line);
+  }).join("\n");
+}

@@ -1,0 +1,105 @@
+/** Other people's programs that know better, asked when they are on the PATH. */
+import { spawn } from "node:child_process";
+import { access, constants, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+
+/** What a program says about a text; the line counts from 1. */
+export interface OutsideFinding {
+  line?: number;
+  severity: "error" | "warning";
+  message: string;
+}
+
+/** The programs that are known here, by the command that starts them. */
+export const outsideValidators = ["cloud-init", "shellcheck", "systemd-analyze"] as const;
+export type OutsideValidator = typeof outsideValidators[number];
+
+/** Whether a program is there; `path` is the variable PATH. */
+export async function isInstalled(name: OutsideValidator, path: string): Promise<boolean> {
+  const tries = path.split(delimiter).filter((folder) => folder !== "").map((folder) =>
+    access(join(folder, name), constants.X_OK)
+  );
+  return (await Promise.allSettled(tries)).some(({ status }) => status === "fulfilled");
+}
+
+/** cloud-init's own schema; it names no lines. */
+export async function checkCloudConfig(text: string): Promise<OutsideFinding[]> {
+  return await inFolder({ "user-data": text }, async (folder) => {
+    const { code, output } = await run("cloud-init", ["schema", "--config-file", join(folder, "user-data")]);
+    if (code === 0) return [];
+    const lines = output.split("\n").map((line) => line.trim()).filter((line) => line !== "" && line !== "Error:");
+    const message = lines.join(" ").replaceAll(/Cloud config schema \w+: /g, "").replace(
+      `File ${folder}/user-data `,
+      "it ",
+    );
+    return [{ severity: "error", message: message || `exit code ${code}` }];
+  });
+}
+
+interface ShellComment {
+  line: number;
+  code: number;
+  level: string;
+  message: string;
+}
+
+/** shellcheck's errors and warnings about a script; its notes on style stay out. */
+export async function checkScript(text: string): Promise<OutsideFinding[]> {
+  const { output } = await run("shellcheck", ["--format=json1", "--severity=warning", "-"], text);
+  const { comments } = JSON.parse(output) as { comments: ShellComment[] };
+  return comments.map(({ line, code, level, message }) => {
+    return { line, severity: level === "error" ? "error" : "warning", message: `SC${code}: ${message}` };
+  });
+}
+
+/** Whether a text is a script that shellcheck knows. */
+export function isShellScript(text: string): boolean {
+  return /^#!\s*\S*\/(env\s+)?(ba|da|k)?sh\b/.test(text);
+}
+
+// What the units start comes with the config, and what they wait for with the image.
+const notHere = /is not executable: No such file or directory|^(Failed to (load|create|add) .*|Unit \S+) not found/;
+
+/** systemd's own reading of units, by their file names below /etc/systemd/system; `dir/x` is a drop-in. */
+export async function checkUnits(units: Record<string, string>): Promise<(OutsideFinding & { unit: string })[]> {
+  return await inFolder(units, async (folder) => {
+    const files = Object.keys(units).filter((name) => !name.includes("/")).map((name) => join(folder, name));
+    if (files.length === 0) return [];
+    const { output } = await run("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", ...files]);
+    const said = output.split("\n").filter((line) => line !== "" && !notHere.test(line));
+    return [...new Set(said)].flatMap((line) => {
+      const [, path, number, message] = /^(\S+?):(\d+)?:? ?(.*)$/.exec(line) ?? [];
+      const unit = path?.replace(`${folder}/`, "") ?? "";
+      // It also reads the units of this machine, which are not ours to judge.
+      if (!Object.hasOwn(units, unit) || message === undefined) return [];
+      return [{ unit, ...(number ? { line: Number(number) } : {}), severity: "warning" as const, message }];
+    });
+  });
+}
+
+async function inFolder<T>(files: Record<string, string>, work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "ostler-check-"));
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, name)), { recursive: true });
+      await writeFile(join(folder, name), text);
+    }
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs a program to its end; `output` is what it says anywhere. */
+function run(command: string, args: string[], stdin = ""): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: "pipe", timeout: 60_000 });
+    let output = "";
+    const hear = (chunk: string): void => void (output += chunk);
+    child.stdout.setEncoding("utf8").on("data", hear);
+    child.stderr.setEncoding("utf8").on("data", hear);
+    child.on("error", reject).on("close", (code) => resolve({ code, output }));
+    child.stdin.on("error", () => {}).end(stdin);
+  });
+}

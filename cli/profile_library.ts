@@ -1,0 +1,133 @@
+/** The profiles that a command can see: those of files, and those that come with Ostler. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { defaultProfiles, type OsProfile, parseProfile, ProfileRefused, resolveProfile } from "../profiles/mod.ts";
+import type { Terminal } from "./terminal.ts";
+import { UsageError } from "./usage_error.ts";
+import { type Place, placeText, readObjects, type YamlObject } from "./yaml_file.ts";
+
+/** One profile as it was written. */
+export interface ProfileSource {
+  name: string;
+  /** Unparsed: it may be what is wrong. */
+  spec: unknown;
+  /** Missing for a profile that comes with Ostler. */
+  object?: YamlObject;
+}
+
+/** A profile with its parents merged in. */
+export interface NamedProfile {
+  name: string;
+  profile: OsProfile;
+  /** The profile and its parents as written, youngest first. */
+  family: ProfileSource[];
+}
+
+const kinds = ["OperatingSystemProfile", "CustomOperatingSystemProfile"];
+
+/** Profiles of files by name, before those that come with Ostler. */
+export class ProfileLibrary {
+  readonly #sources: ProfileSource[];
+
+  private constructor(sources: ProfileSource[]) {
+    this.#sources = sources;
+  }
+
+  /** Reads files and folders in which parents may be. */
+  static async read(terminal: Terminal, files: readonly string[]): Promise<ProfileLibrary> {
+    const read = await Promise.all(files.map((file) => readObjects(terminal, file)));
+    const builtIn = await defaultProfiles();
+    return new ProfileLibrary([
+      ...read.flat().filter(isProfile).map(sourceOf),
+      ...builtIn.map(({ metadata, spec }) => ({ name: metadata.name, spec })),
+    ]);
+  }
+
+  /** A library in which these profiles stand before all others. */
+  with(sources: readonly ProfileSource[]): ProfileLibrary {
+    return new ProfileLibrary([...sources, ...this.#sources]);
+  }
+
+  find(name: string): ProfileSource | undefined {
+    return this.#sources.find((source) => source.name === name);
+  }
+
+  /** Parses a profile and merges its parents in; throws ProfileRefused. */
+  async resolve(source: ProfileSource): Promise<OsProfile> {
+    return await resolveProfile(parseProfile(source.spec), (name) => {
+      const parent = this.find(name);
+      return Promise.resolve(parent && parseProfile(parent.spec));
+    });
+  }
+
+  /** A profile and all that it extends, youngest first; ends where the next one is missing or goes in a circle. */
+  familyOf(source: ProfileSource): ProfileSource[] {
+    const family = [source];
+    for (let name = parentName(source); name !== undefined;) {
+      const parent = this.find(name);
+      if (parent === undefined || family.includes(parent)) break;
+      family.push(parent);
+      name = parentName(parent);
+    }
+    return family;
+  }
+}
+
+function parentName({ spec }: ProfileSource): string | undefined {
+  const { extends: parent } = (spec ?? {}) as { extends?: { name?: string } | null };
+  return parent?.name;
+}
+
+/** The profiles that an argument stands for: those of a file, or the one that comes with Ostler under this name. */
+export async function profilesNamed(
+  terminal: Terminal,
+  library: ProfileLibrary,
+  argument: string,
+): Promise<ProfileSource[]> {
+  const isFile = argument === "-" || existsSync(resolve(terminal.directory, argument));
+  const known = isFile ? undefined : library.find(argument);
+  if (known !== undefined) return [known];
+  if (!isFile && !/[/.]/.test(argument)) {
+    const names = (await defaultProfiles()).map(({ metadata }) => metadata.name).join(", ");
+    throw new UsageError(`Cannot find profile "${argument}": there is no such file, built in are ${names}`);
+  }
+  const profiles = (await readObjects(terminal, argument)).filter(isProfile).map(sourceOf);
+  if (profiles.length > 0) return profiles;
+  throw new UsageError(`Cannot use "${argument}": it holds no OperatingSystemProfile`);
+}
+
+/** The one profile an argument stands for; of several, that which the MachineDeployment names. */
+export async function profileNamed(
+  terminal: Terminal,
+  library: ProfileLibrary,
+  { argument, wanted }: { argument: string; wanted: string | undefined },
+): Promise<NamedProfile> {
+  const found = await profilesNamed(terminal, library, argument);
+  const source = found.length === 1 ? found[0] : found.find(({ name }) => name === wanted);
+  if (source === undefined) {
+    const names = found.map(({ name }) => name).join(", ");
+    throw new UsageError(`Cannot choose a profile of "${argument}": the MachineDeployment names none of ${names}`);
+  }
+  try {
+    const whole = library.with(found);
+    return { name: source.name, profile: await whole.resolve(source), family: whole.familyOf(source) };
+  } catch (error) {
+    if (error instanceof ProfileRefused) throw new UsageError(`${placeText(startOf(source))}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Where a profile starts; its name where it comes with Ostler. */
+export function startOf({ name, object }: ProfileSource): Place {
+  return object?.placeOf([]) ?? { file: name };
+}
+
+function isProfile({ kind }: YamlObject): boolean {
+  return kinds.includes(kind);
+}
+
+function sourceOf(object: YamlObject): ProfileSource {
+  const { metadata, spec } = object.value as { metadata?: { name?: unknown }; spec?: unknown };
+  const name = typeof metadata?.name === "string" ? metadata.name : "";
+  return { name, spec, object };
+}

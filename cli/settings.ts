@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parse } from "yaml";
+import type { NodeSettings } from "../profiles/mod.ts";
+import { readNodeSettings } from "../profiles/settings/read_node_settings.ts";
+import type { Terminal } from "./terminal.ts";
+import { UsageError } from "./usage_error.ts";
+import { readTextFile } from "./yaml_file.ts";
+
+/** Where the settings of the machines come from. */
+export interface SettingArguments {
+  /** The whole command line: what is no setting is left alone. */
+  argv: string[];
+  /** A YAML file of settings, by flag. */
+  config: string | undefined;
+}
+
+/** Reads the settings as the processes of Ostler do; throws UsageError that names every wrong one. */
+export async function readSettings(terminal: Terminal, { argv, config }: SettingArguments): Promise<NodeSettings> {
+  const file = config === undefined ? {} : await readConfig(terminal, config);
+  const readFile = (path: string): string => readFileSync(resolve(terminal.directory, path), "utf8");
+  try {
+    const { settings, restOfFile } = readNodeSettings({ argv, env: terminal.env, file }, readFile);
+    // The same file may have settings of the processes, or a slip of the pen.
+    if (restOfFile.length > 0) terminal.err(`${config}: decides nothing about machines: ${restOfFile.join(", ")}\n`);
+    return settings;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function readConfig(terminal: Terminal, file: string): Promise<Record<string, unknown>> {
+  const text = await readTextFile(terminal, file);
+  try {
+    const found: unknown = parse(text) ?? {};
+    if (typeof found === "object" && !Array.isArray(found)) return found as Record<string, unknown>;
+  } catch (error) {
+    const [why] = (error as Error).message.split("\n");
+    throw new UsageError(`Cannot read "${file}": ${why?.replace(/:$/, "")}`);
+  }
+  throw new UsageError(`Cannot read "${file}": it is no mapping of settings`);
+}

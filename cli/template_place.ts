@@ -1,0 +1,65 @@
+import { TemplateFault } from "../profiles/engines/template_engine.ts";
+import type { ProfileRefused } from "../profiles/mod.ts";
+import type { ProfileSource } from "./profile_library.ts";
+import { startOf } from "./profile_library.ts";
+import type { FieldPath, Place } from "./yaml_file.ts";
+
+/** Where a template stands: in one of the profiles that were merged, the youngest that has it. */
+interface TemplateSite {
+  source: ProfileSource;
+  path: FieldPath;
+}
+
+/** The line of a profile's file that made it be refused; `family` has the profile and its parents, youngest first. */
+export function refusalPlace(family: readonly ProfileSource[], { cause }: ProfileRefused): Place {
+  const own = family[0] ? startOf(family[0]) : { file: "" };
+  if (!(cause instanceof TemplateFault)) return own;
+  const { name, line } = toldPlace(cause);
+  const site = name === undefined ? undefined : templateSite(family, name);
+  return site ? site.source.object?.placeOfLine(site.path, line) ?? startOf(site.source) : own;
+}
+
+/** Where the file or snippet of this name is written. */
+export function templateSite(family: readonly ProfileSource[], name: string): TemplateSite | undefined {
+  for (const source of family) {
+    const path = templatePath(source.spec, name);
+    if (path !== undefined) return { source, path };
+  }
+  return undefined;
+}
+
+// Go says `template: /etc/x:3:5: executing …`, Eta `line 3: …`, `snippet "s": line 3: …` or
+// `snippet "s" does not parse: … at line 3 col 5`.
+function toldPlace({ message, file }: TemplateFault): { name: string | undefined; line: number } {
+  const [, goName, goLine] = /template: (.+?):(\d+):/.exec(message) ?? [];
+  const [, snippet] = /^snippet "([^"]+)"/.exec(message) ?? [];
+  const [, line] = /(?:^|at |^snippet "[^"]+": )line (\d+)/.exec(message) ?? [];
+  return { name: goName ?? snippet ?? file, line: Number(goLine ?? line ?? 0) };
+}
+
+interface AnyFile {
+  path?: unknown;
+}
+
+interface AnyPhase {
+  files?: AnyFile[];
+  templates?: Record<string, string>;
+  supportedContainerRuntimes?: { files?: AnyFile[]; templates?: Record<string, string> }[];
+}
+
+// The spec may be anything that parsed as a profile.
+function templatePath(spec: unknown, name: string): FieldPath | undefined {
+  for (const phase of ["bootstrapConfig", "provisioningConfig"]) {
+    const said = (spec as Record<string, AnyPhase | undefined>)[phase] ?? {};
+    const runtimes = (said.supportedContainerRuntimes ?? []).map((runtime, index): [FieldPath, AnyPhase] => {
+      return [["supportedContainerRuntimes", index], runtime];
+    });
+    for (const [path, { files = [], templates = {} }] of [[[], said] as [FieldPath, AnyPhase], ...runtimes]) {
+      const root = ["spec", phase, ...path];
+      const index = files.findIndex((file) => file.path === name);
+      if (index >= 0) return [...root, "files", index, "content", "inline", "data"];
+      if (Object.hasOwn(templates, name)) return [...root, "templates", name];
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,51 @@
+import { Buffer } from "node:buffer";
+import process from "node:process";
+import { styleText } from "node:util";
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Where a command reads and writes; tests bring their own. */
+export interface Terminal {
+  /** What was asked for. */
+  out(text: string): void;
+  /** Everything else: progress, notes, errors. */
+  err(text: string): void;
+  /** Somebody looks at `out`. */
+  isWatched: boolean;
+  /** Somebody looks at `err`. */
+  isErrWatched: boolean;
+  readStdin(): Promise<string>;
+  /** What relative paths are relative to. */
+  directory: string;
+  env: Record<string, string | undefined>;
+}
+
+/** The terminal of this process. */
+export function processTerminal(): Terminal {
+  const { stdin, stdout, stderr, env } = process;
+  let read: Promise<string> | undefined;
+  // A reader that has seen enough, such as `head`, is no failure.
+  stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  return {
+    out: (text) => void stdout.write(text),
+    err: (text) => void stderr.write(text),
+    isWatched: stdout.isTTY === true,
+    isErrWatched: stderr.isTTY === true,
+    // Once: profile and MachineDeployment may come in one stream.
+    readStdin: () => read ??= wholeText(stdin),
+    // `deno task` goes to the project's root and leaves here where it was called.
+    directory: env["INIT_CWD"] ?? process.cwd(),
+    env,
+  };
+}
+
+async function wholeText(stream: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Styles a text where somebody looks at it; NO_COLOR switches that off. */
+export function styled({ isWatched, env }: Terminal, style: Style, text: string): string {
+  return isWatched && !env["NO_COLOR"] ? styleText(style, text, { validateStream: false }) : text;
+}

@@ -1,0 +1,97 @@
+import { defaultProfiles } from "../profiles/mod.ts";
+import { type CheckOptions, checkProfile, type ProfileCheck } from "./check_profile.ts";
+import { type Finding, findingTable } from "./findings.ts";
+import { isInstalled, type OutsideValidator, outsideValidators } from "./outside_validators.ts";
+import { ProfileLibrary, profilesNamed, type ProfileSource } from "./profile_library.ts";
+import type { Terminal } from "./terminal.ts";
+import { UsageError } from "./usage_error.ts";
+import { YamlFault } from "./yaml_file.ts";
+
+/** What `ostler validate` was asked for. */
+export interface ValidateOptions {
+  /** Files, or names of profiles that come with Ostler; none is all of those. */
+  profiles: string[];
+  files?: string[];
+  /** Values of parameters, as `name=value`. */
+  parameter?: string[];
+  output: "text" | "json";
+}
+
+/** Checks profiles and shows what is wrong; exit code 1 when there is an error. */
+export async function validate(terminal: Terminal, options: ValidateOptions): Promise<number> {
+  const library = await ProfileLibrary.read(terminal, options.files ?? []);
+  const { sources, findings } = await readSources(terminal, library, options.profiles);
+  const validators = new Set(await installed(terminal));
+  const checks: ProfileCheck[] = [];
+  for (const source of sources) {
+    const onProgress = progress(terminal, source.name);
+    const parameters = parametersOf(options.parameter ?? []);
+    checks.push(await checkProfile(source, { library: library.with(sources), parameters, validators, onProgress }));
+  }
+  if (terminal.isErrWatched) terminal.err("\r\x1b[K");
+  const all = [...findings, ...checks.flatMap((check) => check.findings)];
+  terminal.out(options.output === "json" ? jsonText(checks, all, validators) : text(terminal, checks, all));
+  return all.some(({ severity }) => severity === "error") ? 1 : 0;
+}
+
+interface Sources {
+  sources: ProfileSource[];
+  findings: Finding[];
+}
+
+// A file that cannot be read as YAML is what somebody wants to be told of, beside all others.
+async function readSources(terminal: Terminal, library: ProfileLibrary, given: string[]): Promise<Sources> {
+  const names = given.length > 0 ? given : (await defaultProfiles()).map(({ metadata }) => metadata.name);
+  const sources: ProfileSource[] = [];
+  const findings: Finding[] = [];
+  for (const name of names) {
+    try {
+      sources.push(...await profilesNamed(terminal, library, name));
+    } catch (error) {
+      if (!(error instanceof YamlFault)) throw error;
+      findings.push({ place: error.place, check: "yaml", severity: "error", message: error.why });
+    }
+  }
+  return { sources, findings };
+}
+
+async function installed(terminal: Terminal): Promise<OutsideValidator[]> {
+  const found = await Promise.all(outsideValidators.map((name) => isInstalled(name, terminal.env["PATH"] ?? "")));
+  const missing = outsideValidators.filter((_, index) => !found[index]);
+  if (missing.length > 0) terminal.err(`not asked, for they are not installed: ${missing.join(", ")}\n`);
+  return outsideValidators.filter((_, index) => found[index]);
+}
+
+function progress({ isErrWatched, err }: Terminal, name: string): CheckOptions["onProgress"] {
+  return (done, all) => {
+    if (isErrWatched) err(`\r\x1b[K${name}: rendering ${done + 1} of ${all}`);
+  };
+}
+
+function parametersOf(given: string[]): Record<string, string> {
+  return Object.fromEntries(given.map((text) => {
+    const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+    if (name !== undefined && value !== undefined) return [name, value];
+    throw new UsageError(`Cannot use --parameter "${text}": it is not NAME=VALUE`);
+  }));
+}
+
+function text(terminal: Terminal, checks: ProfileCheck[], findings: Finding[]): string {
+  const lines = checks.map(({ profile, renderings, providers, findings: own }) => {
+    const tried = renderings === 0 ? "not rendered" : `${renderings} renderings for ${providers.join(", ")}`;
+    return `${profile}: ${countText(own)}; ${tried}\n`;
+  });
+  return findingTable(terminal, findings) + lines.join("");
+}
+
+function countText(findings: Finding[]): string {
+  const count = (severity: Finding["severity"]): number => findings.filter((one) => one.severity === severity).length;
+  const [errors, warnings] = [count("error"), count("warning")];
+  if (errors + warnings === 0) return "sound";
+  return `${errors} error${errors === 1 ? "" : "s"}, ${warnings} warning${warnings === 1 ? "" : "s"}`;
+}
+
+function jsonText(checks: ProfileCheck[], findings: Finding[], validators: ReadonlySet<OutsideValidator>): string {
+  const profiles = checks.map(({ profile, providers, renderings }) => ({ profile, providers, renderings }));
+  return `${JSON.stringify({ profiles, validators: [...validators], findings }, null, 2)}\n`;
+}

@@ -1,0 +1,143 @@
+/** Kubernetes objects in YAML files, with the lines on which their fields stand. */
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { type Document, isScalar, LineCounter, type Node, parseAllDocuments, type TagId, type Tags } from "yaml";
+import type { Terminal } from "./terminal.ts";
+import { UsageError } from "./usage_error.ts";
+
+/** A place in a file, for people: `profile.yaml:12`. */
+export interface Place {
+  file: string;
+  /** From 1; missing where the whole file is meant. */
+  line?: number;
+}
+
+export type FieldPath = readonly (string | number)[];
+
+/** One object of a file. */
+export interface YamlObject {
+  file: string;
+  kind: string;
+  value: unknown;
+  /** Where a field stands, or what it would stand in if it were there. */
+  placeOf(path: FieldPath): Place;
+  /** Where a line of a text field stands; the field itself where the text is not written line by line. */
+  placeOfLine(path: FieldPath, line: number): Place;
+}
+
+/** A file is no YAML; the message starts with its place. */
+export class YamlFault extends UsageError {
+  constructor(readonly place: Place, readonly why: string) {
+    super(`${placeText(place)}: Cannot read YAML: ${why}`);
+  }
+}
+
+/** `profile.yaml:12`, or `profile.yaml` where there is no line. */
+export function placeText({ file, line }: Place): string {
+  return line === undefined ? file : `${file}:${line}`;
+}
+
+/** Reads a file, or stdin for `-`; throws UsageError when there is none. */
+export async function readTextFile(terminal: Terminal, file: string): Promise<string> {
+  if (file === "-") return await terminal.readStdin();
+  try {
+    return await readFile(resolve(terminal.directory, file), "utf8");
+  } catch (error) {
+    throw new UsageError(`Cannot read "${file}": ${whyUnread(error)}`);
+  }
+}
+
+/** All objects of a file, or of all YAML files of a folder; throws YamlFault where one cannot be read. */
+export async function readObjects(terminal: Terminal, file: string): Promise<YamlObject[]> {
+  const files = file === "-" ? [file] : await filesOf(terminal, file);
+  const all = files.map(async (one) => parseObjects(one === "-" ? "stdin" : one, await readTextFile(terminal, one)));
+  return (await Promise.all(all)).flat();
+}
+
+async function filesOf(terminal: Terminal, file: string): Promise<string[]> {
+  const path = resolve(terminal.directory, file);
+  const isFolder = await stat(path).then((found) => found.isDirectory(), () => false);
+  if (!isFolder) return [file];
+  const names = (await readdir(path)).filter((name) => /\.(ya?ml|json)$/.test(name));
+  return names.sort().map((name) => join(file, name));
+}
+
+function whyUnread(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const known: Record<string, string> = {
+    ENOENT: "it does not exist",
+    EISDIR: "it is a folder",
+    EACCES: "it may not be read",
+  };
+  return known[code ?? ""] ?? message;
+}
+
+/** The objects of a text, those inside a List too. */
+export function parseObjects(file: string, text: string): YamlObject[] {
+  const lines = new LineCounter();
+  // The YAML that kubectl reads: 0644 is octal and yes is true, but a date is text.
+  const customTags = (tags: Tags): Tags => tags.filter((tag) => !isStrange(tag));
+  const documents = parseAllDocuments(text, { version: "1.1", lineCounter: lines, customTags });
+  return [...documents].flatMap((document) => objectsIn({ file, lines, document: document as Document }));
+}
+
+function isStrange(tag: Tags[number]): boolean {
+  if (typeof tag === "string") return (["timestamp", "binary", "intTime", "floatTime"] as TagId[]).includes(tag);
+  return /:(timestamp|binary)$/.test(tag.tag) || tag.format === "TIME";
+}
+
+interface Parsed {
+  file: string;
+  lines: LineCounter;
+  document: Document;
+}
+
+function objectsIn(parsed: Parsed): YamlObject[] {
+  const { file, document } = parsed;
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const line = error.linePos?.[0].line;
+    throw new YamlFault({ file, ...(line === undefined ? {} : { line }) }, error.message.split(" at line ")[0] ?? "");
+  }
+  const value = plainValue(parsed);
+  if (value === null || value === undefined) return [];
+  const { kind, items } = value as { kind?: unknown; items?: unknown };
+  if (kind === "List" && Array.isArray(items)) {
+    return items.map((item: unknown, index) => objectAt(parsed, item, ["items", index]));
+  }
+  return [objectAt(parsed, value, [])];
+}
+
+function plainValue({ file, document }: Parsed): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw new YamlFault({ file }, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function objectAt({ file, lines, document }: Parsed, value: unknown, root: FieldPath): YamlObject {
+  const nodeAt = (path: FieldPath): Node | undefined => {
+    for (let length = path.length; length >= 0; length--) {
+      const at = [...root, ...path.slice(0, length)];
+      const node = (at.length === 0 ? document.contents : document.getIn(at, true)) as Node | null | undefined;
+      if (node?.range) return node;
+    }
+    return undefined;
+  };
+  const placeOf = (path: FieldPath, further = 0): Place => {
+    const start = nodeAt(path)?.range?.[0];
+    return start === undefined ? { file } : { file, line: lines.linePos(start).line + further };
+  };
+  const { kind } = (value ?? {}) as { kind?: unknown };
+  return {
+    file,
+    kind: typeof kind === "string" ? kind : "",
+    value,
+    placeOf: (path) => placeOf(path),
+    placeOfLine: (path, line) => {
+      const node = nodeAt(path);
+      return placeOf(path, isScalar(node) && node.type === "BLOCK_LITERAL" ? line : 0);
+    },
+  };
+}

@@ -1,0 +1,106 @@
+// deno-lint-ignore-file no-console -- printing its measurements is this program's job
+/**
+ * How long it takes to render one MachineDeployment with a default profile, warm, in each engine: config and digest as
+ * people may see them, and user-data with secrets. Ends with 1 when a promise is broken.
+ */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import process from "node:process";
+import {
+  closeTemplateEngines,
+  configDigest,
+  defaultProfiles,
+  generateUserData,
+  hideSecrets,
+  type OsConfig,
+  type OsProfile,
+  renderConfig,
+} from "../../profiles/mod.ts";
+import { renderFacts } from "../support/render_facts.ts";
+import { goProfileOf } from "./go_profile.ts";
+
+const limitMs = 50;
+const renders = 1_000;
+/** Memory is looked at after so many, and again at the end. */
+const early = 100;
+/** More than what garbage collection leaves lying about. */
+const flatMiB = 32;
+
+const facts = renderFacts({ deployment: { kubelet: "1.36.1" }, secrets: { token: "bench-token-0123456789" } });
+const user = { name: facts.deployment.name, distUpgradeOnBoot: false };
+
+interface Measurement {
+  medianMs: number;
+  p95Ms: number;
+  firstMs: number;
+  /** Of this process and those that render, in MiB. */
+  memory: { early: number; late: number };
+}
+
+async function renderOne(profile: OsProfile): Promise<OsConfig> {
+  const shown = await renderConfig(profile, hideSecrets(facts));
+  configDigest(shown, facts);
+  const whole = await renderConfig(profile, facts);
+  for (const phase of ["bootstrap", "provisioning"] as const) generateUserData(whole, phase, user);
+  return whole;
+}
+
+async function measure(profile: OsProfile): Promise<Measurement> {
+  const times: number[] = [];
+  const memory = { early: 0, late: 0 };
+  for (let done = 1; done <= renders; done++) {
+    const start = performance.now();
+    await renderOne(profile);
+    times.push(performance.now() - start);
+    if (done === early) memory.early = memoryMiB();
+  }
+  memory.late = memoryMiB();
+  await closeTemplateEngines();
+  const [firstMs = 0, ...warm] = times;
+  const sorted = warm.toSorted((left, right) => left - right);
+  const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
+  return { medianMs: at(0.5), p95Ms: at(0.95), firstMs, memory };
+}
+
+/** Resident memory of this process and its children, as Linux counts it; elsewhere of this process alone. */
+function memoryMiB(): number {
+  const list = `/proc/self/task/${process.pid}/children`;
+  const children = existsSync(list) ? readFileSync(list, "utf8").split(" ").filter((pid) => pid !== "") : [];
+  const bytes = children.map((pid) => {
+    const [, kib = "0"] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return Number(kib) * 1024;
+  });
+  return (bytes.reduce((sum, size) => sum + size, process.memoryUsage().rss)) / 2 ** 20;
+}
+
+function row(name: string, { medianMs, p95Ms, firstMs, memory }: Measurement): string {
+  const times = [medianMs, p95Ms, firstMs].map((ms) => ms.toFixed(1).padStart(8));
+  const sizes = [memory.early, memory.late].map((size) => size.toFixed(0).padStart(9));
+  return [name.padEnd(6), ...times, ...sizes].join(" ");
+}
+
+const name = "osp-ubuntu";
+const eta = (await defaultProfiles()).find(({ metadata }) => metadata.name === name)?.spec;
+assert.ok(eta);
+const config = await renderOne(eta);
+const go = goProfileOf(eta, config, facts);
+const bytes = (of: OsConfig): unknown => [of.bootstrapConfig.files, of.provisioningConfig.files];
+assert.deepEqual(bytes(await renderOne(go)), bytes(config), "both engines give the same files");
+await closeTemplateEngines();
+
+const files = config.bootstrapConfig.files.length + config.provisioningConfig.files.length;
+console.log(
+  `One MachineDeployment with ${name} (${files} files, each rendered twice), ${renders} times in each engine\n`,
+);
+console.log(`engine ms median      p95    first  MiB@${early}  MiB@${renders}`);
+const measured = { eta: await measure(eta), go: await measure(go) };
+for (const [engine, measurement] of Object.entries(measured)) console.log(row(engine, measurement));
+console.log(`\ngo takes ${(measured.go.medianMs / measured.eta.medianMs).toFixed(2)} times as long as eta`);
+const isFast = Object.values(measured).every(({ medianMs }) => medianMs < limitMs);
+const isFlat = Object.values(measured).every(({ memory }) => memory.late - memory.early < flatMiB);
+console.log(
+  `under ${limitMs} ms: ${isFast ? "kept" : "BROKEN"}; memory flat within ${flatMiB} MiB: ${
+    isFlat ? "kept" : "BROKEN"
+  }`,
+);
+process.exitCode = isFast && isFlat ? 0 : 1;

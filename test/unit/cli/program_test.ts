@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { settingRows } from "../../../profiles/mod.ts";
+import { NodeSettings } from "../../../profiles/node_settings.ts";
+import { deploymentYaml, FakeTerminal, profileYaml } from "../../support/fake_terminal.ts";
+
+Deno.test("ostler --help names the commands, and that of a command its flags and every setting", async () => {
+  using terminal = new FakeTerminal();
+  const { code, out } = await terminal.run(["--help"]);
+  assert.equal(code, 0);
+  for (const command of ["render", "validate", "diff"]) assert.match(out, new RegExp(`^  ${command} `, "m"));
+  const help = await terminal.run(["render", "--help"]);
+  assert.equal(help.code, 0);
+  assert.match(help.out, /^ +--out <folder>/m);
+  for (const { flag } of settingRows(NodeSettings)) assert.ok(help.out.includes(`\n  --${flag}`), flag);
+});
+
+Deno.test("ostler --version is one line", async () => {
+  using terminal = new FakeTerminal();
+  const { code, out } = await terminal.run(["--version"]);
+  assert.equal(code, 0);
+  assert.match(out, /^\d+\.\d+\.\d+\n$/);
+});
+
+Deno.test("ostler ends with 2 for what it does not know", async () => {
+  using terminal = new FakeTerminal();
+  for (const args of [[], ["rendr"], ["--bogus"], ["render", "--output", "xml", "a", "b"]]) {
+    const { code, out, err } = await terminal.run(args);
+    assert.deepEqual([code, out], [2, ""], args.join(" "));
+    assert.notEqual(err, "");
+  }
+});
+
+Deno.test("ostler takes profile and MachineDeployment from one stream", async () => {
+  const main = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
+  const args = [
+    "run",
+    "--no-prompt",
+    "--allow-read",
+    "--allow-env",
+    "--allow-sys",
+    "--allow-run",
+    main,
+    "render",
+    "-",
+    "-",
+  ];
+  const child = new Deno.Command(Deno.execPath(), { args, stdin: "piped", stdout: "piped", stderr: "piped" }).spawn();
+  await new Blob([profileYaml(), "---\n", deploymentYaml()]).stream().pipeTo(child.stdin);
+  const { code, stdout, stderr } = await child.output();
+  assert.deepEqual([code, new TextDecoder().decode(stderr)], [0, ""]);
+  assert.match(new TextDecoder().decode(stdout), /^profile +osp-acme v1\.0\.0$/m);
+});

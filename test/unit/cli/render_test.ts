@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { deploymentYaml, FakeTerminal, profileYaml } from "../../support/fake_terminal.ts";
+
+const files = { "osp.yaml": profileYaml(), "md.yaml": deploymentYaml() };
+
+Deno.test("ostler render shows every file with phase, path and mode, the digest, and no secret", async () => {
+  using terminal = new FakeTerminal(files);
+  const { code, out, err } = await terminal.run(["render", "osp.yaml", "md.yaml", "--node-http-proxy=http://p:3128"]);
+  assert.equal(err, "");
+  assert.equal(code, 0);
+  assert.match(out, /^profile +osp-acme v1\.0\.0$/m);
+  assert.match(out, /^machines +kube-system\/pool, kubelet 1\.36\.1 on kubevirt$/m);
+  assert.match(out, /^digest +[0-9a-f]{64}$/m);
+  assert.ok(out.includes("\n=== bootstrap /etc/motd 0644\npool pool\n"), out);
+  assert.ok(out.includes("\n=== provisioning /opt/bin/hello 0755\n#!/bin/sh\necho http://p:3128\n"), out);
+  assert.ok(out.includes("\n=== provisioning /etc/containerd/certs.d/docker.io/hosts.toml 0600\n"), out);
+});
+
+Deno.test("ostler render gives the same as JSON and as YAML", async () => {
+  using terminal = new FakeTerminal(files);
+  const json = await terminal.run(["render", "osp.yaml", "md.yaml", "-o", "json"]);
+  const yaml = await terminal.run(["render", "osp.yaml", "md.yaml", "-o", "yaml"]);
+  const told = JSON.parse(json.out);
+  assert.deepEqual(told, parse(yaml.out));
+  assert.deepEqual(told.machineDeployment, { namespace: "kube-system", name: "pool", kubelet: "1.36.1" });
+  assert.deepEqual(told.bootstrap.files, [{ path: "/etc/motd", mode: "0644", content: "pool pool\n" }]);
+  assert.match(told.bootstrap.userData, /^#cloud-config\n/);
+});
+
+Deno.test("ostler render writes a tree as it will stand on the machines, and nothing over what is there", async () => {
+  using terminal = new FakeTerminal(files);
+  const { code, out } = await terminal.run(["render", "osp.yaml", "md.yaml", "--out", "tree"]);
+  assert.equal(code, 0);
+  const tree = join(terminal.directory, "tree");
+  assert.deepEqual(readdirSync(tree).sort(), [
+    ...["bootstrap", "bootstrap.yaml", "digest", "provisioning", "provisioning.yaml"],
+  ]);
+  assert.equal(readFileSync(join(tree, "bootstrap/etc/motd"), "utf8"), "pool pool\n");
+  assert.equal(statSync(join(tree, "provisioning/opt/bin/hello")).mode & 0o7777, 0o755);
+  assert.ok(out.includes(readFileSync(join(tree, "digest"), "utf8").trim()));
+  const again = await terminal.run(["render", "osp.yaml", "md.yaml", "--out", "tree"]);
+  assert.equal(again.code, 2);
+  assert.equal(again.err, `Cannot write to "${tree}": it is not empty\n`);
+});
+
+Deno.test("ostler render writes no file outside its folder", async () => {
+  const climbing = files["osp.yaml"].replace("/etc/motd", "/../../climbed");
+  using terminal = new FakeTerminal({ ...files, "osp.yaml": climbing });
+  const { code, err } = await terminal.run(["render", "osp.yaml", "md.yaml", "--out", "deep/er/tree"]);
+  assert.equal(code, 2);
+  assert.match(err, /^Cannot write file "\/\.\.\/\.\.\/climbed": it leads out of the folder$/m);
+});
+
+Deno.test("ostler render knows the profiles that come with Ostler by name, and reads from standard input", async () => {
+  using terminal = new FakeTerminal();
+  const { code, out } = await terminal.run(["render", "osp-ubuntu", "-"], { stdin: deploymentYaml() });
+  assert.equal(code, 0);
+  assert.match(out, /^profile +osp-ubuntu v/m);
+  assert.match(out, /^=== provisioning \/opt\/bin\/setup 0755$/m);
+});
+
+Deno.test("ostler render finds parents in other files, in folders, and among its own", async () => {
+  const child = profileYaml({ name: "osp-child" }).replace(
+    "osName: ubuntu",
+    "osName: ubuntu\n  extends: { name: osp-acme }",
+  );
+  const added = child.replace("/etc/motd", "/etc/child");
+  using terminal = new FakeTerminal({ "md.yaml": deploymentYaml("osp-child"), "parents/osp.yaml": profileYaml() });
+  terminal.write("child.yaml", added);
+  terminal.write("both.yaml", `${added}---\n${profileYaml()}`);
+  for (
+    const args of [["child.yaml", "md.yaml", "-f", "parents"], ["child.yaml", "md.yaml", "-f", "parents/osp.yaml"], [
+      "both.yaml",
+      "md.yaml",
+    ]]
+  ) {
+    const { code, out, err } = await terminal.run(["render", ...args]);
+    assert.equal(err, "");
+    assert.equal(code, 0);
+    assert.match(out, /^=== bootstrap \/etc\/motd 0644\npool pool\n\n=== bootstrap \/etc\/child 0644$/m);
+  }
+});
+
+Deno.test("ostler render takes settings from a file and lets flags win, with one dash or two", async () => {
+  using terminal = new FakeTerminal({ ...files, "settings.yaml": "node-http-proxy: http://file:1\ntask-queue: x\n" });
+  const args = ["render", "osp.yaml", "md.yaml", "--config", "settings.yaml"];
+  const fromFile = await terminal.run(args);
+  assert.match(fromFile.out, /^echo http:\/\/file:1$/m);
+  assert.equal(fromFile.err, "settings.yaml: decides nothing about machines: task-queue\n");
+  const fromFlag = await terminal.run([...args, "-node-http-proxy", "http://flag:1"]);
+  assert.match(fromFlag.out, /^echo http:\/\/flag:1$/m);
+});
+
+Deno.test("ostler render says what is wrong with what it was given", async () => {
+  using terminal = new FakeTerminal({
+    ...files,
+    "broken.yaml": "kind: MachineDeployment\nmetadata: {\n",
+    "half.yaml": "kind: MachineDeployment\nmetadata:\n  name: 3\nspec: {}\n",
+    "other.yaml": "kind: ConfigMap\n",
+    "two.yaml": `${profileYaml({ name: "osp-a" })}---\n${profileYaml({ name: "osp-b" })}`,
+    "missing.yaml": profileYaml({ data: "one\n<%= it.nope %>" }),
+    "gone.yaml": profileYaml({ more: "  extends: { name: osp-gone }\n" }),
+    "list.yaml": "[]\n",
+  });
+  const cases: [string[], RegExp][] = [
+    [["nope.yaml", "md.yaml"], /^Cannot read "nope\.yaml": it does not exist$/m],
+    [["osp-nope", "md.yaml"], /^Cannot find profile "osp-nope": there is no such file, built in are osp-ubuntu, /m],
+    [["md.yaml", "md.yaml"], /^Cannot use "md\.yaml": it holds no OperatingSystemProfile$/m],
+    [
+      ["two.yaml", "md.yaml"],
+      /^Cannot choose a profile of "two\.yaml": the MachineDeployment names none of osp-a, osp-b$/m,
+    ],
+    [["missing.yaml", "md.yaml"], /^missing\.yaml:17: Cannot render file "\/etc\/motd": line 2: it\.nope is missing$/m],
+    [["gone.yaml", "md.yaml"], /^gone\.yaml:1: Cannot extend profile "osp-gone": it does not exist$/m],
+    [["osp.yaml", "broken.yaml"], /^broken\.yaml:3: Cannot read YAML: /m],
+    [["osp.yaml", "half.yaml"], /^half\.yaml:3: Cannot read the MachineDeployment: metadata\.name: /m],
+    [["osp.yaml", "other.yaml"], /^Cannot use "other\.yaml": it holds no MachineDeployment$/m],
+    [["osp.yaml", "md.yaml", "--cluster-dns", "x"], /--cluster-dns "x": must be IP addresses/],
+    [["osp.yaml", "md.yaml", "--config", "list.yaml"], /^Cannot read "list\.yaml": it is no mapping of settings$/m],
+    [["osp.yaml", "md.yaml", "--bogus"], /unknown option '--bogus'/],
+    [["osp.yaml"], /missing required argument 'machine-deployment'/],
+  ];
+  for (const [args, says] of cases) {
+    const { code, out, err } = await terminal.run(["render", ...args]);
+    assert.match(err, says);
+    assert.deepEqual([code, out], [2, ""]);
+  }
+});
+
+Deno.test("ostler render writes a path that is given twice as it was last, and says which path cannot be written", async () => {
+  const twice = (path: string): string => `
+      - { path: ${path}, permissions: 400, content: { inline: { data: last } } }
+  provisioningConfig:`;
+  const withFile = (path: string): string => profileYaml().replace("\n  provisioningConfig:", twice(path));
+  using terminal = new FakeTerminal({
+    ...files,
+    "twice.yaml": withFile("/etc/motd"),
+    "below.yaml": withFile("/etc/motd/x"),
+  });
+  const { code } = await terminal.run(["render", "twice.yaml", "md.yaml", "--out", "tree"]);
+  assert.equal(code, 0);
+  assert.equal(readFileSync(join(terminal.directory, "tree/bootstrap/etc/motd"), "utf8"), "last");
+  const below = await terminal.run(["render", "below.yaml", "md.yaml", "--out", "other"]);
+  assert.deepEqual(below, {
+    code: 2,
+    out: "",
+    err: `Cannot write file "/etc/motd/x": one path is both a file and a folder\n`,
+  });
+});
+
+Deno.test("ostler render needs nothing that a cloud-config is made of, as it stands in Secrets and nobody sees it", async () => {
+  const reference = "{ secretKeyRef: { namespace: kube-system, name: cloud, key: k } }";
+  const specs = { gce: `{ serviceAccount: ${reference} }`, vsphere: `{ datacenter: ${reference} }`, azure: "{}" };
+  for (const [provider, spec] of Object.entries(specs)) {
+    const profile = profileYaml({ data: "{{ .CloudConfig }}" }).replace(": eta", ": go").replace("kubevirt", provider);
+    const deployment = deploymentYaml().replace("1.36.1", "1.28.9").replace("kubevirt", provider).replace(
+      "cloudProviderSpec: {}",
+      `cloudProviderSpec: ${spec}`,
+    );
+    using terminal = new FakeTerminal({ "osp.yaml": profile, "md.yaml": deployment });
+    const { code, out, err } = await terminal.run(["render", "osp.yaml", "md.yaml"]);
+    assert.deepEqual([code, err], [0, ""], provider);
+    assert.match(out, /^=== bootstrap \/etc\/motd 0644\n<hidden>$/m);
+  }
+});
+
+Deno.test("ostler render refuses a profile that does not fit the MachineDeployment", async () => {
+  using terminal = new FakeTerminal({ ...files, "md.yaml": deploymentYaml().replace("kubevirt", "gce") });
+  const { code, err } = await terminal.run(["render", "osp.yaml", "md.yaml"]);
+  assert.equal(code, 2);
+  assert.equal(err, `Cannot use the profile on provider "gce": it supports kubevirt\n`);
+});

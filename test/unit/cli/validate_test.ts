@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { deploymentYaml, FakeTerminal, profileYaml } from "../../support/fake_terminal.ts";
+
+interface Told {
+  place: { file: string; line?: number };
+  check: string;
+  severity: string;
+  message: string;
+}
+
+async function findingsOf(yaml: string, args: string[] = []): Promise<{ code: number; findings: Told[] }> {
+  using terminal = new FakeTerminal({ "osp.yaml": yaml });
+  const { code, out } = await terminal.run(["validate", "osp.yaml", "-o", "json", ...args]);
+  return { code, findings: JSON.parse(out).findings };
+}
+
+Deno.test("ostler validate finds nothing wrong with a sound profile, and says what it tried", async () => {
+  using terminal = new FakeTerminal({ "osp.yaml": `${profileYaml()}---\n${deploymentYaml()}` });
+  const { code, out, err } = await terminal.run(["validate", "osp.yaml"]);
+  assert.equal(out, "osp-acme: sound; 12 renderings for kubevirt\n");
+  assert.equal(err, "not asked, for they are not installed: cloud-init, shellcheck, systemd-analyze\n");
+  assert.equal(code, 0);
+});
+
+Deno.test("ostler validate names file and line of every field that is wrong", async () => {
+  const yaml = profileYaml().replace("osName: ubuntu", "osName: plan9").replace("755", "999").replace(
+    'osVersion: "24.04"',
+    'osVersion: "24.04"\n  colour: red',
+  );
+  const { code, findings } = await findingsOf(yaml);
+  assert.equal(code, 1);
+  const lineOf = (text: string): number => yaml.split("\n").findIndex((line) => line.includes(text)) + 1;
+  const found = findings.map(({ place, check, message }) => [place.line, check, message.split(":")[0]]);
+  assert.deepEqual(found, [
+    [lineOf("plan9"), "schema", "spec.osName"],
+    [lineOf("colour"), "schema", "spec.colour"],
+    [lineOf("999"), "schema", "spec.provisioningConfig.files.0.permissions"],
+  ]);
+});
+
+Deno.test("ostler validate names the line of a template that does not render, once", async () => {
+  const data = "one\ntwo <%= it.cluster.port %>";
+  const yaml = profileYaml({ data });
+  const { code, findings } = await findingsOf(yaml);
+  assert.equal(code, 1);
+  assert.equal(findings.length, 1);
+  assert.deepEqual(findings[0]?.place, {
+    file: "osp.yaml",
+    line: yaml.split("\n").findIndex((line) => line.includes("it.cluster.port")) + 1,
+  });
+  assert.match(
+    findings[0]?.message ?? "",
+    /^Cannot render file "\/etc\/motd": line 2: it\.cluster\.port is missing \(on kubevirt /,
+  );
+});
+
+Deno.test("ostler validate renders for every provider, kubelet and situation", async () => {
+  const data = `<% if (it.kubelet.startsWith("v1.34") && it.network.ipFamily.includes("+")) { it.nothing } %>`;
+  const { findings } = await findingsOf(profileYaml({ data }));
+  assert.match(
+    findings[0]?.message ?? "",
+    /it\.nothing is missing \(on kubevirt with kubelet 1\.34\.0, with a dual-stack network\)$/,
+  );
+});
+
+Deno.test("ostler validate places a fault of a parent in the parent's file", async () => {
+  using terminal = new FakeTerminal({ "parent.yaml": profileYaml({ data: "<%= it.nothing %>" }) });
+  terminal.write(
+    "child.yaml",
+    profileYaml({ name: "osp-child", more: "  extends: { name: osp-acme }\n" }).replace("/etc/motd", "/etc/x"),
+  );
+  const { code, out } = await terminal.run(["validate", "child.yaml", "-f", "parent.yaml"]);
+  assert.equal(code, 1);
+  assert.match(
+    out,
+    /^parent\.yaml:16 +error +render +Cannot render file "\/etc\/motd": line 1: it\.nothing is missing/,
+  );
+  const gone = await terminal.run(["validate", "child.yaml"]);
+  assert.match(gone.out, /^child\.yaml:22 +error +extends +Cannot extend profile "osp-acme": it does not exist$/m);
+});
+
+Deno.test("ostler validate tells of YAML that cannot be read as a finding, and goes on", async () => {
+  using terminal = new FakeTerminal({ "bad.yaml": "kind: X\n  spec: [\n", "osp.yaml": profileYaml() });
+  const { code, out } = await terminal.run(["validate", "bad.yaml", "osp.yaml"]);
+  assert.equal(code, 1);
+  assert.match(out, /^bad\.yaml:\d +error +yaml +/);
+  assert.match(out, /^osp-acme: sound; /m);
+});
+
+Deno.test("ostler validate measures user-data against what a provider takes", async () => {
+  const yaml = profileYaml({ data: "<%= it.name.repeat(9000) %>" }).replace("kubevirt", "hetzner");
+  const { code, findings } = await findingsOf(yaml);
+  assert.equal(code, 1);
+  assert.equal(findings[0]?.check, "size");
+  assert.match(findings[0]?.message ?? "", /^the bootstrap user-data has \d+ bytes, provider "hetzner" takes 32768/);
+});
+
+Deno.test("ostler validate asks for the value of a parameter that cannot be guessed", async () => {
+  const parameters = `  parameters: { zone: { description: the zone, pattern: "[a-z]+-[0-9]" } }\n`;
+  const yaml = profileYaml({ data: "<%= it.parameters.zone %>", more: parameters });
+  const { findings } = await findingsOf(yaml);
+  assert.match(
+    findings[0]?.message ?? "",
+    /parameter\.ostler\.dev\/zone.*give it a value to try with: --parameter NAME=VALUE$/,
+  );
+  assert.deepEqual(await findingsOf(yaml, ["--parameter", "zone=eu-1"]), { code: 0, findings: [] });
+  using terminal = new FakeTerminal({ "osp.yaml": yaml });
+  assert.equal((await terminal.run(["validate", "osp.yaml", "--parameter", "zone"])).code, 2);
+});
+
+Deno.test("ostler validate warns of packages that nobody installs, which is no error", async () => {
+  const { code, findings } = await findingsOf(profileYaml({ more: "    packages: [jq]\n" }));
+  assert.equal(code, 0);
+  assert.deepEqual(findings.map(({ severity, message }) => [severity, message]), [
+    ["warning", "spec.provisioningConfig.packages: no template installs it.packages"],
+  ]);
+  const used = await findingsOf(
+    profileYaml({ data: "<%= it.packages %>".replace("packages", "packages.join()"), more: "    packages: [jq]\n" }),
+  );
+  assert.deepEqual(used.findings, []);
+});
+
+Deno.test("ostler validate shows how far it is where somebody looks", async () => {
+  using terminal = new FakeTerminal({ "osp.yaml": profileYaml() });
+  const { err } = await terminal.run(["validate", "osp.yaml"], { isErrWatched: true });
+  assert.ok(err.includes("\r\x1b[Kosp-acme: rendering 12 of 12"), JSON.stringify(err));
+});
+
+Deno.test("ostler validate finds nothing wrong with profiles that come with Ostler", async () => {
+  using terminal = new FakeTerminal();
+  const { code, out } = await terminal.run(["validate", "osp-amzn2", "osp-flatcar-cloud-init"]);
+  assert.equal(code, 0, out);
+  assert.match(out, /^osp-amzn2: sound; 12 renderings for aws$/m);
+  assert.match(out, /^osp-flatcar-cloud-init: sound; 12 renderings for anexia$/m);
+});
