@@ -46,6 +46,7 @@ const steps: Record<string, Step> = {
   fmt: { args: ["fmt", "--check"], limitMinutes: 5 },
   lint: { args: ["lint"], limitMinutes: 5 },
   check: { args: ["check"], limitMinutes: 5 },
+  packages: { args: ["run", "--allow-all", "test/validators/install_packages.ts"], limitMinutes: 10 },
   // Building them on a fresh machine takes longer than any test may.
   tools: { args: ["run", "--allow-all", "deploy/local/tools/main.ts"], limitMinutes: 45 },
 };
@@ -59,6 +60,8 @@ const groups: Record<string, Group> = {
   },
   golden: { paths: ["test/golden"], allow: noServer, parallel: true, limitMinutes: 5 },
   replay: { paths: ["test/replay"], allow: noServer, parallel: false, limitMinutes: 5 },
+  // Missing checkers are built first, which takes the kubelet's code some minutes.
+  validators: { paths: ["test/validators"], allow: ["--allow-all"], parallel: false, limitMinutes: 15 },
   workflow: { paths: ["test/workflow"], allow: ["--allow-all"], parallel: false, limitMinutes: 20 },
   integration: { paths: ["test/integration"], allow: ["--allow-all"], parallel: false, limitMinutes: 50 },
   chaos: { paths: ["test/chaos"], allow: ["--allow-all"], parallel: false, limitMinutes: 240 },

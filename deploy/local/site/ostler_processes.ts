@@ -44,8 +44,7 @@ function connections(stack: Stack, kubeconfig: string, healthPort: number): Reco
     KUBECONFIG: kubeconfig,
     TEMPORAL_ADDRESS: stack.temporal.address,
     TEMPORAL_NAMESPACE: stack.temporal.namespace,
-    OSTLER_HEALTH_HOST: "127.0.0.1",
-    OSTLER_HEALTH_PORT: String(healthPort),
+    OSTLER_HEALTH_PROBE_ADDRESS: `127.0.0.1:${healthPort}`,
   };
 }
 

@@ -11,7 +11,7 @@ export interface AcceptedVersion {
 
 const kubernetes = { wanted: "1.36", suits: (major: number, minor: number) => major === 1 && minor === 36 };
 
-/** The versions that may be used where one is found; machine-controller cannot be asked. */
+/** The versions that may be used where one is found; machine-controller and the checkers cannot be asked. */
 export const acceptedVersions: Readonly<Partial<Record<ToolName, AcceptedVersion>>> = {
   etcd: {
     args: ["--version"],

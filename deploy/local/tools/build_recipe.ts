@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Environment } from "./environment.ts";
 import { findGo, type Go, runGo } from "./go_command.ts";
 import { prepareSource } from "./patched_source.ts";
@@ -17,10 +17,17 @@ export interface BuildSurroundings {
 /** Builds tools through the user's Go and its module proxy; throws ToolError. */
 export async function buildRecipe(order: BuildOrder, surroundings: BuildSurroundings): Promise<void> {
   const { recipe, tools, workDir } = order;
-  await Deno.writeTextFile(join(workDir, "go.mod"), wrapperModule(recipe));
+  await writeFiles(workDir, { "go.mod": wrapperModule(recipe), ...recipe.files });
   const go = await findGo({ ...surroundings, tools }, workDir);
   const cwd = recipe.source ? await prepareSource(go, recipe.source, workDir) : workDir;
   await compile(go, recipe, { tools, cwd, bin: join(workDir, "bin") });
+}
+
+async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await Deno.mkdir(dirname(join(folder, path)), { recursive: true });
+    await Deno.writeTextFile(join(folder, path), text);
+  }
 }
 
 async function compile(

@@ -13,6 +13,8 @@ export interface Recipe {
   readonly requires: readonly string[];
   /** `path => path version` lines of the same. */
   readonly replaces: readonly string[];
+  /** Source of our own, by path beside go.mod. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Set where the source has to be changed before it can be built. */
   readonly source?: PatchedSource;
 }

@@ -1,4 +1,4 @@
-/** The binaries that the embedded stack is made of. */
+/** The binaries that the embedded stack is made of, and those that judge what profiles render. */
 export const toolNames = [
   "etcd",
   "kube-apiserver",
@@ -7,6 +7,8 @@ export const toolNames = [
   "temporal",
   "tctl",
   "machine-controller",
+  "check-machine-files",
+  "check-kubelet-config",
 ] as const;
 
 /** The name of one binary, as it stands in a folder. */

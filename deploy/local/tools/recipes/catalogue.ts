@@ -1,5 +1,6 @@
 import type { Recipe } from "../recipe.ts";
 import type { ToolName } from "../tool_name.ts";
+import { checkKubeletConfig, checkMachineFiles } from "./checkers.ts";
 import { etcd } from "./etcd.ts";
 import { kubernetes } from "./kubernetes.ts";
 import { machineController } from "./machine_controller.ts";
@@ -15,4 +16,6 @@ export const recipes: Readonly<Record<ToolName, Recipe>> = {
   temporal,
   tctl,
   "machine-controller": machineController,
+  "check-machine-files": checkMachineFiles,
+  "check-kubelet-config": checkKubeletConfig,
 };

@@ -75,6 +75,16 @@ Deno.test("resolveTools gives go the output, the flags and an environment of thi
   assert.equal(await Deno.readTextFile(etcd), "#!/bin/sh\necho go.etcd.io/etcd/server/v3 0 a-proxy [off]\n");
 });
 
+Deno.test("resolveTools builds a tool of our own from its source, which lies beside go.mod", async () => {
+  await using sandbox = new ToolSandbox();
+  const go = `${anyVersion}\n` +
+    `while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done\n` +
+    `echo "#!/bin/sh" > $out; echo "# $(/bin/ls go.mod main.go go_json/node.go | /usr/bin/wc -l)" >> $out; /bin/chmod +x $out`;
+  await sandbox.script("bin/go", go);
+  const { "check-machine-files": checker } = await resolveTools(["check-machine-files"], { env: sandbox.env });
+  assert.equal(await Deno.readTextFile(checker), "#!/bin/sh\n# 3\n");
+});
+
 Deno.test("resolveTools kills a running build with all it started when its signal aborts", async () => {
   await using sandbox = new ToolSandbox();
   const alive = join(sandbox.folder, "alive");

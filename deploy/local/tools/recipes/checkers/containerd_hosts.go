@@ -1,0 +1,19 @@
+package main
+
+import (
+	"path/filepath"
+
+	"github.com/containerd/containerd/v2/core/remotes/docker/config"
+)
+
+func init() { judges["containerd-hosts"] = judgeHosts }
+
+// judgeHosts loads a hosts.toml as containerd 2.2 does when it pulls; its folder is named after the registry.
+func judgeHosts(path string) []finding {
+	ctx, faults := withFaultLog()
+	folder := filepath.Dir(path)
+	hostDir := func(string) (string, error) { return folder, nil }
+	_, err := config.ConfigureHosts(ctx, config.HostOptions{HostDir: hostDir})(filepath.Base(folder))
+	faults.add(err)
+	return faults.findings
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/version"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	kubelet36 "k8s.io/kubelet/config/v1beta1"
+	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
+	"k8s.io/kubernetes/pkg/kubelet/apis/config/scheme"
+	"k8s.io/kubernetes/pkg/kubelet/apis/config/validation"
+	kubelet33 "ostler.dev/kubelet33/config/v1beta1"
+	kubelet34 "ostler.dev/kubelet34/config/v1beta1"
+	kubelet35 "ostler.dev/kubelet35/config/v1beta1"
+)
+
+// Fields come and go with the minors, so each minor's file is decoded with that minor's own types.
+var kubeletTypes = map[int]func(*runtime.Scheme) error{
+	33: kubelet33.AddToScheme,
+	34: kubelet34.AddToScheme,
+	35: kubelet35.AddToScheme,
+	36: kubelet36.AddToScheme,
+}
+
+func init() {
+	// The kubelet's main does the same.
+	if err := logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate); err != nil {
+		panic(err)
+	}
+	for minor := range kubeletTypes {
+		judges[fmt.Sprintf("kubelet-1.%d", minor)] = kubeletJudge(minor)
+	}
+}
+
+// kubeletJudge decodes a KubeletConfiguration strictly with the types of a minor, and has kubelet 1.36 validate it
+// with the feature gates that this minor knows.
+func kubeletJudge(minor int) judge {
+	return func(path string) []finding {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return fault(err)
+		}
+		if err = decodeAs(minor, text); err == nil {
+			err = validateAs(minor, text)
+		}
+		if err != nil {
+			return fault(err)
+		}
+		return nil
+	}
+}
+
+func decodeAs(minor int, text []byte) error {
+	types := runtime.NewScheme()
+	if err := kubeletTypes[minor](types); err != nil {
+		return err
+	}
+	_, _, err := serializer.NewCodecFactory(types, serializer.EnableStrict).UniversalDeserializer().Decode(text, nil, nil)
+	return err
+}
+
+func validateAs(minor int, text []byte) (err error) {
+	// Of a feature gate that it does not know the kubelet dies while it sets defaults.
+	defer func() {
+		if died := recover(); died != nil {
+			err = fmt.Errorf("%v", died)
+		}
+	}()
+	// The defaults depend on the gates too.
+	gates := utilfeature.DefaultMutableFeatureGate
+	if err := gates.SetEmulationVersion(version.MajorMinor(1, uint(minor))); err != nil {
+		return err
+	}
+	_, codecs, err := scheme.NewSchemeAndCodecs(serializer.EnableStrict)
+	if err != nil {
+		return err
+	}
+	decoded, _, err := codecs.UniversalDecoder().Decode(text, nil, nil)
+	if err != nil {
+		return err
+	}
+	config, isConfig := decoded.(*kubeletconfig.KubeletConfiguration)
+	if !isConfig {
+		return fmt.Errorf("not a KubeletConfiguration but %T", decoded)
+	}
+	// This is about the computer that judges, not about the file.
+	config.FailCgroupV1 = false
+	return validation.ValidateKubeletConfiguration(config, gates)
+}

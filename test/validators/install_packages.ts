@@ -1,0 +1,59 @@
+// deno-lint-ignore-file no-console -- entry point: says what it installs and why not
+// Installs the Debian packages whose programs judge what profiles render; on a developer's computer only with --install.
+import { existsSync } from "node:fs";
+import { findOnPath } from "../../deploy/local/tools/environment.ts";
+
+/** Debian packages by the program that we need of each. */
+const packages: Record<string, string> = {
+  "cloud-init": "cloud-init",
+  shellcheck: "shellcheck",
+  "systemd-analyze": "systemd",
+};
+
+const limitMs = 240_000;
+
+async function missingPackages(): Promise<string[]> {
+  const env = Deno.env.toObject();
+  const found = await Promise.all(Object.keys(packages).map((program) => findOnPath(program, env)));
+  return Object.values(packages).filter((_, index) => found[index]?.length === 0);
+}
+
+/** Why nothing may, or can, be installed here. */
+function obstacle(): string | undefined {
+  const isWanted = Deno.env.get("CI") === "true" || Deno.args.includes("--install");
+  if (!isWanted) return "not asked to: neither CI=true nor --install";
+  if (!existsSync("/etc/debian_version")) return "this is no Debian";
+  if (Deno.uid() !== 0) return "only root may";
+  return undefined;
+}
+
+async function aptGet(...args: string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command("apt-get", {
+    args: ["--quiet=2", "--option=DPkg::Lock::Timeout=60", "--option=Acquire::Retries=2", ...args],
+    env: { DEBIAN_FRONTEND: "noninteractive" },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+    signal: AbortSignal.timeout(limitMs),
+  }).output();
+  if (!success) throw new Error(`apt-get ${args[0]} failed: ${new TextDecoder().decode(stderr).trim()}`);
+}
+
+async function install(names: readonly string[]): Promise<void> {
+  await aptGet("update");
+  await aptGet("install", "--yes", "--no-install-recommends", ...names);
+}
+
+// Never fails: a test whose tool is missing is skipped, and names it.
+const missing = await missingPackages();
+const reason = missing.length === 0 ? undefined : obstacle();
+if (missing.length === 0) {
+  console.log("All validators of Debian's packages are there");
+} else if (reason !== undefined) {
+  console.log(`Not installed: ${missing.join(", ")} (${reason})`);
+} else {
+  await install(missing).then(
+    () => console.log(`Installed: ${missing.join(", ")}`),
+    (error) => console.log(`Not installed: ${missing.join(", ")} (${error.message})`),
+  );
+}

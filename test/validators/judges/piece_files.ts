@@ -1,0 +1,33 @@
+import { dirname, join } from "node:path";
+import type { Piece } from "../piece.ts";
+
+/** Pieces as files in a folder of their own, which goes when it is disposed of. */
+export class PieceFiles implements Disposable {
+  readonly #folder = Deno.makeTempDirSync({ prefix: "ostler-pieces-" });
+  readonly #pieces = new Map<string, Piece>();
+
+  constructor(pieces: readonly Piece[]) {
+    pieces.forEach((piece, index) => {
+      // Keeps its whole path: tools tell by name and folder what a file is.
+      const file = join(this.#folder, String(index), piece.path);
+      Deno.mkdirSync(dirname(file), { recursive: true });
+      Deno.writeTextFileSync(file, piece.text);
+      this.#pieces.set(file, piece);
+    });
+  }
+
+  get files(): string[] {
+    return [...this.#pieces.keys()];
+  }
+
+  /** The piece that a tool names by its file. */
+  pieceOf(file: string): Piece {
+    const piece = this.#pieces.get(file);
+    if (piece === undefined) throw new Error(`Cannot find the piece of "${file}": it is none of those judged`);
+    return piece;
+  }
+
+  [Symbol.dispose](): void {
+    Deno.removeSync(this.#folder, { recursive: true });
+  }
+}

@@ -1,0 +1,34 @@
+import { isDeepStrictEqual } from "node:util";
+import { loadYaml } from "@kubernetes/client-node";
+import { parseDocument, stringify } from "yaml";
+import type { Fault, Judge } from "../judge.ts";
+import type { Piece } from "../piece.ts";
+
+/** Two readers understand the same, by the rules of YAML 1.1 and 1.2 alike, and what one writes the other gives back. */
+export const yaml: Judge = {
+  promise: "YAML comes back as it was, from whichever reader",
+  judges: (kind) => kind === "yaml" || kind === "cloud-config",
+  missing: () => Promise.resolve(undefined),
+  judge: (pieces) => Promise.resolve(pieces.flatMap(check)),
+};
+
+function check(piece: Piece): Fault[] {
+  try {
+    const documents = (["1.1", "1.2"] as const).map((version) => parseDocument(piece.text, { version }));
+    const said = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings]);
+    if (said.length > 0) return said.map(({ message, linePos }) => ({ piece, place: linePos?.[0].line ?? 1, message }));
+    const [old, current] = documents.map((document) => document.toJS());
+    const other = loadYaml(piece.text);
+    const again = loadYaml(stringify(other, { version: "1.1" }));
+    return [old, current, again].every((read) => isDeepStrictEqual(plain(read), plain(other)))
+      ? []
+      : [{ piece, message: "readers do not understand the same" }];
+  } catch (error) {
+    return [{ piece, message: error instanceof Error ? error.message : String(error) }];
+  }
+}
+
+/** Without what differs between readers and means nothing: prototypes. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
