@@ -11,6 +11,8 @@ const traces = [
   "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machinesets",
   "/apis/kubevirt.io/v1/namespaces/kube-system/virtualmachines",
   "/api/v1/namespaces/cloud-init-settings/secrets",
+  "/api/v1/namespaces/cloud-init-settings/configmaps",
+  "/api/v1/namespaces/cloud-init-settings/serviceaccounts",
   "/apis/rbac.authorization.k8s.io/v1/namespaces/cloud-init-settings/roles",
   "/apis/rbac.authorization.k8s.io/v1/namespaces/cloud-init-settings/rolebindings",
   "/api/v1/nodes",

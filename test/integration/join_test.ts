@@ -14,13 +14,16 @@ Deno.test("rollOutMachineDeployment halts when no new machine joins, and goes on
 
     world.site.cloud.script({ faults: [{ kind: "no-join", when: ({ image }) => image.endsWith(":1.36.1") }] });
     await world.patch(poolPath("pool"), rollTo("1.36.1"));
+    await reportAs(world, await world.until("a new machine", async () => newest(before, await machineNames(world))));
     const halted = await world.untilPhase("pool", "Halted");
     assert.equal(halted.reason, "JoinAttemptsExhausted");
     assert.equal(halted.failedMachines, 3, "the first and two that replaced it");
     const now = await machineNames(world);
     assert.deepEqual(before.filter((name) => now.includes(name)), before, "no old machine may go");
     assert.equal((await expiries(world)).length, 3);
-    assert.match((await expiries(world))[0] ?? "", /did not get past "registered"/);
+    for (const expiry of await expiries(world)) assert.match(expiry, /did not get past "registered"/);
+    const reported = (await expiries(world)).filter((expiry) => expiry.includes("no route to the mirror"));
+    assert.equal(reported.length, 1, "only one of them had said something");
 
     world.site.cloud.script({ faults: [] });
     const id = "machine-deployment/kube-system/pool";
@@ -31,13 +34,20 @@ Deno.test("rollOutMachineDeployment halts when no new machine joins, and goes on
   });
 });
 
+/** Says what the machine's own boot scripts would say. */
+async function reportAs(world: World, machine: string): Promise<void> {
+  const report = { phase: "setup", step: "install packages", state: "Failed", message: "no route to the mirror" };
+  const path = "/api/v1/namespaces/cloud-init-settings/configmaps/ostler-boot-pool-kube-system";
+  await world.patch(path, { data: { [machine]: JSON.stringify({ ...report, at: new Date().toISOString() }) } });
+}
+
 async function machineNames(world: World): Promise<string[]> {
   const path = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
   return (await world.list<{ metadata: { name: string } }>(path)).map(({ metadata }) => metadata.name);
 }
 
-function newest(before: string[], now: string[]): string {
-  return now.find((name) => !before.includes(name)) ?? "";
+function newest(before: string[], now: string[]): string | undefined {
+  return now.find((name) => !before.includes(name));
 }
 
 async function expiries(world: World): Promise<string[]> {

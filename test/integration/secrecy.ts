@@ -34,7 +34,7 @@ export class SecretCollector {
     for (const [token] of text.matchAll(/eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/g)) {
       this.#texts.set(token, source);
     }
-    for (const [, content = ""] of text.matchAll(/content: ["']?([A-Za-z0-9+/=]{60,})/g)) {
+    for (const [, content = ""] of text.matchAll(/content: (?:\|-?\n *)?["']?([A-Za-z0-9+/=]{60,})/g)) {
       this.#texts.set(content.slice(0, 60), source);
       const decoded = Buffer.from(content, "base64").toString().trim();
       if (decoded.startsWith("eyJ")) this.#texts.set(decoded, source);

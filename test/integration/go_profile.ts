@@ -1,0 +1,35 @@
+/** A profile of Go templates that renders what another profile rendered. */
+
+interface Phase {
+  files?: { path: string; content: { inline: { data: string } } }[];
+  userSSHKeys?: string[];
+}
+
+/** Made of a published config: each file is its own text, with the token where the config hides it. */
+export function goProfileOf(name: string, version: string, config: Record<string, unknown>): object {
+  const { cloudProvider, bootstrapConfig, provisioningConfig, ...rest } = config as {
+    cloudProvider: { name: string };
+    bootstrapConfig: Phase;
+    provisioningConfig: Phase;
+  };
+  return {
+    apiVersion: "operatingsystemmanager.k8c.io/v1alpha1",
+    kind: "OperatingSystemProfile",
+    metadata: { name, namespace: "kube-system" },
+    spec: {
+      ...{ ...rest, version, templating: "go", supportedCloudProviders: [{ name: cloudProvider.name }] },
+      ...{ bootstrapConfig: templatesOf(bootstrapConfig), provisioningConfig: templatesOf(provisioningConfig) },
+    },
+  };
+}
+
+// Host files of registries are added to whatever a profile says.
+function templatesOf({ userSSHKeys: _, files = [], ...rest }: Phase): Phase {
+  const own = files.filter(({ path }) => !path.startsWith("/etc/containerd/certs.d/"));
+  return { ...rest, files: own.map((file) => ({ ...file, content: { inline: templateOf(file.content.inline) } })) };
+}
+
+function templateOf<T extends { data: string }>(inline: T): T {
+  const data = inline.data.replaceAll("{{", '{{ "{{" }}').replaceAll("<hidden>", "{{ .Token }}");
+  return { ...inline, data };
+}
