@@ -1,6 +1,7 @@
 /** The README's tables say what the code says. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
+import { loadYaml } from "@kubernetes/client-node";
 
 const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
 const readme = await read("README.md");
@@ -33,6 +34,15 @@ Deno.test("README tells a cure for every reason to halt, and for no other", asyn
   );
   assert.ok(coded.length > 10);
   assert.deepEqual(told.sort(), coded);
+});
+
+Deno.test("README lists each difference from Operating System Manager that tests accept", async () => {
+  const listed = loadYaml<Record<string, { ours: string; reason: string }>>(
+    await read("test/golden/osm/differences.yaml"),
+  );
+  const told = tableOf("From Operating System Manager");
+  assert.ok(told.length > 10);
+  assert.deepEqual(told, Object.values(listed).map(({ ours, reason }) => [ours, reason]));
 });
 
 Deno.test("README stays a front door of at most 200 lines", () => {
