@@ -1,6 +1,6 @@
-import { RenderProcess } from "./render_process.ts";
+import { RenderProcess, RunawayFault } from "./render_process.ts";
 import { RenderSlot, type SlotLimits } from "./render_slot.ts";
-import type { TemplateEngine, TemplateRequest } from "./template_engine.ts";
+import { type TemplateEngine, TemplateFault, type TemplateRequest } from "./template_engine.ts";
 
 export interface PoolLimits extends SlotLimits {
   /** How many processes are kept at most. */
@@ -26,6 +26,9 @@ const defaultLimits: PoolLimits = {
   rendersPerProcess: 2_000,
 };
 
+/** What a file may take by itself when one of several ran away; a webhook has to answer in eight seconds. */
+const blameMs = 2_000;
+
 /** A template engine whose templates run in processes without any permission, which are kept between renders. */
 export class ProcessPool implements TemplateEngine {
   readonly #kind: ProcessKind;
@@ -37,13 +40,34 @@ export class ProcessPool implements TemplateEngine {
     this.#limits = { ...defaultLimits, ...limits };
   }
 
-  async render({ scope, files, snippets, data }: TemplateRequest): Promise<string[]> {
+  async render(request: TemplateRequest): Promise<string[]> {
+    try {
+      return await this.#renderIn(request, this.#limits.renderMs);
+    } catch (error) {
+      throw error instanceof RunawayFault ? await this.#placed(request, error) : error;
+    }
+  }
+
+  async #renderIn({ scope, files, snippets, data }: TemplateRequest, limitMs: number): Promise<string[]> {
     let slot = this.#slotFor(scope);
     while (slot === undefined) {
       await Promise.race([...this.#slots.values()].map(({ last }) => last));
       slot = this.#slotFor(scope);
     }
-    return await slot.render({ files, snippets, data, maxBytes: this.#limits.answerBytes });
+    return await slot.render({ files, snippets, data, maxBytes: this.#limits.answerBytes }, limitMs);
+  }
+
+  /** The same fault with the file that is to blame: it is found by rendering each alone; first comes none, for snippets. */
+  async #placed(request: TemplateRequest, fault: RunawayFault): Promise<TemplateFault> {
+    const limitMs = Math.min(this.#limits.renderMs, blameMs);
+    for (const files of [[], ...request.files.map((file) => [file])]) {
+      try {
+        await this.#renderIn({ ...request, files }, limitMs);
+      } catch (error) {
+        if (error instanceof RunawayFault) return new TemplateFault(fault.message, files[0]?.path);
+      }
+    }
+    return fault;
   }
 
   async close(): Promise<void> {

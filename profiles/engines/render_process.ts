@@ -11,6 +11,9 @@ export interface RenderLimits {
   cpuSeconds: number;
 }
 
+/** Templates that were stopped from outside: nobody knows yet which of them it was. */
+export class RunawayFault extends TemplateFault {}
+
 /** The process ended before it answered. */
 export class RenderProcessEnded extends Error {
   override readonly name = "RenderProcessEnded";
@@ -134,7 +137,7 @@ export class RenderProcess {
       this.#unread += this.#decoder.decode(value, { stream: true });
     }
     await this.stop();
-    throw new TemplateFault(`it made more than ${this.#limits.answerBytes} bytes`);
+    throw new RunawayFault(`it made more than ${this.#limits.answerBytes} bytes`);
   }
 
   async #ended(): Promise<Error> {

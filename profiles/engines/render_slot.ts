@@ -1,5 +1,10 @@
-import { type RenderLimits, type RenderProcess, RenderProcessEnded, RenderTimeout } from "./render_process.ts";
-import { TemplateFault } from "./template_engine.ts";
+import {
+  type RenderLimits,
+  type RenderProcess,
+  RenderProcessEnded,
+  RenderTimeout,
+  RunawayFault,
+} from "./render_process.ts";
 
 /** How much the templates of a phase may take before they are stopped. */
 export interface SlotLimits extends RenderLimits {
@@ -31,9 +36,9 @@ export class RenderSlot {
     return this.#last;
   }
 
-  async render(request: object): Promise<string[]> {
+  async render(request: object, limitMs = this.#limits.renderMs): Promise<string[]> {
     this.#waiting++;
-    const turn = this.#last.then(() => this.#renderTwice(request)).finally(() => this.#waiting--);
+    const turn = this.#last.then(() => this.#renderTwice(request, limitMs)).finally(() => this.#waiting--);
     this.#last = turn.catch(() => {});
     return await turn;
   }
@@ -45,33 +50,32 @@ export class RenderSlot {
   }
 
   // A process may also die of what is not the template's fault, so its first death proves nothing.
-  async #renderTwice(request: object): Promise<string[]> {
+  async #renderTwice(request: object, limitMs: number): Promise<string[]> {
     try {
-      return await this.#renderOnce(request);
+      return await this.#renderOnce(request, limitMs);
     } catch (error) {
       if (!(error instanceof RenderProcessEnded)) throw error;
     }
     try {
-      return await this.#renderOnce(request);
+      return await this.#renderOnce(request, limitMs);
     } catch (error) {
       if (!(error instanceof RenderProcessEnded)) throw error;
-      throw new TemplateFault(`it ended its process (${error.message}): it may use ${this.#limits.heapMiB} MiB`);
+      throw new RunawayFault(`it ended its process (${error.message}): it may use ${this.#limits.heapMiB} MiB`);
     }
   }
 
-  async #renderOnce(request: object): Promise<string[]> {
-    const { renderMs, rendersPerProcess } = this.#limits;
-    if (this.#renders >= rendersPerProcess) await this.#process?.stop();
+  async #renderOnce(request: object, limitMs: number): Promise<string[]> {
+    if (this.#renders >= this.#limits.rendersPerProcess) await this.#process?.stop();
     if (this.#process === undefined || this.#process.isEnded) {
       this.#process = await this.#start();
       this.#renders = 0;
     }
     this.#renders++;
     try {
-      return await this.#process.ask(request, renderMs);
+      return await this.#process.ask(request, limitMs);
     } catch (error) {
       if (!(error instanceof RenderTimeout)) throw error;
-      throw new TemplateFault(`it was not done after ${renderMs} ms`);
+      throw new RunawayFault(`it was not done after ${limitMs} ms`);
     }
   }
 }

@@ -254,6 +254,23 @@ Deno.test("GoEngine stops an endless template, while others go on", () =>
     assert.equal(await render("{{ .KubeVersion }}"), "v1.36.1");
   }, { renderMs: 2_000 }));
 
+Deno.test("GoEngine finds the file that ran away among the others of its phase", async () => {
+  const engine = new GoEngine({ renderMs: 1_000, heapMiB: 64 });
+  const endless = `{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`;
+  const fileOf = (snippets: Record<string, string>, ...templates: string[]): Promise<string | undefined> => {
+    const files = templates.map((template, index) => ({ path: `/${index}`, template }));
+    const rendering = engine.render({ scope: "one", files, snippets, data: plain });
+    return rendering.then(() => assert.fail("it rendered"), (fault) => fault.file);
+  };
+  try {
+    assert.equal(await fileOf({}, "a", endless, "b"), "/1");
+    assert.equal(await fileOf({}, "a", "b", `{{ repeat 1000000000 "x" | len }}`), "/2");
+    assert.equal(await fileOf({ loop: endless }, "a", "b"), undefined, "a snippet is not the fault of a file");
+  } finally {
+    await engine.close();
+  }
+});
+
 Deno.test("GoEngine survives templates that take memory without end, or make text or calls without end", () =>
   withEngine(async (render) => {
     const atOnce = await faultOf(render(`{{ repeat 1000000000 "x" | len }}`));
