@@ -78,22 +78,23 @@ export function defaultFault(parameter: Rules): { path: string[]; message: strin
 }
 
 function isFit({ type, pattern, enum: choices }: Rules, value: ParameterValue): boolean {
-  const isWanted = (text: string): boolean => {
-    if (choices !== undefined && !choices.includes(text)) return false;
-    if (pattern !== undefined) return matches(pattern, text);
-    return choices !== undefined || (safeText.test(text) && !unsafe.test(text));
-  };
   if (type === "boolean") return typeof value === "boolean";
-  if (type === "list") return Array.isArray(value) && value.every(isWanted);
-  if (type === "integer") return Number.isSafeInteger(value) && isWanted(String(value));
-  return typeof value === "string" && isWanted(value);
+  const texts = textsOf(type, value);
+  if (texts === undefined || (choices !== undefined && !texts.every((text) => choices.includes(text)))) return false;
+  if (pattern !== undefined) return allMatch(pattern, texts);
+  return choices !== undefined || texts.every((text) => safeText.test(text) && !unsafe.test(text));
 }
 
-function matches(pattern: string, text: string): boolean {
+function textsOf(type: Parameter["type"], value: ParameterValue): string[] | undefined {
+  if (type === "list") return Array.isArray(value) ? value : undefined;
+  if (type === "integer") return Number.isSafeInteger(value) ? [String(value)] : undefined;
+  return typeof value === "string" ? [value] : undefined;
+}
+
+function allMatch(pattern: string, texts: string[]): boolean {
   try {
-    return runInNewContext("new RegExp(`^(?:${pattern})$`, 'u').test(text)", { pattern, text }, {
-      timeout: matchMs,
-    });
+    const script = "const wanted = new RegExp(`^(?:${pattern})$`, 'u'); texts.every((text) => wanted.test(text))";
+    return runInNewContext(script, { pattern, texts }, { timeout: matchMs });
   } catch {
     return false;
   }

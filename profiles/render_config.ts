@@ -9,7 +9,7 @@ import { checkNetworkFits } from "./profile_fit.ts";
 import { ProfileRefused } from "./refusal.ts";
 import { withRhelSubscription } from "./rhel_subscription.ts";
 import type { OsFile, OsProfile, ProfilePhase } from "./schema.ts";
-import { sharedEngines, templateData, type TemplateEngines } from "./templates.ts";
+import { packagesOf, sharedEngines, templateData, type TemplateEngines } from "./templates.ts";
 
 /** The only runtime that profiles are rendered for. */
 const containerRuntime = "containerd";
@@ -22,8 +22,6 @@ interface Sources {
   scope: string;
   data: unknown;
   sshKeys: string[];
-  /** The packages of the phase are left to cloud-init. */
-  hasPackages: boolean;
 }
 
 /**
@@ -44,14 +42,15 @@ export async function renderConfig(
     scope: createHash("sha256").update(canonicalJson(profile)).digest("hex"),
     data: templateData(profile, facts),
     sshKeys: provider.sshPublicKeys ?? [],
-    // An Eta profile installs its packages by itself.
-    hasPackages: profile.templating !== "eta",
   };
   const engine = engines[profile.templating ?? "go"];
   const bootstrapConfig = await renderPhase({ phase: subscribed.bootstrapConfig, ...shared }, engine);
   const provisioningConfig = await renderPhase({ phase: subscribed.provisioningConfig, ...shared }, engine);
   const registryPhase = isAllInBootstrap(profile, provider) ? bootstrapConfig : provisioningConfig;
   registryPhase.files.push(...registryHostFiles(facts.settings));
+  const packages = packagesOf(profile);
+  // An Eta profile installs its packages by itself. In the second phase cloud-init would not get to them.
+  if (profile.templating !== "eta" && packages.length > 0) bootstrapConfig.packages = packages;
   return {
     osName: profile.osName,
     osVersion: profile.osVersion,
@@ -75,7 +74,7 @@ function isAllInBootstrap({ bootstrapConfig, provisioningConfig }: OsProfile, pr
 }
 
 async function renderPhase(sources: Sources, engine: TemplateEngine): Promise<OsConfigPhase> {
-  const { phase, scope, data, sshKeys, hasPackages } = sources;
+  const { phase, scope, data, sshKeys } = sources;
   const snippets = { ...runtimeOf(phase)?.templates, ...phase.templates };
   const files = filesOf(phase);
   const templates = files.map(({ path, content }) => ({ path, template: content.inline.data }));
@@ -85,7 +84,6 @@ async function renderPhase(sources: Sources, engine: TemplateEngine): Promise<Os
     ...(phase.units ? { units: phase.units } : {}),
     userSSHKeys: sshKeys,
     ...(phase.modules ? { modules: phase.modules } : {}),
-    ...(hasPackages && phase.packages ? { packages: phase.packages } : {}),
   };
 }
 

@@ -26,14 +26,17 @@ export async function closeTemplateEngines(): Promise<void> {
 
 /**
  * What the templates of a profile may know, in the shape of its language; throws ProfileRefused for facts and parameters
- * that cannot be used. An Eta profile installs `it.packages` by itself, those of both phases; with Go templates they go
- * to cloud-init, phase by phase.
+ * that cannot be used.
  */
 export function templateData(profile: OsProfile, facts: RenderFacts): object {
   const parameters = parameterValues(profile, facts.deployment.annotations);
   if (profile.templating !== "eta") {
     return { ...goData(facts), Parameters: parameters, Seed: facts.secrets.seed };
   }
-  const packages = [profile.bootstrapConfig, profile.provisioningConfig].flatMap((phase) => phase.packages ?? []);
-  return { ...etaData(facts), packages: [...new Set(packages)], parameters };
+  return { ...etaData(facts), packages: packagesOf(profile), parameters };
+}
+
+/** What both phases of a profile ask for. */
+export function packagesOf({ bootstrapConfig, provisioningConfig }: OsProfile): string[] {
+  return [...new Set([bootstrapConfig, provisioningConfig].flatMap(({ packages = [] }) => packages))];
 }

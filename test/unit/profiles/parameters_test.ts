@@ -156,7 +156,7 @@ Deno.test("renderConfig hands parameters and packages to Eta", async () => {
   }
 });
 
-Deno.test("renderConfig hands parameters to Go templates too, and leaves packages to cloud-init there", async () => {
+Deno.test("renderConfig hands parameters to Go templates too, and leaves packages to cloud-init in the first phase", async () => {
   const data =
     "{{ .Parameters.mtu }} {{ range .Parameters.zones }}[{{ . }}]{{ end }} {{ if .Parameters.wanted }}yes{{ end }}";
   const go = parseProfile({
@@ -168,13 +168,21 @@ Deno.test("renderConfig hands parameters to Go templates too, and leaves package
       wanted: { type: "boolean", default: true, description: "" },
     },
     bootstrapConfig: { packages: ["auditd"], files: [{ path: "/etc/x", content: { inline: { data } } }] },
+    provisioningConfig: { packages: ["jq", "auditd"] },
   });
   const facts = renderFacts({ deployment: { annotations: annotated({ zones: "a,b" }) } });
   try {
-    const { bootstrapConfig } = await renderConfig(go, facts);
+    const { bootstrapConfig, provisioningConfig } = await renderConfig(go, facts);
     assert.equal(bootstrapConfig.files[0]?.content.inline.data, "1000000 [a][b] yes");
-    assert.deepEqual(bootstrapConfig.packages, ["auditd"]);
+    assert.deepEqual(bootstrapConfig.packages, ["auditd", "jq"]);
+    assert.equal("packages" in provisioningConfig, false, "cloud-init would not get to them there");
   } finally {
     await closeTemplateEngines();
   }
+});
+
+Deno.test("parameterValues takes the longest list that annotations can hold", () => {
+  const parameters: OsProfile["parameters"] = { zones: { type: "list", description: "", pattern: "[a-z]" } };
+  const annotations = { "parameter.ostler.dev/zones": Array(131_072).fill("a").join(",") };
+  assert.equal((parameterValues({ parameters }, annotations)["zones"] as string[]).length, 131_072);
 });
