@@ -5,6 +5,7 @@ import {
   ProfileRefused,
   renderConfig,
   supportedMinors,
+  userDataFacts,
 } from "../profiles/mod.ts";
 import { type Trial, trialsOf } from "../profiles/trial/trial_facts.ts";
 import { isFault } from "../profiles/trial/try_profile.ts";
@@ -12,7 +13,7 @@ import { checkFiles, checkUserData, type Subject } from "./check_rendered.ts";
 import { type Finding, Findings } from "./findings.ts";
 import type { OutsideValidator } from "./outside_validators.ts";
 import { type ProfileLibrary, type ProfileSource, startOf } from "./profile_library.ts";
-import { phases, userDataFacts } from "./rendering.ts";
+import { phases } from "./rendering.ts";
 import { refusalPlace } from "./template_place.ts";
 import type { FieldPath, Place } from "./yaml_file.ts";
 

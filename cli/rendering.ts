@@ -11,6 +11,7 @@ import {
   referencesOf,
   renderConfig,
   type RenderFacts,
+  userDataFacts,
 } from "../profiles/mod.ts";
 import { TemplateFault } from "../profiles/engines/template_engine.ts";
 import type { DeploymentFile } from "./deployment_file.ts";
@@ -75,12 +76,6 @@ function factsOf({ deployment, provider }: DeploymentFile, settings: NodeSetting
   // What a cloud-config says may stand in Secrets and in the environment of a worker, and is hidden here anyhow.
   const isElsewhere = referencesOf(facts).length > 0;
   return isElsewhere ? { ...facts, provider: { ...provider, overwriteCloudConfig: hidden } } : facts;
-}
-
-/** What user-data needs to know beside the config. */
-export function userDataFacts({ deployment, provider }: RenderFacts): { name: string; distUpgradeOnBoot: boolean } {
-  const { distUpgradeOnBoot } = (provider.operatingSystemSpec ?? {}) as { distUpgradeOnBoot?: boolean };
-  return { name: deployment.name, distUpgradeOnBoot: distUpgradeOnBoot === true };
 }
 
 /** `12.3 KiB`. */

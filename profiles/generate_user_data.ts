@@ -1,6 +1,8 @@
+import type { RenderFacts } from "./facts.ts";
 import { cloudInit } from "./generators/cloud_init.ts";
 import { ignition } from "./generators/ignition.ts";
 import type { Phase, UserDataGenerator } from "./generators/user_data_generator.ts";
+import { asObject, goField } from "./go_json.ts";
 import type { OsConfig } from "./os_config.ts";
 
 const generators: Record<OsConfig["provisioningUtility"], UserDataGenerator> = { "cloud-init": cloudInit, ignition };
@@ -11,6 +13,12 @@ export interface UserDataFacts {
   name: string;
   /** From the MachineDeployment's `operatingSystemSpec`. */
   distUpgradeOnBoot: boolean;
+}
+
+/** Reads them; the case of letters in a key does not matter, as in Go. */
+export function userDataFacts({ deployment, provider }: RenderFacts): UserDataFacts {
+  const said = asObject(provider.operatingSystemSpec) ?? {};
+  return { name: deployment.name, distUpgradeOnBoot: goField(said, "distUpgradeOnBoot") === true };
 }
 
 /** Writes what a machine gets in one phase; throws ProfileRefused for what its utility cannot say. */

@@ -11,7 +11,7 @@ import {
   type Phase,
   renderConfig as render,
   type RenderFacts,
-  type UserDataFacts,
+  userDataFacts,
 } from "../../profiles/mod.ts";
 import { moot } from "../failures.ts";
 import { machineDeployments, readObject } from "../kube/resources.ts";
@@ -64,9 +64,3 @@ async function renderShown(profile: OsProfile, facts: RenderFacts): Promise<{ sh
 }
 
 const phases: Phase[] = ["bootstrap", "provisioning"];
-
-/** What user-data says beside the config. */
-export function userDataFacts({ deployment, provider }: RenderFacts): UserDataFacts {
-  const { distUpgradeOnBoot } = (provider.operatingSystemSpec ?? {}) as { distUpgradeOnBoot?: unknown };
-  return { name: deployment.name, distUpgradeOnBoot: distUpgradeOnBoot === true };
-}

@@ -6,11 +6,12 @@ import {
   type Phase,
   ProfileRefused,
   renderConfig as render,
+  userDataFacts,
 } from "../../profiles/mod.ts";
 import { refused } from "../failures.ts";
 import { bootstrapKubeconfig } from "./kubeconfig.ts";
 import type { Credentials } from "./credentials.ts";
-import { type RenderedPool, userDataFacts } from "./render_config.ts";
+import type { RenderedPool } from "./render_config.ts";
 
 /** The texts of a pool's secrets. */
 export interface SecretTexts {

@@ -1,4 +1,4 @@
-import { generateUserData } from "../generate_user_data.ts";
+import { generateUserData, userDataFacts } from "../generate_user_data.ts";
 import type { Phase } from "../generators/user_data_generator.ts";
 import type { OsConfig } from "../os_config.ts";
 import { ProfileRefused } from "../refusal.ts";
@@ -59,11 +59,9 @@ export function isFault({ reason, message }: ProfileRefused, { isEverythingSaid 
 }
 
 function sizesOf(config: OsConfig, { provider, facts }: Trial): [Phase, string][] {
-  const { operatingSystem, operatingSystemSpec } = facts.provider;
-  const said = operatingSystemSpec as { distUpgradeOnBoot?: boolean };
-  const user = { name: facts.deployment.name, distUpgradeOnBoot: said.distUpgradeOnBoot ?? false };
+  const { operatingSystem } = facts.provider;
   return (["bootstrap", "provisioning"] as const).flatMap((phase) => {
-    const text = generateUserData(config, phase, user);
+    const text = generateUserData(config, phase, userDataFacts(facts));
     const warning = sizeWarning({ phase, provider, operatingSystem, text });
     return warning === undefined ? [] : [[phase, warning] satisfies [Phase, string]];
   });

@@ -1,5 +1,4 @@
 import { type MachineFile, machineFiles } from "../../cli/machine_files.ts";
-import { userDataFacts } from "../../cli/rendering.ts";
 import {
   defaultProfiles,
   edgeScript,
@@ -11,6 +10,7 @@ import {
   renderConfig,
   type RenderFacts,
   supportedMinors,
+  userDataFacts,
 } from "../../profiles/mod.ts";
 import { renderFacts } from "../support/render_facts.ts";
 import { variants } from "./variants.ts";

@@ -2,8 +2,14 @@
 import assert from "node:assert/strict";
 import { loadYaml } from "@kubernetes/client-node";
 import { machineFiles } from "../../cli/machine_files.ts";
-import { userDataFacts } from "../../cli/rendering.ts";
-import { closeTemplateEngines, generateUserData, type OsConfig, type Phase, renderConfig } from "../../profiles/mod.ts";
+import {
+  closeTemplateEngines,
+  generateUserData,
+  type OsConfig,
+  type Phase,
+  renderConfig,
+  userDataFacts,
+} from "../../profiles/mod.ts";
 import {
   expectedConfig,
   expectedText,
