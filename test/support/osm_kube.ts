@@ -13,8 +13,8 @@ const root = new URL("../golden/osm/", import.meta.url);
 export function osmKube(of: OsmCase): FakeKube {
   const kube = new FakeKube();
   kube.token = { token: getterToken, expirationTimestamp: new Date(Date.now() + 3_600_000) };
-  const common = loadAllYaml(readFileSync(new URL("common/objects.yaml", root), "utf8")) as InputObject[];
-  for (const object of [...common, ...of.inputs]) {
+  const cluster = loadAllYaml(readFileSync(new URL("cluster/objects.yaml", root), "utf8")) as InputObject[];
+  for (const object of [...cluster, ...of.inputs]) {
     kube.put(`${object.kind.toLowerCase()}s`, structuredClone(object) as InputObject & Record<string, unknown>);
   }
   putSeed(kube);

@@ -125,7 +125,7 @@ function argumentsOf(flags: Record<string, unknown>): string[] {
 }
 
 function clusterOf(): RenderFacts["cluster"] {
-  const objects = loadAllYaml(readText("common/objects.yaml")) as InputObject[];
+  const objects = loadAllYaml(readText("cluster/objects.yaml")) as InputObject[];
   const info = objects.find(({ metadata }) => metadata.name === "cluster-info");
   const { clusters } = loadYaml<{ clusters: { cluster: Record<string, string> }[] }>(info?.data?.["kubeconfig"] ?? "");
   const { server = "", "certificate-authority-data": ca = "" } = clusters[0]?.cluster ?? {};

@@ -7,7 +7,7 @@ import { readNodeSettings } from "../../../profiles/settings/read_node_settings.
 import type { SettingSources } from "../../../profiles/settings/read_settings.ts";
 
 const vectors = fileURLToPath(new URL("../../golden/osm/", import.meta.url));
-const ca = readFileSync(`${vectors}common/host-ca.crt`, "utf8");
+const ca = readFileSync(`${vectors}cluster/host-ca.crt`, "utf8");
 
 const files: Record<string, string> = {
   "ca.pem": ca,
@@ -170,7 +170,7 @@ Deno.test("readNodeSettings leaves to others what is not for it", () => {
 
 Deno.test("readNodeSettings reads the flags of every recorded case", () => {
   const cases = readdirSync(vectors, { withFileTypes: true }).filter((entry) =>
-    entry.isDirectory() && entry.name !== "common"
+    entry.isDirectory() && entry.name !== "cluster"
   );
   ok(cases.length > 80);
   for (const { name } of cases) {
