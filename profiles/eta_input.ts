@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { machineCluster } from "./bootstrap_kubeconfig.ts";
 import { containerdConfig } from "./containerd/config_toml.ts";
 import type { RenderFacts } from "./facts.ts";
 import { KubeletSettings, parseKubeletAnnotations } from "./kubelet_settings.ts";
@@ -73,7 +74,7 @@ export const EtaInput = z.strictObject({
   }),
   taints: z.string().refine(areTaints, "must be taints such as key=value:NoSchedule"),
   proxy: z.strictObject({
-    http: optionalText(/^https?:\/\/[A-Za-z0-9._~:/@%<>[\]-]+$/, "must be an http(s) address"),
+    http: optionalText(/^https?:\/\/[A-Za-z0-9._~:/@%[\]-]+$/, "must be an http(s) address"),
     no: optionalText(/^[A-Za-z0-9._:/,*[\]-]+$/, "must be hosts joined by commas"),
   }),
   hostCaPem: optionalText(pem, "must be PEM").transform((text) => text === "" ? "" : `${text.trim()}\n`),
@@ -95,7 +96,8 @@ export function etaData(facts: RenderFacts): EtaInput {
   throw new ProfileRefused("RenderFailed", `Cannot render the profile: input ${faultsOf(parsed.error, "as a whole")}`);
 }
 
-function given({ deployment, provider, cluster, settings, secrets }: RenderFacts): z.input<typeof EtaInput> {
+function given(facts: RenderFacts): z.input<typeof EtaInput> {
+  const { deployment, provider, cluster, settings, secrets } = facts;
   const names = namesOf(deployment);
   const osSettings = osSettingsOf(provider.operatingSystemSpec);
   const { cidr = "", gateway = "", dns, ipFamily = "" } = provider.network ?? {};
@@ -103,7 +105,7 @@ function given({ deployment, provider, cluster, settings, secrets }: RenderFacts
     ...{ namespace: deployment.namespace, name: deployment.name },
     kubelet: supportedKubeletVersion(deployment.kubelet),
     cluster: {
-      apiServer: settings.overrideBootstrapKubeletApiserver || cluster.apiServer,
+      apiServer: machineCluster(facts).apiServer,
       caPem: settings.kubernetesCaBundle || cluster.caPem,
       dnsIPs: settings.clusterDns,
       domain: settings.clusterDomain,

@@ -1,3 +1,4 @@
+import { machineCluster } from "./bootstrap_kubeconfig.ts";
 import { cloudConfig } from "./cloud_config/cloud_config.ts";
 import { containerdConfig } from "./containerd/config_toml.ts";
 import type { RenderFacts } from "./facts.ts";
@@ -18,7 +19,8 @@ export function goData(facts: RenderFacts): Record<string, unknown> {
   return { ...clusterData(facts), ...poolData(facts), ...neverFilled };
 }
 
-function clusterData({ cluster, settings, secrets }: RenderFacts): Record<string, unknown> {
+function clusterData(facts: RenderFacts): Record<string, unknown> {
+  const { cluster, settings, secrets } = facts;
   return {
     ClusterDNSIPs: settings.clusterDns,
     KubernetesCACert: settings.kubernetesCaBundle || cluster.caPem,
@@ -31,7 +33,7 @@ function clusterData({ cluster, settings, secrets }: RenderFacts): Record<string
     NoProxy: settings.nodeNoProxy || null,
     KubeletFeatureGates: settings.nodeKubeletFeatureGates,
     PauseImage: settings.pauseImage,
-    ServerURL: settings.overrideBootstrapKubeletApiserver || cluster.apiServer,
+    ServerURL: machineCluster(facts).apiServer,
     Token: secrets.token,
     BootstrapKubeconfig: secrets.bootstrapKubeconfig,
   };

@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import { bootstrapKubeconfig, machineCluster } from "./bootstrap_kubeconfig.ts";
 import { cloudConfig } from "./cloud_config/cloud_config.ts";
 import type { RegistryAuth, RenderFacts } from "./facts.ts";
 import { asObject } from "./go_json.ts";
@@ -30,7 +30,8 @@ export function hideSecrets(facts: RenderFacts): RenderFacts {
     },
     secrets: {
       token: hidden,
-      bootstrapKubeconfig: hiddenKubeconfig(facts),
+      // A template may read it as YAML: it says what the real one says, but for the token.
+      bootstrapKubeconfig: bootstrapKubeconfig(machineCluster(facts), hidden),
       registryAuths: hideAuths(secrets.registryAuths),
       references: {},
       seed: hidden,
@@ -91,29 +92,6 @@ function hideAuths(auths: Record<string, RegistryAuth>): Record<string, Registry
   const hideValues = (auth: RegistryAuth): RegistryAuth =>
     Object.fromEntries(Object.entries(auth).map(([key, value]) => [key, hide(value)]));
   return Object.fromEntries(Object.entries(auths).map(([registry, auth]) => [registry, hideValues(auth)]));
-}
-
-/** A template may read it as YAML: it says what the real one says, but for the token. */
-function hiddenKubeconfig({ cluster, settings }: RenderFacts): string {
-  const server = settings.overrideBootstrapKubeletApiserver || cluster.apiServer;
-  return `apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: ${Buffer.from(cluster.caPem).toString("base64")}
-    server: ${server}
-  name: c
-contexts:
-- context:
-    cluster: c
-    user: c
-  name: c
-current-context: c
-kind: Config
-users:
-- name: c
-  user:
-    token: ${hidden}
-`;
 }
 
 function hide(text: string): string {

@@ -1,4 +1,5 @@
 export { annotationsHash } from "./annotations_hash.ts";
+export { bootstrapKubeconfig, machineCluster } from "./bootstrap_kubeconfig.ts";
 export { defaultProfiles } from "./catalogue.ts";
 export { defaultProfileName } from "./default_profile.ts";
 export { referencesOf } from "./cloud_config/cloud_config.ts";

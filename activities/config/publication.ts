@@ -1,5 +1,5 @@
 /** What stands published for a pool, as its annotations tell: each artefact by itself has to fit. */
-import { annotationsHash, namesOf, secretsNamespace } from "../../profiles/mod.ts";
+import { annotationsHash, machineCluster, namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef, Publication } from "../../workflows/contracts.ts";
 import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
@@ -21,7 +21,6 @@ import {
 } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
 import type { RenderedPool } from "./render_config.ts";
-import { machineCluster } from "./render_secrets.ts";
 
 /** What has to be published. */
 export interface PublishOrder {
@@ -76,7 +75,7 @@ export function stampOf(
 }
 
 function clusterDigest(rendered: RenderedPool): string {
-  const { apiServer, caPem } = machineCluster(rendered);
+  const { apiServer, caPem } = machineCluster(rendered.facts);
   return sha256(JSON.stringify([apiServer, caPem]));
 }
 

@@ -1,7 +1,9 @@
 /** Renders what stands in secrets only, with everything that must not be seen elsewhere. */
 import {
+  bootstrapKubeconfig,
   edgeScript,
   generateUserData,
+  machineCluster,
   namesOf,
   type Phase,
   ProfileRefused,
@@ -9,7 +11,6 @@ import {
   userDataFacts,
 } from "../../profiles/mod.ts";
 import { refused } from "../failures.ts";
-import { bootstrapKubeconfig } from "./kubeconfig.ts";
 import type { Credentials } from "./credentials.ts";
 import type { RenderedPool } from "./render_config.ts";
 
@@ -20,12 +21,6 @@ export interface SecretTexts {
   bootstrap: string;
   /** On provider edge alone. */
   edgeScript?: string;
-}
-
-/** Where machines find the API server, by the settings' word if they have one. */
-export function machineCluster({ facts }: RenderedPool): { apiServer: string; caPem: string } {
-  const { cluster, settings } = facts;
-  return { ...cluster, apiServer: settings.overrideBootstrapKubeletApiserver || cluster.apiServer };
 }
 
 /** On provider edge a script is published too. */
@@ -39,7 +34,7 @@ export async function renderSecrets(
   { fetchToken, joinToken }: Credentials,
 ): Promise<SecretTexts> {
   const { facts, profile } = rendered;
-  const cluster = machineCluster(rendered);
+  const cluster = machineCluster(facts);
   const kubeconfig = bootstrapKubeconfig(cluster, joinToken);
   const secrets = { ...facts.secrets, token: fetchToken, bootstrapKubeconfig: kubeconfig };
   try {

@@ -88,8 +88,6 @@ function parsed(line = ""): BootReport | undefined {
 function harmless(text: string, longest: number): string {
   const secrets = /eyJ[\w-]+\.[\w.-]*|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|(?<=bearer )\S+/gi;
   const plain = text.slice(0, longestLine).replaceAll(secrets, "(hidden)").replaceAll(/[\p{C}\p{Z}]+/gu, " ");
-  return plain.replaceAll(/[[{<]/g, "(").replaceAll(/[\]}>]/g, ")").replaceAll(/["`\\|]/g, "'").trim().slice(
-    0,
-    longest,
-  );
+  const tame = plain.replaceAll(/[[{<]/g, "(").replaceAll(/[\]}>]/g, ")").replaceAll(/["`\\|]/g, "'");
+  return tame.trim().slice(0, longest);
 }
