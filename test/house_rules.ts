@@ -23,7 +23,7 @@ export const rooms: Room[] = [
   {
     path: "activities/",
     runtime: [
-      ...["activities/", "profiles/", "zod", "node:", "!node:process"],
+      ...["activities/", "profiles/", "zod", "croner", "node:", "!node:process"],
       ...["@kubernetes/client-node", "@temporalio/activity", "@temporalio/common"],
     ],
     types: ["workflows/contracts.ts"],
@@ -31,8 +31,9 @@ export const rooms: Room[] = [
   {
     path: "cli/",
     runtime: [
-      ...["cli/", "workflows/contracts.ts", "workflows/messages.ts", "profiles/", "activities/kube/", "node:", "zod"],
-      ...["@kubernetes/client-node", "@temporalio/client", "@temporalio/common"],
+      ...["cli/", "workflows/contracts.ts", "workflows/messages.ts", "workflows/policy/", "workflows/start_options.ts"],
+      ...["profiles/", "activities/kube/", "activities/pool/", "activities/policy/", "activities/status/"],
+      ...["node:", "zod", "@kubernetes/client-node", "@temporalio/client", "@temporalio/common", "@temporalio/worker"],
       ...["cli-table3", "commander", "diff", "log-update", "yaml"],
     ],
     types: [],

@@ -1,0 +1,59 @@
+/** A gate as it is written in a RolloutPolicy: a name, when it is asked, and exactly one check. */
+import { z } from "zod";
+import { PositiveDuration } from "./duration.ts";
+import { LabelSelector, requirementsOf } from "./label_selector.ts";
+
+const name = z.string().min(1).max(63).regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "must be a DNS label");
+const objectName = z.string().min(1).max(253);
+
+/** Neither user nor password, and nothing after "?": what a policy says is shown to everybody who may read it. */
+const PrometheusUrl = z.string().max(512).regex(
+  /^https?:\/\/[^\s\/?#@]+(\/[^\s?#@]*)?$/,
+  "must be http or https, with no credentials, query or fragment inside",
+);
+
+const NodeCondition = z.strictObject({
+  type: z.string().min(1).max(316),
+  status: z.enum(["True", "False"]).optional(),
+});
+
+const DaemonSets = z.strictObject({ namespace: name.optional(), selector: LabelSelector.optional() });
+
+const Pods = z.strictObject({
+  namespace: name.optional(),
+  selector: LabelSelector.refine((selector) => requirementsOf(selector) > 0, "must ask for at least one label"),
+  min: z.int().min(1).max(100_000).optional(),
+});
+
+const Prometheus = z.strictObject({
+  url: PrometheusUrl,
+  query: z.string().min(1).max(4096),
+  operator: z.enum(["<", "<=", ">", ">="]),
+  threshold: z.number(),
+  samples: z.string().min(1).max(4096).optional(),
+  minSamples: z.int().min(1).max(1_000_000_000).optional(),
+}).refine((check) => check.minSamples === undefined || check.samples !== undefined, {
+  path: ["minSamples"],
+  message: "needs samples, the query that counts them",
+});
+
+const Job = z.strictObject({ namespace: name.optional(), cronJob: objectName });
+
+/** The fields of which a gate has exactly one. */
+export const checkFields = ["nodeCondition", "daemonSets", "pods", "prometheus", "job"] as const;
+
+/** One gate. */
+export const PolicyGate = z.strictObject({
+  name,
+  run: z.enum(["EachMachine", "EachWave"]).optional(),
+  within: PositiveDuration.optional(),
+  nodeCondition: NodeCondition.optional(),
+  daemonSets: DaemonSets.optional(),
+  pods: Pods.optional(),
+  prometheus: Prometheus.optional(),
+  job: Job.optional(),
+}).refine(
+  (gate) => checkFields.filter((field) => gate[field] !== undefined).length === 1,
+  `must have exactly one of ${checkFields.join(", ")}`,
+);
+export type PolicyGate = z.infer<typeof PolicyGate>;

@@ -1,0 +1,99 @@
+/** A RolloutPolicy as people write it; the same rules stand in deploy/kubernetes/crds/rollout_policies.yaml. */
+import { z } from "zod";
+import { Duration, PositiveDuration } from "./duration.ts";
+import { PolicyGate } from "./gate_schema.ts";
+import { LabelSelector } from "./label_selector.ts";
+import { PolicyWindow } from "./windows.ts";
+
+const PolicyAmount = z.union([
+  z.int().min(1).max(100_000),
+  z.string().regex(/^(100|[1-9][0-9]?)%$/),
+], { error: 'must be a whole number from 1, or a share from "1%" to "100%"' });
+type PolicyAmount = z.infer<typeof PolicyAmount>;
+
+const PolicyWave = z.strictObject({ upTo: PolicyAmount, soak: Duration.optional() });
+
+const Growth = z.strictObject({
+  from: z.int().min(1).max(100_000).optional(),
+  factor: z.number().min(1.1).max(100).optional(),
+  soak: Duration.optional(),
+});
+
+const Budget = z.strictObject({
+  machines: PolicyAmount.optional(),
+  perZone: PolicyAmount.optional(),
+  zones: z.enum(["Parallel", "OneAfterAnother"]).optional(),
+  cluster: z.int().min(1).max(100_000).optional(),
+});
+
+const Join = z.strictObject({
+  instance: PositiveDuration.optional(),
+  address: PositiveDuration.optional(),
+  registered: PositiveDuration.optional(),
+  ready: PositiveDuration.optional(),
+  gates: PositiveDuration.optional(),
+  attempts: z.int().min(0).max(20).optional(),
+});
+
+const Drain = z.strictObject({
+  timeout: PositiveDuration.optional(),
+  onBlocked: z.enum(["Wait", "Quarantine", "Force"]).optional(),
+  localStorage: z.enum(["Delete", "Block"]).optional(),
+  order: z.enum(["ByPriority", "AllAtOnce"]).optional(),
+});
+
+const IllCondition = z.strictObject({
+  type: z.string().min(1).max(316),
+  status: z.enum(["True", "False", "Unknown"]),
+  for: PositiveDuration.optional(),
+});
+
+const Repair = z.strictObject({
+  enabled: z.boolean().optional(),
+  notReadyFor: PositiveDuration.optional(),
+  conditions: z.array(IllCondition).max(10).optional(),
+  maxIll: z.string().regex(/^(100|[1-9]?[0-9])%$/, 'must be a share from "0%" to "100%"').optional(),
+});
+
+/** The spec of a RolloutPolicy: every field may be left out. */
+export const RolloutPolicySpec = z.strictObject({
+  selector: LabelSelector.optional(),
+  waves: z.array(PolicyWave).min(1).max(20).superRefine(refuseShrinking).optional(),
+  growth: Growth.optional(),
+  budget: Budget.optional(),
+  windows: z.array(PolicyWindow).min(1).max(10).optional(),
+  join: Join.optional(),
+  drain: Drain.optional(),
+  gates: z.array(PolicyGate).max(20).refine(
+    (gates) => new Set(gates.map(({ name }) => name)).size === gates.length,
+    "must have names of their own",
+  ).optional(),
+  onFailure: z.enum(["Halt", "RollBack"]).optional(),
+  maxFailed: z.int().min(1).max(1000).optional(),
+  onProfileChange: z.enum(["NewMachinesOnly", "Roll"]).optional(),
+  onNewChange: z.enum(["Finish", "Supersede"]).optional(),
+  approval: z.enum(["Never", "BeforeFirst", "BeforeEachWave"]).optional(),
+  repair: Repair.optional(),
+}).refine((spec) => spec.waves === undefined || spec.growth === undefined, {
+  path: ["growth"],
+  message: "cannot stand beside waves",
+});
+export type RolloutPolicySpec = z.infer<typeof RolloutPolicySpec>;
+
+// Counts and shares cannot be compared with each other here: how large the pool is comes later.
+function refuseShrinking(waves: { upTo: PolicyAmount }[], context: z.RefinementCtx): void {
+  const highest = { number: 0, string: 0 };
+  waves.forEach(({ upTo }, nth) => {
+    const kind = typeof upTo === "number" ? "number" : "string";
+    const size = Number.parseInt(String(upTo));
+    const isLarger = size > highest[kind];
+    highest[kind] = Math.max(highest[kind], size);
+    if (isLarger) return;
+    context.addIssue({
+      code: "custom",
+      path: [nth, "upTo"],
+      input: upTo,
+      message: "must be larger than in the waves before",
+    });
+  });
+}

@@ -1,0 +1,104 @@
+/** Chooses the RolloutPolicy of a pool and reads it. */
+import { z } from "zod";
+import type { Rules } from "../../workflows/contracts.ts";
+import type { Kube } from "../kube/client.ts";
+import { listObjects, rolloutPolicies } from "../kube/resources.ts";
+import type { MachineDeployment, RolloutPolicyObject } from "../kube/schemas.ts";
+import { attempting } from "../kube/status.ts";
+import { defaultRules } from "./default_rules.ts";
+import { LabelSelector, requirementsOf, selects } from "./label_selector.ts";
+import { RolloutPolicySpec } from "./rollout_policy.ts";
+import { rulesOf } from "./rules_of.ts";
+import type { RolloutPolicy } from "./rules_of.ts";
+
+/** Only this of a policy is read before it is chosen: a fault elsewhere in it is no trouble of other pools. */
+const Selecting = z.object({ selector: LabelSelector.optional() }).loose();
+
+/** A policy that selects a pool, and how many requirements of its selector led there. */
+export interface Candidate {
+  policy: RolloutPolicyObject;
+  requirements: number;
+}
+
+/**
+ * What holds for the pool at `now` (epoch ms): the most specific policy of its namespace, or the defaults. Two that are
+ * equally specific are a conflict, not a coin toss, and so is one that cannot be read: nothing new starts then, but
+ * secrets are published and renewed as ever.
+ */
+export function rulesFor(kube: Kube, deployment: MachineDeployment, now: number): Promise<Rules> {
+  const { namespace, name } = deployment.metadata;
+  return attempting(`read the RolloutPolicies of "${namespace}/${name}"`, async () => {
+    const policies = await listObjects(kube, rolloutPolicies, { namespace });
+    try {
+      return rulesAmong(policies, deployment, now);
+    } catch (error) {
+      if (error instanceof PolicyFault) return heldRules(error.message);
+      throw error;
+    }
+  });
+}
+
+/** A policy cannot be used; the message names policy, field and value. */
+export class PolicyFault extends Error {}
+
+/** The same, of policies at hand. */
+export function rulesAmong(policies: RolloutPolicyObject[], deployment: MachineDeployment, now: number): Rules {
+  const [best, next] = candidatesAmong(policies, deployment);
+  if (!best) return defaultRules;
+  if (next?.requirements !== best.requirements) return rulesOf(readPolicy(best.policy), now);
+  return conflicting([best, next], deployment);
+}
+
+/** The policies that select the pool, the most specific first; a selector that cannot be read is a PolicyFault. */
+export function candidatesAmong(policies: RolloutPolicyObject[], { metadata }: MachineDeployment): Candidate[] {
+  return policies
+    .map((policy) => ({ policy, selector: selectorOf(policy) }))
+    .filter(({ selector }) => selects(selector, metadata.labels))
+    .map(({ policy, selector }) => ({ policy, requirements: requirementsOf(selector) }))
+    .sort((a, b) => b.requirements - a.requirements || a.policy.metadata.name.localeCompare(b.policy.metadata.name));
+}
+
+/** Reads a whole policy; what is wrong is told with its place and value. */
+export function readPolicy({ metadata, spec }: RolloutPolicyObject): RolloutPolicy {
+  const { namespace, name } = metadata;
+  const read = RolloutPolicySpec.safeParse(spec ?? {}, { reportInput: true });
+  if (!read.success) throw invalid(metadata, read.error);
+  return { namespace, name, spec: read.data };
+}
+
+function selectorOf({ metadata, spec }: RolloutPolicyObject): LabelSelector {
+  const read = Selecting.safeParse(spec ?? {}, { reportInput: true });
+  if (!read.success) throw invalid(metadata, read.error);
+  return read.data.selector ?? {};
+}
+
+function conflicting([one, other]: [Candidate, Candidate], { metadata }: MachineDeployment): Rules {
+  const { requirements } = one;
+  const many = `${requirements} ${requirements === 1 ? "requirement" : "requirements"}`;
+  return heldRules(
+    `RolloutPolicies "${one.policy.metadata.name}" and "${other.policy.metadata.name}" select ` +
+      `"${metadata.namespace}/${metadata.name}" equally well, by ${many}`,
+  );
+}
+
+// Nothing new starts; what is under way ends by the defaults where those are careful, and carefully where they are not.
+function heldRules(conflict: string): Rules {
+  return {
+    ...{ ...defaultRules, conflict },
+    drain: { ...defaultRules.drain, localStorage: "Block" },
+    repair: { ...defaultRules.repair, enabled: false },
+  };
+}
+
+function invalid({ namespace, name }: { namespace: string; name: string }, error: z.ZodError): Error {
+  const faults = error.issues.slice(0, 3).map((issue) => faultOf(issue));
+  return new PolicyFault(`Cannot use RolloutPolicy "${namespace}/${name}": ${faults.join("; ")}`);
+}
+
+// The value of a URL is not quoted: it is refused for the credentials in it.
+function faultOf({ path, message, input }: z.core.$ZodIssue): string {
+  const place = ["spec", ...path].map(String).join(".");
+  const isSecret = path.at(-1) === "url";
+  const isQuoted = !isSecret && input !== undefined && typeof input !== "object";
+  return `${place}${isQuoted ? ` is ${JSON.stringify(input).slice(0, 80)}` : ""}: ${message}`;
+}

@@ -1,0 +1,113 @@
+/** A RolloutPolicy as rules: defaults filled in, durations in milliseconds, windows as absolute times. */
+import type { Check, Gate, RepairRules, Rules, Wave } from "../../workflows/contracts.ts";
+import { defaultRules } from "./default_rules.ts";
+import { millisecondsOf } from "./duration.ts";
+import type { PolicyGate } from "./gate_schema.ts";
+import { selectorText } from "./label_selector.ts";
+import type { RolloutPolicySpec } from "./rollout_policy.ts";
+import { openIntervals } from "./windows.ts";
+
+/** A policy that could be read. */
+export interface RolloutPolicy {
+  name: string;
+  namespace: string;
+  spec: RolloutPolicySpec;
+}
+
+/** What the policy says at `now` (epoch ms, which decides about windows only); pure. */
+export function rulesOf({ name, namespace, spec }: RolloutPolicy, now: number): Rules {
+  return {
+    ...defaultRules,
+    ...given(spec, ["onFailure", "maxFailed", "onProfileChange", "onNewChange", "approval"]),
+    source: name,
+    waves: spec.waves ? wavesOf(spec.waves) : defaultRules.waves,
+    growth: spec.growth ? growthOf(spec.growth) : null,
+    budget: { ...defaultRules.budget, ...given(spec.budget ?? {}, ["machines", "perZone", "zones", "cluster"]) },
+    windows: spec.windows ? openIntervals(spec.windows, now) : null,
+    join: joinOf(spec.join ?? {}),
+    drain: drainOf(spec.drain ?? {}),
+    gates: (spec.gates ?? []).map((gate) => gateOf(gate, namespace)),
+    repair: repairOf(spec.repair ?? {}),
+  };
+}
+
+type Section<K extends keyof RolloutPolicySpec> = NonNullable<RolloutPolicySpec[K]>;
+
+// A last wave that leaves machines out would end a rollout half done.
+function wavesOf(waves: Section<"waves">): Wave[] {
+  const told = waves.map(({ upTo, soak = "0s" }) => ({ upTo, soak: millisecondsOf(soak) }));
+  return told.at(-1)?.upTo === "100%" ? told : [...told, { upTo: "100%", soak: 0 }];
+}
+
+function growthOf({ from = 1, factor = 2, soak = "0s" }: Section<"growth">): Rules["growth"] {
+  return { from, factor, soak: millisecondsOf(soak) };
+}
+
+function joinOf(join: Section<"join">): Rules["join"] {
+  const usual = defaultRules.join;
+  return {
+    instance: durationOf(join.instance, usual.instance),
+    address: durationOf(join.address, usual.address),
+    registered: durationOf(join.registered, usual.registered),
+    ready: durationOf(join.ready, usual.ready),
+    gates: durationOf(join.gates, usual.gates),
+    attempts: join.attempts ?? usual.attempts,
+  };
+}
+
+function drainOf({ timeout, ...drain }: Section<"drain">): Rules["drain"] {
+  return {
+    ...defaultRules.drain,
+    ...given(drain, ["onBlocked", "localStorage", "order"]),
+    timeout: durationOf(timeout, defaultRules.drain.timeout),
+  };
+}
+
+function repairOf({ enabled, notReadyFor, conditions = [], maxIll }: Section<"repair">): RepairRules {
+  const usual = defaultRules.repair;
+  const after = durationOf(notReadyFor, usual.notReadyFor);
+  return {
+    enabled: enabled ?? usual.enabled,
+    notReadyFor: after,
+    conditions: conditions.map(({ type, status, for: lasting }) => ({
+      type,
+      status,
+      for: durationOf(lasting, after),
+    })),
+    maxIll: maxIll === undefined ? usual.maxIll : Number.parseInt(maxIll),
+  };
+}
+
+function gateOf({ name, run = "EachMachine", within = "10m", ...gate }: PolicyGate, namespace: string): Gate {
+  return { name, run, within: millisecondsOf(within), check: checkOf(gate, namespace) };
+}
+
+function checkOf(gate: Omit<PolicyGate, "name">, own: string): Check {
+  const { nodeCondition, daemonSets, pods, prometheus, job } = gate;
+  if (nodeCondition) return { kind: "NodeCondition", type: nodeCondition.type, status: nodeCondition.status ?? "True" };
+  if (daemonSets) {
+    const { namespace = null, selector = {} } = daemonSets;
+    return { kind: "DaemonSets", namespace, selector: selectorText(selector) };
+  }
+  if (pods) {
+    const { namespace = own, selector, min = 1 } = pods;
+    return { kind: "Pods", namespace, selector: selectorText(selector), min };
+  }
+  if (prometheus) {
+    const { samples = null, minSamples = samples === null ? 0 : 1, ...check } = prometheus;
+    return { kind: "Prometheus", ...check, samples, minSamples };
+  }
+  if (job) return { kind: "Job", namespace: job.namespace ?? own, cronJob: job.cronJob };
+  throw new TypeError("Cannot read a gate without a check: its schema lets none pass");
+}
+
+function durationOf<Absent extends number | null>(text: string | undefined, absent: Absent): number | Absent {
+  return text === undefined ? absent : millisecondsOf(text);
+}
+
+// Spreading a field that is undefined would take its default away.
+function given<T extends object, K extends keyof T>(source: T, fields: K[]): { [F in K]?: NonNullable<T[F]> } {
+  return Object.fromEntries(fields.flatMap((field) => source[field] === undefined ? [] : [[field, source[field]]])) as {
+    [F in K]?: NonNullable<T[F]>;
+  };
+}

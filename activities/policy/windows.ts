@@ -1,0 +1,90 @@
+/** Maintenance windows as absolute times: when something new may start. */
+import { Cron } from "croner";
+import { z } from "zod";
+import { millisecondsOf, PositiveDuration } from "./duration.ts";
+
+const day = 86_400_000;
+/** How far ahead windows are told, and how many. */
+const horizon = 60 * day;
+const told = 20;
+/** Starts looked at per window: one that opens every minute would otherwise cost seconds; it is read again in time. */
+const looked = 500;
+
+/** Five fields, minute first; names of days and months, L, W and # as croner knows them. */
+const cron = z.string().min(9).max(100).regex(
+  /^[A-Za-z0-9*,\/#-]+( [A-Za-z0-9*,\/#-]+){4}$/,
+  "must have five fields: minute, hour, day of month, month, day of week",
+);
+
+/** Opens at each time of `cron` in `timeZone` (UTC by default) and stays open for `duration`. */
+export const PolicyWindow = z.strictObject({
+  cron,
+  duration: PositiveDuration,
+  timeZone: z.string().min(1).max(64).refine(isTimeZone, "must be a time zone such as Europe/Berlin").optional(),
+}).superRefine((window, context) => {
+  const fault = cronFault(window.cron);
+  if (fault) context.addIssue({ code: "custom", path: ["cron"], input: window.cron, message: fault });
+});
+export type PolicyWindow = z.infer<typeof PolicyWindow>;
+
+export interface Interval {
+  from: number;
+  to: number;
+}
+
+/**
+ * The interval that is open at `now` and the next ones within 60 days, or just the next one when all are later; in
+ * order and without overlap, at most 20, in epoch ms. A start that a change of clocks skips is moved to its end, and
+ * one that comes twice counts once.
+ */
+export function openIntervals(windows: readonly PolicyWindow[], now: number): Interval[] {
+  const all = windows.flatMap((window) => intervalsOf(window, now)).sort((a, b) => a.from - b.from);
+  const merged = mergedOf(all);
+  const near = merged.filter(({ from }) => from <= now + horizon).slice(0, told);
+  return near.length > 0 ? near : merged.slice(0, 1);
+}
+
+function intervalsOf({ cron, duration, timeZone }: PolicyWindow, now: number): Interval[] {
+  const length = millisecondsOf(duration);
+  const clock = clockOf(cron, timeZone);
+  const found: Interval[] = [];
+  // The start before `now - length` is over; croner gives starts after the time it is told, in whole seconds.
+  let start = clock.nextRun(new Date(now - length));
+  while (start && found.length < looked) {
+    const from = start.getTime();
+    found.push({ from, to: from + length });
+    if (from > now + horizon) break;
+    start = clock.nextRun(start);
+  }
+  return found;
+}
+
+function mergedOf(ordered: readonly Interval[]): Interval[] {
+  const merged: Interval[] = [];
+  for (const { from, to } of ordered) {
+    const last = merged.at(-1);
+    if (last && from <= last.to) last.to = Math.max(last.to, to);
+    else merged.push({ from, to });
+  }
+  return merged;
+}
+
+function clockOf(cron: string, timeZone = "UTC"): Cron {
+  return new Cron(cron, { timezone: timeZone, mode: "5-part", fixedTimeRule: "no-wildcard", paused: true });
+}
+
+function cronFault(cron: string): string | undefined {
+  try {
+    return clockOf(cron).nextRun(new Date(0)) ? undefined : "never comes true";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false; // that is how Intl says that it knows no such zone
+  }
+}

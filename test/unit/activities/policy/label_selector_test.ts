@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { LabelSelector, requirementsOf, selectorText, selects } from "../../../../activities/policy/label_selector.ts";
+
+function selector(matchLabels: Record<string, string>, ...expressions: [string, string, string[]?][]): LabelSelector {
+  const matchExpressions = expressions.map(([key, operator, values]) => ({ key, operator, ...(values && { values }) }));
+  return LabelSelector.parse({ matchLabels, matchExpressions });
+}
+
+Deno.test("selects holds for everything when nothing is asked for", () => {
+  assert.ok(selects({}, undefined));
+  assert.equal(requirementsOf({}), 0);
+});
+
+Deno.test("selects wants all labels and all expressions", () => {
+  const strict = selector({ tier: "web" }, ["stage", "In", ["prod", "test"]]);
+  assert.equal(requirementsOf(strict), 2);
+  assert.ok(selects(strict, { tier: "web", stage: "test", other: "x" }));
+  assert.ok(!selects(strict, { tier: "web", stage: "dev" }));
+  assert.ok(!selects(strict, { stage: "prod" }));
+});
+
+Deno.test("selects takes an object without the label as in nothing, and so as not in anything", () => {
+  assert.ok(!selects(selector({}, ["a", "In", ["1"]]), {}));
+  assert.ok(selects(selector({}, ["a", "NotIn", ["1"]]), {}));
+  assert.ok(!selects(selector({}, ["a", "NotIn", ["1"]]), { a: "1" }));
+});
+
+Deno.test("selects knows whether a label is there, even with an empty value", () => {
+  assert.deepEqual([selects(selector({}, ["a", "Exists"]), { a: "" }), selects(selector({}, ["a", "Exists"]), {})], [
+    ...[true, false],
+  ]);
+  assert.deepEqual([
+    selects(selector({}, ["a", "DoesNotExist"]), {}),
+    selects(selector({}, ["a", "DoesNotExist"]), { a: "" }),
+  ], [
+    ...[true, false],
+  ]);
+});
+
+Deno.test("selectorText writes a selector as the API server reads it", () => {
+  const all = selector({ app: "web" }, ["a", "In", ["1", "2"]], ["b", "NotIn", ["3"]], ["c", "Exists"], [
+    "d",
+    "DoesNotExist",
+  ]);
+  assert.equal(selectorText(all), "app=web,a in (1,2),b notin (3),c,!d");
+  assert.equal(selectorText({}), "");
+});

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { ApplicationFailure } from "@temporalio/common";
+import { machineDeployments } from "../../../../activities/kube/resources.ts";
+import type { MachineDeployment } from "../../../../activities/kube/schemas.ts";
+import { defaultRules } from "../../../../activities/policy/default_rules.ts";
+import { rulesFor } from "../../../../activities/policy/rules_for.ts";
+import type { Rules } from "../../../../workflows/contracts.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
+import { unusable, usable } from "./policy_cases.ts";
+
+const now = Date.parse("2026-06-01T00:00:00Z");
+
+function deployment(labels: Record<string, string> = { tier: "web", stage: "prod" }): MachineDeployment {
+  const metadata = { name: "pool", namespace: "fleet", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z", labels };
+  return machineDeployments.schema.parse({ metadata, spec: {} });
+}
+
+/** The rules of a pool of namespace "fleet" beside these policies. */
+function rulesAmid(policies: Record<string, unknown>, { namespace = "fleet" } = {}): Promise<Rules> {
+  const kube = new FakeKube();
+  for (const [name, spec] of Object.entries(policies)) {
+    kube.put("rolloutpolicies", { metadata: { name, namespace }, spec });
+  }
+  return rulesFor(kube.client, deployment(), now);
+}
+
+async function refusalOf(work: Promise<unknown>): Promise<ApplicationFailure> {
+  const error = await work.then(() => new Error("it was accepted"), (error) => error);
+  assert.ok(error instanceof ApplicationFailure, String(error));
+  return error;
+}
+
+const matching = (...keys: ("tier" | "stage")[]): object => {
+  const labels = { tier: "web", stage: "prod" };
+  return { matchLabels: Object.fromEntries(keys.map((key) => [key, labels[key]])) };
+};
+
+Deno.test("rulesFor gives the defaults to a pool that no policy of its namespace selects", async () => {
+  const other = { other: { selector: { matchLabels: { tier: "db" } }, maxFailed: 5 } };
+  assert.deepEqual(await rulesAmid(other), defaultRules);
+  assert.deepEqual(await rulesAmid({ elsewhere: { maxFailed: 5 } }, { namespace: "elsewhere" }), defaultRules);
+});
+
+Deno.test("rulesFor follows the policy whose selector makes the most requirements, whatever the order of names", async () => {
+  const policies = {
+    a: { maxFailed: 2 },
+    b: { selector: { ...matching("tier"), matchExpressions: [{ key: "stage", operator: "Exists" }] }, maxFailed: 4 },
+    c: { selector: matching("tier"), maxFailed: 3 },
+  };
+  const { source, maxFailed } = await rulesAmid(policies);
+  assert.deepEqual([source, maxFailed], ["b", 4]);
+  assert.equal((await rulesAmid({ a: policies.a, c: policies.c })).source, "c");
+  assert.equal((await rulesAmid({ a: policies.a })).source, "a");
+});
+
+Deno.test("rulesFor tells a tie and names both policies; nothing that harms begins by itself", async () => {
+  const { conflict, source, repair, drain } = await rulesAmid({
+    loose: { selector: {}, maxFailed: 9 },
+    two: { selector: matching("stage"), repair: { enabled: true } },
+    one: { selector: matching("tier"), drain: { localStorage: "Block" } },
+  });
+  assert.equal(conflict, 'RolloutPolicies "one" and "two" select "fleet/pool" equally well, by 1 requirement');
+  assert.deepEqual([source, repair.enabled, drain.localStorage], ["defaults", false, "Block"]);
+});
+
+Deno.test("rulesFor does not mind a tie among policies that are less specific than another", async () => {
+  const { conflict, source } = await rulesAmid({ a: {}, b: {}, c: { selector: matching("tier") } });
+  assert.deepEqual([conflict, source], [null, "c"]);
+});
+
+for (const [what, spec] of Object.entries(usable)) {
+  Deno.test(`rulesFor accepts ${what}`, async () => {
+    // Whom the policy selects is another question.
+    const rules = await rulesAmid({ careful: { ...spec as object, selector: {} } });
+    assert.equal(rules.source, "careful");
+  });
+}
+
+for (const [what, [spec, field]] of Object.entries(unusable)) {
+  Deno.test(`rulesFor lets nothing start by ${what}, and tells policy and field`, async () => {
+    const { conflict, source } = await rulesAmid({ careful: spec });
+    const message = conflict ?? "";
+    assert.equal(source, "defaults");
+    const start = `Cannot use RolloutPolicy "fleet/careful": ${field}`;
+    assert.ok(message.startsWith(`${start}:`) || message.startsWith(`${start} is `), message);
+    assert.doesNotMatch(message, /hunter2/);
+  });
+}
+
+Deno.test("rulesFor quotes the value that it refuses", async () => {
+  const { conflict } = await rulesAmid({ careful: { waves: [{ upTo: 5 }, { upTo: 3 }] } });
+  assert.equal(
+    conflict,
+    'Cannot use RolloutPolicy "fleet/careful": spec.waves.1.upTo is 3: must be larger than in the waves before',
+  );
+});
+
+Deno.test("rulesFor does not mind a fault in a policy that is not chosen", async () => {
+  const broken = { onFailure: "Explode" };
+  const chosen = { selector: matching("tier") };
+  assert.equal((await rulesAmid({ broken, chosen })).source, "chosen");
+  assert.match((await rulesAmid({ broken })).conflict ?? "", /^Cannot use RolloutPolicy "fleet\/broken"/);
+});
+
+Deno.test("rulesFor waits for an API server that does not answer", async () => {
+  const kube = new FakeKube();
+  kube.onRequest = () => {
+    throw answer(503, "ServiceUnavailable");
+  };
+  const { type, nonRetryable } = await refusalOf(rulesFor(kube.client, deployment(), now));
+  assert.deepEqual([type, nonRetryable], ["ApiUnavailable", false]);
+});
