@@ -1,49 +1,53 @@
-/** The live page of a run in the web UI: Markdown that answers what, since when, until when, and what to do. */
+/** The live page of a run in the web UI: Markdown that answers what, how far, since when, until when, and what to do. */
 import type { Progress } from "../contracts.ts";
+import { advice } from "./page_advice.ts";
+import { decisions, numbers, target, underway, waves } from "./page_parts.ts";
+import { moment, plain } from "./page_text.ts";
 
-/** Renders the page; it stays under 2 KB whatever the size of the pool. */
+/** Bytes of a page; what does not fit is left out. */
+const heaviest = 4000;
+/** The web UI shows a page by its URL, and proxies commonly refuse one of more than 8 KB. */
+const longestUrl = 7000;
+
+// The web UI cuts off the last lines of a page.
+const tail = "\u00a0\n\n\u00a0";
+
+/** Renders the page; it stays bounded whatever the size of the pool. */
 export function details(pool: { namespace: string; name: string }, progress: Progress): string {
-  return [
-    `## ${progress.phase}: ${plain(progress.message)}`,
-    `**Pool** ${pool.namespace}/${pool.name}`,
-    ...target(progress),
-    ...machines(progress),
+  return fitting([
+    ...headline(progress),
+    `**Pool** ${plain(`${pool.namespace}/${pool.name}`)}, ${times(progress)}`,
+    ...numbers(progress),
+    ...decisions(progress),
+    ...waves(progress),
     ...underway(progress),
-    `**Since** \`${progress.since}\`${progress.until ? `, **until** \`${progress.until}\`` : ""}`,
-    ...advice(progress),
-  ].join("\n\n").slice(0, 2000);
+    ...advice(pool, progress),
+    ...target(progress),
+  ]);
 }
 
-// The web UI takes ":31" for a directive of its Markdown and drops the paragraph it stands in.
-function plain(text: string): string {
-  return text.replaceAll(/:(?=\w)/g, "\\:");
+// A long sentence is no headline.
+function headline({ phase, reason, message }: Progress): string[] {
+  if (message.length <= 100) return [`## ${phase}: ${plain(message)}`];
+  return [`## ${phase}${reason === phase ? "" : `: ${plain(reason)}`}`, plain(message, 600)];
 }
 
-function target(progress: Progress): string[] {
-  if (!progress.target) return [];
-  const { image, kubelet, revision, generation, configDigest } = progress.target;
-  return [
-    `**Target** image \`${image}\`, kubelet \`${kubelet}\`, revision ${revision} (generation ${generation}), ` +
-    `config \`${configDigest.slice(0, 12)}\``,
-  ];
+function times({ since, until }: Progress): string {
+  return `since ${moment(since)}${until ? `, until ${moment(until)} at the latest` : ""}`;
 }
 
-function machines(progress: Progress): string[] {
-  if (!progress.counts) return [];
-  const { desired, updated, ready, old, leaving } = progress.counts;
-  return [`**Machines** ${updated} of ${desired} updated, ${ready} ready, ${old} old, ${leaving} leaving`];
+function fitting(parts: readonly string[]): string {
+  const fits = (page: string): boolean => bytesOf(page, 1) <= heaviest && bytesOf(page, 3) <= longestUrl;
+  const page = parts.reduce((page, part) => {
+    const longer = page ? `${page}\n\n${part}` : part;
+    return fits(`${longer}\n\n${tail}`) ? longer : page;
+  }, "");
+  return `${page}\n\n${tail}`;
 }
 
-function underway(progress: Progress): string[] {
-  if (!progress.replacement) return [];
-  const { machine, victim, step, until } = progress.replacement;
-  return [`**Now** ${step}: in \`${machine}\`${victim ? `, out \`${victim}\`` : ""}, deadline \`${until}\``];
-}
-
-function advice(progress: Progress): string[] {
-  if (progress.phase === "Halted") {
-    return ["**You can** change the MachineDeployment or its profile, or send the update `retry`."];
-  }
-  if (progress.paused) return ["**Paused.** Send the update `resume` to go on; machines under way are finished."];
-  return progress.phase === "Rolling" ? ["**You can** send the update `pause`."] : [];
+// In a URL each byte but those of letters, digits and a few marks takes three.
+function bytesOf(text: string, escaped: number): number {
+  const special = text.replaceAll(/[A-Za-z0-9\-_.!~*'()]/g, "");
+  const wide = special.replaceAll(/[\0-\x7f]/g, "").length;
+  return text.length - special.length + (special.length + 2 * wide) * escaped;
 }

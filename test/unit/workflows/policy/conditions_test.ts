@@ -1,37 +1,80 @@
 import { deepEqual, equal } from "node:assert/strict";
-import type { Phase } from "../../../../workflows/contracts.ts";
+import type { Phase, Quarantined, RollBack } from "../../../../workflows/contracts.ts";
 import { conditions } from "../../../../workflows/policy/conditions.ts";
+import type { Told } from "../../../../workflows/policy/conditions.ts";
 
-function statuses(phase: Phase, paused: { by: string; reason: string } | null = null): string[] {
-  const all = conditions({ phase, reason: "Why", message: "words" }, paused);
-  return all.map(({ type, status }) => `${type}=${status}`);
+const bad: Quarantined = {
+  ...{ specHash: "s", templateHash: "t", revision: "4", image: "image-4", kubelet: "k", by: "policy", since: 0 },
+  reason: "JoinAttemptsExhausted: w-9",
+};
+const left: RollBack = { kind: "RollBack", by: "policy", reason: bad.reason, since: 0, bad, reapplied: 0 };
+
+function told(difference: Partial<Told>): Told {
+  return {
+    ...{
+      phase: "Rolling",
+      reason: "Why",
+      message: "words",
+      paused: null,
+      blocked: null,
+      left: null,
+      quarantined: null,
+    },
+    ...difference,
+  };
 }
 
-const table: [Phase, string[]][] = [
-  ["Preparing", ["Ready=False", "Progressing=True", "Blocked=False", "Paused=False"]],
-  ["Creating", ["Ready=False", "Progressing=True", "Blocked=False", "Paused=False"]],
-  ["Rolling", ["Ready=False", "Progressing=True", "Blocked=False", "Paused=False"]],
-  ["Converged", ["Ready=True", "Progressing=False", "Blocked=False", "Paused=False"]],
-  ["Halted", ["Ready=False", "Progressing=False", "Blocked=True", "Paused=False"]],
-  ["Aborted", ["Ready=False", "Progressing=False", "Blocked=False", "Paused=False"]],
-  ["Deleting", ["Ready=False", "Progressing=False", "Blocked=False", "Paused=False"]],
+/** The types that are True. */
+function holding(difference: Partial<Told>): string[] {
+  return conditions(told(difference)).flatMap(({ type, status }) => status === "True" ? [type] : []);
+}
+
+const types = ["Ready", "Progressing", "Blocked", "Paused", "RolledBack", "Quarantined"];
+const phases: [Phase, string[]][] = [
+  ...(["Preparing", "Creating", "Rolling", "RollingBack", "Repairing"] as const).map((phase): [Phase, string[]] => [
+    phase,
+    ["Progressing"],
+  ]),
+  ["Converged", ["Ready"]],
+  ["Halted", []],
+  ["Aborted", []],
+  ["Deleting", []],
 ];
 
-for (const [phase, expected] of table) {
-  Deno.test(`conditions gives all four for ${phase}`, () => deepEqual(statuses(phase), expected));
+for (const [phase, expected] of phases) {
+  Deno.test(`conditions of ${phase}: ${expected.join(", ") || "none"} holds, and none is missing`, () => {
+    deepEqual(holding({ phase }), expected);
+    deepEqual(conditions(told({ phase })).map(({ type }) => type), types);
+  });
 }
 
-Deno.test("conditions shows a pause with who and why, and no progress", () => {
-  const paused = { by: "somebody", reason: "incident 12" };
-  deepEqual(statuses("Rolling", paused), ["Ready=False", "Progressing=False", "Blocked=False", "Paused=True"]);
-  const all = conditions({ phase: "Rolling", reason: "Why", message: "words" }, paused);
-  equal(all.at(-1)?.message, "Paused by somebody: incident 12");
+const facts: [name: string, difference: Partial<Told>, expected: string[], message: string][] = [
+  ["a pause", { paused: { by: "ada", reason: "incident 12", since: 0 } }, ["Paused"], "Paused by ada: incident 12"],
+  ["what blocks", { blocked: { reason: "Soaking", message: "until ten" } }, ["Progressing", "Blocked"], "until ten"],
+  ["a rollback", { phase: "RolledBack", left }, ["RolledBack"], bad.reason],
+  ["an earlier rollback", { phase: "Converged", left }, ["Ready", "RolledBack"], bad.reason],
+  [
+    "a change that is held",
+    { phase: "Halted", quarantined: bad },
+    ["Quarantined"],
+    "Revision 4 (image-4) is held: JoinAttemptsExhausted: w-9",
+  ],
+];
+
+for (const [name, difference, expected, message] of facts) {
+  Deno.test(`conditions shows ${name}`, () => {
+    const all = conditions(told(difference));
+    deepEqual(holding(difference), expected);
+    equal(all.find(({ type }) => type === expected.at(-1))?.message, message);
+  });
+}
+
+Deno.test("conditions has not rolled back while it goes back", () => {
+  deepEqual(holding({ phase: "RollingBack", left }), ["Progressing"]);
 });
 
 Deno.test("conditions always gives a reason that Kubernetes accepts", () => {
-  for (const [phase] of table) {
-    for (const { reason } of conditions({ phase, reason: "Why", message: "" }, null)) {
-      equal(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/.test(reason), true, reason);
-    }
+  for (const { reason } of phases.flatMap(([phase]) => conditions(told({ phase })))) {
+    equal(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/.test(reason), true, reason);
   }
 });

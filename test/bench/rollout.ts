@@ -1,0 +1,121 @@
+// deno-lint-ignore-file no-console -- printing its measurements is this program's job
+/**
+ * How close rollouts of 1,000 machines come to the shortest time that budget, waves and machines allow, in a simulation
+ * of machine-controller with the run's own planner. Ends with 1 when one takes more than 10 % longer.
+ *
+ * optimum: per wave its soak, and list scheduling of its replacements (one join and one drain each) over the machines that
+ * may change at once, without any latency. Who cannot know beforehand how long a machine takes does no better on average.
+ * bound: per wave its soak, and the larger of all joins and drains over the machines that may change at once, and the
+ * slowest join with the fastest drain. Not even foreknowledge beats it.
+ */
+import process from "node:process";
+import { defaultRules } from "../../activities/policy/default_rules.ts";
+import type { Rules } from "../../workflows/contracts.ts";
+import { planTurn } from "../../workflows/policy/plan_turn.ts";
+import { chanceFrom } from "../unit/workflows/policy/simulation/chance.ts";
+import type { Chance } from "../unit/workflows/policy/simulation/chance.ts";
+import { Clock } from "../unit/workflows/policy/simulation/clock.ts";
+import { Fleet } from "../unit/workflows/policy/simulation/fleet.ts";
+import { Run } from "../unit/workflows/policy/simulation/run.ts";
+
+const machines = 1_000;
+const mostAbove = 0.1;
+const hour = 3_600_000;
+const join: [number, number] = [60_000, 300_000];
+const leave: [number, number] = [10_000, 120_000];
+const canary: Rules["waves"] = [{ upTo: 1, soak: 300_000 }, { upTo: "10%", soak: 600_000 }, { upTo: "100%", soak: 0 }];
+const plain: Rules["waves"] = [{ upTo: "100%", soak: 0 }];
+
+interface Work {
+  joins: number[];
+  leaves: number[];
+}
+
+interface Measurement {
+  hours: number;
+  optimumHours: number;
+  boundHours: number;
+  turns: number;
+  turnsPerSecond: number;
+  plansPerSecond: number;
+}
+
+function measure(budget: number, waves: Rules["waves"]): Measurement {
+  const works: Work[] = waves.map(() => ({ joins: [], leaves: [] }));
+  const chance = chanceFrom(1);
+  const noted: Chance = (least, most) => {
+    const value = chance(least, most);
+    const work = works[run.wave.index];
+    if (most === join[1]) work?.joins.push(value);
+    if (most === leave[1]) work?.leaves.push(value);
+    return value;
+  };
+  const run: Run = runOf(noted, { budget, waves });
+  const { clock } = run.fleet;
+  run.change("B");
+  const start = performance.now();
+  let plansPerSecond = 0;
+  while (!run.converged && clock.tick()) {
+    run.turn();
+    if (run.turns === machines) plansPerSecond = planningSpeed(run);
+  }
+  if (!run.converged) throw new Error(`Cannot roll out ${machines} machines: blocked by "${run.blocked?.reason}"`);
+  const turnsPerSecond = run.turns / (performance.now() - start) * 1000;
+  const soaks = waves.reduce((sum, { soak }) => sum + soak, 0);
+  const hoursOf = (time: (work: Work, lanes: number) => number): number =>
+    works.reduce((sum, work) => sum + time(work, budget), soaks) / hour;
+  const times = { hours: clock.now / hour, optimumHours: hoursOf(listTime), boundHours: hoursOf(boundTime) };
+  return { ...times, turns: run.turns, turnsPerSecond, plansPerSecond };
+}
+
+function runOf(chance: Chance, { budget, waves }: { budget: number; waves: Rules["waves"] }): Run {
+  const fleet = new Fleet(new Clock(0), chance, {
+    ...{ replicas: machines, surge: budget, zones: [], join, leave, reaction: [0, 1_000] },
+    ...{ fails: () => false, repairAfter: 600_000, marksNewcomers: true },
+  });
+  const rules = { ...defaultRules, waves, budget: { ...defaultRules.budget, machines: budget } };
+  return new Run(fleet, {
+    ...{ rules, usual: null, gates: [0, 0], undrainable: [], gateFails: () => false, write: [0, 200] },
+  });
+}
+
+/** Each replacement begins where a lane is free first (ms). */
+function listTime({ joins, leaves }: Work, lanes: number): number {
+  const free = Array.from({ length: lanes }, () => 0);
+  for (const [nth, each] of joins.entries()) {
+    const first = free.indexOf(Math.min(...free));
+    free[first] = (free[first] ?? 0) + each + (leaves[nth] ?? 0);
+  }
+  return Math.max(...free);
+}
+
+function boundTime({ joins, leaves }: Work, lanes: number): number {
+  const sum = [...joins, ...leaves].reduce((total, each) => total + each, 0);
+  return Math.max(sum / lanes, Math.max(...joins) + Math.min(...leaves));
+}
+
+function planningSpeed(run: Run): number {
+  const situation = run.situation();
+  const start = performance.now();
+  for (let time = 0; time < 2_000; time++) planTurn(situation);
+  return 2_000 / (performance.now() - start) * 1000;
+}
+
+console.log(`Rollouts of ${machines} machines, each joins in 1 to 5 min and is drained in 10 to 120 s\n`);
+console.log("budget  waves       hours  optimum   above    bound   above   turns  turns/s  plans/s");
+let isKept = true;
+for (const budget of [1, 10, 100]) {
+  for (const [name, waves] of [["one", plain], ["1-10%-100%", canary]] as const) {
+    const { hours, optimumHours, boundHours, turns, turnsPerSecond, plansPerSecond } = measure(budget, waves);
+    isKept &&= hours / optimumHours - 1 <= mostAbove;
+    const above = (least: number): string[] => [
+      least.toFixed(2).padStart(7),
+      `${((hours / least - 1) * 100).toFixed(1)}%`.padStart(6),
+    ];
+    const times = [hours.toFixed(2).padStart(6), ...above(optimumHours), ...above(boundHours)];
+    const speeds = [turns, turnsPerSecond, plansPerSecond].map((value) => value.toFixed(0).padStart(7));
+    console.log([String(budget).padStart(6), name.padEnd(10), ...times, ...speeds].join("  "));
+  }
+}
+console.log(`\nat most ${mostAbove * 100} % above the optimum: ${isKept ? "kept" : "BROKEN"}`);
+process.exitCode = isKept ? 0 : 1;

@@ -1,0 +1,151 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import type { Gate, Member, WaveState } from "../../../../workflows/contracts.ts";
+import { blockersOf, planTurn } from "../../../../workflows/policy/plan_turn.ts";
+import type { Blocked } from "../../../../workflows/policy/turn.ts";
+import { ill, members, minute, now, ours, situationOf, told } from "./simulation/picture.ts";
+import type { Difference } from "./simulation/picture.ts";
+
+const pool = [...members("old", [3, "Ready"]), ...members("new", [1, "Held"])];
+const missing = [...members("old", [2, "Ready"]), ...members("new", [2, "Held"])];
+const later = { from: now + 60 * minute, to: now + 90 * minute };
+const open = { from: now - minute, to: now + 10 * minute };
+const soaking: WaveState = { index: 0, soakUntil: now + 5 * minute, passed: true, approved: false };
+const soaked: Difference = { rules: { waves: [{ upTo: 1, soak: 5 * minute }] }, situation: { wave: soaking } };
+const oneUpdated = [...members("old", [2, "Ready"]), ...members("new", [1, "Ready"], [1, "Held"])];
+
+type Row = [reason: Blocked["reason"], pool: Member[], difference: Difference, until: number | null];
+
+const rows: Row[] = [
+  ["Paused", pool, { situation: { paused: true } }, null],
+  ["PolicyConflict", pool, { rules: { conflict: "a and b" } }, null],
+  ["Quarantined", pool, { situation: { quarantined: true } }, null],
+  ["OutsideWindow", pool, { rules: { windows: [later] } }, later.from],
+  ["OutsideWindow", pool, { rules: { windows: [] } }, null],
+  ["WindowTooShort", pool, { rules: { windows: [open, later] }, situation: { usual: 11 * minute } }, later.from],
+  ["AwaitingApproval", pool, { rules: { approval: "BeforeFirst" } }, null],
+  ["AwaitingApproval", pool, { rules: { approval: "BeforeEachWave" }, situation: { approved: true } }, null],
+  ["Soaking", oneUpdated, soaked, soaking.soakUntil],
+];
+
+for (const [reason, machines, difference, until] of rows) {
+  const when = JSON.stringify({ ...difference.rules, ...difference.situation });
+  Deno.test(`planTurn is blocked by ${reason} with ${when}`, () => {
+    const turn = planTurn(situationOf(machines, difference));
+    deepEqual([turn.blocked?.reason, turn.blocked?.until, turn.steps.map(told)], [reason, until, []]);
+    if (until !== null) equal(turn.lookAgainAt, until);
+  });
+}
+
+const free: [name: string, machines: Member[], difference: Difference][] = [
+  ["in a window", pool, { rules: { windows: [open] }, situation: { usual: 10 * minute } }],
+  ["when the plan was approved", pool, { rules: { approval: "BeforeFirst" }, situation: { approved: true } }],
+  ["when the wave was approved", pool, {
+    rules: { approval: "BeforeEachWave" },
+    situation: { wave: { ...soaking, soakUntil: null, approved: true } },
+  }],
+  ["when it goes back, whatever the window", pool, { rules: { windows: [] }, situation: { rollingBack: true } }],
+  ["when it goes back, whatever the approval", pool, {
+    rules: { approval: "BeforeFirst" },
+    situation: { rollingBack: true },
+  }],
+  ["when it goes back in a soak", oneUpdated, { ...soaked, situation: { wave: soaking, rollingBack: true } }],
+  ["when a machine is missing outside the windows", missing, { rules: { windows: [] } }],
+  ["when a machine is missing in a soak", missing, { situation: { wave: soaking } }],
+  ["when a machine is missing and nobody approved", missing, { rules: { approval: "BeforeFirst" } }],
+  ["when a machine is missing and policies disagree", missing, { rules: { conflict: "a and b" } }],
+];
+
+for (const [name, machines, difference] of free) {
+  Deno.test(`planTurn admits ${name}`, () => {
+    equal(planTurn(situationOf(machines, difference)).steps.filter(({ kind }) => kind === "admit").length, 1);
+  });
+}
+
+const held: [name: string, difference: Difference][] = [
+  ["while paused", { situation: { paused: true } }],
+  ["while quarantined", { situation: { quarantined: true } }],
+  ["while it goes back but is paused", { situation: { paused: true, rollingBack: true } }],
+];
+
+for (const [name, difference] of held) {
+  Deno.test(`planTurn adds not even a missing machine ${name}`, () => {
+    deepEqual(planTurn(situationOf(missing, difference)).steps, []);
+  });
+}
+
+Deno.test("planTurn names the strongest reason first, and a forecast all of them", () => {
+  const situation = situationOf(pool, {
+    ...{ rules: { conflict: "a and b", windows: [later], approval: "BeforeFirst" } },
+    situation: { paused: true, quarantined: true },
+  });
+  equal(planTurn(situation).blocked?.reason, "Paused");
+  const all = ["Paused", "PolicyConflict", "Quarantined", "OutsideWindow", "AwaitingApproval"];
+  deepEqual(blockersOf(situation).map(({ reason }) => reason), all);
+});
+
+Deno.test("planTurn is not blocked where nothing is left to do", () => {
+  const done = members("new", [3, "Ready"]);
+  equal(planTurn(situationOf(done, { rules: { windows: [] }, situation: { paused: true } })).blocked, null);
+});
+
+Deno.test("planTurn removes nothing old while the change is quarantined, but for a rollback", () => {
+  const leaving = [...members("old", [2, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])];
+  deepEqual(planTurn(situationOf(leaving, { situation: { quarantined: true } })).steps, []);
+  const back = planTurn(situationOf(leaving, { situation: { quarantined: true, rollingBack: true } }));
+  deepEqual(back.steps.map(told), ["leave old Leaving 1"]);
+});
+
+Deno.test("planTurn repairs nothing when too many are ill", () => {
+  const situation = situationOf(members("new", [5, "Ready"], [5, "NotReady", ill]), { desired: { replicas: 10 } });
+  const turn = planTurn(situation);
+  deepEqual(turn.steps, []);
+  match(turn.blocked?.message ?? "", /5 of 10 machines are ill, more than 40 %/);
+});
+
+Deno.test("planTurn repairs the one ill machine of two", () => {
+  const situation = situationOf(members("new", [1, "Ready"], [1, "NotReady", ill]), { desired: { replicas: 2 } });
+  deepEqual(planTurn(situation).steps.map(told), ["repair new NotReady 1"]);
+});
+
+Deno.test("planTurn repairs up to the share that a policy allows", () => {
+  const repair = { enabled: true, notReadyFor: 0, conditions: [], maxIll: 50 };
+  const machines = members("new", [5, "Ready"], [5, "NotReady", ill]);
+  const difference = { desired: { replicas: 10 }, rules: { repair }, budget: { machines: 3 } };
+  equal(planTurn(situationOf(machines, difference)).steps.length, 3);
+});
+
+Deno.test("planTurn says that only skipped machines remain", () => {
+  const machines = [...members("old", [1, "Ready"]), ...members("new", [2, "Ready"], [1, "Held"])];
+  const turn = planTurn(situationOf(machines, { situation: { skipped: ["old Ready 1"] } }));
+  deepEqual([turn.blocked?.reason, turn.converged, turn.steps], ["OnlySkippedRemain", false, []]);
+  match(turn.blocked?.message ?? "", /old Ready 1/);
+});
+
+Deno.test("planTurn says that a machine set aside uses up the budget, and goes on where there is more of it", () => {
+  const machines = [
+    ...members("old", [1, "Ready"], [1, "Leaving", { ...ours, id: "stuck" }]),
+    ...members("new", [2, "Ready"], [1, "Held"]),
+  ];
+  const situation = { setAside: ["stuck"] };
+  equal(planTurn(situationOf(machines, { situation })).blocked?.reason, "SetAside");
+  const more = planTurn(situationOf(machines, { situation, budget: { machines: 2 } }));
+  deepEqual(more.steps.map(told), ["admit new Held 1 for old Ready 1"]);
+});
+
+const gate: Gate = {
+  name: "g",
+  run: "EachWave",
+  within: 1,
+  check: { kind: "NodeCondition", type: "x", status: "True" },
+};
+
+Deno.test("planTurn asks the gates of a wave before its soak, and not on the way back", () => {
+  const rules = { gates: [gate], waves: [{ upTo: 1, soak: minute }] };
+  const asks = planTurn(situationOf(oneUpdated, { rules }));
+  deepEqual([asks.steps.map(told), asks.waitsFor], [["gates 0"], "the gates of wave 1"]);
+  const passed = { index: 0, soakUntil: null, passed: true, approved: false };
+  const soaks = planTurn(situationOf(oneUpdated, { rules, situation: { wave: passed } }));
+  deepEqual([soaks.steps, soaks.wave.soakUntil, soaks.blocked?.reason], [[], now + minute, "Soaking"]);
+  const back = planTurn(situationOf(oneUpdated, { rules, situation: { rollingBack: true } }));
+  deepEqual(back.steps.map(told), ["admit new Held 1 for old Ready 1"]);
+});

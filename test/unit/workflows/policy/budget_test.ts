@@ -1,0 +1,138 @@
+import { deepEqual, equal } from "node:assert/strict";
+import type { Member } from "../../../../workflows/contracts.ts";
+import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
+import { lookAtWindows } from "../../../../workflows/policy/windows.ts";
+import { ill, members, ours, situationOf } from "./simulation/picture.ts";
+import type { Difference } from "./simulation/picture.ts";
+
+const six = { replicas: 6, surge: 6 };
+const newcomers = members("new", [6, "Held"]);
+const zone = (name: string): Partial<Member> => ({ zone: name });
+const spread = [
+  ...members("old", [2, "Ready", zone("b")], [2, "Ready", { zone: "a", id: "" }], [2, "Ready", zone("c")]),
+].map((member, nth) => ({ ...member, id: `${member.zone}${nth}`, node: `${member.zone}${nth}` }));
+
+/** Victims of the newcomers that are let in. */
+function victims(pool: Member[], difference: Difference): string[] {
+  const turn = planTurn(situationOf(pool, { desired: six, ...difference }));
+  return turn.steps.flatMap((step) => step.kind === "admit" ? [step.victim?.id ?? "nobody"] : []);
+}
+
+const rows: [name: string, pool: Member[], difference: Difference, admitted: number][] = [
+  ["a number", [...members("old", [6, "Ready"])], { budget: { machines: 2 } }, 2],
+  ["a share, rounded up", members("old", [6, "Ready"]), { budget: { machines: "20%" } }, 2],
+  ["joins", [...members("old", [6, "Ready"]), ...members("new", [1, "Booting"])], {
+    ...{ budget: { machines: 3 }, busy: { joining: ["new Booting 1"], victims: ["old Ready 1"] } },
+  }, 2],
+  ["leaving machines", [...members("old", [5, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])], {
+    ...{ budget: { machines: 3 }, busy: { leaving: ["old Leaving 1"] } },
+  }, 2],
+  [
+    "a newcomer and the victim that already leaves for it as one",
+    [...members("old", [5, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])],
+    {
+      ...{ budget: { machines: 3 }, busy: { joining: ["new Ready 1"] } },
+      situation: { booting: { "new Ready 1": { since: 0, attempt: 0 } } },
+    },
+    2,
+  ],
+  [
+    "ill machines that nobody replaces",
+    [
+      ...members("old", [4, "Ready"]),
+      ...members("new", [1, "Ready"], [1, "NotReady", { ill: { why: "", since: 0, due: Infinity } }]),
+    ],
+    { budget: { machines: 3 } },
+    2,
+  ],
+  [
+    "machines that are being repaired",
+    [
+      ...members("old", [4, "Ready"]),
+      ...members("new", [1, "Ready"], [1, "NotReady", ill]),
+    ],
+    { budget: { machines: 3 }, busy: { repairing: ["new NotReady 1"] } },
+    2,
+  ],
+  ["an ill victim as nothing more", members("old", [5, "Ready"], [1, "NotReady", ill]), {}, 1],
+  ["each of two ill victims by itself", members("old", [4, "Ready"], [2, "NotReady", ill]), {}, 1],
+  [
+    "machines set aside",
+    [
+      ...members("old", [4, "Ready"], [1, "Leaving", { ...ours, id: "stuck" }]),
+      ...members("new", [2, "Ready"]),
+    ],
+    { budget: { machines: 3 }, situation: { setAside: ["stuck"] } },
+    2,
+  ],
+];
+
+for (const [name, pool, difference, admitted] of rows) {
+  Deno.test(`planTurn counts against the budget ${name}`, () => {
+    equal(victims([...pool, ...newcomers], difference).length, admitted);
+  });
+}
+
+Deno.test("planTurn takes an ill victim although the budget is spent by it", () => {
+  const pool = [...members("old", [5, "Ready"], [1, "NotReady", ill]), ...newcomers];
+  deepEqual(victims(pool, {}), ["old NotReady 1"]);
+});
+
+Deno.test("planTurn takes so many of each zone and no more", () => {
+  const pool = [...spread, ...newcomers];
+  deepEqual(victims(pool, { budget: { machines: 6, perZone: 1 } }), ["b0", "a2", "c4"]);
+  const busy = { joining: ["x"], victims: ["a2"] };
+  const joining = [...pool, ...members("new", [1, "Booting", { id: "x" }])];
+  deepEqual(victims(joining, { budget: { machines: 6, perZone: 1 }, busy }), ["b0", "c4"]);
+});
+
+Deno.test("planTurn counts leaving and ill machines of a zone", () => {
+  const pool = spread.map((member) => member.id === "a2" ? { ...member, phase: "Leaving" as const } : member)
+    .map((member) => member.id === "c5" ? { ...member, ...ill, marked: false } : member);
+  const difference = { desired: { replicas: 5, surge: 6 }, budget: { machines: 6, perZone: 1 } };
+  deepEqual(victims([...pool, ...newcomers], difference), ["c5", "b0"]);
+});
+
+Deno.test("planTurn does one zone after another", () => {
+  const budget = { machines: 6, zones: "OneAfterAnother" as const };
+  deepEqual(victims([...spread, ...newcomers], { budget }), ["a2", "a3"]);
+  const leaving = spread.map((member) => member.zone === "a" ? { ...member, phase: "Leaving" as const } : member);
+  deepEqual(victims([...leaving, ...members("new", [2, "Ready"]), ...newcomers], { budget }), []);
+  const gone = spread.filter((member) => member.zone !== "a");
+  deepEqual(victims([...gone, ...members("new", [2, "Ready"]), ...newcomers], { budget }), ["b0", "b1"]);
+});
+
+Deno.test("planTurn goes on to the next zone past machines that were skipped", () => {
+  const budget = { machines: 1, zones: "OneAfterAnother" as const };
+  deepEqual(victims([...spread, ...newcomers], { budget, situation: { skipped: ["a2", "a3"] } }), ["b0"]);
+});
+
+Deno.test("planTurn drains as many as may be out where there is no surge", () => {
+  const pool = members("old", [3, "Ready"], [3, "Leaving", { held: true }]);
+  const steps = (difference: Difference): number =>
+    planTurn(situationOf(pool, { desired: { replicas: 6, surge: 0 }, ...difference })).steps.length;
+  equal(steps({}), 1);
+  equal(steps({ budget: { machines: 2 } }), 2);
+  equal(steps({ budget: { machines: 2 }, busy: { leaving: ["old Leaving 1"] } }), 1);
+  equal(steps({ situation: { paused: true } }), 0);
+});
+
+const windows = [{ from: 10, to: 20 }, { from: 20, to: 25 }, { from: 22, to: 30 }, { from: 50, to: 60 }];
+
+for (
+  const [at, look] of [
+    [5, { open: false, closes: null, opens: 10 }],
+    [10, { open: true, closes: 30, opens: 50 }],
+    [29, { open: true, closes: 30, opens: 50 }],
+    [30, { open: false, closes: null, opens: 50 }],
+    [60, { open: false, closes: null, opens: null }],
+  ] as const
+) {
+  Deno.test(`lookAtWindows at ${at} is ${look.open ? "open" : "closed"}, and windows that touch are one`, () => {
+    deepEqual(lookAtWindows(windows, at), look);
+  });
+}
+
+Deno.test("lookAtWindows is always open without windows", () => {
+  deepEqual(lookAtWindows(null, 5), { open: true, closes: null, opens: null });
+});

@@ -1,0 +1,50 @@
+import { equal } from "node:assert/strict";
+import { defaultRules } from "../../../../activities/policy/default_rules.ts";
+import type { Desired, PoolSnapshot, Rules } from "../../../../workflows/contracts.ts";
+import { etaOf } from "../../../../workflows/policy/eta.ts";
+import type { EtaQuestion } from "../../../../workflows/policy/eta.ts";
+import { usualReplacement } from "../../../../workflows/policy/usual.ts";
+
+const minute = 60_000;
+
+function question(given: Partial<EtaQuestion> & { rules?: Rules } = {}): EtaQuestion {
+  return {
+    now: 0,
+    rules: defaultRules,
+    desired: { replicas: 10, surge: 3 } as Desired,
+    counts: { old: 6, leaving: 0 } as PoolSnapshot["counts"],
+    usual: { join: [60, 60, 60], leave: [60] },
+    wave: { index: 0, soakUntil: null, passed: false, approved: false },
+    blocked: null,
+    ...given,
+  };
+}
+
+Deno.test("etaOf takes one replacement after the other without a budget", () => {
+  equal(etaOf(question()), 12 * minute);
+});
+
+Deno.test("etaOf takes as many side by side as budget and surge allow", () => {
+  const budget = { ...defaultRules.budget, machines: 5 };
+  equal(etaOf(question({ rules: { ...defaultRules, budget } })), 4 * minute);
+});
+
+Deno.test("etaOf adds the soaks that are to come, and begins when the window opens", () => {
+  const waves = [{ upTo: 1, soak: 5 * minute }, { upTo: "100%", soak: 7 * minute }];
+  const rules = { ...defaultRules, waves };
+  equal(etaOf(question({ rules })), 19 * minute);
+  const blocked = { reason: "OutsideWindow", message: "", until: 30 * minute } as const;
+  equal(etaOf(question({ rules, blocked })), 49 * minute);
+});
+
+Deno.test("etaOf says nothing where nothing was measured, or where a person decides", () => {
+  equal(etaOf(question({ usual: { join: [], leave: [] } })), null);
+  equal(etaOf(question({ blocked: { reason: "AwaitingApproval", message: "", until: null } })), null);
+});
+
+Deno.test("usualReplacement is what nine of ten keep to", () => {
+  const join = [10, 10, 10, 10, 10, 10, 10, 10, 10, 99];
+  equal(usualReplacement({ join, leave: [] }), 99_000);
+  equal(usualReplacement({ join: [...join, 10], leave: [5] }), 15_000);
+  equal(usualReplacement({ join: [], leave: [5] }), null);
+});

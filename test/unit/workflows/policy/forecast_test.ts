@@ -1,0 +1,146 @@
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { defaultRules } from "../../../../activities/policy/default_rules.ts";
+import { byTurn } from "../../../../activities/pool/snapshot.ts";
+import type { Desired, Member, Memory, RolloutPlan, Rules } from "../../../../workflows/contracts.ts";
+import { forecast } from "../../../../workflows/policy/forecast.ts";
+import { desired, ill, members, minute, now, ours } from "./simulation/picture.ts";
+
+interface Question {
+  pool?: Member[];
+  desired?: Partial<Desired>;
+  rules?: Partial<Rules>;
+  memory?: Partial<Memory>;
+  at?: number;
+}
+
+const usual = { join: [100, 110, 120], leave: [20, 30, 40] };
+
+function plan({ pool = members("old", [3, "Ready"]), at = now, ...rest }: Question = {}): RolloutPlan {
+  return forecast({
+    ...{ now: at, desired: { ...desired, ...rest.desired }, rules: { ...defaultRules, ...rest.rules } },
+    memory: { paused: null, quarantine: [], lastGood: null, usual, ...rest.memory },
+    members: [...pool].sort(byTurn),
+  });
+}
+
+const budget = (machines: number | string): Pick<Rules, "budget"> => ({
+  budget: { ...defaultRules.budget, machines },
+});
+const canary: Rules["waves"] = [{ upTo: 1, soak: 10 * minute }, { upTo: "100%", soak: 0 }];
+const names = (answer: RolloutPlan): string[][] => answer.waves.map(({ machines }) => machines);
+
+Deno.test("forecast names all machines in the order they go in", () => {
+  const pool = members("old", [2, "Ready"], [1, "NotReady", ill], [1, "Ready", { id: "last", since: "2026-02-01" }]);
+  const answer = plan({ pool, desired: { replicas: 4 } });
+  deepEqual(names(answer), [["old NotReady 1", "old Ready 1", "old Ready 2", "last"]]);
+  equal(answer.machines, 4);
+});
+
+Deno.test("forecast sorts machines into waves", () => {
+  const answer = plan({ rules: { waves: canary } });
+  deepEqual(names(answer), [["old Ready 1"], ["old Ready 2", "old Ready 3"]]);
+  deepEqual(answer.waves.map(({ size, soakSeconds }) => [size, soakSeconds]), [[1, 600], [2, 0]]);
+});
+
+Deno.test("forecast adds up joins, drains and soaks, from the median to the slowest tenth", () => {
+  deepEqual(plan().seconds, { low: 3 * 140, high: 3 * 160 });
+  deepEqual(plan({ rules: { waves: canary } }).seconds, { low: 3 * 140 + 600, high: 3 * 160 + 600 });
+  deepEqual(plan({ rules: budget(3), desired: { surge: 3 } }).seconds, { low: 140, high: 160 });
+  deepEqual(plan({ rules: budget(3), desired: { surge: 1 } }).seconds, { low: 3 * 140, high: 3 * 160 });
+});
+
+Deno.test("forecast knows no duration of a pool that nothing was measured of", () => {
+  equal(plan({ memory: { usual: { join: [], leave: [] } } }).seconds, null);
+});
+
+Deno.test("forecast waits for the windows, and gives no duration when they do not suffice", () => {
+  const start = now + 60 * minute;
+  const windows = [{ from: start, to: start + 1000 * minute }];
+  deepEqual(plan({ rules: { windows } }).seconds, { low: 3600 + 3 * 140, high: 3600 + 3 * 160 });
+  equal(plan({ rules: { windows: [{ from: start, to: start + 4 * minute }] } }).seconds, null);
+});
+
+Deno.test("forecast of a pool that is as desired is over at once", () => {
+  const answer = plan({ pool: members("new", [3, "Ready"]) });
+  deepEqual([answer.waves.map(({ size }) => size), answer.seconds, answer.blocked], [[0], { low: 0, high: 0 }, []]);
+});
+
+Deno.test("forecast goes on from the middle of a rollout", () => {
+  const pool = [
+    ...members("old", [1, "Ready"], [1, "Ready", { ...ours, id: "chosen" }]),
+    ...members("old", [1, "Leaving", ours]),
+    ...members("new", [1, "Ready"], [1, "Booting"]),
+  ];
+  const answer = plan({ pool });
+  deepEqual(names(answer), [["old Leaving 1", "chosen", "old Ready 1"]]);
+  notEqual(answer.seconds, null);
+});
+
+Deno.test("forecast tells everything that blocks the start", () => {
+  const memory = {
+    paused: { by: "ada", reason: "", since: 0 },
+    quarantine: [{
+      specHash: "s",
+      templateHash: "",
+      revision: "",
+      image: "",
+      kubelet: "k",
+      by: "",
+      reason: "",
+      since: 0,
+    }],
+  };
+  const answer = plan({ memory, rules: { approval: "BeforeFirst", conflict: "a and b select it", windows: [] } });
+  equal(answer.blocked.length, 5);
+  match(answer.blocked.join("; "), /Paused.*a and b select it.*failed before.*windows.*approve/);
+  deepEqual(names(answer), names(plan()));
+});
+
+Deno.test("forecast plays a pool without surge", () => {
+  const answer = plan({ desired: { surge: 0 } });
+  deepEqual([names(answer)[0]?.length, answer.seconds], [3, { low: 3 * 140, high: 3 * 160 }]);
+});
+
+Deno.test("forecast keeps to the zones", () => {
+  const pool = ["b", "a", "b", "a"].map((zone, nth): Member => {
+    const [member] = members("old", [1, "Ready"]);
+    return { ...member as Member, id: `${zone}${nth}`, zone, since: `2026-01-0${nth + 1}` };
+  });
+  const rules = { budget: { ...defaultRules.budget, zones: "OneAfterAnother" as const } };
+  deepEqual(names(plan({ pool, desired: { replicas: 4 }, rules })), [["a1", "a3", "b0", "b2"]]);
+});
+
+Deno.test("forecast gives the same hash whatever the time and the pace", () => {
+  const { hash } = plan();
+  match(hash, /^[0-9a-f]{16}$/);
+  equal(plan({ at: now + 5 * minute }).hash, hash);
+  equal(plan({ memory: { usual: { join: [9], leave: [] } } }).hash, hash);
+  const windows = (from: number): Partial<Rules> => ({ windows: [{ from, to: from + minute }] });
+  equal(plan({ rules: windows(now) }).hash, plan({ rules: windows(now + minute) }).hash);
+});
+
+const changes: [what: string, question: Question][] = [
+  ["the spec", { desired: { specHash: "other" } }],
+  ["the number of machines", { desired: { replicas: 4 } }],
+  ["the budget", { rules: budget(2) }],
+  ["the waves", { rules: { waves: canary } }],
+  ["a soak", { rules: { waves: [{ upTo: "100%", soak: 1 }] } }],
+  ["the gates", {
+    rules: { gates: [{ name: "g", run: "EachWave", within: 1, check: { kind: "Job", namespace: "n", cronJob: "c" } }] },
+  }],
+  ["windows at all", { rules: { windows: [] } }],
+  ["the order", { pool: members("old", [2, "Ready"], [1, "NotReady", ill]) }],
+];
+
+for (const [what, question] of changes) {
+  Deno.test(`forecast gives another hash when ${what} changes`, () => notEqual(plan(question).hash, plan().hash));
+}
+
+Deno.test("forecast names all of a thousand machines", () => {
+  const pool = members("old", [1000, "Ready"]).map((member, nth) => ({ ...member, id: `m${nth}` }));
+  const rules = { waves: canary, ...budget("10%") };
+  const answer = plan({ pool, desired: { replicas: 1000, surge: 100 }, rules });
+  deepEqual(answer.waves.map(({ size }) => size), [1, 999]);
+  equal(new Set(names(answer).flat()).size, 1000);
+  ok((answer.seconds?.low ?? 0) >= 140 + 600 + 999 * 140 / 100);
+});

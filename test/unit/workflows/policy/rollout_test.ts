@@ -1,0 +1,74 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { snapshotOf } from "../../../../activities/pool/snapshot.ts";
+import type { PoolSnapshot } from "../../../../workflows/contracts.ts";
+import { cases } from "./simulation/cases.ts";
+import { chanceFrom, noChance } from "./simulation/chance.ts";
+import { play } from "./simulation/play.ts";
+import type { Case } from "./simulation/play.ts";
+import { Promises } from "./simulation/promises.ts";
+import type { Run } from "./simulation/run.ts";
+
+const orders = 100;
+
+for (const [name, story] of Object.entries(cases)) {
+  Deno.test(`planTurn brings to a good end: ${name}`, () => judge(story, play(story, noChance)));
+  Deno.test(`planTurn brings to a good end by chance: ${name}`, () => {
+    for (let seed = 0; seed <= orders; seed++) {
+      const told = { ...story, ...(seed % 5 === 4 ? { unmarked: true, unchosen: true } : {}) };
+      try {
+        judge(told, play(told, chanceFrom(seed)));
+      } catch (error) {
+        throw new Error(`Cannot bring "${name}" to a good end with seed ${seed}`, { cause: error });
+      }
+    }
+  });
+}
+
+Deno.test("planTurn sees in a simulation what activities would show it", () => {
+  const story = cases["budget 3 of surge 3"] as Case;
+  let looks = 0;
+  play({ ...story, script: [[2, compare], [4, compare], [7, compare], [11, compare]] }, chanceFrom(3));
+  equal(looks, 4);
+
+  function compare(run: Run): void {
+    looks += 1;
+    const { pool } = run.situation();
+    const members = [...run.fleet.machines.values()].map((machine) => run.fleet.memberOf(machine));
+    const question = { templateHash: "B", unproven: Object.keys(run.booting), limit: 20 };
+    const shown = snapshotOf(members, question);
+    deepEqual(listed(pool), listed(shown));
+    deepEqual([pool.counts, pool.old.map(({ id }) => id)], [shown.counts, shown.old.map(({ id }) => id)]);
+  }
+});
+
+for (const [name, budget] of [["five machines, surge 3, still one by one", 1], ["budget 3 of surge 3", 3]] as const) {
+  Deno.test(`planTurn uses the whole budget: ${name}`, () => {
+    const { watch } = play(cases[name] as Case, noChance);
+    ok(watch instanceof Promises);
+    equal(watch.mostChanging, budget);
+  });
+}
+
+Deno.test("planTurn has 47 stories or more to bring to a good end", () => ok(Object.keys(cases).length >= 47));
+
+/** The members of each group, by name; order matters for old ones alone. */
+function listed({ fingerprint: _, counts: __, ...groups }: PoolSnapshot): string[][] {
+  return Object.values(groups).map((group) => group.map(({ id }) => id).sort());
+}
+
+function judge(story: Case, run: Run): void {
+  const { fleet } = run;
+  const machines = [...fleet.machines.values()];
+  const template = story.template ?? "B";
+  const old = machines.filter(({ hash }) => hash !== template);
+  if (story.ends !== undefined) {
+    equal(run.blocked?.reason, story.ends);
+    if (story.left !== undefined) equal(old.length, story.left);
+    return;
+  }
+  if (!story.unchosen) equal(fleet.unchosen, 0, "machine-controller removed a machine that nobody had chosen");
+  equal(run.converged, true, `blocked by ${JSON.stringify(run.blocked)}`);
+  equal(old.length, 0);
+  equal(machines.length, fleet.replicas);
+  equal(machines.filter(({ held, marked, ready, going }) => held || marked || going || !ready).length, 0);
+}

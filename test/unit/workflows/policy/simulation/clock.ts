@@ -1,0 +1,26 @@
+/** Virtual time: acts in the order of their times, those of one time in the order they were said. */
+export class Clock {
+  now: number;
+  #acts: { at: number; act: () => void }[] = [];
+
+  constructor(start: number) {
+    this.now = start;
+  }
+
+  after(ms: number, act: () => void): void {
+    this.#acts.push({ at: this.now + ms, act });
+  }
+
+  /** Lets the next act happen; false when there is none. */
+  tick(): boolean {
+    let first = 0;
+    for (let at = 1; at < this.#acts.length; at++) {
+      if ((this.#acts[at]?.at ?? 0) < (this.#acts[first]?.at ?? 0)) first = at;
+    }
+    const [next] = this.#acts.splice(first, 1);
+    if (!next) return false;
+    this.now = Math.max(this.now, next.at);
+    next.act();
+    return true;
+  }
+}

@@ -1,0 +1,86 @@
+/** Which newcomers boot now, and who goes for them. */
+import type { Member } from "../contracts.ts";
+import { holdsAll } from "./blocks.ts";
+import { hasRoomFor, withJoin, withVictim } from "./budget.ts";
+import type { Budget } from "./budget.ts";
+import type { Census } from "./census.ts";
+import { victimsOf } from "./order.ts";
+import type { Victims } from "./order.ts";
+import type { Situation, Step } from "./turn.ts";
+
+export interface Admissions {
+  steps: Step[];
+  /** Newcomers wait and nothing forbids them but a budget that is spent. */
+  isSpent: boolean;
+}
+
+interface Hall {
+  situation: Situation;
+  census: Census;
+  budget: Budget;
+  victims: Victims;
+  /** Machines that may be updated in this wave. */
+  upTo: number;
+  attempts: number[];
+}
+
+/** Newcomers that are held, in their order, and those that boot unasked; `open` when replacements may begin. */
+export function admissionsOf(
+  situation: Situation,
+  { census, budget, upTo, open }: { census: Census; budget: Budget; upTo: number; open: boolean },
+): Admissions {
+  const attempts = [...situation.retries].sort((a, b) => b - a);
+  const hall: Hall = { situation, census, budget, upTo, attempts, victims: victimsOf(situation, census) };
+  const seen = joinsOf(hall);
+  const { steps, isSpent } = admitHeld(hall, open);
+  return { steps: [...seen, ...steps], isSpent };
+}
+
+/** Who boots already: seen to join, and where it will push out an old machine, one of our choice. */
+function joinsOf(hall: Hall): Step[] {
+  const { situation, census } = hall;
+  const { pool, busy, booting, desired } = situation;
+  let owed = census.staying - desired.replicas - census.chosen.size;
+  const loose = pool.joining.filter(({ id }) => !busy.joining.includes(id));
+  const joins = loose.map((newcomer): Step => {
+    const attempt = booting[newcomer.id]?.attempt ?? hall.attempts.shift() ?? 0;
+    const victim = owed-- > 0 ? hall.victims.takeAny() : null;
+    if (victim) return { kind: "admit", newcomer, victim, attempt };
+    return { kind: "join", machine: newcomer.id, attempt };
+  });
+  return [...joins, ...forgotten(situation)];
+}
+
+// After a restart nobody watches them any more.
+function forgotten({ pool, busy, booting }: Situation): Step[] {
+  const seen = new Set([...pool.waiting, ...pool.joining].map(({ id }) => id).concat(busy.joining));
+  const lost = Object.entries(booting).filter(([id]) => !seen.has(id));
+  return lost.map(([machine, { attempt }]) => ({ kind: "join", machine, attempt }));
+}
+
+function admitHeld(hall: Hall, open: boolean): Admissions {
+  const { situation, census } = hall;
+  const { pool, busy, desired, setAside } = situation;
+  const steps: Step[] = [];
+  if (holdsAll(situation)) return { steps, isSpent: false };
+  const full = desired.replicas + desired.surge + setAside.length;
+  for (const newcomer of pool.waiting.filter(({ id }) => !busy.joining.includes(id))) {
+    const [booted, staying] = [census.booted + steps.length, census.staying + steps.length];
+    if (booted >= full) break;
+    const isMissing = staying + census.owed < desired.replicas;
+    if (staying < desired.replicas && !isMissing) break;
+    if (!isMissing && (!open || census.started + steps.length >= hall.upTo)) break;
+    const victim = isMissing ? null : nextVictim(hall);
+    if (isMissing) hall.budget = withJoin(hall.budget);
+    if (!isMissing && !victim) return { steps, isSpent: hall.victims.remain };
+    const attempt = situation.booting[newcomer.id]?.attempt ?? hall.attempts.shift() ?? 0;
+    steps.push({ kind: "admit", newcomer, victim, attempt });
+  }
+  return { steps, isSpent: false };
+}
+
+function nextVictim(hall: Hall): Member | null {
+  const victim = hall.victims.take((member) => hasRoomFor(hall.budget, member));
+  if (victim) hall.budget = withVictim(hall.budget, victim);
+  return victim;
+}

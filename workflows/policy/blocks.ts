@@ -1,0 +1,81 @@
+/** Why nothing more begins, the strongest reason first. */
+import type { Census } from "./census.ts";
+import type { Blocked, Situation } from "./turn.ts";
+import type { WaveLook } from "./waves.ts";
+import { lookAtWindows } from "./windows.ts";
+
+/** Whether newcomers stay held even where machines are missing. */
+export function holdsAll({ paused, quarantined, rollingBack }: Situation): boolean {
+  return paused || (quarantined && !rollingBack);
+}
+
+/** What keeps replacements from beginning; empty when they may. */
+export function blocksOf(situation: Situation, wave: WaveLook): Blocked[] {
+  const { rules, paused, quarantined, rollingBack } = situation;
+  const blocks: (Blocked | undefined)[] = [paused ? block("Paused", "Paused; resume to go on") : undefined];
+  if (!rollingBack) {
+    if (rules.conflict !== null) blocks.push(block("PolicyConflict", rules.conflict));
+    if (quarantined) {
+      blocks.push(block("Quarantined", "This change failed before and is held; change it, or retry"));
+    }
+    blocks.push(windowBlock(situation), approvalBlock(situation, wave), soakBlock(wave));
+  }
+  return blocks.filter((each) => each !== undefined);
+}
+
+function windowBlock({ rules, now, usual }: Situation): Blocked | undefined {
+  const { open, closes, opens } = lookAtWindows(rules.windows, now);
+  const next = opens === null ? "no other one is known" : `the next one opens at ${iso(opens)}`;
+  if (!open) return block("OutsideWindow", `Outside the windows; ${next}`, opens);
+  if (closes === null || usual === null || now + usual <= closes) return undefined;
+  const minutes = Math.ceil(usual / 60_000);
+  const message = `A replacement takes up to ${minutes} min, and the window closes at ${iso(closes)}; ${next}`;
+  return block("WindowTooShort", message, opens);
+}
+
+function approvalBlock({ rules, approved }: Situation, wave: WaveLook): Blocked | undefined {
+  if (rules.approval === "BeforeFirst" && !approved) {
+    return block("AwaitingApproval", "Waiting for somebody to approve the plan (ostler plan, then ostler approve)");
+  }
+  if (rules.approval !== "BeforeEachWave" || wave.done || wave.state.approved) return undefined;
+  return block("AwaitingApproval", `Waiting for somebody to approve wave ${wave.state.index + 1} (ostler approve)`);
+}
+
+function soakBlock({ soaking, state }: WaveLook): Blocked | undefined {
+  if (!soaking || state.soakUntil === null) return undefined;
+  return block("Soaking", `Wave ${state.index + 1} soaks until ${iso(state.soakUntil)}`, state.soakUntil);
+}
+
+/** Why nothing more can ever begin by itself: machines that people, or their pods, keep where they are. */
+export function remainderBlocks({ skipped, setAside, pool }: Situation, census: Census): Blocked[] {
+  const stays = skipped.filter((id) => pool.old.some((each) => each.id === id));
+  const isOver = census.onlyKeptRemain && census.joins === 0 && census.going === 0;
+  if (!isOver) return [];
+  const kept = stays.length > 0 ? [block("OnlySkippedRemain", `Only skipped machines are old: ${named(stays)}`)] : [];
+  return setAside.length > 0 ? [...kept, asideBlock(setAside)] : kept;
+}
+
+/** Machines that could not be drained use up what may be out. */
+export function asideBlock(setAside: string[]): Blocked {
+  return block("SetAside", `Could not be drained and were set aside: ${named(setAside)}`);
+}
+
+/** Too many are ill at once for a repair to be safe. */
+export function illBlock({ pool, rules }: Situation, { booted }: Census): Blocked {
+  const { ill } = pool.counts;
+  const message = `${ill} of ${booted} machines are ill, more than ${rules.repair.maxIll} %: none is repaired`;
+  return block("TooManyIll", message);
+}
+
+function block(reason: Blocked["reason"], message: string, until: number | null = null): Blocked {
+  return { reason, message, until };
+}
+
+function named(ids: string[]): string {
+  const rest = ids.length > 5 ? ` and ${ids.length - 5} more` : "";
+  return `${ids.slice(0, 5).join(", ")}${rest}`;
+}
+
+function iso(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

@@ -1,0 +1,116 @@
+/** Who may be drained and let go, who is spared, and who is ill enough to be replaced where it stands. */
+import type { Member } from "../contracts.ts";
+import type { Budget } from "./budget.ts";
+import { isIdle } from "./census.ts";
+import type { Census } from "./census.ts";
+import { surplus } from "./order.ts";
+import type { Situation, Step } from "./turn.ts";
+
+/**
+ * Marks and holds of an earlier change, or of a machine that a person skipped while another can go for it. A newcomer may
+ * bear a mark until it has passed: when its template is left meanwhile, machine-controller then takes it, and not one
+ * that serves.
+ */
+export function sparesOf(situation: Situation, census: Census): Step[] {
+  const { pool, busy, booting, skipped } = situation;
+  const doing = new Set([busy.repairing, busy.leaving, busy.joining, Object.keys(booting)].flat());
+  const stale = pool.stale.filter(({ id }) => !doing.has(id));
+  const kept = pool.old.filter(({ id, marked }) => marked && skipped.includes(id) && !busy.victims?.includes(id));
+  const free = kept.slice(0, surplus(situation, census));
+  return [...stale, ...free].map((machine) => ({ kind: "spare", machine }));
+}
+
+/**
+ * Machines on their way out that we hold. A machine without a node serves nobody and may go at once; any other only
+ * when those that stay are enough by themselves, and nothing old while the change is quarantined.
+ */
+export function leavesOf(situation: Situation, census: Census, room: Room): Step[] {
+  const idle = situation.pool.leaving.filter((member) => isIdle(situation, member));
+  const bare = idle.filter(({ node }) => node === undefined);
+  const running = idle.filter((member) => member.node !== undefined && !isQuarantinedAway(situation, member));
+  const free = situation.desired.surge === 0
+    ? paced(situation, census, { ...room, running })
+    : isEnoughReady(situation)
+    ? running
+    : [];
+  return [...bare, ...free].map((machine) => ({ kind: "leave", machine }));
+}
+
+export interface Room {
+  budget: Budget;
+  /** Machines that may be updated in this wave. */
+  upTo: number;
+  /** Replacements may begin. */
+  open: boolean;
+}
+
+function isQuarantinedAway({ quarantined, rollingBack, desired }: Situation, { templateHash }: Member): boolean {
+  return quarantined && !rollingBack && templateHash !== desired.templateHash;
+}
+
+/**
+ * Enough others are proven for one that serves to go. For each old machine that is not Ready machine-controller may yet
+ * remove any other of its set, Ready or not, so each of them asks for one more.
+ */
+export function isEnoughReady({ pool, desired }: Situation): boolean {
+  const { ready, updatedReady, old } = pool.counts;
+  const unsound = old - (ready - updatedReady);
+  return ready - unsound >= desired.replicas;
+}
+
+// Without surge the drain is where a replacement begins, so what paces admissions elsewhere paces drains here.
+function paced(
+  situation: Situation,
+  census: Census,
+  { budget, upTo, open, running }: Room & { running: Member[] },
+): Member[] {
+  const { desired, pool } = situation;
+  const serving = pool.counts.ready + census.idle;
+  const unfilled = Math.max(0, desired.replicas - census.staying - census.idle);
+  const most = Math.min(budget.total - Math.max(0, desired.replicas - serving), upTo - census.started - unfilled);
+  const old = running.filter(({ templateHash }) => templateHash !== desired.templateHash);
+  const surplusOnes = running.filter(({ templateHash }) => templateHash === desired.templateHash);
+  return [...(isEnoughReady(situation) ? surplusOnes : []), ...old.slice(0, open ? Math.max(0, most) : 0)];
+}
+
+export interface Repairs {
+  steps: Step[];
+  tooMany: boolean;
+  /** The next one comes due (epoch ms); null for never. */
+  next: number | null;
+}
+
+/**
+ * Ill machines that are due. An old one is rather taken as the next victim, unless replacements cannot begin now
+ * (`open` is false, or the pool is full): then it gives way to another of its own template.
+ */
+export function repairsOf(situation: Situation, census: Census, { budget, open }: Room): Repairs {
+  const { rules, pool, now } = situation;
+  if (!rules.repair.enabled) return { steps: [], tooMany: false, next: null };
+  const mine = pool.ill.filter((member) => member.ill && isRepairable(situation, census, { member, open }));
+  const due = mine.filter(({ ill }) => ill !== undefined && ill.due <= now);
+  const later = mine.flatMap(({ ill }) => ill && ill.due > now ? [ill.due] : []);
+  const next = later.length > 0 ? Math.min(...later) : null;
+  const tooMany = due.length > 0 && isTooMany(situation, census);
+  const room = tooMany ? 0 : Math.max(0, budget.total - budget.repairing);
+  return { steps: due.slice(0, room).map((machine) => ({ kind: "repair", machine })), tooMany, next };
+}
+
+function isRepairable(
+  situation: Situation,
+  census: Census,
+  { member, open }: { member: Member; open: boolean },
+): boolean {
+  const { busy, desired, setAside, skipped, quarantined, rollingBack } = situation;
+  const { id, templateHash } = member;
+  const isBusy = [busy.joining, busy.leaving, busy.repairing, setAside, skipped].some((ids) => ids.includes(id));
+  if (isBusy || census.chosen.has(id)) return false;
+  if (templateHash === desired.templateHash) return !quarantined || rollingBack;
+  return !open || census.booted >= desired.replicas + desired.surge + setAside.length;
+}
+
+// One ill machine is never too many, or a pool of two would never be mended.
+function isTooMany({ pool, rules }: Situation, { booted }: Census): boolean {
+  const { ill } = pool.counts;
+  return ill > 1 && ill * 100 > rules.repair.maxIll * booted;
+}

@@ -1,0 +1,77 @@
+/** What to do now with a pool: a pure function of what is desired, what is allowed and what is there. */
+import { admissionsOf } from "./admissions.ts";
+import { asideBlock, blocksOf, illBlock, remainderBlocks } from "./blocks.ts";
+import { spent } from "./budget.ts";
+import { censusOf } from "./census.ts";
+import { leavesOf, repairsOf, sparesOf } from "./departures.ts";
+import type { Repairs } from "./departures.ts";
+import type { Blocked, Situation, Step, Turn } from "./turn.ts";
+import { waitsForOf } from "./waits_for.ts";
+import { lookAtWaves } from "./waves.ts";
+import type { WaveLook } from "./waves.ts";
+import { lookAtWindows } from "./windows.ts";
+
+/** Decides everything that may begin now, where the waves stand, and what holds the rest up. */
+export function planTurn(situation: Situation): Turn {
+  const { turn, blocks } = look(situation);
+  return { ...turn, blocked: blocks[0] ?? null };
+}
+
+/** Everything that would hold up a turn, the strongest reason first. */
+export function blockersOf(situation: Situation): Blocked[] {
+  return look(situation).blocks;
+}
+
+function look(situation: Situation): { turn: Omit<Turn, "blocked">; blocks: Blocked[] } {
+  const census = censusOf(situation);
+  const budget = spent(situation, census);
+  const wave = lookAtWaves(situation, census);
+  const held = blocksOf(situation, wave);
+  const isFull = census.started >= wave.upTo;
+  const room = { budget, upTo: wave.upTo, open: held.length === 0 };
+  const admissions = admissionsOf(situation, { census, ...room });
+  const repairs = repairsOf(situation, census, { ...room, open: room.open && !isFull });
+  const steps: Step[] = [
+    ...sparesOf(situation, census),
+    ...leavesOf(situation, census, room),
+    ...repairs.steps,
+    ...admissions.steps,
+    ...(wave.gatesDue ? [{ kind: "gates" as const, wave: wave.state.index }] : []),
+  ];
+  // A machine that is ill but Ready is there, yet not well: somebody has to look again when its repair comes due.
+  const isWell = repairs.next === null && !repairs.tooMany;
+  const converged = isWell && isConverged(situation, { wave, steps });
+  const isAside = admissions.isSpent && situation.setAside.length > 0 && census.joins + census.going === 0;
+  const blocks = converged ? [] : [
+    ...(isUnfinished(situation, wave) ? held : []),
+    ...(repairs.tooMany ? [illBlock(situation, census)] : []),
+    ...(isAside ? [asideBlock(situation.setAside)] : remainderBlocks(situation, census)),
+  ];
+  const waitsFor = waitsForOf(situation, { census, budget, wave, blocks, isSpent: admissions.isSpent });
+  const lookAgainAt = nextLook(situation, { wave, blocks, repairs });
+  return { turn: { steps, wave: wave.state, converged, waitsFor, lookAgainAt }, blocks };
+}
+
+// Repairs and scaling are no rollout: windows and approvals are none of their business.
+function isUnfinished({ pool, paused, quarantined, rolled }: Situation, wave: WaveLook): boolean {
+  return pool.counts.old > 0 || pool.waiting.length > 0 || (rolled && !wave.done) || paused || quarantined;
+}
+
+function isConverged(situation: Situation, { wave, steps }: { wave: WaveLook; steps: Step[] }): boolean {
+  const { pool, desired, busy, booting } = situation;
+  const isBusy = busy.joining.length + busy.leaving.length + busy.repairing.length + Object.keys(booting).length > 0;
+  const { machines, updatedReady } = pool.counts;
+  const isThere = machines === desired.replicas && updatedReady === desired.replicas;
+  return isThere && !isBusy && steps.length === 0 && wave.done;
+}
+
+function nextLook(
+  situation: Situation,
+  { wave, blocks, repairs }: { wave: WaveLook; blocks: Blocked[]; repairs: Repairs },
+): number | null {
+  const { rules, now, pool } = situation;
+  const closes = pool.counts.old > 0 && blocks.length === 0 ? lookAtWindows(rules.windows, now).closes : null;
+  const times = [wave.state.soakUntil, repairs.next, closes, ...blocks.map(({ until }) => until)];
+  const ahead = times.filter((time) => time !== null && time > now);
+  return ahead.length > 0 ? Math.min(...ahead as number[]) : null;
+}

@@ -1,0 +1,86 @@
+/** What the planner sees and says; plain data, so that a run, `ostler plan` and a simulation ask the same question. */
+import type { Boot, Desired, Member, PoolSnapshot, Rules, WaveState } from "../contracts.ts";
+
+/** Everything that decides what may begin now. */
+export interface Situation {
+  /** Epoch ms. */
+  now: number;
+  desired: Desired;
+  rules: Rules;
+  pool: PoolSnapshot;
+  /** Machines that something is being done with: seen to join, or leaving. */
+  busy: {
+    joining: string[];
+    leaving: string[];
+    repairing: string[];
+    /** Chosen to go for one that is joining; a look at the pool may be older than their mark. */
+    victims?: string[];
+  };
+  /** Machines that began to boot and have not passed yet; those in `pool` that are Ready are unproven. */
+  booting: Record<string, Boot>;
+  /** Old machines were seen in this rollout: only then waves count. */
+  rolled: boolean;
+  wave: WaveState;
+  /** Attempts that places whose machine failed have behind them; the next admitted machines take them over. */
+  retries: number[];
+  skipped: string[];
+  /** Machines that could not be drained and were set aside: they run on and count as out. */
+  setAside: string[];
+  paused: boolean;
+  /** The desired change failed before: nothing of it is admitted. */
+  quarantined: boolean;
+  /** Going back: waves, soaks, approvals and windows do not hold it up, budgets and gates do. */
+  rollingBack: boolean;
+  /** The plan as a whole was approved; asked for only where the rules say so. */
+  approved: boolean;
+  /** Milliseconds that a replacement takes at most as a rule; null when nothing is known. */
+  usual: number | null;
+}
+
+export type Step =
+  /** A machine that stays carries a mark or a hold of an earlier change: take it back. */
+  | { kind: "spare"; machine: Member }
+  /** A machine boots that nobody has to admit, or was admitted before: see it join. */
+  | { kind: "join"; machine: string; attempt: number }
+  /** A machine on its way out is held by us, and enough others are proven: drain it and let it go. */
+  | { kind: "leave"; machine: Member }
+  /** One machine in; and one marked to go out where the pool is full. */
+  | { kind: "admit"; newcomer: Member; victim: Member | null; attempt: number }
+  /** A machine is ill for too long: replace it. */
+  | { kind: "repair"; machine: Member }
+  /** The wave is updated: ask its gates. */
+  | { kind: "gates"; wave: number };
+
+/** Why nothing more begins; `until` is when time alone changes that (epoch ms). */
+export interface Blocked {
+  reason:
+    | "Paused"
+    | "OutsideWindow"
+    | "WindowTooShort"
+    | "AwaitingApproval"
+    | "Soaking"
+    | "PolicyConflict"
+    | "Quarantined"
+    | "TooManyIll"
+    | "OnlySkippedRemain"
+    | "SetAside"
+    /** Said by the run, not by the planner: the places that all pools share are taken. */
+    | "ClusterBudget";
+  message: string;
+  until: number | null;
+}
+
+/** One answer of the planner. */
+export interface Turn {
+  /** All of them may begin now, side by side. */
+  steps: Step[];
+  /** Where the waves stand after looking; the run keeps it. */
+  wave: WaveState;
+  blocked: Blocked | null;
+  /** Everything is as desired and nothing is busy. */
+  converged: boolean;
+  /** What is waited for when there is nothing to begin, in words. */
+  waitsFor: string;
+  /** When to look again even if nothing changes (epoch ms): a soak, window or repair that comes due; null for never. */
+  lookAgainAt: number | null;
+}
