@@ -4,9 +4,15 @@
  */
 import type { PoolSnapshot } from "./pool.ts";
 import type { JoinRecord, PoolEvent, ReplacementRecord, RolloutReport } from "./progress.ts";
+import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict } from "./outcomes.ts";
+import type { CarriedState, Memory, RolloutPlan } from "./memory.ts";
+import type { DrainRules, Gate, RepairRules, Rules } from "./rules.ts";
 
+export type * from "./memory.ts";
+export type * from "./outcomes.ts";
 export type { Member, MemberPhase, PoolSnapshot } from "./pool.ts";
 export type * from "./progress.ts";
+export type * from "./rules.ts";
 
 /** One pool of machines: the machines of one MachineDeployment. */
 export interface PoolRef {
@@ -46,6 +52,10 @@ export interface Desired {
   observed: string;
   /** The part of it that decides what machines boot with; scaling leaves it alone. */
   change: string;
+  /** The same without machine-controller's numbering: equal again when an earlier template is applied again. */
+  specHash: string;
+  /** Who wrote the template last, as far as the API server knows: a field manager. */
+  actor: string;
   /** machine-controller has seen this generation and numbered its template. */
   settled: boolean;
   revision: string;
@@ -61,7 +71,7 @@ export interface Desired {
 export type DesiredState =
   | { state: "Gone" }
   | { state: "Deleting" }
-  | { state: "Present"; desired: Desired };
+  | { state: "Present"; desired: Desired; rules: Rules };
 
 /** A rendered config, by name only. */
 export interface Rendering {
@@ -81,43 +91,25 @@ export interface Publication {
   renewAt: string;
 }
 
-/** Absolute times (epoch ms) by which a machine must have reached each rung of the join ladder. */
-export interface JoinDeadlines {
-  instance: number;
-  address: number;
-  registered: number;
-  ready: number;
+/** How a pool is looked at. */
+export interface PoolQuestion {
+  pool: PoolRef;
+  templateHash: string;
+  /** Machines that are Ready but have not passed their gates: not counted as ready. */
+  unproven: string[];
+  repair: RepairRules;
+  /** Members of each group that are listed. */
+  limit: number;
 }
 
-export type Rung = keyof JoinDeadlines | "gates";
-
-export interface Joined {
-  machine: string;
-  /** Epoch ms at which its node became Ready. */
-  readyAt: number;
-  node: string;
-  image: string;
-  kubelet: string;
-}
-
-export interface JoinFailure {
-  machine: string;
-  rung: Rung;
-  /** The last thing known about the machine, in words. */
-  evidence: string;
-}
-
-export interface JoinVerdict {
-  joined: Joined[];
-  failed: JoinFailure[];
-  /** Machines that somebody removed meanwhile. */
-  gone: string[];
-}
-
-/** Short and idempotent: run as local activities on the path to published secrets. */
+/** Short, and without any effect. */
 export interface ReadActivities {
   readDesired(input: { pool: PoolRef }): Promise<DesiredState>;
-  readPool(input: { pool: PoolRef; templateHash: string }): Promise<PoolSnapshot>;
+  readPool(input: PoolQuestion): Promise<PoolSnapshot>;
+  /** What earlier runs left for this one. */
+  recall(input: { pool: PoolRef }): Promise<Memory>;
+  /** What the rollout would do from here, with a hash that tells a stale plan; bounded. */
+  planRollout(input: { pool: PoolRef; templateHash: string }): Promise<RolloutPlan>;
   /** Some pools whose credentials are due, and where to go on looking; bounded, however many there are. */
   listDuePools(input: { after?: string }): Promise<{ pools: DuePool[]; next?: string }>;
 }
@@ -134,24 +126,43 @@ export interface WriteActivities {
   /** Spares a victim; one that is already leaving stays held, unless `letGo` hands it to machine-controller. */
   ensureVictimUnmarked(input: { pool: PoolRef; machine: string; letGo?: boolean }): Promise<void>;
   ensureMachineAdmitted(input: { pool: PoolRef; machine: string }): Promise<void>;
-  ensureNodeCordoned(input: { machine: string; node: string }): Promise<void>;
+  /** Keeps new pods and the autoscaler off the node. */
+  ensureNodeCordoned(input: { pool: PoolRef; machine: string; node: string }): Promise<void>;
   ensureVictimReleased(input: { pool: PoolRef; machine: string; node?: string }): Promise<void>;
-  deleteMachine(input: { pool: PoolRef; machine: string }): Promise<void>;
+  /** Without `drain` machine-controller does not evict its pods first. */
+  deleteMachine(input: { pool: PoolRef; machine: string; node?: string; drain?: boolean }): Promise<void>;
+  /**
+   * Makes the last good template, and the profile it was rendered from, what is desired; a second call does nothing.
+   * Refused with "LastGoodMissing" when it cannot be found any more.
+   */
+  ensureLastGoodRestored(input: { pool: PoolRef; by: string; reason: string }): Promise<{ changed: boolean }>;
+  /** Writes the config's digest into the template, so that machines with another one are replaced. */
+  ensureTemplateStamped(input: { pool: PoolRef; configDigest: string }): Promise<void>;
+  /** Takes one place of the budget that all pools share, if there is one. */
+  ensureSlotTaken(
+    input: { pool: PoolRef; machine: string; limit: number },
+  ): Promise<{ taken: boolean; holders: string[] }>;
+  /** Gives back all places of the pool except those of `machines`. */
+  ensureSlotsKept(input: { pool: PoolRef; machines: string[] }): Promise<void>;
   ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
 }
 
 /** Poll with heartbeats until an absolute time (epoch ms). */
 export interface AwaitActivities {
   awaitDesiredSettled(input: { pool: PoolRef; until: number }): Promise<DesiredState>;
-  awaitPoolChanged(
-    input: { pool: PoolRef; templateHash: string; fingerprint: string; until: number },
-  ): Promise<PoolSnapshot>;
+  /** Ends when the pool looks different, at the latest at `until`. */
+  awaitPoolChanged(input: PoolQuestion & { fingerprint: string; until: number }): Promise<void>;
   awaitMachinesJoined(
     input: { pool: PoolRef; kubelet: string; machines: { machine: string; deadlines: JoinDeadlines }[] },
   ): Promise<JoinVerdict>;
-  /** Ends when the victim leaves, or when machine-controller has no reason (any more) to remove a machine. */
-  awaitVictimLeaving(input: { pool: PoolRef; machine: string; replicas: number; until: number }): Promise<void>;
-  awaitNodeDrained(input: { node: string; until: number }): Promise<{ evicted: number }>;
+  /** Evicts by `rules` until nothing is left or `until`; forced, it deletes what remains. */
+  awaitNodeDrained(
+    input: { pool: PoolRef; node: string; until: number; rules: DrainRules; known: string; force: boolean },
+  ): Promise<DrainOutcome>;
+  /** Asks gates until all have passed, one has failed, or `until`; of a machine, or of a wave without one. */
+  awaitGates(
+    input: { pool: PoolRef; gates: Gate[]; machine?: string; node?: string; key: string; until: number },
+  ): Promise<GateVerdict[]>;
   awaitMachineGone(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
 }
 
@@ -171,12 +182,13 @@ export type RefusedType =
   | "RenderFailed"
   | "NameCollision"
   | "AccessDenied"
-  | "ObjectInvalid";
+  | "ObjectInvalid"
+  | "LastGoodMissing";
 
 export type MootType = "MachineGone" | "GenerationStale";
 
 /** A wait whose deadline passed; the message says what remains. */
-export type ExpiredType = "SettleExpired" | "PodsRemaining" | "VictimNotChosen" | "MachineRemains";
+export type ExpiredType = "SettleExpired" | "MachineRemains";
 
 export type FailureType = RefusedType | MootType | ExpiredType | "ApiUnavailable";
 
@@ -199,23 +211,9 @@ export interface RenewResult {
   pools: number;
 }
 
-/** State that outlives continue-as-new. */
-export interface CarriedState {
-  schemaVersion: 1;
-  startedAt: number;
-  failedMachines: number;
-  attempts: { change: string; used: number };
-  paused: { by: string; reason: string; since: number } | null;
-  /** When each machine that has not joined yet began to boot (epoch ms). */
-  booting: Record<string, number>;
-  joins: JoinRecord[];
-  replacements: ReplacementRecord[];
-  replaced: number;
-}
-
 /** How a run ended. */
 export interface RollOutResult {
-  outcome: "Converged" | "Published" | "Deleted" | "Gone";
+  outcome: "Converged" | "RolledBack" | "Aborted" | "Published" | "Deleted" | "Gone";
   generation?: number;
   revision?: string;
   image?: string;

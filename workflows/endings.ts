@@ -1,41 +1,49 @@
 /** How a run ends, and what it says then. */
-import type { Desired, HistoryEntry, RollOutResult } from "./contracts.ts";
+import type { Desired, Phase, RollOutResult } from "./contracts.ts";
 import { read, write } from "./proxies.ts";
-import { spare } from "./replace_machine.ts";
+import { spare } from "./remove_machine.ts";
 import { report, stand } from "./report.ts";
-import { iso } from "./rollout.ts";
+import { historyEntry, warn } from "./rollout.ts";
 import type { Rollout } from "./rollout.ts";
+import { giveBackSlots } from "./slots.ts";
+import { questionOf } from "./look.ts";
+import { callOff } from "./tasks.ts";
 import { troubleOf } from "./trouble.ts";
 
 /** Everything runs what is desired: says so, and remembers the template whose machines need no admission. */
 export async function converge(rollout: Rollout, desired: Desired): Promise<RollOutResult> {
-  rollout.underway = undefined;
-  const message = desired.replicas === 0
-    ? "No machines are wanted; secrets are published"
-    : `All ${desired.replicas} machines run revision ${desired.revision}`;
-  const reason = desired.replicas === 0 ? "ScaledToZero" : "Converged";
-  await report(rollout, { phase: "Converged", reason, message }, {
-    convergedTemplateHash: desired.templateHash,
-    history: historyEntry(rollout, desired),
+  await giveBackSlots(rollout, true);
+  if (rollout.rollBack) return await arriveBack(rollout, desired);
+  const { memory } = rollout;
+  if (memory.left && memory.lastGood?.specHash === desired.specHash) return await stayBack(rollout, desired);
+  memory.left = null;
+  const { specHash, templateHash, revision, image, kubelet } = desired;
+  const configDigest = rollout.rendering?.configDigest ?? "";
+  // Scaling and repair are no rollouts: they are not for the history.
+  const isNews = rollout.rolled || memory.lastGood?.configDigest !== configDigest;
+  memory.lastGood = { specHash, templateHash, revision, image, kubelet, configDigest };
+  await report(rollout, { phase: "Converged", ...convergedText(desired) }, {
+    convergedTemplateHash: templateHash,
+    ...(isNews ? { history: historyEntry(rollout, "Converged") } : {}),
   });
   return ended(rollout, "Converged");
 }
 
-function historyEntry(rollout: Rollout, desired: Desired): HistoryEntry {
-  const { revision, image, kubelet } = desired;
-  return {
-    ...{ revision, image, kubelet },
-    configDigest: rollout.rendering?.configDigest ?? "",
-    startedAt: iso(rollout.startedAt),
-    endedAt: iso(Date.now()),
-    outcome: "Converged",
-    machines: rollout.joins.length,
-  };
+/** The run stops where it is, by a person's word, where there is nothing to go back to. */
+export async function endAborted(rollout: Rollout, by: string, reason: string): Promise<RollOutResult> {
+  await letAllGo(rollout);
+  await giveBackSlots(rollout, true);
+  const message = `Aborted by ${by}${reason ? ` (${reason})` : ""}; machines stay as they are`;
+  warn(rollout, "RolloutAborted", message);
+  await report(rollout, { phase: "Aborted", reason: "Aborted", message });
+  return ended(rollout, "Aborted");
 }
 
 /** The MachineDeployment is going: so does everything that was made for it. */
 export async function cleanUp(rollout: Rollout): Promise<RollOutResult> {
+  callOff(rollout, () => true);
   stand(rollout, { phase: "Deleting", reason: "Deleting", message: "Removing everything made for this pool" });
+  await giveBackSlots(rollout, true);
   await write.ensurePoolCleanedUp.executeWithOptions({ summary: "Remove config, secrets and holds" }, [
     { pool: rollout.pool },
   ]);
@@ -50,12 +58,15 @@ export async function renewOnly(rollout: Rollout): Promise<RollOutResult> {
   return ended(rollout, "Published");
 }
 
-/** Cancelled: leaves no hold on a machine that runs, and says what stands where. */
-export async function abort(rollout: Rollout): Promise<void> {
-  rollout.underway = undefined;
+/** Cancelled in Temporal: leaves no hold on a machine that runs, and says what stands where. */
+export async function stop(rollout: Rollout): Promise<void> {
+  callOff(rollout, () => true);
   try {
     await letAllGo(rollout);
-    await sayAborted(rollout);
+    await giveBackSlots(rollout, true);
+    const message = "Cancelled: machines not admitted yet stay held, old machines stay";
+    warn(rollout, "RolloutAborted", message);
+    await report(rollout, { phase: "Aborted", reason: "Cancelled", message });
   } catch (error) {
     const trouble = troubleOf(error);
     if (trouble.kind === "rethrow") throw error;
@@ -65,22 +76,16 @@ export async function abort(rollout: Rollout): Promise<void> {
   }
 }
 
-async function sayAborted(rollout: Rollout): Promise<void> {
-  const message = "Cancelled: machines not admitted yet stay held, old machines stay";
-  await report(rollout, { phase: "Aborted", reason: "Cancelled", message }, {
-    events: [{ type: "Warning", reason: "RolloutAborted", message }],
-  });
-}
-
-// Nobody will look after them any more: what is marked stays, what is leaving is left to machine-controller.
-async function letAllGo(rollout: Rollout): Promise<void> {
-  if (!rollout.desired) return;
-  const { pool, desired } = rollout;
-  const { old, stale, leaving } = await read.readPool.executeWithOptions({ summary: "Read what is held" }, [
-    { pool, templateHash: desired.templateHash },
-  ]);
-  const ours = [...old, ...stale, ...leaving].filter(({ phase, marked, held }) => phase !== "Held" && (marked || held));
-  for (const { id } of ours) await spare(rollout, id, true);
+/** Takes back every mark and hold of machines that run; one that is leaving is left to machine-controller. */
+export async function letAllGo(rollout: Rollout, letGo = true): Promise<void> {
+  const { desired, rules } = rollout;
+  if (!desired || !rules) return;
+  const question = { ...questionOf(rollout, desired, rules), limit: 1000 };
+  const pool = await read.readPool.executeWithOptions({ summary: "Read what is held" }, [question]);
+  const all = [...pool.old, ...pool.stale, ...pool.leaving];
+  const ours = all.filter(({ phase, marked, held }) => phase !== "Held" && (marked || held));
+  await Promise.all(ours.map(({ id }) => spare(rollout, id, letGo)));
+  rollout.draining = {};
 }
 
 /** The result of a run. */
@@ -90,4 +95,41 @@ export function ended(rollout: Rollout, outcome: RollOutResult["outcome"]): Roll
   const { generation, revision, image, kubelet } = desired;
   const { configDigest } = rendering;
   return { outcome, generation, revision, image, kubelet, configDigest, replaced, joins, replacements };
+}
+
+function convergedText({ replicas, revision }: Desired): { reason: string; message: string } {
+  if (replicas === 0) return { reason: "ScaledToZero", message: "No machines are wanted; secrets are published" };
+  return { reason: "Converged", message: `All ${replicas} machines run revision ${revision}` };
+}
+
+/** The way back is at its end. */
+async function arriveBack(rollout: Rollout, desired: Desired): Promise<RollOutResult> {
+  const { rollBack, memory } = rollout;
+  const outcome = rollBack?.kind === "Abort" ? "Aborted" : "RolledBack";
+  const history = historyEntry(rollout, outcome);
+  const { text, phase } = backText(rollout, desired);
+  memory.left = rollBack;
+  warn(rollout, outcome === "Aborted" ? "RolloutAborted" : "RolledBack", text);
+  await report(rollout, { phase, reason: phase, message: text }, {
+    convergedTemplateHash: desired.templateHash,
+    history,
+  });
+  // Not before it stands in the history: an outage in between would lose it.
+  rollout.rollBack = null;
+  return ended(rollout, outcome);
+}
+
+/** Nothing but scaling, repair or renewal happened since the pool went back: that is still what people have to know. */
+async function stayBack(rollout: Rollout, desired: Desired): Promise<RollOutResult> {
+  const { text, phase } = backText(rollout, desired);
+  await report(rollout, { phase, reason: phase, message: text }, { convergedTemplateHash: desired.templateHash });
+  return ended(rollout, phase === "Aborted" ? "Aborted" : "RolledBack");
+}
+
+function backText(rollout: Rollout, { image, replicas }: Desired): { text: string; phase: Phase } {
+  const left = rollout.rollBack ?? rollout.memory.left;
+  const why = left?.reason ? `: ${left.reason}` : "";
+  const how = left?.kind === "Abort" ? `aborted by ${left.by}` : "rolled back";
+  const text = `All ${replicas} machines run ${image} again; revision ${left?.bad.revision} was ${how}${why}`;
+  return { text, phase: left?.kind === "Abort" ? "Aborted" : "RolledBack" };
 }

@@ -1,82 +1,70 @@
 /** Signals, updates and the query of a rollout: thin, synchronous, and only touching its state. */
-import { ApplicationFailure, setHandler } from "@temporalio/workflow";
+import { ApplicationFailure, condition, setHandler } from "@temporalio/workflow";
+import { commands } from "./commands.ts";
+import type { Effect } from "./commands.ts";
+import { wrongField } from "./command_fields.ts";
+import { describe } from "./describe.ts";
 import * as messages from "./messages.ts";
-import type { Answer, Request } from "./messages.ts";
+import type { Answer, Command } from "./messages.ts";
 import { refresh } from "./report.ts";
-import { describe } from "./rollout.ts";
+import { warn } from "./rollout.ts";
 import type { Rollout } from "./rollout.ts";
 
 /** Registers every handler; must run before the first await, or an early message is lost. */
 export function listen(rollout: Rollout): void {
   setHandler(messages.progress, () => describe(rollout), { description: "Where the rollout is" });
-  setHandler(messages.desiredChanged, () => void (rollout.nudged = true), { description: "Read the world again" });
-  command(rollout, { update: messages.pause, signal: messages.pauseRequested, run: pause });
-  command(rollout, { update: messages.resume, signal: messages.resumeRequested, run: resume });
-  command(rollout, { update: messages.retry, signal: messages.retryRequested, run: retry });
+  setHandler(messages.desiredChanged, () => wake(rollout), { description: "Read the world again" });
+  const { pause, resume, retry, approve, promote, skip, abort } = messages;
+  hear(rollout, { update: pause, signal: messages.pauseRequested, effect: commands.pause });
+  hear(rollout, { update: resume, signal: messages.resumeRequested, effect: commands.resume });
+  hear(rollout, { update: retry, signal: messages.retryRequested, effect: commands.retry });
+  hear(rollout, { update: approve, signal: messages.approveRequested, effect: commands.approve });
+  hear(rollout, { update: promote, signal: messages.promoteRequested, effect: commands.promote });
+  hear(rollout, { update: skip, signal: messages.skipRequested, effect: commands.skip });
+  hear(rollout, { update: abort, signal: messages.abortRequested, effect: commands.abort });
 }
 
-const answers: Record<string, string> = {
-  pause: "No machine is admitted until resume; one under way is finished",
-  resume: "Machines are admitted again",
-  retry: "It is tried again now, with fresh attempts",
-};
-
-interface Command {
+interface Hearing {
   update: typeof messages.pause;
   signal: typeof messages.pauseRequested;
-  run: (rollout: Rollout, request: Request) => void;
+  effect: Effect;
 }
 
 // The same command as an update for people, who get an answer, and as a signal for tctl and batches.
-function command(rollout: Rollout, { update, signal, run }: Command): void {
-  const heard = (request: Request): void => {
-    run(rollout, request);
+function hear(rollout: Rollout, { update, signal, effect }: Hearing): void {
+  const refuse = (why: string | undefined): void => {
+    if (why !== undefined) throw ApplicationFailure.nonRetryable(`Cannot ${update.name}: ${why}`, "CommandRefused");
+  };
+  const apply = (command: Command): Answer => {
+    const message = effect.apply(rollout, command);
+    rollout.heard = true;
+    wake(rollout);
     refresh(rollout);
+    return { phase: rollout.standing.phase, message };
   };
-  const answered = (request: Request): Answer => {
-    heard(request);
-    return { phase: rollout.standing.phase, message: answers[update.name] ?? rollout.standing.message };
+  const answered = async (command: Command): Promise<Answer> => {
+    if (rollout.known) return apply(command ?? {});
+    // Nothing can be judged yet, and a word that comes first must not be lost under what is read.
+    await condition(() => rollout.known);
+    refuse(effect.refuse(rollout, command ?? {}));
+    return apply(command ?? {});
   };
-  setHandler(update, answered, { validator: validate, description: `${update.name}: {by, reason}` });
-  // A signal cannot be refused: one with wrong fields is taken without them, as its name says enough.
-  setHandler(signal, (request) => heard(wrongField(request) === undefined ? request ?? {} : {}), {
-    description: `${update.name}, without an answer: {by, reason}`,
-  });
+  const validator = (command: Command): void => {
+    refuse(wrongField(command) ?? (rollout.known ? effect.refuse(rollout, command ?? {}) : undefined));
+  };
+  setHandler(update, answered, { validator, description: `${update.name}: ${effect.takes}` });
+  // A signal cannot be refused: one with wrong fields is taken without them, one that makes no sense is told and left.
+  setHandler(signal, async (given) => {
+    const command = wrongField(given) === undefined ? given ?? {} : {};
+    await condition(() => rollout.known);
+    const why = effect.refuse(rollout, command);
+    if (why === undefined) return void apply(command);
+    warn(rollout, "CommandIgnored", `Cannot ${update.name}: ${why}`);
+    wake(rollout);
+  }, { description: `${update.name}, without an answer: ${effect.takes}` });
 }
 
-function pause(rollout: Rollout, request: Request | undefined): void {
-  rollout.paused ??= { by: request?.by ?? "unknown", reason: request?.reason ?? "", since: Date.now() };
+function wake(rollout: Rollout): void {
+  rollout.stirredAt = Date.now();
   rollout.nudged = true;
-}
-
-function resume(rollout: Rollout): void {
-  rollout.paused = null;
-  rollout.nudged = true;
-}
-
-function retry(rollout: Rollout): void {
-  rollout.attempts = { change: "", used: 0 };
-  // A machine that ran out of time gets a fresh start with it.
-  rollout.booting = {};
-  rollout.nudged = true;
-}
-
-function validate(request: Request): void {
-  const wrong = wrongField(request);
-  if (wrong === undefined) return;
-  throw ApplicationFailure.nonRetryable(
-    `Cannot take the request: ${wrong}; one object of texts is needed, {"by", "reason"}`,
-    "InvalidInput",
-  );
-}
-
-/** What is wrong with a request, naming the field; undefined for a good one. */
-function wrongField(request: unknown): string | undefined {
-  if (request === undefined || request === null) return undefined;
-  if (typeof request !== "object" || Array.isArray(request)) return "it is no object";
-  for (const [field, value] of Object.entries(request)) {
-    if (field !== "by" && field !== "reason") return `field "${field}" is not known`;
-    if (typeof value !== "string") return `field "${field}" is no text`;
-  }
-  return undefined;
 }

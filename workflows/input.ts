@@ -72,7 +72,7 @@ function publishOnly(input: RollOutInput): boolean {
 
 function carried(input: RollOutInput): CarriedState | undefined {
   const value = input.carried;
-  const isFit = value === undefined || (typeof value === "object" && value?.schemaVersion === 1);
+  const isFit = value === undefined || (typeof value === "object" && value?.schemaVersion === 2);
   if (!isFit) refuse('field "carried"', "it is written by continue-as-new only");
   return value;
 }

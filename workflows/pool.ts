@@ -22,6 +22,10 @@ export interface Member {
   held: boolean;
   /** Marked by a person, or broken: machine-controller would pick it before others, so we do. */
   expendable: boolean;
+  /** Of its node's label `topology.kubernetes.io/zone`. */
+  zone?: string;
+  /** What is wrong with its node, since when, and when that is long enough to repair it (epoch ms). */
+  ill?: { why: string; since: number; due: number };
 }
 
 /**
@@ -43,6 +47,8 @@ export interface PoolSnapshot {
     /** Held before they booted: they exist on paper only. */
     held: number;
     leaving: number;
+    /** Joined once and ill now, not leaving. */
+    ill: number;
   };
   old: Member[];
   waiting: Member[];
@@ -50,4 +56,6 @@ export interface PoolSnapshot {
   /** Of the target template, yet held or marked by us: left over from a change that was taken back. */
   stale: Member[];
   leaving: Member[];
+  /** Ill ones of any template, not leaving; who is due first comes first. */
+  ill: Member[];
 }

@@ -1,19 +1,22 @@
 /** Renders and publishes what a machine of the desired revision boots with. */
-import type { Desired } from "./contracts.ts";
-import { publish } from "./proxies.ts";
+import type { Desired, Rules } from "./contracts.ts";
+import { publish, publishAlone, write } from "./proxies.ts";
+import { isQuarantined } from "./quarantine.ts";
 import { report } from "./report.ts";
 import type { Rollout } from "./rollout.ts";
 
 /** Makes sure that the secrets of this revision are published; a second call for the same change does nothing. */
 export async function prepare(rollout: Rollout, desired: Desired): Promise<void> {
-  if (isPrepared(rollout, desired)) return;
-  const { pool } = rollout;
+  const isKnown = isPrepared(rollout, desired);
   rollout.desired = desired;
+  if (isKnown) return;
+  const { pool } = rollout;
   // Until the new one stands, nothing may take the old publication for it.
   rollout.publication = undefined;
-  rollout.rendering = await publish.renderConfig.executeWithOptions({ summary: "Render the config" }, [{ pool }]);
+  const by = Object.keys(rollout.tasks).length === 0 ? publishAlone : publish;
+  rollout.rendering = await by.renderConfig.executeWithOptions({ summary: "Render the config" }, [{ pool }]);
   const { configDigest } = rollout.rendering;
-  const publication = await publish.publishConfig.executeWithOptions(
+  const publication = await by.publishConfig.executeWithOptions(
     { summary: `Publish the secrets of revision ${desired.revision}` },
     [{ pool, revision: desired.revision, configDigest }],
   );
@@ -21,9 +24,24 @@ export async function prepare(rollout: Rollout, desired: Desired): Promise<void>
   if (publication.news === "Published") await announce(rollout, desired);
 }
 
+/** Where the policy wants machines replaced for a new config, makes that a change of the template; tells whether it did. */
+export async function rollProfile(rollout: Rollout, desired: Desired, rules: Rules): Promise<boolean> {
+  const { pool, rendering, rollBack } = rollout;
+  const { lastGood } = rollout.memory;
+  const isSameTemplate = lastGood?.templateHash === desired.templateHash;
+  if (rules.onProfileChange !== "Roll" || !isSameTemplate || rollBack || isQuarantined(rollout)) return false;
+  if (!rendering || rendering.configDigest === lastGood.configDigest) return false;
+  await write.ensureTemplateStamped.executeWithOptions({ summary: "Write the new config's digest into the template" }, [
+    { pool, configDigest: rendering.configDigest },
+  ]);
+  return true;
+}
+
 function isPrepared(rollout: Rollout, desired: Desired): boolean {
   const { publication } = rollout;
-  if (!publication || rollout.desired?.observed !== desired.observed) return false;
+  // A profile that is left for the last good one changes nothing that can be observed, but what is rendered.
+  const isSame = rollout.desired?.observed === desired.observed && rollout.desired.specHash === desired.specHash;
+  if (!publication || !isSame) return false;
   return Date.now() < Date.parse(publication.renewAt);
 }
 

@@ -13,21 +13,23 @@ const briefRetry = {
 // A longer pause between tries becomes a timer, so that no workflow task is kept open for it.
 const localRetryThreshold = "1s";
 
-/** Reads: a few milliseconds each, one marker in the history. */
-export const read = proxyLocalActivities<ReadActivities>({
+/**
+ * Reads. Not local: beside other activities that are under way, a query that comes in between makes a replay resolve
+ * local ones in another order than they came in, and the run could never go on after a restart of its worker.
+ */
+export const read = proxyActivities<ReadActivities>({
   startToCloseTimeout: "20s",
   scheduleToCloseTimeout: "2m",
   retry: briefRetry,
-  localRetryThreshold,
 });
 
-/** The publish path, local for its speed: a machine cannot boot before it is done. */
-export const publish = proxyLocalActivities<PublishActivities>({
-  startToCloseTimeout: "30s",
-  scheduleToCloseTimeout: "3m",
-  retry: briefRetry,
-  localRetryThreshold,
-});
+const publishing = { startToCloseTimeout: "30s", scheduleToCloseTimeout: "3m", retry: briefRetry } as const;
+
+/** Publishes and reports. */
+export const publish = proxyActivities<PublishActivities>(publishing);
+
+/** The same, local for its speed, as no machine can boot before it is done; only while nothing else is under way. */
+export const publishAlone = proxyLocalActivities<PublishActivities>({ ...publishing, localRetryThreshold });
 
 /** Writes to machines and nodes: normal activities, so that each stands in the history by itself. */
 export const write = proxyActivities<WriteActivities>({

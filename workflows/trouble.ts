@@ -31,8 +31,7 @@ const halting: Record<RefusedType | ExpiredType, true> = {
   AccessDenied: true,
   ObjectInvalid: true,
   SettleExpired: true,
-  PodsRemaining: true,
-  VictimNotChosen: true,
+  LastGoodMissing: true,
   MachineRemains: true,
 };
 

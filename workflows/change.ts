@@ -1,0 +1,38 @@
+/** What a run does when it learns what is desired, for the first time or anew. */
+import type { Desired, Rules } from "./contracts.ts";
+import { read } from "./proxies.ts";
+import { beginChange } from "./rollout.ts";
+import type { Rollout } from "./rollout.ts";
+import { callOff } from "./tasks.ts";
+
+/** Recalls what earlier runs left, once; before anything is reported, as a report writes it back. */
+export async function recallEarlier(rollout: Rollout): Promise<void> {
+  if (rollout.recalled) return;
+  const { pool } = rollout;
+  rollout.memory = await read.recall.executeWithOptions({ summary: "Recall earlier rollouts" }, [{ pool }]);
+  rollout.recalled = true;
+}
+
+/** Takes over the rules as they are now, and begins afresh for another spec. */
+export function noteChange(rollout: Rollout, { desired, rules }: { desired: Desired; rules: Rules }): void {
+  rollout.known = true;
+  rollout.rules = rules;
+  rollout.startedFor ||= desired.observed;
+  if (rollout.change === desired.specHash) return;
+  if (rollout.change !== "") supersede(rollout, desired, rules);
+  // An abort that was done is over when something else is desired.
+  if (rollout.standing.phase === "Aborted") rollout.abortAsked = null;
+  beginChange(rollout, desired.specHash);
+}
+
+// Machines of the earlier change that are dropped become old ones that are not Ready, and so the first victims.
+function supersede(rollout: Rollout, desired: Desired, { onNewChange }: Rules): void {
+  const isEarlier = (templateHash: string): boolean => templateHash !== desired.templateHash;
+  callOff(rollout, ({ kind, templateHash }) => kind === "gates" || (kind === "join" && drops(templateHash)));
+  function drops(templateHash: string): boolean {
+    return onNewChange === "Supersede" && isEarlier(templateHash);
+  }
+  const watched = Object.values(rollout.tasks).filter(({ kind }) => kind === "join").map(({ subject }) => subject);
+  const kept = Object.entries(rollout.booting).filter(([machine]) => watched.includes(machine));
+  rollout.booting = Object.fromEntries(kept);
+}

@@ -1,0 +1,116 @@
+/** What outlives a run: on the Rollout object for the next rollout, and through continue-as-new for the same one. */
+import type { JoinRecord, ReplacementRecord } from "./progress.ts";
+
+/** Who asked, why, and since when (epoch ms). */
+export interface Request {
+  by: string;
+  reason: string;
+  since: number;
+}
+
+/** A change that failed; it is held until it changes or a person says retry. */
+export interface Quarantined extends Request {
+  specHash: string;
+  templateHash: string;
+  revision: string;
+  image: string;
+  kubelet: string;
+}
+
+/** What a pool came to rest with. */
+export interface LastGood {
+  templateHash: string;
+  revision: string;
+  image: string;
+  kubelet: string;
+  configDigest: string;
+  specHash: string;
+}
+
+/** What earlier runs of a pool left on its Rollout; lists are bounded where they are written. */
+export interface Memory {
+  paused: Request | null;
+  quarantine: Quarantined[];
+  lastGood: LastGood | null;
+  /** Seconds that machines of this pool lately took to join and to be drained and removed; the newest last. */
+  usual: { join: number[]; leave: number[] };
+  /** What was left last, until another change converges; the fleet runs the last good template meanwhile. */
+  left?: RollBack | null;
+}
+
+/** Going back to the last good template; by policy or by a person who aborted. */
+export interface RollBack extends Request {
+  kind: "RollBack" | "Abort";
+  /** The change that is left. */
+  bad: Quarantined;
+  /** How often the bad change was applied again meanwhile and taken back. */
+  reapplied: number;
+}
+
+/** A machine that comes: when it began to boot (epoch ms), and which attempt of its place it is, from 0. */
+export interface Boot {
+  since: number;
+  attempt: number;
+}
+
+/** Where the waves stand. */
+export interface WaveState {
+  /** From 0; the number of waves when all are done. */
+  index: number;
+  /** Its machines are updated and its gates passed; epoch ms at which the soak ends. */
+  soakUntil: number | null;
+  /** Its gates passed. */
+  passed: boolean;
+  /** Somebody allowed this one to start. */
+  approved: boolean;
+}
+
+/** State that outlives continue-as-new. */
+export interface CarriedState {
+  schemaVersion: 2;
+  memory: Memory;
+  startedAt: number;
+  startedFor: string;
+  /** The spec that the counters below are about. */
+  change: string;
+  /** Machines that failed for good. */
+  failedMachines: number;
+  /** Attempts of places whose machine failed and that wait for their next one. */
+  retries: number[];
+  booting: Record<string, Boot>;
+  /** Machines that are drained or removed: what they were, and when that began (epoch ms). */
+  draining: Record<string, { since: number; templateHash: string; image: string; kubelet: string }>;
+  /** Machines set aside because they could not be drained. */
+  setAside: string[];
+  skipped: string[];
+  /** Machines kept to look at: they failed for good. */
+  failed: string[];
+  /** When somebody last said retry (epoch ms, 0 for never): gates are asked afresh then. */
+  retriedAt: number;
+  /** Old machines were seen in this rollout. */
+  rolled: boolean;
+  wave: WaveState;
+  /** The spec whose plan was approved. */
+  approvedPlan: string;
+  rollBack: RollBack | null;
+  /** Somebody asked for it and it has not begun. */
+  abortAsked: Request | null;
+  /** Places of the shared budget, by the machine that came for each. */
+  slots: string[];
+  joins: JoinRecord[];
+  replacements: ReplacementRecord[];
+  replaced: number;
+}
+
+/** What a rollout would do: the same planner as the run's, played forward. */
+export interface RolloutPlan {
+  /** Changes when anything below but the prediction does. */
+  hash: string;
+  /** Machines of each wave in their order; at most 20 are named. */
+  waves: { size: number; machines: string[]; soakSeconds: number }[];
+  /** Why it does not start now, in words. */
+  blocked: string[];
+  /** Seconds until converged, as a range; null when nothing is known about this pool yet. */
+  seconds: { low: number; high: number } | null;
+  machines: number;
+}

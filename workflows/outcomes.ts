@@ -1,0 +1,56 @@
+/** What came of waiting: machines that join, gates that are asked, nodes that are drained. */
+
+/** Absolute times (epoch ms) by which a machine must have reached each rung of the join ladder. */
+export interface JoinDeadlines {
+  instance: number;
+  address: number;
+  registered: number;
+  ready: number;
+}
+
+export type Rung = keyof JoinDeadlines | "gates";
+
+export interface Joined {
+  machine: string;
+  /** Epoch ms at which its node became Ready. */
+  readyAt: number;
+  node: string;
+  image: string;
+  kubelet: string;
+}
+
+export interface JoinFailure {
+  machine: string;
+  rung: Rung;
+  /** The last thing known about the machine, in words. */
+  evidence: string;
+}
+
+export interface JoinVerdict {
+  joined: Joined[];
+  failed: JoinFailure[];
+  /** Machines that somebody removed meanwhile. */
+  gone: string[];
+}
+
+/** What came of asking one gate. */
+export interface GateVerdict {
+  gate: string;
+  outcome: "Passed" | "Failed" | "Inconclusive";
+  /** What was measured, in words. */
+  message: string;
+}
+
+/** A pod that does not move, and what protects it. */
+export interface Blocker {
+  pod: string;
+  /** As "Deployment default/web". */
+  owner: string;
+  /** As "PodDisruptionBudget default/web allows 0 disruptions", or "node unreachable". */
+  why: string;
+}
+
+export type DrainOutcome =
+  | { outcome: "Drained"; evicted: number }
+  /** Pods remain: told when what blocks has changed since `known`, and when the time is over. */
+  | { outcome: "Blocked"; evicted: number; blockers: Blocker[]; key: string };

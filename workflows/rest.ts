@@ -1,0 +1,87 @@
+/** Waits until it is time to look again: something was said, a task ended, the pool changed, or a time has come. */
+import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
+import type { PoolSnapshot } from "./contracts.ts";
+import { halt } from "./halt.ts";
+import type { Turn } from "./policy/turn.ts";
+import { awaits } from "./proxies.ts";
+import { iso } from "./rollout.ts";
+import type { Rollout } from "./rollout.ts";
+import { giveBackSlots } from "./slots.ts";
+import { questionOf } from "./look.ts";
+
+/** A pool that waits for a window or a person is watched this long after news (ms); then it is news that wakes. */
+const watchedAfterNewsMs = 30_000;
+
+/** Rests after a look; halts when nothing has changed for too long and nothing explains it. */
+export async function rest(rollout: Rollout, turn: Turn, pool: PoolSnapshot): Promise<void> {
+  await giveBackSlots(rollout);
+  const isSettling = Object.keys(rollout.tasks).length === 0 && !rollout.blocked && turn.lookAgainAt === null;
+  // A pool that rested while something else was waited for begins to settle when that is over.
+  const fingerprint = `${pool.fingerprint}${isSettling ? "" : " at rest"}`;
+  if (rollout.settling.fingerprint !== fingerprint) rollout.settling = { fingerprint, since: Date.now() };
+  if (rollout.nudged) return;
+  const settled = rollout.settling.since + rollout.durations.settle;
+  if (isSettling && Date.now() >= settled) {
+    const message = `Nothing changed in time; still waiting for ${turn.waitsFor}`;
+    return await halt(rollout, "SettleExpired", message);
+  }
+  const until = wakeTime(rollout, turn, isSettling ? settled : Infinity);
+  await sleepOrWatch(rollout, pool, { until, watchUntil: watchTime(rollout, turn, { pool, until }) });
+}
+
+function wakeTime(rollout: Rollout, { lookAgainAt }: Turn, settled: number): number {
+  const { blocked, durations, publication } = rollout;
+  const renewal = publication ? Math.max(Date.parse(publication.renewAt), Date.now() + 1000) : Infinity;
+  const times = [lookAgainAt ?? Infinity, blocked?.until ?? Infinity, settled, renewal];
+  return Math.max(Date.now() + 1, Math.min(...times, Date.now() + durations.recheck));
+}
+
+/** Until when the pool itself is watched; 0 when others tell all that matters. */
+function watchTime(
+  rollout: Rollout,
+  turn: Turn,
+  { pool, until }: { pool: PoolSnapshot; until: number },
+): number {
+  const { desired, tasks, blocked, settling, stirredAt, durations } = rollout;
+  const isIdle = Object.keys(tasks).length === 0;
+  // machine-controller owes us something: a victim to be picked, or a newcomer to be made.
+  const isOwed = pool.counts.ready > (desired?.replicas ?? 0) || (pool.waiting.length === 0 && pool.counts.old > 0);
+  if (!isIdle && !isOwed) return 0;
+  const news = Math.max(settling.since, stirredAt) + Math.min(watchedAfterNewsMs, durations.settle);
+  const isPatient = (blocked !== null || turn.lookAgainAt !== null) && isIdle;
+  return isPatient ? Math.min(until, news) : until;
+}
+
+async function sleepOrWatch(
+  rollout: Rollout,
+  pool: PoolSnapshot,
+  { until, watchUntil }: { until: number; watchUntil: number },
+): Promise<void> {
+  const scope = new CancellationScope();
+  const summary = `Look again at ${iso(until)}, or at news`;
+  const woken = scope.run(() => condition(() => rollout.nudged, until - Date.now(), { summary }));
+  const isWatched = watchUntil > Date.now() + 50;
+  const changed = isWatched ? scope.run(() => watch(rollout, pool, watchUntil)) : woken;
+  try {
+    const isNews = await Promise.race([woken.then(() => true), changed.then(() => Date.now() < watchUntil)]);
+    if (!isNews) await woken;
+  } finally {
+    scope.cancel();
+    await Promise.all([ended(woken), ended(changed)]);
+  }
+}
+
+// Whichever came second is called off.
+async function ended(wait: Promise<unknown>): Promise<void> {
+  await wait.catch((error: unknown) => {
+    if (!isCancellation(error)) throw error;
+  });
+}
+
+async function watch(rollout: Rollout, { fingerprint }: PoolSnapshot, until: number): Promise<void> {
+  const { desired, rules } = rollout;
+  if (!desired || !rules) return;
+  await awaits.awaitPoolChanged.executeWithOptions({ summary: "Watch the machines" }, [
+    { ...questionOf(rollout, desired, rules), fingerprint, until },
+  ]);
+}

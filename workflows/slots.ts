@@ -1,0 +1,37 @@
+/** Places of the budget that all pools share: taken before a replacement begins, given back when its victim is gone. */
+import { write } from "./proxies.ts";
+import type { Blocked } from "./policy/turn.ts";
+import type { Rollout } from "./rollout.ts";
+
+/** A full budget is asked again after this long, and each time after twice as long (ms): many pools may wait for it. */
+const askAgainMs = { first: 15_000, most: 120_000 };
+
+/** Takes a place for a machine that comes; gives what stands in the way when all are taken. */
+export async function takeSlot(rollout: Rollout, machine: string): Promise<Blocked | undefined> {
+  const limit = rollout.rules?.budget.cluster ?? null;
+  if (limit === null || rollout.slots.includes(machine)) return undefined;
+  const summary = `Take a place of the shared budget for ${machine}`;
+  const { taken, holders } = await write.ensureSlotTaken.executeWithOptions({ summary }, [
+    { pool: rollout.pool, machine, limit },
+  ]);
+  if (taken) {
+    rollout.slotTries = 0;
+    return void rollout.slots.push(machine);
+  }
+  const pause = Math.min(askAgainMs.most, askAgainMs.first * 2 ** rollout.slotTries++);
+  const message = `All ${limit} places of the shared budget are taken, by ${holders.slice(0, 3).join(", ")}`;
+  return { reason: "ClusterBudget", message, until: Date.now() + pause };
+}
+
+/** Gives back the places of replacements that have ended; all of them when `all`. */
+export async function giveBackSlots(rollout: Rollout, all = false): Promise<void> {
+  const { snapshot, booting, pool } = rollout;
+  const marked = snapshot?.old.filter((member) => member.marked).length ?? 0;
+  const out = Math.max(Object.keys(booting).length, marked + (snapshot?.counts.leaving ?? 0));
+  const keep = all || out === 0 ? [] : rollout.slots.slice(-out);
+  if (keep.length === rollout.slots.length) return;
+  await write.ensureSlotsKept.executeWithOptions({ summary: "Give back places of the shared budget" }, [
+    { pool, machines: keep },
+  ]);
+  rollout.slots = keep;
+}

@@ -1,0 +1,161 @@
+/** One look at the machines, and everything that may begin now. */
+import type { Desired, Member, PoolSnapshot, RollOutResult, Rules } from "./contracts.ts";
+import { isApproved } from "./approval.ts";
+import { converge } from "./endings.ts";
+import { passGates } from "./gates.ts";
+import { beginJoin } from "./join_machine.ts";
+import { look } from "./look.ts";
+import { planTurn } from "./policy/plan_turn.ts";
+import type { Blocked, Situation, Step, Turn } from "./policy/turn.ts";
+import { usualReplacement } from "./policy/usual.ts";
+import { read, write } from "./proxies.ts";
+import { giveUp, isQuarantined } from "./quarantine.ts";
+import { beginRemoval, beginRepair, noteGone, spare } from "./remove_machine.ts";
+import { show } from "./report.ts";
+import { rest } from "./rest.ts";
+import { tell } from "./rollout.ts";
+import type { Rollout, Task } from "./rollout.ts";
+import { takeSlot } from "./slots.ts";
+import { begin, busyWith } from "./tasks.ts";
+
+/** Begins what the plan names, and waits until it is time to look again; gives a result when nothing is left to do. */
+export async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promise<RollOutResult | undefined> {
+  const pool = await look(rollout, desired, rules);
+  noteGone(rollout, pool);
+  await planWhereAsked(rollout, desired, rules);
+  const turn = plan(rollout, { desired, rules, pool });
+  noteWave(rollout, turn);
+  rollout.blocked = turn.blocked;
+  const shut = await beginAll(rollout, turn.steps);
+  rollout.blocked = shut ?? turn.blocked;
+  if (turn.converged) return await converge(rollout, desired);
+  await show(rollout, turn);
+  await rest(rollout, turn, pool);
+  return undefined;
+}
+
+// Only where somebody has to approve it: a plan reads the whole pool.
+async function planWhereAsked(rollout: Rollout, desired: Desired, { approval }: Rules): Promise<void> {
+  const isAsked = approval !== "Never" && rollout.rolled && !rollout.rollBack;
+  if (!isAsked || (isApproved(rollout) && rollout.plan)) return;
+  rollout.plan = await read.planRollout.executeWithOptions({ summary: "Plan the rollout" }, [
+    { pool: rollout.pool, templateHash: desired.templateHash },
+  ]);
+}
+
+function plan(rollout: Rollout, seen: { desired: Desired; rules: Rules; pool: PoolSnapshot }): Turn {
+  const turn = planTurn(situation(rollout, seen));
+  const isOff = ({ kind }: Step): boolean =>
+    // Gates that failed say the same again until a person says retry.
+    (kind === "admit" && isFinishingEarlier(rollout)) || (kind === "gates" && isQuarantined(rollout));
+  return { ...turn, steps: turn.steps.filter((step) => !isOff(step)) };
+}
+
+function situation(
+  rollout: Rollout,
+  seen: { desired: Desired; rules: Rules; pool: PoolSnapshot },
+): Situation {
+  const { booting, rolled, wave, retries, skipped, setAside, memory } = rollout;
+  const busy = {
+    joining: [...busyWith(rollout, "join"), ...rollout.failed],
+    leaving: busyWith(rollout, "leave"),
+    repairing: busyWith(rollout, "repair"),
+    victims: Object.values(rollout.tasks).flatMap(({ victim }) => victim ?? []),
+  };
+  return {
+    ...{ now: Date.now(), ...seen, busy, booting, rolled, wave, retries, skipped, setAside },
+    paused: memory.paused !== null,
+    quarantined: isQuarantined(rollout),
+    rollingBack: rollout.rollBack !== null,
+    approved: isApproved(rollout),
+    usual: usualReplacement(memory.usual),
+  };
+}
+
+/** Machines of an earlier change are still under way, and the policy wants them finished first. */
+function isFinishingEarlier({ tasks, desired, rules }: Rollout): boolean {
+  const isEarlier = (task: Task): boolean => task.kind === "join" && task.templateHash !== desired?.templateHash;
+  return rules?.onNewChange === "Finish" && Object.values(tasks).some(isEarlier);
+}
+
+function noteWave(rollout: Rollout, { wave }: Turn): void {
+  const before = rollout.wave;
+  if (wave.index > before.index) tell(rollout, "WaveCompleted", `Wave ${before.index + 1} is done`);
+  if (wave.soakUntil !== null && before.soakUntil === null && wave.soakUntil > Date.now()) {
+    tell(rollout, "SoakStarted", `Wave ${wave.index + 1} soaks until ${new Date(wave.soakUntil).toISOString()}`);
+  }
+  rollout.wave = wave;
+}
+
+async function beginAll(rollout: Rollout, steps: Step[]): Promise<Blocked | undefined> {
+  const spared = steps.flatMap((step) => step.kind === "spare" ? [step.machine.id] : []);
+  await Promise.all(spared.map((machine) => spare(rollout, machine)));
+  if (spared.length > 0) rollout.nudged = true;
+  let shut: Blocked | undefined;
+  for (const step of steps) {
+    // What needs no place of the shared budget goes on.
+    if (shut && step.kind === "admit" && step.victim) continue;
+    shut = await beginStep(rollout, step) ?? shut;
+  }
+  return shut;
+}
+
+async function beginStep(rollout: Rollout, step: Step): Promise<Blocked | undefined> {
+  switch (step.kind) {
+    case "spare":
+      return undefined;
+    case "join":
+      return void beginJoin(rollout, step);
+    case "leave":
+      return void beginRemoval(rollout, step.machine);
+    case "repair":
+      return void beginRepair(rollout, step.machine);
+    case "gates":
+      return void beginWaveGates(rollout, step.wave);
+    case "admit":
+      return await admit(rollout, step);
+  }
+}
+
+async function admit(rollout: Rollout, step: Step & { kind: "admit" }): Promise<Blocked | undefined> {
+  const { newcomer, victim, attempt } = step;
+  const full = victim ? await takeSlot(rollout, newcomer.id) : undefined;
+  if (full) return full;
+  if (rollout.heard) return undefined; // somebody paused or aborted since this was planned: plan again
+  // One that never was admitted begins now, however long ago it was chosen.
+  if (newcomer.phase === "Held") restartBoot(rollout, newcomer.id);
+  const replaces = victim ? `, which replaces ${victim.id}` : "";
+  tell(rollout, "MachineAdmitted", `Admitted ${newcomer.id}${replaces}`);
+  beginJoin(rollout, { machine: newcomer.id, attempt, ...(victim ? { victim: victim.id } : {}) }, async () => {
+    if (victim) await markVictim(rollout, victim);
+    await write.ensureMachineAdmitted.executeWithOptions({ summary: `Admit ${newcomer.id}` }, [
+      { pool: rollout.pool, machine: newcomer.id },
+    ]);
+  });
+  return undefined;
+}
+
+async function markVictim({ pool }: Rollout, { id }: Member): Promise<void> {
+  await write.ensureVictimMarked.executeWithOptions({ summary: `Choose ${id} to go` }, [{ pool, machine: id }]);
+}
+
+function beginWaveGates(rollout: Rollout, index: number): void {
+  const { templateHash = "" } = rollout.desired ?? {};
+  const now = Date.now();
+  const subject = `wave ${index + 1}`;
+  const task: Task = {
+    ...{ kind: "gates", subject, templateHash, step: "Gates", since: now, until: now },
+    ...{ attempt: 0, blockers: [], doubt: "" },
+  };
+  begin(rollout, task, async () => {
+    const key = `${templateHash} ${subject} ${rollout.startedAt}`;
+    const failed = await passGates(rollout, task, { run: "EachWave", key });
+    if (failed) return await giveUp(rollout, { reason: "GateFailed", message: `${subject}: ${failed}` });
+    // Promoted to the end meanwhile, this is another wave.
+    if (rollout.wave.index === index) rollout.wave = { ...rollout.wave, passed: true };
+  });
+}
+
+function restartBoot({ booting }: Rollout, machine: string): void {
+  if (booting[machine]) booting[machine] = { ...booting[machine], since: Date.now() };
+}
