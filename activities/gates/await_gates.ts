@@ -1,0 +1,87 @@
+/** Asks the gates of a machine or of a wave until all hold at the same time, one is lost, or the time is over. */
+import { Context } from "@temporalio/activity";
+import type { Gate, GateVerdict, PoolRef } from "../../workflows/contracts.ts";
+import { moot } from "../failures.ts";
+import type { Kube } from "../kube/client.ts";
+import { poll } from "../kube/polling.ts";
+import { machines, readObject } from "../kube/resources.ts";
+import { statusOf } from "../kube/status.ts";
+import { isLost, lookAgain, newlyAsked, verdictOf } from "./asked_gate.ts";
+import type { AskedGate, Pace } from "./asked_gate.ts";
+
+export interface GateQuestion {
+  pool: PoolRef;
+  gates: Gate[];
+  machine?: string;
+  node?: string;
+  /** Names the attempt or the wave: a Job runs once for each. */
+  key: string;
+  /** Epoch ms. */
+  until: number;
+}
+
+/** How patiently gates are asked, in milliseconds. */
+export interface Patience extends Pace {
+  /** Of looking when the time was over before the first look, as after an outage. */
+  grace: number;
+}
+
+const usualPatience: Patience = { machine: 2000, wave: 10_000, metric: 10_000, grace: 30_000 };
+
+/**
+ * One verdict per gate. At the end of its time a gate that was measured and false has Failed, one that could not be
+ * measured is Inconclusive; so are those that another one's failure left unanswered. A machine that is gone is moot.
+ */
+export function awaitGates(kube: Kube, question: GateQuestion, patience = usualPatience): Promise<GateVerdict[]> {
+  const until = judgedAt(question.until, patience.grace);
+  const asked = question.gates.map((gate) => {
+    const deadline = judgedAt(Math.min(question.until, askedAt() + gate.within), patience.grace);
+    return newlyAsked({ ...question, kube, gate, until }, deadline);
+  });
+  return poll<GateVerdict[]>({
+    until: Number.MAX_SAFE_INTEGER, // each look tells by itself when the time is over
+    every: Math.min(patience.machine, 1000),
+    look: () => look(asked, { kube, question, until, patience }),
+    expired: (missing) => new Error(missing),
+  });
+}
+
+interface Asking {
+  kube: Kube;
+  question: GateQuestion;
+  until: number;
+  patience: Patience;
+}
+
+async function look(
+  asked: AskedGate[],
+  { kube, question, until, patience }: Asking,
+): Promise<{ answer: GateVerdict[] } | { missing: string }> {
+  await assureMachine(kube, question);
+  await Promise.all(asked.map((gate) => lookAgain(gate, patience)));
+  const isOver = Date.now() >= until;
+  const isDecided = asked.every(({ last }) => last.state === "True") || asked.some(isLost);
+  if (isOver || isDecided) return { answer: asked.map((gate) => verdictOf(gate, isOver || isLost(gate))) };
+  const open = asked.filter(({ last }) => last.state !== "True");
+  return {
+    missing: open.map(({ subject, last }) => `gate "${subject.gate.name}": ${last.message}`).join("; ").slice(0, 1000),
+  };
+}
+
+async function assureMachine(kube: Kube, { pool, machine }: GateQuestion): Promise<void> {
+  if (machine === undefined) return;
+  const name = { namespace: pool.namespace, name: machine };
+  // Any other trouble is for the gates to tell.
+  const isGone = await readObject(kube, machines, name).then(() => false, (error) => statusOf(error) === 404);
+  if (isGone) throw moot("MachineGone", `Cannot ask the gates of machine "${machine}": it is gone`);
+}
+
+// What nobody could look at in time is neither success nor failure: it is looked at for a while yet.
+function judgedAt(deadline: number, grace: number): number {
+  return deadline <= Date.now() ? Date.now() + grace : deadline;
+}
+
+// A gate's own time begins when the question was put, whichever try this is.
+function askedAt(): number {
+  return Context.current().info.scheduledTimestampMs ?? Date.now();
+}

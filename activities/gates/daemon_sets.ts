@@ -1,0 +1,77 @@
+/** Gate DaemonSets: each selected one that wants a pod on a node has a Ready pod there. */
+import type { V1Node, V1Pod } from "@kubernetes/client-node";
+import type { Check } from "../../workflows/contracts.ts";
+import { wantsPodOn } from "./daemon_set_fit.ts";
+import { some } from "./finding.ts";
+import type { Finding } from "./finding.ts";
+import { isReady, listPods } from "./pods.ts";
+import { nodesOf } from "./subject.ts";
+import type { Subject } from "./subject.ts";
+import { listDaemonSets } from "./workloads.ts";
+import type { DaemonSet, Requirement } from "./workloads.ts";
+
+type DaemonSets = Extract<Check, { kind: "DaemonSets" }>;
+
+/** A selector that picks nothing is not measured: a typing error must not open the gate. */
+export async function lookAtDaemonSets(subject: Subject, check: DaemonSets): Promise<Finding> {
+  const sets = await listDaemonSets(subject.kube, check);
+  const where = check.namespace === null ? "" : ` in namespace "${check.namespace}"`;
+  if (sets.length === 0) {
+    return { state: "Unknown", message: `no DaemonSet has the labels "${check.selector}"${where}` };
+  }
+  const { found, absent } = await nodesOf(subject);
+  const ready = readyPlaces(await daemonPods(subject, sets));
+  const wanted = found.flatMap((node) => placesOn(node, sets));
+  const lacking = wanted.filter(({ place }) => !ready.has(place));
+  if (lacking.length > 0) {
+    const names = some(lacking.map(({ name }) => name));
+    return { state: "False", message: `${lacking.length} of ${wanted.length} daemon pods are not Ready: ${names}` };
+  }
+  if (absent.length > 0) return { state: "Unknown", message: `node ${some(absent.map(quoted))} is not registered` };
+  return { state: "True", message: `${wanted.length} of ${wanted.length} daemon pods are Ready` };
+}
+
+function placesOn(node: V1Node, sets: readonly DaemonSet[]): { place: string; name: string }[] {
+  const on = node.metadata?.name ?? "";
+  return sets.filter(({ spec }) => wantsPodOn(spec.template.spec, node)).map(({ metadata }) => ({
+    place: placeOf(metadata.uid, on),
+    name: `DaemonSet "${metadata.namespace}/${metadata.name}" on node "${on}"`,
+  }));
+}
+
+// One node's pods are few; a pool's are found by each set's own selector.
+async function daemonPods({ kube, machine, node }: Subject, sets: readonly DaemonSet[]): Promise<V1Pod[]> {
+  if (machine !== undefined) return await listPods(kube, { fieldSelector: `spec.nodeName=${node ?? ""}` });
+  const lists = sets.map(({ metadata, spec }) =>
+    listPods(kube, { namespace: metadata.namespace, labelSelector: selectorText(spec.selector) })
+  );
+  return (await Promise.all(lists)).flat();
+}
+
+function readyPlaces(pods: readonly V1Pod[]): Set<string> {
+  return new Set(
+    pods.filter(isReady).map(({ metadata, spec }) => {
+      const owner = metadata?.ownerReferences?.find(({ kind }) => kind === "DaemonSet");
+      return placeOf(owner?.uid ?? "", spec?.nodeName ?? "");
+    }),
+  );
+}
+
+function placeOf(uid: string, node: string): string {
+  return `${uid} ${node}`;
+}
+
+function selectorText({ matchLabels, matchExpressions }: DaemonSet["spec"]["selector"]): string {
+  const labels = Object.entries(matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return [...labels, ...(matchExpressions ?? []).map(expressionText)].join(",");
+}
+
+function expressionText({ key, operator, values }: Requirement): string {
+  if (operator === "Exists") return key;
+  if (operator === "DoesNotExist") return `!${key}`;
+  return `${key} ${operator.toLowerCase()} (${(values ?? []).join(",")})`;
+}
+
+function quoted(name: string): string {
+  return `"${name}"`;
+}

@@ -1,0 +1,15 @@
+/** What one look at a gate gave, and in words what was measured. */
+export interface Finding {
+  /**
+   * True and False were measured; Unknown was not, which is neither success nor failure. Failed is false for good:
+   * looking again cannot change it.
+   */
+  state: "True" | "False" | "Unknown" | "Failed";
+  message: string;
+}
+
+/** Names the first few of a list and counts the rest, so that a message stays short in a pool of any size. */
+export function some(names: readonly string[], shown = 3): string {
+  const rest = names.length - shown;
+  return names.slice(0, shown).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+}

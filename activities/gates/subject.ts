@@ -1,0 +1,70 @@
+/** What a gate is asked about: one machine, or the updated machines of a pool after a wave. */
+import type { V1Node } from "@kubernetes/client-node";
+import type { Gate, PoolRef } from "../../workflows/contracts.ts";
+import type { Kube } from "../kube/client.ts";
+import { listObjects, machineDeployments, machines, readObject } from "../kube/resources.ts";
+import { ifFound } from "../kube/status.ts";
+import { templateHashLabel } from "../pool/annotations.ts";
+import { currentSet } from "../pool/machine_sets.ts";
+import { hasJoined } from "../pool/member.ts";
+import { labelSelectorOf } from "../pool/selector.ts";
+
+export interface Subject {
+  kube: Kube;
+  pool: PoolRef;
+  gate: Gate;
+  /** Without one it is a wave. */
+  machine?: string;
+  node?: string;
+  /** The same for every try of one question, another for the next attempt or wave. */
+  key: string;
+  /** Epoch ms after which nobody waits for the answer. */
+  until: number;
+}
+
+/** The nodes that a gate is about, and the names of those that are not registered. */
+export interface SubjectNodes {
+  found: V1Node[];
+  absent: string[];
+}
+
+/** Above this many nodes one listing is cheaper than reading each. */
+const readSingly = 20;
+
+/** Nodes are read afresh at every look; of a wave, those of machines that joined, are updated and stay. */
+export async function nodesOf(subject: Subject): Promise<SubjectNodes> {
+  const names = subject.machine === undefined ? await updatedNodes(subject) : [subject.node ?? ""];
+  const nodes = names.length > readSingly ? await listedNodes(subject.kube) : await readNodes(subject.kube, names);
+  const byName = new Map(nodes.map((node) => [node.metadata?.name ?? "", node]));
+  return {
+    found: names.flatMap((name) => byName.get(name) ?? []),
+    absent: names.filter((name) => !byName.has(name)),
+  };
+}
+
+async function readNodes(kube: Kube, names: readonly string[]): Promise<V1Node[]> {
+  const nodes = await Promise.all(names.filter(Boolean).map((name) => ifFound(kube.core.readNode({ name }))));
+  return nodes.filter((node) => node !== undefined);
+}
+
+async function listedNodes(kube: Kube): Promise<V1Node[]> {
+  const nodes: V1Node[] = [];
+  let from: string | undefined;
+  do {
+    const page = await kube.core.listNode({ limit: 500, ...(from ? { _continue: from } : {}) });
+    nodes.push(...page.items);
+    from = page.metadata?._continue;
+  } while (from);
+  return nodes;
+}
+
+async function updatedNodes({ kube, pool }: Subject): Promise<string[]> {
+  const deployment = await readObject(kube, machineDeployments, pool);
+  const hash = (await currentSet(kube, deployment))?.metadata.labels?.[templateHashLabel];
+  const where = { namespace: pool.namespace, labelSelector: labelSelectorOf(deployment) };
+  const found = await listObjects(kube, machines, where);
+  return found
+    .filter((machine) => hasJoined(machine) && !machine.metadata.deletionTimestamp)
+    .filter(({ metadata }) => metadata.labels?.[templateHashLabel] === hash)
+    .flatMap(({ status }) => status?.nodeRef?.name ?? []);
+}

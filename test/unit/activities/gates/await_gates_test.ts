@@ -1,0 +1,90 @@
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
+import type { Check } from "../../../../workflows/contracts.ts";
+import { answer } from "../../../support/fake_kube.ts";
+import { node } from "../../../support/machine_objects.ts";
+import { ask, gate, kubeWithPool, later, readyPod } from "./gate_question.ts";
+
+const nodeReady: Check = { kind: "NodeCondition", type: "Ready", status: "True" };
+const podsReady: Check = { kind: "Pods", namespace: "apps", selector: "app=web", min: 1 };
+
+Deno.test("awaitGates waits until all gates hold at the same look", async () => {
+  const kube = kubeWithPool();
+  kube.put("nodes", node("node-a", { ready: false }));
+  kube.put("pods", readyPod("web", { on: "node-a" }));
+  let looks = 0;
+  kube.onRequest = (request) => {
+    if (request !== "get machines fleet/a") return;
+    looks += 1;
+    // The node recovers in the moment in which the pod fails, and only then the pod.
+    if (looks === 2) kube.put("nodes", node("node-a"));
+    if (looks === 2) kube.put("pods", readyPod("web", { on: "node-a", ready: false }));
+    if (looks === 3) kube.put("pods", readyPod("web", { on: "node-a" }));
+  };
+  const heartbeats: unknown[] = [];
+  const gates = [gate(nodeReady, { name: "node" }), gate(podsReady, { name: "pods" })];
+  const verdicts = await ask(kube, gates, { until: later(), heartbeats });
+  deepEqual(verdicts.map(({ gate, outcome }) => [gate, outcome]), [["node", "Passed"], ["pods", "Passed"]]);
+  equal(looks, 3);
+  equal(heartbeats.length, 2);
+  match(String(heartbeats[0]), /gate "node": 1 of 1 nodes have Ready=False \("node-a"\), wanted Ready=True/);
+});
+
+Deno.test("awaitGates fails at the end of its time what was measured and false, and not what was never measured", async () => {
+  const kube = kubeWithPool();
+  kube.put("nodes", node("node-a", { ready: false }));
+  const unreported: Check = { kind: "NodeCondition", type: "KernelDeadlock", status: "False" };
+  const verdicts = await ask(kube, [gate(nodeReady, { name: "node" }), gate(unreported, { name: "kernel" })]);
+  deepEqual(verdicts, [
+    {
+      gate: "node",
+      outcome: "Failed",
+      message: '1 of 1 nodes have Ready=False ("node-a"), wanted Ready=True',
+    },
+    {
+      gate: "kernel",
+      outcome: "Inconclusive",
+      message: 'KernelDeadlock is not known of node "node-a", wanted KernelDeadlock=False',
+    },
+  ]);
+});
+
+Deno.test("awaitGates holds on to what was false before it could not be measured any more", async () => {
+  const kube = kubeWithPool();
+  kube.put("nodes", node("node-a", { ready: false }));
+  const until = Date.now() + 20;
+  let looks = 0;
+  kube.onRequest = (request) => {
+    if (request === "get nodes node-a" && looks++ > 0) throw answer(503, "ServiceUnavailable");
+  };
+  const [verdict] = await ask(kube, [gate(nodeReady)], { until });
+  equal(verdict?.outcome, "Failed");
+  match(verdict?.message ?? "", /have Ready=False .*; since then Cannot ask gate "probe" of "pool": HTTP 503/);
+});
+
+Deno.test("awaitGates takes an API server that does not answer for no verdict", async () => {
+  const kube = kubeWithPool();
+  kube.onRequest = () => {
+    throw answer(503, "ServiceUnavailable");
+  };
+  const [verdict] = await ask(kube, [gate(nodeReady)]);
+  equal(verdict?.outcome, "Inconclusive");
+});
+
+Deno.test("awaitGates ends with a gate whose own time is over, and leaves the others unanswered", async () => {
+  const kube = kubeWithPool();
+  kube.put("nodes", node("node-a", { ready: false }));
+  const gates = [gate(nodeReady, { name: "node", within: 0 }), gate(podsReady, { name: "pods" })];
+  const verdicts = await ask(kube, gates, { until: later() });
+  deepEqual(verdicts.map(({ outcome }) => outcome), ["Failed", "Inconclusive"]);
+});
+
+Deno.test("awaitGates is moot for a machine that is gone, and refuses what cannot be asked", async () => {
+  const kube = kubeWithPool();
+  kube.remove("machines", "a", "fleet");
+  await rejects(ask(kube, [gate(nodeReady)], { until: later() }), { type: "MachineGone" });
+  const refusing = kubeWithPool();
+  refusing.onRequest = (request) => {
+    if (request.startsWith("list pods")) throw answer(400, "BadRequest", "unable to parse requirement");
+  };
+  await rejects(ask(refusing, [gate(podsReady)], { until: later() }), { type: "ObjectInvalid" });
+});

@@ -1,0 +1,67 @@
+/** Questions about gates, and the objects they look at. */
+import { awaitGates } from "../../../../activities/gates/await_gates.ts";
+import type { GateQuestion } from "../../../../activities/gates/await_gates.ts";
+import type { Check, Gate, GateVerdict } from "../../../../workflows/contracts.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import type { Stored } from "../../../support/fake_kube.ts";
+import { machine, machineDeployment, machineSet, node, pool } from "../../../support/machine_objects.ts";
+
+/** Looks follow each other at once, and a time that is over is over. */
+const hasty = { machine: 1, wave: 1, metric: 1, grace: 0 };
+
+/** A gate with a name of its own. */
+export function gate(check: Check, overrides: Partial<Gate> = {}): Gate {
+  return { name: "probe", run: "EachMachine", within: 60_000, check, ...overrides };
+}
+
+/** Machine "a" on "node-a", asked once; `overrides` may give it time, or make it a wave. */
+export async function ask(
+  kube: FakeKube,
+  gates: Gate[],
+  { heartbeats, ...overrides }: Partial<GateQuestion> & { heartbeats?: unknown[] } = {},
+): Promise<GateVerdict[]> {
+  const question = { pool, gates, machine: "a", node: "node-a", key: "a/0", until: Date.now(), ...overrides };
+  return await inActivity(() => awaitGates(kube.client, question, hasty), heartbeats ? { heartbeats } : {});
+}
+
+/** The same of the wave with index 1. */
+export async function askWave(kube: FakeKube, gates: Gate[]): Promise<GateVerdict[]> {
+  const question = { pool, gates, key: "wave/1", until: Date.now() };
+  return await inActivity(() => awaitGates(kube.client, question, hasty));
+}
+
+/** Time for as many looks as a story needs. */
+export function later(): number {
+  return Date.now() + 60_000;
+}
+
+/** A pool of updated machines "a" and "b", and "old" of another template; each on its node. */
+export function kubeWithPool(): FakeKube {
+  const kube = new FakeKube();
+  kube.put("machinedeployments", machineDeployment());
+  kube.put("machinesets", machineSet());
+  for (const name of ["a", "b", "old"]) {
+    kube.put("machines", machine(name, name === "old" ? { hash: "hash-0" } : {}));
+    kube.put("nodes", node(`node-${name}`));
+  }
+  return kube;
+}
+
+/** A pod with labels and an owner, Ready unless told. */
+export function readyPod(
+  name: string,
+  { on, ready = true, owner, metadata = {} }: {
+    on: string;
+    ready?: boolean;
+    owner?: string;
+    metadata?: Record<string, unknown>;
+  },
+): Stored {
+  const ownerReferences = owner ? [{ kind: "DaemonSet", name: owner, uid: `uid-of-${owner}` }] : [];
+  return {
+    metadata: { namespace: "apps", name, labels: { app: owner ?? "web" }, ownerReferences, ...metadata },
+    spec: { nodeName: on },
+    status: { phase: "Running", conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
+  };
+}

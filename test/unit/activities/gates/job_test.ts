@@ -1,0 +1,114 @@
+import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
+import type { Check } from "../../../../workflows/contracts.ts";
+import type { FakeKube, Stored } from "../../../support/fake_kube.ts";
+import { ask, askWave, gate, kubeWithPool, later } from "./gate_question.ts";
+
+const check: Check = { kind: "Job", namespace: "checks", cronJob: "smoke" };
+const created = (kube: FakeKube): string[] => kube.writes.filter((write) => write.startsWith("create jobs"));
+
+function kubeWithCronJob(spec: Record<string, unknown> = {}): FakeKube {
+  const kube = kubeWithPool();
+  const template = { metadata: { labels: { app: "smoke" } }, spec: { containers: [{ name: "c", image: "i" }] } };
+  kube.put("cronjobs", {
+    metadata: { namespace: "checks", name: "smoke" },
+    spec: { jobTemplate: { metadata: { labels: { team: "platform" } }, spec: { template, backoffLimit: 0, ...spec } } },
+  });
+  return kube;
+}
+
+/** The Job ends at the second look. */
+function endJob(kube: FakeKube, condition: Record<string, string>): void {
+  kube.onRequest = (request) => {
+    const [job] = kube.all("jobs");
+    if (!job || !request.startsWith("get jobs")) return;
+    kube.put("jobs", { ...job, status: { conditions: [{ status: "True", ...condition }] } });
+  };
+}
+
+function onlyJob(kube: FakeKube): Stored & { spec: Record<string, unknown> } {
+  equal(kube.all("jobs").length, 1);
+  return kube.all("jobs")[0] as Stored & { spec: Record<string, unknown> };
+}
+
+Deno.test("lookAtJob makes one Job of the CronJob's template and passes when it is Complete", async () => {
+  const kube = kubeWithCronJob();
+  endJob(kube, { type: "Complete" });
+  const [verdict] = await ask(kube, [gate(check)], { until: later() });
+  equal(verdict?.outcome, "Passed");
+  match(verdict?.message ?? "", /^job "checks\/smoke-ostler-[0-9a-f]{12}" is Complete$/);
+  const { metadata, spec } = onlyJob(kube);
+  const annotations = {
+    ...{ "ostler.dev/gate-key": "fleet/pool/probe/a/0", "ostler.dev/pool": "fleet/pool", "ostler.dev/gate": "probe" },
+    ...{ "ostler.dev/machine": "a", "ostler.dev/node": "node-a" },
+  };
+  deepEqual(metadata.annotations, annotations);
+  deepEqual(metadata.labels, { team: "platform", "app.kubernetes.io/managed-by": "ostler" });
+  deepEqual(spec["template"], {
+    metadata: { labels: { app: "smoke" }, annotations },
+    spec: { containers: [{ name: "c", image: "i" }] },
+  });
+  equal(spec["ttlSecondsAfterFinished"], 86_400);
+  equal(metadata.ownerReferences, undefined);
+});
+
+Deno.test("lookAtJob fails for good with the Job's reason, before the time is over", async () => {
+  const kube = kubeWithCronJob();
+  endJob(kube, { type: "Failed", reason: "BackoffLimitExceeded", message: "Job has reached the backoff limit" });
+  const [verdict] = await ask(kube, [gate(check)], { until: later() });
+  equal(verdict?.outcome, "Failed");
+  match(verdict?.message ?? "", /has Failed \(BackoffLimitExceeded: Job has reached .*\), wanted Complete$/);
+});
+
+Deno.test("lookAtJob finds its Job again at every try, and makes another one for another attempt or wave", async () => {
+  const kube = kubeWithCronJob();
+  for (const _ of [1, 2]) equal((await ask(kube, [gate(check)]))[0]?.outcome, "Inconclusive");
+  equal(created(kube).length, 1);
+  await ask(kube, [gate(check)], { key: "a/1" });
+  await askWave(kube, [gate(check)]);
+  await ask(kube, [gate(check, { name: "other" })]);
+  equal(new Set(created(kube)).size, 4);
+});
+
+Deno.test("lookAtJob is content when another try was quicker to make the Job", async () => {
+  const kube = kubeWithCronJob();
+  await ask(kube, [gate(check)]);
+  const job = onlyJob(kube);
+  kube.remove("jobs", job.metadata.name, "checks");
+  kube.onRequest = (request) => {
+    if (request.startsWith("create jobs")) kube.put("jobs", job);
+  };
+  equal((await ask(kube, [gate(check)]))[0]?.outcome, "Inconclusive");
+});
+
+Deno.test("lookAtJob leaves a foreign Job of that name alone, and runs none without the CronJob", async () => {
+  const kube = kubeWithCronJob();
+  await ask(kube, [gate(check)]);
+  const job = onlyJob(kube);
+  kube.put("jobs", { ...job, metadata: { ...job.metadata, annotations: {} } });
+  await rejects(ask(kube, [gate(check)]), { type: "NameCollision" });
+  const [verdict] = await ask(kubeWithPool(), [gate(check)]);
+  deepEqual([verdict?.outcome, verdict?.message], [
+    "Inconclusive",
+    'CronJob "checks/smoke" does not exist',
+  ]);
+});
+
+Deno.test("jobFor stops the Job when nobody waits any more, unless the template says how long it may run", async () => {
+  const bounded = kubeWithCronJob();
+  await ask(bounded, [gate(check)], { until: Date.now() + 30 });
+  equal(onlyJob(bounded).spec["activeDeadlineSeconds"], 1);
+  const own = kubeWithCronJob({ activeDeadlineSeconds: 600, ttlSecondsAfterFinished: 5 });
+  await ask(own, [gate(check)]);
+  const { spec } = onlyJob(own);
+  deepEqual([spec["activeDeadlineSeconds"], spec["ttlSecondsAfterFinished"]], [600, 5]);
+});
+
+Deno.test("jobName is a label's length whatever the CronJob is called", async () => {
+  const kube = kubeWithCronJob();
+  const long = `${"x".repeat(42)}-tail`;
+  kube.put("cronjobs", { ...kube.all("cronjobs")[0], metadata: { namespace: "checks", name: long } });
+  await ask(kube, [gate({ ...check, cronJob: long })]);
+  const { name } = onlyJob(kube).metadata;
+  ok(name.length <= 63, name);
+  notEqual(name.includes("--"), true);
+});

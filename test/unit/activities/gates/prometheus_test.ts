@@ -1,0 +1,137 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Check, GateVerdict } from "../../../../workflows/contracts.ts";
+import { ask, gate, kubeWithPool, later } from "./gate_question.ts";
+
+type Prometheus = Extract<Check, { kind: "Prometheus" }>;
+type Reply = { status?: number; headers?: Record<string, string>; body: string };
+
+/** Serves what `replies` gives for a query while `story` runs. */
+async function serving(
+  replies: (query: string) => Reply,
+  story: (url: string, asked: string[]) => Promise<void>,
+): Promise<void> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? "", "http://local");
+    asked.push(`${url.pathname} ${url.searchParams.get("query")}`);
+    const { status = 200, headers = {}, body } = replies(url.searchParams.get("query") ?? "");
+    response.writeHead(status, headers).end(body);
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  try {
+    await story(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+  }
+}
+
+function vector(...values: string[]): Reply {
+  const result = values.map((value) => ({ metric: { pod: "secret-pod" }, value: [1, value] }));
+  return { body: JSON.stringify({ status: "success", data: { resultType: "vector", result } }) };
+}
+
+function check(url: string, overrides: Partial<Prometheus> = {}): Prometheus {
+  return {
+    ...{ kind: "Prometheus", url, query: "errors", operator: "<", threshold: 0.05, samples: null, minSamples: 0 },
+    ...overrides,
+  };
+}
+
+async function asking(prometheus: Prometheus, until = Date.now()): Promise<GateVerdict | undefined> {
+  return (await ask(kubeWithPool(), [gate(prometheus)], { until }))[0];
+}
+
+function story(verdict: GateVerdict | undefined): string {
+  return `${verdict?.outcome} ${verdict?.message.replace(/127[^"]+/, "server")}`;
+}
+
+Deno.test("lookAtPrometheus passes after one good measurement, and says what it measured", async () => {
+  await serving(() => vector("0.01"), async (url, asked) => {
+    equal(story(await asking(check(`${url}/`), later())), "Passed measured 0.01, wanted < 0.05");
+    deepEqual(asked, ["/api/v1/query errors"]);
+  });
+});
+
+Deno.test("lookAtPrometheus fails after three breaches in a row, and one good measurement starts the count anew", async () => {
+  await serving(() => vector("0.5"), async (url, asked) => {
+    equal(story(await asking(check(url), later())), "Failed measured 0.5, wanted < 0.05, 3 times in a row");
+    equal(asked.length, 3);
+  });
+  const values = ["0.5", "0.5", "0.01"];
+  await serving(() => vector(values.shift() ?? "0.01"), async (url, asked) => {
+    equal((await asking(check(url), later()))?.outcome, "Passed");
+    equal(asked.length, 3);
+  });
+});
+
+Deno.test("lookAtPrometheus fails with a single breach when the time is over", async () => {
+  await serving(() => vector("0.5"), async (url) => {
+    equal(story(await asking(check(url))), "Failed measured 0.5, wanted < 0.05");
+  });
+});
+
+Deno.test("lookAtPrometheus judges only with enough samples", async () => {
+  const replies = (query: string): Reply => query === "count" ? vector("30", "12") : vector("0.5");
+  await serving(replies, async (url) => {
+    const few = check(url, { samples: "count", minSamples: 100 });
+    equal(story(await asking(few)), "Inconclusive 42 samples, at least 100 are wanted to judge by");
+    const enough = check(url, { samples: "count", minSamples: 42 });
+    equal(story(await asking(enough)), "Failed measured 0.5, 42 samples, wanted < 0.05");
+  });
+});
+
+Deno.test("lookAtPrometheus is inconclusive without series and without a number", async () => {
+  for (const [reply, why] of [[vector(), "no series"], [vector("NaN"), "no number"], [vector("+Inf"), "no number"]]) {
+    await serving(() => reply as Reply, async (url) => {
+      equal(story(await asking(check(url))), `Inconclusive the query gave ${why}, wanted < 0.05`);
+    });
+  }
+});
+
+for (
+  const [operator, good, bad] of [["<", 1, 2], ["<=", 2, 3], [">", 3, 2], [">=", 2, 1]] as const
+) {
+  Deno.test(`lookAtPrometheus compares with ${operator}, and every series counts`, async () => {
+    await serving((query) => vector(...query.split(" ")), async (url) => {
+      const asked = check(url, { operator, threshold: 2, query: `${good} ${good}` });
+      equal((await asking(asked))?.outcome, "Passed");
+      match(story(await asking({ ...asked, query: `${good} ${bad}` })), /^Failed measured \d \(of 2 series\)/);
+    });
+  });
+}
+
+Deno.test("lookAtPrometheus reads a scalar, and fills in what the gate is asked about", async () => {
+  const scalar = { body: JSON.stringify({ status: "success", data: { resultType: "scalar", result: [1, "0"] } }) };
+  await serving(() => scalar, async (url, asked) => {
+    const query = 'up{node="{{node}}",m="{{machine}}",p="{{namespace}}/{{pool}}"}';
+    equal((await asking(check(url, { query })))?.outcome, "Passed");
+    deepEqual(asked, ['/api/v1/query up{node="node-a",m="a",p="fleet/pool"}']);
+  });
+});
+
+Deno.test("lookAtPrometheus never quotes an answer, and follows no redirect", async () => {
+  const replies: [Reply, string][] = [
+    [{ status: 500, body: "hunter2" }, '"http://server" answered HTTP 500'],
+    [{ status: 302, headers: { location: "/elsewhere" }, body: "" }, '"http://server" answered HTTP 302'],
+    [{ body: "hunter2" }, '"http://server" gave no instant vector and no scalar'],
+    [{ body: `"${"x".repeat(2_000_000)}"` }, '"http://server" gave no instant vector and no scalar'],
+  ];
+  for (const [reply, why] of replies) {
+    await serving(() => reply, async (url, asked) => {
+      equal(story(await asking(check(url))), `Inconclusive not measured: ${why}`);
+      equal(asked.length, 1);
+    });
+  }
+});
+
+Deno.test("lookAtPrometheus is inconclusive for a server that cannot be reached or may not be asked", async () => {
+  const cases: [string, RegExp][] = [
+    ["http://127.0.0.1:1", /"http:\/\/server" cannot be reached$/],
+    ["file:///etc/passwd", /its url is no http or https address$/],
+    ["http://user:hunter2@127.0.0.1:1", /its url holds credentials, which do not belong into a policy$/],
+  ];
+  for (const [url, why] of cases) match(story(await asking(check(url))), why);
+});
