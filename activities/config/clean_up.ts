@@ -13,7 +13,9 @@ import {
 import { attempting, ifFound } from "../kube/status.ts";
 import { ensureVictimUnmarked } from "../pool/holds.ts";
 import { hasLabels, labelSelectorOf } from "../pool/selector.ts";
+import { ensureSlotsKept } from "../pool/slots.ts";
 import { removeFinalizer } from "./finalizer.ts";
+import { keptProfileName } from "./kept_profile.ts";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { ownerAnnotation, tokenLabel, tokensNamespace } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
@@ -29,6 +31,7 @@ export function ensurePoolCleanedUp(
     await deleteConfig(kube, pool, profileNamespace);
     await deleteIdentity(kube, pool);
     await deleteBootstrapTokens(kube, pool);
+    await ensureSlotsKept({ kube, profileNamespace }, { pool, machines: [] });
     await ifFound(deleteObject(kube, rollouts, pool));
     await removeFinalizer(kube, pool);
   });
@@ -53,7 +56,7 @@ async function deleteConfig(kube: Kube, pool: PoolRef, namespace: string): Promi
 async function deleteSecrets(kube: Kube, pool: PoolRef): Promise<void> {
   const { bootstrap, provisioning, kubeletBootstrap, edgeScript } = namesOf(pool);
   const namespace = secretsNamespace;
-  for (const name of [bootstrap, provisioning, kubeletBootstrap, edgeScript]) {
+  for (const name of [bootstrap, provisioning, kubeletBootstrap, edgeScript, keptProfileName(pool)]) {
     const secret = await ifFound(kube.core.readNamespacedSecret({ name, namespace }));
     if (!secret || !isOurs(pool, secret.metadata?.annotations)) continue;
     await ifFound(kube.core.deleteNamespacedSecret({ name, namespace }));

@@ -58,7 +58,8 @@ async function duePool(
   const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
   const ref = deployment && profileRef(deployment, profileNamespace);
   if (!ref || deployment.metadata.deletionTimestamp) return undefined;
-  if (status?.phase !== "Aborted") return { namespace, name, publishOnly: false };
+  // One that went back is what it asks for; one that was cancelled is not, and stays so.
+  if (status?.phase !== "Aborted" || status["left"]) return { namespace, name, publishOnly: false };
   // A change since then is a reason to roll out, and must not be swallowed.
   const observed = observedOf(deployment, lineState(await readProfileLine(kube, ref)));
   return { namespace, name, publishOnly: status.observed === observed };

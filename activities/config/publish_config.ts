@@ -13,9 +13,11 @@ import { ensureConfig, ensureSecret } from "./artefacts.ts";
 import type { Artefact } from "./artefacts.ts";
 import { type Credentials, issueCredentials } from "./credentials.ts";
 import { ensureFinalizer } from "./finalizer.ts";
+import { keepProfile } from "./kept_profile.ts";
 import { edgeScriptKey, kubeconfigKey, userDataKey } from "./names.ts";
 import { claim, ownerOf } from "./ownership.ts";
-import { areUsable, fits, type PublishOrder, readStanding, restamp, stampOf, timesOf } from "./publication.ts";
+import type { PublishOrder, Standing } from "./publication.ts";
+import { areUsable, fits, readStanding, restamp, stampOf, timesOf } from "./publication.ts";
 import { renderPool } from "./render_config.ts";
 import type { RenderedPool, Renderer } from "./render_config.ts";
 import { isEdge, renderSecrets } from "./render_secrets.ts";
@@ -37,14 +39,27 @@ export function publishConfig(publisher: Publisher, order: PublishOrder): Promis
     const standing = await readStanding(publisher, order.pool, isEdge(rendered));
     // All names are claimed before anything is written, so a collision changes nothing.
     for (const { annotations } of standing) claim(order.pool, "its artefacts", annotations);
-    const isStanding = fits(standing, order, rendered);
-    if (!isStanding || !await areUsable(kube, standing)) {
-      return await publish(publisher, { order, rendered, news: isStanding ? "Renewed" : "Published" });
-    }
-    await restamp(kube, standing, rendered);
-    await ensureBootReport(kube, order.pool);
-    return { artefacts: [], news: "None", ...timesOf(standing) };
+    const publication = await ensurePublished(publisher, { order, rendered }, standing);
+    // Last, as no machine waits for it.
+    const { inputs, profile, settings } = rendered;
+    await keepProfile(kube, { pool: order.pool, inputs, profile, settings });
+    return publication;
   });
+}
+
+async function ensurePublished(
+  publisher: Publisher,
+  { order, rendered }: Omit<Work, "news">,
+  standing: Standing[],
+): Promise<Publication> {
+  const { kube } = publisher;
+  const isStanding = fits(standing, order, rendered);
+  if (!isStanding || !await areUsable(kube, standing)) {
+    return await publish(publisher, { order, rendered, news: isStanding ? "Renewed" : "Published" });
+  }
+  await restamp(kube, standing, rendered);
+  await ensureBootReport(kube, order.pool);
+  return { artefacts: [], news: "None", ...timesOf(standing) };
 }
 
 // Between rendering and publishing the world may have moved on; then this order must not overwrite newer work.

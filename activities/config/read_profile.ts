@@ -1,36 +1,70 @@
-/** The profile of a MachineDeployment, with everything that its parents say. */
-import { type OsProfile, parseProfile, ProfileRefused, ReferenceMissing, resolveProfile } from "../../profiles/mod.ts";
+/** The profile of a MachineDeployment with its settings, or what was kept in their place. */
+import type { OsProfile } from "../../profiles/mod.ts";
+import { parseProfile, ProfileRefused, ReferenceMissing, resolveProfile } from "../../profiles/mod.ts";
 import type { RefusedType } from "../../workflows/contracts.ts";
 import { missing, refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
-import { type ObjectName, profiles, readObject } from "../kube/resources.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
-import { ifFound } from "../kube/status.ts";
+import { inputsOf, settingsOf } from "../pool/observed.ts";
+import { pinnedInputs, readPin } from "../pool/pin.ts";
+import { type LinedProfile, readProfileLine } from "../pool/profile_line.ts";
 import { profileRef } from "../pool/profile_ref.ts";
+import { readKeptProfile } from "./kept_profile.ts";
+import { ownerOf } from "./ownership.ts";
 
 export interface ProfileReader {
   kube: Kube;
   profileNamespace: string;
 }
 
-/** Reads it; refuses a name that is missing or leads nowhere, and a profile that cannot be read. */
-export async function readProfile(reader: ProfileReader, deployment: MachineDeployment): Promise<OsProfile> {
-  const ref = profileRef(deployment, reader.profileNamespace);
-  const subject = `"${deployment.metadata.namespace}/${deployment.metadata.name}"`;
-  if (!ref) throw refused("ProfileMissing", `Cannot render the config of ${subject}: it names no profile`);
-  return await asRefusal(async () => {
-    const profile = await find(reader.kube, ref);
-    if (profile) return await resolveProfile(profile, (name) => find(reader.kube, { ...ref, name }));
+/** What a config is rendered from beside the template. */
+export interface Inputs {
+  /** Its identity, as `inputsOf` tells it. */
+  inputs: string;
+  profile: OsProfile;
+  settings: Record<string, string>;
+}
+
+/**
+ * Reads it as it stands, or as it was kept when it is pinned. Refuses a name that is missing or leads nowhere, a profile
+ * that cannot be read, and a pin to what is not kept any more.
+ */
+export async function readInputs(reader: ProfileReader, deployment: MachineDeployment): Promise<Inputs> {
+  const { kube, profileNamespace } = reader;
+  const ref = profileRef(deployment, profileNamespace);
+  if (!ref) {
     throw refused(
       "ProfileMissing",
-      `Cannot render the config of ${subject}: OperatingSystemProfile "${ref.namespace}/${ref.name}" does not exist`,
+      `Cannot render the config of "${ownerOf(deployment.metadata)}": it names no profile`,
     );
+  }
+  const [line, pin] = await Promise.all([readProfileLine(kube, ref), readPin(kube, deployment.metadata)]);
+  const inputs = inputsOf(deployment, line);
+  const pinned = pinnedInputs(pin, inputs);
+  return await asRefusal(async () => {
+    if (pinned !== undefined) return await readPinned(kube, deployment, pinned);
+    return { inputs, profile: await resolved(line, deployment), settings: settingsOf(deployment.metadata.annotations) };
   });
 }
 
-async function find(kube: Kube, ref: ObjectName): Promise<OsProfile | undefined> {
-  const found = await ifFound(readObject(kube, profiles, ref));
-  return found && parseProfile(found.spec);
+// A line holds more profiles than may follow each other, so all that are asked for are in it.
+async function resolved(line: LinedProfile[], deployment: MachineDeployment): Promise<OsProfile> {
+  const [first] = line;
+  if (first?.object) {
+    return await resolveProfile(parseProfile(first.object.spec), (name) => {
+      const found = line.find(({ ref }) => ref.name === name)?.object;
+      return Promise.resolve(found).then((object) => object && parseProfile(object.spec));
+    });
+  }
+  const state = `OperatingSystemProfile "${first?.ref.namespace}/${first?.ref.name}" does not exist`;
+  throw refused("ProfileMissing", `Cannot render the config of "${ownerOf(deployment.metadata)}": ${state}`);
+}
+
+async function readPinned(kube: Kube, { metadata }: MachineDeployment, inputs: string): Promise<Inputs> {
+  const kept = await readKeptProfile(kube, metadata, inputs);
+  if (kept) return { inputs, ...kept };
+  const state = "it went back to a profile that is not kept any more; put the good profile back by hand";
+  throw refused("LastGoodMissing", `Cannot render the config of "${ownerOf(metadata)}": ${state}`);
 }
 
 /** Turns what only a change of profile or MachineDeployment can mend into the failure that halts a rollout. */

@@ -17,16 +17,16 @@ import { moot } from "../failures.ts";
 import { machineDeployments, readObject } from "../kube/resources.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
+import { settingsOf } from "../pool/observed.ts";
 import { type FactReader, readFacts } from "./read_facts.ts";
-import { asRefusal, type ProfileReader, readProfile } from "./read_profile.ts";
+import { asRefusal, type Inputs, type ProfileReader, readInputs } from "./read_profile.ts";
 
 export interface Renderer extends FactReader, ProfileReader {}
 
 /** A rendered config with the facts around it; stays inside one activity. */
-export interface RenderedPool {
+export interface RenderedPool extends Inputs {
   deployment: MachineDeployment;
   facts: RenderFacts;
-  profile: OsProfile;
   /** What people may see: placeholders stand for secrets. */
   shown: OsConfig;
   digest: string;
@@ -45,12 +45,19 @@ export function renderPool(renderer: Renderer, pool: PoolRef): Promise<RenderedP
   return attempting(`render the config of "${pool.namespace}/${pool.name}"`, async () => {
     const deployment = await ifFound(readObject(renderer.kube, machineDeployments, pool));
     if (!deployment) throw moot("GenerationStale", `Cannot render the config of "${pool.name}": it is gone`);
-    const profile = await readProfile(renderer, deployment);
+    const inputs = await readInputs(renderer, deployment);
     return await asRefusal(async () => {
-      const facts = await readFacts(renderer, deployment);
-      return { deployment, facts, profile, ...await renderShown(profile, facts) };
+      const facts = await readFacts(renderer, withSettings(deployment, inputs.settings));
+      return { deployment, facts, ...inputs, ...await renderShown(inputs.profile, facts) };
     });
   });
+}
+
+function withSettings(deployment: MachineDeployment, settings: Record<string, string>): MachineDeployment {
+  const { metadata } = deployment;
+  const own = Object.keys(settingsOf(metadata.annotations));
+  const others = Object.entries(metadata.annotations ?? {}).filter(([key]) => !own.includes(key));
+  return { ...deployment, metadata: { ...metadata, annotations: { ...Object.fromEntries(others), ...settings } } };
 }
 
 async function renderShown(profile: OsProfile, facts: RenderFacts): Promise<{ shown: OsConfig; digest: string }> {

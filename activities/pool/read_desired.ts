@@ -3,15 +3,18 @@ import type { Desired, DesiredState, PoolRef } from "../../workflows/contracts.t
 import { expired } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
-import { listObjects, machineDeployments, machineSets, readObject } from "../kube/resources.ts";
-import type { MachineDeployment, MachineSet } from "../kube/schemas.ts";
+import { readObject } from "../kube/resources.ts";
+import type { MachineDeployment } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
+import { rulesFor } from "../policy/rules_for.ts";
+import { actorOf, type WrittenDeployment, writtenDeployments } from "./actor.ts";
 import { revisionAnnotation, templateHashLabel } from "./annotations.ts";
 import { imageOf, kubeletOf } from "./machine_template.ts";
-import { changeOf, observedOf } from "./observed.ts";
+import { currentSet } from "./machine_sets.ts";
+import { changeOf, inputsOf, observedOf, specHashOf } from "./observed.ts";
+import { pinnedInputs, readPin } from "./pin.ts";
 import { lineState, readProfileLine } from "./profile_line.ts";
 import { profileRef } from "./profile_ref.ts";
-import { labelSelectorOf } from "./selector.ts";
 
 export interface DesiredReader {
   kube: Kube;
@@ -21,10 +24,14 @@ export interface DesiredReader {
 /** Gone, being deleted, or present with what it asks for. */
 export function readDesired(reader: DesiredReader, pool: PoolRef): Promise<DesiredState> {
   return attempting(`read MachineDeployment "${pool.namespace}/${pool.name}"`, async () => {
-    const deployment = await ifFound(readObject(reader.kube, machineDeployments, pool));
+    const deployment = await ifFound(readObject(reader.kube, writtenDeployments, pool));
     if (!deployment) return { state: "Gone" };
     if (deployment.metadata.deletionTimestamp) return { state: "Deleting" };
-    return { state: "Present", desired: await desiredOf(reader, deployment) };
+    const [desired, rules] = await Promise.all([
+      desiredOf(reader, deployment),
+      rulesFor(reader.kube, deployment, Date.now()),
+    ]);
+    return { state: "Present", desired, rules };
   });
 }
 
@@ -46,40 +53,44 @@ export function awaitDesiredSettled(
   });
 }
 
-async function desiredOf(reader: DesiredReader, deployment: MachineDeployment): Promise<Desired> {
+async function desiredOf(reader: DesiredReader, deployment: WrittenDeployment): Promise<Desired> {
   const { metadata, spec, status } = deployment;
   const profile = profileRef(deployment, reader.profileNamespace) ?? { name: "", namespace: reader.profileNamespace };
-  const [set, profileState] = await Promise.all([
+  const [set, source] = await Promise.all([
     currentSet(reader.kube, deployment),
-    profile.name ? readProfileLine(reader.kube, profile).then(lineState) : undefined,
+    readSource(reader.kube, deployment, profile),
   ]);
   const generation = metadata.generation ?? 0;
   const replicas = spec.replicas ?? 1;
+  const templateHash = set?.metadata.labels?.[templateHashLabel] ?? "";
+  const settled = set !== undefined && (status?.observedGeneration ?? 0) >= generation;
   return {
-    generation,
-    observed: observedOf(deployment, profileState),
-    change: changeOf(deployment, profileState),
-    settled: set !== undefined && (status?.observedGeneration ?? 0) >= generation,
+    ...{ generation, settled, templateHash, replicas, profile },
+    observed: observedOf(deployment, source.state),
+    change: changeOf(deployment, source.pinned ?? source.state),
+    specHash: specHashOf(settled && templateHash ? templateHash : spec.template, source.pinned ?? source.inputs),
+    actor: actorOf(deployment),
     revision: metadata.annotations?.[revisionAnnotation] ?? "",
-    templateHash: set?.metadata.labels?.[templateHashLabel] ?? "",
-    replicas,
     surge: surgeOf(deployment, replicas),
     image: imageOf(spec.template?.spec),
     kubelet: kubeletOf(spec.template?.spec),
-    profile,
   };
 }
 
-// The set that carries the MachineDeployment's own revision is the one its template made.
-async function currentSet(kube: Kube, deployment: MachineDeployment): Promise<MachineSet | undefined> {
-  const { namespace, uid, annotations } = deployment.metadata;
-  const revision = annotations?.[revisionAnnotation];
-  if (!revision) return undefined;
-  const sets = await listObjects(kube, machineSets, { namespace, labelSelector: labelSelectorOf(deployment) });
-  return sets.find(({ metadata }) =>
-    metadata.annotations?.[revisionAnnotation] === revision &&
-    metadata.ownerReferences?.some((owner) => owner.uid === uid)
-  );
+/** What configs are rendered from beside the template: as it stands, and what is used in its place while it is pinned. */
+interface Source {
+  state: number | string | undefined;
+  inputs: string;
+  pinned: string | undefined;
+}
+
+async function readSource(kube: Kube, deployment: MachineDeployment, profile: Desired["profile"]): Promise<Source> {
+  const [line, pin] = await Promise.all([
+    profile.name ? readProfileLine(kube, profile) : [],
+    readPin(kube, deployment.metadata),
+  ]);
+  const inputs = inputsOf(deployment, line);
+  return { state: lineState(line), inputs, pinned: pinnedInputs(pin, inputs) };
 }
 
 /** machine-controller rounds a percentage of surge up; absent means 1 (its defaults). */

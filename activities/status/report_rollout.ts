@@ -1,11 +1,15 @@
 /** Writes what people read: the Rollout object of a pool. */
 import { activityInfo } from "@temporalio/activity";
-import type { Condition, HistoryEntry, PoolEvent, PoolRef, RolloutReport } from "../../workflows/contracts.ts";
+import type { Condition, PoolEvent, PoolRef, RolloutReport } from "../../workflows/contracts.ts";
 import type { Kube } from "../kube/client.ts";
 import { createObject, machineDeployments, patchStatus, readObject, rollouts } from "../kube/resources.ts";
 import type { MachineDeployment, RolloutObject } from "../kube/schemas.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
+import { pinOf } from "../pool/pin.ts";
 import { emitEvents } from "./events.ts";
+import { appended, convergence, isNews } from "./history.ts";
+import { memoryOf, quarantineKept, usualKept } from "./recall.ts";
+import { isPinOver } from "./unpin.ts";
 
 export interface ReportOrder {
   pool: PoolRef;
@@ -13,8 +17,15 @@ export interface ReportOrder {
   events: PoolEvent[];
 }
 
-/** Entries a Rollout remembers; older ones are in Temporal for as long as its retention says. */
-const historyKept = 10;
+/** Steps that are shown, and pods that block one of them. */
+const underwayShown = 20;
+const blockersShown = 5;
+/** Waves that are shown: those around the one that is under way. */
+const wavesShown = 50;
+const wavesBehind = 5;
+/** Characters of a text, and of what names something: people may say much when they pause or abort. */
+const longestMessage = 32_768;
+const longestWord = 1_024;
 
 /** Creates or updates the Rollout and emits the Events; does nothing for a MachineDeployment that is gone. */
 export function ensureRolloutReported(kube: Kube, { pool, report, events }: ReportOrder): Promise<void> {
@@ -42,15 +53,39 @@ async function ensureRollout(kube: Kube, pool: PoolRef, deployment: MachineDeplo
   return await readObject(kube, rollouts, pool);
 }
 
+// It is merged into what stands there: a list takes the place of the one before, null takes away, and what a report
+// leaves out stays.
 function statusFrom(report: RolloutReport, existing: RolloutObject): object {
   const { history, conditions, ...plain } = report;
   const { workflowId, runId } = activityInfo().workflowExecution ?? { workflowId: "", runId: "" };
-  return {
+  return clipped({
     ...plain,
-    ...{ workflowId, runId },
+    ...bounded(report),
+    ...{ workflowId, runId, wave: report.wave || null },
     conditions: conditions.map((condition) => timed(condition, existing)),
     ...(history && isNews(history, existing) ? { history: appended(history, existing) } : {}),
+    ...(isPinOver(pinOf(existing), report, memoryOf(existing)) ? { pin: null } : {}),
+  });
+}
+
+function bounded({ quarantine, usual, underway, waves = [] }: RolloutReport): object {
+  const current = waves.findIndex(({ state }) => state !== "Done");
+  const first = Math.max(0, Math.min(current === -1 ? waves.length : current - wavesBehind, waves.length - wavesShown));
+  return {
+    waves: waves.slice(first, first + wavesShown),
+    quarantine: quarantine.slice(-quarantineKept),
+    ...(usual ? { usual: { join: usual.join.slice(-usualKept), leave: usual.leave.slice(-usualKept) } } : {}),
+    underway: underway.slice(0, underwayShown).map(({ blockers, ...step }) => ({
+      ...step,
+      ...(blockers ? { blockers: blockers.slice(0, blockersShown) } : {}),
+    })),
   };
+}
+
+function clipped(status: object): object {
+  const clip = (key: string, value: unknown): unknown =>
+    typeof value === "string" ? value.slice(0, key === "message" ? longestMessage : longestWord) : value;
+  return JSON.parse(JSON.stringify(status, clip)) as object;
 }
 
 // A condition keeps the time of its last change of status, as the Kubernetes conventions say.
@@ -58,20 +93,4 @@ function timed(condition: Condition, existing: RolloutObject): object {
   const before = existing.status?.conditions?.find(({ type }) => type === condition.type);
   const unchanged = before?.status === condition.status && before.lastTransitionTime;
   return { ...condition, lastTransitionTime: unchanged || new Date().toISOString() };
-}
-
-// A run that only renewed credentials or found everything in place is not worth a line.
-function isNews(entry: HistoryEntry, existing: RolloutObject): boolean {
-  const last = existing.status?.history?.at(-1);
-  return entry.machines > 0 || last?.["revision"] !== entry.revision || last["configDigest"] !== entry.configDigest;
-}
-
-function convergence({ history, message }: RolloutReport, existing: RolloutObject): PoolEvent[] {
-  return history && isNews(history, existing) ? [{ type: "Normal", reason: "RolloutConverged", message }] : [];
-}
-
-// The same entry written twice stays one: an activity may run again.
-function appended(entry: HistoryEntry, existing: RolloutObject): object[] {
-  const before = (existing.status?.history ?? []).filter(({ startedAt }) => startedAt !== entry.startedAt);
-  return [...before, entry].slice(-historyKept);
 }

@@ -39,6 +39,14 @@ Deno.test("ensurePoolCleanedUp removes everything that was made, lets machines g
   equal(kube.writes.at(-1), "patch machinedeployments fleet/pool");
 });
 
+Deno.test("ensurePoolCleanedUp gives back the pool's places of the shared budget", async () => {
+  const kube = await deletedPool();
+  const metadata = { namespace: "kube-system", name: "ostler-budget" };
+  kube.put("configmaps", { metadata, data: { fleet_pool_a: "2026-01-01T00:00:00Z", fleet_other_a: "" } });
+  await ensurePoolCleanedUp(publisher(kube), pool);
+  deepEqual(kube.get("configmaps", "ostler-budget", "kube-system")?.["data"], { fleet_other_a: "" });
+});
+
 Deno.test("ensurePoolCleanedUp takes the bootstrap secret before it lets a held newcomer boot", async () => {
   const kube = await deletedPool();
   await ensurePoolCleanedUp(publisher(kube), pool);

@@ -12,12 +12,13 @@ interface Given {
   renewAt?: string;
   phase?: string;
   observed?: string;
+  left?: object;
 }
 
 /** A pool with the Rollout of its last run. */
-function putRollout(kube: FakeKube, name: string, { renewAt = past, phase = "Converged", observed }: Given = {}): void {
+function putRollout(kube: FakeKube, name: string, { renewAt = past, phase = "Converged", ...more }: Given = {}): void {
   const credentials = { credentials: { renewAt, expiresAt: future } };
-  const status = { phase, ...(renewAt ? credentials : {}), ...(observed === undefined ? {} : { observed }) };
+  const status = { phase, ...(renewAt ? credentials : {}), ...more };
   kube.put("rollouts", { metadata: { namespace: "fleet", name }, status });
   const { metadata, ...rest } = machineDeployment();
   kube.put("machinedeployments", { ...rest, metadata: { ...metadata, name } });
@@ -61,6 +62,17 @@ Deno.test("listDuePools wants only the credentials of a pool whose rollout was c
   equal((await list(kube)).pools[0]?.publishOnly, true);
   putRollout(kube, "pool", { phase: "Aborted", observed: "something earlier" });
   equal((await list(kube)).pools[0]?.publishOnly, false);
+});
+
+Deno.test("listDuePools wants all of a pool that went back: it is what it asks for", async () => {
+  const kube = new FakeKube();
+  putPool(kube);
+  const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, pool);
+  const observed = seen.state === "Present" ? seen.desired.observed : "";
+  for (const [phase, kind] of [["Aborted", "Abort"], ["RolledBack", "RollBack"]]) {
+    putRollout(kube, "pool", { phase: phase ?? "", observed, left: { kind } });
+    equal((await list(kube)).pools[0]?.publishOnly, false, phase);
+  }
 });
 
 Deno.test("listDuePools gives all of a large fleet in bounded pieces", async () => {

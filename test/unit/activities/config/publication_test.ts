@@ -86,6 +86,7 @@ Deno.test("publishConfig follows other annotations and a new profile version in 
   deepEqual(kube.writes, [
     "patch operatingsystemconfigs kube-system/pool-fleet-config",
     ...secrets.map((name) => `patch secrets cloud-init-settings/${name}`),
+    "replace secrets cloud-init-settings/ostler-last-good-pool-fleet",
   ]);
   deepEqual(secrets.map((name) => textOf(kube, name)), texts);
   for (const each of annotationsOf(kube)) {

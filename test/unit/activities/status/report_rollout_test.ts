@@ -10,14 +10,15 @@ function report(overrides: Partial<RolloutReport> = {}): RolloutReport {
   const ready = { type: "Ready", status: "False", reason: "Joining", message: "" } as const;
   return {
     ...{ phase: "Rolling", reason: "Joining", message: "Joining b", blockedReason: null, paused: false },
-    ...{ replacement: null, conditions: [ready] },
+    ...{ pausedBy: null, quarantine: [], left: null, eta: null, plan: null, underway: [], conditions: [ready] },
     ...overrides,
   };
 }
 
 function entry(overrides: Partial<HistoryEntry> = {}): HistoryEntry {
   return {
-    ...{ revision: "2", image: "i", kubelet: "k", configDigest: "d", outcome: "Converged", machines: 3 },
+    ...{ revision: "2", image: "i", kubelet: "k", configDigest: "d", outcome: "Converged", machines: 3, failed: 0 },
+    ...{ actor: "kubectl", reason: "", seconds: 3600 },
     ...{ startedAt: "2026-01-01T00:00:00.000Z", endedAt: "2026-01-01T01:00:00.000Z" },
     ...overrides,
   };
@@ -59,14 +60,72 @@ Deno.test("ensureRolloutReported does nothing for a MachineDeployment that is go
   deepEqual(kube.writes, []);
 });
 
+const request = { by: "ann", reason: "night", since: 1 };
+const bad = { ...request, specHash: "s", templateHash: "t", revision: "2", image: "i", kubelet: "k" };
+const step = { machine: "b", step: "Draining", since: "s", until: "u" } as const;
+const blocker = { pod: "apps/web-1", owner: "Deployment apps/web", why: "PodDisruptionBudget apps/web" };
+
 Deno.test("ensureRolloutReported takes away what no longer holds", async () => {
   const kube = newKube();
-  const replacement = { machine: "b", victim: "a", step: "Joining", since: "s", until: "u" };
-  await reported(kube, report({ replacement, blockedReason: "PodsRemaining" }));
-  const next = await reported(kube, report({ replacement: { ...replacement, machine: "c", victim: null } }));
-  deepEqual(next["replacement"], { machine: "c", step: "Joining", since: "s", until: "u" });
-  const last = await reported(kube, report());
-  deepEqual([last["replacement"], last["blockedReason"]], [undefined, undefined]);
+  await reported(
+    kube,
+    report({
+      ...{ blockedReason: "PodsRemaining", paused: true, pausedBy: request, quarantine: [bad], wave: "1/3" },
+      ...{ left: { ...request, kind: "Abort", bad, reapplied: 1 }, eta: "2026-01-01T00:00:00.000Z" },
+      ...{ plan: { hash: "h", approved: true }, underway: [{ ...step, attempt: 1, blockers: [blocker] }] },
+      waves: [{ upTo: 1, state: "Soaking", soakUntil: "2026-01-01T00:00:00.000Z" }, { upTo: 3, state: "Waiting" }],
+    }),
+  );
+  const waves = [{ upTo: 1, state: "Done" as const }];
+  const next = await reported(kube, report({ underway: [{ ...step, machine: "c" }], waves }));
+  deepEqual([next["underway"], next["waves"], next["quarantine"]], [[{ ...step, machine: "c" }], waves, []]);
+  for (const gone of ["blockedReason", "pausedBy", "left", "eta", "plan", "wave"]) equal(next[gone], undefined, gone);
+  equal(next["paused"], false);
+});
+
+Deno.test("ensureRolloutReported keeps what a report does not speak of", async () => {
+  const kube = newKube();
+  const lastGood = { ...bad, kubelet: "k", configDigest: "d" };
+  await reported(kube, report({ lastGood, usual: { join: [1], leave: [2] }, revision: "2" }));
+  const { lastGood: kept, usual, revision } = await reported(kube, report());
+  deepEqual([kept, usual, revision], [lastGood, { join: [1], leave: [2] }, "2"]);
+});
+
+Deno.test("ensureRolloutReported bounds every list, and keeps of each what matters", async () => {
+  const kube = newKube();
+  const many = Array.from({ length: 200 }, (_, nth) => nth);
+  const status = await reported(
+    kube,
+    report({
+      usual: { join: many, leave: many },
+      quarantine: many.map((nth) => ({ ...bad, specHash: `s${nth}` })),
+      underway: many.map((nth) => ({ ...step, machine: `m${nth}`, blockers: many.map(() => blocker) })),
+      waves: many.map((nth) => ({ upTo: nth + 1, state: nth < 100 ? "Done" : "Waiting" })),
+    }),
+  );
+  const { usual, quarantine, underway, waves } = status as unknown as RolloutReport;
+  deepEqual([usual?.join.at(-1), usual?.join.length, usual?.leave.length], [199, 20, 20]);
+  deepEqual([quarantine.at(-1)?.specHash, quarantine.length], ["s199", 5]);
+  deepEqual([underway[0]?.machine, underway.length, underway[0]?.blockers?.length], ["m0", 20, 5]);
+  deepEqual([waves?.[0]?.upTo, waves?.length], [96, 50]);
+});
+
+Deno.test("ensureRolloutReported shows the last waves when all are done, and all where they are few", async () => {
+  const shown = async (length: number): Promise<number[]> => {
+    const waves = Array.from({ length }, (_, nth) => ({ upTo: nth + 1, state: "Done" as const }));
+    const status = await reported(newKube(), report({ waves })) as unknown as RolloutReport;
+    return status.waves?.map(({ upTo }) => upTo) ?? [];
+  };
+  deepEqual(await shown(2), [1, 2]);
+  deepEqual([(await shown(80))[0], (await shown(80)).at(-1)], [31, 80]);
+});
+
+Deno.test("ensureRolloutReported clips what people say to what the Rollout takes", async () => {
+  const long = { ...request, reason: "x".repeat(100_000) };
+  const status = await reported(newKube(), report({ paused: true, pausedBy: long, message: "y".repeat(100_000) }));
+  deepEqual([(status["pausedBy"] as { reason: string }).reason.length, String(status["message"]).length], [
+    ...[1024, 32_768],
+  ]);
 });
 
 Deno.test("ensureRolloutReported keeps the hash of the converged template until there is another", async () => {
@@ -101,6 +160,15 @@ Deno.test("ensureRolloutReported writes a rollout once, though the activity runs
   const kube = newKube();
   await reported(kube, report({ history: entry() }));
   equal((await reported(kube, report({ history: entry() }))).history?.length, 1);
+  equal(kube.all("events").length, 1);
+});
+
+Deno.test("ensureRolloutReported writes down a rollout that went back, and leaves its Event to the run", async () => {
+  const kube = newKube();
+  await reported(kube, report({ history: entry() }));
+  const back = entry({ outcome: "RolledBack", machines: 0, startedAt: "2026-02-01T00:00:00.000Z" });
+  const { history } = await reported(kube, report({ history: back }), { activityId: "2" });
+  deepEqual(history?.map(({ outcome }) => outcome), ["Converged", "RolledBack"]);
   equal(kube.all("events").length, 1);
 });
 

@@ -1,0 +1,79 @@
+/**
+ * The profiles that a pool's configs were rendered from, merged with those they extend, so that a pool can go back to
+ * one when it is written nowhere else any more: the last good one, and the one in use. In a secret, as a profile may
+ * hold anything.
+ */
+import type { V1Secret } from "@kubernetes/client-node";
+import { Buffer } from "node:buffer";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { z } from "zod";
+import { type OsProfile, parseProfile, secretsNamespace } from "../../profiles/mod.ts";
+import type { PoolRef } from "../../workflows/contracts.ts";
+import type { Kube } from "../kube/client.ts";
+import { readObject, rollouts } from "../kube/resources.ts";
+import { ifFound } from "../kube/status.ts";
+import { inputsIn } from "../pool/observed.ts";
+import { memoryOf } from "../status/recall.ts";
+import { ownerAnnotation } from "./names.ts";
+import { claim, ownerOf } from "./ownership.ts";
+
+/** What a config was rendered from beside the template. */
+export interface KeptProfile {
+  profile: OsProfile;
+  /** The MachineDeployment's settings of that time. */
+  settings: Record<string, string>;
+}
+
+const Kept = z.object({ profile: z.unknown(), settings: z.record(z.string(), z.string()) });
+
+/** Bytes of a packed profile that is kept; two of them fit into a secret. A larger one is left out. */
+const largest = 450_000;
+
+/** The secret of a pool. */
+export function keptProfileName({ namespace, name }: PoolRef): string {
+  return `ostler-last-good-${name}-${namespace}`;
+}
+
+/** Keeps what `inputs` names beside what the last good config was rendered from; forgets all others. */
+export async function keepProfile(
+  kube: Kube,
+  { pool, inputs, ...kept }: KeptProfile & { pool: PoolRef; inputs: string },
+): Promise<void> {
+  const existing = await readSecret(kube, pool);
+  if (existing) claim(pool, `secret "${keptProfileName(pool)}"`, existing.metadata?.annotations);
+  if (existing?.data?.[inputs] !== undefined) return;
+  const packed = gzipSync(JSON.stringify(kept));
+  if (packed.length > largest) return;
+  const good = await lastGoodInputs(kube, pool);
+  const beside = existing?.data?.[good];
+  const data = { ...(beside === undefined ? {} : { [good]: beside }), [inputs]: packed.toString("base64") };
+  await write(kube, pool, { existing, data });
+}
+
+/** Reads it again; undefined where it was not kept, or was too large. */
+export async function readKeptProfile(kube: Kube, pool: PoolRef, inputs: string): Promise<KeptProfile | undefined> {
+  const packed = (await readSecret(kube, pool))?.data?.[inputs];
+  if (packed === undefined) return undefined;
+  const { profile, settings } = Kept.parse(JSON.parse(gunzipSync(Buffer.from(packed, "base64")).toString()));
+  return { profile: parseProfile(profile), settings };
+}
+
+function readSecret(kube: Kube, pool: PoolRef): Promise<V1Secret | undefined> {
+  return ifFound(kube.core.readNamespacedSecret({ name: keptProfileName(pool), namespace: secretsNamespace }));
+}
+
+async function lastGoodInputs(kube: Kube, pool: PoolRef): Promise<string> {
+  return inputsIn(memoryOf(await ifFound(readObject(kube, rollouts, pool))).lastGood?.specHash ?? "");
+}
+
+async function write(
+  kube: Kube,
+  pool: PoolRef,
+  { existing, data }: { existing: V1Secret | undefined; data: Record<string, string> },
+): Promise<void> {
+  const [name, namespace] = [keptProfileName(pool), secretsNamespace];
+  const annotations = { ...existing?.metadata?.annotations, [ownerAnnotation]: ownerOf(pool) };
+  const body = { metadata: { ...existing?.metadata, name, namespace, annotations }, type: "Opaque", data };
+  if (existing) await kube.core.replaceNamespacedSecret({ name, namespace, body });
+  else await kube.core.createNamespacedSecret({ namespace, body });
+}

@@ -1,0 +1,120 @@
+/** The budget that all pools share: a ConfigMap with one key a machine that is out, and since when. */
+import type { V1ConfigMap } from "@kubernetes/client-node";
+import type { PoolRef } from "../../workflows/contracts.ts";
+import { unavailable } from "../failures.ts";
+import { asMergePatch } from "../kube/client.ts";
+import type { Kube } from "../kube/client.ts";
+import { readObject, rollouts } from "../kube/resources.ts";
+import { attempting, ifFound, statusOf } from "../kube/status.ts";
+
+export interface BudgetKeeper {
+  kube: Kube;
+  profileNamespace: string;
+}
+
+export interface SlotOrder {
+  pool: PoolRef;
+  machine: string;
+  /** Places there are in all. */
+  limit: number;
+}
+
+const budgetName = "ostler-budget";
+/** No character of a name in Kubernetes, yet one of a key. */
+const separator = "_";
+/** Writers that may be faster before it is left to the next try of the activity. */
+const tries = 5;
+/** Holders that are named. */
+const named = 20;
+/** A place is taken shortly before the rollout is reported: only older ones can be left behind. */
+const freshMs = 300_000;
+const atRest = ["Converged", "RolledBack", "Aborted"];
+
+/** Takes a place for the machine, once; when all are taken, tells who has them. */
+export function ensureSlotTaken(
+  keeper: BudgetKeeper,
+  order: SlotOrder,
+): Promise<{ taken: boolean; holders: string[] }> {
+  return attempting(`take a place of the shared budget for machine "${order.machine}"`, async () => {
+    for (let nth = 0; nth < tries; nth++) {
+      const map = await readBudget(keeper);
+      const key = keyOf(order.pool, order.machine);
+      const held = Object.keys(map?.data ?? {});
+      if (held.includes(key)) return { taken: true, holders: [] };
+      const left = held.length < order.limit ? [] : await leftBehind(keeper.kube, map?.data ?? {});
+      const holders = held.filter((other) => !left.includes(other));
+      if (holders.length >= order.limit) return { taken: false, holders: holders.slice(0, named).map(holderOf) };
+      const data = { ...Object.fromEntries(left.map((other) => [other, null])), [key]: new Date().toISOString() };
+      if (await write(keeper, map, data)) return { taken: true, holders: [] };
+    }
+    throw unavailable(`Cannot take a place of the shared budget: ConfigMap "${budgetName}" changed ${tries} times`);
+  });
+}
+
+/** Gives back the pool's places except those of `machines`. */
+export function ensureSlotsKept(
+  { kube, profileNamespace: namespace }: BudgetKeeper,
+  { pool, machines }: { pool: PoolRef; machines: string[] },
+): Promise<void> {
+  return attempting(`give back places of the shared budget of "${pool.namespace}/${pool.name}"`, async () => {
+    const map = await readBudget({ kube, profileNamespace: namespace });
+    const kept = machines.map((machine) => keyOf(pool, machine));
+    const over = Object.keys(map?.data ?? {}).filter((key) => key.startsWith(keyOf(pool, "")) && !kept.includes(key));
+    if (over.length === 0) return;
+    // Nobody else writes these keys, so no version has to fit.
+    const data = Object.fromEntries(over.map((key) => [key, null]));
+    await ifFound(kube.core.patchNamespacedConfigMap({ name: budgetName, namespace, body: { data } }, asMergePatch));
+  });
+}
+
+function readBudget({ kube, profileNamespace: namespace }: BudgetKeeper): Promise<V1ConfigMap | undefined> {
+  return ifFound(kube.core.readNamespacedConfigMap({ name: budgetName, namespace }));
+}
+
+/** False when somebody else was faster. */
+async function write(
+  { kube, profileNamespace: namespace }: BudgetKeeper,
+  map: V1ConfigMap | undefined,
+  data: Record<string, string | null>,
+): Promise<boolean> {
+  const metadata = { name: budgetName, namespace, resourceVersion: map?.metadata?.resourceVersion };
+  try {
+    if (map) {
+      await kube.core.patchNamespacedConfigMap({ name: budgetName, namespace, body: { metadata, data } }, asMergePatch);
+    } else {await kube.core.createNamespacedConfigMap({
+        namespace,
+        body: { metadata: { name: budgetName, namespace }, data: data as Record<string, string> },
+      });}
+    return true;
+  } catch (error) {
+    if (statusOf(error) === 409 || statusOf(error) === 404) return false;
+    throw error;
+  }
+}
+
+// Of pools that are gone or at rest: their run ended before it could give the place back.
+async function leftBehind(kube: Kube, data: Record<string, string>): Promise<string[]> {
+  const old = Object.entries(data).filter(([, since]) => !(Date.parse(since) > Date.now() - freshMs));
+  const pools = new Map<string, Promise<boolean>>();
+  const found = await Promise.all(old.map(async ([key]) => {
+    const [namespace = "", name = ""] = key.split(separator);
+    const id = `${namespace}/${name}`;
+    const resting = pools.get(id) ?? isAtRest(kube, { namespace, name });
+    pools.set(id, resting);
+    return await resting ? [key] : [];
+  }));
+  return found.flat();
+}
+
+async function isAtRest(kube: Kube, pool: PoolRef): Promise<boolean> {
+  const rollout = await ifFound(readObject(kube, rollouts, pool));
+  return rollout === undefined || atRest.includes(rollout.status?.phase ?? "");
+}
+
+function keyOf({ namespace, name }: PoolRef, machine: string): string {
+  return [namespace, name, machine].join(separator);
+}
+
+function holderOf(key: string): string {
+  return key.replaceAll(separator, "/");
+}

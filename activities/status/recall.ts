@@ -1,0 +1,56 @@
+/** What earlier runs of a pool left on its Rollout. */
+import { z } from "zod";
+import type { Memory, PoolRef, Quarantined } from "../../workflows/contracts.ts";
+import type { Kube } from "../kube/client.ts";
+import { readObject, rollouts } from "../kube/resources.ts";
+import type { RolloutObject } from "../kube/schemas.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+
+/** Changes that failed, and times of machines, that are remembered. */
+export const quarantineKept = 5;
+export const usualKept = 20;
+
+const text = z.string().catch("");
+const seconds = z.array(z.number()).transform((all) => all.slice(-usualKept)).catch([]);
+const Request = z.object({ by: text, reason: text, since: z.number().catch(0) });
+const Quarantined = Request.extend({
+  specHash: z.string(),
+  templateHash: text,
+  revision: text,
+  image: text,
+  kubelet: text,
+});
+const LastGood = z.object({
+  ...{ templateHash: z.string(), revision: text, image: text, kubelet: text },
+  ...{ configDigest: text, specHash: text },
+});
+const Left = Request.extend({
+  ...{ kind: z.enum(["RollBack", "Abort"]), bad: Quarantined, reapplied: z.number().catch(0) },
+});
+
+// What cannot be read is forgotten, one part by itself: half a memory is better than a rollout that cannot start.
+const Status = z.object({
+  paused: z.boolean().catch(false),
+  pausedBy: Request.nullable().catch(null),
+  quarantine: z.array(Quarantined.nullable().catch(null)).catch([]),
+  lastGood: LastGood.nullable().catch(null),
+  left: Left.nullable().catch(null),
+  usual: z.object({ join: seconds, leave: seconds }).catch({ join: [], leave: [] }),
+});
+
+/** Reads it; a pool without a Rollout, or with one of an earlier version, has nothing to remember. */
+export function recall(kube: Kube, pool: PoolRef): Promise<Memory> {
+  return attempting(`recall the rollouts of "${pool.namespace}/${pool.name}"`, async () => {
+    return memoryOf(await ifFound(readObject(kube, rollouts, pool)));
+  });
+}
+
+/** The memory that a Rollout holds. */
+export function memoryOf(rollout: RolloutObject | undefined): Memory {
+  const { paused, pausedBy, quarantine, ...rest } = Status.parse(rollout?.status ?? {});
+  return {
+    paused: paused ? pausedBy ?? { by: "unknown", reason: "", since: 0 } : null,
+    quarantine: quarantine.filter((change): change is Quarantined => change !== null).slice(-quarantineKept),
+    ...rest,
+  };
+}

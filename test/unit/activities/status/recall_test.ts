@@ -1,0 +1,79 @@
+import { deepEqual, rejects } from "node:assert/strict";
+import { ensureRolloutReported } from "../../../../activities/status/report_rollout.ts";
+import { recall } from "../../../../activities/status/recall.ts";
+import type { Memory, RolloutReport } from "../../../../workflows/contracts.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
+import { pool, putPool } from "../../../support/machine_objects.ts";
+
+const nothing: Memory = { paused: null, quarantine: [], lastGood: null, usual: { join: [], leave: [] }, left: null };
+
+function kubeWith(status: unknown): FakeKube {
+  const kube = new FakeKube();
+  putPool(kube);
+  kube.put("rollouts", { metadata: { ...pool }, status });
+  return kube;
+}
+
+Deno.test("recall has nothing to remember without a Rollout, and of one of an earlier version", async () => {
+  deepEqual(await recall(new FakeKube().client, pool), nothing);
+  deepEqual(await recall(kubeWith(undefined).client, pool), nothing);
+  deepEqual(await recall(kubeWith({ phase: "Converged", paused: false, history: [] }).client, pool), nothing);
+});
+
+Deno.test("recall gives back what was reported", async () => {
+  const request = { by: "ann", reason: "night", since: 1 };
+  const bad = { ...request, specHash: "s", templateHash: "t", revision: "2", image: "i", kubelet: "k" };
+  const memory: Memory = {
+    paused: request,
+    quarantine: [bad],
+    lastGood: { templateHash: "t", revision: "1", image: "i", kubelet: "k", configDigest: "d", specHash: "s" },
+    usual: { join: [1, 2.5], leave: [3] },
+    left: { ...request, kind: "RollBack", bad, reapplied: 2 },
+  };
+  const report: RolloutReport = {
+    ...{ phase: "Rolling", reason: "r", message: "m", blockedReason: null, eta: null, plan: null, underway: [] },
+    ...{ conditions: [], paused: true, pausedBy: memory.paused, quarantine: memory.quarantine },
+    ...{ lastGood: memory.lastGood ?? undefined, usual: memory.usual, left: memory.left ?? null },
+  } as RolloutReport;
+  const kube = kubeWith({});
+  await inActivity(() => ensureRolloutReported(kube.client, { pool, report, events: [] }));
+  deepEqual(await recall(kube.client, pool), memory);
+});
+
+Deno.test("recall stays paused when nobody is known to have asked", async () => {
+  const { paused } = await recall(kubeWith({ paused: true }).client, pool);
+  deepEqual(paused, { by: "unknown", reason: "", since: 0 });
+  deepEqual((await recall(kubeWith({ pausedBy: { by: "a", reason: "", since: 1 } }).client, pool)).paused, null);
+});
+
+Deno.test("recall forgets only the part that cannot be read", async () => {
+  const good = {
+    by: "policy",
+    reason: "r",
+    since: 1,
+    specHash: "s",
+    templateHash: "t",
+    revision: "2",
+    image: "i",
+    kubelet: "k",
+  };
+  const status = {
+    quarantine: ["odd", good],
+    lastGood: "odd",
+    usual: { join: ["odd"], leave: [4] },
+    left: { kind: 1 },
+  };
+  const { quarantine, lastGood, usual, left } = await recall(kubeWith(status).client, pool);
+  deepEqual({ quarantine, lastGood, usual, left }, {
+    ...{ quarantine: [good], lastGood: null, usual: { join: [], leave: [4] }, left: null },
+  });
+});
+
+Deno.test("recall fails as ApiUnavailable, to be tried again, when the API has trouble", async () => {
+  const kube = kubeWith({});
+  kube.onRequest = () => {
+    throw answer(503, "ServiceUnavailable");
+  };
+  await rejects(recall(kube.client, pool), { type: "ApiUnavailable" });
+});
