@@ -5,8 +5,9 @@ import { listDuePools } from "./config/due_pools.ts";
 import { publishConfig } from "./config/publish_config.ts";
 import type { Publisher } from "./config/publish_config.ts";
 import { renderConfig } from "./config/render_config.ts";
+import { awaitGates } from "./gates/await_gates.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
-import { awaitMachineGone, awaitVictimLeaving } from "./pool/await_machine.ts";
+import { awaitMachineGone } from "./pool/await_machine.ts";
 import { awaitNodeDrained, ensureNodeCordoned } from "./pool/drain.ts";
 import {
   deleteMachine,
@@ -15,18 +16,29 @@ import {
   ensureVictimReleased,
   ensureVictimUnmarked,
 } from "./pool/holds.ts";
+import { ensureLastGoodRestored } from "./pool/last_good.ts";
+import { planRollout } from "./pool/plan_rollout.ts";
+import type { Forecast } from "./pool/plan_rollout.ts";
 import { awaitDesiredSettled, readDesired } from "./pool/read_desired.ts";
 import { awaitPoolChanged, readPool } from "./pool/read_pool.ts";
+import { ensureSlotsKept, ensureSlotTaken } from "./pool/slots.ts";
+import { ensureTemplateStamped } from "./pool/template_stamp.ts";
+import { recall } from "./status/recall.ts";
 import { ensureRolloutReported } from "./status/report_rollout.ts";
 
 export type Activities = ReadActivities & PublishActivities & WriteActivities & AwaitActivities;
 
+/** What activities need; `forecast` is the planner played forward, handed in because deciding is not done here. */
+export type ActivityDeps = Publisher & { forecast: Forecast };
+
 /** The activities over one API server. */
-export function createActivities(deps: Publisher): Activities {
+export function createActivities(deps: ActivityDeps): Activities {
   const { kube } = deps;
   return {
     readDesired: ({ pool }) => readDesired(deps, pool),
     readPool: (input) => readPool(kube, input),
+    recall: ({ pool }) => recall(kube, pool),
+    planRollout: (input) => planRollout(deps, input),
     listDuePools: (input) => listDuePools(deps, input),
     renderConfig: ({ pool }) => renderConfig(deps, pool),
     publishConfig: (input) => publishConfig(deps, input),
@@ -37,12 +49,16 @@ export function createActivities(deps: Publisher): Activities {
     ensureNodeCordoned: (input) => ensureNodeCordoned(kube, input),
     ensureVictimReleased: (input) => ensureVictimReleased(kube, input),
     deleteMachine: (input) => deleteMachine(kube, input),
+    ensureLastGoodRestored: (input) => ensureLastGoodRestored(deps, input),
+    ensureTemplateStamped: (input) => ensureTemplateStamped(kube, input),
+    ensureSlotTaken: (input) => ensureSlotTaken(deps, input),
+    ensureSlotsKept: (input) => ensureSlotsKept(deps, input),
     ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
     awaitDesiredSettled: (input) => awaitDesiredSettled(deps, input),
     awaitPoolChanged: (input) => awaitPoolChanged(kube, input),
     awaitMachinesJoined: (input) => awaitMachinesJoined(kube, input),
-    awaitVictimLeaving: (input) => awaitVictimLeaving(kube, input),
     awaitNodeDrained: (input) => awaitNodeDrained(kube, input),
+    awaitGates: (input) => awaitGates(kube, input),
     awaitMachineGone: (input) => awaitMachineGone(kube, input),
   };
 }

@@ -1,13 +1,17 @@
 /** The connection to a Kubernetes API server, shared by all activities of a process. */
 import {
+  AppsV1Api,
+  CertificatesV1Api,
   CoreV1Api,
   CustomObjectsApi,
   DiscoveryV1Api,
   KubeConfig,
   PatchStrategy,
+  PolicyV1Api,
   RbacAuthorizationV1Api,
   setHeaderOptions,
 } from "@kubernetes/client-node";
+import type { Watch } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 
@@ -49,6 +53,11 @@ export interface Kube {
   custom: CustomObjectsApi;
   discovery: DiscoveryV1Api;
   rbac: RbacAuthorizationV1Api;
+  apps: AppsV1Api;
+  certificates: CertificatesV1Api;
+  policy: PolicyV1Api;
+  /** Streams changes; only processes that live long and look often have one. */
+  watch?: Watch;
 }
 
 /** Reads a kubeconfig file, or the usual places (in-cluster included) when none is named. */
@@ -73,8 +82,14 @@ export function connectKube(config: KubeConfig): Kube {
     custom: config.makeApiClient(CustomObjectsApi),
     discovery: config.makeApiClient(DiscoveryV1Api),
     rbac: config.makeApiClient(RbacAuthorizationV1Api),
+    apps: config.makeApiClient(AppsV1Api),
+    certificates: config.makeApiClient(CertificatesV1Api),
+    policy: config.makeApiClient(PolicyV1Api),
   };
 }
 
 /** Options that make a patch call a JSON merge patch: small, and silent about fields it does not know. */
 export const asMergePatch = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
+
+/** Options that make a patch call a JSON patch: for what has to be replaced as a whole. */
+export const asJsonPatch = setHeaderOptions("Content-Type", PatchStrategy.JsonPatch);

@@ -5,8 +5,8 @@ import { setTimeout } from "node:timers/promises";
 export interface Poll<T> {
   /** Epoch milliseconds of the last look. */
   until: number;
-  /** Milliseconds between looks. */
-  every?: number;
+  /** Milliseconds between looks; a function is asked after each of them. */
+  every?: number | (() => number);
   /** Gives the answer, or in `missing` what is still waited for (names only; it becomes the heartbeat). */
   look: () => Promise<{ answer: T } | { missing: string }>;
   /** Makes the failure when the time has come. */
@@ -21,7 +21,8 @@ export async function poll<T>({ until, every = 500, look, expired }: Poll<T>): P
     if ("answer" in seen) return seen.answer;
     if (Date.now() >= until) throw expired(seen.missing);
     context.heartbeat(seen.missing);
-    await setTimeout(Math.min(every, Math.max(1, until - Date.now())), undefined, {
+    const rest = typeof every === "number" ? every : every();
+    await setTimeout(Math.min(rest, Math.max(1, until - Date.now())), undefined, {
       signal: context.cancellationSignal,
     })
       .catch((cause: unknown) => {

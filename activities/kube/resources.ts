@@ -1,9 +1,16 @@
 /** Reads and patches the custom resources Ostler lives with, parsed at the edge. */
 import type { z } from "zod";
 import { refused } from "../failures.ts";
-import { asMergePatch } from "./client.ts";
+import { asJsonPatch, asMergePatch } from "./client.ts";
 import type { Kube } from "./client.ts";
-import { Machine, MachineDeployment, MachineSet, OsProfileObject, RolloutObject } from "./schemas.ts";
+import {
+  Machine,
+  MachineDeployment,
+  MachineSet,
+  OsProfileObject,
+  RolloutObject,
+  RolloutPolicyObject,
+} from "./schemas.ts";
 
 /** One kind of custom resource: where it lives and how it is read. */
 export interface Resource<T> {
@@ -34,6 +41,12 @@ export const rollouts: Resource<RolloutObject> = {
   version: "v1alpha1",
   plural: "rollouts",
   schema: RolloutObject,
+};
+export const rolloutPolicies: Resource<RolloutPolicyObject> = {
+  group: "ostler.dev",
+  version: "v1alpha1",
+  plural: "rolloutpolicies",
+  schema: RolloutPolicyObject,
 };
 
 export interface ObjectName {
@@ -91,13 +104,22 @@ export interface ObjectBody {
   [field: string]: unknown;
 }
 
-/** Merges `body` into an object. */
+/** Merges `body` into an object; `fieldManager` is the name under which the API server remembers it. */
 export async function patchObject(
   kube: Kube,
   resource: Resource<unknown>,
-  { body, ...name }: ObjectName & { body: object },
+  { body, ...where }: ObjectName & { body: object; fieldManager?: string },
 ): Promise<void> {
-  await kube.custom.patchNamespacedCustomObject({ ...place(resource), ...name, body }, asMergePatch);
+  await kube.custom.patchNamespacedCustomObject({ ...place(resource), ...where, body }, asMergePatch);
+}
+
+/** Applies a JSON patch (RFC 6902) to an object. */
+export async function editObject(
+  kube: Kube,
+  resource: Resource<unknown>,
+  { edits, ...where }: ObjectName & { edits: { op: string; path: string; value: unknown }[]; fieldManager: string },
+): Promise<void> {
+  await kube.custom.patchNamespacedCustomObject({ ...place(resource), ...where, body: edits }, asJsonPatch);
 }
 
 /** Replaces an object; another resource version in place is the API's 409. */

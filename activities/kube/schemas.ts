@@ -45,7 +45,10 @@ export const MachineDeployment = z.object({
 });
 export type MachineDeployment = z.infer<typeof MachineDeployment>;
 
-export const MachineSet = z.object({ metadata: Metadata });
+export const MachineSet = z.object({
+  metadata: Metadata,
+  spec: z.object({ template: z.looseObject({}).optional() }).loose().optional(),
+});
 export type MachineSet = z.infer<typeof MachineSet>;
 
 export const Machine = z.object({
@@ -63,6 +66,10 @@ export type Machine = z.infer<typeof Machine>;
 
 export const OsProfileObject = z.object({ metadata: Metadata, spec: z.unknown() });
 export type OsProfileObject = z.infer<typeof OsProfileObject>;
+
+/** Read in two steps, so that a fault in one policy is no trouble of pools that it does not select. */
+export const RolloutPolicyObject = z.object({ metadata: Metadata, spec: z.unknown() });
+export type RolloutPolicyObject = z.infer<typeof RolloutPolicyObject>;
 
 export const RolloutObject = z.object({
   metadata: Metadata,

@@ -13,8 +13,17 @@ export const holdAnnotation = "machine-controller.kubermatic.io/initializers";
 export const victimAnnotation = "cluster.k8s.io/delete-machine";
 /** Its presence on a Node makes machine-controller skip its own drain. */
 export const skipEvictionAnnotation = "kubermatic.io/skip-eviction";
+/** "true" keeps cluster-autoscaler from removing a Node (its FAQ). */
+export const scaleDownDisabledAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+/** On a Node that we cordoned: the holder. */
+export const cordonedByAnnotation = "ostler.dev/cordoned-by";
+/** On a Node that we keep from the autoscaler: the holder. */
+export const keptByAnnotation = "ostler.dev/scale-down-disabled-by";
 /** Set by machine-controller right before it orders an instance. */
 export const instanceFinalizer = "machine-delete-finalizer";
+
+/** In a template: the start of the config's digest, so that machines with another one are replaced. */
+export const configAnnotation = "ostler.dev/config";
 
 /** The value of our holds and marks: the workflow's id, so nobody else's are ever touched. */
 export function holderOf(pool: PoolRef): string {

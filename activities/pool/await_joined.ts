@@ -6,6 +6,7 @@ import { machines, readObject } from "../kube/resources.ts";
 import type { Machine } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { lastBootReport } from "./boot_report.ts";
+import { certificateStateOf } from "./certificate_state.ts";
 import { evidenceFor } from "./evidence.ts";
 import { imageOf } from "./machine_template.ts";
 import { hasInstance, hasJoined } from "./member.ts";
@@ -110,9 +111,13 @@ async function failure(
   { machine, climb }: { machine: string; climb: Climb },
 ): Promise<JoinFailure> {
   const { rung, says } = "says" in climb ? climb : { rung: "gates" as const, says: "" };
-  const event = await evidenceFor(kube, pool.namespace, machine);
-  const report = await lastBootReport(kube, pool, await namesOf(kube, pool, machine));
-  const known = [says, event && `last event: ${event}`, report && `its own last report: ${report}`];
+  const names = await namesOf(kube, pool, machine);
+  const [event, certificate, report] = await Promise.all([
+    evidenceFor(kube, pool.namespace, machine),
+    rung === "registered" ? certificateStateOf(kube, names) : undefined,
+    lastBootReport(kube, pool, names),
+  ]);
+  const known = [says, event && `last event: ${event}`, certificate, report && `its own last report: ${report}`];
   return { machine, rung, evidence: known.filter(Boolean).join("; ") };
 }
 

@@ -1,94 +1,139 @@
-/** Empties a node through the Eviction API, so that PodDisruptionBudgets are always respected. */
+/** Empties a node: through the Eviction API, so that PodDisruptionBudgets are respected, and by force only where told. */
 import type { V1Pod } from "@kubernetes/client-node";
-import { expired } from "../failures.ts";
-import { asMergePatch } from "../kube/client.ts";
+import type { Blocker, DrainOutcome, DrainRules, PoolRef } from "../../workflows/contracts.ts";
+import { abreast } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
-import { attempting, ifFound, statusOf } from "../kube/status.ts";
+import { attempting } from "../kube/status.ts";
+import { DisruptionBudgets } from "./disruption_budgets.ts";
+import { isEnding, localVolumeOf, nameOf, podsToMove, turnOf } from "./drained_pods.ts";
+import { deletePod, evict } from "./eviction.ts";
+import { nodeFacts } from "./node_facts.ts";
+import type { NodeFacts } from "./node_facts.ts";
+import { endingOf, keyOf, obstacle, protectedBy, protectedTwice } from "./obstacles.ts";
+import type { Obstacle } from "./obstacles.ts";
+import { ownerOf } from "./pod_owner.ts";
 
-/** Keeps new pods off a node; a node that is gone counts as done. */
-export function ensureNodeCordoned(kube: Kube, { node }: { node: string }): Promise<void> {
-  return attempting(`cordon node "${node}"`, async () => {
-    await ifFound(kube.core.patchNode({ name: node, body: { spec: { unschedulable: true } } }, asMergePatch));
-  });
+export { ensureNodeCordoned } from "./cordon.ts";
+
+export interface DrainTask {
+  pool: PoolRef;
+  node: string;
+  /** Epoch ms. */
+  until: number;
+  rules: DrainRules;
+  /** The key of the blockers that were told last, "" for none. */
+  known: string;
+  /** Deletes what is left, whatever protects it. */
+  force: boolean;
 }
 
-/** Evicts every pod that has to move and waits until they are gone; `until` in epoch ms. */
-export function awaitNodeDrained(
-  kube: Kube,
-  { node, until }: { node: string; until: number },
-): Promise<{ evicted: number }> {
-  const evicted = new Set<string>();
-  const start = Date.now();
-  return poll<{ evicted: number }>({
-    until,
+/** Evictions and deletions at a time. */
+const width = 10;
+/** What blocks for less long is not worth telling: pods come and go. */
+const standingMs = 10_000;
+const told = 20;
+/** As short as a pod's usual time to end. */
+const forcedGraceSeconds = 30;
+
+/** Ends when no pod has to move any more, when what blocks has changed since `known` and lasts, or at `until`. */
+export function awaitNodeDrained(kube: Kube, task: DrainTask): Promise<DrainOutcome> {
+  const drain = new Drain(kube, task);
+  return poll<DrainOutcome>({
+    until: Number.MAX_SAFE_INTEGER, // that pods remain is an answer too
     every: 1000,
-    look: () => attempting(`drain node "${node}"`, () => look(kube, node, evicted)),
-    expired: (missing) => expired("PodsRemaining", `Cannot drain node "${node}": ${missing} after ${since(start)}`),
+    look: () => attempting(`drain node "${task.node}"`, () => drain.look(Date.now())),
+    expired: (missing) => new Error(missing),
   });
 }
 
-async function look(
-  kube: Kube,
-  node: string,
-  evicted: Set<string>,
-): Promise<{ answer: { evicted: number } } | { missing: string }> {
-  const pods = (await podsOn(kube, node)).filter(hasToMove);
-  const blocked = await Promise.all(pods.filter(isStaying).map((pod) => evict(kube, pod, evicted)));
-  if (pods.length === 0 || await isGone(kube, node)) return { answer: { evicted: evicted.size } };
-  const why = blocked.filter((reason) => reason !== undefined);
-  const names = pods.slice(0, 5).map(nameOf).join(", ");
-  return { missing: `${pods.length} pods remain (${names})${why.length ? `: ${why.slice(0, 3).join("; ")}` : ""}` };
-}
+/** One drain of one node, look by look. */
+export class Drain {
+  readonly #kube: Kube;
+  readonly #task: DrainTask;
+  readonly #budgets: DisruptionBudgets;
+  readonly #moved = new Set<string>();
+  readonly #forced = new Set<string>();
+  #standing: { key: string; since: number } | undefined;
 
-async function isGone(kube: Kube, node: string): Promise<boolean> {
-  return await ifFound(kube.core.readNode({ name: node })) === undefined;
-}
+  constructor(kube: Kube, task: DrainTask) {
+    this.#kube = kube;
+    this.#task = task;
+    this.#budgets = new DisruptionBudgets(kube);
+  }
 
-async function podsOn(kube: Kube, node: string): Promise<V1Pod[]> {
-  const { items } = await kube.core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node}` });
-  return items;
-}
+  /** Moves whom it may and says what is left. */
+  async look(now: number): Promise<{ answer: DrainOutcome } | { missing: string }> {
+    const node = await nodeFacts(this.#kube, this.#task.node);
+    const pods = node ? await podsToMove(this.#kube, node.name) : [];
+    if (!node || pods.length === 0) return { answer: { outcome: "Drained", evicted: this.#moved.size } };
+    const obstacles = this.#task.force ? await this.#force(pods, node, now) : await this.#evict(pods, node, now);
+    const key = keyOf(obstacles);
+    if (key !== this.#standing?.key) this.#standing = { key, since: now };
+    const isNews = key !== this.#task.known && now - this.#standing.since >= standingMs;
+    if (now >= this.#task.until) {
+      return { answer: await this.#blocked([...obstacles, ...this.#rest(pods, obstacles)], key) };
+    }
+    return isNews ? { answer: await this.#blocked(obstacles, key) } : { missing: wordsOf(pods, obstacles) };
+  }
 
-// DaemonSet pods would come back at once, mirror pods belong to the kubelet, finished ones hold nothing up.
-function hasToMove(pod: V1Pod): boolean {
-  const isDaemon = pod.metadata?.ownerReferences?.some(({ kind }) => kind === "DaemonSet") ?? false;
-  const isMirror = pod.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined;
-  const isFinished = ["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
-  return !isDaemon && !isMirror && !isFinished;
-}
+  async #evict(pods: V1Pod[], node: NodeFacts, now: number): Promise<Obstacle[]> {
+    const turn = turnOf(pods, this.#task.rules.order);
+    const found = await abreast(width, turn, (pod) => isEnding(pod) ? ending(pod, node, now) : this.#ask(pod, now));
+    return found.filter((each) => each !== undefined);
+  }
 
-function isStaying(pod: V1Pod): boolean {
-  return pod.metadata?.deletionTimestamp === undefined;
-}
-
-/** Undefined when the eviction was accepted or the pod is gone; else why not now. */
-async function evict(kube: Kube, pod: V1Pod, evicted: Set<string>): Promise<string | undefined> {
-  const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
-  const body = { metadata: { name, namespace }, deleteOptions: { preconditions: { uid } } };
-  try {
-    await kube.core.createNamespacedPodEviction({ name, namespace, body });
-    evicted.add(uid);
+  async #ask(pod: V1Pod, now: number): Promise<Obstacle | undefined> {
+    const volume = localVolumeOf(pod);
+    if (volume !== undefined && this.#task.rules.localStorage === "Block") {
+      return obstacle(pod, `its data in emptyDir "${volume}" would be lost`);
+    }
+    const refusal = await evict(this.#kube, pod);
+    if (refusal === "NamespaceEnds") return obstacle(pod, "goes with its namespace, which is being deleted");
+    if (refusal === "Budget") return protectedBy(pod, await this.#budgets.of(pod, now));
+    if (refusal === "SeveralBudgets") return protectedTwice(pod, await this.#budgets.of(pod, now));
+    this.#moved.add(pod.metadata?.uid ?? "");
     return undefined;
-  } catch (error) {
-    const status = statusOf(error);
-    if (status === 404 || status === 409) return undefined;
-    if (status === 403 && isEnding(error)) return `${nameOf(pod)} goes with its namespace`;
-    if (status === 429) return `${nameOf(pod)} is protected by a PodDisruptionBudget`;
-    if (status === 500) return `${nameOf(pod)} is covered by more than one PodDisruptionBudget`;
-    throw error;
+  }
+
+  // A node that is not heard of confirms nothing: there the pods are taken off the books.
+  async #force(pods: V1Pod[], node: NodeFacts, now: number): Promise<Obstacle[]> {
+    const grace = node.reachable ? forcedGraceSeconds : 0;
+    await abreast(width, pods, (pod) => this.#delete(pod, grace));
+    return pods.filter(isEnding).flatMap((pod) => endingOf(pod, node, now) ?? []);
+  }
+
+  async #delete(pod: V1Pod, grace: number): Promise<void> {
+    const { uid = "" } = pod.metadata ?? {};
+    if (this.#forced.has(`${uid} ${grace}`)) return;
+    await deletePod(this.#kube, pod, grace);
+    this.#forced.add(`${uid} ${grace}`);
+    this.#moved.add(uid);
+  }
+
+  // At the deadline whatever is left counts, also what only waits.
+  #rest(pods: V1Pod[], obstacles: Obstacle[]): Obstacle[] {
+    const named = new Set(obstacles.map(({ pod }) => pod));
+    return pods.filter((pod) => !named.has(pod)).map((pod) => {
+      const isGoing = isEnding(pod) || this.#moved.has(pod.metadata?.uid ?? "");
+      return obstacle(pod, isGoing ? "is still ending" : "waits until pods of a lower priority are gone");
+    });
+  }
+
+  async #blocked(obstacles: Obstacle[], key: string): Promise<DrainOutcome> {
+    const blockers = await abreast<Obstacle, Blocker>(width, obstacles.slice(0, told), async ({ pod, why }) => {
+      return { pod: nameOf(pod), owner: await ownerOf(this.#kube, pod), why };
+    });
+    return { outcome: "Blocked", evicted: this.#moved.size, blockers, key };
   }
 }
 
-function isEnding(error: unknown): boolean {
-  return error instanceof Error && error.message.includes("NamespaceTerminating");
+function ending(pod: V1Pod, node: NodeFacts, now: number): Promise<Obstacle | undefined> {
+  return Promise.resolve(endingOf(pod, node, now));
 }
 
-function nameOf(pod: V1Pod): string {
-  return `${pod.metadata?.namespace}/${pod.metadata?.name}`;
-}
-
-function since(start: number): string {
-  const seconds = Math.round((Date.now() - start) / 1000);
-  return seconds < 120 ? `${seconds} seconds` : `${Math.round(seconds / 60)} minutes`;
+function wordsOf(pods: V1Pod[], obstacles: Obstacle[]): string {
+  const names = pods.slice(0, 5).map(nameOf).join(", ");
+  const why = obstacles.slice(0, 3).map((each) => `${nameOf(each.pod)}: ${each.why}`);
+  return `${pods.length} pods remain (${names})${why.length ? `; ${why.join("; ")}` : ""}`;
 }

@@ -7,6 +7,7 @@ import { deleteObject, machines, patchObject, readObject } from "../kube/resourc
 import type { Machine } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { holdAnnotation, holderOf, skipEvictionAnnotation, victimAnnotation } from "./annotations.ts";
+import { ensureNodeUncordoned } from "./cordon.ts";
 
 export interface MachineOf {
   pool: PoolRef;
@@ -26,13 +27,15 @@ export function ensureVictimMarked(kube: Kube, target: MachineOf): Promise<void>
 }
 
 /**
- * Takes back mark and hold. A machine that is already leaving cannot be kept for ever, but as long as it is held it
+ * Takes back mark and hold, and the cordon of its node. A machine that is already leaving cannot be kept for ever, but as long as it is held it
  * runs: it stays held unless `letGo` hands it to machine-controller, which drains it by its own rules.
  */
 export function ensureVictimUnmarked(kube: Kube, target: MachineOf & { letGo?: boolean }): Promise<void> {
   return attempting(`spare machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
     if (!machine || (machine.metadata.deletionTimestamp && !target.letGo)) return;
+    const node = machine.status?.nodeRef?.name;
+    if (node) await ensureNodeUncordoned(kube, { pool: target.pool, node });
     await annotate(kube, target, ours(machine, target.pool, [victimAnnotation, holdAnnotation]));
   });
 }
@@ -55,13 +58,19 @@ export function ensureVictimReleased(kube: Kube, target: MachineOf & { node?: st
   });
 }
 
-/** Deletes a machine, hold and all, so that machine-controller makes another. */
-export function deleteMachine(kube: Kube, target: MachineOf): Promise<void> {
+/**
+ * Deletes a machine, hold and all, so that machine-controller makes another. Only with `drain` does it evict the pods
+ * first: a dead node confirms no eviction.
+ */
+export function deleteMachine(kube: Kube, target: MachineOf & { node?: string; drain?: boolean }): Promise<void> {
   return attempting(`delete machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
     if (!machine) return;
-    await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
+    const node = target.node ?? machine.status?.nodeRef?.name;
+    if (node && !target.drain) await skipEviction(kube, node);
+    // In this order, as a newcomer without its hold would begin to boot.
     await ifFound(deleteObject(kube, machines, nameOf(target)));
+    await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
   });
 }
 

@@ -29,8 +29,11 @@ export function hasInstance(machine: Machine): boolean {
 
 /** Joined once; machine-controller appends the condition at the first Ready and never takes it back. */
 export function hasJoined(machine: Machine): boolean {
-  const ready = machine.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
-  return machine.status?.nodeRef != null && ready === true;
+  return machine.status?.nodeRef != null && wasReady(machine);
+}
+
+function wasReady({ status }: Machine): boolean {
+  return status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
 }
 
 function isExpendable(pool: PoolRef, { metadata, status }: Machine): boolean {
@@ -41,6 +44,8 @@ function isExpendable(pool: PoolRef, { metadata, status }: Machine): boolean {
 function phaseOf(machine: Machine): MemberPhase {
   if (machine.metadata.deletionTimestamp) return "Leaving";
   if (hasJoined(machine)) return "Ready";
+  // machine-controller takes the reference back when the Node object is gone.
+  if (wasReady(machine)) return "NotReady";
   if (machine.status?.nodeRef) return "Joining";
   if (hasInstance(machine)) return "Booting";
   return machine.metadata.annotations?.[holdAnnotation] ? "Held" : "Provisioning";

@@ -1,26 +1,70 @@
 /** The few facts about a Node that decide about its machine. */
+import type { V1Node } from "@kubernetes/client-node";
+import { abreast } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 
 export interface NodeFacts {
   name: string;
   ready: boolean;
+  /** False while its kubelet is not heard of: down, or cut off. */
+  reachable: boolean;
+  /** In one word, which stays the same while the trouble does. */
+  readyReason: string;
   readyMessage: string;
   kubelet: string;
   /** Epoch ms of the last change between Ready and not. */
   since: number;
+  /** Of its label `topology.kubernetes.io/zone`. */
+  zone?: string;
+  conditions: NodeCondition[];
 }
+
+export interface NodeCondition {
+  type: string;
+  status: string;
+  /** Epoch ms. */
+  since: number;
+}
+
+const zoneLabel = "topology.kubernetes.io/zone";
+/** GETs at a time. */
+const width = 20;
 
 /** Reads a Node, or undefined when there is none of that name. */
 export async function nodeFacts(kube: Kube, name: string): Promise<NodeFacts | undefined> {
   const node = await ifFound(kube.core.readNode({ name }));
-  if (!node) return undefined;
-  const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
+  return node && factsOf(node);
+}
+
+/** Reads each Node by itself; those that do not exist are left out. */
+export async function readNodes(kube: Kube, names: string[]): Promise<NodeFacts[]> {
+  const found = await abreast(width, names, (name) => nodeFacts(kube, name));
+  return found.filter((facts) => facts !== undefined);
+}
+
+/** The facts of a Node as the client or a watch gives it; pure. */
+export function factsOf({ metadata, status }: V1Node): NodeFacts {
+  const created = timeOf(metadata?.creationTimestamp, Date.now());
+  const conditions = status?.conditions ?? [];
+  const ready = conditions.find(({ type }) => type === "Ready");
+  const zone = metadata?.labels?.[zoneLabel];
   return {
-    name,
+    name: metadata?.name ?? "",
     ready: ready?.status === "True",
+    reachable: ready?.status !== "Unknown",
+    readyReason: ready?.reason ?? "NotReported",
     readyMessage: ready?.message ?? "it has not reported yet",
-    kubelet: node.status?.nodeInfo?.kubeletVersion ?? "",
-    since: new Date(ready?.lastTransitionTime ?? Date.now()).getTime(),
+    kubelet: status?.nodeInfo?.kubeletVersion ?? "",
+    since: timeOf(ready?.lastTransitionTime, created),
+    ...(zone ? { zone } : {}),
+    conditions: conditions.map(({ type, status, lastTransitionTime }) => {
+      return { type, status, since: timeOf(lastTransitionTime, created) };
+    }),
   };
+}
+
+// A Date from the client's own calls, a text from a watch.
+function timeOf(time: Date | string | undefined, otherwise: number): number {
+  return time === undefined ? otherwise : new Date(time).getTime();
 }

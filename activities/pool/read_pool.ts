@@ -1,114 +1,95 @@
 /** Reads the machines of a pool as a bounded picture. */
-import { createHash } from "node:crypto";
-import type { Member, PoolRef, PoolSnapshot } from "../../workflows/contracts.ts";
-import { expired, moot } from "../failures.ts";
+import type { Member, PoolQuestion, PoolRef, PoolSnapshot, RepairRules } from "../../workflows/contracts.ts";
+import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { listObjects, machineDeployments, machines, readObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
+import { illnessOf, neverRepaired } from "./illness.ts";
 import { memberOf } from "./member.ts";
-import { nodeFacts } from "./node_facts.ts";
+import type { NodeFacts } from "./node_facts.ts";
+import { nodeWatchOf } from "./node_watch.ts";
+import { outlookOf } from "./outlook.ts";
 import { labelSelectorOf } from "./selector.ts";
+import { snapshotOf } from "./snapshot.ts";
 
-export interface PoolQuestion {
-  pool: PoolRef;
-  templateHash: string;
-}
+export { snapshotOf } from "./snapshot.ts";
 
-/** Members listed per group; counts are exact whatever the size of the pool. */
-const listed = 20;
+const restMs = 500;
+const restPerMachineMs = 5;
+/** A heartbeat comes with each look, so looks must not be further apart. */
+const longestRestMs = 5_000;
 
-/** Counts and the next few members of each group, oldest first. */
+/** Counts and the next few members of each group; after an outage nobody is ill enough to be repaired at the first look. */
 export function readPool(kube: Kube, question: PoolQuestion): Promise<PoolSnapshot> {
-  const { pool, templateHash } = question;
+  const { pool } = question;
   return attempting(`read the machines of "${pool.namespace}/${pool.name}"`, async () => {
-    return snapshotOf(await readMembers(kube, pool), templateHash);
+    const members = await readMembers(kube, pool, question.repair);
+    const outlook = outlookOf(kube);
+    outlook.looked(Date.now());
+    return snapshotOf(outlook.tempered(members), question);
   });
 }
 
-/** Waits until the pool looks different from `fingerprint`; `until` in epoch ms. */
-export function awaitPoolChanged(
+/** Ends when the pool looks different from `fingerprint`, at the latest at `until` (epoch ms). */
+export async function awaitPoolChanged(
   kube: Kube,
   { fingerprint, until, ...question }: PoolQuestion & { fingerprint: string; until: number },
-): Promise<PoolSnapshot> {
-  return poll<PoolSnapshot>({
-    until,
-    look: async () => {
-      const answer = await readPool(kube, question);
-      if (answer.fingerprint !== fingerprint) return { answer };
-      const { machines, updatedReady, old, leaving } = answer.counts;
-      return { missing: `${machines} machines: ${updatedReady} updated and ready, ${old} old, ${leaving} leaving` };
-    },
-    expired: (missing) =>
-      expired("SettleExpired", `Cannot go on with "${question.pool.name}": nothing changed in time; ${missing}`),
-  });
+): Promise<void> {
+  let size = 0;
+  waiting += 1;
+  try {
+    await poll<void>({
+      until: Number.MAX_SAFE_INTEGER, // to see no change is an answer too
+      every: () =>
+        Math.min(longestRestMs, restMs + restPerMachineMs * (size + waiting), Math.max(1, until - Date.now())),
+      look: async () => {
+        const seen = await readPool(kube, question);
+        size = seen.counts.machines;
+        if (seen.fingerprint !== fingerprint || Date.now() >= until) return { answer: undefined };
+        return { missing: wordsOf(seen) };
+      },
+      expired: (missing) => new Error(missing),
+    });
+  } finally {
+    waiting -= 1;
+  }
 }
 
-/** Every member of the pool. */
-export async function readMembers(kube: Kube, pool: PoolRef): Promise<Member[]> {
+/** Waits of this process: the more pools are looked at, the less often each. */
+let waiting = 0;
+
+function wordsOf({ counts }: PoolSnapshot): string {
+  const { machines, updatedReady, old, leaving, ill } = counts;
+  return `${machines} machines: ${updatedReady} updated and ready, ${old} old, ${leaving} leaving, ${ill} ill`;
+}
+
+/** Every member of the pool with the facts of its node; without `repair` nobody's illness is ever due. */
+export async function readMembers(kube: Kube, pool: PoolRef, repair: RepairRules = neverRepaired): Promise<Member[]> {
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
   if (!deployment) throw moot("GenerationStale", `Cannot read the machines of "${pool.name}": it is gone`);
   const where = { namespace: pool.namespace, labelSelector: labelSelectorOf(deployment) };
   const found = await listObjects(kube, machines, where);
-  return await Promise.all(found.map((machine) => judged(kube, memberOf(pool, machine))));
+  const members = found.map((machine) => memberOf(pool, machine));
+  const nodes = await nodeWatchOf(kube).find(members.flatMap(({ node }) => node ?? []));
+  return members.map((member) => judged({ kube, pool, repair, facts: nodes.get(member.node ?? "") }, member));
+}
+
+interface Judgement {
+  kube: Kube;
+  pool: PoolRef;
+  repair: RepairRules;
+  facts: NodeFacts | undefined;
 }
 
 // machine-controller remembers that a node was Ready once; whether it is now, only the Node tells.
-async function judged(kube: Kube, member: Member): Promise<Member> {
-  if (member.phase !== "Ready" || !member.node) return member;
-  const node = await nodeFacts(kube, member.node);
-  return node?.ready ? member : { ...member, phase: "NotReady" };
-}
-
-/** Sorts members into groups; pure. */
-export function snapshotOf(members: readonly Member[], templateHash: string): PoolSnapshot {
-  const ordered = [...members].sort(byTurn);
-  const leaving = ordered.filter(isLeaving);
-  const staying = ordered.filter((member) => !isLeaving(member));
-  const updated = staying.filter((member) => member.templateHash === templateHash);
-  const old = staying.filter((member) => member.templateHash !== templateHash);
-  const groups = {
-    old,
-    waiting: updated.filter((member) => member.phase === "Held" && member.held),
-    joining: updated.filter((member) => ["Provisioning", "Booting", "Joining"].includes(member.phase)),
-    stale: updated.filter((member) => member.phase !== "Held" && (member.marked || member.held)),
-    leaving,
-  };
-  return {
-    fingerprint: fingerprintOf(members),
-    counts: {
-      machines: members.length,
-      updated: updated.length,
-      ready: staying.filter(isReady).length,
-      updatedReady: updated.filter(isReady).length,
-      old: old.length,
-      held: staying.filter((member) => member.phase === "Held").length,
-      leaving: leaving.length,
-    },
-    old: groups.old.slice(0, listed),
-    waiting: groups.waiting.slice(0, listed),
-    joining: groups.joining.slice(0, listed),
-    stale: groups.stale.slice(0, listed),
-    leaving: groups.leaving.slice(0, listed),
-  };
-}
-
-// Whoever was chosen before stays chosen; then whom machine-controller prefers; then who is no loss; then the oldest.
-function byTurn(a: Member, b: Member): number {
-  return Number(b.marked) - Number(a.marked) || Number(b.expendable) - Number(a.expendable) ||
-    Number(isReady(a)) - Number(isReady(b)) ||
-    a.since.localeCompare(b.since) || a.id.localeCompare(b.id);
-}
-
-function isLeaving(member: Member): boolean {
-  return member.phase === "Leaving";
-}
-
-function isReady(member: Member): boolean {
-  return member.phase === "Ready";
-}
-
-function fingerprintOf(members: readonly Member[]): string {
-  const facts = members.map(({ id, phase, held, marked, templateHash }) => [id, phase, held, marked, templateHash]);
-  return createHash("sha256").update(JSON.stringify(facts.sort())).digest("hex").slice(0, 16);
+function judged({ kube, pool, repair, facts }: Judgement, member: Member): Member {
+  const zone = facts?.zone ? { zone: facts.zone } : {};
+  if (member.phase !== "Ready" && member.phase !== "NotReady") return { ...member, ...zone };
+  const outlook = outlookOf(kube);
+  const key = `${pool.namespace}/${member.id}`;
+  if (facts) outlook.found(key);
+  const seen = facts ? { facts } : { goneSince: outlook.missed(key, Date.now()), node: member.node };
+  const ill = illnessOf(seen, repair);
+  return { ...member, ...zone, phase: facts?.ready ? "Ready" : "NotReady", ...(ill ? { ill } : {}) };
 }

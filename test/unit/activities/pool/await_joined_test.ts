@@ -8,7 +8,10 @@ import { FakeKube } from "../../../support/fake_kube.ts";
 import { machine, node, pool } from "../../../support/machine_objects.ts";
 import type { MachineOverrides } from "../../../support/machine_objects.ts";
 
-const ready: NodeFacts = { name: "node-a", ready: true, readyMessage: "", kubelet: "v1.35.3", since: 0 };
+const ready: NodeFacts = {
+  ...{ name: "node-a", ready: true, reachable: true, readyReason: "KubeletReady", readyMessage: "" },
+  ...{ kubelet: "v1.35.3", since: 0, conditions: [] },
+};
 const addresses = [{ address: "10.0.0.1" }];
 const nodeRef = { name: "node-a" };
 
@@ -113,6 +116,7 @@ Deno.test("awaitMachinesJoined adds what a machine that failed last said about i
   const { failed } = await climb(kube, { a: deadlines(100) });
   equal(
     failed[0]?.evidence,
-    'no node registered; its own last report: setup step "install packages" failed: no route to the mirror',
+    "no node registered; no certificate was asked for in its name; " +
+      'its own last report: setup step "install packages" failed: no route to the mirror',
   );
 });

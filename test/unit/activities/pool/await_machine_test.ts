@@ -1,14 +1,13 @@
 import { rejects } from "node:assert/strict";
-import { awaitMachineGone, awaitVictimLeaving } from "../../../../activities/pool/await_machine.ts";
+import { awaitMachineGone } from "../../../../activities/pool/await_machine.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
-import { machine, machineDeployment, pool } from "../../../support/machine_objects.ts";
+import { machine, pool } from "../../../support/machine_objects.ts";
 
 const leaving = { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } };
 
 function kubeWith(overrides: Parameters<typeof machine>[1]): FakeKube {
   const kube = new FakeKube();
-  kube.put("machinedeployments", machineDeployment());
   kube.put("machines", machine("a", overrides));
   return kube;
 }
@@ -16,26 +15,6 @@ function kubeWith(overrides: Parameters<typeof machine>[1]): FakeKube {
 function wait(until = Date.now()): Parameters<typeof awaitMachineGone>[1] {
   return { pool, machine: "a", until };
 }
-
-/** A wait in a pool that has one machine more than it wants. */
-function handOver(): Parameters<typeof awaitVictimLeaving>[1] {
-  return { ...wait(), replicas: 0 };
-}
-
-Deno.test("awaitVictimLeaving ends for a machine that is being deleted or gone", async () => {
-  const empty = kubeWith(leaving);
-  empty.remove("machines", "a", "fleet");
-  await inActivity(() => awaitVictimLeaving(kubeWith(leaving).client, handOver()));
-  await inActivity(() => awaitVictimLeaving(empty.client, handOver()));
-});
-
-Deno.test("awaitVictimLeaving ends when no machine has to go any more", async () => {
-  await inActivity(() => awaitVictimLeaving(kubeWith({}).client, { ...wait(), replicas: 1 }));
-});
-
-Deno.test("awaitVictimLeaving expires for a machine that nobody picked", async () => {
-  await rejects(inActivity(() => awaitVictimLeaving(kubeWith({}).client, handOver())), { type: "VictimNotChosen" });
-});
 
 Deno.test("awaitMachineGone ends when the machine is gone", async () => {
   const kube = kubeWith(leaving);

@@ -1,4 +1,5 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
+import { ensureNodeCordoned } from "../../../../activities/pool/cordon.ts";
 import {
   deleteMachine,
   ensureMachineAdmitted,
@@ -83,11 +84,42 @@ Deno.test("ensureVictimReleased is done when node and machine are gone", async (
   await ensureVictimReleased(new FakeKube().client, { ...target, node: "node-a" });
 });
 
-Deno.test("deleteMachine ends our hold, deletes, and is done when there is nothing", async () => {
+Deno.test("ensureVictimUnmarked opens the node again that we had closed", async () => {
+  const kube = kubeWith({ [hold]: holder, [mark]: holder });
+  await ensureNodeCordoned(kube.client, { pool, node: "node-a" });
+  await ensureVictimUnmarked(kube.client, target);
+  deepEqual([kube.get("nodes", "node-a")?.["spec"], kube.get("nodes", "node-a")?.metadata.annotations], [{}, {}]);
+});
+
+Deno.test("ensureVictimUnmarked leaves the node of a leaving machine closed until it is let go", async () => {
+  const kube = kubeWith({ [hold]: holder, [mark]: holder }, { deletionTimestamp: "2026-01-01T00:00:00Z" });
+  await ensureNodeCordoned(kube.client, { pool, node: "node-a" });
+  await ensureVictimUnmarked(kube.client, target);
+  deepEqual(kube.get("nodes", "node-a")?.["spec"], { unschedulable: true });
+  await ensureVictimUnmarked(kube.client, { ...target, letGo: true });
+  deepEqual(kube.get("nodes", "node-a")?.["spec"], {});
+});
+
+Deno.test("deleteMachine deletes before it ends our hold, so that nothing boots, and is done when there is nothing", async () => {
   const kube = kubeWith({ [hold]: holder });
-  await deleteMachine(kube.client, target);
-  deepEqual(kube.writes, ["patch machines fleet/a", "delete machines fleet/a"]);
+  await deleteMachine(kube.client, { ...target, drain: true });
+  deepEqual(kube.writes, ["delete machines fleet/a", "patch machines fleet/a"]);
   deepEqual(annotationsOf(kube), {});
   kube.remove("machines", "a", "fleet");
   await deleteMachine(kube.client, target);
+});
+
+for (const given of [{}, { node: "node-a" }]) {
+  Deno.test(`deleteMachine spares the node a drain before it deletes, ${given.node ? "named" : "not named"}`, async () => {
+    const kube = kubeWith({});
+    await deleteMachine(kube.client, { ...target, ...given });
+    deepEqual(kube.writes, ["patch nodes node-a", "delete machines fleet/a"]);
+    equal(kube.get("nodes", "node-a")?.metadata.annotations?.["kubermatic.io/skip-eviction"], "true");
+  });
+}
+
+Deno.test("deleteMachine leaves the pods of the node to machine-controller where they are to be drained", async () => {
+  const kube = kubeWith({});
+  await deleteMachine(kube.client, { ...target, node: "node-a", drain: true });
+  deepEqual(kube.writes, ["delete machines fleet/a"]);
 });

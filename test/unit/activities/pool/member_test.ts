@@ -25,6 +25,7 @@ const phases: [string, MachineOverrides, Member["phase"]][] = [
   ["with an instance, held again", { annotations: { [hold]: holder }, status: {} }, "Booting"],
   ["with a node that was never Ready", { status: { nodeRef } }, "Joining"],
   ["with a Ready condition and a node", {}, "Ready"],
+  ["whose node was lost again", { status: { conditions: [{ type: "Ready", status: "True" }] } }, "NotReady"],
   [
     "with a Ready condition of another kind",
     { status: { nodeRef, conditions: [{ type: "Ready", status: "False" }] } },

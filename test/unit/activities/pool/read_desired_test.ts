@@ -27,14 +27,25 @@ async function desiredOf(kube: FakeKube): Promise<Desired> {
 }
 
 Deno.test("readDesired tells what a MachineDeployment asks for", async () => {
-  const { observed, change, ...desired } = await desiredOf(kubeWith());
+  const { observed, change, specHash, ...desired } = await desiredOf(kubeWith());
   deepEqual(desired, {
+    actor: "unknown",
     ...{ generation: 1, settled: true, revision: "1", templateHash: "hash-1", replicas: 3, surge: 1 },
     ...{ image: "docker://example/ubuntu:1", kubelet: "1.35.3" },
     profile: { name: "osp-ubuntu", namespace: "kube-system" },
   });
   match(observed, /^g1-r1-[0-9a-f]{16}$/);
   match(change, /^[0-9a-f]{16}$/);
+  match(specHash, /^[0-9a-f]{16}-[0-9a-f]{16}$/);
+});
+
+Deno.test("readDesired gives the rules of the pool's policy, or the defaults", async () => {
+  const seen = await readDesired({ kube: kubeWith().client, profileNamespace }, pool);
+  equal(seen.state === "Present" && seen.rules.source, "defaults");
+  const kube = kubeWith();
+  kube.put("rolloutpolicies", { metadata: { namespace: "fleet", name: "slow" }, spec: { maxFailed: 7 } });
+  const ruled = await readDesired({ kube: kube.client, profileNamespace }, pool);
+  equal(ruled.state === "Present" && ruled.rules.maxFailed, 7);
 });
 
 Deno.test("readDesired knows Gone and Deleting", async () => {

@@ -1,64 +1,14 @@
 import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
-import { awaitPoolChanged, readPool, snapshotOf } from "../../../../activities/pool/read_pool.ts";
-import type { Member } from "../../../../workflows/contracts.ts";
+import { awaitPoolChanged, readMembers, readPool } from "../../../../activities/pool/read_pool.ts";
+import type { PoolQuestion } from "../../../../workflows/contracts.ts";
 import { inActivity } from "../../../support/activity_context.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 import { hold, holder, machine, machineDeployment, node, pool } from "../../../support/machine_objects.ts";
 
-function member(id: string, overrides: Partial<Member> = {}): Member {
-  return {
-    ...{ id, templateHash: "new", image: "i", kubelet: "k", phase: "Ready", since: `2026-01-01T00:00:0${id.length}Z` },
-    ...{ marked: false, held: false, expendable: false },
-    ...overrides,
-  };
-}
-
-const old = { templateHash: "old" };
-
-Deno.test("snapshotOf sorts members into groups with exact counts", () => {
-  const snapshot = snapshotOf([
-    member("a", old),
-    member("b", { ...old, phase: "NotReady" }),
-    member("c", { phase: "Held", held: true }),
-    member("d", { phase: "Booting" }),
-    member("e", { ...old, phase: "Leaving", held: true, marked: true }),
-    member("f"),
-    member("g", { phase: "Held" }),
-    member("h", { marked: true }),
-  ], "new");
-  deepEqual(snapshot.counts, {
-    ...{ machines: 8, updated: 5, ready: 3, updatedReady: 2, old: 2, held: 2, leaving: 1 },
-  });
-  const ids = (members: Member[]): string => members.map(({ id }) => id).join("");
-  const { old: others, waiting, joining, stale, leaving } = snapshot;
-  deepEqual([others, waiting, joining, stale, leaving].map(ids), ["ba", "c", "d", "h", "e"]);
-});
-
-Deno.test("snapshotOf puts first who was chosen, then whom machine-controller prefers, then the useless, then the oldest", () => {
-  const turn = snapshotOf([
-    member("young", { ...old, since: "2026-01-02T00:00:00Z" }),
-    member("aged", { ...old, since: "2026-01-01T00:00:00Z" }),
-    member("booting", { ...old, phase: "Booting", since: "2026-01-03T00:00:00Z" }),
-    member("broken", { ...old, expendable: true, since: "2026-01-04T00:00:00Z" }),
-    member("chosen", { ...old, marked: true, since: "2026-01-05T00:00:00Z" }),
-  ], "new").old.map(({ id }) => id);
-  deepEqual(turn, ["chosen", "broken", "booting", "aged", "young"]);
-});
-
-Deno.test("snapshotOf stays small whatever the size of the pool", () => {
-  const members = Array.from({ length: 500 }, (_, nth) => member(`m${nth}`, old));
-  const snapshot = snapshotOf(members, "new");
-  deepEqual([snapshot.counts.old, snapshot.old.length], [500, 20]);
-});
-
-Deno.test("snapshotOf has the same fingerprint for the same pool in another order, and another for any change", () => {
-  const before = snapshotOf([member("a"), member("b")], "new").fingerprint;
-  equal(snapshotOf([member("b"), member("a")], "new").fingerprint, before);
-  const changes: Partial<Member>[] = [{ phase: "NotReady" }, { held: true }, { marked: true }, { templateHash: "old" }];
-  for (const change of changes) {
-    notEqual(snapshotOf([member("a", change), member("b")], "new").fingerprint, before, JSON.stringify(change));
-  }
-});
+const minute = 60_000;
+const repair = { enabled: true, notReadyFor: 10 * minute, conditions: [], maxIll: 40 };
+const question: PoolQuestion = { pool, templateHash: "hash-1", unproven: [], repair, limit: 20 };
 
 function kubeWith(...names: string[]): FakeKube {
   const kube = new FakeKube();
@@ -74,46 +24,118 @@ Deno.test("readPool counts a machine as Ready only while its node is", async () 
   const kube = kubeWith("a", "b", "c");
   kube.put("nodes", node("node-b", { ready: false }));
   kube.remove("nodes", "node-c");
-  const { counts } = await readPool(kube.client, { pool, templateHash: "hash-1" });
+  const { counts } = await readPool(kube.client, question);
   deepEqual([counts.machines, counts.ready, counts.updatedReady], [3, 1, 1]);
+});
+
+Deno.test("readPool tells what is wrong with a machine that had joined, since when, and when it is due", async () => {
+  const kube = kubeWith("a", "b");
+  const since = Date.now() - minute;
+  kube.put("nodes", node("node-b", { heard: false, since: new Date(since).toISOString() }));
+  const { ill } = await readPool(kube.client, question);
+  deepEqual(ill.map(({ id, phase, ill: what }) => [id, phase, what]), [
+    ["b", "NotReady", { why: 'node "node-b" is not Ready (NodeStatusUnknown)', since, due: since + 10 * minute }],
+  ]);
+});
+
+Deno.test("readPool lets nobody be due at its first look, however long they were ill", async () => {
+  const kube = kubeWith("a");
+  kube.put("nodes", node("node-a", { ready: false, since: "2026-01-01T00:00:00Z" }));
+  const now = Date.now();
+  const { ill } = await readPool(kube.client, question);
+  equal((ill[0]?.ill?.due ?? 0) >= now + 30_000, true);
+});
+
+Deno.test("readPool remembers since when a node is gone", async () => {
+  const kube = kubeWith("a");
+  kube.remove("nodes", "node-a");
+  const { client } = kube;
+  const first = await readPool(client, question);
+  await eventually("the clock to go on", () => Date.now() > (first.ill[0]?.ill?.since ?? Infinity));
+  const second = await readPool(client, question);
+  equal(first.ill[0]?.ill?.why, 'node "node-a" is gone');
+  equal(second.ill[0]?.ill?.since, first.ill[0]?.ill?.since);
+});
+
+Deno.test("readPool counts a machine as ill when machine-controller has taken back the reference to its node", async () => {
+  const kube = kubeWith("a");
+  kube.put("machines", machine("a", { status: { conditions: [{ type: "Ready", status: "True" }] } }));
+  const { counts, ill } = await readPool(kube.client, question);
+  deepEqual([counts.ill, counts.ready, ill[0]?.phase, ill[0]?.ill?.why], [1, 0, "NotReady", "its node is gone"]);
+});
+
+Deno.test("readPool calls nobody ill who never joined", async () => {
+  const kube = kubeWith("a");
+  kube.put("machines", machine("a", { status: { nodeRef: { name: "node-a" } } }));
+  kube.put("nodes", node("node-a", { ready: false }));
+  const { counts, joining } = await readPool(kube.client, question);
+  deepEqual([counts.ill, joining.map(({ id }) => id)], [0, ["a"]]);
+});
+
+Deno.test("readMembers tells the zone of each node, also of those that join or leave", async () => {
+  const kube = kubeWith("a", "b", "c");
+  for (const name of ["a", "b", "c"]) kube.put("nodes", node(`node-${name}`, { zone: `zone-${name}` }));
+  kube.put("machines", machine("b", { status: { nodeRef: { name: "node-b" } } }));
+  kube.put("machines", machine("c", { metadata: { deletionTimestamp: "2026-01-02T00:00:00Z" } }));
+  const members = await readMembers(kube.client, pool);
+  deepEqual(members.map(({ phase, zone }) => [phase, zone]), [
+    ...[["Ready", "zone-a"], ["Joining", "zone-b"], ["Leaving", "zone-c"]],
+  ]);
+});
+
+Deno.test("readMembers asked without rules of repair lets no illness be due", async () => {
+  const kube = kubeWith("a");
+  kube.put("nodes", node("node-a", { ready: false }));
+  equal((await readMembers(kube.client, pool))[0]?.ill?.due, Number.MAX_SAFE_INTEGER);
 });
 
 Deno.test("readPool leaves machines of other pools out", async () => {
   const kube = kubeWith("a");
   kube.put("machines", machine("x", { labels: { pool: "other" } }));
-  equal((await readPool(kube.client, { pool, templateHash: "hash-1" })).counts.machines, 1);
+  equal((await readPool(kube.client, question)).counts.machines, 1);
 });
 
 Deno.test("readPool calls a MachineDeployment that is gone moot", async () => {
-  await rejects(readPool(new FakeKube().client, { pool, templateHash: "" }), { type: "GenerationStale" });
+  await rejects(readPool(new FakeKube().client, question), { type: "GenerationStale" });
 });
 
 Deno.test("readPool refuses a MachineDeployment whose selector names every machine", async () => {
   const kube = new FakeKube();
   kube.put("machinedeployments", machineDeployment({ spec: { selector: {} } }));
-  await rejects(readPool(kube.client, { pool, templateHash: "" }), { type: "ObjectInvalid", nonRetryable: true });
+  await rejects(readPool(kube.client, question), { type: "ObjectInvalid", nonRetryable: true });
 });
 
 Deno.test("awaitPoolChanged ends when a machine changes", async () => {
   const kube = kubeWith("a");
-  const { fingerprint } = await readPool(kube.client, { pool, templateHash: "hash-1" });
+  const { fingerprint } = await readPool(kube.client, question);
+  const heartbeats: unknown[] = [];
   let looks = 0;
   kube.onRequest = (request) => {
     const isSecond = request.startsWith("list machines") && looks++ === 1;
     if (isSecond) kube.put("machines", machine("a", { annotations: { [hold]: holder } }));
   };
-  const question = { pool, templateHash: "hash-1", fingerprint, until: Date.now() + 10_000 };
-  const snapshot = await inActivity(() => awaitPoolChanged(kube.client, question));
-  notEqual(snapshot.fingerprint, fingerprint);
+  const wait = { ...question, fingerprint, until: Number.MAX_SAFE_INTEGER };
+  await inActivity(() => awaitPoolChanged(kube.client, wait), { heartbeats });
+  notEqual((await readPool(kube.client, question)).fingerprint, fingerprint);
+  deepEqual(heartbeats, ["1 machines: 1 updated and ready, 0 old, 0 leaving, 0 ill"]);
 });
 
-Deno.test("awaitPoolChanged gives up at its time and counts what is there", async () => {
+Deno.test("awaitPoolChanged ends at its time when nothing changed", async () => {
   const kube = kubeWith("a");
-  const { fingerprint } = await readPool(kube.client, { pool, templateHash: "hash-1" });
-  const question = { pool, templateHash: "hash-1", fingerprint, until: Date.now() };
-  await rejects(inActivity(() => awaitPoolChanged(kube.client, question)), (error: Error & { type?: string }) => {
-    equal(error.type, "SettleExpired");
-    match(error.message, /1 machines: 1 updated and ready, 0 old, 0 leaving/);
+  const { fingerprint } = await readPool(kube.client, question);
+  await inActivity(() => awaitPoolChanged(kube.client, { ...question, fingerprint, until: Date.now() }));
+});
+
+Deno.test("awaitPoolChanged fails while the API server cannot be asked, and calls nobody ill", async () => {
+  const kube = kubeWith("a");
+  const unreachable = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+  kube.onRequest = (request) => {
+    if (request.startsWith("get nodes")) throw unreachable;
+  };
+  const wait = { ...question, fingerprint: "", until: Date.now() };
+  await rejects(inActivity(() => awaitPoolChanged(kube.client, wait)), (error: Error & { type?: string }) => {
+    equal(error.type, "ApiUnavailable");
+    match(error.message, /^Cannot read the machines of "fleet\/pool": connect ECONNREFUSED$/);
     return true;
   });
 });

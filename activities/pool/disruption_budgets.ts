@@ -1,0 +1,49 @@
+/** Which PodDisruptionBudgets protect a pod. */
+import type { V1LabelSelector, V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
+import type { Kube } from "../kube/client.ts";
+import { statusOf } from "../kube/status.ts";
+
+/** So long one list is good enough: it only names what the API server has decided. */
+const listedMs = 5_000;
+
+/** The budgets of the namespaces that a drain meets. */
+export class DisruptionBudgets {
+  readonly #kube: Kube;
+  #lists = new Map<string, { at: number; budgets: Promise<V1PodDisruptionBudget[]> }>();
+
+  constructor(kube: Kube) {
+    this.#kube = kube;
+  }
+
+  /** The budgets that select a pod; none where they may not be read. */
+  async of(pod: V1Pod, now: number): Promise<V1PodDisruptionBudget[]> {
+    const namespace = pod.metadata?.namespace ?? "";
+    const known = this.#lists.get(namespace);
+    const list = known && now - known.at < listedMs ? known : { at: now, budgets: this.#list(namespace) };
+    this.#lists.set(namespace, list);
+    return (await list.budgets).filter(({ spec }) => selects(spec?.selector, pod.metadata?.labels ?? {}));
+  }
+
+  async #list(namespace: string): Promise<V1PodDisruptionBudget[]> {
+    try {
+      return (await this.#kube.policy.listNamespacedPodDisruptionBudget({ namespace })).items;
+    } catch (error) {
+      if (statusOf(error) === undefined) throw error;
+      return []; // a name that cannot be told must not stop the drain
+    }
+  }
+}
+
+/** Whether a selector of policy/v1 matches: an empty one selects everything, a missing one nothing. */
+export function selects(selector: V1LabelSelector | undefined, labels: Record<string, string>): boolean {
+  if (!selector) return false;
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  return Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const value = labels[key];
+      if (operator === "Exists") return value !== undefined;
+      if (operator === "DoesNotExist") return value === undefined;
+      const isListed = value !== undefined && values.includes(value);
+      return operator === "In" ? isListed : !isListed;
+    });
+}

@@ -1,0 +1,54 @@
+/** What keeps a pod on a node, in words that stay the same while nothing changes. */
+import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
+import { createHash } from "node:crypto";
+import { nameOf } from "./drained_pods.ts";
+import type { NodeFacts } from "./node_facts.ts";
+
+export interface Obstacle {
+  pod: V1Pod;
+  /** Without numbers that come and go. */
+  cause: string;
+  why: string;
+}
+
+/** A pod may take this much longer than its grace period, as its node reports with a delay. */
+const delayMs = 10_000;
+
+/** A short text that changes when, and only when, other pods are kept or for other causes; "" for none. */
+export function keyOf(obstacles: Obstacle[]): string {
+  if (obstacles.length === 0) return "";
+  const facts = obstacles.map(({ pod, cause }) => `${nameOf(pod)} ${cause}`).sort();
+  return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
+}
+
+/** Budgets that refused an eviction; without any the API server has given no reason. */
+export function protectedBy(pod: V1Pod, budgets: V1PodDisruptionBudget[]): Obstacle {
+  const names = budgets.map(({ metadata }) => `PodDisruptionBudget ${metadata?.namespace}/${metadata?.name}`);
+  if (names.length === 0) return obstacle(pod, "protected by a PodDisruptionBudget");
+  const allowed = budgets.map(({ status }, nth) =>
+    `${names[nth]} allows ${status?.disruptionsAllowed ?? 0} disruptions`
+  );
+  return { pod, cause: names.join(", "), why: allowed.join(", ") };
+}
+
+/** The API server evicts nothing that several budgets select. */
+export function protectedTwice(pod: V1Pod, budgets: V1PodDisruptionBudget[]): Obstacle {
+  const names = budgets.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`).join(", ");
+  return obstacle(pod, `covered by more than one PodDisruptionBudget${names ? `: ${names}` : ""}`);
+}
+
+/** A pod that was told to end: what keeps it, or undefined while its time is not over. Unknown is not dead. */
+export function endingOf(pod: V1Pod, node: NodeFacts, now: number): Obstacle | undefined {
+  if (!node.reachable) return obstacle(pod, "node unreachable: the pod cannot confirm its end");
+  if (!node.ready) return obstacle(pod, "node not Ready: the pod has not confirmed its end");
+  const due = new Date(pod.metadata?.deletionTimestamp ?? now).getTime();
+  if (now < due + delayMs) return undefined;
+  const finalizers = pod.metadata?.finalizers ?? [];
+  if (finalizers.length > 0) return obstacle(pod, `its finalizers remain: ${finalizers.join(", ")}`);
+  return obstacle(pod, `it has not ended in its time, which was over at ${new Date(due).toISOString()}`);
+}
+
+/** An obstacle whose words have no numbers that come and go. */
+export function obstacle(pod: V1Pod, why: string): Obstacle {
+  return { pod, cause: why, why };
+}

@@ -1,0 +1,53 @@
+/** Plans a rollout as its run would, from what is there now. */
+import type { Desired, Member, Memory, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts.ts";
+import { moot } from "../failures.ts";
+import type { Kube } from "../kube/client.ts";
+import { recall } from "../status/recall.ts";
+import { readDesired } from "./read_desired.ts";
+import { readMembers } from "./read_pool.ts";
+import { byTurn } from "./snapshot.ts";
+
+/** The planner played forward, over all members in the order of going; `now` in epoch ms. */
+export type Forecast = (
+  question: { now: number; desired: Desired; rules: Rules; memory: Memory; members: readonly Member[] },
+) => RolloutPlan;
+
+/** What planning needs: deciding is not done here, so it is handed in. */
+export interface Planner {
+  kube: Kube;
+  profileNamespace: string;
+  forecast: Forecast;
+}
+
+/** Machines of a wave that a history keeps; the hash stands for all of them. */
+const named = 20;
+
+/** The plan as a run keeps it: bounded. Moot when another template than `templateHash` is desired by now. */
+export async function planRollout(
+  planner: Planner,
+  { pool, templateHash }: { pool: PoolRef; templateHash: string },
+): Promise<RolloutPlan> {
+  const { desired, plan } = await planOf(planner, pool);
+  if (desired.templateHash !== templateHash) {
+    const state = `desired is template "${desired.templateHash}", not "${templateHash}"`;
+    throw moot("GenerationStale", `Cannot plan the rollout of "${pool.namespace}/${pool.name}": ${state}`);
+  }
+  return { ...plan, waves: plan.waves.map((wave) => ({ ...wave, machines: wave.machines.slice(0, named) })) };
+}
+
+/** The whole plan, with every machine by name. Moot when the MachineDeployment is gone. */
+export async function readPlan(planner: Planner, pool: PoolRef): Promise<RolloutPlan> {
+  return (await planOf(planner, pool)).plan;
+}
+
+async function planOf(planner: Planner, pool: PoolRef): Promise<{ desired: Desired; plan: RolloutPlan }> {
+  const { kube, forecast } = planner;
+  const state = await readDesired(planner, pool);
+  if (state.state !== "Present") {
+    const message = `Cannot plan the rollout of "${pool.namespace}/${pool.name}": it is ${state.state.toLowerCase()}`;
+    throw moot("GenerationStale", message);
+  }
+  const { desired, rules } = state;
+  const [memory, members] = await Promise.all([recall(kube, pool), readMembers(kube, pool, rules.repair)]);
+  return { desired, plan: forecast({ now: Date.now(), desired, rules, memory, members: members.sort(byTurn) }) };
+}

@@ -1,0 +1,50 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { Outlook } from "../../../../activities/pool/outlook.ts";
+import type { Member } from "../../../../workflows/contracts.ts";
+
+const minute = 60_000;
+const grace = 30_000;
+
+function dueAfter(outlook: Outlook, due: number): number | undefined {
+  return outlook.tempered([{ ill: { why: "not Ready", since: 0, due } } as Member])[0]?.ill?.due;
+}
+
+function lookedEachMinute(from: number, to: number, outlook = new Outlook()): Outlook {
+  for (let now = from; now <= to; now += minute) outlook.looked(now);
+  return outlook;
+}
+
+Deno.test("Outlook lets nobody be due at the first look", () => {
+  equal(dueAfter(lookedEachMinute(10 * minute, 10 * minute), 0), 10 * minute + grace);
+});
+
+Deno.test("Outlook changes no time while looks follow each other", () => {
+  equal(dueAfter(lookedEachMinute(0, 20 * minute), 20 * minute), 20 * minute);
+});
+
+Deno.test("Outlook lets nobody be due at the first look after an outage", () => {
+  const outlook = lookedEachMinute(0, 5 * minute);
+  outlook.looked(30 * minute);
+  equal(dueAfter(outlook, 10 * minute), 30 * minute + grace);
+  lookedEachMinute(31 * minute, 33 * minute, outlook);
+  equal(dueAfter(outlook, 10 * minute), 30 * minute + grace);
+});
+
+Deno.test("Outlook leaves members alone that are not ill", () => {
+  const sound = { id: "a" } as Member;
+  deepEqual(lookedEachMinute(0, 0).tempered([sound]), [sound]);
+});
+
+Deno.test("Outlook remembers when a node was first missed until it is found", () => {
+  const outlook = new Outlook();
+  deepEqual([outlook.missed("fleet/a", 1), outlook.missed("fleet/a", 2), outlook.missed("fleet/b", 3)], [1, 1, 3]);
+  outlook.found("fleet/a");
+  equal(outlook.missed("fleet/a", 4), 4);
+});
+
+Deno.test("Outlook forgets a machine that nobody asked about for an hour", () => {
+  const outlook = new Outlook();
+  outlook.missed("fleet/a", 0);
+  outlook.missed("fleet/b", 61 * minute);
+  equal(outlook.missed("fleet/a", 62 * minute), 62 * minute);
+});

@@ -1,0 +1,64 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { planRollout, readPlan } from "../../../../activities/pool/plan_rollout.ts";
+import type { Forecast } from "../../../../activities/pool/plan_rollout.ts";
+import { forecast } from "../../../../workflows/policy/forecast.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import { machine, node, pool, putPool } from "../../../support/machine_objects.ts";
+
+const names = Array.from({ length: 25 }, (_, nth) => `m-${String(nth).padStart(2, "0")}`);
+
+/** 25 machines of an earlier template; they joined in a minute and went in half of one. */
+function rollingKube(): FakeKube {
+  const kube = new FakeKube();
+  putPool(kube, { spec: { replicas: names.length } });
+  const metadata = { namespace: "kube-system", name: "osp-ubuntu", generation: 1 };
+  kube.put("operatingsystemprofiles", { metadata, spec: {} });
+  for (const name of names) {
+    kube.put("machines", machine(name, { hash: "hash-0" }));
+    kube.put("nodes", node(`node-${name}`));
+  }
+  kube.put("rollouts", { metadata: { ...pool }, status: { usual: { join: [60], leave: [30] } } });
+  return kube;
+}
+
+function plannerOf(kube: FakeKube, play: Forecast = forecast): Parameters<typeof readPlan>[0] {
+  return { kube: kube.client, profileNamespace: "kube-system", forecast: play };
+}
+
+Deno.test("readPlan names every machine, and knows from the Rollout how long they take", async () => {
+  const plan = await readPlan(plannerOf(rollingKube()), pool);
+  deepEqual(plan.waves.map(({ machines }) => machines), [names]);
+  deepEqual([plan.seconds, plan.blocked, plan.machines], [{ low: 25 * 90, high: 25 * 90 }, [], 25]);
+});
+
+Deno.test("planRollout gives the same plan with twenty names at most", async () => {
+  const kube = rollingKube();
+  const whole = await readPlan(plannerOf(kube), pool);
+  const bounded = await planRollout(plannerOf(kube), { pool, templateHash: "hash-1" });
+  deepEqual(bounded.waves.map(({ size, machines }) => [size, machines]), [[25, names.slice(0, 20)]]);
+  equal(bounded.hash, whole.hash);
+});
+
+Deno.test("planRollout hands the planner what is desired, ruled and remembered, and machines in the order of going", async () => {
+  const kube = rollingKube();
+  const mark = { "cluster.k8s.io/delete-machine": "somebody" };
+  kube.put("machines", machine("m-07", { hash: "hash-0", annotations: mark }));
+  const questions: Parameters<Forecast>[0][] = [];
+  await readPlan(
+    plannerOf(kube, (question) => {
+      questions.push(question);
+      return forecast(question);
+    }),
+    pool,
+  );
+  const [question] = questions;
+  deepEqual([question?.desired.templateHash, question?.rules.source], ["hash-1", "defaults"]);
+  deepEqual(question?.memory.usual, { join: [60], leave: [30] });
+  equal(question?.members[0]?.id, "m-07");
+});
+
+Deno.test("planRollout is moot when something else is desired by now, or nothing", async () => {
+  const stale = { type: "GenerationStale" };
+  await rejects(planRollout(plannerOf(rollingKube()), { pool, templateHash: "hash-9" }), stale);
+  await rejects(readPlan(plannerOf(new FakeKube()), pool), stale);
+});

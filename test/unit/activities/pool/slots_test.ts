@@ -1,0 +1,93 @@
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { ensureSlotsKept, ensureSlotTaken } from "../../../../activities/pool/slots.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import { pool } from "../../../support/machine_objects.ts";
+
+const longAgo = "2020-01-01T00:00:00.000Z";
+const other = { namespace: "fleet", name: "other" };
+
+function take(kube: FakeKube, machine: string, { of = pool, limit = 2 } = {}): ReturnType<typeof ensureSlotTaken> {
+  return ensureSlotTaken(keeper(kube), { pool: of, machine, limit });
+}
+
+function keeper(kube: FakeKube): Parameters<typeof ensureSlotTaken>[0] {
+  return { kube: kube.client, profileNamespace: "kube-system" };
+}
+
+function held(kube: FakeKube): string[] {
+  return Object.keys(kube.get("configmaps", "ostler-budget", "kube-system")?.["data"] ?? {}).sort();
+}
+
+function putBudget(kube: FakeKube, data: Record<string, string>): void {
+  kube.put("configmaps", { metadata: { namespace: "kube-system", name: "ostler-budget" }, data });
+}
+
+Deno.test("ensureSlotTaken gives places to machines of any pool, up to the limit, and tells who has them", async () => {
+  const kube = new FakeKube();
+  deepEqual(await take(kube, "a"), { taken: true, holders: [] });
+  deepEqual(await take(kube, "b", { of: other }), { taken: true, holders: [] });
+  deepEqual(await take(kube, "c"), { taken: false, holders: ["fleet/pool/a", "fleet/other/b"] });
+  deepEqual(held(kube), ["fleet_other_b", "fleet_pool_a"]);
+});
+
+Deno.test("ensureSlotTaken gives a machine one place, however often it asks, also when all are taken", async () => {
+  const kube = new FakeKube();
+  for (const machine of ["a", "b"]) await take(kube, machine);
+  kube.writes.length = 0;
+  deepEqual(await take(kube, "a"), { taken: true, holders: [] });
+  deepEqual(kube.writes, []);
+});
+
+Deno.test("ensureSlotTaken never gives one place twice when others are faster", async () => {
+  const kube = new FakeKube();
+  putBudget(kube, { fleet_other_x: longAgo });
+  let isLate = false;
+  kube.onRequest = (request) => {
+    if (isLate || !request.startsWith("patch configmaps")) return;
+    isLate = true;
+    putBudget(kube, { fleet_other_x: new Date().toISOString(), fleet_other_y: new Date().toISOString() });
+  };
+  equal((await take(kube, "a")).taken, false);
+  ok(isLate);
+  deepEqual(held(kube), ["fleet_other_x", "fleet_other_y"]);
+});
+
+Deno.test("ensureSlotTaken leaves it to the next try when others are faster again and again", async () => {
+  const kube = new FakeKube();
+  putBudget(kube, {});
+  kube.onRequest = (request) => {
+    if (request.startsWith("patch configmaps")) putBudget(kube, {});
+  };
+  await rejects(take(kube, "a"), { type: "ApiUnavailable", nonRetryable: false });
+});
+
+Deno.test("ensureSlotTaken takes over, when all are taken, places that pools at rest or gone left behind", async () => {
+  for (const phase of ["Converged", "RolledBack", "Aborted", undefined]) {
+    const kube = new FakeKube();
+    if (phase) kube.put("rollouts", { metadata: { ...other }, status: { phase } });
+    putBudget(kube, { fleet_other_x: longAgo });
+    deepEqual(await take(kube, "a", { limit: 1 }), { taken: true, holders: [] }, phase);
+    deepEqual(held(kube), ["fleet_pool_a"], phase);
+  }
+});
+
+Deno.test("ensureSlotTaken leaves places to rollouts that go on, and to those that only just began", async () => {
+  for (const [phase, since] of [["Halted", longAgo], ["Rolling", longAgo], ["Converged", new Date().toISOString()]]) {
+    const kube = new FakeKube();
+    kube.put("rollouts", { metadata: { ...other }, status: { phase } });
+    putBudget(kube, { fleet_other_x: since ?? "" });
+    deepEqual(await take(kube, "a", { limit: 1 }), { taken: false, holders: ["fleet/other/x"] }, phase);
+  }
+});
+
+Deno.test("ensureSlotsKept gives back the pool's places but those of the machines that are out", async () => {
+  const kube = new FakeKube();
+  const data = { fleet_pool_a: longAgo, fleet_pool_b: longAgo, "fleet_pool.b_a": longAgo, fleet_pool2_a: longAgo };
+  putBudget(kube, data);
+  await ensureSlotsKept(keeper(kube), { pool, machines: ["b", "not in the list"] });
+  deepEqual(held(kube), ["fleet_pool.b_a", "fleet_pool2_a", "fleet_pool_b"]);
+  kube.writes.length = 0;
+  await ensureSlotsKept(keeper(kube), { pool, machines: ["b"] });
+  await ensureSlotsKept(keeper(new FakeKube()), { pool, machines: [] });
+  deepEqual(kube.writes, []);
+});

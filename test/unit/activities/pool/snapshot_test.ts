@@ -1,0 +1,103 @@
+import { deepEqual, equal, notEqual } from "node:assert/strict";
+import { snapshotOf } from "../../../../activities/pool/snapshot.ts";
+import type { Member, PoolSnapshot } from "../../../../workflows/contracts.ts";
+
+function member(id: string, overrides: Partial<Member> = {}): Member {
+  return {
+    ...{ id, templateHash: "new", image: "i", kubelet: "k", phase: "Ready", since: `2026-01-01T00:00:0${id.length}Z` },
+    ...{ marked: false, held: false, expendable: false },
+    ...overrides,
+  };
+}
+
+function snapshot(members: Member[], question: { unproven?: string[]; limit?: number } = {}): PoolSnapshot {
+  return snapshotOf(members, { templateHash: "new", unproven: [], limit: 20, ...question });
+}
+
+function ids(members: Member[]): string[] {
+  return members.map(({ id }) => id);
+}
+
+function ill(due: number): Partial<Member> {
+  return { phase: "NotReady", ill: { why: "not Ready", since: 0, due } };
+}
+
+const old = { templateHash: "old" };
+
+Deno.test("snapshotOf sorts members into groups with exact counts", () => {
+  const { counts, ...groups } = snapshot([
+    member("a", old),
+    member("b", { ...old, ...ill(1) }),
+    member("c", { phase: "Held", held: true }),
+    member("d", { phase: "Booting" }),
+    member("e", { ...old, ...ill(1), phase: "Leaving", held: true, marked: true }),
+    member("f"),
+    member("g", { phase: "Held" }),
+    member("h", { marked: true }),
+  ]);
+  deepEqual(counts, {
+    ...{ machines: 8, updated: 5, ready: 3, updatedReady: 2, old: 2, held: 2, leaving: 1, ill: 1 },
+  });
+  const { old: others, waiting, joining, stale, leaving } = groups;
+  deepEqual([others, waiting, joining, stale, leaving, groups.ill].map(ids), [
+    ...[["b", "a"], ["c"], ["d"], ["h"], ["e"], ["b"]],
+  ]);
+});
+
+Deno.test("snapshotOf does not count a machine as ready before it is proven", () => {
+  const { counts } = snapshot([member("a"), member("b"), member("c", old)], { unproven: ["b", "c"] });
+  deepEqual([counts.ready, counts.updatedReady, counts.updated], [1, 1, 2]);
+});
+
+Deno.test("snapshotOf puts first who was chosen, then whom machine-controller prefers, then the ill, then the useless, then the oldest", () => {
+  const turn = snapshot([
+    member("young", { ...old, since: "2026-01-02T00:00:00Z" }),
+    member("aged", { ...old, since: "2026-01-01T00:00:00Z" }),
+    member("booting", { ...old, phase: "Booting", since: "2026-01-03T00:00:00Z" }),
+    member("ill", { ...old, ...ill(2), since: "2026-01-06T00:00:00Z" }),
+    member("worse", { ...old, ...ill(1), since: "2026-01-07T00:00:00Z" }),
+    member("broken", { ...old, expendable: true, since: "2026-01-04T00:00:00Z" }),
+    member("chosen", { ...old, marked: true, since: "2026-01-05T00:00:00Z" }),
+  ]);
+  deepEqual(ids(turn.old), ["chosen", "broken", "worse", "ill", "booting", "aged", "young"]);
+});
+
+Deno.test("snapshotOf lists the ill of any template by when they are due", () => {
+  const never = Number.MAX_SAFE_INTEGER;
+  const { ill: listed } = snapshot([
+    member("never", ill(never)),
+    member("late", { ...ill(9), marked: true }),
+    member("soon", { ...old, ...ill(3) }),
+  ]);
+  deepEqual(ids(listed), ["soon", "late", "never"]);
+});
+
+Deno.test("snapshotOf lists no more of a group than it is asked for, whatever the size of the pool", () => {
+  const members = Array.from({ length: 500 }, (_, nth) => member(`m${nth}`, { ...old, ...ill(nth) }));
+  const { counts, old: listed, ill: sick } = snapshot(members, { limit: 7 });
+  deepEqual([counts.old, listed.length, counts.ill, sick.length], [500, 7, 500, 7]);
+});
+
+Deno.test("snapshotOf has the same fingerprint for the same pool in another order, and another for any change", () => {
+  const before = snapshot([member("a"), member("b")]).fingerprint;
+  equal(snapshot([member("b"), member("a")]).fingerprint, before);
+  const changes: Partial<Member>[] = [
+    ...[{ phase: "NotReady" }, { held: true }, { marked: true }, { templateHash: "old" }, {
+      expendable: true,
+    }] as const,
+    ...[{ zone: "z" }, { ill: { why: "not Ready", since: 0, due: 1 } }],
+  ];
+  for (const change of changes) {
+    notEqual(snapshot([member("a", change), member("b")]).fingerprint, before, JSON.stringify(change));
+  }
+});
+
+Deno.test("snapshotOf keeps its fingerprint when only the times of an illness move", () => {
+  equal(snapshot([member("a", ill(1))]).fingerprint, snapshot([member("a", ill(2))]).fingerprint);
+});
+
+Deno.test("snapshotOf lists as many old members of each zone, so that every zone has somebody who may go", () => {
+  const east = ["a", "b", "c"].map((id) => member(id, { ...old, zone: "east" }));
+  const west = ["dd", "ee", "ff"].map((id) => member(id, { ...old, zone: "west" }));
+  deepEqual(ids(snapshot([...east, ...west], { limit: 2 }).old), ["a", "b", "dd", "ee"]);
+});
