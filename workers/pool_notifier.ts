@@ -13,6 +13,12 @@ export interface WatchedPool {
   reported: string | undefined;
   /** The last rollout has not ended, as far as its Rollout tells: one that was terminated is started again. */
   isOpen: boolean;
+  /** Somebody stopped the last rollout: only a change of what is desired starts another one. */
+  isLeft: boolean;
+  /** Identity of the policies that select it. */
+  policies: string;
+  /** Identity of what is wrong with its joined nodes; "" when nothing is. */
+  illness: string;
 }
 
 export interface PoolWatch {
@@ -37,9 +43,12 @@ export interface NotifierDeps {
 /** What was told, but did not lead to an end yet, is told again after this long; a running rollout takes no harm. */
 const retellAfterMs = 300_000;
 
+/** What was told of a pool, or, as long as nothing was, what it was first seen with. */
+type Memory = Pick<WatchedPool, "illness" | "policies"> & { observed: string | undefined; at: number };
+
 export class PoolNotifier {
   #dirty = new Set<string>();
-  #told = new Map<string, { observed: string; at: number }>();
+  #memories = new Map<string, Memory>();
   #wake = new AbortController();
 
   constructor(private readonly watch: PoolWatch, private readonly deps: NotifierDeps) {
@@ -76,22 +85,33 @@ export class PoolNotifier {
 
   async #consider(key: string): Promise<void> {
     const seen = this.watch.find(key);
-    if (!seen) return void this.#told.delete(key);
-    if (!this.isNews(key, seen)) return;
+    if (!seen) return void this.#memories.delete(key);
+    if (!this.isNews(key, seen)) return void this.#memories.set(key, this.#memoryOf(key, seen));
     try {
       await this.deps.notify({ pool: seen.pool, generation: seen.generation });
-      this.#told.set(key, { observed: seen.observed, at: Date.now() });
+      const { observed, illness, policies } = seen;
+      this.#memories.set(key, { observed, illness, policies, at: Date.now() });
       this.deps.log.info("Rollout notified", { pool: key, generation: seen.generation });
     } catch (error) {
       this.deps.log.warn(`Cannot notify the rollout of "${key}": it is tried again`, { error });
     }
   }
 
-  /** Not yet seen by a rollout that came to its end, and not told lately. */
+  /**
+   * Not yet seen by a rollout that came to its end, and not told lately; or its nodes or policies are not those that
+   * were told. What a run makes of these is its own affair: it is told once, even if it finds nothing to do.
+   */
   isNews(key: string, seen: WatchedPool): boolean {
-    const told = this.#told.get(key);
-    const toldLately = told !== undefined && told.observed === seen.observed && Date.now() - told.at < retellAfterMs;
+    const told = this.#memoryOf(key, seen);
+    const isOther = told.illness !== seen.illness || told.policies !== seen.policies;
+    if (isOther && !seen.isLeft) return true;
+    const toldLately = told.observed === seen.observed && Date.now() - told.at < retellAfterMs;
     if (toldLately) return false;
     return seen.reported !== seen.observed || seen.isOpen;
+  }
+
+  // What was ill before anybody looked is news; which policies there were is not.
+  #memoryOf(key: string, { policies }: WatchedPool): Memory {
+    return this.#memories.get(key) ?? { observed: undefined, at: 0, illness: "", policies };
   }
 }

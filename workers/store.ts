@@ -1,19 +1,28 @@
-/** A watched kind of custom resource, kept as parsed objects by "namespace/name". */
+/** A watched kind of object, kept as what was read of each by "namespace/name", or by name where there is no namespace. */
 import type { KubeConfig, KubernetesListObject, KubernetesObject } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
-import { CustomObjectsApi, ListWatch } from "@kubernetes/client-node";
+import { CoreV1Api, CustomObjectsApi, ListWatch } from "@kubernetes/client-node";
 import { setTimeout } from "node:timers/promises";
-import { HttpsWatch } from "../activities/kube/https_watch.ts";
+import { isDeepStrictEqual } from "node:util";
 import type { Resource } from "../activities/kube/resources.ts";
+import { SlimWatch } from "./slim_watch.ts";
 
-export interface StoreDeps {
-  onChange: (key: string) => void;
+export interface StoreDeps<T> {
+  /** Told when what was read of an object changed, and when it came or went; `before` is what was read until now. */
+  onChange: (key: string, before: T | undefined) => void;
   log: Pick<Logger, "warn">;
   signal: AbortSignal;
 }
 
 /** Pause before a broken watch is started again. */
 const restartMs = 2_000;
+/** Objects listed at once. */
+const pageSize = 500;
+
+/** All that the informer remembers of an object. */
+interface Kept<T> extends KubernetesObject {
+  read: T | undefined;
+}
 
 export class Store<T> {
   #objects = new Map<string, T>();
@@ -23,7 +32,7 @@ export class Store<T> {
   constructor(
     private readonly config: KubeConfig,
     private readonly resource: Resource<T>,
-    private readonly deps: StoreDeps,
+    private readonly deps: StoreDeps<T>,
   ) {}
 
   get(key: string): T | undefined {
@@ -34,22 +43,16 @@ export class Store<T> {
     return [...this.#objects.keys()];
   }
 
+  values(): Iterable<T> {
+    return this.#objects.values();
+  }
+
   /** Watches until the signal aborts; resolves after the first complete list. */
   async start(): Promise<void> {
     const { group, version, plural } = this.resource;
-    const api = this.config.makeApiClient(CustomObjectsApi);
-    const list = async (): Promise<KubernetesListObject<KubernetesObject>> => {
-      const found: KubernetesListObject<KubernetesObject> = await api.listClusterCustomObject({
-        group,
-        version,
-        plural,
-      });
-      this.#forgetAllBut(found.items);
-      this.#listed();
-      return found;
-    };
-    const watch = new HttpsWatch(this.config);
-    const informer = new ListWatch(`/apis/${group}/${version}/${plural}`, watch, list, false);
+    const path = group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`;
+    const watch = new SlimWatch(this.config, (object) => this.#keep(object));
+    const informer = new ListWatch<Kept<T>>(path, watch, () => this.#list(), false);
     informer.on("add", (object) => this.#put(object));
     informer.on("update", (object) => this.#put(object));
     informer.on("delete", (object) => this.#remove(keyOf(object)));
@@ -57,6 +60,30 @@ export class Store<T> {
     this.deps.signal.addEventListener("abort", () => void informer.stop(), { once: true });
     await informer.start().catch((error: unknown) => this.#restart(informer, error));
     await this.#ready;
+  }
+
+  // Page by page, as a page is all that is ever held in full. All pages are of the first one's resource version.
+  async #list(): Promise<KubernetesListObject<Kept<T>>> {
+    const items: Kept<T>[] = [];
+    let next: string | undefined;
+    let resourceVersion: string | undefined;
+    do {
+      const page: KubernetesListObject<KubernetesObject> = await this.#page(next);
+      items.push(...page.items.map((object) => this.#keep(object)));
+      resourceVersion ??= page.metadata?.resourceVersion;
+      next = page.metadata?._continue || (page.metadata as { continue?: string } | undefined)?.continue;
+    } while (next);
+    this.#forgetAllBut(items);
+    this.#listed();
+    return { items, metadata: { ...(resourceVersion ? { resourceVersion } : {}) } };
+  }
+
+  #page(after: string | undefined): Promise<KubernetesListObject<KubernetesObject>> {
+    const { group, version, plural } = this.resource;
+    const from = { limit: pageSize, ...(after ? { _continue: after } : {}) };
+    // Nodes are the one kind of the core group that is watched.
+    if (group === "") return this.config.makeApiClient(CoreV1Api).listNode(from);
+    return this.config.makeApiClient(CustomObjectsApi).listClusterCustomObject({ group, version, plural, ...from });
   }
 
   async #restart(informer: { start(): Promise<void> }, error: unknown): Promise<void> {
@@ -67,17 +94,26 @@ export class Store<T> {
     await informer.start().catch((again: unknown) => this.#restart(informer, again));
   }
 
-  #put(object: KubernetesObject): void {
+  #keep(object: KubernetesObject): Kept<T> {
+    const { name, namespace, resourceVersion } = object.metadata ?? {};
+    const place = { ...(name ? { name } : {}), ...(namespace ? { namespace } : {}) };
     const parsed = this.resource.schema.safeParse(object);
+    return { metadata: { ...place, ...(resourceVersion ? { resourceVersion } : {}) }, read: parsed.data };
+  }
+
+  #put(object: Kept<T>): void {
     const key = keyOf(object);
-    if (!parsed.success) return void this.deps.log.warn(`Cannot read ${this.resource.plural} "${key}"`, {});
-    this.#objects.set(key, parsed.data);
-    this.deps.onChange(key);
+    if (object.read === undefined) return void this.deps.log.warn(`Cannot read ${this.resource.plural} "${key}"`, {});
+    const before = this.#objects.get(key);
+    this.#objects.set(key, object.read);
+    // Most updates of nodes and machines are heartbeats, of which nothing is kept.
+    if (!isDeepStrictEqual(before, object.read)) this.deps.onChange(key, before);
   }
 
   #remove(key: string): void {
+    const before = this.#objects.get(key);
     this.#objects.delete(key);
-    this.deps.onChange(key);
+    this.deps.onChange(key, before);
   }
 
   // What was deleted while the watch was broken is missing from the new list.
@@ -88,5 +124,5 @@ export class Store<T> {
 }
 
 function keyOf({ metadata }: KubernetesObject): string {
-  return `${metadata?.namespace}/${metadata?.name}`;
+  return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : `${metadata?.name}`;
 }

@@ -1,4 +1,4 @@
-/** Watches MachineDeployments, profiles and Rollouts; holds no more of each than what decides about news. */
+/** Watches MachineDeployments and all that decides about their machines; holds no more of each than decides about news. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
 import { machineDeployments, profiles, rollouts } from "../activities/kube/resources.ts";
@@ -8,12 +8,18 @@ import { type LinedProfile, lineState, profileLine } from "../activities/pool/pr
 import { profileRef } from "../activities/pool/profile_ref.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
 import { Store } from "./store.ts";
+import { watchNodes } from "./watch_nodes.ts";
+import { mayMean, watchedPolicies } from "./watched_facts.ts";
+import type { PolicyFacts } from "./watched_facts.ts";
 
 export interface WatchDeps {
   profileNamespace: string;
   log: Pick<Logger, "warn">;
   signal: AbortSignal;
 }
+
+/** How a Rollout reads that has ended; a run that was terminated leaves another phase behind. */
+const ended = ["Converged", "RolledBack", "Aborted"];
 
 /** Pools are the MachineDeployments that have a profile, and those that wait for us to clean up. */
 export function watchPools(config: KubeConfig, deps: WatchDeps): PoolWatch & { start(): Promise<void> } {
@@ -25,7 +31,14 @@ export function watchPools(config: KubeConfig, deps: WatchDeps): PoolWatch & { s
     ...deps,
     onChange: (key) => deployments.keys().filter((pool) => usesProfile(pool, key)).forEach(tell),
   });
+  const nodes = watchNodes(config, { ...deps, onChange: tell });
+  const policies = new Store(config, watchedPolicies, {
+    ...deps,
+    onChange: (key) => deployments.keys().filter((pool) => namespaceOf(pool) === namespaceOf(key)).forEach(tell),
+  });
 
+  const policiesOf = (namespace: string): PolicyFacts[] =>
+    [...policies.values()].filter((policy) => policy.namespace === namespace);
   const lineOf = (key: string): LinedProfile[] => {
     const deployment = deployments.get(key);
     const ref = deployment && profileRef(deployment, deps.profileNamespace);
@@ -37,20 +50,31 @@ export function watchPools(config: KubeConfig, deps: WatchDeps): PoolWatch & { s
     const deployment = deployments.get(key);
     const line = lineOf(key);
     if (!deployment || (line.length === 0 && !deployment.metadata.finalizers?.includes(finalizer))) return undefined;
-    const { namespace, name, generation = 0 } = deployment.metadata;
+    const { namespace, name, generation = 0, labels } = deployment.metadata;
     const status = results.get(key)?.status;
+    const own = policiesOf(namespace).filter((policy) => mayMean(policy, labels));
     return {
       pool: { namespace, name },
       generation,
       observed: observedOf(deployment, lineState(line)),
       reported: status?.observed,
-      isOpen: status?.phase !== "Converged" && status?.phase !== "Aborted",
+      isOpen: !ended.includes(status?.phase ?? ""),
+      isLeft: status?.phase === "Aborted" && !status["left"],
+      policies: own.map(({ version }) => version).sort().join(),
+      illness: nodes.illness(key, own.flatMap(({ conditions }) => conditions)),
     };
   };
   return {
     find,
     keys: () => deployments.keys(),
     onChange: (listener) => void listeners.push(listener),
-    start: async () => void await Promise.all([templates.start(), results.start(), deployments.start()]),
+    start: async () => {
+      const pools = [templates, results, policies, deployments];
+      await Promise.all([nodes.start(), ...pools.map((store) => store.start())]);
+    },
   };
+}
+
+function namespaceOf(key: string): string {
+  return key.slice(0, key.indexOf("/"));
 }

@@ -5,6 +5,8 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { createActivities } from "../activities/mod.ts";
 import { caOf, connectKube, loadKubeConfig } from "../activities/kube/client.ts";
+import { HttpsWatch } from "../activities/kube/https_watch.ts";
+import { forecast } from "../workflows/policy/forecast.ts";
 import type { Config } from "./config.ts";
 import { serveHealth } from "./health.ts";
 import { createLogger } from "./logger.ts";
@@ -34,12 +36,13 @@ function installRuntime(config: Config): void {
 function workerOptions(config: Config): WorkerOptions {
   const kubeConfig = loadKubeConfig(config.kubeconfig);
   const activities = createActivities({
-    kube: connectKube(kubeConfig),
+    kube: { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) },
     clusterCa: caOf(kubeConfig),
     environment: process.env,
     profileNamespace: config.namespace,
     credentialSeconds: config.credentialSeconds,
     settings: config.node,
+    forecast,
   });
   return {
     ...workflowSource(config),

@@ -8,7 +8,7 @@ const key = "fleet/pool";
 function watched(overrides: Partial<WatchedPool> = {}): WatchedPool {
   return {
     ...{ pool: { namespace: "fleet", name: "pool" }, generation: 1, observed: "g1", reported: "g1" },
-    isOpen: false,
+    ...{ isOpen: false, isLeft: false, policies: "p@1", illness: "" },
     ...overrides,
   };
 }
@@ -18,6 +18,7 @@ class Desk {
   readonly told: PoolNews[] = [];
   readonly pools = new Map<string, WatchedPool>();
   readonly notifier: PoolNotifier;
+  looks = 0;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   #tell: (key: string) => void = () => {};
@@ -26,7 +27,10 @@ class Desk {
     for (const each of first) this.pools.set(`${each.pool.namespace}/${each.pool.name}`, each);
     const watch = {
       onChange: (listener: (key: string) => void): void => void (this.#tell = listener),
-      find: (of: string): WatchedPool | undefined => this.pools.get(of),
+      find: (of: string): WatchedPool | undefined => {
+        this.looks += 1;
+        return this.pools.get(of);
+      },
       keys: (): string[] => [...this.pools.keys()],
     };
     const notify = (news: PoolNews): Promise<void> => {
@@ -109,4 +113,50 @@ Deno.test("PoolNotifier.isNews holds for a rollout that never ended, though it s
   equal(desk.notifier.isNews(key, watched({ isOpen: true })), true);
   equal(desk.notifier.isNews(key, watched({ isOpen: false })), false);
   await desk.close();
+});
+
+Deno.test("PoolNotifier tells of a node that turns ill and of its recovery once each, though the rollout has ended", async () => {
+  const desk = new Desk([watched()], { lookEvery: 1 });
+  desk.change({ illness: "a", generation: 2 });
+  await desk.toldOf(1);
+  desk.change({ illness: "a", generation: 3 });
+  desk.change({ illness: "", generation: 4 });
+  await desk.toldOf(2);
+  desk.change({ observed: "g2", generation: 5 });
+  await desk.toldOf(3);
+  await desk.close();
+  deepEqual(desk.told.map(({ generation }) => generation), [2, 4, 5]);
+});
+
+Deno.test("PoolNotifier tells of a node that was ill before it began to watch", async () => {
+  const desk = new Desk([watched({ illness: "a" })]);
+  await desk.toldOf(1);
+  await desk.close();
+  equal(desk.told.length, 1);
+});
+
+Deno.test("PoolNotifier tells of a policy that changes, comes or goes, but not of those it found", async () => {
+  const desk = new Desk([watched()], { lookEvery: 1 });
+  await eventually("the first look", () => desk.looks > 0);
+  for (const [nth, policies] of ["p@2", "p@2,q@1", ""].entries()) {
+    desk.change({ policies, generation: nth + 2 });
+    await desk.toldOf(nth + 1);
+  }
+  await desk.close();
+  deepEqual(desk.told.map(({ generation }) => generation), [2, 3, 4]);
+});
+
+Deno.test("PoolNotifier.isNews leaves a pool alone that somebody stopped, until it asks for something else", async () => {
+  const desk = new Desk();
+  equal(desk.notifier.isNews(key, watched({ isLeft: true, illness: "a" })), false);
+  equal(desk.notifier.isNews(key, watched({ isLeft: true, observed: "g2" })), true);
+  await desk.close();
+});
+
+Deno.test("PoolNotifier tells again of an ill node when it could not be told", async () => {
+  let refusals = 0;
+  const desk = new Desk([watched({ illness: "a" })], { lookEvery: 1, refuse: () => refusals++ < 2 });
+  await desk.toldOf(1);
+  await desk.close();
+  equal(refusals, 3);
 });

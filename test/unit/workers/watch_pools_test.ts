@@ -1,0 +1,137 @@
+import { deepEqual, equal, notEqual } from "node:assert/strict";
+import type { WatchedPool } from "../../../workers/pool_notifier.ts";
+import { watchPools } from "../../../workers/watch_pools.ts";
+import { eventually } from "../../support/eventually.ts";
+import { WatchedApi } from "../../support/watched_api.ts";
+
+const cluster = "/apis/cluster.k8s.io/v1alpha1";
+const ostler = "/apis/ostler.dev/v1alpha1";
+const paths = {
+  deployments: `${cluster}/machinedeployments`,
+  sets: `${cluster}/machinesets`,
+  machines: `${cluster}/machines`,
+  nodes: "/api/v1/nodes",
+  rollouts: `${ostler}/rollouts`,
+  policies: `${ostler}/rolloutpolicies`,
+};
+const creationTimestamp = "2026-01-01T00:00:00Z";
+
+type Named = { metadata: { name: string; [field: string]: unknown }; [field: string]: unknown };
+
+function object(name: string, fields: { metadata?: object; spec?: object; status?: object } = {}): Named {
+  const metadata = { name, namespace: "fleet", uid: `uid-of-${name}`, generation: 1, creationTimestamp };
+  return { spec: {}, ...fields, metadata: { ...metadata, ...fields.metadata } };
+}
+
+function owned(name: string, kind: string, owner: string, status: object = {}): Named {
+  const ownerReferences = [{ kind, name: owner, uid: `uid-of-${owner}` }];
+  return object(name, { metadata: { ownerReferences }, status });
+}
+
+function deployment(name: string, labels: Record<string, string> = {}): Named {
+  return object(name, { metadata: { labels, annotations: { "k8c.io/operating-system-profile": "p" } } });
+}
+
+function node(name: string, conditions: Record<string, string>): Named {
+  return {
+    metadata: { name },
+    status: { conditions: Object.entries(conditions).map(([type, status]) => ({ type, status })) },
+  };
+}
+
+/** Pools web and db with one joined machine each, watched; `of` is what the watch says of one. */
+async function twoPools(api: WatchedApi): Promise<Fleet> {
+  for (const name of ["web", "db"]) {
+    api.put(paths.deployments, deployment(name, { tier: name }));
+    api.put(paths.rollouts, object(name, { status: { phase: "Converged" } }));
+    api.put(paths.sets, owned(`${name}-1`, "MachineDeployment", name));
+    const joined = { nodeRef: { name: `${name}-node` }, conditions: [{ type: "Ready", status: "True" }] };
+    api.put(paths.machines, owned(`${name}-1-a`, "MachineSet", `${name}-1`, joined));
+    api.put(paths.nodes, node(`${name}-node`, { Ready: "True" }));
+  }
+  const stop = new AbortController();
+  const watch = watchPools(api.config, {
+    profileNamespace: "kube-system",
+    log: { warn: () => {} },
+    signal: stop.signal,
+  });
+  const told: string[] = [];
+  await watch.start();
+  await eventually("all watches", () => Object.values(paths).every((path) => api.watches(path) === 1));
+  watch.onChange((key) => told.push(key));
+  return { told, of: (name) => found(watch.find(`fleet/${name}`)), [Symbol.dispose]: () => stop.abort() };
+}
+
+interface Fleet {
+  told: string[];
+  of(name: string): WatchedPool;
+  [Symbol.dispose](): void;
+}
+
+function found(pool: WatchedPool | undefined): WatchedPool {
+  if (!pool) throw new Error("Cannot find the pool: the watch has none");
+  return pool;
+}
+
+Deno.test("watchPools tells of the pool whose node turns NotReady, and that it is well again, and of no other", async () => {
+  await using api = await WatchedApi.start();
+  using fleet = await twoPools(api);
+  deepEqual([fleet.of("web").illness, fleet.of("db").illness], ["", ""]);
+  api.put(paths.nodes, node("web-node", { Ready: "Unknown" }));
+  await eventually("an ill pool", () => fleet.of("web").illness !== "");
+  equal(fleet.of("db").illness, "");
+  api.put(paths.nodes, node("web-node", { Ready: "True" }));
+  await eventually("a pool that is well", () => fleet.of("web").illness === "");
+  deepEqual(fleet.told, ["fleet/web", "fleet/web"]);
+});
+
+Deno.test("watchPools counts a condition as illness where a policy of the pool says so", async () => {
+  await using api = await WatchedApi.start();
+  using fleet = await twoPools(api);
+  for (const name of ["web-node", "db-node"]) api.put(paths.nodes, node(name, { Ready: "True", DiskPressure: "True" }));
+  const conditions = [{ type: "DiskPressure", status: "True" }];
+  const spec = { selector: { matchLabels: { tier: "web" } }, repair: { conditions } };
+  api.put(paths.policies, object("careful", { spec }));
+  await eventually("an ill pool", () => fleet.of("web").illness !== "");
+  equal(fleet.of("db").illness, "");
+});
+
+Deno.test("watchPools leaves out the node of a machine that is on its way out", async () => {
+  await using api = await WatchedApi.start();
+  using fleet = await twoPools(api);
+  api.put(paths.machines, object("web-1-a", { metadata: { deletionTimestamp: creationTimestamp } }));
+  api.put(paths.nodes, node("web-node", { Ready: "False" }));
+  api.put(paths.nodes, node("db-node", { Ready: "False" }));
+  await eventually("the other pool", () => fleet.of("db").illness !== "");
+  equal(fleet.of("web").illness, "");
+});
+
+Deno.test("watchPools tells every pool of the namespace of a policy, and gives those it selects another identity", async () => {
+  await using api = await WatchedApi.start();
+  using fleet = await twoPools(api);
+  const policy = object("careful", { spec: { selector: { matchLabels: { tier: "web" } } } });
+  api.put(paths.policies, policy);
+  await eventually("a policy", () => fleet.of("web").policies !== "");
+  deepEqual(fleet.told.toSorted(), ["fleet/db", "fleet/web"]);
+  equal(fleet.of("db").policies, "");
+  const first = fleet.of("web").policies;
+  api.put(paths.policies, object("careful", { ...policy, metadata: { generation: 2 } }));
+  await eventually("its change", () => fleet.of("web").policies !== first);
+  notEqual(fleet.of("web").policies, "");
+  api.remove(paths.policies, policy);
+  await eventually("its end", () => fleet.of("web").policies === "");
+});
+
+Deno.test("watchPools takes a rollout as open until it converged, rolled back or was aborted", async () => {
+  await using api = await WatchedApi.start();
+  using fleet = await twoPools(api);
+  const phases = ["Rolling", "RollingBack", "Repairing", "Halted", "Converged", "RolledBack", "Aborted"];
+  const seen: string[] = [];
+  for (const phase of phases) {
+    api.put(paths.rollouts, object("web", { status: { phase, observed: phase } }));
+    await eventually(phase, () => fleet.of("web").reported === phase);
+    if (fleet.of("web").isOpen) seen.push(phase);
+    equal(fleet.of("web").isLeft, phase === "Aborted");
+  }
+  deepEqual(seen, ["Rolling", "RollingBack", "Repairing", "Halted"]);
+});

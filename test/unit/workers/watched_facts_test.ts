@@ -1,0 +1,80 @@
+import { deepEqual, equal } from "node:assert/strict";
+import {
+  illnessOf,
+  mayMean,
+  watchedMachines,
+  watchedNodes,
+  watchedPolicies,
+  watchedSets,
+} from "../../../workers/watched_facts.ts";
+
+const metadata = { name: "x", namespace: "fleet", uid: "u", generation: 3, creationTimestamp: "2026-01-01T00:00:00Z" };
+
+function machine(overrides: { metadata?: object; status?: object } = {}): unknown {
+  const ownerReferences = [{ kind: "MachineSet", name: "web-1", uid: "s" }];
+  return {
+    metadata: { ...metadata, ownerReferences, ...overrides.metadata },
+    spec: {},
+    status: { nodeRef: { name: "w-1" }, conditions: [{ type: "Ready", status: "True" }], ...overrides.status },
+  };
+}
+
+Deno.test("watchedMachines keeps set and node of a machine that has joined", () => {
+  deepEqual(watchedMachines.schema.parse(machine()), { set: "fleet/web-1", node: "w-1" });
+});
+
+Deno.test("watchedMachines keeps nothing of one that has not joined, leaves, or has no set", () => {
+  const others = [
+    machine({ status: { conditions: [] } }),
+    machine({ status: { nodeRef: null } }),
+    machine({ metadata: { deletionTimestamp: "2026-01-02T00:00:00Z" } }),
+    machine({ metadata: { ownerReferences: [] } }),
+  ];
+  for (const other of others) deepEqual(watchedMachines.schema.parse(other), {});
+});
+
+Deno.test("watchedSets keeps the MachineDeployment that owns a set", () => {
+  const ownerReferences = [{ kind: "MachineDeployment", name: "web", uid: "d" }];
+  deepEqual(watchedSets.schema.parse({ metadata: { ...metadata, ownerReferences } }), { pool: "fleet/web" });
+  deepEqual(watchedSets.schema.parse({ metadata }), {});
+});
+
+Deno.test("watchedNodes keeps the status of conditions, and none of their heartbeats", () => {
+  const ready = { type: "Ready", status: "True", lastHeartbeatTime: "2026-01-01T00:00:00Z", message: "well" };
+  deepEqual(watchedNodes.schema.parse({ metadata, status: { conditions: [ready] } }), {
+    conditions: { Ready: "True" },
+  });
+  deepEqual(watchedNodes.schema.parse({ metadata }), { conditions: {} });
+});
+
+Deno.test("illnessOf names a node that is not Ready or has a condition that makes it ill", () => {
+  const kernel = [{ type: "KernelDeadlock", status: "True" }];
+  equal(illnessOf({ conditions: { Ready: "True", KernelDeadlock: "False" } }, kernel), "");
+  equal(illnessOf({ conditions: { Ready: "Unknown" } }, kernel), "Ready=Unknown");
+  equal(illnessOf({ conditions: { Ready: "True", KernelDeadlock: "True" } }, kernel), "KernelDeadlock=True");
+  equal(illnessOf({ conditions: { Ready: "True", KernelDeadlock: "True" } }, []), "");
+  equal(illnessOf({ conditions: {} }, []), "Ready=Unknown");
+  equal(illnessOf(undefined, []), "Missing");
+});
+
+Deno.test("watchedPolicies keeps selector and conditions, and a version that changes with the policy", () => {
+  const conditions = [{ type: "KernelDeadlock", status: "True", for: "5m" }];
+  const spec = { selector: { matchLabels: { tier: "web" } }, repair: { conditions }, waves: [{ upTo: 1 }] };
+  const facts = watchedPolicies.schema.parse({ metadata, spec });
+  deepEqual(facts, {
+    namespace: "fleet",
+    version: "u@3",
+    selector: { matchLabels: { tier: "web" } },
+    conditions: [{ type: "KernelDeadlock", status: "True" }],
+  });
+  deepEqual([mayMean(facts, { tier: "web" }), mayMean(facts, { tier: "db" }), mayMean(facts, undefined)], [
+    ...[true, false, false],
+  ]);
+});
+
+Deno.test("mayMean holds for every pool when the selector is missing or cannot be read", () => {
+  const specs = [undefined, {}, { selector: "web" }];
+  const facts = specs.map((spec) => watchedPolicies.schema.parse({ metadata, spec }));
+  deepEqual(facts.map((policy) => mayMean(policy, {})), [true, true, true]);
+  equal(facts[2]?.selector, undefined);
+});

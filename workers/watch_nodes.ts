@@ -1,0 +1,51 @@
+/** Watches nodes, and the machines that say whose they are, for illness that may have to be repaired. */
+import type { KubeConfig } from "@kubernetes/client-node";
+import { createHash } from "node:crypto";
+import { JoinedNodes } from "./joined_nodes.ts";
+import { Store } from "./store.ts";
+import type { StoreDeps } from "./store.ts";
+import type { IllCondition } from "./watched_facts.ts";
+import { illnessOf, watchedMachines, watchedNodes, watchedSets } from "./watched_facts.ts";
+
+export interface NodeWatch {
+  /** Identity of what is wrong with the joined nodes of a pool, by Ready and by `conditions`; "" when nothing is. */
+  illness(pool: string, conditions: readonly IllCondition[]): string;
+  start(): Promise<void>;
+}
+
+type Deps = Pick<StoreDeps<never>, "log" | "signal"> & { onChange: (pool: string) => void };
+
+/** Tells of pools of which a joined machine changed, or a condition of its node did; not of heartbeats. */
+export function watchNodes(config: KubeConfig, { onChange, ...deps }: Deps): NodeWatch {
+  const joined = new JoinedNodes();
+  const sets = new Store(config, watchedSets, {
+    ...deps,
+    onChange: (set) => machines.keys().filter((key) => machines.get(key)?.set === set).forEach(look),
+  });
+  const look = (key: string): void => {
+    const { set = "", node } = machines.get(key) ?? {};
+    const pool = sets.get(set)?.pool;
+    joined.place(key, pool && node ? { pool, node } : undefined).forEach(onChange);
+  };
+  const machines = new Store(config, watchedMachines, { ...deps, onChange: look });
+  const nodes = new Store(config, watchedNodes, {
+    ...deps,
+    onChange: (node) => [joined.poolOf(node)].forEach((pool) => pool && onChange(pool)),
+  });
+  return {
+    illness: (pool, conditions) => {
+      const ill = joined.nodesOf(pool).map((node) => [node, illnessOf(nodes.get(node), conditions)] as const);
+      return digestOf(ill.filter(([, illness]) => illness !== "").map(([node, illness]) => `${node} ${illness}`));
+    },
+    // In this order: a machine without its set, or a node without its machine, would have to be looked at again.
+    start: async () => {
+      await sets.start();
+      await machines.start();
+      await nodes.start();
+    },
+  };
+}
+
+function digestOf(texts: string[]): string {
+  return texts.length === 0 ? "" : createHash("sha256").update(texts.sort().join("\n")).digest("hex").slice(0, 16);
+}

@@ -1,0 +1,95 @@
+/** The few facts of nodes, machines and policies that decide about news; nothing else of them is kept. */
+import { z } from "zod";
+import type { Resource } from "../activities/kube/resources.ts";
+import { machines, machineSets, rolloutPolicies } from "../activities/kube/resources.ts";
+import { Machine, MachineSet, RolloutPolicyObject } from "../activities/kube/schemas.ts";
+import { LabelSelector, selects } from "../activities/policy/label_selector.ts";
+import { hasJoined } from "../activities/pool/member.ts";
+
+/** Whose node it is; missing of a machine that has not joined yet or is on its way out, which a rollout looks after. */
+export interface MachineFacts {
+  set?: string;
+  node?: string;
+}
+
+/** The pool, as "namespace/name", of a set of machines. */
+export interface SetFacts {
+  pool?: string;
+}
+
+export interface NodeFacts {
+  /** Status by type. */
+  conditions: Record<string, string>;
+}
+
+/** A condition that makes a machine ill. */
+export interface IllCondition {
+  type: string;
+  status: string;
+}
+
+export interface PolicyFacts {
+  namespace: string;
+  /** Changes when the policy does. */
+  version: string;
+  /** Missing when it cannot be read: the policy may then mean any pool, and its run says what is wrong. */
+  selector?: LabelSelector;
+  conditions: IllCondition[];
+}
+
+const Selecting = z.object({ selector: LabelSelector.optional() });
+const Repairing = z.object({
+  repair: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })) }),
+});
+
+export const watchedMachines: Resource<MachineFacts> = { ...machines, schema: Machine.transform(machineFacts) };
+export const watchedSets: Resource<SetFacts> = { ...machineSets, schema: MachineSet.transform(setFacts) };
+export const watchedPolicies: Resource<PolicyFacts> = {
+  ...rolloutPolicies,
+  schema: RolloutPolicyObject.transform(policyFacts),
+};
+export const watchedNodes: Resource<NodeFacts> = {
+  ...{ group: "", version: "v1", plural: "nodes" },
+  schema: z.object({
+    status: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })).nullish() }).nullish(),
+  }).transform(({ status }) => ({
+    conditions: Object.fromEntries((status?.conditions ?? []).map(({ type, status }) => [type, status])),
+  })),
+};
+
+/** The policy selects a MachineDeployment with these labels, or may do so. */
+export function mayMean({ selector }: PolicyFacts, labels: Record<string, string> | undefined): boolean {
+  return selector === undefined || selects(selector, labels);
+}
+
+/** What is wrong with a node, as a short text; "" of one that is well. */
+export function illnessOf(node: NodeFacts | undefined, conditions: readonly IllCondition[]): string {
+  if (!node) return "Missing";
+  const ready = node.conditions["Ready"] ?? "Unknown";
+  const found = conditions.filter(({ type, status }) => node.conditions[type] === status);
+  const texts = found.map(({ type, status }) => `${type}=${status}`);
+  return [...new Set(ready === "True" ? texts : [`Ready=${ready}`, ...texts])].sort().join(",");
+}
+
+function machineFacts(machine: Machine): MachineFacts {
+  const { metadata, status } = machine;
+  const set = metadata.ownerReferences?.find(({ kind }) => kind === "MachineSet")?.name;
+  const node = status?.nodeRef?.name;
+  if (!set || !node || metadata.deletionTimestamp || !hasJoined(machine)) return {};
+  return { set: `${metadata.namespace}/${set}`, node };
+}
+
+function setFacts({ metadata }: MachineSet): SetFacts {
+  const owner = metadata.ownerReferences?.find(({ kind }) => kind === "MachineDeployment");
+  return owner ? { pool: `${metadata.namespace}/${owner.name}` } : {};
+}
+
+function policyFacts({ metadata, spec }: RolloutPolicyObject): PolicyFacts {
+  const selecting = Selecting.safeParse(spec ?? {});
+  return {
+    namespace: metadata.namespace,
+    version: `${metadata.uid}@${metadata.generation ?? 0}`,
+    ...(selecting.success ? { selector: selecting.data.selector ?? {} } : {}),
+    conditions: Repairing.safeParse(spec).data?.repair.conditions ?? [],
+  };
+}
