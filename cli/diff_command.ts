@@ -7,6 +7,7 @@ import { readSettings, type SettingArguments } from "./settings.ts";
 import { styled, type Terminal } from "./terminal.ts";
 import { type FileChange, fileChanges } from "./unified_diff.ts";
 import { UsageError } from "./usage_error.ts";
+import { colouredPatch } from "./view/coloured_patch.ts";
 
 /** What `ostler diff` was asked for. */
 export interface DiffOptions extends SettingArguments {
@@ -66,13 +67,5 @@ function diffText(terminal: Terminal, { before, after, changes }: Difference): s
 function changeText(terminal: Terminal, { phase, path, change, mode, patch }: FileChange): string {
   const modes = change !== "changed" || mode.before === undefined ? "" : `, mode ${mode.before} → ${mode.after}`;
   const title = `=== ${phase} ${path}: ${change}${change === "added" && mode.after ? `, mode ${mode.after}` : modes}`;
-  return `\n${styled(terminal, ["bold", "cyan"], title)}\n${coloured(terminal, patch)}`;
-}
-
-function coloured(terminal: Terminal, patch: string): string {
-  const styles = { "+": "green", "-": "red", "@": "cyan" } as const;
-  return patch.split("\n").map((line) => {
-    const style = /^(---|\+\+\+) /.test(line) ? "bold" : styles[line[0] as keyof typeof styles];
-    return style === undefined ? line : styled(terminal, style, line);
-  }).join("\n");
+  return `\n${styled(terminal, ["bold", "cyan"], title)}\n${colouredPatch(terminal, patch)}`;
 }

@@ -1,5 +1,5 @@
-import Table from "cli-table3";
 import { styled, type Terminal } from "./terminal.ts";
+import { plainTable } from "./view/plain_table.ts";
 import { type Place, placeText } from "./yaml_file.ts";
 
 /** Who found something. */
@@ -44,15 +44,8 @@ export class Findings {
 /** The findings as a table whose rows begin with `file:line`; nothing when there are none. */
 export function findingTable(terminal: Terminal, findings: readonly Finding[]): string {
   if (findings.length === 0) return "";
-  const table = new Table({ style: { head: [], border: [], compact: true, "padding-left": 0 }, chars: noLines });
-  for (const { place, check, severity, message } of findings) {
+  return plainTable(findings.map(({ place, check, severity, message }) => {
     const colour = severity === "error" ? "red" : "yellow";
-    table.push([placeText(place), styled(terminal, colour, severity), check, message]);
-  }
-  return `${table.toString().replaceAll(/ +$/gm, "")}\n`;
+    return [placeText(place), styled(terminal, colour, severity), check, message];
+  }));
 }
-
-const noLines = Object.fromEntries(
-  ["top", "bottom", "left", "right"].flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
-    .concat("mid", "mid-mid", "middle").map((name) => [name, name === "middle" ? " " : ""]),
-);

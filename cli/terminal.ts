@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import process from "node:process";
+import { createInterface } from "node:readline/promises";
 import { styleText } from "node:util";
 
 type Style = Parameters<typeof styleText>[0];
@@ -15,6 +16,11 @@ export interface Terminal {
   /** Somebody looks at `err`. */
   isErrWatched: boolean;
   readStdin(): Promise<string>;
+  /** Asks a person and gives the line that comes back; missing where nobody could answer. */
+  ask?(question: string): Promise<string>;
+  /** The size of what is looked at; missing where nobody looks. */
+  columns?(): number;
+  rows?(): number;
   /** What relative paths are relative to. */
   directory: string;
   env: Record<string, string | undefined>;
@@ -33,10 +39,22 @@ export function processTerminal(): Terminal {
     isErrWatched: stderr.isTTY === true,
     // Once: profile and MachineDeployment may come in one stream.
     readStdin: () => read ??= wholeText(stdin),
+    ...(stdin.isTTY && stderr.isTTY ? { ask } : {}),
+    columns: () => stdout.columns,
+    rows: () => stdout.rows,
     // `deno task` goes to the project's root and leaves here where it was called.
     directory: env["INIT_CWD"] ?? process.cwd(),
     env,
   };
+}
+
+async function ask(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await lines.question(question);
+  } finally {
+    lines.close();
+  }
 }
 
 async function wholeText(stream: AsyncIterable<Uint8Array>): Promise<string> {
@@ -47,5 +65,12 @@ async function wholeText(stream: AsyncIterable<Uint8Array>): Promise<string> {
 
 /** Styles a text where somebody looks at it; NO_COLOR switches that off. */
 export function styled({ isWatched, env }: Terminal, style: Style, text: string): string {
-  return isWatched && !env["NO_COLOR"] ? styleText(style, text, { validateStream: false }) : text;
+  return isWatched && !env["NO_COLOR"] && env["TERM"] !== "dumb"
+    ? styleText(style, text, { validateStream: false })
+    : text;
+}
+
+/** How the command was called, for what people can type next: `kubectl ostler` where it is a plugin. */
+export function calledAs({ env }: Terminal): string {
+  return env["OSTLER_CALLED_AS"] || "ostler";
 }

@@ -1,0 +1,129 @@
+/** What commands ask of Kubernetes; answers that mean trouble become failures with an exit code. */
+import { AuthenticationV1Api, type CoreV1Event, type KubeConfig } from "@kubernetes/client-node";
+import { connectKube, type Kube } from "../../activities/kube/client.ts";
+import type { Resource } from "../../activities/kube/resources.ts";
+import { statusOf } from "../../activities/kube/status.ts";
+import { Refusal, Unreachable } from "../failure.ts";
+
+/** One API server as commands see it. */
+export interface Cluster {
+  kube: Kube;
+  /** Its address, for messages. */
+  server: string;
+  /** Of the context, where none is named. */
+  namespace: string;
+  /** As whom the API server knows us; undefined where it does not say. */
+  whoAmI(): Promise<string | undefined>;
+}
+
+/** Which objects of a kind; without a namespace those of all. */
+export interface Where {
+  namespace?: string;
+  labelSelector?: string;
+}
+
+/** Clients for the current context. */
+export function clusterOf(config: KubeConfig): Cluster {
+  const context = config.getContextObject(config.getCurrentContext());
+  return {
+    kube: connectKube(config),
+    server: config.getCurrentCluster()?.server ?? "",
+    namespace: context?.namespace || "default",
+    whoAmI: async () => {
+      const review = await config.makeApiClient(AuthenticationV1Api).createSelfSubjectReview({ body: {} })
+        .catch(() => undefined); // not every API server tells, and the command is worth more than the name
+      return review?.status?.userInfo?.username;
+    },
+  };
+}
+
+/** Objects in one answer of the API server. */
+const pageSize = 500;
+
+/** All objects of a kind as the API server has them, page by page; of a kind that is not installed there are none. */
+export async function listAll(kube: Kube, resource: Resource<unknown>, where: Where = {}): Promise<unknown[]> {
+  const { group, version, plural } = resource;
+  const { namespace, labelSelector } = where;
+  const found: unknown[] = [];
+  let after: string | undefined;
+  do {
+    const request = {
+      ...{ group, version, plural, limit: pageSize },
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(after === undefined ? {} : { _continue: after }),
+    };
+    const answer: unknown = namespace === undefined
+      ? await kube.custom.listClusterCustomObject(request)
+      : await kube.custom.listNamespacedCustomObject({ ...request, namespace });
+    const { items = [], metadata } = answer as { items?: unknown[]; metadata?: { continue?: string } };
+    found.push(...items);
+    after = metadata?.continue || undefined;
+  } while (after !== undefined);
+  return found;
+}
+
+/** An Event for people. */
+export interface ClusterEvent {
+  /** Epoch ms of the last time. */
+  at: number;
+  id: string;
+  type: string;
+  reason: string;
+  message: string;
+  count: number;
+}
+
+/** The Events about one object, oldest first. */
+export async function eventsAbout(
+  kube: Kube,
+  { kind, namespace, name }: { kind: string; namespace: string; name: string },
+): Promise<ClusterEvent[]> {
+  const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name}`;
+  const { items } = await kube.core.listNamespacedEvent({ namespace, fieldSelector, limit: pageSize });
+  return items.map(readEvent).sort((a, b) => a.at - b.at);
+}
+
+function readEvent({ metadata, lastTimestamp, eventTime, type, reason, message, count }: CoreV1Event): ClusterEvent {
+  return {
+    at: new Date(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? 0).getTime(),
+    id: `${metadata.name}/${count ?? 1}`,
+    type: type ?? "Normal",
+    reason: reason ?? "Event",
+    message: message ?? "",
+    count: count ?? 1,
+  };
+}
+
+/** What a failed request to the API server means for the person who asked; other errors as they are. */
+export function clusterFailure(server: string, error: unknown): unknown {
+  const status = statusOf(error);
+  if (status !== undefined) {
+    const text = `Cannot ask Kubernetes at ${server}: HTTP ${status}, ${saidBy(error)}`;
+    return status === 429 || status >= 500 ? new Unreachable(text) : new Refusal(text);
+  }
+  const { name, type, message } = error as { name?: string; type?: string; message?: string };
+  // Steps of the rollout's own activities sort their failures themselves.
+  if (name === "ApplicationFailure") {
+    return type === "ApiUnavailable" ? new Unreachable(`${message}`) : new Refusal(`${message}`);
+  }
+  const reason = networkReason(error);
+  return reason === undefined ? error : new Unreachable(`Cannot reach Kubernetes at ${server}: ${reason}`);
+}
+
+// The body of an answer is quoted no further than the API server's own message: it may echo what was sent.
+function saidBy(error: unknown): string {
+  try {
+    const { message, reason } = JSON.parse((error as { body: string }).body) as { message?: string; reason?: string };
+    return message ?? reason ?? "no reason given";
+  } catch {
+    return "no reason given";
+  }
+}
+
+function networkReason(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const cause = error.cause instanceof Error ? error.cause : error;
+  const isNetwork = error.message === "fetch failed" || error.name === "TimeoutError" ||
+    typeof (cause as NodeJS.ErrnoException).code === "string";
+  return isNetwork ? cause.message || (cause as NodeJS.ErrnoException).code || cause.name : undefined;
+}

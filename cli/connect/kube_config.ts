@@ -1,0 +1,61 @@
+/** Which API server is meant, by the rules of kubectl. */
+import { existsSync } from "node:fs";
+import { delimiter, join, resolve } from "node:path";
+import { KubeConfig } from "@kubernetes/client-node";
+import { pooled } from "../../activities/kube/client.ts";
+import { Unreachable } from "../failure.ts";
+import type { Terminal } from "../terminal.ts";
+import { UsageError } from "../usage_error.ts";
+
+/** Which kubeconfig, and which of its contexts. */
+export interface ClusterOptions {
+  kubeconfig?: string;
+  context?: string;
+}
+
+/** Reads --kubeconfig, else the files of KUBECONFIG, else ~/.kube/config, else what a pod is given. */
+export function openKubeConfig(terminal: Terminal, { kubeconfig, context }: ClusterOptions): KubeConfig {
+  const config = kubeconfig === undefined ? usualConfig(terminal) : fromFile(resolve(terminal.directory, kubeconfig));
+  if (context !== undefined) choose(config, context);
+  if (!config.getCurrentCluster()) throw new UsageError(`Cannot choose a cluster: the kubeconfig names no context`);
+  return pooled(config);
+}
+
+function usualConfig({ env, directory }: Terminal): KubeConfig {
+  const named = (env["KUBECONFIG"] ?? "").split(delimiter).filter(Boolean).map((file) => resolve(directory, file));
+  const files = named.length > 0 ? named : [join(env["HOME"] ?? "", ".kube", "config")];
+  const [first, ...others] = files.filter((file) => existsSync(file)).map(fromFile);
+  if (first !== undefined) {
+    for (const other of others) first.mergeConfig(other, true);
+    return first;
+  }
+  if (env["KUBERNETES_SERVICE_HOST"] === undefined) throw new Unreachable(noneFound(files));
+  const config = new KubeConfig();
+  config.loadFromCluster();
+  return config;
+}
+
+function noneFound(files: string[]): string {
+  const places = files.map((file) => `"${file}"`).join(" or ");
+  return `Cannot reach Kubernetes: there is no ${places}; give --kubeconfig, or set KUBECONFIG`;
+}
+
+function fromFile(file: string): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    config.loadFromFile(file);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? "it does not exist" : message.split("\n")[0];
+    throw new UsageError(`Cannot read kubeconfig "${file}": ${why}`);
+  }
+  return config;
+}
+
+function choose(config: KubeConfig, context: string): void {
+  const names = config.getContexts().map(({ name }) => name);
+  if (!names.includes(context)) {
+    throw new UsageError(`Cannot use context "${context}": the kubeconfig has ${names.join(", ") || "none"}`);
+  }
+  config.setCurrentContext(context);
+}

@@ -1,0 +1,102 @@
+/** The engine over Temporal's native connection: Deno's own HTTP/2 dies of an idle one (see workers/temporal_client.ts). */
+import {
+  Client,
+  isGrpcServiceError,
+  QueryRejectCondition,
+  WithStartWorkflowOperation,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from "@temporalio/client";
+import { TypedSearchAttributes, WorkflowNotFoundError } from "@temporalio/common";
+import { NativeConnection } from "@temporalio/worker";
+import type { PoolRef, Progress } from "../../workflows/contracts.ts";
+import type { Answer } from "../../workflows/messages.ts";
+import { shownAtStart, workflowIdOf } from "../../workflows/start_options.ts";
+import { CommandFailure, Refusal, TimedOut, Unreachable } from "../failure.ts";
+import type { CommandName, Engine, EngineOptions, Order } from "./engine.ts";
+import { readSteps } from "./workflow_steps.ts";
+
+/** A query is for people who watch: a run that does not answer in this time is shown without it. */
+const queryMs = 2_000;
+const startsRun: readonly CommandName[] = ["pause", "resume", "retry"];
+
+/** Connects; fails with exit code 4 when nothing answers. */
+export async function connectEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
+  const { address, namespace } = options;
+  const connection = await NativeConnection.connect({ address }).catch((error: unknown) => {
+    throw new Unreachable(`Cannot reach Temporal at ${address}: ${transportReason(error)}`);
+  });
+  const client = new Client({
+    connection,
+    namespace,
+    workflow: { queryRejectCondition: QueryRejectCondition.NOT_OPEN },
+  });
+  return {
+    send: (order) => send(client, options, order),
+    progress: (pool) => readProgress(client, pool),
+    steps: (pool, limit) => understood(address, () => readSteps(client, workflowIdOf(pool), limit)),
+    close: () => connection.close(),
+  };
+}
+
+async function send(client: Client, options: EngineOptions, order: Order): Promise<Answer> {
+  const { pool, name, within } = order;
+  const about = `${name} the rollout of "${pool.namespace}/${pool.name}"`;
+  const sent = (): Promise<Answer> => update(client, options, order);
+  try {
+    return await understood(options.address, () => client.withDeadline(Date.now() + within, sent));
+  } catch (error) {
+    if (error instanceof WorkflowUpdateFailedError) throw new Refusal(said(error.cause) ?? `Cannot ${about}: refused`);
+    if (error instanceof WorkflowNotFoundError) throw new Refusal(`Cannot ${about}: none is under way`);
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
+      throw new TimedOut(`Cannot ${about}: no answer in ${within / 1000} seconds; is a worker running?`);
+    }
+    throw error;
+  }
+}
+
+function update(client: Client, { taskQueue }: EngineOptions, { pool, name, command }: Order): Promise<Answer> {
+  const workflowId = workflowIdOf(pool);
+  if (!startsRun.includes(name)) {
+    return client.workflow.getHandle(workflowId).executeUpdate<Answer, [typeof command]>(name, { args: [command] });
+  }
+  const { typedSearchAttributes, ...shown } = shownAtStart(pool);
+  const startWorkflowOperation = new WithStartWorkflowOperation("rollOutMachineDeployment", {
+    ...{ workflowId, taskQueue, args: [{ ...pool }], workflowIdConflictPolicy: "USE_EXISTING" as const },
+    ...shown,
+    typedSearchAttributes: new TypedSearchAttributes(typedSearchAttributes),
+  });
+  return client.workflow.executeUpdateWithStart<never, Answer, [typeof command]>(name, {
+    args: [command],
+    startWorkflowOperation: startWorkflowOperation as never,
+  });
+}
+
+async function readProgress(client: Client, pool: PoolRef): Promise<Progress | undefined> {
+  const ask = (): Promise<Progress> => client.workflow.getHandle(workflowIdOf(pool)).query<Progress>("progress");
+  // Nobody waits for it: what stands on the Rollout is shown then.
+  return await client.withDeadline(Date.now() + queryMs, ask).catch(() => undefined);
+}
+
+async function understood<T>(address: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof CommandFailure || !isGrpcServiceError(error)) throw error;
+    throw new Unreachable(`Cannot reach Temporal at ${address}: ${error.details || transportReason(error)}`);
+  }
+}
+
+function said(cause: unknown): string | undefined {
+  return cause instanceof Error ? cause.message : undefined;
+}
+
+// The native connection writes its whole error down; inside stands what the system said.
+function transportReason(error: unknown): string {
+  const text = firstLine(error);
+  return /message: "([^"]+)"/.exec(text)?.[1] ?? text;
+}
+
+function firstLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
+}

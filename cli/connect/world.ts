@@ -1,0 +1,69 @@
+/** Everything outside that a command may need; opened when first asked for, so that no command needs more than it uses. */
+import { hostname } from "node:os";
+import { setTimeout } from "node:timers/promises";
+import type { Terminal } from "../terminal.ts";
+import type { Cluster } from "./cluster.ts";
+import type { Engine } from "./engine.ts";
+
+/** Where Kubernetes and Temporal are, and who asks; flags of every command that looks at a cluster. */
+export interface ConnectOptions {
+  kubeconfig?: string;
+  context?: string;
+  temporalAddress?: string;
+  temporalNamespace?: string;
+  taskQueue?: string;
+  as?: string;
+}
+
+/** Kubernetes, Temporal and the clock; tests bring their own. */
+export interface World {
+  cluster(): Promise<Cluster>;
+  engine(): Promise<Engine>;
+  /** The name under which a command is remembered. */
+  whoAsks(): Promise<string>;
+  /** Epoch ms. */
+  now(): number;
+  sleep(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Makes the world of one command. */
+export type Connect = (terminal: Terminal, options: ConnectOptions) => World;
+
+/** The world of this process. */
+export const connectWorld: Connect = (terminal, options) => {
+  let cluster: Promise<Cluster> | undefined;
+  let engine: Promise<Engine & { close(): Promise<void> }> | undefined;
+  const openedCluster = (): Promise<Cluster> => cluster ??= openCluster(terminal, options);
+  return {
+    cluster: openedCluster,
+    engine: () => engine ??= openEngine(terminal, options),
+    whoAsks: async () => options.as ?? await (await openedCluster()).whoAmI() ?? osUser(terminal),
+    now: () => Date.now(),
+    sleep: async (ms) => void await setTimeout(ms),
+    close: async () => void await (await engine?.catch(() => undefined))?.close(), // never connected: nothing to close
+  };
+};
+
+async function openCluster(terminal: Terminal, options: ConnectOptions): Promise<Cluster> {
+  const { openKubeConfig } = await import("./kube_config.ts");
+  const { clusterOf } = await import("./cluster.ts");
+  return clusterOf(openKubeConfig(terminal, options));
+}
+
+// The native connection takes a while to load, and most commands need none.
+async function openEngine(
+  { env }: Terminal,
+  { temporalAddress, temporalNamespace, taskQueue }: ConnectOptions,
+): Promise<Engine & { close(): Promise<void> }> {
+  const { connectEngine } = await import("./temporal_engine.ts");
+  return await connectEngine({
+    address: temporalAddress ?? env["TEMPORAL_ADDRESS"] ?? "127.0.0.1:7233",
+    namespace: temporalNamespace ?? env["TEMPORAL_NAMESPACE"] ?? "default",
+    taskQueue: taskQueue ?? "ostler",
+  });
+}
+
+function osUser({ env }: Terminal): string {
+  return `${env["USER"] ?? env["LOGNAME"] ?? "unknown"}@${hostname()}`;
+}

@@ -1,0 +1,101 @@
+/** The commands that look at profiles, and need no cluster: render, validate, and diff of two profiles. */
+import { type Command, Option } from "commander";
+import { settingRows, settingsHelp } from "../profiles/mod.ts";
+import { NodeSettings } from "../profiles/node_settings.ts";
+import { diff, type DiffOptions } from "./diff_command.ts";
+import { render, type RenderOptions } from "./render_command.ts";
+import { withConnection, withNamespace } from "./rollout/cluster_command.ts";
+import type { ClusterFlags } from "./rollout/cluster_command.ts";
+import { UsageError } from "./usage_error.ts";
+import { validate, type ValidateOptions } from "./validate_command.ts";
+import type { Wiring } from "./wiring.ts";
+
+/** Adds them. */
+export function addProfileCommands(program: Command, wiring: Wiring): void {
+  addRender(program, wiring);
+  addValidate(program, wiring);
+  addDiff(program, wiring);
+}
+
+function addRender(program: Command, { terminal, argv, end }: Wiring): void {
+  const command = program.command("render")
+    .summary("show what machines would boot with")
+    .description("show every file that the machines of a MachineDeployment would boot with; secrets are placeholders")
+    .argument("<profile>", "file or name")
+    .argument("<machine-deployment>", "file")
+    .addOption(outputOption("text", "json", "yaml"))
+    .option("--out <folder>", "write a tree of files instead; the folder must be new or empty");
+  withSettings(command).action(async (profile: string, deployment: string, given: RenderOptions) => {
+    end(await render(terminal, { ...given, profile, deployment, argv }));
+  });
+}
+
+function addValidate(program: Command, { terminal, end }: Wiring): void {
+  const command = program.command("validate")
+    .summary("check profiles")
+    .description("render profiles for each of their providers and every kubelet, and check what comes out")
+    .argument("[profiles...]", "files or names; without any, the profiles that come with Ostler")
+    .addOption(outputOption("text", "json"))
+    .option("--parameter <name=value>", "value to try a parameter with that has no default", collect)
+    .addHelpText("after", "\nExit code 0: no errors; 1: errors; 2: it could not be looked at.");
+  withParents(command).action(async (profiles: string[], given: ValidateOptions) => {
+    end(await validate(terminal, { ...given, profiles }));
+  });
+}
+
+const diffHelp = `
+With one name: what of the template of that MachineDeployment in the cluster differs from what its machines came to rest
+with. With files: what would change on the machines, with another profile, with other settings, or both.
+
+Exit code 0: nothing would change; 1: something would; 2: it could not be looked at; 4: no answer from the cluster.`;
+
+type DiffArguments = [string, string | undefined, string | undefined, DiffOptions & ClusterFlags];
+
+function addDiff(program: Command, wiring: Wiring): void {
+  const command = program.command("diff")
+    .summary("show what a change would alter")
+    .description("show what a change would alter: of a pool in the cluster, or of what machines boot with")
+    .usage("[options] <pool>\n       ostler diff [options] <before> [after] <machine-deployment>")
+    .argument("<before>", "profile: file or name; or a MachineDeployment in the cluster, where it stands alone")
+    .argument("[after]", "profile; without it, only settings change")
+    .argument("[machine-deployment]", "file")
+    .addOption(outputOption("text", "json"))
+    .option("--set <flag=value>", "a setting of the second side, such as node-http-proxy=http://proxy:3128", collect)
+    .addHelpText("after", diffHelp);
+  withConnection(withNamespace(withSettings(command))).action(async (...all: DiffArguments) => {
+    wiring.end(await diffOf(wiring, all));
+  });
+}
+
+async function diffOf(
+  { terminal, argv, inWorld }: Wiring,
+  [before, second, third, given]: DiffArguments,
+): Promise<number> {
+  if (second !== undefined) {
+    const [after, deployment] = third === undefined ? [before, second] : [second, third];
+    return await diff(terminal, { ...given, before, after, deployment, argv });
+  }
+  if (before === "-" || /\.(ya?ml|json)$/.test(before)) {
+    throw new UsageError("Cannot compare: a file with the MachineDeployment is missing");
+  }
+  const { diffPool } = await import("./rollout/pool_diff_command.ts");
+  return await inWorld(given, (world) => diffPool(terminal, world, { ...given, pool: before }));
+}
+
+function outputOption(...formats: [string, ...string[]]): Option {
+  return new Option("-o, --output <format>", "how to show it").choices(formats).default(formats[0]);
+}
+
+function withParents(command: Command): Command {
+  return command.option("-f, --files <path>", "file or folder with profiles that others extend; repeatable", collect);
+}
+
+function withSettings(command: Command): Command {
+  return withParents(command)
+    .option("--config <file>", "YAML file of settings, by these names without the dashes")
+    .addHelpText("after", `\nSettings of the machines:\n${settingsHelp(settingRows(NodeSettings))}`);
+}
+
+function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}

@@ -1,0 +1,71 @@
+/** Which machine, and of which pool, is meant by the name of a machine or its node. */
+import { machineDeployments, machines, machineSets } from "../../activities/kube/resources.ts";
+import { Machine } from "../../activities/kube/schemas.ts";
+import type { PoolRef } from "../../workflows/contracts.ts";
+import { type Cluster, listAll } from "../connect/cluster.ts";
+import { Refusal } from "../failure.ts";
+import { nearText } from "./near_names.ts";
+import { rawObject } from "./pools.ts";
+
+export interface FoundMachine {
+  machine: Machine;
+  /** Undefined for a machine that no MachineDeployment made. */
+  pool: PoolRef | undefined;
+}
+
+/** Finds by machine name in the namespace, else by machine or node name in all; undefined for one that is not there. */
+export async function findMachine(
+  cluster: Cluster,
+  { name, namespace }: { name: string; namespace: string },
+): Promise<FoundMachine | undefined> {
+  const { kube } = cluster;
+  const here = Machine.safeParse(await rawObject(kube, machines, { namespace, name })).data;
+  const machine = here ??
+    (await allMachines(cluster)).find(({ metadata, status }) =>
+      metadata.name === name || status?.nodeRef?.name === name
+    );
+  return machine && { machine, pool: await poolOf(cluster, machine) };
+}
+
+/** Every machine of the cluster that can be read. */
+export async function allMachines({ kube }: Cluster): Promise<Machine[]> {
+  return (await listAll(kube, machines)).flatMap((one) => Machine.safeParse(one).data ?? []);
+}
+
+/** Refuses a name that no machine and no node of a machine has, with near ones. */
+export async function noMachine(cluster: Cluster, name: string): Promise<Refusal> {
+  const names = (await allMachines(cluster)).flatMap(({ metadata, status }) => [
+    metadata.name,
+    ...(status?.nodeRef ? [status.nodeRef.name] : []),
+  ]);
+  return new Refusal(`Cannot find machine "${name}": no machine or node of one has this name${nearText(name, names)}`);
+}
+
+// Machine → MachineSet → MachineDeployment, by owner references as machine-controller writes them.
+async function poolOf({ kube }: Cluster, { metadata }: Machine): Promise<PoolRef | undefined> {
+  const { namespace } = metadata;
+  const set = ownerNamed(metadata, "MachineSet");
+  if (set === undefined) return undefined;
+  const owner = ownerNamed(
+    metadataOf(await rawObject(kube, machineSets, { namespace, name: set })),
+    "MachineDeployment",
+  );
+  if (owner !== undefined) return { namespace, name: owner };
+  // A set is named after its MachineDeployment; one that is being deleted may be gone before its machines.
+  const named = (await listAll(kube, machineDeployments, { namespace })).map((one) => metadataOf(one)?.name ?? "");
+  const name = named.find((each) => each !== "" && set.startsWith(`${each}-`));
+  return name === undefined ? undefined : { namespace, name };
+}
+
+interface Owned {
+  name?: string | undefined;
+  ownerReferences?: { kind: string; name: string }[] | undefined;
+}
+
+function metadataOf(object: unknown): Owned | undefined {
+  return (object as { metadata?: Owned } | undefined)?.metadata;
+}
+
+function ownerNamed(metadata: Owned | undefined, kind: string): string | undefined {
+  return metadata?.ownerReferences?.find((owner) => owner.kind === kind)?.name;
+}

@@ -1,0 +1,117 @@
+/** Everything that is known about one machine, for the paragraph about it. */
+import type { Machine } from "../../activities/kube/schemas.ts";
+import { ifFound } from "../../activities/kube/status.ts";
+import { lastBootReport } from "../../activities/pool/boot_report.ts";
+import { memberOf } from "../../activities/pool/member.ts";
+import { readPlan } from "../../activities/pool/plan_rollout.ts";
+import { readDesired } from "../../activities/pool/read_desired.ts";
+import { readMembers } from "../../activities/pool/read_pool.ts";
+import type { Member, Progress, RolloutPlan, Rules } from "../../workflows/contracts.ts";
+import { forecast } from "../../workflows/policy/forecast.ts";
+import { type ClusterEvent, eventsAbout } from "../connect/cluster.ts";
+import type { World } from "../connect/world.ts";
+import type { FoundMachine } from "./find_machine.ts";
+import type { PoolRow } from "./pool_row.ts";
+import { readRow } from "./pools.ts";
+
+export interface MachineFacts {
+  now: number;
+  member: Member;
+  /** Epoch ms at which somebody asked for its deletion. */
+  leavingSince: number | undefined;
+  /** What machine-controller reports as wrong. */
+  error: string;
+  /** Undefined for a machine that no MachineDeployment made. */
+  row: PoolRow | undefined;
+  node: NodeState | undefined;
+  lastEvent: ClusterEvent | undefined;
+  bootReport: string | undefined;
+  /** Missing where they cannot be read. */
+  rules?: Rules;
+  plan?: RolloutPlan;
+  progress?: Progress;
+}
+
+export interface NodeState {
+  name: string;
+  ready: boolean;
+  /** Reason and message of a node that is not Ready. */
+  why: string;
+  /** RFC 3339. */
+  since: string;
+  cordoned: boolean;
+}
+
+/** Looks at the machine, its node, its pool and its run; what only helps is left out where it cannot be read. */
+export async function readMachineFacts(
+  world: World,
+  { found, profileNamespace }: { found: FoundMachine; profileNamespace: string },
+): Promise<MachineFacts> {
+  const { kube } = await world.cluster();
+  const { machine, pool } = found;
+  const { name, namespace, deletionTimestamp } = machine.metadata;
+  const owner = pool ?? { namespace, name: "" };
+  const member = memberOf(owner, machine);
+  const [row, node, events, bootReport] = await Promise.all([
+    pool && readRow(await world.cluster(), pool),
+    member.node === undefined ? undefined : readNode(world, member.node),
+    eventsAbout(kube, { kind: "Machine", namespace, name }),
+    lastBootReport(kube, owner, namesOf(machine)).catch(() => undefined), // the ConfigMap may be forbidden to people
+  ]);
+  const errorText = [machine.status?.errorReason, machine.status?.errorMessage].filter(Boolean).join(": ");
+  return {
+    ...{ now: world.now(), row, node, bootReport, error: errorText, lastEvent: events.at(-1) },
+    leavingSince: deletionTimestamp === undefined ? undefined : Date.parse(deletionTimestamp),
+    ...await outlook(world, { pool, member, profileNamespace }),
+  };
+}
+
+type Outlook = Pick<MachineFacts, "member" | "rules" | "plan" | "progress">;
+
+// What comes next: the rules, the plan, and what the run itself says. Each helps, none is needed.
+async function outlook(
+  world: World,
+  { pool, member, profileNamespace }: {
+    pool: FoundMachine["pool"];
+    member: Member;
+    profileNamespace: string;
+  },
+): Promise<Outlook> {
+  if (pool === undefined) return { member };
+  const { kube } = await world.cluster();
+  const reader = { kube, profileNamespace };
+  const [state, plan, progress] = await Promise.all([
+    readDesired(reader, pool).catch(() => undefined),
+    readPlan({ ...reader, forecast }, pool).catch(() => undefined),
+    world.engine().then((engine) => engine.progress(pool)).catch(() => undefined),
+  ]);
+  const rules = state?.state === "Present" ? state.rules : undefined;
+  const members = await readMembers(kube, pool, rules?.repair).catch(() => []);
+  return {
+    member: members.find(({ id }) => id === member.id) ?? member,
+    ...(rules === undefined ? {} : { rules }),
+    ...(plan === undefined ? {} : { plan }),
+    ...(progress === undefined ? {} : { progress }),
+  };
+}
+
+async function readNode(world: World, name: string): Promise<NodeState | undefined> {
+  const { kube } = await world.cluster();
+  const node = await ifFound(kube.core.readNode({ name }));
+  if (node === undefined) return undefined;
+  const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
+  const since = ready?.lastTransitionTime;
+  return {
+    name,
+    ready: ready?.status === "True",
+    why: [ready?.reason, ready?.message].filter(Boolean).join(": "),
+    since: since === undefined ? "" : new Date(since).toISOString(),
+    cordoned: node.spec?.unschedulable === true,
+  };
+}
+
+// Machines report under their host name, which some clouds make up.
+function namesOf({ metadata, status }: Machine): string[] {
+  const addresses = (status?.addresses ?? []).map(({ address }) => address);
+  return [metadata.name, ...(status?.nodeRef ? [status.nodeRef.name] : []), ...addresses];
+}

@@ -1,0 +1,95 @@
+/** What of a pool's template differs from what its machines came to rest with. */
+import { machineSets } from "../../activities/kube/resources.ts";
+import { MachineSet, type MachineSpec } from "../../activities/kube/schemas.ts";
+import { revisionAnnotation, templateHashLabel } from "../../activities/pool/annotations.ts";
+import { imageOf, kubeletOf } from "../../activities/pool/machine_template.ts";
+import type { Kube } from "../../activities/kube/client.ts";
+import { listAll } from "../connect/cluster.ts";
+import { changesPatch, type TemplateChange, templateChanges } from "../view/template_changes.ts";
+import type { PoolRow } from "./pool_row.ts";
+
+/** A template, and what it is called. */
+export interface Side {
+  title: string;
+  template: unknown;
+  configDigest: string;
+}
+
+/** Before and after, in short and field by field. */
+export interface PendingChange {
+  /** Missing where no earlier template is known. */
+  before?: Summary;
+  after: Summary;
+  changes: TemplateChange[];
+  patch: string;
+}
+
+interface Summary {
+  title: string;
+  image: string;
+  kubelet: string;
+  /** "" where it is not known. */
+  configDigest: string;
+}
+
+/** Compares what the MachineDeployment says, or `instead` of it, with what was last good. */
+export async function pendingChange(
+  kube: Kube,
+  { row, deployment, instead }: { row: PoolRow; deployment: unknown; instead?: { title: string; template: unknown } },
+): Promise<PendingChange> {
+  const { status } = row;
+  const revision = annotationsOf(deployment)[revisionAnnotation];
+  const after: Side = {
+    title: instead?.title ?? (revision === undefined ? "now" : `revision ${revision}`),
+    template: instead === undefined ? templateOf(deployment) : instead.template,
+    configDigest: instead === undefined && status?.revision === revision ? status?.configDigest ?? "" : "",
+  };
+  const before = await goodSide(kube, row, deployment);
+  return changeBetween(before, after);
+}
+
+/** The same of two sides at hand; pure. */
+export function changeBetween(before: Side | undefined, after: Side): PendingChange {
+  const changes = before === undefined ? [] : templateChanges(before.template, after.template);
+  return {
+    ...(before === undefined ? {} : { before: summaryOf(before) }),
+    after: summaryOf(after),
+    changes,
+    patch: before === undefined ? "" : changesPatch(changes, before.title, after.title),
+  };
+}
+
+function summaryOf({ title, template, configDigest }: Side): Summary {
+  const spec = (template as { spec?: MachineSpec } | undefined)?.spec;
+  return { title, image: imageOf(spec), kubelet: kubeletOf(spec), configDigest };
+}
+
+// The set of the last good template; where none is known yet, that of the newest revision before the present one.
+async function goodSide(kube: Kube, { pool, status }: PoolRow, deployment: unknown): Promise<Side | undefined> {
+  const uid = (deployment as { metadata?: { uid?: string } } | undefined)?.metadata?.uid;
+  if (uid === undefined) return undefined;
+  const sets = (await listAll(kube, machineSets, { namespace: pool.namespace }))
+    .flatMap((one) => MachineSet.safeParse(one).data ?? [])
+    .filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
+  const hash = status?.lastGood?.templateHash;
+  const present = Number(annotationsOf(deployment)[revisionAnnotation] ?? Infinity);
+  const [previous] = sets.filter((set) => revisionOf(set) < present).sort((a, b) => revisionOf(b) - revisionOf(a));
+  const good = sets.find(({ metadata }) => hash !== undefined && metadata.labels?.[templateHashLabel] === hash) ??
+    previous;
+  if (good === undefined) return undefined;
+  const configDigest = status?.lastGood?.configDigest ?? "";
+  return { title: `revision ${revisionOf(good)}`, template: good.spec?.template, configDigest };
+}
+
+function revisionOf({ metadata }: MachineSet): number {
+  return Number(metadata.annotations?.[revisionAnnotation] ?? 0);
+}
+
+function annotationsOf(object: unknown): Record<string, string> {
+  return (object as { metadata?: { annotations?: Record<string, string> } } | undefined)?.metadata?.annotations ?? {};
+}
+
+/** The machine template of a MachineDeployment. */
+export function templateOf(deployment: unknown): unknown {
+  return (deployment as { spec?: { template?: unknown } } | undefined)?.spec?.template;
+}

@@ -1,0 +1,122 @@
+/** The plan of a pool as its run would make it, from what is there now. */
+import { z } from "zod";
+import { machineDeployments } from "../../activities/kube/resources.ts";
+import { MachineDeployment } from "../../activities/kube/schemas.ts";
+import { rulesFor } from "../../activities/policy/rules_for.ts";
+import { imageOf, kubeletOf } from "../../activities/pool/machine_template.ts";
+import { readPlan } from "../../activities/pool/plan_rollout.ts";
+import { readDesired } from "../../activities/pool/read_desired.ts";
+import { readMembers } from "../../activities/pool/read_pool.ts";
+import { byTurn } from "../../activities/pool/snapshot.ts";
+import { recall } from "../../activities/status/recall.ts";
+import type { Desired, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts.ts";
+import { forecast } from "../../workflows/policy/forecast.ts";
+import type { Cluster } from "../connect/cluster.ts";
+import { Refusal } from "../failure.ts";
+import { templateChanges } from "../view/template_changes.ts";
+import { type PendingChange, pendingChange, templateOf } from "./pending_change.ts";
+import { type PoolRow, poolRow } from "./pool_row.ts";
+import { poolName, rawObject, readRow } from "./pools.ts";
+
+/** What a rollout of one pool would do. */
+export interface Planned {
+  pool: PoolRef;
+  plan: RolloutPlan;
+  change: PendingChange;
+  policy: string;
+  /** A run waits for a person before it does this. */
+  approval: Rules["approval"];
+  /** Of the MachineDeployment as it stands: a plan for a file cannot be approved. */
+  isApplied: boolean;
+  replicas: number;
+  /** No machine of the pool exists. */
+  isNew: boolean;
+}
+
+/** Where the profiles are, as the workers' setting `--namespace` says. */
+export interface PlanPlace {
+  cluster: Cluster;
+  profileNamespace: string;
+}
+
+/** The plan for what a MachineDeployment says now; refused when it is gone. */
+export async function plannedFor({ cluster, profileNamespace }: PlanPlace, row: PoolRow): Promise<Planned> {
+  const { kube } = cluster;
+  const { pool, replicas } = row;
+  const reader = { kube, profileNamespace };
+  const [state, deployment] = [await readDesired(reader, pool), await rawObject(kube, machineDeployments, pool)];
+  if (state.state !== "Present") {
+    throw new Refusal(`Cannot plan the rollout of "${poolName(pool)}": it is ${state.state.toLowerCase()}`);
+  }
+  const { source: policy, approval } = state.rules;
+  const [plan, change] = [
+    await readPlan({ ...reader, forecast }, pool),
+    await pendingChange(kube, { row, deployment }),
+  ];
+  return { pool, plan, change, policy, approval, isApplied: true, replicas, isNew: plan.machines === 0 };
+}
+
+const FileDeployment = z.object({
+  metadata: z.object({ name: z.string().min(1), namespace: z.string().optional() }).loose(),
+  spec: z.object({ template: z.object({ spec: z.unknown() }).loose() }).loose(),
+}).loose();
+
+/** The plan for a MachineDeployment that is not applied yet: its spec against the machines that live. */
+export async function plannedForFile(
+  { cluster, profileNamespace }: PlanPlace,
+  { value, namespace }: { value: unknown; namespace: string },
+): Promise<Planned> {
+  const { kube } = cluster;
+  const given = fileDeployment(value, namespace);
+  const pool = { namespace: given.metadata.namespace, name: given.metadata.name };
+  const present = await rawObject(kube, machineDeployments, pool);
+  const state = await readDesired({ kube, profileNamespace }, pool);
+  const rules = await rulesFor(kube, given, Date.now());
+  const isChanged = templateChanges(templateOf(present), templateOf(value)).length > 0;
+  const desired = desiredOf(given, state.state === "Present" ? state.desired : undefined, isChanged);
+  const isNew = present === undefined;
+  const members = isNew ? [] : (await readMembers(kube, pool, rules.repair)).sort(byTurn);
+  const plan = forecast({ now: Date.now(), desired, rules, memory: await recall(kube, pool), members });
+  const row = isNew ? poolRow(given, undefined) as PoolRow : await readRow(cluster, pool);
+  const instead = { title: "the file", template: templateOf(value) };
+  const change = await pendingChange(kube, { row, deployment: present, instead });
+  const { source: policy, approval } = rules;
+  return { pool, plan, change, policy, approval, isApplied: false, replicas: desired.replicas, isNew };
+}
+
+// What the API server would add is put there, so that the file can be read as the object that it becomes.
+function fileDeployment(value: unknown, usual: string): MachineDeployment {
+  const { metadata, ...rest } = FileDeployment.parse(value);
+  const { namespace = usual } = metadata;
+  const added = { namespace, uid: "", creationTimestamp: new Date(0).toISOString() };
+  return MachineDeployment.parse({ ...rest, metadata: { ...metadata, ...added } });
+}
+
+/** Of no template that a machine has: the API server has not seen this one. */
+const unapplied = "not-applied";
+
+function desiredOf(given: MachineDeployment, present: Desired | undefined, isChanged: boolean): Desired {
+  const { spec } = given;
+  const own = {
+    replicas: spec.replicas ?? present?.replicas ?? 1,
+    image: imageOf(spec.template?.spec),
+    kubelet: kubeletOf(spec.template?.spec),
+    surge: surgeOf(given, present),
+  };
+  if (present !== undefined && !isChanged) return { ...present, ...own };
+  return {
+    ...(present ?? nothingYet),
+    ...own,
+    ...{ observed: unapplied, change: unapplied, specHash: unapplied, templateHash: unapplied, settled: true },
+  };
+}
+
+const nothingYet = {
+  ...{ generation: 0, actor: "", revision: "", profile: { name: "", namespace: "" } },
+};
+
+function surgeOf({ spec }: MachineDeployment, present: Desired | undefined): number {
+  const surge = spec.strategy?.rollingUpdate?.maxSurge ?? present?.surge ?? 1;
+  if (typeof surge === "number") return surge;
+  return Math.ceil((spec.replicas ?? 1) * Number.parseFloat(surge) / (surge.endsWith("%") ? 100 : spec.replicas ?? 1));
+}

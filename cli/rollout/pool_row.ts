@@ -1,0 +1,116 @@
+/** A pool as people see it: its MachineDeployment, and what its Rollout says. */
+import { z } from "zod";
+import { Metadata } from "../../activities/kube/schemas.ts";
+import type { PoolRef } from "../../workflows/contracts.ts";
+
+// The object may be older or newer than this command: what is missing or odd is left out, and the rest still shown.
+const text = z.string().catch("");
+const count = z.number().catch(0);
+const time = z.string().optional().catch(undefined);
+
+function list<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> {
+  return z.array(z.unknown()).catch([]).transform((items) =>
+    items.flatMap((one) => {
+      const { data } = item.safeParse(one);
+      return data === undefined ? [] : [data];
+    })
+  ) as unknown as z.ZodType<z.output<T>[]>;
+}
+
+const Request = z.object({ by: text, reason: text, since: count });
+const Blocker = z.object({ pod: text, owner: text, why: text });
+const Wave = z.object({ upTo: count, state: text, soakUntil: time });
+const Underway = z.object({
+  machine: z.string(),
+  node: time,
+  step: text,
+  since: text,
+  until: text,
+  attempt: z.number().optional().catch(undefined),
+  blockers: list(Blocker),
+});
+const Quarantined = Request.extend({ specHash: text, templateHash: text, revision: text, image: text });
+const Condition = z.object({
+  type: z.string(),
+  status: text,
+  reason: text,
+  message: text,
+  lastTransitionTime: time,
+});
+const HistoryEntry = z.object({
+  ...{ revision: text, image: text, kubelet: text, configDigest: text, startedAt: text, endedAt: text, outcome: text },
+  ...{ machines: count, failed: count, actor: text, reason: text },
+  seconds: z.number().optional().catch(undefined),
+});
+const LastGood = z.object({ templateHash: text, revision: text, image: text, kubelet: text, configDigest: text });
+
+/** The status of a Rollout, with a value for everything. */
+export const RolloutStatus = z.object({
+  ...{ phase: text, reason: text, message: text, updated: text, revision: text, image: text, kubelet: text },
+  ...{ configDigest: text, wave: text, workflowId: text, policy: text },
+  ...{ targetTemplateHash: text, convergedTemplateHash: text },
+  ...{ observedGeneration: count, replicas: count, updatedReplicas: count, readyReplicas: count },
+  failedMachines: count,
+  blockedReason: z.string().nullish().catch(null).transform((value) => value ?? ""),
+  eta: z.string().nullish().catch(null).transform((value) => value ?? ""),
+  paused: z.boolean().catch(false),
+  pausedBy: Request.nullish().catch(null),
+  plan: z.object({ hash: text, approved: z.boolean().catch(false) }).nullish().catch(null),
+  lastGood: LastGood.nullish().catch(null),
+  waves: list(Wave),
+  underway: list(Underway),
+  quarantine: list(Quarantined),
+  conditions: list(Condition),
+  history: list(HistoryEntry),
+});
+export type RolloutStatus = z.infer<typeof RolloutStatus>;
+export type UnderwayRow = RolloutStatus["underway"][number];
+export type HistoryRow = RolloutStatus["history"][number];
+
+/** One pool; without `status` no rollout of it has begun. */
+export interface PoolRow {
+  pool: PoolRef;
+  /** Of its MachineDeployment. */
+  generation: number;
+  replicas: number;
+  /** RFC 3339, of its Rollout. */
+  createdAt?: string;
+  /** The Rollout's status as it stands there, for `-o json`. */
+  raw?: unknown;
+  status?: RolloutStatus;
+}
+
+/** Of a MachineDeployment no more than a row needs: a broken one must not hide the others. */
+const Deployment = z.object({
+  metadata: Metadata,
+  spec: z.object({ replicas: z.number().optional() }).loose(),
+});
+
+const Rollout = z.object({ metadata: Metadata, status: z.unknown() });
+
+/** Joins both objects; undefined for what is no MachineDeployment. */
+export function poolRow(deployment: unknown, rollout: unknown): PoolRow | undefined {
+  const { data } = Deployment.safeParse(deployment);
+  if (data === undefined) return undefined;
+  const { namespace, name, generation = 0 } = data.metadata;
+  const row: PoolRow = { pool: { namespace, name }, generation, replicas: data.spec.replicas ?? 1 };
+  const found = Rollout.safeParse(rollout).data;
+  if (found === undefined) return row;
+  row.createdAt = found.metadata.creationTimestamp;
+  if (found.status === undefined || found.status === null) return row;
+  return { ...row, raw: found.status, status: RolloutStatus.parse(found.status) };
+}
+
+/** The status of a condition, "" where it is not reported. */
+export function conditionOf(
+  { conditions }: RolloutStatus,
+  type: string,
+): RolloutStatus["conditions"][number] | undefined {
+  return conditions.find((one) => one.type === type);
+}
+
+/** Machines that are updated and proven: the first number of "12/40", as held ones count among the updated replicas. */
+export function updatedCount({ updated, updatedReplicas }: RolloutStatus): number {
+  const [, count] = /^(\d+)\//.exec(updated) ?? [];
+  return count === undefined ? updatedReplicas : Number(count);
+}

@@ -1,0 +1,117 @@
+/** Which MachineDeployments a command is about. */
+import { machineDeployments, rollouts } from "../../activities/kube/resources.ts";
+import { ifFound } from "../../activities/kube/status.ts";
+import type { Kube } from "../../activities/kube/client.ts";
+import type { PoolRef } from "../../workflows/contracts.ts";
+import { type Cluster, listAll } from "../connect/cluster.ts";
+import { Refusal } from "../failure.ts";
+import { UsageError } from "../usage_error.ts";
+import { nearText } from "./near_names.ts";
+import { type PoolRow, poolRow } from "./pool_row.ts";
+
+/** Flags that choose pools. */
+export interface Selection {
+  /** NAME, NAMESPACE/NAME or machinedeployment/NAME. */
+  pool?: string;
+  namespace?: string;
+  selector?: string;
+  all?: boolean;
+  allNamespaces?: boolean;
+}
+
+/** One pool by name, or several. */
+export type Chosen = { kind: "one"; pool: PoolRef } | { kind: "many"; namespace?: string; labelSelector?: string };
+
+/** Reads the flags; `whole` allows none at all, which is every pool of the namespace. */
+export function chosenBy(selection: Selection, { namespace: usual }: Cluster, whole: boolean): Chosen {
+  const { pool, namespace = usual, selector, all = false, allNamespaces = false } = selection;
+  const many = selector !== undefined || all || allNamespaces;
+  if (pool !== undefined && many) throw new UsageError(`Cannot choose "${pool}" and others at once: leave one out`);
+  if (pool !== undefined) return { kind: "one", pool: refOf(pool, namespace) };
+  if (!many && !whole) {
+    throw new UsageError("Cannot choose a pool: name a MachineDeployment, or give -l SELECTOR, --all or -A");
+  }
+  return {
+    kind: "many",
+    ...(allNamespaces ? {} : { namespace }),
+    ...(selector === undefined ? {} : { labelSelector: selector }),
+  };
+}
+
+function refOf(text: string, namespace: string): PoolRef {
+  const [, kind] = /^(md|machinedeployments?)\//i.exec(text) ?? [];
+  const parts = (kind === undefined ? text : text.slice(kind.length + 1)).split("/");
+  const [first = "", second] = parts;
+  if (parts.length > 2 || parts.includes("")) {
+    throw new UsageError(`Cannot use "${text}": it is no NAME, NAMESPACE/NAME or machinedeployment/NAME`);
+  }
+  return second === undefined ? { namespace, name: first } : { namespace: first, name: second };
+}
+
+/** The chosen pools, by namespace and name; refuses a name that no MachineDeployment has. */
+export async function readRows(cluster: Cluster, chosen: Chosen): Promise<PoolRow[]> {
+  return chosen.kind === "one" ? [await readRow(cluster, chosen.pool)] : await readMany(cluster, chosen);
+}
+
+/** One pool; refused with near names where there is none. */
+export async function readRow(cluster: Cluster, pool: PoolRef): Promise<PoolRow> {
+  const [deployment, rollout] = await Promise.all([
+    rawObject(cluster.kube, machineDeployments, pool),
+    rawObject(cluster.kube, rollouts, pool),
+  ]);
+  const row = poolRow(deployment, rollout);
+  if (row !== undefined) return row;
+  throw new Refusal(await notFound(cluster, pool));
+}
+
+async function readMany({ kube }: Cluster, where: { namespace?: string; labelSelector?: string }): Promise<PoolRow[]> {
+  const { labelSelector: _, ...place } = where;
+  const [deployments, reports] = await Promise.all([
+    listAll(kube, machineDeployments, where),
+    // A cluster in which Ostler is not installed has none, and that is worth a table too.
+    ifFound(listAll(kube, rollouts, place)),
+  ]);
+  const byKey = new Map((reports ?? []).map((one) => [keyOf(one), one]));
+  const rows = deployments.flatMap((one) => poolRow(one, byKey.get(keyOf(one))) ?? []);
+  return rows.sort((a, b) =>
+    a.pool.namespace.localeCompare(b.pool.namespace) || a.pool.name.localeCompare(b.pool.name)
+  );
+}
+
+/** What is said where nothing is found, as the end of a sentence. */
+export function noPools(chosen: Chosen): string {
+  if (chosen.kind === "one") return `there is no MachineDeployment "${chosen.pool.name}"`;
+  const { namespace, labelSelector } = chosen;
+  const where = namespace === undefined ? "in any namespace" : `in namespace "${namespace}"`;
+  return `there is no MachineDeployment ${
+    labelSelector === undefined ? "" : `with labels "${labelSelector}" `
+  }${where}`;
+}
+
+/** How a pool is named in messages. */
+export function poolName({ namespace, name }: PoolRef): string {
+  return `${namespace}/${name}`;
+}
+
+function keyOf(object: unknown): string {
+  const { namespace, name } = (object as { metadata?: Partial<PoolRef> }).metadata ?? {};
+  return `${namespace}/${name}`;
+}
+
+async function notFound({ kube }: Cluster, { namespace, name }: PoolRef): Promise<string> {
+  const names = (await listAll(kube, machineDeployments)).map(keyOf);
+  const elsewhere = names.find((key) => key.endsWith(`/${name}`));
+  const attempt = `Cannot find MachineDeployment "${name}" in namespace "${namespace}"`;
+  if (elsewhere !== undefined) return `${attempt}: it is in "${elsewhere.split("/")[0]}", which -n chooses`;
+  const here = names.filter((key) => key.startsWith(`${namespace}/`)).map((key) => key.slice(namespace.length + 1));
+  return `${attempt}: ${here.length === 0 ? "it has none" : "no such name"}${nearText(name, here)}`;
+}
+
+/** One object of a kind as the API server has it; undefined where it is missing. */
+export async function rawObject(
+  kube: Kube,
+  { group, version, plural }: { group: string; version: string; plural: string },
+  name: PoolRef,
+): Promise<unknown> {
+  return await ifFound(kube.custom.getNamespacedCustomObject({ group, version, plural, ...name }));
+}

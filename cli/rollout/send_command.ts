@@ -1,0 +1,130 @@
+/** The commands that a rollout takes: pause, resume, approve, promote, retry, skip and abort. */
+import type { CommandName, Engine } from "../connect/engine.ts";
+import type { World } from "../connect/world.ts";
+import { CommandFailure, exitCodeOf, Refusal } from "../failure.ts";
+import { calledAs, type Terminal } from "../terminal.ts";
+import { UsageError } from "../usage_error.ts";
+import type { Command } from "../../workflows/messages.ts";
+import { awaitEffect } from "./await_effect.ts";
+import type { ClusterFlags } from "./cluster_command.ts";
+import { findMachine, noMachine } from "./find_machine.ts";
+import type { PoolRow } from "./pool_row.ts";
+import { type Chosen, chosenBy, noPools, poolName, readRow, readRows } from "./pools.ts";
+
+export interface SendFlags extends ClusterFlags {
+  reason?: string;
+  wait?: boolean;
+  timeout?: string;
+  yes?: boolean;
+  plan?: string;
+  full?: boolean;
+}
+
+/** An answer comes at once, or no worker runs. */
+const answerMs = 30_000;
+/** Pools asked at a time. */
+const atOnce = 10;
+
+/** Sends one command to every chosen pool; fails with 1 when one of them refuses. */
+export async function sendCommand(
+  terminal: Terminal,
+  world: World,
+  { name, flags }: { name: CommandName; flags: SendFlags },
+): Promise<number> {
+  const cluster = await world.cluster();
+  const chosen = chosenBy(flags, cluster, false);
+  if (name === "approve") checkPlan(terminal, flags, chosen);
+  const rows = await readRows(cluster, chosen);
+  if (rows.length === 0) throw new Refusal(`Cannot ${name}: ${noPools(chosen)}`);
+  if (name === "abort") await confirm(terminal, rows, flags);
+  return await sendToAll(terminal, world, { name, flags, rows, machine: undefined });
+}
+
+/** Asks the pool of a machine to leave that machine as it is. */
+export async function skipMachine(
+  terminal: Terminal,
+  world: World,
+  { name, flags }: { name: string; flags: SendFlags },
+): Promise<number> {
+  const cluster = await world.cluster();
+  const found = await findMachine(cluster, { name, namespace: flags.namespace ?? cluster.namespace });
+  if (found === undefined) throw await noMachine(cluster, name);
+  const machine = found.machine.metadata.name;
+  if (found.pool === undefined) throw new Refusal(`Cannot skip machine "${machine}": no MachineDeployment made it`);
+  const rows = [await readRow(cluster, found.pool)];
+  return await sendToAll(terminal, world, { name: "skip", flags, rows, machine });
+}
+
+interface Sending {
+  name: CommandName;
+  flags: SendFlags;
+  rows: readonly PoolRow[];
+  machine: string | undefined;
+}
+
+async function sendToAll(terminal: Terminal, world: World, sending: Sending): Promise<number> {
+  const [by, engine] = [await world.whoAsks(), await world.engine()];
+  const codes: number[] = [];
+  for (let at = 0; at < sending.rows.length; at += atOnce) {
+    const some = sending.rows.slice(at, at + atOnce);
+    codes.push(...await Promise.all(some.map((row) => sendToOne(terminal, world, { ...sending, by, engine, row }))));
+  }
+  return Math.max(...codes);
+}
+
+interface Sent extends Sending {
+  by: string;
+  engine: Engine;
+  row: PoolRow;
+}
+
+// One pool that refuses must not keep the command from the others.
+async function sendToOne(terminal: Terminal, world: World, sent: Sent): Promise<number> {
+  const { name, flags, row, engine } = sent;
+  try {
+    const { message } = await engine.send({ pool: row.pool, name, command: commandOf(sent), within: answerMs });
+    terminal.out(`${poolName(row.pool)}: ${message}\n`);
+    if (flags.wait !== true) return 0;
+    const { status } = await awaitEffect(world, { name, before: row, timeout: flags.timeout });
+    terminal.out(`${poolName(row.pool)}: ${status?.phase ?? ""}${status?.paused ? ", paused" : ""}\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    const about = sent.rows.length > 1 ? `${poolName(row.pool)}: ` : "";
+    terminal.err(`${about}${error.message}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+function commandOf({ by, flags, machine }: Sent): Command {
+  const { reason, plan, full } = flags;
+  return {
+    by,
+    ...(reason === undefined ? {} : { reason }),
+    ...(plan === undefined ? {} : { plan }),
+    ...(machine === undefined ? {} : { machine }),
+    ...(full === true ? { full } : {}),
+  };
+}
+
+function checkPlan(terminal: Terminal, { plan }: SendFlags, chosen: Chosen): void {
+  if (chosen.kind === "many") throw new UsageError("Cannot approve several pools at once: each has a plan of its own");
+  if (plan !== undefined) return;
+  const { namespace, name } = chosen.pool;
+  const show = `${calledAs(terminal)} plan -n ${namespace} ${name}`;
+  throw new UsageError(`Cannot approve "${name}" without --plan HASH: \`${show}\` shows the plan and its hash`);
+}
+
+async function confirm(terminal: Terminal, rows: readonly PoolRow[], { yes }: SendFlags): Promise<void> {
+  if (yes === true) return;
+  const [row] = rows;
+  const what = row && rows.length === 1
+    ? `the rollout of "${poolName(row.pool)}"`
+    : `the rollouts of ${rows.length} pools`;
+  if (terminal.ask === undefined) {
+    throw new UsageError(`Cannot abort ${what} unasked: there is no terminal; give --yes`);
+  }
+  const back = rows.length === 1 && row?.status?.lastGood ? ` to revision ${row.status.lastGood.revision}` : "";
+  const answer = await terminal.ask(`Abort ${what}, and go back${back}? [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal("Nothing was aborted");
+}

@@ -1,0 +1,127 @@
+/** `ostler status -w`: looks every second until all chosen rollouts have ended. */
+import { createLogUpdate } from "log-update";
+import { stringify } from "yaml";
+import { clusterFailure } from "../connect/cluster.ts";
+import type { World } from "../connect/world.ts";
+import { Refusal, TimedOut, Unreachable } from "../failure.ts";
+import type { Terminal } from "../terminal.ts";
+import { parseDuration } from "../view/durations.ts";
+import { type Frame, liveFrame, newsLine } from "../view/live_frame.ts";
+import { conditionOf, type PoolRow } from "./pool_row.ts";
+import { chosenBy, noPools, poolName, readRows } from "./pools.ts";
+import { ProgressFeed } from "./progress_feed.ts";
+import { rowData, type StatusFlags } from "./status_command.ts";
+import { newsKey, verdictOf } from "./verdict.ts";
+
+const lookMs = 1_000;
+
+/** Exit code 0 when all are ready; fails with 1 when one ended badly, and with 3 at --timeout. */
+export async function watchStatus(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
+  const cluster = await world.cluster();
+  const chosen = chosenBy(flags, cluster, true);
+  const since = world.now();
+  const patience = parseDuration(flags.timeout ?? "0");
+  const display = displayOn(terminal, flags);
+  let rows = await readRows(cluster, chosen);
+  if (rows.length === 0) throw new Refusal(`Cannot watch: ${noPools(chosen)}`);
+  const [first] = rows;
+  const feed = rows.length === 1 && first ? new ProgressFeed(world, first.pool) : undefined;
+  let trouble: string | undefined;
+  let began = since;
+  for (;;) {
+    const hasEnded = rows.every((row) => verdictOf(row) !== "UnderWay");
+    began = feed === undefined ? since : beginningOf(rows) ?? began;
+    display.show({ rows, progress: hasEnded ? undefined : feed?.look(), now: world.now(), since: began, trouble });
+    if (hasEnded) break;
+    if (patience > 0 && world.now() - since >= patience) throw timedOut(rows, flags.timeout ?? "");
+    await world.sleep(lookMs);
+    try {
+      rows = await readRows(cluster, chosen);
+      trouble = undefined;
+    } catch (error) {
+      trouble = passing(clusterFailure(cluster.server, error)).message;
+    }
+  }
+  return judged(rows);
+}
+
+function beginningOf([row]: readonly PoolRow[]): number | undefined {
+  const progressing = row?.status && conditionOf(row.status, "Progressing");
+  if (progressing?.status !== "True" || progressing.lastTransitionTime === undefined) return undefined;
+  return Date.parse(progressing.lastTransitionTime);
+}
+
+// An API server that restarts is an everyday thing during a rollout; only what it refuses ends a watch.
+function passing(failure: unknown): Error {
+  if (failure instanceof Unreachable) return failure;
+  throw failure;
+}
+
+function judged(rows: readonly PoolRow[]): number {
+  const failed = rows.filter((row) => verdictOf(row) === "Failed");
+  if (failed.length === 0) return 0;
+  throw new Refusal(failed.map(endText).join("\n"));
+}
+
+/** How a rollout ended badly, in one line. */
+export function endText({ pool, status }: PoolRow): string {
+  const { phase = "", reason = "", message = "" } = status ?? {};
+  return `The rollout of "${poolName(pool)}" is not done: ${phase}${reason === "" ? "" : ` (${reason})`}: ${message}`;
+}
+
+/** The failure of a wait whose time is over, saying where each rollout is. */
+export function timedOut(rows: readonly PoolRow[], timeout: string): TimedOut {
+  const open = rows.filter((row) => verdictOf(row) === "UnderWay");
+  const told = open.slice(0, 3).map(({ pool, status }) => {
+    const { phase = "no rollout yet", updated = "" } = status ?? {};
+    return `"${poolName(pool)}" is ${phase}${updated === "" ? "" : ` with ${updated} updated`}`;
+  });
+  const more = open.length > told.length ? ` and ${open.length - told.length} more` : "";
+  return new TimedOut(`Cannot wait any longer than ${timeout}: ${told.join(", ")}${more}`);
+}
+
+interface Display {
+  show(frame: Frame): void;
+}
+
+function displayOn(terminal: Terminal, { output }: StatusFlags): Display {
+  const isLive = terminal.isWatched && terminal.env["TERM"] !== "dumb" && (output === "table" || output === "wide");
+  if (!isLive) return new Lines(terminal, output);
+  const stream = {
+    write: (text: string) => (terminal.out(text), true),
+    isTTY: true,
+    get columns() {
+      return terminal.columns?.() ?? 80;
+    },
+    get rows() {
+      return terminal.rows?.() ?? 24;
+    },
+  };
+  // The cursor stays: a watch that is interrupted must not leave a terminal without one.
+  const update = createLogUpdate(stream as unknown as NodeJS.WriteStream, { showCursor: true });
+  return { show: (frame) => update(liveFrame(terminal, frame)) };
+}
+
+/** Every change as a line: for logs, pipes and programs. */
+class Lines implements Display {
+  readonly #told = new Map<string, string>();
+  #trouble: string | undefined;
+
+  constructor(private readonly terminal: Terminal, private readonly output: StatusFlags["output"]) {}
+
+  show({ rows, now, trouble }: Frame): void {
+    if (trouble !== undefined && trouble !== this.#trouble) this.terminal.err(`${trouble}; trying again\n`);
+    this.#trouble = trouble;
+    for (const row of rows) {
+      const [name, key] = [poolName(row.pool), newsKey(row)];
+      if (this.#told.get(name) === key) continue;
+      this.#told.set(name, key);
+      this.terminal.out(this.#text(row, now));
+    }
+  }
+
+  #text(row: PoolRow, now: number): string {
+    if (this.output === "json") return `${JSON.stringify(rowData(row))}\n`;
+    return this.output === "yaml" ? `---\n${stringify(rowData(row), { lineWidth: 0 })}` : newsLine(row, now);
+  }
+}

@@ -1,0 +1,31 @@
+import type { PendingChange } from "../rollout/pending_change.ts";
+import type { Terminal } from "../terminal.ts";
+import { colouredPatch } from "./coloured_patch.ts";
+import { plainTable } from "./plain_table.ts";
+
+/** Something differs: a field of the template, or what machines boot with. */
+export function isChange({ changes, before, after }: PendingChange): boolean {
+  return changes.length > 0 || isOther(before?.configDigest ?? "", after.configDigest);
+}
+
+/** A pending change: image, kubelet and config in short, then field by field. */
+export function changeText(terminal: Terminal, change: PendingChange): string {
+  const { before, after, patch } = change;
+  if (before === undefined) return `nothing to compare with: no earlier template is known\n`;
+  if (!isChange(change)) return `no change: ${after.title} is what ${before.title} was\n`;
+  const rows: [string, string, string][] = [
+    ["image", before.image, after.image],
+    ["kubelet", before.kubelet, after.kubelet],
+    ["config", before.configDigest.slice(0, 12), after.configDigest.slice(0, 12)],
+  ];
+  const lines = rows.filter(([, one, other]) => isOther(one, other)).map((
+    [what, one, other],
+  ) => [what, `${one} → ${other}`]);
+  const head = plainTable(lines);
+  return [head, colouredPatch(terminal, patch)].filter(Boolean).join("\n");
+}
+
+// What is not known on one side is no difference.
+function isOther(one: string, other: string): boolean {
+  return one !== other && one !== "" && other !== "";
+}

@@ -1,0 +1,10 @@
+import { styled, type Terminal } from "../terminal.ts";
+
+/** A unified diff in the usual colours. */
+export function colouredPatch(terminal: Terminal, patch: string): string {
+  const styles = { "+": "green", "-": "red", "@": "cyan" } as const;
+  return patch.split("\n").map((line) => {
+    const style = /^(---|\+\+\+) /.test(line) ? "bold" : styles[line[0] as keyof typeof styles];
+    return style === undefined ? line : styled(terminal, style, line);
+  }).join("\n");
+}

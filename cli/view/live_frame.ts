@@ -1,0 +1,75 @@
+/** One picture of a live view. */
+import type { Progress } from "../../workflows/contracts.ts";
+import type { PoolRow } from "../rollout/pool_row.ts";
+import { verdictOf } from "../rollout/verdict.ts";
+import { styled, type Terminal } from "../terminal.ts";
+import { clockSeconds, duration, etaText, localTimes } from "./durations.ts";
+import { phaseText, poolColumns } from "./pool_columns.ts";
+import { isUnderWay, poolStory } from "./pool_story.ts";
+
+export interface Frame {
+  rows: readonly PoolRow[];
+  /** Of the only row. */
+  progress?: Progress | undefined;
+  now: number;
+  /** Epoch ms at which the rollout began, or somebody began to watch. */
+  since: number;
+  /** Why the picture may be old. */
+  trouble?: string | undefined;
+}
+
+/** One pool in full, or a table of several. */
+export function liveFrame(terminal: Terminal, frame: Frame): string {
+  const { rows, now, trouble } = frame;
+  const [row, ...others] = rows;
+  const body = row !== undefined && others.length === 0
+    ? [headline(terminal, row, frame), "", ...poolStory(terminal, { row, progress: frame.progress, now })]
+    : manyPools(terminal, frame);
+  return [...body, ...(trouble === undefined ? [] : ["", styled(terminal, "red", trouble)])].join("\n");
+}
+
+// As many as fit, with those first that somebody watches for.
+function manyPools(terminal: Terminal, { rows, now, since }: Frame): string[] {
+  const rank = { UnderWay: 0, Failed: 1, Ready: 2 };
+  const ordered = [...rows].sort((a, b) => rank[verdictOf(a)] - rank[verdictOf(b)]);
+  const fitting = Math.max(1, (terminal.rows?.() ?? 24) - 4);
+  const left = Math.max(0, rows.length - fitting);
+  const counts = (["UnderWay", "Failed", "Ready"] as const).map((verdict) =>
+    rows.filter((row) => verdictOf(row) === verdict).length
+  );
+  const [underWay, failed, ready] = counts;
+  return [
+    `${underWay} under way, ${failed} failed, ${ready} ready   elapsed ${duration((now - since) / 1000)}`,
+    poolColumns(terminal, { rows: ordered.slice(0, fitting), now, namespaces: true }).trimEnd(),
+    ...(left > 0 ? [`and ${left} more`] : []),
+  ];
+}
+
+function headline(terminal: Terminal, { pool, status }: PoolRow, { now, since }: Frame): string {
+  const name = styled(terminal, "bold", `${pool.namespace}/${pool.name}`);
+  if (status === undefined) return name;
+  const parts = [
+    phaseText(terminal, status.phase),
+    status.updated,
+    status.wave === "" ? "" : `wave ${status.wave}`,
+    status.failedMachines > 0 ? styled(terminal, "red", `${status.failedMachines} failed`) : "",
+    `elapsed ${duration((now - since) / 1000)}`,
+    status.eta === "" || !isUnderWay(status) ? "" : `ETA ${etaText(status.eta, now)}`,
+  ];
+  return [name, ...parts.filter(Boolean)].join("   ");
+}
+
+/** A change as one line, where nobody watches. */
+export function newsLine({ pool, status }: PoolRow, now: number): string {
+  const head = `${clockSeconds(now, now)} ${pool.namespace}/${pool.name}`;
+  if (status === undefined) return `${head} no rollout yet\n`;
+  const parts = [
+    status.phase,
+    status.updated,
+    status.wave === "" ? "" : `wave ${status.wave}`,
+    status.failedMachines > 0 ? `${status.failedMachines} failed` : "",
+    status.paused ? "paused" : "",
+    status.blockedReason === "" ? "" : `blocked: ${status.blockedReason}`,
+  ];
+  return `${head} ${parts.filter(Boolean).join(", ")}: ${localTimes(status.message, now)}\n`;
+}

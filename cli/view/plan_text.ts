@@ -1,0 +1,68 @@
+/** A plan as people read it. */
+import type { Planned } from "../rollout/planned.ts";
+import { styled, type Terminal } from "../terminal.ts";
+import { changeText } from "./change_text.ts";
+import { duration, range } from "./durations.ts";
+import { plainTable } from "./plain_table.ts";
+
+export interface PlanShape {
+  /** Every machine by name, instead of the first few. */
+  wide: boolean;
+  /** The command as it is called, for what can be typed next. */
+  program: string;
+}
+
+const named = 4;
+
+/** Which machines, in which order and waves; what changes; what blocks, how long it takes and how it is approved. */
+export function planText(terminal: Terminal, planned: Planned, shape: PlanShape): string {
+  const { pool, plan, change } = planned;
+  const head = styled(terminal, "bold", `${pool.namespace}/${pool.name}: ${summary(planned)}`);
+  const waves = wavesTable(planned, shape);
+  const facts = plainTable(factsOf(planned, shape));
+  const changes = change.before === undefined && planned.isNew ? "" : changeText(terminal, change);
+  return [`${head}\n`, changes, plan.waves.some(({ size }) => size > 0) ? waves : "", facts].filter(Boolean).join("\n");
+}
+
+function summary({ plan, replicas, isNew, change }: Planned): string {
+  if (isNew) return `${replicas} machine${replicas === 1 ? "" : "s"} will be created, none is replaced`;
+  const count = replaced({ plan });
+  if (count === 0) return `nothing to replace, all ${plan.machines} machines are of ${change.after.title}`;
+  const waves = plan.waves.filter(({ size }) => size > 0).length;
+  return `${count} of ${plan.machines} machines will be replaced, in ${waves} wave${waves === 1 ? "" : "s"}`;
+}
+
+function replaced({ plan }: Pick<Planned, "plan">): number {
+  return plan.waves.reduce((sum, { size }) => sum + size, 0);
+}
+
+function wavesTable({ plan }: Planned, { wide }: PlanShape): string {
+  const rows = plan.waves.flatMap(({ size, machines, soakSeconds }, index) => {
+    if (size === 0) return [];
+    return [[
+      String(index + 1),
+      String(size),
+      soakSeconds > 0 ? duration(soakSeconds) : "",
+      names(machines, size, wide),
+    ]];
+  });
+  return plainTable(rows, ["WAVE", "MACHINES", "SOAK", "IN THIS ORDER"]);
+}
+
+function names(machines: readonly string[], size: number, wide: boolean): string {
+  const shown = wide ? machines : machines.slice(0, named);
+  const left = size - shown.length;
+  return `${shown.join(", ")}${left > 0 ? `${shown.length > 0 ? " " : ""}and ${left} more` : ""}`;
+}
+
+function factsOf(planned: Planned, { program }: PlanShape): [string, string][] {
+  const { plan, pool, approval, isApplied, policy } = planned;
+  const rows: [string, string][] = plan.blocked.map((message, index) => [index === 0 ? "blocked" : "", message]);
+  rows.push(["policy", policy]);
+  if (replaced(planned) === 0) return rows;
+  rows.push(["takes", range(plan.seconds)]);
+  if (!isApplied) return [...rows, ["approve", "the plan of a file cannot be approved: apply it first"]];
+  rows.push(["plan", plan.hash]);
+  const command = `${program} approve -n ${pool.namespace} ${pool.name} --plan ${plan.hash}`;
+  return [...rows, ["approve", approval === "Never" ? "not needed by its policy" : command]];
+}

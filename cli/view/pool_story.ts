@@ -1,0 +1,123 @@
+/** How one pool stands, in full: what `status NAME` and the live view show. */
+import type { Progress } from "../../workflows/contracts.ts";
+import { conditionOf, type PoolRow, type RolloutStatus, type UnderwayRow, updatedCount } from "../rollout/pool_row.ts";
+import { styled, type Terminal } from "../terminal.ts";
+import { clock, duration, etaText, localTimes, moment } from "./durations.ts";
+import { plainTable } from "./plain_table.ts";
+import { thingsToDo } from "./things_to_do.ts";
+import { waveBars } from "./wave_bars.ts";
+
+export interface Story {
+  row: PoolRow;
+  /** Of the run itself, where Temporal could be asked: fresher, and it knows more. */
+  progress?: Progress | undefined;
+  now: number;
+}
+
+/** Lines of a story; the caller puts the pool's name and columns above them. */
+export function poolStory(terminal: Terminal, story: Story): string[] {
+  const { status } = story.row;
+  if (status === undefined) return ["No rollout of it has begun; the controller starts one when it runs"];
+  const message = localTimes(story.progress?.message ?? status.message, story.now);
+  const parts: [string, string[]][] = [
+    ["waves", status.waves.length > 1 || isUnderWay(status) ? waveBars(terminal, status, story.now) : []],
+    ["machines", machineLines(story, status)],
+    ["under way", underwayLines(terminal, status.underway, story.now)],
+    ["blocked", blockedLines(terminal, story, status)],
+    ["paused", pausedLines(status, story.now)],
+    [
+      "quarantine",
+      status.quarantine.map(({ revision, image, reason }) => `revision ${revision} (${image}): ${reason}`),
+    ],
+    ["revision", revisionLines(status)],
+    ["plan", isUnderWay(status) ? planLines(status) : []],
+    ["eta", status.eta === "" || !isUnderWay(status) ? [] : [etaText(status.eta, story.now)]],
+    ["to do", thingsToDo(terminal, story.row)],
+  ];
+  return [
+    ...(message === "" ? [] : [message, ""]),
+    ...parts.flatMap(([title, lines]) => titled(terminal, title, lines)),
+  ];
+}
+
+/** Something is being done, or waits to be. */
+export function isUnderWay(status: RolloutStatus): boolean {
+  return conditionOf(status, "Progressing")?.status === "True" || status.underway.length > 0;
+}
+
+const titleWidth = 12;
+
+function titled(terminal: Terminal, title: string, lines: string[]): string[] {
+  return lines.map((line, index) => {
+    const head = (index === 0 ? title : "").padEnd(titleWidth);
+    return `${styled(terminal, "bold", head)}${line}`;
+  });
+}
+
+function machineLines({ row, progress }: Story, status: RolloutStatus): string[] {
+  const { ready = status.readyReplicas, old = 0, ill = 0 } = progress?.counts ?? {};
+  const always = [`${updatedCount(status)} updated`, `${ready} ready`];
+  const some: [number, string][] = [[old, "old"], [ill, "ill"], [
+    status.failedMachines,
+    "failed",
+  ]];
+  const told = some.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  return [`${row.replicas} wanted: ${[...always, ...told, ...stepCounts(status.underway)].join(", ")}`];
+}
+
+function planLines({ plan }: RolloutStatus): string[] {
+  return plan ? [`${plan.hash}${plan.approved ? ", approved" : ", not approved"}`] : [];
+}
+
+function stepCounts(underway: readonly UnderwayRow[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { step } of underway) counts.set(step, (counts.get(step) ?? 0) + 1);
+  return [...counts].map(([step, count]) => `${count} ${step === "Gates" ? "at its gates" : step.toLowerCase()}`);
+}
+
+function underwayLines(terminal: Terminal, underway: readonly UnderwayRow[], now: number): string[] {
+  const table = plainTable(underway.map(({ machine, node, step, since, until, attempt }) => [
+    node === undefined || node === machine ? machine : `${machine} (${node})`,
+    step === "" ? "" : styled(terminal, "cyan", step),
+    `for ${duration((now - Date.parse(since)) / 1000)}`.replace("NaNs", "?"),
+    until === "" ? "" : `until ${clock(Date.parse(until), now)} at the latest`,
+    attempt === undefined || attempt === 0 ? "" : `attempt ${attempt + 1}`,
+  ])).split("\n").slice(0, -1);
+  return table.flatMap((line, index) => [line, ...(underway[index]?.blockers ?? []).map(blockerText)]);
+}
+
+/** Which pod does not move, and what protects it. */
+export function blockerText({ pod, owner, why }: UnderwayRow["blockers"][number]): string {
+  return `  blocked by pod ${pod}${owner === "" ? "" : ` of ${owner}`}: ${why}`;
+}
+
+function blockedLines(terminal: Terminal, { progress, now }: Story, status: RolloutStatus): string[] {
+  const condition = conditionOf(status, "Blocked");
+  if (status.blockedReason === "" && condition?.status !== "True") return [];
+  const message = localTimes(condition?.message || status.blockedReason, now);
+  const next = nextLook(status, progress);
+  const told = next === undefined ? "" : `; looked at again at ${moment(next, now)}`;
+  return [`${styled(terminal, "yellow", message)}${told}`];
+}
+
+function nextLook({ waves }: RolloutStatus, progress: Progress | undefined): string | undefined {
+  return waves.find(({ state, soakUntil }) => state === "Soaking" && soakUntil)?.soakUntil ?? progress?.until;
+}
+
+function pausedLines({ paused, pausedBy }: RolloutStatus, now: number): string[] {
+  if (!paused) return [];
+  const { by = "", reason = "", since = 0 } = pausedBy ?? {};
+  const when = since > 0 ? ` since ${clock(since, now)}` : "";
+  return [`by ${by || "somebody"}${when}${reason === "" ? "" : `: ${reason}`}; what is under way is finished`];
+}
+
+function revisionLines({ revision, image, kubelet, policy, workflowId }: RolloutStatus): string[] {
+  const facts = [
+    `${revision}`,
+    image,
+    kubelet === "" ? "" : `kubelet ${kubelet}`,
+    policy === "" ? "" : `policy ${policy}`,
+  ];
+  const known = facts.filter(Boolean).join(", ");
+  return known === "" ? [] : [known, ...(workflowId === "" ? [] : [`workflow ${workflowId}`])];
+}

@@ -1,0 +1,79 @@
+/** What of a machine template changes, leaf by leaf, with nothing in it that nobody should read. */
+import { canonicalJson } from "../../profiles/canonical_json.ts";
+
+/** A field that differs; texts are as they may be shown. */
+export interface TemplateChange {
+  path: string;
+  /** Missing where the field is new. */
+  before?: string;
+  /** Missing where the field goes. */
+  after?: string;
+}
+
+/** Shown instead of a credential. */
+export const hiddenText = "<hidden>";
+
+const longest = 160;
+
+/** The fields that differ, by path; credentials are hidden on both sides. Pure. */
+export function templateChanges(before: unknown, after: unknown): TemplateChange[] {
+  const [left, right] = [leavesOf(before), leavesOf(after)];
+  const paths = [...new Set([...left.keys(), ...right.keys()])].sort();
+  return paths.flatMap((path) => {
+    const [one, other] = [left.get(path), right.get(path)];
+    if (one === other) return [];
+    return {
+      path,
+      ...(one === undefined ? {} : { before: shown(path, one) }),
+      ...(other === undefined ? {} : { after: shown(path, other) }),
+    };
+  });
+}
+
+/** The changes as a unified diff between two named sides; "" where there are none. */
+export function changesPatch(changes: readonly TemplateChange[], before: string, after: string): string {
+  if (changes.length === 0) return "";
+  const lines = changes.flatMap(({ path, before, after }) => [
+    ...(before === undefined ? [] : [`-${path}: ${before}`]),
+    ...(after === undefined ? [] : [`+${path}: ${after}`]),
+  ]);
+  return `--- ${before}\n+++ ${after}\n${lines.join("\n")}\n`;
+}
+
+// What machine-controller itself puts into the templates of its sets says nothing about a change.
+const ownPaths = /^metadata\.(creationTimestamp|labels\.machine-template-hash)$/;
+
+function leavesOf(template: unknown): Map<string, string> {
+  const leaves = new Map<string, string>();
+  collect(template, "", leaves);
+  return leaves;
+}
+
+function collect(value: unknown, path: string, leaves: Map<string, string>): void {
+  if (value === undefined || value === null || ownPaths.test(path)) return;
+  if (typeof value !== "object") return void leaves.set(path, typeof value === "string" ? value : canonicalJson(value));
+  for (const [key, inner] of Object.entries(value)) {
+    const step = Array.isArray(value) ? `[${key}]` : /^[\w-]+$/.test(key) ? `.${key}` : `["${key}"]`;
+    collect(inner, `${path}${step}`.replace(/^\./, ""), leaves);
+  }
+}
+
+function shown(path: string, value: string): string {
+  if (isSecret(path, value)) return hiddenText;
+  const plain = value === "" || /[\n\t"]|^\s|\s$/.test(value) ? JSON.stringify(value) : value;
+  return plain.length > longest ? `${plain.slice(0, longest)}… (${value.length} characters)` : plain;
+}
+
+// A reference names a Secret and holds none; taints have keys that open nothing.
+const reference = /\.(secretKeyRef|configMapKeyRef)\.(name|namespace|key)$/;
+const publicKey = /public-?keys?(\[\d+\])?$/i;
+const guarded = /^spec\.providerSpec\.|^metadata\.annotations/;
+const secretWord =
+  /pass(word|wd|phrase)|secret|token|credential|private|auth|kubeconfig|cert|user-?name|service-?account|user-?data|cloud-?config|(^|[^a-z])keys?($|[^a-z])|(access|api|account|ssh|encryption|secret)-?key/i;
+const secretValue = /-----BEGIN|eyJ[\w-]+\.|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|:\/\/[^/\s:@]*:[^/\s@]+@/;
+
+/** Whether a field may hold a credential: rather hidden once too often, as the template belongs to any provider. */
+function isSecret(path: string, value: string): boolean {
+  if (secretValue.test(value)) return true;
+  return guarded.test(path) && !reference.test(path) && !publicKey.test(path) && secretWord.test(path);
+}

@@ -1,0 +1,67 @@
+/** Waves as bars. */
+import { styled, type Terminal } from "../terminal.ts";
+import { type RolloutStatus, updatedCount } from "../rollout/pool_row.ts";
+import { moment } from "./durations.ts";
+
+const shown = 10;
+const widest = 30;
+
+/** A bar of `width` cells. */
+export function bar(done: number, total: number, width: number): string {
+  const filled = total <= 0 ? width : Math.round(width * Math.min(1, Math.max(0, done / total)));
+  // What has begun is seen, and what is not done is not shown as if it were.
+  const honest = done > 0 && done < total ? Math.min(width - 1, Math.max(1, filled)) : filled;
+  return "█".repeat(honest) + "░".repeat(width - honest);
+}
+
+/** One line a wave; earlier ones are summed up where there are many. */
+export function waveBars(terminal: Terminal, status: RolloutStatus, now: number): string[] {
+  const waves = wavesOf(status);
+  const current = waves.findIndex(({ state }) => state !== "Done");
+  const from = Math.max(0, Math.min(current < 0 ? waves.length : current - 2, waves.length - shown));
+  const part = waves.slice(from, from + shown);
+  const digits = String(waves.length).length;
+  const counts = Math.max(...waves.map(({ size }) => String(size).length), 1);
+  const lines = part.map((wave) => {
+    const of = `${String(wave.done).padStart(counts)}/${String(wave.size).padEnd(counts)}`;
+    const filled = styled(terminal, colourOf(wave.state), bar(wave.done, wave.size, widest));
+    return `${String(wave.index).padStart(digits)}  ${filled}  ${of}  ${stateText(wave, now)}`;
+  });
+  const left = waves.length - from - part.length;
+  return [
+    ...(from > 0 ? [`${from} wave${from === 1 ? "" : "s"} before, done`] : []),
+    ...lines,
+    ...(left > 0 ? [`${left} more`] : []),
+  ];
+}
+
+interface Wave {
+  index: number;
+  size: number;
+  done: number;
+  state: string;
+  soakUntil?: string | undefined;
+}
+
+function wavesOf(status: RolloutStatus): Wave[] {
+  const { waves } = status;
+  const updated = updatedCount(status);
+  return waves.map(({ upTo, state, soakUntil }, index) => {
+    const before = waves[index - 1]?.upTo ?? 0;
+    const size = Math.max(0, upTo - before);
+    // A wave that passed stays full, though one of its machines may be under repair now.
+    const done = state === "Done" ? size : Math.min(size, Math.max(0, updated - before));
+    return { index: index + 1, size, done, state, soakUntil };
+  });
+}
+
+function stateText({ state, soakUntil }: Wave, now: number): string {
+  if (state === "Soaking" && soakUntil) return `soaking until ${moment(soakUntil, now)}`;
+  return state === "Gates" ? "asking its gates" : state.toLowerCase();
+}
+
+function colourOf(state: string): "green" | "cyan" | "yellow" | "gray" {
+  if (state === "Done") return "green";
+  if (state === "Waiting") return "gray";
+  return state === "Rolling" ? "cyan" : "yellow";
+}

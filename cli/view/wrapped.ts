@@ -1,0 +1,12 @@
+/** Breaks a text at blanks so that no line is longer than `columns`, if its words allow it. */
+export function wrapped(text: string, columns: number): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > Math.min(columns, 100)) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join("\n");
+}

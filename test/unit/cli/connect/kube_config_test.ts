@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openKubeConfig } from "../../../../cli/connect/kube_config.ts";
+import { Unreachable } from "../../../../cli/failure.ts";
+import type { Terminal } from "../../../../cli/terminal.ts";
+import { UsageError } from "../../../../cli/usage_error.ts";
+
+function kubeconfig(...names: string[]): string {
+  return JSON.stringify({
+    clusters: names.map((name) => ({ name, cluster: { server: `https://${name}.test` } })),
+    users: names.map((name) => ({ name, user: { token: "t" } })),
+    contexts: names.map((name) => ({ name, context: { cluster: name, user: name, namespace: `of-${name}` } })),
+    "current-context": names[0],
+  });
+}
+
+/** Which server is chosen in a folder with a.yaml, b.yaml and a home with a kubeconfig of its own. */
+function server(
+  env: Record<string, string>,
+  options: { kubeconfig?: string; context?: string } = {},
+): string | undefined {
+  const directory = mkdtempSync(join(tmpdir(), "ostler-kubeconfig-"));
+  try {
+    mkdirSync(join(directory, "home", ".kube"), { recursive: true });
+    writeFileSync(join(directory, "home", ".kube", "config"), kubeconfig("home"));
+    writeFileSync(join(directory, "a.yaml"), kubeconfig("a", "other"));
+    writeFileSync(join(directory, "b.yaml"), kubeconfig("b"));
+    const home = env["HOME"] === undefined ? { HOME: join(directory, "home") } : {};
+    const terminal = { directory, env: { ...env, ...home } } as unknown as Terminal;
+    return openKubeConfig(terminal, options).getCurrentCluster()?.server;
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+Deno.test("openKubeConfig takes the flag, else KUBECONFIG, else the one at home", () => {
+  assert.equal(server({ KUBECONFIG: "b.yaml" }, { kubeconfig: "a.yaml" }), "https://a.test");
+  assert.equal(server({ KUBECONFIG: "b.yaml" }), "https://b.test");
+  assert.equal(server({}), "https://home.test");
+});
+
+Deno.test("openKubeConfig merges the files of KUBECONFIG and overlooks missing ones", () => {
+  const env = { KUBECONFIG: "nope.yaml:a.yaml:b.yaml" };
+  assert.equal(server(env), "https://a.test");
+  assert.equal(server(env, { context: "b" }), "https://b.test");
+});
+
+Deno.test("openKubeConfig refuses a context and a file that do not exist", () => {
+  assert.throws(() => server({}, { context: "x" }), new UsageError('Cannot use context "x": the kubeconfig has home'));
+  assert.throws(() => server({}, { kubeconfig: "x.yaml" }), {
+    name: "UsageError",
+    message: /x\.yaml": it does not exist$/,
+  });
+});
+
+Deno.test("openKubeConfig says what to give where there is none", () => {
+  assert.throws(() => server({ HOME: "/nowhere" }), Unreachable);
+  assert.throws(() => server({ HOME: "/nowhere" }), {
+    message: 'Cannot reach Kubernetes: there is no "/nowhere/.kube/config"; give --kubeconfig, or set KUBECONFIG',
+  });
+});

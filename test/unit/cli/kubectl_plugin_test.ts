@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const plugin = fileURLToPath(new URL("../../../cli/kubectl-ostler", import.meta.url));
+
+/** Runs the plugin as kubectl does: through a link on the PATH, from anywhere, with what follows its name. */
+async function run(name: string, args: string[], more: Record<string, string> = {}): Promise<Deno.CommandOutput> {
+  const folder = mkdtempSync(join(tmpdir(), "ostler-plugin-"));
+  symlinkSync(plugin, join(folder, name));
+  const env = { DENO: Deno.execPath(), HOME: "/nowhere", KUBECONFIG: "", NO_COLOR: "1", ...more };
+  try {
+    return await new Deno.Command(join(folder, name), { args, env, cwd: folder }).output();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+Deno.test("kubectl-ostler is the command under the name of a plugin", async () => {
+  const { code, stdout } = await run("kubectl-ostler", ["status", "--help"]);
+  assert.equal(code, 0);
+  assert.match(text(stdout), /^Usage: kubectl ostler status /);
+});
+
+Deno.test("kubectl-ostler is ostler under that name, with its exit codes", async () => {
+  const { code, stderr } = await run("ostler", ["status", "-n", "fleet"]);
+  assert.equal(code, 4);
+  assert.match(text(stderr), /^Cannot reach Kubernetes: there is no "\/nowhere\/\.kube\/config"/);
+});
+
+Deno.test("kubectl-ostler answers kubectl's completion", async () => {
+  const { code, stdout } = await run("kubectl_complete-ostler", ["hist"]);
+  assert.deepEqual([code, text(stdout)], [0, "history\tshow the last ten rollouts\n:4\n"]);
+});
+
+Deno.test("kubectl-ostler says what is missing without Deno", async () => {
+  const { code, stderr } = await run("kubectl-ostler", [], { DENO: "/nowhere/deno" });
+  assert.deepEqual([code, text(stderr)], [
+    2,
+    "Cannot run kubectl ostler: there is no /nowhere/deno on the PATH; install Deno, or say where it is in DENO\n",
+  ]);
+});

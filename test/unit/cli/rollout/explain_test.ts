@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { machine, node } from "../../../support/machine_objects.ts";
+import { condition, FakeWorld, readyStatus, rollingStatus, start } from "../../../support/fake_world.ts";
+
+const hold = { "machine-controller.kubermatic.io/initializers": "machine-deployment/fleet/pool" };
+const owned = { ownerReferences: [{ kind: "MachineSet", name: "pool-1", uid: "u" }] };
+
+/** A world with one machine in a pool that says this. */
+function world(status: object, given: Parameters<typeof machine>[1] = {}, name = "m-1"): FakeWorld {
+  const made = new FakeWorld();
+  made.putPool(status);
+  made.kube.put("machinesets", {
+    metadata: {
+      namespace: "fleet",
+      name: "pool-1",
+      ownerReferences: [{ kind: "MachineDeployment", name: "pool", uid: "u" }],
+    },
+  });
+  made.kube.put("machines", machine(name, { ...given, metadata: { ...owned, ...given.metadata } }));
+  made.kube.put("nodes", node(`node-${name}`));
+  return made;
+}
+
+async function explained(made: FakeWorld, name = "m-1"): Promise<string> {
+  const { code, out, err } = await made.run(["explain", name]);
+  assert.deepEqual([code, err], [0, ""]);
+  assert.equal(out.trimEnd().includes("\n"), false, "one paragraph");
+  return out;
+}
+
+const updated = { hash: "hash-2" };
+const held = { hash: "hash-2", annotations: hold, finalizers: [], status: {} };
+
+Deno.test("explain tells what is done with a machine, until when, and which pod blocks", async () => {
+  const text = await explained(world(rollingStatus(), {}, "old-1"), "old-1");
+  assert.match(text, /is being drained, to be removed; that began 4m ago\./);
+  assert.match(text, /Pod apps\/web-1 of Deployment apps\/web does not move: PodDisruptionBudget apps\/web allows 0/);
+  assert.match(text, /It has until .*\(in 56m\); if pods remain then it goes on waiting\./);
+});
+
+Deno.test("explain tells of a machine that joins which attempt it is, and the last event about it", async () => {
+  const made = world(rollingStatus(), { hash: "hash-2", status: {} }, "new-1");
+  made.kube.put("events", {
+    metadata: { namespace: "fleet", name: "e" },
+    involvedObject: { kind: "Machine", name: "new-1" },
+    ...{
+      type: "Warning",
+      reason: "CreateFailed",
+      message: "no quota.",
+      lastTimestamp: new Date(start - 60_000).toISOString(),
+    },
+  });
+  const text = await explained(made, "new-1");
+  assert.match(text, /about to join, as attempt 2 of its place; that began 2m ago\./);
+  assert.match(text, /Last event, at .*\(1m ago\): CreateFailed: no quota\.\n$/);
+});
+
+Deno.test("explain tells a held machine whom it waits for: pause, what blocks, soak, budget", async () => {
+  const pausedBy = { by: "ada", reason: "lunch", since: start };
+  assert.match(
+    await explained(world(rollingStatus({ paused: true, pausedBy }), held)),
+    /paused by ada: lunch; `ostler resume pool`/,
+  );
+  const blocked = { ...condition("Blocked", "True"), message: "outside its windows" };
+  const outside = rollingStatus({ blockedReason: "OutsideWindow", conditions: [blocked] });
+  assert.match(await explained(world(outside, held)), /Nothing begins now: outside its windows\./);
+  const waves = [{ upTo: 1, state: "Soaking", soakUntil: new Date(start + 300_000).toISOString() }];
+  assert.match(await explained(world(rollingStatus({ waves }), held)), /before wave 1 has soaked, at .*\(in 5m\)\./);
+  assert.match(await explained(world(rollingStatus(), held)), /The budget is used by 2 machines under way/);
+});
+
+Deno.test("explain tells of a quarantined change until when it is held", async () => {
+  const quarantine = [{
+    specHash: "s",
+    templateHash: "hash-2",
+    revision: "2",
+    image: "img:2",
+    by: "ostler",
+    reason: "2 failed",
+    since: 1,
+  }];
+  const text = await explained(world(rollingStatus({ phase: "Halted", quarantine }), held));
+  assert.match(
+    text,
+    /It is held and does not boot\. Its change, revision 2, is quarantined \(2 failed\).* `ostler retry pool`\./,
+  );
+  const failed = await explained(world(rollingStatus({ quarantine, underway: [] }), { hash: "hash-2", status: {} }));
+  assert.match(failed, /has an instance that boots, and no node yet\. Its change, revision 2, is quarantined/);
+});
+
+Deno.test("explain tells an old machine its place in line", async () => {
+  const made = world(rollingStatus({ underway: [], usual: { join: [60], leave: [30] } }));
+  made.kube.put("machines", machine("m-2", { metadata: { ...owned, creationTimestamp: "2026-01-02T00:00:00Z" } }));
+  made.kube.put("nodes", node("node-m-2"));
+  const set = made.kube.get("machinesets", "pool-1", "fleet");
+  assert.ok(set);
+  const annotations = { "machinedeployment.clusters.k8s.io/revision": "1" };
+  made.kube.put("machinesets", {
+    metadata: {
+      ...{
+        namespace: "fleet",
+        name: "pool-2",
+        labels: { pool: "pool", "machine-template-hash": "hash-2" },
+        annotations,
+      },
+      ownerReferences: [{ kind: "MachineDeployment", name: "pool", uid: "uid-of-pool" }],
+    },
+  });
+  made.kube.put("machines", machine("new-1", held));
+  assert.match(
+    await explained(made, "m-1"),
+    /of an old template and will be replaced\. It is 1st of 2 in line, in wave 1 of 1, next\./,
+  );
+  assert.match(
+    await explained(made, "node-m-2"),
+    /It is 2nd of 2 in line, in wave 1 of 1, at about .* if nothing holds it up\./,
+  );
+});
+
+Deno.test("explain tells of skipped machines and of those that were set aside", async () => {
+  const made = world(rollingStatus({ underway: [] }));
+  made.progress = { skipped: ["m-1"], setAside: [] } as never;
+  assert.match(await explained(made), /stays: somebody said skip\./);
+  made.progress = { skipped: [], setAside: ["m-1"] } as never;
+  assert.match(await explained(made), /could not be drained and was set aside/);
+});
+
+Deno.test("explain tells of a machine on its way out whether it is kept running", async () => {
+  const deletionTimestamp = new Date(start - 60_000).toISOString();
+  const kept = world(rollingStatus({ underway: [] }), { annotations: hold, metadata: { deletionTimestamp } });
+  assert.match(await explained(kept), /took it down 1m ago, and Ostler keeps it running/);
+  const free = world(rollingStatus({ underway: [] }), { metadata: { deletionTimestamp } });
+  assert.match(await explained(free), /it was deleted 1m ago, and machine-controller is removing it\./);
+});
+
+Deno.test("explain tells of an ill machine why, and when it is replaced", async () => {
+  const made = world(readyStatus(), updated);
+  made.kube.put("nodes", node("node-m-1", { ready: false }));
+  assert.match(
+    await explained(made),
+    /It is ill: node "node-m-1" is not Ready .* It is replaced (now|at .* if that lasts), unless more than 40 %/,
+  );
+});
+
+Deno.test("explain tells of a machine in order that nothing is to be done, and of one that gave up why", async () => {
+  assert.match(await explained(world(readyStatus(), updated)), /It is what is wanted: nothing is to be done\.\n$/);
+  const broken = { hash: "hash-2", status: { errorReason: "InvalidConfiguration", errorMessage: "no such image" } };
+  assert.match(
+    await explained(world(readyStatus(), broken)),
+    /machine-controller gave it up: InvalidConfiguration: no such image\./,
+  );
+});
+
+Deno.test("explain tells of machines that no MachineDeployment made", async () => {
+  const made = world(readyStatus(), { metadata: { ownerReferences: [] } });
+  assert.match(await explained(made), /No MachineDeployment made it, so no rollout replaces it\.\n$/);
+});
+
+Deno.test("explain ends with 1 for a machine that is gone, with what is still known", async () => {
+  const made = world(rollingStatus());
+  const fails = async (name: string): Promise<string> => {
+    const { code, err } = await made.run(["explain", name]);
+    assert.equal(code, 1);
+    return err;
+  };
+  assert.match(await fails("m-3"), /^Cannot find machine "m-3": .*; did you mean "m-1"\?\n$/);
+  made.kube.put("nodes", node("control-plane-1"));
+  assert.match(await fails("control-plane-1"), /it is a node that no Machine made/);
+  made.progress = { replacements: [{ machine: "pool-x", replacedBy: "pool-y" }] } as never;
+  assert.match(
+    await fails("pool-x"),
+    /^Machine "pool-x" is gone: this rollout drained it, and "pool-y" came for it\n$/,
+  );
+});

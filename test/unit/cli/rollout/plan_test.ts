@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import {
+  machine,
+  machineDeployment,
+  machineSet,
+  node,
+  providerConfig,
+  revisionKey,
+} from "../../../support/machine_objects.ts";
+import { FakeWorld, rollingStatus } from "../../../support/fake_world.ts";
+
+const image = (tag: string): Record<string, unknown> => ({ ...providerConfig(`img:${tag}`), sshPublicKeys: ["key"] });
+
+/** A pool whose template was changed from img:1 to img:2, with three old machines and one held new one. */
+function world(): FakeWorld {
+  const made = new FakeWorld();
+  const usual = { join: [60, 80], leave: [20, 30] };
+  const lastGood = { templateHash: "hash-1", revision: "1", image: "img:1", configDigest: "aaaaaaaaaaaaaaaa" };
+  made.putPool(rollingStatus({ usual, lastGood, configDigest: "bbbbbbbbbbbbbbbb", underway: [] }));
+  const annotations = { [revisionKey]: "2" };
+  made.kube.put("machinedeployments", machineDeployment({ annotations, value: { ...image("2"), token: "t0p" } }));
+  const template = {
+    spec: { versions: { kubelet: "1.35.3" }, providerSpec: { value: { ...image("1"), token: "s3cret" } } },
+  };
+  made.kube.put("machinesets", { ...machineSet("1", "hash-1"), spec: { template } });
+  made.kube.put("machinesets", machineSet("2", "hash-2"));
+  for (const [index, name] of ["old-1", "old-2", "old-3"].entries()) {
+    made.kube.put("machines", machine(name, { metadata: { creationTimestamp: `2026-01-0${index + 1}T00:00:00Z` } }));
+    made.kube.put("nodes", node(`node-${name}`));
+  }
+  const hold = { "machine-controller.kubermatic.io/initializers": "machine-deployment/fleet/pool" };
+  made.kube.put("machines", machine("new-1", { hash: "hash-2", annotations: hold, finalizers: [], status: {} }));
+  return made;
+}
+
+Deno.test("ostler plan tells which machines, in which order, what changes, and how long it takes; it writes nothing", async () => {
+  const made = world();
+  const { code, out, err } = await made.run(["plan", "pool"]);
+  assert.deepEqual([code, err, made.kube.writes, made.sent], [0, "", [], []]);
+  for (
+    const part of [
+      /^fleet\/pool: 3 of 4 machines will be replaced, in 1 wave$/m,
+      /^image +img:1 → img:2$/m,
+      /^config +aaaaaaaaaaaa → bbbbbbbbbbbb$/m,
+      /^--- revision 1\n\+\+\+ revision 2$/m,
+      /^1 +3 +old-1, old-2, old-3$/m,
+      /^takes +(about \d+|\d+ to \d+) min$/m,
+      /^plan +[0-9a-f]{16}$/m,
+      /^approve +not needed by its policy$/m,
+    ]
+  ) assert.match(out, part);
+});
+
+Deno.test("ostler plan and diff never show a credential of the provider", async () => {
+  const made = world();
+  for (
+    const args of [["plan", "pool"], ["plan", "pool", "-o", "json"], ["diff", "pool"], ["diff", "pool", "-o", "json"]]
+  ) {
+    const { out } = await made.run(args);
+    assert.equal(/t0p|s3cret/.test(out), false, args.join(" "));
+    assert.match(out, /providerSpec\.value\.token/);
+    assert.match(out, /<hidden>/);
+  }
+});
+
+Deno.test("ostler plan gives the command that approves it, where the policy wants that", async () => {
+  const made = world();
+  made.kube.put("rolloutpolicies", {
+    metadata: { namespace: "fleet", name: "careful" },
+    spec: { approval: "BeforeFirst" },
+  });
+  const { out } = await made.run(["plan", "pool"], { env: { OSTLER_CALLED_AS: "kubectl ostler" } });
+  const [, hash] = /^plan +(\w+)$/m.exec(out) ?? [];
+  assert.match(out, new RegExp(`^approve +kubectl ostler approve -n fleet pool --plan ${hash}$`, "m"));
+  assert.match(out, /^policy +careful$/m);
+  assert.match(out, /^blocked +.*approve/m);
+});
+
+function inFile<T>(object: object, work: (file: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "ostler-plan-"));
+  writeFileSync(join(folder, "pool.yaml"), stringify({ kind: "MachineDeployment", ...object }));
+  return work(join(folder, "pool.yaml")).finally(() => rmSync(folder, { recursive: true }));
+}
+
+Deno.test("ostler plan -f plans a MachineDeployment that is not applied yet against the machines that live", async () => {
+  const made = world();
+  const given = machineDeployment({ value: image("3"), spec: { replicas: 2 } });
+  const { code, out } = await inFile(given, (file) => made.run(["plan", "-f", file]));
+  assert.equal(code, 0);
+  assert.match(out, /^fleet\/pool: \d of 4 machines will be replaced/m);
+  assert.match(out, /^image +img:1 → img:3$/m);
+  assert.match(out, /^approve +the plan of a file cannot be approved: apply it first$/m);
+  assert.deepEqual(made.kube.writes, []);
+});
+
+Deno.test("ostler plan -f of a new pool replaces nothing", async () => {
+  const made = new FakeWorld();
+  const { out } = await inFile(machineDeployment(), (file) => made.run(["plan", "-f", file]));
+  assert.match(out, /^fleet\/pool: 3 machines will be created, none is replaced$/m);
+});
+
+Deno.test("ostler plan -f ends with 2 for a file that cannot be used", async () => {
+  const made = world();
+  assert.equal((await made.run(["plan", "-f", "/nowhere.yaml"])).code, 2);
+  const { code, err } = await inFile(
+    { kind: "MachineDeployment", metadata: {} },
+    (file) => made.run(["plan", "-f", file]),
+  );
+  assert.equal(code, 2);
+  assert.match(err, /pool\.yaml": metadata\.name: /);
+});
+
+Deno.test("ostler diff of a pool ends with 1 where something would change, and with 0 where nothing would", async () => {
+  const made = world();
+  const { code, out } = await made.run(["diff", "pool"]);
+  assert.equal(code, 1);
+  assert.match(out, /^\+spec\..*osImage: img:2$/m);
+  made.kube.put(
+    "machinedeployments",
+    machineDeployment({ annotations: { [revisionKey]: "1" }, value: { ...image("1"), token: "s3cret" } }),
+  );
+  made.putRollout(rollingStatus({ lastGood: { templateHash: "hash-1", revision: "1" } }));
+  const same = await made.run(["diff", "pool"]);
+  assert.deepEqual([same.code, same.out], [0, "fleet/pool\nno change: revision 1 is what revision 1 was\n"]);
+});

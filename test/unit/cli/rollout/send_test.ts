@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { Refusal, TimedOut, Unreachable } from "../../../../cli/failure.ts";
+import { machine } from "../../../support/machine_objects.ts";
+import { condition, FakeWorld, namesOf, readyStatus, rollingStatus, start } from "../../../support/fake_world.ts";
+
+function world(status: object = rollingStatus()): FakeWorld {
+  const made = new FakeWorld();
+  made.putPool(status);
+  return made;
+}
+
+for (const name of ["pause", "resume", "promote", "retry"]) {
+  Deno.test(`ostler ${name} sends who asks and why, and shows the answer`, async () => {
+    const made = world();
+    const { code, out, err } = await made.run([name, "pool", "--reason", "lunch"]);
+    assert.deepEqual([code, out, err], [0, `fleet/pool: ${name} it is\n`, ""]);
+    assert.deepEqual(made.sent.map(({ within: _, ...order }) => order), [
+      { name, pool: { namespace: "fleet", name: "pool" }, command: { by: "ada", reason: "lunch" } },
+    ] as unknown[]);
+  });
+}
+
+Deno.test("ostler pause --as says who asks instead", async () => {
+  const made = world();
+  await made.run(["pause", "pool", "--as", "eve"]);
+  assert.deepEqual(made.sent[0]?.command, { by: "eve" });
+});
+
+Deno.test("ostler pause -l goes to every pool with the labels, and ends with 1 when one refuses", async () => {
+  const made = new FakeWorld();
+  for (const name of ["a", "b", "c"]) made.putPool(rollingStatus(), { name, labels: { team: "x" } });
+  made.putPool(rollingStatus(), { name: "d" });
+  made.answer = ({ pool }) => {
+    if (pool.name === "b") throw new Refusal("Cannot pause: not now");
+    return "paused";
+  };
+  const { code, out, err } = await made.run(["pause", "-l", "team=x"]);
+  assert.deepEqual(namesOf(made.sent), [["pause", "a"], ["pause", "b"], ["pause", "c"]]);
+  assert.deepEqual([code, out, err], [1, "fleet/a: paused\nfleet/c: paused\n", "fleet/b: Cannot pause: not now\n"]);
+});
+
+Deno.test("ostler pause ends with 2 for no choice, and with 1 where nothing is chosen", async () => {
+  const made = world();
+  assert.equal((await made.run(["pause"])).code, 2);
+  const none = await made.run(["pause", "-l", "team=none"]);
+  assert.deepEqual([none.code, none.err], [
+    1,
+    `Cannot pause: there is no MachineDeployment with labels "team=none" in namespace "fleet"\n`,
+  ]);
+  assert.deepEqual(made.sent, []);
+});
+
+Deno.test("ostler pause ends with 3 without an answer, and with 4 without Temporal", async () => {
+  const made = world();
+  made.answer = () => {
+    throw new TimedOut("Cannot pause: no answer");
+  };
+  assert.equal((await made.run(["pause", "pool"])).code, 3);
+  made.unreachable = new Unreachable("Cannot reach Temporal at there: refused");
+  const { code, err } = await made.run(["pause", "pool"]);
+  assert.deepEqual([code, err], [4, "Cannot reach Temporal at there: refused\n"]);
+});
+
+Deno.test("ostler approve wants the hash of one plan, and sends it", async () => {
+  const made = world();
+  const { code, err } = await made.run(["approve", "pool"]);
+  assert.equal(code, 2);
+  assert.equal(
+    err,
+    'Cannot approve "pool" without --plan HASH: `ostler plan -n fleet pool` shows the plan and its hash\n',
+  );
+  assert.equal((await made.run(["approve", "--all", "--plan", "abc"])).code, 2);
+  assert.equal((await made.run(["approve", "pool", "--plan", "abc"])).code, 0);
+  assert.deepEqual(made.sent.map(({ command }) => command), [{ by: "ada", plan: "abc" }]);
+});
+
+Deno.test("ostler promote --full sends it", async () => {
+  const made = world();
+  await made.run(["promote", "pool", "--full"]);
+  assert.deepEqual(made.sent[0]?.command, { by: "ada", full: true });
+});
+
+Deno.test("ostler abort asks on a terminal, and takes only yes for yes", async () => {
+  const made = world(rollingStatus({ lastGood: { templateHash: "h", revision: "1" } }));
+  const asked: string[] = [];
+  const answering = (answer: string) => ({ ask: (text: string) => (asked.push(text), Promise.resolve(answer)) });
+  const no = await made.run(["abort", "pool"], answering("n"));
+  assert.deepEqual([no.code, no.err], [1, "Nothing was aborted\n"]);
+  assert.deepEqual(asked, ['Abort the rollout of "fleet/pool", and go back to revision 1? [y/N] ']);
+  assert.deepEqual(made.sent, []);
+  assert.equal((await made.run(["abort", "pool"], answering("yes"))).code, 0);
+  assert.deepEqual(namesOf(made.sent), [["abort", "pool"]]);
+});
+
+Deno.test("ostler abort needs --yes where nobody can be asked", async () => {
+  const made = world();
+  assert.equal((await made.run(["abort", "pool"])).code, 2);
+  assert.deepEqual(made.sent, []);
+  assert.equal((await made.run(["abort", "pool", "--yes"])).code, 0);
+});
+
+Deno.test("ostler skip finds the pool of a machine by its owners, also by the name of its node", async () => {
+  const made = world();
+  const ownerReferences = [{ kind: "MachineSet", name: "pool-1", uid: "u" }];
+  made.kube.put("machines", machine("old-1", { metadata: { ownerReferences } }));
+  made.kube.put("machinesets", {
+    metadata: {
+      namespace: "fleet",
+      name: "pool-1",
+      ownerReferences: [{ kind: "MachineDeployment", name: "pool", uid: "u" }],
+    },
+  });
+  assert.equal((await made.run(["skip", "old-1"])).code, 0);
+  assert.equal((await made.run(["skip", "node-old-1", "-n", "default"])).code, 0);
+  assert.deepEqual(made.sent.map(({ pool, command }) => [pool.name, command.machine]), [["pool", "old-1"], [
+    "pool",
+    "old-1",
+  ]]);
+  const wrong = await made.run(["skip", "old-2"]);
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.err, /did you mean "old-1"/);
+});
+
+Deno.test("ostler pause --wait waits until nothing is under way", async () => {
+  const made = world();
+  const left = [rollingStatus({ paused: true }), rollingStatus({ paused: true, underway: [] })];
+  made.onSleep = () => made.putRollout(left.shift() ?? {});
+  const { code, out } = await made.run(["pause", "pool", "--wait"]);
+  assert.deepEqual([code, made.time], [0, start + 2_000]);
+  assert.match(out, /^fleet\/pool: Rolling, paused$/m);
+});
+
+Deno.test("ostler retry --wait does not take the old halt for the new end", async () => {
+  const halted = (since: number): object =>
+    readyStatus({
+      phase: "Halted",
+      message: "stuck",
+      conditions: [condition("Progressing", "False", new Date(since).toISOString())],
+    });
+  const made = world(halted(start));
+  const next = [halted(start), rollingStatus(), halted(start + 9_000)];
+  made.onSleep = () => made.putRollout(next.shift() ?? {});
+  const { code, err } = await made.run(["retry", "pool", "--wait"]);
+  assert.deepEqual([code, made.time], [1, start + 3_000]);
+  assert.equal(err, 'The rollout of "fleet/pool" is not done: Halted: stuck\n');
+});
+
+Deno.test("ostler abort --wait ends with 0 when it is aborted, and with 3 at --timeout", async () => {
+  const made = world();
+  made.onSleep = () => made.putRollout(readyStatus({ phase: "Aborted" }));
+  assert.equal((await made.run(["abort", "pool", "--yes", "--wait"])).code, 0);
+  const slow = world();
+  const { code } = await slow.run(["abort", "pool", "--yes", "--wait", "--timeout", "10s"]);
+  assert.deepEqual([code, slow.time], [3, start + 10_000]);
+});

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { condition, FakeWorld, readyStatus, rollingStatus, start } from "../../../support/fake_world.ts";
+import { answer } from "../../../support/fake_kube.ts";
+
+function world(): FakeWorld {
+  const made = new FakeWorld();
+  made.putPool(rollingStatus());
+  made.putPool(readyStatus(), { name: "calm", labels: { team: "a" } });
+  made.putPool(undefined, { name: "fresh" });
+  return made;
+}
+
+Deno.test("ostler status lists the pools of the namespace with the columns of kubectl", async () => {
+  const { code, out, err } = await world().run(["status"]);
+  assert.deepEqual([code, err], [0, ""]);
+  assert.deepEqual(out.split("\n").map((line) => line.split(/ {2,}/)), [
+    ["NAME", "READY", "PHASE", "UPDATED", "FAILED", "BLOCKED", "WAVE", "AGE"],
+    ["calm", "True", "Converged", "10/10", "0", "1h"],
+    ["fresh", "no rollout"],
+    ["pool", "False", "Rolling", "3/10", "0", "2/3", "1h"],
+    [""],
+  ]);
+});
+
+Deno.test("ostler status -A -o wide has the namespace and the wide columns", async () => {
+  const { out } = await world().run(["status", "-A", "-o", "wide"]);
+  const [head = "", calm = ""] = out.split("\n");
+  assert.match(head, /^NAMESPACE +NAME .* ETA +PAUSED +REVISION +IMAGE +WORKFLOW +AGE$/);
+  assert.match(calm, /^fleet +calm .* false +2 +img:2 +1h$/);
+});
+
+Deno.test("ostler status of one pool tells waves, machines, what they wait for, and until when", async () => {
+  const { code, out } = await world().run(["status", "fleet/pool"]);
+  assert.equal(code, 0);
+  for (
+    const part of [
+      /^Wave 2 of 3 is under way$/m,
+      /^waves {7}1 {2}█{30} {2}1\/1 {2}done$/m,
+      /^ {12}2 {2}█{15}░{15} {2}2\/4 {2}rolling$/m,
+      /^machines {4}3 wanted: 3 updated, 10 ready, 1 joining, 1 draining$/m,
+      /^under way {3}new-1 +Joining +for 2m .* attempt 2$/m,
+      /^ +old-1 \(w-1\) +Draining +for 4m /m,
+      /blocked by pod apps\/web-1 of Deployment apps\/web: PodDisruptionBudget apps\/web allows 0 disruptions$/m,
+      /^revision {4}2, img:2, kubelet 1.36.1, policy careful$/m,
+      /^eta .*\(in 30m\)$/m,
+    ]
+  ) assert.match(out, part);
+});
+
+Deno.test("ostler status names what a person can do about a halted, a paused and an unapproved rollout", async () => {
+  const made = world();
+  made.putRollout(readyStatus({ phase: "Halted", message: "new-1 did not join" }));
+  const todo = async (): Promise<string[]> =>
+    (await made.run(["status", "pool"])).out.match(/ostler \w+ -n fleet pool.*/g) ?? [];
+  assert.deepEqual((await todo()).map((line) => line.split(" ")[1]), ["retry", "abort"]);
+  made.putRollout(rollingStatus({ paused: true, pausedBy: { by: "ada", reason: "lunch", since: start } }));
+  assert.deepEqual((await todo()).map((line) => line.split(" ")[1]), ["resume"]);
+  made.putRollout(rollingStatus({ blockedReason: "AwaitingApproval", plan: { hash: "abc", approved: false } }));
+  assert.match((await todo()).at(-1) ?? "", /^ostler approve -n fleet pool --plan abc /);
+});
+
+Deno.test("ostler status -o json gives the status as it stands there: one object, or items", async () => {
+  const made = world();
+  const one = JSON.parse((await made.run(["status", "pool", "-o", "json"])).out);
+  assert.deepEqual([one.name, one.ready, one.status.wave], ["pool", false, "2/3"]);
+  const { items } = JSON.parse((await made.run(["status", "-l", "team=a", "-o", "json"])).out);
+  assert.deepEqual(items.map(({ name }: { name: string }) => name), ["calm"]);
+});
+
+Deno.test("ostler status shows a Rollout whose fields are odd, as far as it can", async () => {
+  const made = new FakeWorld();
+  made.putPool({
+    phase: 7,
+    message: "here",
+    waves: "none",
+    underway: [{ machine: 1 }, { machine: "m" }],
+    conditions: null,
+  });
+  const { code, out } = await made.run(["status", "pool"]);
+  assert.equal(code, 0);
+  assert.match(out, /^here$/m);
+  assert.match(out, /^under way {3}m /m);
+});
+
+Deno.test("ostler status ends with 1 and near names for a pool that does not exist, and says where it is", async () => {
+  const made = world();
+  const near = await made.run(["status", "pol"]);
+  assert.deepEqual([near.code, near.out], [1, ""]);
+  assert.match(near.err, /^Cannot find MachineDeployment "pol" in namespace "fleet": .*; did you mean "pool"\?\n$/);
+  const elsewhere = await made.run(["status", "pool", "-n", "default"]);
+  assert.match(elsewhere.err, /it is in "fleet", which -n chooses\n$/);
+});
+
+Deno.test("ostler status ends with 2 for a choice that is none", async () => {
+  const made = world();
+  for (const args of [["pool", "--all"], ["a/b/c"], ["-o", "xml"]]) {
+    const { code, err } = await made.run(["status", ...args]);
+    assert.equal(code, 2, args.join(" "));
+    assert.notEqual(err, "");
+  }
+});
+
+Deno.test("ostler status ends with 4 when the API server cannot be reached, and with 1 when it refuses", async () => {
+  const made = world();
+  const cause = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+  made.kube.onRequest = () => {
+    throw new TypeError("fetch failed", { cause });
+  };
+  const away = await made.run(["status"]);
+  assert.deepEqual([away.code, away.err], [4, "Cannot reach Kubernetes at https://kube.test: connect ECONNREFUSED\n"]);
+  made.kube.onRequest = () => {
+    throw answer(403, "Forbidden", "ada cannot list machinedeployments");
+  };
+  const refused = await made.run(["status"]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /^Cannot ask Kubernetes at https:\/\/kube.test: HTTP 403, ada cannot list/);
+  assert.equal(made.closed, 2);
+});
+
+Deno.test("ostler status lists pools where Ostler is not installed", async () => {
+  const made = new FakeWorld();
+  made.putPool(undefined);
+  made.kube.onRequest = (request) => {
+    if (request.startsWith("list rollouts")) throw answer(404, "NotFound");
+  };
+  const { code, out } = await made.run(["status"]);
+  assert.equal(code, 0);
+  assert.match(out, /^pool +no rollout$/m);
+});
+
+Deno.test("ostler status uses colour where somebody looks, and not with NO_COLOR", async () => {
+  const made = world();
+  made.putRollout(rollingStatus({ conditions: [condition("Ready", "True")] }));
+  const watched = await made.run(["status"], { isWatched: true });
+  assert.ok(watched.out.includes("\x1b[32mTrue\x1b[39m"));
+  const plain = await made.run(["status"], { isWatched: true, env: { NO_COLOR: "1" } });
+  assert.equal(plain.out, (await made.run(["status"])).out);
+});

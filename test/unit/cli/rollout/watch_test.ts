@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { answer } from "../../../support/fake_kube.ts";
+import { condition, FakeWorld, readyStatus, rollingStatus } from "../../../support/fake_world.ts";
+
+/** A world in which the pool's status changes with each second. */
+function story(...statuses: object[]): FakeWorld {
+  const world = new FakeWorld();
+  world.putPool(statuses.shift());
+  world.onSleep = () => {
+    const next = statuses.shift();
+    if (next !== undefined) world.putRollout(next);
+  };
+  return world;
+}
+
+Deno.test("ostler status -w tells each change once, and ends with 0 when the pool is ready", async () => {
+  const world = story(rollingStatus(), rollingStatus(), rollingStatus({ updated: "4/10" }), readyStatus());
+  const { code, out, err } = await world.run(["status", "pool", "-w"]);
+  assert.deepEqual([code, err], [0, ""]);
+  assert.deepEqual(out.split("\n").map((line) => line.replace(/^[\d:]+ /, "")), [
+    "fleet/pool Rolling, 3/10, wave 2/3: Wave 2 of 3 is under way",
+    "fleet/pool Rolling, 4/10, wave 2/3: Wave 2 of 3 is under way",
+    "fleet/pool Converged, 10/10: All 10 machines run revision 2",
+    "",
+  ]);
+});
+
+for (const phase of ["Halted", "RolledBack", "Aborted"]) {
+  Deno.test(`ostler status -w ends with 1 when the rollout is ${phase}`, async () => {
+    const world = story(rollingStatus(), readyStatus({ phase, reason: "Why", message: "what happened" }));
+    const { code, err } = await world.run(["status", "pool", "-w"]);
+    assert.equal(code, 1);
+    assert.equal(err, `The rollout of "fleet/pool" is not done: ${phase} (Why): what happened\n`);
+  });
+}
+
+Deno.test("ostler status -w ends with 3 at --timeout, and says where it is", async () => {
+  const { code, err } = await story(rollingStatus()).run(["status", "pool", "-w", "--timeout", "1m"]);
+  assert.equal(code, 3);
+  assert.equal(err, `Cannot wait any longer than 1m: "fleet/pool" is Rolling with 3/10 updated\n`);
+});
+
+Deno.test("ostler status -w does not take a pool as ready whose newest generation nobody has seen", async () => {
+  const world = new FakeWorld();
+  world.putPool(readyStatus(), { generation: 2 });
+  world.onSleep = () => world.putRollout(readyStatus({ observedGeneration: 2 }));
+  const before = world.time;
+  assert.equal((await world.run(["status", "pool", "-w"])).code, 0);
+  assert.equal(world.time, before + 1_000);
+});
+
+Deno.test("ostler status -w goes on while the API server restarts, and ends with 1 when the pool is gone", async () => {
+  const world = new FakeWorld();
+  world.putPool(rollingStatus());
+  let seconds = 0;
+  world.onSleep = () => {
+    seconds += 1;
+    if (seconds === 3) world.kube.remove("machinedeployments", "pool", "fleet");
+  };
+  world.kube.onRequest = () => {
+    if (seconds === 1 || seconds === 2) throw answer(503, "ServiceUnavailable");
+  };
+  const { code, err } = await world.run(["status", "pool", "-w"]);
+  assert.equal(code, 1);
+  assert.deepEqual(err.split("\n").map((line) => line.slice(0, 40)), [
+    "Cannot ask Kubernetes at https://kube.te",
+    'Cannot find MachineDeployment "pool" in ',
+    "",
+  ]);
+});
+
+Deno.test("ostler status -w waits for all chosen pools", async () => {
+  const world = story(rollingStatus(), readyStatus());
+  world.putPool(readyStatus({ phase: "Halted", message: "stuck" }), { name: "other" });
+  const { code, err } = await world.run(["status", "--all", "-w"]);
+  assert.equal(code, 1);
+  assert.match(err, /^The rollout of "fleet\/other" is not done: Halted: stuck\n$/);
+});
+
+Deno.test("ostler status -w shows a live picture where somebody looks, with what the run itself says", async () => {
+  const world = story(rollingStatus(), rollingStatus(), rollingStatus(), rollingStatus(), readyStatus());
+  const counts = { desired: 10, machines: 11, updated: 3, ready: 10, old: 7, leaving: 1, ill: 0 };
+  world.progress = { counts, message: "Joining new-1", underway: [], skipped: [], setAside: [] } as never;
+  const env = { TERM: "xterm", NO_COLOR: "1" };
+  const { code, out } = await world.run(["status", "pool", "-w"], {
+    isWatched: true,
+    env,
+    columns: () => 120,
+    rows: () => 40,
+  });
+  assert.equal(code, 0);
+  assert.match(out, /fleet\/pool {3}Rolling {3}3\/10 {3}wave 2\/3 {3}elapsed 10m {3}ETA /);
+  assert.match(out, /Joining new-1/);
+  assert.match(out, /3 wanted: 3 updated, 10 ready, 7 old, 1 joining, 1 draining/);
+  assert.match(out, /fleet\/pool {3}Converged {3}10\/10/);
+});
+
+Deno.test("ostler status -w -o json is one object a line", async () => {
+  const world = story(rollingStatus(), readyStatus({ conditions: [condition("Ready", "True")] }));
+  const { out } = await world.run(["status", "pool", "-w", "-o", "json"]);
+  assert.deepEqual(out.trim().split("\n").map((line) => JSON.parse(line).ready), [false, true]);
+});
+
+Deno.test("ostler status -w shows of many pools as many as fit, those under way first", async () => {
+  const world = story(rollingStatus(), readyStatus());
+  for (let index = 0; index < 50; index++) world.putPool(readyStatus(), { name: `calm-${index}` });
+  const env = { TERM: "xterm", NO_COLOR: "1" };
+  const { code, out } = await world.run(["status", "--all", "-w"], {
+    isWatched: true,
+    env,
+    rows: () => 14,
+    columns: () => 120,
+  });
+  assert.equal(code, 0);
+  assert.match(out, /1 under way, 0 failed, 50 ready {3}elapsed 0s\nNAMESPACE .*\nfleet +pool +False +Rolling /);
+  assert.match(out, /and 41 more/);
+});

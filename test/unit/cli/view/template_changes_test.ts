@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { changesPatch, templateChanges } from "../../../../cli/view/template_changes.ts";
+
+function template(cloudProviderSpec: object, more: object = {}): object {
+  return { spec: { versions: { kubelet: "1.36.1" }, providerSpec: { value: { cloudProviderSpec, ...more } } } };
+}
+
+const at = (path: string): string => `spec.providerSpec.value.cloudProviderSpec.${path}`;
+
+Deno.test("templateChanges names each leaf that changed, came or went, and no other", () => {
+  const changes = templateChanges(
+    template({ image: "a:1", disks: [{ size: 10 }, { size: 20 }], zone: "z" }),
+    template({ image: "a:2", disks: [{ size: 10 }], zone: "z", tags: { "team/name": "x" } }),
+  );
+  assert.deepEqual(changes, [
+    { path: at("disks[1].size"), before: "20" },
+    { path: at("image"), before: "a:1", after: "a:2" },
+    { path: at('tags["team/name"]'), after: "x" },
+  ]);
+});
+
+Deno.test("templateChanges hides whatever may be a credential, by its path or by what it looks like", () => {
+  const secrets = {
+    ...{ token: "t0p", accessKeyId: "AKIA", secretAccessKey: "s3cr3t", password: { value: "pw" }, username: "root" },
+    ...{ auth: { kubeconfig: { value: "kc" } }, serviceAccount: "json", userData: "ud", url: "https://me:pw@host" },
+    ...{ note: "-----BEGIN PRIVATE KEY-----", jwt: "eyJabc.def", "public.auth": { password: "pw" } },
+  };
+  const changes = templateChanges(template({}), template(secrets));
+  assert.equal(changes.length, 12);
+  for (const { path, after } of changes) assert.equal(after, "<hidden>", path);
+});
+
+Deno.test("templateChanges shows references to secrets, public keys and taints", () => {
+  const ref = { secretKeyRef: { namespace: "ns", name: "cloud", key: "token" } };
+  const after = template({ token: ref }, { sshPublicKeys: ["ssh-ed25519 AAAA"] });
+  const changes = templateChanges(template({}), {
+    spec: { ...(after as { spec: object }).spec, taints: [{ key: "gpu" }] },
+  });
+  assert.deepEqual(changes.map(({ after }) => after), [
+    ...["token", "cloud", "ns"],
+    ...["ssh-ed25519 AAAA", "gpu"],
+  ]);
+});
+
+Deno.test("templateChanges overlooks what machine-controller adds to its sets", () => {
+  const before = {
+    metadata: { creationTimestamp: "2026", labels: { a: "b", "machine-template-hash": "1" } },
+    spec: {},
+  };
+  assert.deepEqual(templateChanges(before, { metadata: { labels: { a: "b" } }, spec: {} }), []);
+});
+
+Deno.test("changesPatch is a unified diff, and nothing where nothing changed", () => {
+  const changes = [{ path: "a", before: "1", after: "2" }, { path: "b", after: "3" }, { path: "c", before: "4" }];
+  assert.equal(
+    changesPatch(changes, "revision 1", "revision 2"),
+    "--- revision 1\n+++ revision 2\n-a: 1\n+a: 2\n+b: 3\n-c: 4\n",
+  );
+  assert.equal(changesPatch([], "revision 1", "revision 2"), "");
+});

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { RolloutStatus } from "../../../../cli/rollout/pool_row.ts";
+import type { Terminal } from "../../../../cli/terminal.ts";
+import { moment } from "../../../../cli/view/durations.ts";
+import { bar, waveBars } from "../../../../cli/view/wave_bars.ts";
+import { start } from "../../../support/fake_world.ts";
+
+const terminal = { isWatched: false, env: {} } as Terminal;
+
+function bars(waves: object[], updatedReplicas: number): string[] {
+  return waveBars(terminal, RolloutStatus.parse({ waves, updatedReplicas }), start);
+}
+
+Deno.test("bar shows what has begun, and is full only at the end", () => {
+  assert.equal(bar(0, 10, 4), "░░░░");
+  assert.equal(bar(1, 1000, 4), "█░░░");
+  assert.equal(bar(999, 1000, 4), "███░");
+  assert.equal(bar(10, 10, 4), "████");
+  assert.equal(bar(12, 10, 4), "████");
+});
+
+Deno.test("waveBars counts each wave by itself, as they are told from the start of the rollout", () => {
+  const lines = bars([{ upTo: 1, state: "Done" }, { upTo: 5, state: "Rolling" }, { upTo: 10, state: "Waiting" }], 3);
+  assert.deepEqual(lines.map((line) => line.replace(/[█░]+/, "|")), [
+    "1  |  1/1  done",
+    "2  |  2/4  rolling",
+    "3  |  0/5  waiting",
+  ]);
+  assert.equal(lines[1]?.match(/█/g)?.length, 15);
+});
+
+Deno.test("waveBars says until when a wave soaks", () => {
+  const soakUntil = new Date(start + 300_000).toISOString();
+  const [line] = bars([{ upTo: 4, state: "Soaking", soakUntil }], 4);
+  assert.ok(line?.endsWith(`4/4  soaking until ${moment(soakUntil, start)}`), line);
+});
+
+Deno.test("waveBars sums up what is far away when there are many waves", () => {
+  const waves = Array.from({ length: 30 }, (_, index) => ({ upTo: index + 1, state: index < 12 ? "Done" : "Waiting" }));
+  const lines = bars(waves, 12);
+  assert.equal(lines.length, 12);
+  assert.equal(lines[0], "10 waves before, done");
+  assert.equal(lines.at(-1), "10 more");
+});
