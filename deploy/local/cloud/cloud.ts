@@ -28,6 +28,8 @@ export interface Cloud {
   kill(name: string): void;
   /** Cuts a machine off the API server, or heals it. Throws when the name is unknown. */
   partition(name: string, isCut: boolean): void;
+  /** Makes a machine's kubelet report NotReady, or Ready again. Throws when the name is unknown. */
+  sicken(name: string, isIll: boolean): Promise<void>;
   /** Stops everything in this process; leaves the API server's objects as they are. */
   stop(): Promise<void>;
 }
@@ -95,6 +97,10 @@ class SimulatedCloud implements Cloud {
 
   partition(name: string, isCut: boolean): void {
     this.#find(name, "partition").link.set(!isCut);
+  }
+
+  sicken(name: string, isIll: boolean): Promise<void> {
+    return this.#find(name, "sicken").sicken(isIll);
   }
 
   async stop(): Promise<void> {

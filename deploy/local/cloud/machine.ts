@@ -1,9 +1,10 @@
+import { sendBootReport } from "./boot/boot_report.ts";
 import { type BootMeans, type BootStep, join, provision, type Provisioned } from "./boot/boot.ts";
 import type { NodeAgent } from "./boot/node.ts";
 import type { Hypervisor } from "./hypervisor.ts";
 import { type Connection, reasonOf } from "./kube.ts";
 import { Link } from "./link.ts";
-import { type Patience, persist, rest } from "./patience.ts";
+import { Hopeless, type Patience, persist, rest } from "./patience.ts";
 import { PodRunner } from "./pod_runner.ts";
 import { between, randomStream } from "./random.ts";
 import type { MachineFacts, Script } from "./script.ts";
@@ -61,6 +62,7 @@ export class Machine {
   readonly #bootSeconds: number;
   readonly #readySeconds: number;
   #view: MachineView;
+  #agent: NodeAgent | undefined;
 
   constructor(context: MachineContext, order: MachineOrder, ordinal: number) {
     this.order = order;
@@ -103,6 +105,12 @@ export class Machine {
     this.#life.abort();
   }
 
+  /** Lets the kubelet report that it is not ready, or that it is again; a machine without a node reports nothing. */
+  async sicken(isIll: boolean): Promise<void> {
+    const agent = this.#agent;
+    if (agent !== undefined) await persist(this.#patience(), () => agent.setReady(!isIll));
+  }
+
   /** Clears away what the machine leaves behind once its order is gone. */
   async remove(): Promise<void> {
     this.#life.abort();
@@ -125,7 +133,17 @@ export class Machine {
     this.#enter("installing");
     if (this.#isStruck("no-join")) return;
     await this.#pass(0.3);
+    await this.#setUp(provisioned);
     await this.#serve(means, provisioned, address);
+  }
+
+  async #setUp(machine: Provisioned): Promise<void> {
+    const { missingPackages } = this.#context.script.current;
+    const missing = machine.packages.find((name) => missingPackages.includes(name));
+    if (missing === undefined) return;
+    const message = `E: Unable to locate package ${missing}`;
+    await sendBootReport(machine, { phase: "setup", step: "packages", state: "Failed", message });
+    throw new Hopeless(`Cannot set up machine "${this.order.name}": ${message}`);
   }
 
   async #powerOn(): Promise<string | undefined> {
@@ -145,8 +163,9 @@ export class Machine {
 
   async #serve(means: BootMeans, machine: Provisioned, address: string): Promise<void> {
     const { name, image, cpu, memory } = this.order;
-    const hardware = { providerId: `kubevirt://${name}`, address, image, cpu, memory };
+    const hardware = { providerId: `kubevirt://${name}`, address, image, cpu, memory, zone: this.#zone() };
     const { agent, connection } = await join(means, machine, hardware);
+    this.#agent = agent;
     this.#view.nodeName = machine.hostname;
     this.#enter("not-ready");
     try {
@@ -155,6 +174,11 @@ export class Machine {
     } finally {
       await connection.close();
     }
+  }
+
+  #zone(): string | undefined {
+    const { zones } = this.#context.script.current;
+    return zones[(this.#facts.ordinal - 1) % zones.length];
   }
 
   #runPods(connection: Connection, nodeName: string, address: string): Promise<void> {

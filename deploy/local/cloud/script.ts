@@ -39,6 +39,10 @@ export interface CloudScript {
   /** Each step of a boot is tried so often, and so long, before the machine gives up. */
   bootAttempts: number;
   bootStepSeconds: number;
+  /** The mirror has no such packages: a machine that is to install one gives up, and says so. */
+  missingPackages: readonly string[];
+  /** Machines are spread over these in the order of their orders; none has a zone when it is empty. */
+  zones: readonly string[];
   faults: readonly Fault[];
 }
 
@@ -53,6 +57,8 @@ const defaults: CloudScript = {
   maxPodGraceSeconds: Infinity,
   bootAttempts: 10,
   bootStepSeconds: 60,
+  missingPackages: [],
+  zones: [],
   faults: [],
 };
 

@@ -1,7 +1,7 @@
 import { poolSecrets, secretsNamespace } from "../observer/pool_names.ts";
 import { waitUntil } from "../process/wait_until.ts";
 import { applyObjects } from "../stack/manifests.ts";
-import { firstRelease, guestObjects, guests, machineDeployment, pool } from "./pool_objects.ts";
+import { guestObjects, guests, machineDeployment, type Manifest, pool, type PoolShape } from "./pool_objects.ts";
 import { runPage } from "./runs.ts";
 import type { Scene } from "./scene.ts";
 
@@ -9,15 +9,18 @@ import type { Scene } from "./scene.ts";
 const timeoutMs = 3_600_000;
 
 /** Creates the pool and its guests, and tells what appears until all machines have joined. */
-export async function createPool(scene: Scene, replicas: number): Promise<void> {
+export async function createPool(scene: Scene, shape: PoolShape): Promise<void> {
   const { stage, narrator, runs, site } = scene;
+  const { replicas, release } = shape;
   narrator.say("  (machine-controller begins its work some 15 s after its own start)");
-  const objects = [machineDeployment(replicas, firstRelease), ...guestObjects()];
-  await stage.until("the pool to be created", applyObjects(site.stack.adminKubeconfig, objects));
+  const create = (objects: Manifest[]): Promise<void> => applyObjects(site.stack.adminKubeconfig, objects);
+  await stage.until("the pool to be created", create([machineDeployment(shape)]));
   const runId = await stage.until("the workflow of the pool to start", runs.next());
   narrator.say(`  web UI of this run: ${runPage(site.stack.temporal, runId)}`);
   await announcePublished(scene);
-  await stage.until(`${replicas} machines to join`, runs.converged(firstRelease));
+  await stage.until(`${replicas} machines to join`, runs.converged(release));
+  // Not before, or all of them would be on the first machine that joins.
+  await stage.until("the guests to be created", create(guestObjects()));
   await stage.until("the guests to run", guestsRunning(scene));
   narrator.say(`  ${guests.replicas} pods run on them, ${guests.needed} of which a PodDisruptionBudget protects`);
 }

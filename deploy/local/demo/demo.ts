@@ -1,23 +1,20 @@
-/** The demo's story: tools, stack, a pool is created, changed, and judged by a stranger. */
-import { Client } from "@temporalio/client";
-import { NativeConnection } from "@temporalio/worker";
-import { startObserver } from "../observer/observer.ts";
+/** The demo's main story: tools, stack, a pool is created, changed, and judged by a stranger. */
 import { type Site, startSite } from "../site/site.ts";
-import { ApiConnection } from "../stack/api_connection.ts";
 import { resolveTools } from "../tools/resolve_tools.ts";
 import type { ToolName } from "../tools/tool_name.ts";
 import { changePool } from "./change_pool.ts";
 import { createPool } from "./create_pool.ts";
 import { type DemoReport, demoReport, type Durations } from "./demo_report.ts";
 import { finalText } from "./final_table.ts";
-import { FleetWatch } from "./fleet_watch.ts";
 import type { Narrator } from "./narrator.ts";
 import type { DemoOptions } from "./options.ts";
-import { nextRelease, pool } from "./pool_objects.ts";
-import { Runs } from "./runs.ts";
-import type { Scene } from "./scene.ts";
+import { firstRelease, nextRelease, pool } from "./pool_objects.ts";
+import { setScene } from "./set_scene.ts";
 import type { Stage } from "./stage.ts";
 import { Stopwatch } from "./stopwatch.ts";
+import { stories } from "./stories/catalogue.ts";
+import { playStory } from "./stories/play_story.ts";
+import type { StoryReport } from "./stories/story_report.ts";
 import { thingsToTry } from "./things_to_try.ts";
 import { ToolLines } from "./tool_lines.ts";
 
@@ -29,7 +26,7 @@ export interface Demo {
   /** An empty directory for all state. */
   readonly directory: string;
   /** Called once, when the story is told and before anything is stopped. */
-  readonly onReport: (report: DemoReport) => Promise<void>;
+  readonly onReport: (report: DemoReport | StoryReport) => Promise<void>;
 }
 
 type Tools = Record<typeof toolsNeeded[number], string>;
@@ -49,7 +46,11 @@ export async function runDemo(demo: Demo): Promise<void> {
   const site = await openSite(demo, tools as Tools);
   durations.stack = stopwatch.lap();
   try {
-    await demo.onReport(await tellStory(demo, site, { durations, stopwatch }));
+    const name = options.story;
+    const report = name === undefined
+      ? await tellStory(demo, site, { durations, stopwatch })
+      : await playStory({ ...demo, name, site });
+    await demo.onReport(report);
     stage.unlimit();
     if (options.keep) await keepRunning(demo, site, tools as Tools & { kubectl: string });
   } finally {
@@ -69,14 +70,18 @@ async function findTools({ narrator, stage }: Demo, names: readonly ToolName[]):
   }
 }
 
+/** In a story about decisions nobody waits for pods. */
+const quick = { readySeconds: { min: 0.1, max: 0.5 }, podStartSeconds: 0.2, maxPodGraceSeconds: 1 };
+
 async function openSite({ options, narrator, stage, directory }: Demo, tools: Tools): Promise<Site> {
-  const { seed, bootSeconds } = options;
+  const { seed, bootSeconds, story } = options;
+  const script = { bootSeconds: { min: bootSeconds * 0.7, max: bootSeconds * 1.3 } };
   // Not through the stage: a start that is cut short stops what it had started, and that is worth waiting for.
   return await startSite({
     directory,
     tools,
     seed,
-    script: { bootSeconds: { min: bootSeconds * 0.7, max: bootSeconds * 1.3 } },
+    script: story === undefined ? script : { ...quick, ...stories[story].script },
     onProgress: (text) => narrator.say(`  ${text}`),
     onCrash: (crash) => stage.end(crash),
     signal: stage.signal,
@@ -93,7 +98,7 @@ async function tellStory(
   const { fleet, observer, runs } = scene;
   narrator.say(`3/5 Create MachineDeployment "${pool.name}" with ${options.replicas} machines`);
   fleet.start();
-  await createPool(scene, options.replicas);
+  await createPool(scene, { replicas: options.replicas, release: firstRelease });
   durations.create = stopwatch.lap();
   observer.arm();
   narrator.say("4/5 Change it: one machine in, one machine out, and the worker dies on the way");
@@ -107,26 +112,6 @@ async function tellStory(
   const report = demoReport({ ...facts, updated: countUpdated(site) });
   narrator.say(`5/5 What happened\n${finalText(report)}`);
   return report;
-}
-
-async function setScene(
-  props: AsyncDisposableStack,
-  { narrator, stage, site, replicas }: { narrator: Narrator; stage: Stage; site: Site; replicas: number },
-): Promise<Scene> {
-  const { adminKubeconfig, temporal } = site.stack;
-  const api = props.use(await ApiConnection.open(adminKubeconfig));
-  // Deno 2.9 dies when the server ends an idle connection of its own HTTP/2 (github.com/denoland/deno/issues/36788).
-  const connection = await NativeConnection.connect({ address: temporal.address });
-  props.defer(() => connection.close());
-  const client = new Client({ connection, namespace: temporal.namespace });
-  const runs = new Runs(client);
-  props.defer(() => runs.stop());
-  const watched = { kubeconfig: adminKubeconfig, namespace: pool.namespace, pool: pool.name, replicas };
-  const observer = await startObserver(watched);
-  props.defer(async () => void await observer.stop());
-  const fleet = new FleetWatch({ api, cloud: site.cloud, client, narrator, stage });
-  props.defer(() => fleet.stop());
-  return { narrator, stage, site, api, observer, fleet, runs };
 }
 
 function countUpdated({ cloud }: Site): number {

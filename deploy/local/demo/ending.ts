@@ -1,4 +1,3 @@
-import type { DemoReport } from "./demo_report.ts";
 import { Interruption } from "./interruption.ts";
 
 /** How a demo went. */
@@ -6,7 +5,7 @@ export interface Course {
   readonly seed: number;
   readonly replicas: number;
   /** Undefined when the story was not told to its end. */
-  readonly report: DemoReport | undefined;
+  readonly report: { readonly ok: boolean } | undefined;
   /** What ended it, if anything did before its time. */
   readonly failure: unknown;
   readonly directory: string;

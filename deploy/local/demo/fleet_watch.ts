@@ -17,6 +17,8 @@ export interface Surroundings {
   readonly client: Client;
   readonly narrator: Narrator;
   readonly stage: Stage;
+  /** A halt is part of the story. */
+  readonly mayHalt?: boolean;
 }
 
 const lookMs = 400;
@@ -92,7 +94,7 @@ export class FleetWatch {
   }
 
   #judge({ phase, reason, message }: Progress): void {
-    if (phase !== "Halted") return void (this.#haltedSince = undefined);
+    if (phase !== "Halted" || this.#surroundings.mayHalt) return void (this.#haltedSince = undefined);
     this.#haltedSince ??= performance.now();
     if (performance.now() - this.#haltedSince < haltMs) return;
     this.#surroundings.stage.end(new Error(`Cannot go on: the rollout halted with "${reason}": ${message}`));

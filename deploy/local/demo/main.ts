@@ -3,8 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import type { DemoReport } from "./demo_report.ts";
-import { runDemo } from "./demo.ts";
+import { type Demo, runDemo } from "./demo.ts";
 import { type Course, type Ending, endingOf, explain } from "./ending.ts";
 import { onInterruption, onMishap } from "./interruption.ts";
 import { createNarrator, type Narrator } from "./narrator.ts";
@@ -27,14 +26,15 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function play(options: DemoOptions, narrator: Narrator): Promise<Course> {
-  const { seed, replicas } = options;
-  narrator.say(`Ostler's main job with ${replicas} machines, seed ${seed}`);
+  const { seed, replicas, story } = options;
+  const what = story === undefined ? `Ostler's main job with ${replicas} machines` : `Story "${story}"`;
+  narrator.say(`${what}, seed ${seed}`);
   const stage = new Stage();
   onInterruption((interruption) => stage.end(interruption));
   onMishap((mishap) => stage.end(mishap));
   const directory = await mkdtemp(join(tmpdir(), "ostler-demo-"));
-  let report: DemoReport | undefined;
-  const onReport = async (told: DemoReport): Promise<void> => {
+  let report: Course["report"];
+  const onReport: Demo["onReport"] = async (told) => {
     report = told;
     if (options.json) await print(`${JSON.stringify(told)}\n`);
   };

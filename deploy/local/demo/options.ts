@@ -1,8 +1,11 @@
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
+import { isStoryName, type StoryName, storyNames } from "./stories/story_names.ts";
 
 /** What the person who starts the demo decides. */
 export interface DemoOptions {
+  /** Undefined for the main job. */
+  readonly story?: StoryName;
   readonly replicas: number;
   /** Mean time from order to kubelet start; each machine draws its own, up to 30 % off. */
   readonly bootSeconds: number;
@@ -20,6 +23,8 @@ export const usage = `The main job of Ostler, narrated, on an embedded stack wit
 
 deno task demo [flags]
 
+  --story NAME      tell another story, each about a policy, and end with what was checked:
+                    ${storyNames.join(", ")}
   --replicas N      machines in the pool, 1 to 20 (3)
   --boot-seconds S  mean time a machine takes to boot, 0.1 to 120 (4)
   --seed N          fixes every machine's boot time (random, printed)
@@ -27,6 +32,8 @@ deno task demo [flags]
   --json            print the final report as one JSON object on the last line of
                     standard output; all other text goes to standard error
   --help            print this
+
+A story brings its own number of machines and boot times.
 
 Exit code 0: every promise was kept. 1: one was broken, or the demo failed.
 2: a flag is wrong. 130: Ctrl-C.
@@ -38,6 +45,7 @@ const largestSeed = 2 ** 31;
 export function parseOptions(args: readonly string[]): DemoOptions {
   const values = parse(args);
   return {
+    ...storyOf(values),
     replicas: whole("replicas", values.replicas ?? "3", { min: 1, max: 20 }),
     bootSeconds: number("boot-seconds", values["boot-seconds"] ?? "4", { min: 0.1, max: 120 }),
     seed: values.seed === undefined
@@ -49,13 +57,25 @@ export function parseOptions(args: readonly string[]): DemoOptions {
   };
 }
 
-type Values = Partial<Record<"replicas" | "boot-seconds" | "seed", string> & Record<"keep" | "json" | "help", boolean>>;
+function storyOf({ story, ...others }: Values): { story?: StoryName } {
+  if (story === undefined) return {};
+  if (!isStoryName(story)) throw wrong("story", story, `one of ${storyNames.join(", ")} is needed`);
+  for (const flag of ["replicas", "boot-seconds"] as const) {
+    if (others[flag] !== undefined) throw wrong(flag, others[flag], `story "${story}" brings its own`);
+  }
+  return { story };
+}
+
+type Values = Partial<
+  Record<"story" | "replicas" | "boot-seconds" | "seed", string> & Record<"keep" | "json" | "help", boolean>
+>;
 
 function parse(args: readonly string[]): Values {
   try {
     const { values } = parseArgs({
       args: [...args],
       options: {
+        story: { type: "string" },
         replicas: { type: "string" },
         "boot-seconds": { type: "string" },
         seed: { type: "string" },

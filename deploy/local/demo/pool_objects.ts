@@ -19,13 +19,25 @@ export const nextRelease: Release = { image: "docker://ostler.example/ubuntu:24.
 /** Path of the pool's MachineDeployment on the API server. */
 export const poolPath = `/apis/cluster.k8s.io/v1alpha1/namespaces/${pool.namespace}/machinedeployments/${pool.name}`;
 
-const labels = { pool: pool.name };
+/** By which policies and people select the pool. */
+export const labels = { pool: pool.name };
 
-type Manifest = ManifestObject & { readonly spec: object };
+/** An object to be applied. */
+export type Manifest = ManifestObject & { readonly spec: object };
+
+/** What a pool is to be. */
+export interface PoolShape {
+  readonly replicas: number;
+  readonly release: Release;
+  /** Machines above `replicas` while rolling; 1 unless told. */
+  readonly surge?: number;
+  /** Name of its OperatingSystemProfile; osp-ubuntu unless told. */
+  readonly profile?: string;
+}
 
 /** The pool's MachineDeployment, as a person would apply it. */
-export function machineDeployment(replicas: number, release: Release): Manifest {
-  const metadata = { ...pool, annotations: { "k8c.io/operating-system-profile": "osp-ubuntu" } };
+export function machineDeployment({ replicas, release, surge = 1, profile = "osp-ubuntu" }: PoolShape): Manifest {
+  const metadata = { ...pool, labels, annotations: { "k8c.io/operating-system-profile": profile } };
   return {
     apiVersion: "cluster.k8s.io/v1alpha1",
     kind: "MachineDeployment",
@@ -33,7 +45,7 @@ export function machineDeployment(replicas: number, release: Release): Manifest 
     spec: {
       replicas,
       selector: { matchLabels: labels },
-      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: surge, maxUnavailable: 0 } },
       minReadySeconds: 0,
       template: {
         metadata: { labels },

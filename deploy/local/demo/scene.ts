@@ -1,3 +1,4 @@
+import type { Client } from "@temporalio/client";
 import type { Observer } from "../observer/observer.ts";
 import type { Site } from "../site/site.ts";
 import type { ApiConnection } from "../stack/api_connection.ts";
@@ -13,6 +14,7 @@ export interface Scene {
   readonly site: Site;
   /** As admin. */
   readonly api: ApiConnection;
+  readonly client: Client;
   readonly runs: Runs;
   readonly fleet: FleetWatch;
   readonly observer: Observer;

@@ -1,3 +1,5 @@
+import type { MachineLife } from "./machine_lives.ts";
+
 /** The properties that hold at every moment of a rollout. */
 export type Property = "readyNodes" | "machines" | "secrets";
 
@@ -30,4 +32,6 @@ export interface ObserverReport {
   /** Changes looked at. */
   events: number;
   violations: Violation[];
+  /** Every machine that was ever seen, also before it was armed. */
+  lives: MachineLife[];
 }

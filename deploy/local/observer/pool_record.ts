@@ -1,3 +1,4 @@
+import { MachineLives } from "./machine_lives.ts";
 import type { ObserverReport, Property, Violation } from "./observer_report.ts";
 import type { Kind } from "./pool_facts.ts";
 
@@ -27,6 +28,7 @@ export class PoolRecord {
     secrets: new Map(),
   };
   readonly #violations: Violation[] = [];
+  readonly #lives: MachineLives;
   #broken: Partial<Record<Property, string>> = {};
   #armedAt: string | undefined;
   #extremes = { ready: Infinity, instances: 0, objects: 0 };
@@ -36,6 +38,7 @@ export class PoolRecord {
   constructor(rules: PoolRules, now: () => string = () => new Date().toISOString()) {
     this.#rules = rules;
     this.#now = now;
+    this.#lives = new MachineLives(now);
   }
 
   /** Checks from now on, beginning with how things stand. */
@@ -47,6 +50,7 @@ export class PoolRecord {
   /** Takes in how all objects of one kind stand after a change. */
   see(kind: Kind, facts: Facts): void {
     this.#facts[kind] = new Map(facts);
+    this.#lives.see(kind, facts);
     if (this.#armedAt === undefined) return;
     this.#events += 1;
     this.#judge();
@@ -73,6 +77,7 @@ export class PoolRecord {
       resumes,
       events: this.#events,
       violations,
+      lives: this.#lives.list(),
     };
   }
 

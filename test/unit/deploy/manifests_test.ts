@@ -115,16 +115,24 @@ Deno.test("rbac/worker.yaml reads secrets in no ClusterRole", () => {
   assert.ok(!resources.includes("secrets"));
 });
 
-Deno.test("rbac/controller.yaml touches no secret, machine or node", () => {
-  const resources = new Set(rules("rbac/controller.yaml").flatMap((rule) => rule.resources ?? []));
-  assert.deepEqual([...resources].sort(), ["leases", "machinedeployments", "operatingsystemprofiles", "rollouts"]);
+Deno.test("rbac/controller.yaml touches no secret, and changes neither pools nor machines nor nodes", () => {
+  const granted = rules("rbac/controller.yaml");
+  const reads = new Set(["get", "list", "watch"]);
+  const changed = granted.filter((rule) => rule.verbs.some((verb) => !reads.has(verb)));
+  const resources = (some: Rule[]): string[] => [...new Set(some.flatMap((rule) => rule.resources ?? []))].sort();
+  assert.deepEqual(resources(changed), ["leases", "operatingsystemprofiles"]);
+  assert.deepEqual(resources(granted), [
+    ...["leases", "machinedeployments", "machines", "machinesets", "nodes", "operatingsystemprofiles"],
+    ...["rolloutpolicies", "rollouts"],
+  ]);
 });
 
 Deno.test("custom resources keep the names that others rely on", () => {
   const profiles = customResource("crds/operating_system_profiles.yaml");
   const configs = customResource("crds/operating_system_configs.yaml");
   const rollouts = customResource("crds/rollouts.yaml");
-  const named = [profiles, configs, rollouts].map((crd) =>
+  const policies = customResource("crds/rollout_policies.yaml");
+  const named = [profiles, configs, rollouts, policies].map((crd) =>
     [
       crd.group,
       crd.names.kind,
@@ -137,6 +145,7 @@ Deno.test("custom resources keep the names that others rely on", () => {
     "operatingsystemmanager.k8c.io OperatingSystemProfile operatingsystemprofiles osp v1alpha1",
     "operatingsystemmanager.k8c.io OperatingSystemConfig operatingsystemconfigs osc v1alpha1",
     "ostler.dev Rollout rollouts ro v1alpha1",
+    "ostler.dev RolloutPolicy rolloutpolicies rop v1alpha1",
   ]);
   assert.ok(rollouts.versions[0]?.subresources?.["status"]);
 });

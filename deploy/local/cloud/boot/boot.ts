@@ -7,6 +7,7 @@ import { parseCloudConfig } from "./cloud_config.ts";
 import { fetchSecret } from "./fetch_secret.ts";
 import { NodeAgent } from "./node.ts";
 import type { NodeFacts } from "./node_object.ts";
+import { packagesOf } from "./packages.ts";
 import { type Provisioning, readProvisioning } from "./provisioning.ts";
 
 /** The steps of a boot, in order. */
@@ -21,7 +22,7 @@ export interface BootMeans {
 }
 
 /** A machine that has its files and could start a kubelet. */
-export type Provisioned = Bootstrap & { node: Provisioning };
+export type Provisioned = Bootstrap & { node: Provisioning; packages: readonly string[] };
 
 /** A machine whose Node is registered; whoever holds it closes the connection. */
 export interface Joined {
@@ -39,14 +40,14 @@ export async function provision(means: BootMeans): Promise<Provisioned> {
     return fetchSecret(bootstrap.access, bootstrap.provisioning, "cloud-config");
   });
   const config = parseCloudConfig(text, "provisioning config");
-  return { ...bootstrap, node: readProvisioning(config, bootstrap.access.ca) };
+  return { ...bootstrap, node: readProvisioning(config, bootstrap.access.ca), packages: packagesOf(config) };
 }
 
 /** Does the kubelet's part: bootstrap kubeconfig, certificate, Node. */
 export async function join(
   means: BootMeans,
   machine: Provisioned,
-  hardware: Pick<NodeFacts, "providerId" | "address" | "image" | "cpu" | "memory">,
+  hardware: Pick<NodeFacts, "providerId" | "address" | "image" | "cpu" | "memory" | "zone">,
 ): Promise<Joined> {
   means.enter("certificate");
   const secret = { namespace: machine.provisioning.namespace, name: machine.node.kubeconfigSecret };

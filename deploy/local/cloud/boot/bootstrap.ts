@@ -1,6 +1,6 @@
 import { Hopeless } from "../patience.ts";
 import type { CloudConfig } from "./cloud_config.ts";
-import { needCertificate, needSecretFile, needService, needVariables, unusable } from "./file_checks.ts";
+import { needCertificate, needSecretFile, needService, needVariables, readVariables, unusable } from "./file_checks.ts";
 import type { ApiAccess, SecretName } from "./fetch_secret.ts";
 
 /** All a machine knows after reading its user-data. */
@@ -8,6 +8,8 @@ export interface Bootstrap {
   hostname: string;
   access: ApiAccess;
   provisioning: SecretName;
+  /** The ConfigMap beside it to which the machine says how its boot goes; undefined where the profile knows of none. */
+  report: SecretName | undefined;
 }
 
 const environment = "/etc/ostler/boot.env";
@@ -19,6 +21,7 @@ export function readBootstrap(config: CloudConfig): Bootstrap {
   if (!boot.API_SERVER.startsWith("https://")) {
     throw unusable(environment, `API_SERVER "${boot.API_SERVER}" is not an https address`);
   }
+  const report = readVariables(config, environment).get("BOOT_REPORT");
   const ca = needCertificate(config, "/etc/ostler/ca.crt");
   const token = needSecretFile(config, "/etc/ostler/token").content.trim();
   const unit = needService(config, script);
@@ -29,6 +32,7 @@ export function readBootstrap(config: CloudConfig): Bootstrap {
     hostname: needHostname(config.hostname),
     access: { server: boot.API_SERVER, ca, token },
     provisioning: { namespace: boot.SECRET_NAMESPACE, name: boot.SECRET_NAME },
+    report: report ? { namespace: boot.SECRET_NAMESPACE, name: report } : undefined,
   };
 }
 

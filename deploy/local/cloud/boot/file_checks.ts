@@ -44,20 +44,26 @@ export function needCertificate(config: CloudConfig, path: string): string {
   return pem;
 }
 
-/** Reads the variables of a shell environment file; throws Hopeless when one of the wanted is missing. */
+/** Reads the wanted variables of a shell environment file; throws Hopeless when one is missing. */
 export function needVariables<Name extends string>(
   config: CloudConfig,
   path: string,
   names: readonly Name[],
 ): Record<Name, string> {
+  const found = readVariables(config, path);
+  const missing = names.find((name) => !found.get(name));
+  if (missing !== undefined) throw unusable(path, `it does not set ${missing}`);
+  return Object.fromEntries(names.map((name) => [name, found.get(name) ?? ""])) as Record<Name, string>;
+}
+
+/** All variables of a shell environment file, by name; throws Hopeless when the file is missing. */
+export function readVariables(config: CloudConfig, path: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const line of needFile(config, path).content.split("\n")) {
     const match = /^([A-Z_]+)=(?:"([^"]*)"|'([^']*)'|(\S*))\s*$/.exec(line);
     if (match !== null) found.set(match[1] ?? "", match[2] ?? match[3] ?? match[4] ?? "");
   }
-  const missing = names.find((name) => !found.get(name));
-  if (missing !== undefined) throw unusable(path, `it does not set ${missing}`);
-  return Object.fromEntries(names.map((name) => [name, found.get(name) ?? ""])) as Record<Name, string>;
+  return found;
 }
 
 /** Makes the failure that names a file and what is wrong with it. */

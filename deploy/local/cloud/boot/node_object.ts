@@ -11,6 +11,8 @@ export interface NodeFacts {
   image: string;
   cpu: string;
   memory: string;
+  /** Undefined in a cloud without zones. */
+  zone: string | undefined;
   taints: readonly Taint[];
 }
 
@@ -21,7 +23,10 @@ export function nodeObject(facts: NodeFacts): V1Node {
     kind: "Node",
     metadata: {
       name: facts.name,
-      labels: { "kubernetes.io/hostname": facts.name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" },
+      labels: {
+        ...{ "kubernetes.io/hostname": facts.name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" },
+        ...(facts.zone === undefined ? {} : { "topology.kubernetes.io/zone": facts.zone }),
+      },
       // machine-controller writes into both maps without making them: a node without labels or annotations crashes it.
       annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" },
     },

@@ -21,7 +21,14 @@ Deno.test("readBootstrap finds server, CA, token and secret in user-data alone",
     hostname: "w-1",
     access: { server: "https://127.0.0.1:1", ca, token: "t0ken" },
     provisioning: { namespace: "cloud-init-settings", name: "pool-config" },
+    report: undefined,
   });
+});
+
+Deno.test("readBootstrap finds where the machine says how its boot goes, if it is told", () => {
+  const content = `API_SERVER="https://a"\nSECRET_NAMESPACE="ns"\nSECRET_NAME="b"\nBOOT_REPORT="reports"\n`;
+  const { report } = bootstrap({ "/etc/ostler/boot.env": { content } });
+  assert.deepEqual(report, { namespace: "ns", name: "reports" });
 });
 
 for (const path of ["/etc/ostler/boot.env", "/etc/ostler/ca.crt", "/etc/ostler/token", "/opt/bin/bootstrap"]) {

@@ -1,20 +1,29 @@
 import assert from "node:assert/strict";
-import { nodeConditions, nodeObject } from "../../../../deploy/local/cloud/boot/node_object.ts";
+import { nodeConditions, type NodeFacts, nodeObject } from "../../../../deploy/local/cloud/boot/node_object.ts";
 
 const earlier = new Date("2026-01-01T00:00:00Z");
 const now = new Date("2026-01-01T00:01:00Z");
 
+const facts: NodeFacts = {
+  name: "w-1",
+  providerId: "kubevirt://w-1",
+  address: "10.100.0.1",
+  kubelet: "v1.36.1",
+  image: "docker://img:1",
+  cpu: "1",
+  memory: "1Gi",
+  zone: undefined,
+  taints: [],
+};
+
+Deno.test("nodeObject labels the zone only in a cloud that has zones", () => {
+  const zone = "topology.kubernetes.io/zone";
+  assert.equal(nodeObject({ ...facts, zone: "b" }).metadata?.labels?.[zone], "b");
+  assert.equal(zone in (nodeObject(facts).metadata?.labels ?? {}), false);
+});
+
 Deno.test("nodeObject describes a machine that machine-controller can match and that is not ready yet", () => {
-  const node = nodeObject({
-    name: "w-1",
-    providerId: "kubevirt://w-1",
-    address: "10.100.0.1",
-    kubelet: "v1.36.1",
-    image: "docker://img:1",
-    cpu: "1",
-    memory: "1Gi",
-    taints: [],
-  });
+  const node = nodeObject(facts);
   assert.ok(Object.keys(node.metadata?.labels ?? {}).length > 0);
   assert.ok(Object.keys(node.metadata?.annotations ?? {}).length > 0);
   assert.equal(node.spec?.providerID, "kubevirt://w-1");

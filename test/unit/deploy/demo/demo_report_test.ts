@@ -33,6 +33,7 @@ function observed(overrides: Partial<ObserverReport> = {}): ObserverReport {
     resumes: 0,
     events: 9,
     violations: [],
+    lives: [],
     ...overrides,
   };
 }

@@ -1,19 +1,14 @@
 import assert from "node:assert/strict";
 import { isMiddle } from "../../../../deploy/local/demo/kill_worker.ts";
-import type { Progress, ReplacementRecord } from "../../../../workflows/contracts.ts";
+import type { Progress, ReplacementRecord, Underway } from "../../../../workflows/contracts.ts";
 
-function told(replaced: number, step: string | undefined): Progress {
+function told(replaced: number, step: Underway["step"] | undefined): Progress {
   const record: ReplacementRecord = { machine: "a", replacedBy: "b", image: "", kubelet: "", drainedSeconds: 1 };
-  const replacement = { machine: "c", step: step ?? "", since: "", until: "" };
   return {
-    phase: "Rolling",
-    reason: "",
-    message: "",
-    since: "",
-    paused: false,
-    joins: [],
+    ...{ phase: "Rolling", reason: "", message: "", since: "", paused: false, policy: "defaults" },
+    ...{ waves: [], wave: 1, quarantine: [], failedMachines: 0, skipped: [], setAside: [], joins: [] },
+    underway: step === undefined ? [] : [{ machine: "c", step, since: "", until: "" }],
     replacements: Array.from({ length: replaced }, () => record),
-    ...(step === undefined ? {} : { replacement }),
   };
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { parseOptions, usage, UsageError } from "../../../../deploy/local/demo/options.ts";
+import { storyNames } from "../../../../deploy/local/demo/stories/story_names.ts";
 
 Deno.test("parseOptions gives three machines, four seconds and a random seed by default", () => {
   const { seed, ...rest } = parseOptions([]);
@@ -38,8 +39,22 @@ Deno.test("parseOptions refuses numbers out of range, fractions of machines and 
   }
 });
 
-Deno.test("usage names every flag", () => {
-  for (const flag of ["replicas", "boot-seconds", "seed", "keep", "json", "help"]) {
+Deno.test("parseOptions takes the name of a story, which brings its own machines", () => {
+  const { seed: _, ...rest } = parseOptions(["--story", "canary", "--json"]);
+  assert.deepEqual(rest, { story: "canary", replicas: 3, bootSeconds: 4, keep: false, json: true, help: false });
+  assert.throws(
+    () => parseOptions(["--story", "fable"]),
+    /Cannot use --story "fable": one of canary, .*abort is needed/,
+  );
+  assert.throws(
+    () => parseOptions(["--story", "pdb", "--replicas", "5"]),
+    /Cannot use --replicas "5": story "pdb" brings its own/,
+  );
+});
+
+Deno.test("usage names every flag and every story", () => {
+  for (const story of storyNames) assert.ok(usage.includes(story), story);
+  for (const flag of ["story", "replicas", "boot-seconds", "seed", "keep", "json", "help"]) {
     assert.match(usage, new RegExp(`--${flag} `));
   }
 });

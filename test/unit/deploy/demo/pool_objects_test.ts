@@ -14,7 +14,7 @@ function merge(target: unknown, patch: unknown): unknown {
 }
 
 Deno.test("releasePatch turns the first release into the next and touches nothing else", () => {
-  const patched = merge(machineDeployment(3, firstRelease), releasePatch(nextRelease));
-  assert.deepEqual(patched, machineDeployment(3, nextRelease));
-  assert.notDeepEqual(patched, machineDeployment(3, firstRelease));
+  const patched = merge(machineDeployment({ replicas: 3, release: firstRelease }), releasePatch(nextRelease));
+  assert.deepEqual(patched, machineDeployment({ replicas: 3, release: nextRelease }));
+  assert.notDeepEqual(patched, machineDeployment({ replicas: 3, release: firstRelease }));
 });

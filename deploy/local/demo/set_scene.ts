@@ -1,0 +1,42 @@
+import { Client } from "@temporalio/client";
+import { NativeConnection } from "@temporalio/worker";
+import { startObserver } from "../observer/observer.ts";
+import type { Site } from "../site/site.ts";
+import { ApiConnection } from "../stack/api_connection.ts";
+import { FleetWatch } from "./fleet_watch.ts";
+import type { Narrator } from "./narrator.ts";
+import { pool } from "./pool_objects.ts";
+import { Runs } from "./runs.ts";
+import type { Scene } from "./scene.ts";
+import type { Stage } from "./stage.ts";
+
+/** What is to be watched, and where. */
+export interface Setting {
+  readonly narrator: Narrator;
+  readonly stage: Stage;
+  readonly site: Site;
+  readonly replicas: number;
+  /** Machines above `replicas` while rolling; 1 unless told. */
+  readonly surge?: number;
+  /** A halt is part of the story. */
+  readonly mayHalt?: boolean;
+}
+
+/** Opens connections and watches; the props close them again. */
+export async function setScene(props: AsyncDisposableStack, setting: Setting): Promise<Scene> {
+  const { narrator, stage, site, replicas, surge = 1, mayHalt = false } = setting;
+  const { adminKubeconfig, temporal } = site.stack;
+  const api = props.use(await ApiConnection.open(adminKubeconfig));
+  // Deno 2.9 dies when the server ends an idle connection of its own HTTP/2 (github.com/denoland/deno/issues/36788).
+  const connection = await NativeConnection.connect({ address: temporal.address });
+  props.defer(() => connection.close());
+  const client = new Client({ connection, namespace: temporal.namespace });
+  const runs = new Runs(client);
+  props.defer(() => runs.stop());
+  const watched = { kubeconfig: adminKubeconfig, namespace: pool.namespace, pool: pool.name, replicas, surge };
+  const observer = await startObserver(watched);
+  props.defer(async () => void await observer.stop());
+  const fleet = new FleetWatch({ api, cloud: site.cloud, client, narrator, stage, mayHalt });
+  props.defer(() => fleet.stop());
+  return { narrator, stage, site, api, client, observer, fleet, runs };
+}

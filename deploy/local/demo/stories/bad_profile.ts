@@ -1,0 +1,79 @@
+import { firstRelease, type Manifest, pool, poolPath } from "../pool_objects.ts";
+import { checkGoneBack } from "./gone_back.ts";
+import { livingOf, newcomers } from "./machine_groups.ts";
+import type { Play, Story } from "./story.ts";
+
+const missing = "no-such-agent";
+const profileName = "pool-profile";
+const group = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system";
+
+/** Says only what differs from Ubuntu's: one package more. */
+function profile(version: string, packages: string[]): Manifest {
+  return {
+    apiVersion: "operatingsystemmanager.k8c.io/v1alpha1",
+    kind: "OperatingSystemProfile",
+    metadata: { name: profileName, namespace: "kube-system" },
+    spec: {
+      osName: "ubuntu",
+      osVersion: "24.04",
+      version,
+      extends: { name: "osp-ubuntu" },
+      provisioningConfig: { packages },
+    },
+  };
+}
+
+/** A profile asks for a package that does not exist; the pool gets the one before it back. */
+export const badProfile: Story = {
+  title:
+    "A profile asks for a package that does not exist: its first machine fails, and the config before it comes back",
+  replicas: 2,
+  surge: 1,
+  profile: profile("v1.0.0", ["chrony"]),
+  script: { bootSeconds: { min: 0.3, max: 0.8 }, missingPackages: [missing] },
+  policy: {
+    onProfileChange: "Roll",
+    onFailure: "RollBack",
+    join: { instance: "12s", address: "12s", registered: "12s", ready: "12s", attempts: 0 },
+  },
+  async tell(play: Play): Promise<void> {
+    const before = livingOf(play.observer.report().lives);
+    play.narrator.say(`  profile "${profileName}" v1.0.1 is to install package "${missing}"`);
+    await play.cluster.patch(`${group}/operatingsystemprofiles/${profileName}`, {
+      spec: profile("v1.0.1", ["chrony", missing]).spec,
+    });
+    await checkFailure(play, before);
+    await checkGoneBack(play, { before, bad: firstRelease });
+    await scaleUp(play, before);
+  },
+};
+
+async function checkFailure({ cluster, checks, site }: Play, before: readonly string[]): Promise<void> {
+  const verdict = await cluster.until("the verdict on the first machine", async () => {
+    const events = await cluster.list<{ message: string }>(
+      `/api/v1/namespaces/${pool.namespace}/events?fieldSelector=involvedObject.name=${pool.name}`,
+    );
+    return events.find(({ message }) => message.includes(missing))?.message;
+  });
+  checks.add({ name: "an Event quotes what the machine's boot script said", ok: true, detail: verdict });
+  const failed = site.cloud.machines().filter(({ phase, name }) => phase === "failed" && !before.includes(name));
+  checks.equal("one machine was tried with it", { seen: failed.length, wanted: 1 });
+}
+
+async function scaleUp(play: Play, before: readonly string[]): Promise<void> {
+  const { cluster, checks, observer, narrator, rollout } = play;
+  narrator.say("  the pool is scaled up: its next machine boots with the config that works");
+  const known = newcomers(observer.report().lives, []).map(({ name }) => name);
+  await cluster.patch(poolPath, { spec: { replicas: before.length + 1 } });
+  const name = await cluster.until("one machine more", async () => {
+    const living = livingOf(observer.report().lives);
+    return await Promise.resolve(living.find((each) => !known.includes(each)));
+  });
+  checks.add({ name: "a new machine boots with the last good config", ok: true, detail: `${name} is Ready` });
+  await rollout.until("three machines", ({ updated }) => updated === `${before.length + 1}/${before.length + 1}`);
+  const config = await cluster.get(`${group}/operatingsystemconfigs/${pool.name}-${pool.namespace}-config`);
+  checks.equal("what is published asks for no such package", {
+    seen: JSON.stringify(config).includes(missing),
+    wanted: false,
+  });
+}

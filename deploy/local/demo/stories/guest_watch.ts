@@ -1,0 +1,64 @@
+import type { Source } from "../../observer/api_source.ts";
+import { openSource } from "../../observer/api_source.ts";
+import { CollectionWatch } from "../../observer/collection_watch.ts";
+import type { ApiObject } from "../../observer/pool_facts.ts";
+import { guests } from "../pool_objects.ts";
+
+/** Counts the guests that serve at every change of a pod, as their users would. */
+export class GuestWatch {
+  readonly #source: Source;
+  readonly #watch: CollectionWatch;
+  #now = 0;
+  #least: number | undefined;
+
+  private constructor(source: Source) {
+    this.#source = source;
+    this.#watch = new CollectionWatch({
+      source,
+      path: `/api/v1/namespaces/${guests.namespace}/pods`,
+      read: serves,
+      changed: (facts) => this.#count([...facts.values()].filter((isServing) => isServing).length),
+      lastLookMs: 10_000,
+    });
+  }
+
+  /** Watches the pods of a cluster until it is stopped. */
+  static async start(kubeconfig: string): Promise<GuestWatch> {
+    const watch = new GuestWatch(await openSource(kubeconfig));
+    await watch.#watch.start();
+    return watch;
+  }
+
+  /** Judges from now on. */
+  arm(): void {
+    this.#least = this.#now;
+  }
+
+  /** The fewest guests that served at any one moment. */
+  get least(): number {
+    return this.#least ?? 0;
+  }
+
+  async stop(): Promise<void> {
+    await this.#watch.stop();
+    this.#source.close();
+  }
+
+  #count(serving: number): void {
+    this.#now = serving;
+    if (this.#least !== undefined) this.#least = Math.min(this.#least, serving);
+  }
+}
+
+interface Pod {
+  metadata?: { labels?: Record<string, string>; deletionTimestamp?: string };
+  status?: { conditions?: { type: string; status: string }[] };
+}
+
+// A pod that was evicted is no longer counted, though it still ends its work.
+function serves(object: ApiObject): boolean | undefined {
+  const { metadata, status } = object as Pod;
+  if (metadata?.labels?.["app"] !== guests.name) return undefined;
+  const isReady = status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True");
+  return metadata.deletionTimestamp === undefined && isReady === true;
+}

@@ -1,0 +1,89 @@
+/** Plays one story on a site: a pool and its policy come, the story is told, and everything is checked. */
+import type { Site } from "../../site/site.ts";
+import { applyObjects } from "../../stack/manifests.ts";
+import { createPool } from "../create_pool.ts";
+import type { DemoOptions } from "../options.ts";
+import { explain } from "../ending.ts";
+import type { Narrator } from "../narrator.ts";
+import { firstRelease, guests as wanted } from "../pool_objects.ts";
+import { setScene } from "../set_scene.ts";
+import type { Stage } from "../stage.ts";
+import { Stopwatch } from "../stopwatch.ts";
+import { Checklist } from "./checklist.ts";
+import { Cluster } from "./cluster.ts";
+import { stories } from "./catalogue.ts";
+import { GuestWatch } from "./guest_watch.ts";
+import { rolloutPolicy } from "./policy_objects.ts";
+import { RolloutDesk } from "./rollout_desk.ts";
+import type { Play, Story } from "./story.ts";
+import type { StoryName } from "./story_names.ts";
+import { observerChecks, type StoryReport, storyText } from "./story_report.ts";
+
+/** Where a story is played, and which. */
+export interface Playing {
+  readonly name: StoryName;
+  readonly options: DemoOptions;
+  readonly narrator: Narrator;
+  readonly stage: Stage;
+  readonly site: Site;
+}
+
+/** Tells the story and gives its report; a story that gets stuck has one broken promise more, and no other end. */
+export async function playStory({ name, options, narrator, stage, site }: Playing): Promise<StoryReport> {
+  const story = stories[name];
+  await using props = new AsyncDisposableStack();
+  const play = await openPlay(props, { story, narrator, stage, site });
+  narrator.say(`3/5 Create a pool of ${story.replicas} machines and its RolloutPolicy`);
+  await createAll(play, story);
+  const stopwatch = new Stopwatch();
+  narrator.say(`4/5 ${story.title}`);
+  await tell(play, story);
+  const seconds = stopwatch.lap();
+  await play.fleet.stop();
+  const observed = await stage.until("the observer's last look", play.observer.stop());
+  const checks = [...play.checks.all, ...observerChecks(observed), guestCheck(play)];
+  const { violations, gaps } = observed;
+  const facts = { story: name, seed: options.seed, replicas: story.replicas, seconds, violations, gaps };
+  const report = { ok: checks.every(({ ok }) => ok), ...facts, checks, webUi: site.stack.temporal.uiUrl };
+  narrator.say(`5/5 What was checked\n${storyText(report)}`);
+  return report;
+}
+
+async function openPlay(
+  props: AsyncDisposableStack,
+  { story, narrator, stage, site }: { story: Story; narrator: Narrator; stage: Stage; site: Site },
+): Promise<Play> {
+  const { replicas, surge, extra = 0 } = story;
+  const scene = await setScene(props, { narrator, stage, site, replicas, surge: surge + extra, mayHalt: true });
+  const guests = await GuestWatch.start(site.stack.adminKubeconfig);
+  props.defer(() => guests.stop());
+  const cluster = new Cluster(scene);
+  const rollout = new RolloutDesk({ cluster, client: scene.client });
+  return { ...scene, cluster, rollout, guests, checks: new Checklist(narrator) };
+}
+
+async function createAll(play: Play, { profile, policy, replicas, surge }: Story): Promise<void> {
+  const { site, stage, fleet, observer, guests } = play;
+  const objects = [...(profile ? [profile] : []), rolloutPolicy(policy)];
+  await stage.until("profile and policy", applyObjects(site.stack.adminKubeconfig, objects));
+  fleet.start();
+  const name = profile === undefined ? {} : { profile: profile.metadata.name };
+  await createPool(play, { replicas, surge, release: firstRelease, ...name });
+  observer.arm();
+  guests.arm();
+}
+
+async function tell({ checks, stage, ...play }: Play, story: Story): Promise<void> {
+  try {
+    await story.tell({ ...play, checks, stage });
+  } catch (error) {
+    // Whatever failed after the stage was ended failed for that reason.
+    stage.signal.throwIfAborted();
+    checks.add({ name: "the story was told to its end", ok: false, detail: explain(error) });
+  }
+}
+
+function guestCheck({ guests }: Play): StoryReport["checks"][number] {
+  const { needed } = wanted;
+  return { name: `never fewer than ${needed} guests`, ok: guests.least >= needed, detail: `${guests.least} at least` };
+}

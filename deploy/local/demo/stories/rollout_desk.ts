@@ -1,0 +1,81 @@
+import type { Client } from "@temporalio/client";
+import type { Condition, HistoryEntry, RolloutReport } from "../../../../workflows/contracts.ts";
+import { pool, poolPath, type Release } from "../pool_objects.ts";
+import { workflowId } from "../runs.ts";
+import type { Cluster } from "./cluster.ts";
+
+/** The status of a Rollout, as people read it. */
+export type RolloutStatus = Partial<RolloutReport> & { history?: HistoryEntry[] };
+
+/** What people may ask of a rollout. */
+export type Verb = "approve" | "promote" | "pause" | "resume" | "retry" | "skip" | "abort";
+
+/** Path of the pool's Rollout on the API server. */
+export const rolloutPath = `/apis/ostler.dev/v1alpha1/namespaces/${pool.namespace}/rollouts/${pool.name}`;
+
+const answerMs = 15_000;
+
+/** Where a person reads how the rollout stands, and says what is to happen. */
+export class RolloutDesk {
+  readonly #cluster: Cluster;
+  readonly #client: Client;
+
+  constructor({ cluster, client }: { cluster: Cluster; client: Client }) {
+    this.#cluster = cluster;
+    this.#client = client;
+  }
+
+  /** The Rollout's status; empty when there is none. */
+  async status(): Promise<RolloutStatus> {
+    return (await this.#cluster.get<{ status?: RolloutStatus }>(rolloutPath))?.status ?? {};
+  }
+
+  /** Waits until the Rollout says so; the error of a wait in vain tells what it says instead. */
+  async until(what: string, isSo: (status: RolloutStatus) => boolean, seconds = 90): Promise<RolloutStatus> {
+    let last: RolloutStatus = {};
+    const look = async (): Promise<RolloutStatus | false> => {
+      last = await this.status();
+      return await this.#isCurrent(last) && isSo(last) && last;
+    };
+    return await this.#cluster.until(what, look, seconds).catch((error: unknown) => {
+      const { phase, reason, message } = last;
+      const stand = `the rollout stands at ${phase} ${reason} "${message}"`;
+      throw new Error(`Cannot see ${what} within ${seconds} s: ${stand}`, { cause: error });
+    });
+  }
+
+  /** Waits until all machines are said to be on a release. */
+  async converged({ image }: Release, seconds = 150): Promise<RolloutStatus> {
+    const isThere = (status: RolloutStatus): boolean => status.phase === "Converged" && status.image === image;
+    return await this.until(`all machines on "${image}"`, isThere, seconds);
+  }
+
+  /** Sends an update; rejects with the reason when it is refused. */
+  async ask(verb: Verb, command: object): Promise<void> {
+    const handle = this.#client.workflow.getHandle(workflowId);
+    const send = (): Promise<unknown> => handle.executeUpdate(verb, { args: [{ by: "demo", ...command }] });
+    await this.#client.withDeadline(Date.now() + answerMs, send);
+  }
+
+  /** Sends an update that is to be refused, and gives the reason; undefined when it was not. */
+  async refusal(verb: Verb, command: object): Promise<string | undefined> {
+    try {
+      await this.ask(verb, command);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+    }
+  }
+
+  // What it says of an older generation may be about to change.
+  async #isCurrent({ observedGeneration }: RolloutStatus): Promise<boolean> {
+    const found = await this.#cluster.get<{ metadata: { generation: number } }>(poolPath);
+    return found?.metadata.generation === observedGeneration;
+  }
+}
+
+/** One condition of a Rollout as "True Reason"; "absent" when it has none of that type. */
+export function conditionOf({ conditions = [] }: RolloutStatus, type: Condition["type"]): string {
+  const found = conditions.find((condition) => condition.type === type);
+  return found === undefined ? "absent" : `${found.status} ${found.reason}`;
+}

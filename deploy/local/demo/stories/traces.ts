@@ -1,0 +1,65 @@
+import { pool, poolPath } from "../pool_objects.ts";
+import type { Cluster } from "./cluster.ts";
+
+interface Annotated {
+  metadata: { name: string; annotations?: Record<string, string>; deletionTimestamp?: string };
+}
+
+interface MachineSpec {
+  providerSpec?: {
+    value?: { cloudProviderSpec?: { virtualMachine?: { template?: { primaryDisk?: { osImage?: string } } } } };
+  };
+}
+
+interface Machine extends Annotated {
+  spec: MachineSpec;
+}
+
+interface Node extends Annotated {
+  spec?: { unschedulable?: boolean; taints?: { key: string }[] };
+}
+
+/** Everything by which a rollout paces machine-controller, and keeps others off a machine (design.md, section 3). */
+const machineTraces = ["machine-controller.kubermatic.io/initializers", "cluster.k8s.io/delete-machine"];
+const nodeTraces = ["kubermatic.io/skip-eviction", "cluster-autoscaler.kubernetes.io/scale-down-disabled"];
+
+/** Path of the pool's machines on the API server. */
+export const machinesPath = `/apis/cluster.k8s.io/v1alpha1/namespaces/${pool.namespace}/machines`;
+
+/** Every hold, mark, cordon, taint and annotation that a rollout left behind, in words. */
+export async function tracesLeft(cluster: Cluster): Promise<string[]> {
+  const [machines, nodes] = await Promise.all([
+    cluster.list<Machine>(machinesPath),
+    cluster.list<Node>("/api/v1/nodes"),
+  ]);
+  return [
+    ...machines.flatMap((machine) => annotations(machine, machineTraces)),
+    ...nodes.flatMap((node) => [...annotations(node, nodeTraces), ...barriers(node)]),
+  ];
+}
+
+/** The image of every machine that is there to stay, by name. */
+export async function imagesOf(cluster: Cluster): Promise<Map<string, string>> {
+  const machines = await cluster.list<Machine>(machinesPath);
+  const staying = machines.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  return new Map(staying.map(({ metadata, spec }) => [metadata.name, imageIn(spec)]));
+}
+
+/** The image that the pool's template asks for now. */
+export async function desiredImage(cluster: Cluster): Promise<string> {
+  const found = await cluster.get<{ spec: { template: { spec: MachineSpec } } }>(poolPath);
+  return found === undefined ? "" : imageIn(found.spec.template.spec);
+}
+
+function imageIn({ providerSpec }: MachineSpec): string {
+  return providerSpec?.value?.cloudProviderSpec?.virtualMachine?.template?.primaryDisk?.osImage ?? "";
+}
+
+function annotations({ metadata }: Annotated, keys: string[]): string[] {
+  return keys.filter((key) => metadata.annotations?.[key]).map((key) => `${metadata.name} has ${key}`);
+}
+
+function barriers({ metadata, spec }: Node): string[] {
+  const taints = (spec?.taints ?? []).map(({ key }) => `${metadata.name} is tainted ${key}`);
+  return spec?.unschedulable ? [...taints, `${metadata.name} is cordoned`] : taints;
+}

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { packagesOf } from "../../../../deploy/local/cloud/boot/packages.ts";
+import type { CloudConfig } from "../../../../deploy/local/cloud/boot/cloud_config.ts";
+
+function config(content?: string): CloudConfig {
+  const files = new Map(content === undefined ? [] : [["/opt/bin/install-packages", { content, mode: 0o755 }]]);
+  return { hostname: "w-1", files, commands: [] };
+}
+
+Deno.test("packagesOf reads the list of the machine's own script", () => {
+  const script =
+    "#!/bin/bash\nset -e\npackages=(\n  curl\n  # for time\n  chrony\n)\n\napt_get() {\n  apt-get (x)\n}\n";
+  assert.deepEqual(packagesOf(config(script)), ["curl", "chrony"]);
+});
+
+Deno.test("packagesOf finds none where there is no such script, or no list in it", () => {
+  assert.deepEqual(packagesOf(config()), []);
+  assert.deepEqual(packagesOf(config("#!/bin/bash\n")), []);
+});

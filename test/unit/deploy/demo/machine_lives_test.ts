@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { MachineLives } from "../../../../deploy/local/observer/machine_lives.ts";
+
+function lives(): MachineLives {
+  let second = 0;
+  return new MachineLives(() => `2026-01-01T00:00:${String(second++).padStart(2, "0")}Z`);
+}
+
+const at = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
+
+Deno.test("MachineLives tells when a machine was seen, ordered, Ready for the first time, and gone", () => {
+  const told = lives();
+  told.see("machines", new Map([["a", false]]));
+  told.see("instances", new Map([["a", true]]));
+  told.see("nodes", new Map([["a", false]]));
+  told.see("nodes", new Map([["a", true]]));
+  told.see("nodes", new Map([["a", false]]));
+  told.see("nodes", new Map([["a", true]]));
+  told.see("instances", new Map());
+  told.see("instances", new Map());
+  assert.deepEqual(told.list(), [{ name: "a", seenAt: at(0), orderedAt: at(1), readyAt: at(2), goneAt: at(3) }]);
+});
+
+Deno.test("MachineLives lists machines in the order of their orders, and those on paper last", () => {
+  const told = lives();
+  told.see("machines", new Map([["paper", false], ["late", true], ["early", true]]));
+  told.see("instances", new Map([["early", true]]));
+  told.see("instances", new Map([["early", true], ["late", true]]));
+  assert.deepEqual(told.list().map(({ name }) => name), ["early", "late", "paper"]);
+  assert.equal(told.list()[2]?.orderedAt, undefined);
+});
+
+Deno.test("MachineLives takes a paper machine that goes for one that never was ordered", () => {
+  const told = lives();
+  told.see("machines", new Map([["paper", false]]));
+  told.see("machines", new Map());
+  assert.deepEqual(told.list(), [{ name: "paper", seenAt: at(0) }]);
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { Checklist } from "../../../../../deploy/local/demo/stories/checklist.ts";
+import { observerChecks, type StoryReport, storyText } from "../../../../../deploy/local/demo/stories/story_report.ts";
+
+function checklist(): { checks: Checklist; said: string[] } {
+  const said: string[] = [];
+  return { checks: new Checklist({ say: (text) => void said.push(text) }), said };
+}
+
+Deno.test("Checklist.equal keeps a promise only when both are the same, and shows what was seen instead", () => {
+  const { checks, said } = checklist();
+  checks.equal("machines lost", { seen: [], wanted: [] });
+  checks.equal("image", { seen: "img:2", wanted: "img:1" });
+  checks.equal("plan", { seen: undefined, wanted: "abc" });
+  assert.deepEqual(checks.all.map(({ ok, detail }) => [ok, detail]), [
+    [true, "[]"],
+    [false, "img:2, not img:1"],
+    [false, "nothing, not abc"],
+  ]);
+  assert.deepEqual(said[1], "  ✗ image: img:2, not img:1");
+});
+
+Deno.test("storyText lists every check with its sign, and counts what was broken", () => {
+  const report: StoryReport = {
+    ...{ ok: false, story: "pdb", seed: 1, replicas: 3, seconds: 12.34, webUi: "", gaps: ["nobody looked"] },
+    violations: [{ at: "t", property: "machines", message: "There were 5 machines", names: ["a"] }],
+    checks: [{ name: "kept", ok: true, detail: "yes" }, { name: "broken", ok: false, detail: "x".repeat(200) }],
+  };
+  const text = storyText(report);
+  assert.match(text, /✓ │ kept +│ yes/);
+  assert.match(text, /✗ │ broken +│ x{99}…/);
+  assert.match(text, /t There were 5 machines: a\nnobody looked\nStory "pdb": 1 of 2 promises were BROKEN \(12.3 s\)$/);
+  assert.match(storyText({ ...report, ok: true }), /Every promise was kept \(12.3 s\)$/);
+});
+
+Deno.test("observerChecks takes over what the observer judged, and counts a gap as broken", () => {
+  const observed = {
+    ...{ ok: false, armedAt: "t", resumes: 0, events: 1, violations: [], lives: [], gaps: ["g"] },
+    readyNodes: { min: 2, wanted: 3, ok: false },
+    machines: { max: 3, objects: 4, allowed: 4, ok: true },
+    secrets: { watched: [], missing: 0, ok: true },
+  };
+  assert.deepEqual(observerChecks(observed).map(({ name, ok, detail }) => `${ok} ${name}: ${detail}`), [
+    "false never fewer than 3 Ready nodes: 2 at least",
+    "true never more than 4 machines: 4 at most",
+    "true no secret ever missing: 0 times missing",
+    "false the observer saw everything: 1 gaps",
+  ]);
+});

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { loadYaml } from "@kubernetes/client-node";
+import { stories } from "../../../../../deploy/local/demo/stories/catalogue.ts";
+import { rolloutPolicy } from "../../../../../deploy/local/demo/stories/policy_objects.ts";
+import { storyNames } from "../../../../../deploy/local/demo/stories/story_names.ts";
+import { RolloutPolicySpec } from "../../../../../activities/policy/rollout_policy.ts";
+
+const definition = new URL("../../../../../deploy/kubernetes/crds/rollout_policies.yaml", import.meta.url);
+
+Deno.test("stories hold every name that --story takes", () => {
+  assert.deepEqual(Object.keys(stories).sort(), [...storyNames].sort());
+});
+
+Deno.test("stories use policies that Ostler can read", () => {
+  for (const name of storyNames) {
+    const { spec } = rolloutPolicy(stories[name].policy) as { spec: unknown };
+    assert.ok(RolloutPolicySpec.safeParse(spec).success, name);
+  }
+});
+
+Deno.test("rolloutPolicy is of the kind that the cluster defines", async () => {
+  const crd = loadYaml(await readFile(fileURLToPath(definition), "utf8")) as {
+    spec: { group: string; names: { kind: string }; versions: { name: string }[] };
+  };
+  const { apiVersion, kind } = rolloutPolicy({});
+  assert.deepEqual([apiVersion, kind], [`${crd.spec.group}/${crd.spec.versions[0]?.name}`, crd.spec.names.kind]);
+});
