@@ -65,8 +65,8 @@ const groups: Record<string, Group> = {
   replay: { paths: ["test/replay"], allow: noServer, parallel: false, limitMinutes: 5 },
   // Missing checkers are built first, which takes the kubelet's code some minutes.
   validators: { paths: ["test/validators"], allow: ["--allow-all"], parallel: false, limitMinutes: 15 },
-  workflow: { paths: ["test/workflow"], allow: ["--allow-all"], parallel: false, alone: true, limitMinutes: 10 },
-  integration: { paths: ["test/integration"], allow: ["--allow-all"], parallel: false, alone: true, limitMinutes: 20 },
+  workflow: { paths: ["test/workflow"], allow: ["--allow-all"], parallel: false, alone: true, limitMinutes: 20 },
+  integration: { paths: ["test/integration"], allow: ["--allow-all"], parallel: false, alone: true, limitMinutes: 40 },
   chaos: { paths: ["test/chaos"], allow: ["--allow-all"], parallel: false, alone: true, limitMinutes: 240 },
 };
 

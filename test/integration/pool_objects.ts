@@ -9,6 +9,9 @@ export interface PoolOverrides {
   profile?: string;
   operatingSystem?: string;
   provider?: string;
+  /** Machines above `replicas` while rolling. */
+  surge?: number;
+  labels?: Record<string, string>;
   /** Merged into providerSpec.value. */
   provision?: Record<string, unknown>;
 }
@@ -26,6 +29,12 @@ export interface RolloutStatus {
   credentials?: { expiresAt: string; renewAt: string };
   conditions: { type: string; status: string; reason: string; message: string }[];
   history?: { revision: string; outcome: string; machines: number }[];
+  image?: string;
+  paused?: boolean;
+  readyReplicas?: number;
+  updatedReplicas?: number;
+  underway?: { machine: string; step: string }[];
+  quarantine?: { image: string; specHash: string }[];
 }
 
 export function poolPath(name: string, namespace = "kube-system"): string {
@@ -49,14 +58,35 @@ export function machineDeployment(overrides: PoolOverrides = {}): object {
     metadata: {
       name,
       namespace,
+      labels: overrides.labels ?? {},
       annotations: { "k8c.io/operating-system-profile": overrides.profile ?? "osp-ubuntu" },
     },
     spec: {
       ...(replicas === null ? {} : { replicas }),
       selector: { matchLabels: { pool: name } },
+      ...strategyOf(overrides),
       template: { metadata: { labels: { pool: name } }, spec: machineSpec(overrides) },
     },
   };
+}
+
+function strategyOf({ surge }: PoolOverrides): object {
+  if (surge === undefined) return {};
+  return { strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: surge, maxUnavailable: 0 } } };
+}
+
+/** A RolloutPolicy for the pools that carry these labels. */
+export function rolloutPolicy(name: string, spec: object, labels: Record<string, string>): object {
+  return {
+    apiVersion: "ostler.dev/v1alpha1",
+    kind: "RolloutPolicy",
+    metadata: { name, namespace: "kube-system" },
+    spec: { selector: { matchLabels: labels }, ...spec },
+  };
+}
+
+export function policiesPath(): string {
+  return "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rolloutpolicies";
 }
 
 function machineSpec(overrides: PoolOverrides): object {

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startObserver } from "../../deploy/local/observer/observer.ts";
+import type { ObserverReport } from "../../deploy/local/observer/observer_report.ts";
 import type { ScriptChange } from "../../deploy/local/cloud/script.ts";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { startSite } from "../../deploy/local/site/site.ts";
@@ -58,6 +59,15 @@ export async function withWorld(options: WorldOptions, story: (world: World) => 
     await site.stop();
   }
   await rm(directory, { recursive: true, force: true });
+}
+
+/** What a pool, "pool" unless named, is watched for. */
+export interface Expected {
+  pool?: string;
+  /** Never fewer Ready nodes than this. */
+  replicas: number;
+  /** Machines allowed above them. */
+  surge?: number;
 }
 
 export class World {
@@ -121,16 +131,21 @@ export class World {
     return found as T;
   }
 
-  /** Lets a change of pool "pool" happen under the eyes of a stranger; fails when a promise was broken or a moment unseen. */
-  async observed(replicas: number, change: () => Promise<void>): Promise<void> {
+  /** Lets a change happen under the eyes of a stranger; fails when a promise was broken or a moment unseen. */
+  async observed(expected: Expected | number, change: () => Promise<void>): Promise<ObserverReport> {
     const { adminKubeconfig } = this.site.stack;
-    const options = { kubeconfig: adminKubeconfig, namespace: "kube-system", pool: "pool", replicas };
+    const promises = typeof expected === "number" ? { replicas: expected } : expected;
+    const options = { kubeconfig: adminKubeconfig, namespace: "kube-system", pool: "pool", ...promises };
     const observer = await startObserver(options);
     observer.arm();
-    await change();
+    await change().catch(async (error: unknown) => {
+      await observer.stop();
+      throw error;
+    });
     const report = await observer.stop();
     assert.deepEqual(report.violations, []);
     assert.ok(report.ok, JSON.stringify(report));
+    return report;
   }
 
   status(name: string, namespace = "kube-system"): Promise<RolloutStatus | undefined> {

@@ -6,6 +6,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { eventually } from "../support/eventually.ts";
+import { protectedPod } from "../support/fake_pool.ts";
+import { budgetOf, gateOf } from "../support/pool_checks.ts";
 import { Stage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Handle } from "../support/workflow_stage.ts";
 
@@ -41,8 +43,9 @@ const rollouts: Record<string, Story> = {
     const pool = await stage.grownPool();
     pool.fate = () => "address";
     pool.change({ image: "image-2" });
-    const handle = await stage.rollOut(pool, { attempts: 1, deadlines: shortLadder });
-    await stage.stands(handle, "Halted", "JoinAttemptsExhausted");
+    pool.rules.join.attempts = 1;
+    const handle = await stage.rollOut(pool, { deadlines: shortLadder });
+    await stage.stands(handle, "Halted", "Quarantined");
     pool.mend();
     await handle.executeUpdate("retry", { args: [{ by: "somebody" }] });
     return handle;
@@ -52,12 +55,71 @@ const rollouts: Record<string, Story> = {
     pool.isDrainBlocked = true;
     pool.change({ image: "image-2" });
     const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, drain: 100 } });
-    await eventually("a halt", () => pool.reports.some(({ blockedReason }) => blockedReason === "PodsRemaining"));
+    await eventually("a block", () => pool.reports.some(({ blockedReason }) => blockedReason === "PodsRemaining"));
     await handle.executeUpdate("pause", { args: [{ by: "somebody", reason: "incident" }] });
     pool.unblock();
     await stage.stands(handle, "Rolling", "Paused");
     await handle.signal("resumeRequested", {});
     return handle;
+  },
+  "three_at_a_time": async (stage) => {
+    const pool = await stage.grownPool({ replicas: 6, surge: 3, rules: { budget: budgetOf(3, { cluster: 5 }) } });
+    pool.change({ image: "image-2" });
+    return await stage.rollOut(pool);
+  },
+  "waves_approved_gated_promoted": async (stage) => {
+    const waves = [{ upTo: 1, soak: 3_600_000 }, { upTo: "100%", soak: 0 }];
+    const gates = [gateOf("EachMachine"), { ...gateOf("EachWave"), name: "load" }];
+    const pool = await stage.grownPool({ rules: { waves, gates, approval: "BeforeFirst" } });
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    const { plan } = await stage.stands(handle, "Rolling", "AwaitingApproval");
+    await stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
+    await stage.stands(handle, "Rolling", "Soaking");
+    await stage.ask(pool, "promote");
+    return handle;
+  },
+  "gate_failed_rolled_back": async (stage) => {
+    const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
+    const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+    pool.verdict = () => "Failed";
+    pool.change({ image: "image-2" });
+    return await stage.rollOut(pool);
+  },
+  "aborted_while_joining": async (stage) => {
+    const pool = await stage.grownPool();
+    pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+    await stage.ask(pool, "abort", { by: "somebody", reason: "incident" });
+    return handle;
+  },
+  "blocked_drain_set_aside_forced": async (stage) => {
+    const drain = { timeout: 200, onBlocked: "Quarantine", localStorage: "Delete", order: "ByPriority" } as const;
+    const pool = await stage.grownPool({ surge: 2, rules: { drain: { ...drain }, budget: budgetOf(2) } });
+    pool.blockers[pool.nth(1)] = [protectedPod];
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    await stage.stands(handle, "Halted", "SetAside");
+    pool.rules.drain.onBlocked = "Force";
+    await stage.tell(pool);
+    await stage.ask(pool, "retry");
+    return handle;
+  },
+  "profile_rolled_scaled_meanwhile": async (stage) => {
+    const pool = await stage.grownPool({ rules: { onProfileChange: "Roll" } });
+    pool.profileVersion = 2;
+    const handle = await stage.rollOut(pool);
+    await eventually("an admission", () => pool.count("ensureMachineAdmitted") === 1);
+    pool.change({ replicas: 5 });
+    await stage.tell(pool);
+    return handle;
+  },
+  "repaired": async (stage) => {
+    const pool = await stage.grownPool();
+    pool.sicken(2);
+    return await stage.rollOut(pool);
   },
   "cancelled": async (stage) => {
     const pool = await stage.grownPool();

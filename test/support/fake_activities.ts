@@ -1,32 +1,39 @@
 /** The activities of a rollout over pools in memory: each finds its pool by the input, notes the call, and acts. */
 import { Context } from "@temporalio/activity";
-import { ApplicationFailure } from "@temporalio/common";
-import { Buffer } from "node:buffer";
 import { snapshotOf } from "../../activities/pool/read_pool.ts";
 import type {
   AwaitActivities,
-  DesiredState,
   DuePool,
   FailureType,
+  PoolQuestion,
   PoolRef,
+  PoolSnapshot,
   PublishActivities,
   ReadActivities,
   WriteActivities,
 } from "../../workflows/contracts.ts";
+import { admit, cleanUp, cordon, mark, release, remove, spare } from "./fake_changes.ts";
+import { desiredOf, digestOf, planOf, publish, restoreLastGood, stampTemplate } from "./fake_desired.ts";
+import { drain, endJudgement, judge } from "./fake_drain.ts";
+import { failure } from "./fake_failure.ts";
 import { climb } from "./fake_ladder.ts";
-import { hashOf, nodeOf } from "./fake_pool.ts";
 import type { FakeMachine, FakePool } from "./fake_pool.ts";
+import { recall, writeReport } from "./fake_rollout.ts";
+import { FakeSlots } from "./fake_slots.ts";
+
+export { failure };
 
 export type Activities = ReadActivities & PublishActivities & WriteActivities & AwaitActivities;
 
-/** A failure as an activity makes it when it gave up for good, so that no retry slows a test. */
-export function failure(type: FailureType, message: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(message, type);
+interface OnMachine {
+  pool: PoolRef;
+  machine: string;
 }
 
 /** Activities over all pools of a test file. */
 export class FakeActivities {
   readonly #pools: FakePool[] = [];
+  readonly slots = new FakeSlots();
   /** Due pools that are listed at once. */
   pageSize = 50;
 
@@ -42,14 +49,16 @@ export class FakeActivities {
 
   /** What a worker registers. */
   all(): Activities {
+    return { ...this.#read(), ...this.#publish(), ...this.#write(), ...this.#await() };
+  }
+
+  #read(): ReadActivities {
     return {
-      readDesired: (input) => this.#on("readDesired", input, (pool) => desiredOf(pool)),
+      readDesired: (input) => this.#on("readDesired", input, desiredOf),
+      readPool: (input) => this.#on("readPool", input, lookAt),
+      recall: (input) => this.#on("recall", input, recall),
+      planRollout: (input) => this.#on("planRollout", input, planOf),
       listDuePools: ({ after = "0" }) => Promise.resolve(this.#listDue(Number(after))),
-      readPool: ({ pool: ref, templateHash }) =>
-        this.#on("readPool", { pool: ref }, (pool) => snapshotOf(pool.members(), templateHash)),
-      ...this.#publish(),
-      ...this.#write(),
-      ...this.#await(),
     };
   }
 
@@ -66,11 +75,10 @@ export class FakeActivities {
         this.#on("renderConfig", input, (pool) => {
           return { configDigest: digestOf(pool), profileVersion: `1.0.${pool.profileVersion}`, files: 9, bytes: 900 };
         }),
-      publishConfig: (input) => this.#on("publishConfig", input, (pool) => publish(pool, input)),
+      publishConfig: (input) => this.#on("publishConfig", input, publish),
       ensureRolloutReported: (input) =>
         this.#on("ensureRolloutReported", input, (pool) => {
-          if (pool.state === "Gone") return;
-          report(pool, input);
+          if (pool.state !== "Gone") writeReport(pool, input);
         }),
     };
   }
@@ -78,95 +86,79 @@ export class FakeActivities {
   #write(): WriteActivities {
     return {
       ensureVictimMarked: (input) => this.#change("ensureVictimMarked", input, mark),
-      ensureVictimUnmarked: (input) =>
-        this.#change("ensureVictimUnmarked", input, (_, found) => spare(found, input.letGo ?? false)),
+      ensureVictimUnmarked: (input) => this.#change("ensureVictimUnmarked", input, spare),
       ensureMachineAdmitted: (input) => this.#change("ensureMachineAdmitted", input, admit),
-      ensureNodeCordoned: ({ machine, node }) => {
-        const pool = this.#poolOfNode(node);
-        return this.#change("ensureNodeCordoned", { pool: pool.ref, machine }, (_, found) => {
-          if (found) found.cordoned = true;
-        });
-      },
+      ensureNodeCordoned: (input) => this.#change("ensureNodeCordoned", input, cordon),
       ensureVictimReleased: (input) => this.#change("ensureVictimReleased", input, release),
-      deleteMachine: (input) =>
-        this.#change("deleteMachine", input, (_, found) => {
-          if (found) Object.assign(found, { leaving: true, hold: "", skipsEviction: true });
-        }),
-      ensurePoolCleanedUp: (input) =>
-        this.#on("ensurePoolCleanedUp", input, (pool) => {
-          for (const machine of pool.machines) machine.hold = machine.mark = "";
-          pool.published = undefined;
-          pool.state = "Gone";
-          pool.touch();
-        }),
+      deleteMachine: (input) => this.#change("deleteMachine", input, remove),
+      ensureLastGoodRestored: (input) => this.#on("ensureLastGoodRestored", input, restoreLastGood),
+      ensureTemplateStamped: (input) => this.#on("ensureTemplateStamped", input, stampTemplate),
+      ensureSlotTaken: (input) => this.#on("ensureSlotTaken", input, () => this.slots.take(input)),
+      ensureSlotsKept: (input) => this.#on("ensureSlotsKept", input, () => this.slots.keep(input)),
+      ensurePoolCleanedUp: (input) => this.#on("ensurePoolCleanedUp", input, cleanUp),
     };
   }
 
   #await(): AwaitActivities {
     return {
-      awaitDesiredSettled: ({ pool: ref, until }) =>
-        this.#until("awaitDesiredSettled", { pool: ref, until, late: "SettleExpired" }, (pool) => {
+      awaitDesiredSettled: (input) =>
+        this.#until("awaitDesiredSettled", { ...input, late: "SettleExpired" }, (pool) => {
           const seen = desiredOf(pool);
           return seen.state !== "Present" || seen.desired.settled ? seen : undefined;
         }),
-      awaitPoolChanged: ({ pool: ref, templateHash, fingerprint, until }) =>
-        this.#until("awaitPoolChanged", { pool: ref, until, late: "SettleExpired" }, (pool) => {
-          const seen = snapshotOf(pool.members(), templateHash);
-          return seen.fingerprint === fingerprint ? undefined : seen;
-        }),
-      awaitMachinesJoined: ({ pool: ref, machines, kubelet }) =>
+      awaitPoolChanged: (input) =>
         this.#until(
-          "awaitMachinesJoined",
-          { pool: ref, until: Number.MAX_SAFE_INTEGER, late: "MachineGone" },
-          (pool) => climb(pool, machines, kubelet),
-        ),
-      awaitVictimLeaving: ({ pool: ref, machine, replicas, until }) =>
-        this.#until("awaitVictimLeaving", { pool: ref, machine, until, late: "VictimNotChosen" }, (pool) => {
-          const found = pool.find(machine);
-          const staying = pool.machines.filter((each) => each.booted && !each.leaving).length;
-          return !found || found.leaving || staying <= replicas ? null : undefined;
-        }).then(() => undefined),
-      awaitNodeDrained: ({ node, until }) => {
-        const pool = this.#poolOfNode(node);
-        return this.#until("awaitNodeDrained", { pool: pool.ref, machine: node, until, late: "PodsRemaining" }, () => {
-          checkDrain(pool, node);
-          if (pool.isDrainBlocked) return undefined;
-          for (const machine of pool.machines) if (nodeOf(machine.name) === node) machine.drained = true;
-          return { evicted: 2 };
-        });
+          "awaitPoolChanged",
+          input,
+          (pool) => lookAt(pool, input).fingerprint !== input.fingerprint || isOver(input) ? null : undefined,
+        ).then(() => undefined),
+      awaitMachinesJoined: ({ pool: ref, machines, kubelet }) => {
+        const machine = machines.map((each) => each.machine).join(" ");
+        return this.#until("awaitMachinesJoined", { pool: ref, machine }, (pool) => climb(pool, machines, kubelet));
       },
-      awaitMachineGone: ({ pool: ref, machine, until }) =>
+      awaitNodeDrained: (input) => {
+        this.#poolOf(input.pool).drains.push(input.rules);
+        return this.#until("awaitNodeDrained", { ...input, machine: input.node }, (pool) => drain(pool, input));
+      },
+      awaitGates: (input) =>
+        this.#until("awaitGates", input, (pool) => judge(pool, input))
+          .finally(() => endJudgement(this.#poolOf(input.pool), input.machine)),
+      awaitMachineGone: (input) =>
         this.#until(
           "awaitMachineGone",
-          { pool: ref, machine, until, late: "MachineRemains" },
-          (pool) => pool.find(machine) ? undefined : null,
+          { ...input, late: "MachineRemains" },
+          (pool) => pool.find(input.machine) ? undefined : null,
         ).then(() => undefined),
     };
   }
 
-  async #on<T>(name: string, { pool: ref, ...rest }: { pool: PoolRef }, act: (pool: FakePool) => T): Promise<T> {
-    const pool = this.#poolOf(ref);
-    const subject = "machine" in rest ? ` ${rest.machine}` : "";
+  async #on<Input extends { pool: PoolRef }, T>(
+    name: string,
+    input: Input,
+    act: (pool: FakePool, input: Input) => T,
+  ): Promise<T> {
+    const pool = this.#poolOf(input.pool);
+    const subject = "machine" in input && input.machine !== undefined ? ` ${String(input.machine)}` : "";
     pool.calls.push(name + subject);
     await pool.before[name]?.(pool.count(name));
-    return act(pool);
+    return act(pool, input);
   }
 
-  #change(
+  #change<Input extends OnMachine>(
     name: string,
-    input: { pool: PoolRef; machine: string },
-    act: (pool: FakePool, machine: FakeMachine | undefined) => void,
+    input: Input,
+    act: (pool: FakePool, machine: FakeMachine | undefined, input: Input) => void,
   ): Promise<void> {
     return this.#on(name, input, (pool) => {
-      act(pool, pool.find(input.machine));
+      act(pool, pool.find(input.machine), input);
       pool.touch();
     });
   }
 
-  /** Looks at every change until there is an answer, the time has come, or the activity is cancelled. */
+  /** Looks at every change until there is an answer, the activity is cancelled, or it is too late for one. */
   async #until<T>(
     name: string,
-    { until, late, ...input }: { pool: PoolRef; machine?: string; until: number; late: FailureType },
+    input: { pool: PoolRef; machine?: string; until?: number; late?: FailureType },
     look: (pool: FakePool) => T | undefined,
   ): Promise<T> {
     const pool = await this.#on(name, input, (found) => found);
@@ -177,7 +169,7 @@ export class FakeActivities {
         const change = pool.nextChange;
         const seen = look(pool);
         if (seen !== undefined) return seen;
-        if (Date.now() >= until) throw failure(late, `Cannot finish "${name}": its time has come`);
+        if (input.late && isOver(input)) throw failure(input.late, `Cannot finish "${name}": its time has come`);
         await Promise.race([change, tick(), context.cancelled]);
       }
     } finally {
@@ -190,98 +182,17 @@ export class FakeActivities {
     if (!found) throw failure("GenerationStale", `Cannot find pool "${ref.name}": no test made it`);
     return found;
   }
+}
 
-  #poolOfNode(node: string): FakePool {
-    const found = this.#pools.find((pool) => node.startsWith(`${nodeOf(pool.ref.name)}-`));
-    if (!found) throw failure("ObjectInvalid", `Cannot find the pool of node "${node}": no test made it`);
-    return found;
-  }
+function lookAt(pool: FakePool, question: PoolQuestion): PoolSnapshot {
+  return snapshotOf(pool.members(question.repair), question);
+}
+
+function isOver({ until = Infinity }: { until?: number }): boolean {
+  return Date.now() >= until;
 }
 
 /** Deadlines are looked at this often; everything else is told by the pool. */
 function tick(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 20));
-}
-
-function desiredOf(pool: FakePool): DesiredState {
-  if (pool.state !== "Present") return { state: pool.state };
-  const { generation, replicas, surge, template, current, profileVersion } = pool;
-  return {
-    state: "Present",
-    desired: {
-      ...{ generation, replicas, surge, ...template },
-      change: `${hashOf(template)}-${current?.revision ?? 0}-p${profileVersion}`,
-      observed: `g${generation}-r${current?.revision ?? 0}-p${profileVersion}`,
-      settled: current !== undefined,
-      revision: String(current?.revision ?? ""),
-      templateHash: hashOf(template),
-      profile: { name: "osp-ubuntu", namespace: "kube-system" },
-    },
-  };
-}
-
-function digestOf(pool: FakePool): string {
-  return Buffer.from(`${hashOf(pool.template)}/${pool.profileVersion}`).toString("hex");
-}
-
-function publish(
-  pool: FakePool,
-  { revision, configDigest }: { revision: string; configDigest: string },
-): Awaited<ReturnType<PublishActivities["publishConfig"]>> {
-  if (configDigest !== digestOf(pool) || Number(revision) !== pool.current?.revision) {
-    throw failure("GenerationStale", `Cannot publish revision ${revision}: the pool has moved on`);
-  }
-  const isNew = pool.published?.digest !== configDigest || pool.published.revision !== Number(revision);
-  const isDue = pool.renewAt <= Date.now();
-  pool.published = { revision: Number(revision), digest: configDigest };
-  if (isNew || isDue) pool.renewAt = Date.now() + pool.renewAfterMs;
-  pool.touch();
-  const [renewAt, expiresAt] = [pool.renewAt, pool.renewAt + 57_600_000].map((time) => new Date(time).toISOString());
-  const news = isNew ? "Published" : isDue ? "Renewed" : "None";
-  return { artefacts: [], news, renewAt: String(renewAt), expiresAt: String(expiresAt) };
-}
-
-function report(
-  pool: FakePool,
-  { report, events }: Parameters<PublishActivities["ensureRolloutReported"]>[0],
-): void {
-  const { history: entry, message } = report;
-  const isNews = entry && (entry.machines > 0 || pool.history.at(-1)?.configDigest !== entry.configDigest);
-  if (isNews) pool.history.push(entry);
-  pool.reports.push(report);
-  pool.events.push(...events, ...(isNews ? [{ type: "Normal", reason: "RolloutConverged", message } as const] : []));
-  pool.convergedHash = report.convergedTemplateHash ?? pool.convergedHash;
-}
-
-function mark(pool: FakePool, machine: FakeMachine | undefined): void {
-  if (!machine) throw failure("MachineGone", "Cannot choose the machine: it is gone");
-  machine.mark = machine.hold = pool.holder;
-}
-
-// A machine that is leaving stays held: without the hold it would go before anybody said that it may.
-function spare(machine: FakeMachine | undefined, letGo: boolean): void {
-  if (machine && (letGo || !machine.leaving)) machine.mark = machine.hold = "";
-}
-
-function admit(pool: FakePool, machine: FakeMachine | undefined): void {
-  if (!machine) throw failure("MachineGone", "Cannot admit the machine: it is gone");
-  if (pool.published?.revision !== machine.set.revision) {
-    pool.violations.push(`${machine.name} was admitted before its secrets`);
-  }
-  machine.hold = "";
-}
-
-function release(pool: FakePool, machine: FakeMachine | undefined): void {
-  if (!machine) return;
-  if (machine.ready && !machine.drained) pool.violations.push(`${machine.name} was let go undrained`);
-  Object.assign(machine, { hold: "", skipsEviction: true });
-}
-
-function checkDrain(pool: FakePool, node: string): void {
-  const others = pool.machines.filter((machine) =>
-    machine.ready && !machine.isNodeDown && !machine.leaving && nodeOf(machine.name) !== node
-  );
-  if (pool.surge > 0 && others.length < pool.replicas) {
-    pool.violations.push(`${node} was drained with ${others.length} others Ready`);
-  }
 }

@@ -48,7 +48,8 @@ export class FakeKube {
   /** The client that activities are given. */
   get client(): Kube {
     const named = this.#named();
-    return { core: named, rbac: named, discovery: named, custom: this.#custom() } as unknown as Kube;
+    const groups = { core: named, rbac: named, discovery: named, apps: named, certificates: named, policy: named };
+    return { ...groups, custom: this.#custom() } as unknown as Kube;
   }
 
   /** Puts an object in place as it is, unseen by the log. */
@@ -140,7 +141,9 @@ export class FakeKube {
     this.writes.push(`${verb} ${key}`);
     if (verb === "create") return this.#create(key, body as Given, namespace, existing);
     if (verb === "delete") return this.#delete(key, existing as Stored);
-    return this.#update(key, existing as Stored, verb === "patch" ? merge(existing, body) as Given : body as Given);
+    if (verb === "replace") return this.#update(key, existing as Stored, body as Given);
+    const patched = Array.isArray(body) ? edit(existing, body as Edit[]) : merge(existing, body);
+    return this.#update(key, existing as Stored, patched as Given);
   }
 
   #create(key: string, body: Given, namespace: string | undefined, existing: Stored | undefined): Stored {
@@ -201,6 +204,25 @@ function page(items: Stored[], { limit = Infinity, _continue = "0" }: Request): 
 
 function keyOf(plural: string, { name, namespace }: { name: string; namespace?: string }): string {
   return `${plural} ${namespace ? `${namespace}/` : ""}${name}`;
+}
+
+interface Edit {
+  op: string;
+  path: string;
+  value?: unknown;
+}
+
+/** JSON patch (RFC 6902), as far as it is used: operations that say what stands there then. */
+function edit(target: unknown, edits: Edit[]): unknown {
+  const edited = structuredClone(target);
+  for (const { op, path, value } of edits) {
+    const keys = path.slice(1).split("/");
+    const last = keys.pop() ?? "";
+    const place = keys.reduce<unknown>(step, edited);
+    if (op !== "replace" || !isRecord(place)) throw answer(422, "Invalid", `Cannot ${op} "${path}"`);
+    place[last] = value;
+  }
+  return edited;
 }
 
 /** JSON merge patch (RFC 7386). */

@@ -1,9 +1,7 @@
 /** machine-controller's rules for sets and machines (1.66), without its waiting: rolling, victims, boot and removal. */
-import { hashOf } from "./fake_pool.ts";
-import type { FakeMachine, FakePool, FakeSet } from "./fake_pool.ts";
-
-/** From the order of an instance to its node being Ready: long enough for a worker to see it come. */
-const bootMs = 100;
+import { hashOf } from "./fake_machine.ts";
+import type { FakeMachine, FakeSet } from "./fake_machine.ts";
+import type { FakePool } from "./fake_pool.ts";
 
 /** Acts until nothing is left to do; what takes time in reality comes back through a timer. */
 export function reconcile(pool: FakePool): void {
@@ -64,8 +62,10 @@ function available(pool: FakePool, set: FakeSet): FakeMachine[] {
 function scale(pool: FakePool, set: FakeSet): void {
   const there = staying(pool, set);
   for (let missing = set.replicas - there.length; missing > 0; missing--) pool.make(set);
-  // The real one picks at random among the unmarked; the newest is the worst for a rollout that counts on the oldest.
-  const byTurn = there.sort((a, b) => Number(b.mark !== "") - Number(a.mark !== "") || b.created - a.created);
+  // The real one picks at random among the unmarked; the worst is one that serves, and the newest of them.
+  const byTurn = there.sort((a, b) =>
+    Number(b.mark !== "") - Number(a.mark !== "") || Number(b.ready) - Number(a.ready) || b.created - a.created
+  );
   for (const machine of byTurn.slice(0, Math.max(0, there.length - set.replicas))) machine.leaving = true;
 }
 
@@ -75,7 +75,7 @@ function boot(pool: FakePool, machine: FakeMachine): void {
   machine.booted = true;
   if (machine.fate !== "joins" && machine.fate !== "gates") return;
   machine.isJoining = true;
-  soon(pool, () => machine.ready = true, bootMs);
+  soon(pool, () => machine.ready = true, pool.bootMs);
 }
 
 function leave(pool: FakePool, machine: FakeMachine): void {
@@ -88,6 +88,7 @@ function leave(pool: FakePool, machine: FakeMachine): void {
 }
 
 function remove(pool: FakePool, machine: FakeMachine): void {
+  if (machine.ill) pool.watch.lose();
   pool.machines = pool.machines.filter((other) => other !== machine);
 }
 

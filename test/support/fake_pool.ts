@@ -1,49 +1,39 @@
 /** A pool of machines in memory with a machine-controller that behaves as the real one does, as far as a rollout sees. */
-import type { Member, PoolRef } from "../../workflows/contracts.ts";
+import { defaultRules } from "../../activities/policy/default_rules.ts";
+import type {
+  Blocker,
+  DrainRules,
+  GateVerdict,
+  Member,
+  PoolRef,
+  RepairRules,
+  Rules,
+} from "../../workflows/contracts.ts";
 import type { HistoryEntry, PoolEvent, RolloutReport } from "../../workflows/progress.ts";
+import { hashOf, memberOf } from "./fake_machine.ts";
+import type { FakeMachine, FakeSet, FakeTemplate, Fate } from "./fake_machine.ts";
 import { reconcile } from "./fake_machine_controller.ts";
-
-export interface FakeTemplate {
-  image: string;
-  kubelet: string;
-}
-
-export interface FakeSet extends FakeTemplate {
-  hash: string;
-  revision: number;
-  replicas: number;
-}
-
-/** How far a machine gets by itself: it joins, or it stops before the named rung. */
-export type Fate = "joins" | "instance" | "address" | "registered" | "ready" | "gates";
-
-export interface FakeMachine {
-  name: string;
-  set: FakeSet;
-  created: number;
-  fate: Fate;
-  /** It has an instance of the cloud. */
-  booted: boolean;
-  /** machine-controller saw its node Ready. */
-  ready: boolean;
-  /** Its node is not Ready now. */
-  isNodeDown: boolean;
-  leaving: boolean;
-  hold: string;
-  mark: string;
-  cordoned: boolean;
-  drained: boolean;
-  skipsEviction: boolean;
-  isJoining: boolean;
-  isGoing: boolean;
-}
+import { emptyRollout } from "./fake_rollout.ts";
+import { FakeWatch } from "./fake_watch.ts";
 
 export interface FakePoolOptions {
   replicas?: number;
   surge?: number;
-  /** Decides how far the nth machine (from 1) gets. */
-  fate?: (nth: number) => Fate;
+  /** Decides how far the nth machine (from 1) with that image gets. */
+  fate?: (nth: number, image: string) => Fate;
+  /** Machines are spread over them in turn. */
+  zones?: string[];
+  /** Rules that differ from the defaults. */
+  rules?: Partial<Rules>;
+  /** From the order of an instance to its node being Ready: long enough for a worker to see it come. */
+  bootMs?: number;
 }
+
+/** A pod that a PodDisruptionBudget protects. */
+export const protectedPod: Blocker = {
+  ...{ pod: "default/web-1", owner: "Deployment default/web" },
+  why: "PodDisruptionBudget default/web allows 0 disruptions",
+};
 
 export class FakePool {
   state: "Present" | "Deleting" | "Gone" = "Present";
@@ -52,30 +42,38 @@ export class FakePool {
   replicas: number;
   surge: number;
   template: FakeTemplate = { image: "image-1", kubelet: "1.35.3" };
+  actor = "kubectl-edit";
+  rules: Rules;
   /** machine-controller does nothing while this is true. */
   isControllerDown = false;
-  /** Pods cannot be evicted while this is true. */
-  isDrainBlocked = false;
+  /** Pods that cannot be evicted, by machine; those of "*" are everywhere. */
+  blockers: Record<string, Blocker[]> = {};
   published: { revision: number; digest: string } | undefined;
   /** Epoch ms at which its credentials are due; and how long that is after they were made. */
   renewAt = Infinity;
   renewAfterMs = 28_800_000;
   /** What the admission policy reads off the Rollout. */
   convergedHash = "";
+  rollout = emptyRollout();
   sets: FakeSet[] = [];
   machines: FakeMachine[] = [];
+  readonly bootMs: number;
+  readonly zones: string[];
   readonly reports: RolloutReport[] = [];
   readonly events: PoolEvent[] = [];
-  /** What the Rollout object remembers. */
-  readonly history: HistoryEntry[] = [];
   /** Every activity call as "name subject", in order. */
   readonly calls: string[] = [];
-  readonly violations: string[] = [];
+  readonly watch = new FakeWatch();
   /** Machines whose pods machine-controller evicted by its own rules. */
   readonly drainedByController: string[] = [];
+  /** Rules of every drain that began, in order; and nodes that were drained by force. */
+  readonly drains: DrainRules[] = [];
+  readonly forced: string[] = [];
   /** Runs before the activity of that name does its work; may throw. */
   readonly before: Record<string, (times: number) => void | Promise<void>> = {};
-  fate: (nth: number) => Fate;
+  fate: (nth: number, image: string) => Fate;
+  /** What a gate says, of a machine or of a wave without one. */
+  verdict: (gate: string, machine: string | undefined) => GateVerdict["outcome"] = () => "Passed";
   #made = 0;
   #change = Promise.withResolvers<void>();
 
@@ -83,6 +81,9 @@ export class FakePool {
     this.replicas = options.replicas ?? 3;
     this.surge = options.surge ?? 1;
     this.fate = options.fate ?? (() => "joins");
+    this.zones = options.zones ?? [];
+    this.bootMs = options.bootMs ?? 100;
+    this.rules = { ...structuredClone(defaultRules), ...options.rules };
     this.touch();
   }
 
@@ -100,10 +101,23 @@ export class FakePool {
     return this.#change.promise;
   }
 
+  get violations(): string[] {
+    return this.watch.violations;
+  }
+
+  get history(): HistoryEntry[] {
+    return this.rollout.history;
+  }
+
+  /** Pods cannot be evicted anywhere while this is true. */
+  set isDrainBlocked(isBlocked: boolean) {
+    this.blockers = isBlocked ? { "*": [protectedPod] } : {};
+  }
+
   /** Lets machine-controller act on whatever was changed, and tells all who wait. */
   touch(): void {
     if (!this.isControllerDown) reconcile(this);
-    this.#watch();
+    this.watch.look(this);
     const change = this.#change;
     this.#change = Promise.withResolvers();
     change.resolve();
@@ -130,6 +144,16 @@ export class FakePool {
     this.touch();
   }
 
+  /** The node of the nth machine is not Ready since so long ago, or a condition of it is bad. */
+  sicken(nth: number, { agoMs = 3_600_000, condition }: { agoMs?: number; condition?: string } = {}): void {
+    const machine = this.machines.find(({ created }) => created === nth);
+    if (!machine) throw new Error(`Cannot make machine ${nth} of "${this.ref.name}" ill: it is gone`);
+    machine.isNodeDown = condition === undefined;
+    const why = condition === undefined ? "Ready is Unknown" : `${condition} is True`;
+    machine.ill = { why, since: Date.now() - agoMs, ...(condition === undefined ? {} : { condition }) };
+    this.touch();
+  }
+
   remove(): void {
     this.state = "Deleting";
     this.generation += 1;
@@ -140,74 +164,66 @@ export class FakePool {
     this.#made += 1;
     const isHeld = this.convergedHash !== "" && this.convergedHash !== set.hash;
     this.machines.push({
-      name: `${this.ref.name}-${this.#made}`,
-      ...{ set, created: this.#made, fate: this.fate(this.#made) },
-      ...{ booted: false, ready: false, isNodeDown: false, leaving: false, cordoned: false, drained: false },
-      ...{ skipsEviction: false, isJoining: false, isGoing: false },
-      ...{ hold: isHeld ? this.holder : "", mark: "" },
+      name: this.nth(this.#made),
+      ...{ set, created: this.#made, fate: this.fate(this.#made, set.image) },
+      zone: this.zones[(this.#made - 1) % this.zones.length],
+      ...{ booted: false, ready: false, isNodeDown: false, ill: undefined, leaving: false },
+      ...{ cordoned: false, isSparedByAutoscaler: false, drained: false, skipsEviction: false },
+      ...{ isJoining: false, isGoing: false, isAdmitted: false, isJudged: false, isStuck: false },
+      othersAtDrain: undefined,
+      ...{ hold: isHeld ? this.holder : "", mark: isHeld ? this.holder : "" },
     });
+  }
+
+  /** The name of the nth machine that was made, from 1. */
+  nth(nth: number): string {
+    return `${this.ref.name}-${nth}`;
   }
 
   find(name: string): FakeMachine | undefined {
     return this.machines.find((machine) => machine.name === name);
   }
 
-  members(): Member[] {
-    return this.machines.map((machine) => memberOf(this, machine));
+  members(repair?: RepairRules): Member[] {
+    return this.machines.map((machine) => memberOf(this, machine, repair));
+  }
+
+  /** Images of all machines, oldest first. */
+  images(): string[] {
+    return this.machines.map(({ set }) => set.image);
+  }
+
+  /** The numbers of all machines that are there. */
+  numbers(): number[] {
+    return this.machines.map(({ created }) => created);
   }
 
   count(call: string): number {
     return this.calls.filter((made) => made === call || made.startsWith(`${call} `)).length;
   }
 
-  /** All activities called so far that change machines or nodes. */
+  /** The machines that an activity was called for, in order. */
+  subjects(call: string): string[] {
+    return this.calls.filter((made) => made.startsWith(`${call} `)).map((made) => made.slice(call.length + 1));
+  }
+
+  /** All activities called so far that change machines, nodes or the template. */
   writes(): string[] {
-    return this.calls.filter((call) => /^(ensure(Victim|Machine|Node|Pool)|deleteMachine)/.test(call));
+    return this.calls.filter((call) =>
+      /^(ensure(Victim|Machine|Node|Pool|LastGood|Template|SlotTaken)|deleteMachine)/.test(call)
+    );
   }
 
-  // The three properties that a foreign observer may rely on, looked at after every change once the pool was complete.
-  #watch(): void {
-    if (this.convergedHash === "" || this.state !== "Present") return;
-    const ready = this.machines.filter((machine) => machine.ready && !machine.isGoing).length;
-    const booted = this.machines.filter((machine) => machine.booted).length;
-    if (ready < Math.min(this.replicas, this.#complete)) this.violations.push(`${ready} Ready`);
-    // After a scale-down there are too many for a while; then none may be added.
-    const isTooMany = booted > this.replicas + Math.max(1, this.surge) && booted > this.#booted;
-    if (isTooMany) this.violations.push(`${booted} booted`);
-    this.#booted = booted;
-    if (this.published === undefined) this.violations.push("no secrets");
-    if (ready >= this.replicas) this.#complete = this.replicas;
+  /** What was set on machines and their nodes and is still there. */
+  leftovers(): string[] {
+    return this.machines.flatMap(({ name, hold, mark, cordoned, isSparedByAutoscaler }) => [
+      ...(hold ? [`hold on ${name}`] : []),
+      ...(mark ? [`mark on ${name}`] : []),
+      ...(cordoned ? [`cordon of ${name}`] : []),
+      ...(isSparedByAutoscaler ? [`autoscaler kept off ${name}`] : []),
+    ]);
   }
-
-  /** The number of machines that were Ready at the last time when all were. */
-  #complete = 0;
-  #booted = 0;
 }
 
-/** The label that machine-controller computes for a template. */
-export function hashOf(template: FakeTemplate): string {
-  return `hash-of-${template.image}-${template.kubelet}`;
-}
-
-function memberOf(pool: FakePool, machine: FakeMachine): Member {
-  const { name, set, created, hold, mark } = machine;
-  return {
-    id: name,
-    ...(machine.ready ? { node: nodeOf(name) } : {}),
-    ...{ templateHash: set.hash, image: set.image, kubelet: set.kubelet, phase: phaseOf(machine) },
-    since: new Date(created * 1000).toISOString(),
-    ...{ marked: mark === pool.holder, held: hold === pool.holder, expendable: false },
-  };
-}
-
-function phaseOf(machine: FakeMachine): Member["phase"] {
-  if (machine.leaving) return "Leaving";
-  if (machine.ready) return machine.isNodeDown ? "NotReady" : "Ready";
-  if (machine.booted) return machine.fate === "ready" ? "Joining" : "Booting";
-  return machine.hold ? "Held" : "Provisioning";
-}
-
-/** The node of a machine bears its name with a prefix, so that a mix-up of the two shows. */
-export function nodeOf(machine: string): string {
-  return `node-${machine}`;
-}
+export { hashOf, memberOf, nodeOf } from "./fake_machine.ts";
+export type { FakeMachine, FakeSet, FakeTemplate, Fate } from "./fake_machine.ts";

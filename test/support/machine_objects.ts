@@ -88,13 +88,26 @@ export function machine(name: string, overrides: MachineOverrides = {}): Stored 
   };
 }
 
+export interface NodeOverrides {
+  ready?: boolean;
+  /** False for one that is cut off. */
+  heard?: boolean;
+  since?: string;
+  kubelet?: string;
+  zone?: string;
+  conditions?: Record<string, string>[];
+}
+
 /** A Node; Ready unless told. */
-export function node(name: string, { ready = true, kubelet = "v1.35.3" } = {}): Stored {
-  const status = ready ? "True" : "False";
+export function node(name: string, overrides: NodeOverrides = {}): Stored {
+  const { ready = true, heard = true, since, kubelet = "v1.35.3", zone, conditions = [] } = overrides;
+  const status = !heard ? "Unknown" : ready ? "True" : "False";
+  const condition = { type: "Ready", status, reason: heard ? "KubeletSays" : "NodeStatusUnknown" };
+  const last = since ? { lastTransitionTime: since } : {};
   return {
-    metadata: { name },
+    metadata: { name, ...(zone ? { labels: { "topology.kubernetes.io/zone": zone } } : {}) },
     status: {
-      conditions: [{ type: "Ready", status, message: "kubelet says so" }],
+      conditions: [{ ...condition, ...last, message: "kubelet says so" }, ...conditions],
       nodeInfo: { kubeletVersion: kubelet },
     },
   };
@@ -105,18 +118,19 @@ export interface PodOverrides {
   annotations?: Record<string, string>;
   phase?: string;
   metadata?: Record<string, unknown>;
+  spec?: Record<string, unknown>;
 }
 
 /** A running Pod of a ReplicaSet on a node. */
 export function pod(name: string, on: string, overrides: PodOverrides = {}): Stored {
-  const { owner = "ReplicaSet", annotations = {}, phase = "Running", metadata } = overrides;
+  const { owner = "ReplicaSet", annotations = {}, phase = "Running", metadata, spec } = overrides;
   return {
     metadata: {
       ...{ namespace: "apps", name, uid: `uid-of-${name}`, annotations },
       ...{ ownerReferences: [{ kind: owner, name: "owner", uid: "u" }] },
       ...metadata,
     },
-    spec: { nodeName: on },
+    spec: { nodeName: on, ...spec },
     status: { phase },
   };
 }

@@ -12,6 +12,7 @@ import { startOnFreePorts } from "../../deploy/local/process/start_on_free_ports
 import { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import type { Deadlines, Phase, Progress, RollOutInput, RollOutResult } from "../../workflows/contracts.ts";
+import type { Answer, Command } from "../../workflows/messages.ts";
 import { ensureSearchAttributes } from "../../workers/search_attributes.ts";
 import { eventually } from "./eventually.ts";
 import { FakeActivities } from "./fake_activities.ts";
@@ -103,11 +104,12 @@ export class Stage {
     return this.activities.add(new FakePool({ namespace: "fleet", name: `pool${this.#pools}` }, options));
   }
 
-  /** A pool that has converged once, with the records of that run forgotten. */
-  async grownPool(options: FakePoolOptions = {}): Promise<FakePool> {
+  /** A pool that has converged once by the default rules, with the records of that run forgotten. */
+  async grownPool({ rules, ...options }: FakePoolOptions = {}): Promise<FakePool> {
     const pool = this.pool(options);
     await (await this.rollOut(pool)).result();
     for (const record of [pool.calls, pool.reports, pool.events]) record.length = 0;
+    Object.assign(pool.rules, rules);
     return pool;
   }
 
@@ -126,6 +128,18 @@ export class Stage {
     return await handle.query<Progress>("progress");
   }
 
+  /** Asks a rollout for something, as people do; gives its answer or throws its refusal. */
+  async ask(pool: FakePool, command: string, asked: Command = { by: "somebody" }): Promise<Answer> {
+    const handle = this.client.workflow.getHandle(pool.holder);
+    return await handle.executeUpdate<Answer, [Command]>(command, { args: [asked] });
+  }
+
+  /** Waits until the answer to the query is such; by the id, so that it may be another run of the chain. */
+  async sees(pool: FakePool, what: string, look: (seen: Progress) => boolean): Promise<Progress> {
+    const handle = this.client.workflow.getHandle(pool.holder);
+    return await seen(what, () => handle.query<Progress>("progress"), look);
+  }
+
   /** Tells a running rollout that something changed, as the controller does. */
   async tell(pool: FakePool): Promise<void> {
     await this.client.workflow.getHandle(pool.holder).signal("desiredChanged", { generation: pool.generation });
@@ -133,10 +147,8 @@ export class Stage {
 
   /** Waits until the rollout stands in that phase, and for that reason where one is given. */
   async stands(handle: Handle, phase: Phase, reason?: string): Promise<Progress> {
-    return await eventually(`${phase} ${reason ?? ""}`, async () => {
-      const seen = await this.progress(handle);
-      return seen.phase === phase && (reason === undefined || seen.reason === reason) && seen;
-    });
+    const stands = (now: Progress): boolean => now.phase === phase && (reason === undefined || now.reason === reason);
+    return await seen(`${phase} ${reason ?? ""}`, () => this.progress(handle), stands);
   }
 
   async #startServer(): Promise<string> {
@@ -155,6 +167,25 @@ export class Stage {
       }),
     });
     return `127.0.0.1:${ports.grpc}`;
+  }
+}
+
+/** Asks until the answer is such; the error says what the last one was. */
+async function seen(
+  what: string,
+  ask: () => Promise<Progress>,
+  look: (now: Progress) => boolean,
+): Promise<Progress> {
+  let last: Progress | undefined;
+  try {
+    return await eventually(what, async () => {
+      last = await ask();
+      return look(last) && last;
+    });
+  } catch (error) {
+    const { phase, reason, message, underway } = last ?? {};
+    const tasks = underway?.map(({ machine, step }) => `${step} ${machine}`).join(", ");
+    throw new Error(`${String(error)}; it stands at ${phase} ${reason}: ${message} (${tasks})`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { WorkflowFailedError, WorkflowUpdateFailedError } from "@temporalio/client";
 import { ApplicationFailure } from "@temporalio/common";
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import type { Condition } from "../../workflows/contracts.ts";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";
@@ -26,7 +27,7 @@ function refusal(
 ): (error: unknown) => boolean {
   return (error) => {
     ok(error instanceof type && error.cause instanceof ApplicationFailure, String(error));
-    equal(error.cause.type, "InvalidInput");
+    equal(error.cause.type, type === WorkflowUpdateFailedError ? "CommandRefused" : "InvalidInput");
     match(error.cause.message, message);
     return true;
   };
@@ -36,13 +37,12 @@ test("pause lets the machine under way finish, admits no other, and resume goes 
   const { pool, handle } = await rolloutUnderWay(stage);
   await handle.executeUpdate("pause", { args: [{ by: "somebody", reason: "incident 12" }] });
   pool.mend();
-  const { message, paused } = await stage.stands(handle, "Rolling", "Paused");
-  match(message, /Paused by somebody \(incident 12\)/);
+  const { paused, pausedBy } = await stage.stands(handle, "Rolling", "Paused");
+  deepEqual([pausedBy?.by, pausedBy?.reason], ["somebody", "incident 12"]);
   deepEqual([paused, pool.count("ensureMachineAdmitted"), pool.count("awaitNodeDrained")], [true, 1, 1]);
-  deepEqual(
-    pool.reports.at(-1)?.conditions.filter(({ type }) => type === "Paused").map(({ status }) => status),
-    ["True"],
-  );
+  const isPaused = ({ type, status }: Condition): boolean => type === "Paused" && status === "True";
+  const found = await eventually("the condition", () => pool.reports.at(-1)?.conditions.find(isPaused));
+  match(found.message, /Paused by somebody.*incident 12/);
   await handle.executeUpdate("resume", { args: [{ by: "somebody" }] });
   equal((await handle.result()).replaced, 3);
 });
@@ -69,8 +69,9 @@ test("retryRequested nudges a halted rollout", async (stage) => {
   pool.fate = () => "instance";
   pool.change({ image: "image-2" });
   const deadlines = { ...patient, instance: 100 };
-  const handle = await stage.rollOut(pool, { attempts: 1, deadlines });
-  await stage.stands(handle, "Halted", "JoinAttemptsExhausted");
+  pool.rules.join.attempts = 1;
+  const handle = await stage.rollOut(pool, { deadlines });
+  await stage.stands(handle, "Halted", "Quarantined");
   pool.mend();
   await handle.signal("retryRequested", { by: "somebody" });
   equal((await handle.result()).outcome, "Converged");
@@ -92,12 +93,13 @@ test("progress tells what is under way, since when and until when", async (stage
   const { pool, handle } = await rolloutUnderWay(stage);
   const seen = await stage.progress(handle);
   deepEqual([seen.phase, seen.reason, seen.target?.image], ["Rolling", "Joining", "image-2"]);
-  deepEqual(
-    [seen.replacement?.machine, seen.replacement?.victim, seen.replacement?.step],
-    [`${pool.ref.name}-4`, `${pool.ref.name}-1`, "Joining"],
-  );
+  deepEqual(seen.underway.map(({ machine, step }) => [machine, step]), [[pool.nth(4), "Joining"]]);
+  ok(seen.underway.every(({ since, until }) => since < until));
   ok(Date.parse(seen.until ?? "") > Date.parse(seen.since));
-  deepEqual(seen.counts, { desired: 3, machines: 4, updated: 1, ready: 3, old: 3, leaving: 0 });
+  deepEqual(seen.counts, {
+    ...{ desired: 3, machines: 4, updated: 1, updatedReady: 0, ready: 3, old: 3, leaving: 0, ill: 0 },
+  });
+  deepEqual([seen.policy, seen.waves], ["defaults", [{ upTo: 3, state: "Rolling" }]]);
   await handle.cancel();
 });
 
@@ -109,7 +111,7 @@ test("cancel spares the victim, reports Aborted and ends the run as cancelled", 
   equal((await handle.describe()).status.name, "CANCELLED");
   deepEqual(pool.machines.filter(({ created, hold, mark }) => created < 4 && (hold || mark)), []);
   equal(pool.machines.filter(({ ready }) => ready).length, 3);
-  deepEqual([pool.reports.at(-1)?.phase, pool.reports.at(-1)?.replacement], ["Aborted", null]);
+  deepEqual([pool.reports.at(-1)?.phase, pool.reports.at(-1)?.underway], ["Aborted", []]);
   equal(pool.events.at(-1)?.reason, "RolloutAborted");
 });
 
@@ -133,7 +135,7 @@ test("a rollout is indexed, titled and described for the web UI", async (stage) 
     ...{ KubernetesNamespace: namespace, MachineDeployment: name, TargetImage: "image-2", Phase: "Rolling" },
   });
   const metadata = await handle.query<{ currentDetails: string }>("__temporal_workflow_metadata");
-  for (const word of ["## Rolling: Joining", `${namespace}/${name}`, "image-2", "deadline", "`pause`"]) {
+  for (const word of ["## Rolling: Joining", `${namespace}/${name}`, "image-2", "at the latest", "ostler pause"]) {
     ok(metadata.currentDetails.includes(word), `${word} is missing in: ${metadata.currentDetails}`);
   }
   await handle.cancel();
@@ -165,6 +167,7 @@ test("rollOutMachineDeployment refuses a wrong field by its name", async (stage)
     [{ deadlines: { brew: "1m" } }, /deadlines\."?brew/],
     [{ namespace: "Not A Name" }, /field "namespace"/],
     [{ carried: "nonsense" }, /field "carried"/],
+    [{ carried: { schemaVersion: 1 } }, /field "carried"/],
   ];
   for (const [fields, named] of wrong) {
     const handle = await stage.rollOut(stage.pool(), fields);

@@ -8,7 +8,7 @@ const test = onStage();
 test("rollOutMachineDeployment sees a new pool join and converges", async (stage) => {
   const pool = stage.pool();
   const { joins, ...result } = await (await stage.rollOut(pool)).result();
-  deepEqual(joins.map(({ machine }) => machine), [1, 2, 3].map((nth) => `${pool.ref.name}-${nth}`));
+  deepEqual(joins.map(({ machine }) => machine).sort(), [1, 2, 3].map((nth) => `${pool.ref.name}-${nth}`));
   deepEqual(result, {
     ...{ outcome: "Converged", generation: 1, revision: "1", image: "image-1", kubelet: "1.35.3" },
     ...{ configDigest: pool.published?.digest, replaced: 0, replacements: [] },
@@ -25,7 +25,10 @@ test("rollOutMachineDeployment publishes before it looks at machines and reports
   equal(pool.reports.at(-1)?.phase, "Converged");
   deepEqual(
     pool.reports.at(-1)?.conditions.map(({ type, status }) => `${type}=${status}`),
-    ["Ready=True", "Progressing=False", "Blocked=False", "Paused=False"],
+    [
+      ...["Ready=True", "Progressing=False", "Blocked=False", "Paused=False"],
+      ...["RolledBack=False", "Quarantined=False"],
+    ],
   );
   deepEqual(pool.events.map(({ reason }) => reason), ["ConfigPublished", "RolloutConverged"]);
 });

@@ -30,7 +30,7 @@ test("rollOutMachineDeployment cleans up after a pool that is being deleted", as
 test("rollOutMachineDeployment cleans up when the pool is deleted while it is created", async (stage) => {
   const pool = stage.pool({ fate: () => "registered" });
   const handle = await stage.rollOut(pool, { deadlines: patient });
-  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 3);
   await deleteAndSee(stage, pool, handle);
 });
 

@@ -53,7 +53,7 @@ test("renewCredentials tells a rollout that runs already", async (stage) => {
   pool.change({ image: "image-2" });
   pool.renewAfterMs = 500;
   const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, drain: 100, recheck: 60_000 } });
-  await stage.stands(handle, "Halted", "PodsRemaining");
+  await stage.stands(handle, "Rolling", "PodsRemaining");
   await eventually("old credentials", () => pool.renewAt < Date.now());
   pool.renewAfterMs = 28_800_000;
   const { runId } = await handle.describe();
@@ -76,7 +76,7 @@ test("rollOutMachineDeployment renews in passing while it waits for a drain", as
   pool.renewAfterMs = 28_800_000;
   await renew(stage, "renew-passing");
   await eventually("the renewal", () => pool.renewAt > Date.now());
-  equal(pool.count("awaitNodeDrained"), 1, "the drain goes on");
+  equal(pool.count("ensureNodeCordoned"), 1, "the drain goes on");
   await eventually("the report", () => Date.parse(pool.reports.at(-1)?.credentials?.renewAt ?? "") > Date.now());
   pool.unblock();
   equal((await handle.result()).outcome, "Converged");

@@ -30,13 +30,12 @@ test("rollOutMachineDeployment takes the steps of one replacement in their order
   const pool = await stage.grownPool({ replicas: 1 });
   pool.change({ image: "image-2" });
   await (await stage.rollOut(pool)).result();
-  const { name } = pool.ref;
-  const [old, next] = [`${name}-1`, `${name}-2`];
-  deepEqual(pool.calls.filter((call) => !/^(read|ensureRollout|render|publish|awaitPool)/.test(call)), [
+  const [old, next] = [pool.nth(1), pool.nth(2)];
+  deepEqual(pool.calls.filter((call) => !/^(read|recall|ensureRollout|render|publish|awaitPool)/.test(call)), [
     `ensureVictimMarked ${old}`,
     `ensureMachineAdmitted ${next}`,
-    "awaitMachinesJoined",
-    `awaitVictimLeaving ${old}`,
+    `awaitMachinesJoined ${next}`,
+    `ensureVictimUnmarked ${next}`, // newcomers are the first to go until they have proven themselves
     `ensureNodeCordoned ${old}`,
     `awaitNodeDrained node-${old}`,
     `ensureVictimReleased ${old}`,
@@ -45,19 +44,18 @@ test("rollOutMachineDeployment takes the steps of one replacement in their order
   assertOrderly(pool);
 });
 
-test("rollOutMachineDeployment reports each replacement with machine, victim and deadline", async (stage) => {
+test("rollOutMachineDeployment reports what is under way with machine, step and deadline", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   pool.change({ image: "image-2" });
   await (await stage.rollOut(pool)).result();
-  const steps = pool.reports.flatMap(({ replacement }) => replacement ? [replacement] : []);
-  deepEqual(steps.map(({ step }) => step), ["Joining", "Handing over", "Draining", "Removing"]);
-  for (const { machine, victim, since, until } of steps) {
-    deepEqual([machine, victim], [`${pool.ref.name}-2`, `${pool.ref.name}-1`]);
-    ok(since <= until);
-  }
+  const steps = pool.reports.flatMap(({ underway }) => underway);
+  const told = new Set(steps.map(({ machine, step }) => `${step} ${machine}`));
+  ok(told.has(`Joining ${pool.nth(2)}`) && told.has(`Draining ${pool.nth(1)}`), [...told].join());
+  ok(steps.every(({ since, until }) => since <= until));
   const last = pool.reports.at(-1);
-  deepEqual([last?.replacement, last?.updated, last?.revision, last?.image], [null, "1/1", "2", "image-2"]);
-  deepEqual([last?.history?.outcome, last?.history?.image], ["Converged", "image-2"]);
+  deepEqual([last?.underway, last?.updated, last?.revision, last?.image], [[], "1/1", "2", "image-2"]);
+  const { outcome, image, actor, machines, reason } = last?.history ?? {};
+  deepEqual([outcome, image, actor, machines, reason], ["Converged", "image-2", "kubectl-edit", 1, ""]);
 });
 
 test("rollOutMachineDeployment still replaces one by one when the surge is larger", async (stage) => {
@@ -79,7 +77,7 @@ test("rollOutMachineDeployment rolls without a surge, where machine-controller r
 });
 
 test("rollOutMachineDeployment takes a scale-up for no rollout", async (stage) => {
-  const pool = await stage.grownPool();
+  const pool = await stage.grownPool({ bootMs: 1000 }); // seen to come, however slow the worker is
   pool.change({ replicas: 5 });
   const result = await (await stage.rollOut(pool)).result();
   equal(result.joins.length, 2);

@@ -8,8 +8,9 @@ Deno.test("every message bears on the wire the name of its constant", () => {
   const names = Object.entries(messages).map(([constant, { name }]) => [constant, name]);
   deepEqual(names.map(([, name]) => name), names.map(([constant]) => constant));
   deepEqual(names.map(([constant]) => constant).sort(), [
-    ...["desiredChanged", "pause", "pauseRequested", "progress"],
-    ...["resume", "resumeRequested", "retry", "retryRequested"],
+    ...["abort", "abortRequested", "approve", "approveRequested", "desiredChanged", "pause", "pauseRequested"],
+    ...["progress", "promote", "promoteRequested", "resume", "resumeRequested", "retry", "retryRequested"],
+    ...["skip", "skipRequested"],
   ]);
 });
 

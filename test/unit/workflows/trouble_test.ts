@@ -24,7 +24,8 @@ const table: [string, string][] = [
   ["ProfileMissing", "halt"],
   ["NameCollision", "halt"],
   ["AccessDenied", "halt"],
-  ["PodsRemaining", "halt"],
+  ["MachineRemains", "halt"],
+  ["LastGoodMissing", "halt"],
   ["SettleExpired", "halt"],
   ["ApiUnavailable", "unreachable"],
   ["SomethingNew", "unreachable"],
@@ -38,8 +39,8 @@ for (const [type, kind] of table) {
 }
 
 Deno.test("troubleOf halts with the type as the reason and the message as it is", () => {
-  deepEqual(troubleOf(wrapped(failed("PodsRemaining"))), {
-    ...{ kind: "halt", reason: "PodsRemaining", message: "Cannot do it" },
+  deepEqual(troubleOf(wrapped(failed("MachineRemains"))), {
+    ...{ kind: "halt", reason: "MachineRemains", message: "Cannot do it" },
   });
 });
 

@@ -1,0 +1,40 @@
+// deno-lint-ignore-file no-console -- printing what was measured is this program's job
+/** A rollout of a thousand machines in memory: events per run of the chain, and how fast `progress` is answered. */
+import { Stage } from "../support/workflow_stage.ts";
+
+const [replicas = 1000, budget = 50] = Deno.args.map(Number);
+
+/** No run of a chain may have more events. */
+const limit = 10_000;
+
+const stage = new Stage();
+await stage.open();
+try {
+  const pool = stage.pool({ replicas, surge: budget, bootMs: 500 });
+  await (await stage.rollOut(pool)).result();
+  pool.rules.budget.machines = budget;
+  pool.change({ image: "image-2" });
+  const start = performance.now();
+  const handle = await stage.rollOut(pool);
+  const answers: number[] = [];
+  const asking = setInterval(() => {
+    const asked = performance.now();
+    stage.progress(handle).then(() => answers.push(performance.now() - asked)).catch(() => undefined); // it has ended
+  }, 1000);
+  const result = await handle.result();
+  clearInterval(asking);
+  const seconds = (performance.now() - start) / 1000;
+  const events: number[] = [];
+  for await (const run of stage.client.workflow.list({ query: `WorkflowId = "${pool.holder}"` })) {
+    events.push(run.historyLength ?? 0);
+  }
+  console.log(`${result.replaced} machines replaced in ${seconds.toFixed(0)} s, ${budget} at a time`);
+  console.log(`events per run: ${events.join(", ")}; at most ${limit} are allowed`);
+  console.log(`answers to progress: ${answers.length}, the slowest took ${Math.max(0, ...answers).toFixed(0)} ms`);
+  console.log(`violations: ${pool.violations.join("; ") || "none"}`);
+  const isGood = events.every((count) => count < limit) && pool.violations.length === 0;
+  if (!isGood) Deno.exitCode = 1;
+} finally {
+  await stage.close();
+}
+Deno.exit();

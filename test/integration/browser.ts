@@ -1,0 +1,63 @@
+/** The web UI as a person sees it: opens the page of a run, reads it, and takes a picture of it. */
+import { existsSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { chromium } from "playwright-core";
+import type { Page } from "playwright-core";
+import type { World } from "./world.ts";
+
+/** Where Debian's package puts it; CHROMIUM names another place. */
+export const chromiumPath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+
+/** Whether there is a browser to look with. */
+export const hasChromium = existsSync(chromiumPath);
+
+/** The page "User Metadata" of a run. */
+export interface RunPage {
+  /** Headline, paragraphs, lists and tables of the current details. */
+  details: string;
+  tables: number;
+  /** What stands beside it, and in the list of all runs. */
+  summary: string;
+  file: string;
+}
+
+export class Browser {
+  private constructor(readonly folder: string, readonly page: Page, readonly close: () => Promise<void>) {}
+
+  /** Pictures go to OSTLER_SCREENSHOTS, or to a new folder. */
+  static async open(): Promise<Browser> {
+    const folder = process.env["OSTLER_SCREENSHOTS"] ?? await mkdtemp(join(tmpdir(), "ostler-screenshots-"));
+    const browser = await chromium.launch({ executablePath: chromiumPath, args: ["--no-sandbox"] });
+    const page = await browser.newPage({ viewport: { width: 1400, height: 1200 } });
+    return new Browser(folder, page, () => browser.close());
+  }
+
+  /** Opens the newest run of a pool again and again until its page says `expected`, and keeps the picture as `name`. */
+  async look(
+    world: World,
+    { name, pool, expected }: { name: string; pool: string; expected: RegExp },
+  ): Promise<RunPage> {
+    const workflowId = `machine-deployment/kube-system/${pool}`;
+    let last = "";
+    const seen = await world.until(`the page of a run that says ${expected}`, async () => {
+      const { runId } = await world.temporal.workflow.getHandle(workflowId).describe();
+      const { uiUrl, namespace } = world.site.stack.temporal;
+      const path = `/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/user-metadata`;
+      await this.page.goto(`${uiUrl}${path}`);
+      // The details stand in a frame of their own, and come when a worker has answered.
+      const frame = this.page.frameLocator('iframe[title="output"]').last();
+      last = await frame.locator("body").innerText({ timeout: 10_000 });
+      if (!expected.test(last)) return undefined;
+      return { details: last, tables: await frame.locator("table").count() };
+    }).catch((error: unknown) => {
+      throw new Error(`The page says: ${last}`, { cause: error });
+    });
+    const file = join(this.folder, `${name}.png`);
+    await this.page.screenshot({ path: file, fullPage: true });
+    const summary = await this.page.frameLocator("iframe").first().locator("body").innerText();
+    return { ...seen, file, summary };
+  }
+}

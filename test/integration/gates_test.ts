@@ -1,0 +1,118 @@
+/** Gates asked of a real API server, by the worker's own identity and with no more than its rights. */
+import assert from "node:assert/strict";
+import { awaitGates } from "../../activities/gates/await_gates.ts";
+import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
+import type { Check, GateVerdict } from "../../workflows/contracts.ts";
+import { inActivity } from "../support/activity_context.ts";
+import { machineDeployment, poolsPath } from "./pool_objects.ts";
+import { withWorld } from "./world.ts";
+import type { World } from "./world.ts";
+
+const namespace = "default";
+const labels = { app: "agent" };
+const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "images.example/pause:1" }] } };
+const smoke: Check = { kind: "Job", namespace, cronJob: "smoke" };
+
+Deno.test("awaitGates asks the API server with the rights of the worker", async (t) => {
+  await withWorld({ seed: 5 }, async (world) => {
+    await world.create(poolsPath(), machineDeployment({ replicas: 1 }));
+    await world.untilPhase("pool", "Converged");
+    await t.step("about conditions of the node, of a machine and of a wave", () => seesConditions(world));
+    await t.step("about a DaemonSet that wants a pod there", () => seesDaemonSets(world));
+    await t.step("about pods on the node and everywhere", () => seesPods(world));
+    await t.step("and runs a Job only where a binding lets it", () => runsJob(world));
+  });
+});
+
+async function ask(world: World, check: Check, { wave = false, seconds = 60 } = {}): Promise<GateVerdict> {
+  const [machine] = await world.list<{ metadata: { name: string }; status: { nodeRef: { name: string } } }>(
+    "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines",
+  );
+  assert.ok(machine);
+  const kube = connectKube(loadKubeConfig(world.site.kubeconfigs.worker));
+  const [verdict] = await inActivity(() =>
+    awaitGates(kube, {
+      pool: { namespace: "kube-system", name: "pool" },
+      gates: [{ name: "probe", run: wave ? "EachWave" : "EachMachine", within: seconds * 1000, check }],
+      ...(wave ? {} : { machine: machine.metadata.name, node: machine.status.nodeRef.name }),
+      ...{ key: wave ? "wave/0" : "machine/0", until: Date.now() + seconds * 1000 },
+    })
+  );
+  assert.ok(verdict);
+  return verdict;
+}
+
+async function seesConditions(world: World): Promise<void> {
+  const ready: Check = { kind: "NodeCondition", type: "Ready", status: "True" };
+  for (const wave of [false, true]) {
+    const { outcome, message } = await ask(world, ready, { wave });
+    assert.equal(`${outcome}: ${message}`, "Passed: Ready=True on 1 of 1 nodes");
+  }
+  const { outcome } = await ask(world, { ...ready, status: "False" }, { seconds: 1 });
+  assert.equal(outcome, "Failed");
+}
+
+async function seesDaemonSets(world: World): Promise<void> {
+  const check: Check = { kind: "DaemonSets", namespace: null, selector: "app=agent" };
+  assert.equal((await ask(world, check, { seconds: 1 })).outcome, "Inconclusive");
+  await world.create(`/apis/apps/v1/namespaces/${namespace}/daemonsets`, {
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: { name: "agent", namespace, labels },
+    spec: { selector: { matchLabels: labels }, template },
+  });
+  for (const wave of [false, true]) {
+    const { outcome, message } = await ask(world, check, { wave });
+    assert.equal(`${outcome}: ${message}`, "Passed: 1 of 1 daemon pods are Ready");
+  }
+}
+
+async function seesPods(world: World): Promise<void> {
+  const check: Check = { kind: "Pods", namespace, selector: "app in (agent, other)", min: 1 };
+  for (const wave of [false, true]) assert.equal((await ask(world, check, { wave })).outcome, "Passed");
+  assert.equal((await ask(world, { ...check, min: 2 }, { wave: true, seconds: 1 })).outcome, "Failed");
+}
+
+async function runsJob(world: World): Promise<void> {
+  await world.create(`/apis/batch/v1/namespaces/${namespace}/cronjobs`, {
+    apiVersion: "batch/v1",
+    kind: "CronJob",
+    metadata: { name: "smoke", namespace },
+    spec: {
+      schedule: "0 0 1 1 *",
+      suspend: true,
+      jobTemplate: { spec: { backoffLimit: 0, template: { spec: { ...template.spec, restartPolicy: "Never" } } } },
+    },
+  });
+  await assert.rejects(ask(world, smoke), { type: "AccessDenied" });
+  await world.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "RoleBinding",
+    metadata: { name: "ostler-job-gate", namespace },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "ostler-job-gate" },
+    subjects: [{ kind: "ServiceAccount", name: "ostler-worker", namespace: "ostler-system" }],
+  });
+  const [first, again] = await Promise.all([ask(world, smoke), ask(world, smoke), endPod(world)]);
+  assert.equal(first.outcome, "Passed");
+  assert.match(first.message, /^job "default\/smoke-ostler-[0-9a-f]{12}" is Complete$/);
+  assert.deepEqual(again, first);
+  assert.equal((await world.list(`/apis/batch/v1/namespaces/${namespace}/jobs`)).length, 1);
+}
+
+interface Pod {
+  metadata: { name: string; annotations?: Record<string, string> };
+  status: { phase?: string };
+}
+
+/** Does what a kubelet would when the only container has ended well. */
+async function endPod(world: World): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/pods`;
+  const pod = await world.until("the Job's pod to run", async () => {
+    const pods = await world.list<Pod>(path);
+    return pods.find(({ metadata, status }) =>
+      metadata.annotations?.["ostler.dev/gate"] === "probe" && status.phase === "Running"
+    );
+  });
+  assert.ok(pod.metadata.annotations?.["ostler.dev/node"]);
+  await world.patch(`${path}/${pod.metadata.name}/status`, { status: { phase: "Succeeded" } });
+}

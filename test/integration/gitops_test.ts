@@ -1,0 +1,49 @@
+/** A tool that applies a bad spec every second, also while the pool goes back: nobody's machine flaps. */
+import assert from "node:assert/strict";
+import { setTimeout } from "node:timers/promises";
+import { machineDeployment, policiesPath, poolPath, poolsPath, rolloutPolicy, rollTo } from "./pool_objects.ts";
+import { withWorld } from "./world.ts";
+import type { World } from "./world.ts";
+
+const bad = "docker://images.example/ubuntu:bad";
+/** A rollout takes a bad spec back so often; after that it is only held. */
+const takenBackAtMost = 30;
+const labels = { tool: "gitops" };
+
+Deno.test("rollOutMachineDeployment lets no machine flap while a tool applies a bad spec every second", async () => {
+  const faults = [{ kind: "not-ready" as const, when: ({ image }: { image: string }) => image === bad }];
+  await withWorld({ script: { faults } }, async (world) => {
+    const join = { instance: "9s", address: "10s", registered: "11s", ready: "12s", attempts: 0 };
+    await world.create(policiesPath(), rolloutPolicy("gitops", { onFailure: "RollBack", join }, labels));
+    await world.create(poolsPath(), machineDeployment({ replicas: 2, labels }));
+    await world.untilPhase("pool", "Converged");
+    const { lives } = await world.observed(2, () => insist(world));
+    const ordered = lives.filter(({ orderedAt }) => orderedAt !== undefined);
+    assert.equal(ordered.length, 3, "the bad image got one machine, and nothing else came");
+    assert.deepEqual(ordered.filter(({ readyAt }) => readyAt !== undefined).map(({ goneAt }) => goneAt), [
+      undefined,
+      undefined,
+    ]);
+    const papers = lives.length - ordered.length;
+    assert.ok(papers <= takenBackAtMost + 1, `${papers} Machine objects came on paper only`);
+  });
+});
+
+// The pace of the tool is the point: it never waits for what it did.
+async function insist(world: World): Promise<void> {
+  const held = new AbortController();
+  const tool = applyUntil(world, held.signal);
+  await world.until("the bad image to be held", async () => {
+    const status = await world.status("pool");
+    return status?.reason === "Quarantined" && status.image === bad;
+  }, 150);
+  held.abort();
+  await tool;
+}
+
+async function applyUntil(world: World, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await world.patch(poolPath("pool"), rollTo("1.36.1", bad));
+    await setTimeout(1_000, undefined, { signal }).catch(() => {});
+  }
+}

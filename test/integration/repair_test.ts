@@ -1,0 +1,93 @@
+/** Machines that fall ill: replaced one by one, but not when so many are ill at once that something else must be wrong. */
+import assert from "node:assert/strict";
+import { machineDeployment, policiesPath, poolPath, poolsPath, rolloutPolicy, rollTo } from "./pool_objects.ts";
+import { withWorld } from "./world.ts";
+import type { World } from "./world.ts";
+
+const labels = { care: "much" };
+
+Deno.test("rollOutMachineDeployment replaces ill machines as the policy says", async (t) => {
+  await withWorld({}, async (world) => {
+    const conditions = [{ type: "DiskBroken", status: "True", for: "1s" }];
+    const repair = { notReadyFor: "2s", conditions, maxIll: "40%" };
+    await world.create(policiesPath(), rolloutPolicy("care", { repair }, labels));
+    await world.create(poolsPath(), machineDeployment({ replicas: 3, labels }));
+    await world.untilPhase("pool", "Converged");
+    await t.step("a node that stays NotReady is replaced, and that is no rollout", () => replacesNotReady(world));
+    await t.step("a node with a bad condition is replaced", () => replacesCondition(world));
+    await t.step("two of three ill at once are left alone until one is well again", () => stopsAtTooMany(world));
+  });
+});
+
+async function replacesNotReady(world: World): Promise<void> {
+  const before = await machines(world);
+  const [ill = ""] = before;
+  await world.site.cloud.sicken(ill, true);
+  await isReplaced(world, { ill, before });
+  const status = await world.untilPhase("pool", "Converged");
+  assert.equal(status.history?.length, 1, "the creation is all there was");
+}
+
+async function replacesCondition(world: World): Promise<void> {
+  const before = await machines(world);
+  const [ill = ""] = before;
+  const now = new Date().toISOString();
+  const condition = {
+    type: "DiskBroken",
+    status: "True",
+    reason: "Smart",
+    message: "it says so",
+    lastTransitionTime: now,
+  };
+  const body = { status: { conditions: [condition] } };
+  const contentType = "application/strategic-merge-patch+json";
+  await world.api.call({ method: "PATCH", path: `/api/v1/nodes/${ill}/status`, body, contentType });
+  await isReplaced(world, { ill, before });
+}
+
+async function stopsAtTooMany(world: World): Promise<void> {
+  const before = await machines(world);
+  const [first = "", second = ""] = before;
+  await Promise.all([world.site.cloud.sicken(first, true), world.site.cloud.sicken(second, true)]);
+  const stopped = await world.until("the repair to be stopped", async () => {
+    const status = await world.status("pool");
+    return status?.blockedReason === "TooManyIll" && status;
+  });
+  assert.deepEqual(await machines(world), before, stopped.message);
+  await world.site.cloud.sicken(second, false);
+  await isReplaced(world, { ill: first, before });
+  assert.ok((await machines(world)).includes(second), "the one that got well stays");
+}
+
+async function isReplaced(world: World, { ill, before }: { ill: string; before: string[] }): Promise<void> {
+  await world.until(`"${ill}" to be replaced`, async () => {
+    const now = await machines(world);
+    const ready = world.site.cloud.machines().filter(({ phase }) => phase === "ready").map(({ name }) => name);
+    return !now.includes(ill) && now.length === 3 && now.every((name) => ready.includes(name));
+  }, 120).catch(async (error: unknown) => {
+    throw new Error(`Rollout "pool" stands at ${JSON.stringify(await world.status("pool"))}`, { cause: error });
+  });
+  const now = await machines(world);
+  assert.deepEqual(before.filter((name) => name !== ill && !now.includes(name)), [], "the others stay");
+  await world.untilPhase("pool", "Converged");
+}
+
+async function machines(world: World): Promise<string[]> {
+  const path = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
+  return (await world.list<{ metadata: { name: string } }>(path)).map(({ metadata }) => metadata.name).sort();
+}
+
+Deno.test("rollOutMachineDeployment repairs the machine of a pool that rolls, within the budget", async () => {
+  await withWorld({}, async (world) => {
+    const repair = { notReadyFor: "2s", maxIll: "100%" };
+    await world.create(policiesPath(), rolloutPolicy("care", { repair }, labels));
+    await world.create(poolsPath(), machineDeployment({ replicas: 2, labels }));
+    await world.untilPhase("pool", "Converged");
+    const [ill = ""] = await machines(world);
+    await world.site.cloud.sicken(ill, true);
+    await world.patch(poolPath("pool"), rollTo("1.36.1"));
+    const done = await world.untilPhase("pool", "Converged");
+    assert.equal(done.updated, "2/2");
+    assert.equal((await machines(world)).includes(ill), false);
+  });
+});

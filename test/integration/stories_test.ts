@@ -1,0 +1,39 @@
+/** The demo's stories on the real machine-controller, each as a person runs it. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { storyNames } from "../../deploy/local/demo/stories/story_names.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+interface Report {
+  ok: boolean;
+  story: string;
+  checks: { name: string; ok: boolean; detail: string }[];
+}
+
+for (const story of storyNames) {
+  Deno.test(`deno task demo --story ${story} keeps every promise that it checks`, async () => {
+    const report = await tell(story);
+    const broken = report.checks.filter(({ ok }) => !ok);
+    assert.deepEqual(broken, []);
+    assert.ok(report.checks.length >= 8, `Only ${report.checks.length} checks were made`);
+    assert.deepEqual([report.ok, report.story], [true, story]);
+  });
+}
+
+// A story whose promise was broken ends with code 1, and its report tells which.
+async function tell(story: string): Promise<Report> {
+  const args = ["task", "demo", "--json", "--story", story, "--seed", "5"];
+  const options = { cwd: root, timeout: 600_000, maxBuffer: 16 * 1024 * 1024 };
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, options)
+    .catch((error: { stdout?: string; stderr?: string }) => ({
+      stdout: error.stdout ?? "",
+      stderr: error.stderr ?? "",
+    }));
+  const last = stdout.trim().split("\n").at(-1) ?? "";
+  assert.ok(last.startsWith("{"), `The story gave no report; it said:\n${stderr.slice(-4000)}`);
+  return JSON.parse(last);
+}

@@ -1,0 +1,84 @@
+/** What a fake pool asks for, and what is published for it. */
+import { Buffer } from "node:buffer";
+import { byTurn } from "../../activities/pool/snapshot.ts";
+import type { DesiredState, PublishActivities, RolloutPlan } from "../../workflows/contracts.ts";
+import { forecast } from "../../workflows/policy/forecast.ts";
+import { failure } from "./fake_failure.ts";
+import { hashOf } from "./fake_machine.ts";
+import type { FakePool } from "./fake_pool.ts";
+import { recall } from "./fake_rollout.ts";
+
+/** The MachineDeployment as it stands now, with the rules of its policy. */
+export function desiredOf(pool: FakePool): DesiredState {
+  if (pool.state !== "Present") return { state: pool.state };
+  const { generation, replicas, surge, template, current, profileVersion, actor } = pool;
+  const specHash = `${hashOf(template)}-p${profileVersion}`;
+  return {
+    state: "Present",
+    desired: {
+      ...{ generation, replicas, surge, actor, specHash, image: template.image, kubelet: template.kubelet },
+      change: `${specHash}-${current?.revision ?? 0}`,
+      observed: `g${generation}-r${current?.revision ?? 0}-p${profileVersion}`,
+      settled: current !== undefined,
+      revision: String(current?.revision ?? ""),
+      templateHash: hashOf(template),
+      profile: { name: "osp-ubuntu", namespace: "kube-system" },
+    },
+    rules: structuredClone(pool.rules),
+  };
+}
+
+/** Depends on everything a machine boots with, and so not on itself where it was stamped into the template. */
+export function digestOf({ template, profileVersion }: FakePool): string {
+  const { image, kubelet } = template;
+  return Buffer.from(`${image} ${kubelet}/${profileVersion}`).toString("hex");
+}
+
+/** Publishes for the revision as it is now. */
+export function publish(
+  pool: FakePool,
+  { revision, configDigest }: { revision: string; configDigest: string },
+): Awaited<ReturnType<PublishActivities["publishConfig"]>> {
+  if (configDigest !== digestOf(pool) || Number(revision) !== pool.current?.revision) {
+    throw failure("GenerationStale", `Cannot publish revision ${revision}: the pool has moved on`);
+  }
+  const isNew = pool.published?.digest !== configDigest || pool.published.revision !== Number(revision);
+  const isDue = pool.renewAt <= Date.now();
+  pool.published = { revision: Number(revision), digest: configDigest };
+  if (isNew || isDue) pool.renewAt = Date.now() + pool.renewAfterMs;
+  pool.touch();
+  const [renewAt, expiresAt] = [pool.renewAt, pool.renewAt + 57_600_000].map((time) => new Date(time).toISOString());
+  const news = isNew ? "Published" : isDue ? "Renewed" : "None";
+  return { artefacts: [], news, renewAt: String(renewAt), expiresAt: String(expiresAt) };
+}
+
+/** Goes back to the template that the last good machines came from, as long as its set is there. */
+export function restoreLastGood(pool: FakePool): { changed: boolean } {
+  const { lastGood } = pool.rollout;
+  const good = pool.sets.find(({ hash }) => hash === lastGood?.templateHash);
+  if (!good) throw failure("LastGoodMissing", "Cannot go back: no MachineSet carries the last good template");
+  const goodProfile = Number(/-p(\d+)$/.exec(lastGood?.specHash ?? "")?.[1] ?? 1);
+  const isThere = hashOf(pool.template) === good.hash && pool.profileVersion === goodProfile;
+  if (isThere) return { changed: false };
+  const { image, kubelet, stamp } = good;
+  pool.profileVersion = goodProfile;
+  pool.template = { image, kubelet };
+  pool.change(stamp === undefined ? {} : { stamp });
+  return { changed: true };
+}
+
+/** Writes the digest into the template; a second time nothing changes. */
+export function stampTemplate(pool: FakePool, { configDigest }: { configDigest: string }): void {
+  if (pool.template.stamp !== configDigest) pool.change({ stamp: configDigest });
+}
+
+/** The plan as the real planner makes it, bounded as the real activity bounds it. */
+export function planOf(pool: FakePool, { templateHash }: { templateHash: string }): RolloutPlan {
+  const seen = desiredOf(pool);
+  if (seen.state !== "Present" || seen.desired.templateHash !== templateHash) {
+    throw failure("GenerationStale", "Cannot plan the rollout: the pool has moved on");
+  }
+  const members = pool.members(pool.rules.repair).sort(byTurn);
+  const plan = forecast({ now: Date.now(), ...seen, memory: recall(pool), members });
+  return { ...plan, waves: plan.waves.map((wave) => ({ ...wave, machines: wave.machines.slice(0, 20) })) };
+}

@@ -1,0 +1,66 @@
+/** How nodes of a fake pool are drained, and how its gates are judged. */
+import type { AwaitActivities, Blocker, DrainOutcome, GateVerdict } from "../../workflows/contracts.ts";
+import { nodeOf } from "./fake_machine.ts";
+import type { FakeMachine, FakePool } from "./fake_pool.ts";
+
+type DrainOrder = Parameters<AwaitActivities["awaitNodeDrained"]>[0];
+type GateOrder = Parameters<AwaitActivities["awaitGates"]>[0];
+
+/** Pods that leave with their node when nothing blocks. */
+const pods = 2;
+
+/** Drained once nothing blocks; blocked when what blocks is news, or the time is over. */
+export function drain(pool: FakePool, order: DrainOrder): DrainOutcome | undefined {
+  const machine = pool.machines.find(({ name }) => nodeOf(name) === order.node);
+  if (!machine || machine.drained) return { outcome: "Drained", evicted: 0 };
+  checkOthers(pool, machine);
+  const blockers = blockersOf(pool, machine);
+  if (blockers.length === 0 || order.force) {
+    machine.drained = true;
+    if (blockers.length > 0) pool.forced.push(order.node);
+    return { outcome: "Drained", evicted: pods };
+  }
+  const key = JSON.stringify(blockers);
+  const isLate = Date.now() >= order.until;
+  if (isLate && order.rules.onBlocked === "Quarantine") machine.isStuck = true;
+  return isLate || key !== order.known ? { outcome: "Blocked", evicted: 0, blockers, key } : undefined;
+}
+
+function blockersOf(pool: FakePool, machine: FakeMachine): Blocker[] {
+  const pods = [...(pool.blockers["*"] ?? []), ...(pool.blockers[machine.name] ?? [])];
+  if (!machine.isNodeDown) return pods;
+  return [{ pod: "default/web-1", owner: "Deployment default/web", why: "node unreachable" }];
+}
+
+// A machine that is drained while others are not Ready takes capacity that was promised.
+function checkOthers(pool: FakePool, machine: FakeMachine): void {
+  const others = pool.machines.filter((other) =>
+    other !== machine && other.ready && !other.isNodeDown && !other.leaving &&
+    !(other.isJudged && other.set === pool.current)
+  );
+  if (pool.surge === 0 || machine.othersAtDrain !== undefined) return;
+  machine.othersAtDrain = others.length;
+  if (others.length < pool.replicas) {
+    pool.violations.push(`${nodeOf(machine.name)} was drained with ${others.length} others Ready`);
+  }
+}
+
+/** The verdicts once all passed, one failed or the time is over; before, none. */
+export function judge(pool: FakePool, { gates, machine, until }: GateOrder): GateVerdict[] | undefined {
+  const found = machine === undefined ? undefined : pool.find(machine);
+  const verdicts = gates.map(({ name }) => {
+    const outcome = pool.verdict(name, machine);
+    return { gate: name, outcome, message: `"${name}" says ${outcome}` };
+  });
+  const isDecided = verdicts.every(({ outcome }) => outcome === "Passed") ||
+    verdicts.some(({ outcome }) => outcome === "Failed") || Date.now() >= until;
+  // Nobody waits for the judgement of a machine whose change was left meanwhile.
+  if (found) found.isJudged = found.set === pool.current;
+  return isDecided ? verdicts : undefined;
+}
+
+/** However it ended: a machine whose gates nobody asks is judged by nobody. */
+export function endJudgement(pool: FakePool, machine: string | undefined): void {
+  const found = machine === undefined ? undefined : pool.find(machine);
+  if (found) found.isJudged = false;
+}

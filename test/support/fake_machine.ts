@@ -1,0 +1,93 @@
+/** One machine of a fake pool, and how a rollout sees it. */
+import type { Member, RepairRules } from "../../workflows/contracts.ts";
+import type { FakePool } from "./fake_pool.ts";
+
+export interface FakeTemplate {
+  image: string;
+  kubelet: string;
+  /** The config's digest, once it was stamped into the template. */
+  stamp?: string;
+}
+
+export interface FakeSet extends FakeTemplate {
+  hash: string;
+  revision: number;
+  replicas: number;
+}
+
+/** How far a machine gets by itself: it joins, or it stops before the named rung. */
+export type Fate = "joins" | "instance" | "address" | "registered" | "ready" | "gates";
+
+export interface FakeMachine {
+  name: string;
+  set: FakeSet;
+  created: number;
+  fate: Fate;
+  zone: string | undefined;
+  /** It has an instance of the cloud. */
+  booted: boolean;
+  /** machine-controller saw its node Ready. */
+  ready: boolean;
+  /** Its node is not Ready now. */
+  isNodeDown: boolean;
+  /** What is wrong with it; without a condition it is that its node is not Ready. */
+  ill: { why: string; since: number; condition?: string } | undefined;
+  leaving: boolean;
+  hold: string;
+  mark: string;
+  cordoned: boolean;
+  /** The autoscaler must leave its node alone. */
+  isSparedByAutoscaler: boolean;
+  drained: boolean;
+  skipsEviction: boolean;
+  isJoining: boolean;
+  isGoing: boolean;
+  /** It was held when it was made, and somebody let it boot. */
+  isAdmitted: boolean;
+  /** Its gates are being asked. */
+  isJudged: boolean;
+  /** Others that were Ready when its drain began. */
+  othersAtDrain: number | undefined;
+  /** It could not be drained in time and may be set aside. */
+  isStuck: boolean;
+}
+
+/** What activities read off the machine and its node. */
+export function memberOf(pool: FakePool, machine: FakeMachine, repair?: RepairRules): Member {
+  const { name, set, created, hold, mark, zone } = machine;
+  const ill = repair && illOf(machine, repair);
+  return {
+    id: name,
+    ...(machine.ready ? { node: nodeOf(name) } : {}),
+    ...(machine.ready && zone !== undefined ? { zone } : {}),
+    ...{ templateHash: set.hash, image: set.image, kubelet: set.kubelet, phase: phaseOf(machine) },
+    since: new Date(created * 1000).toISOString(),
+    ...{ marked: mark === pool.holder, held: hold === pool.holder, expendable: false },
+    ...(ill ? { ill } : {}),
+  };
+}
+
+function illOf({ ill, ready }: FakeMachine, repair: RepairRules): Member["ill"] {
+  if (!ill || !ready || !repair.enabled) return undefined;
+  const patience = ill.condition === undefined
+    ? repair.notReadyFor
+    : repair.conditions.find(({ type }) => type === ill.condition)?.for;
+  return patience === undefined ? undefined : { why: ill.why, since: ill.since, due: ill.since + patience };
+}
+
+function phaseOf(machine: FakeMachine): Member["phase"] {
+  if (machine.leaving) return "Leaving";
+  if (machine.ready) return machine.isNodeDown ? "NotReady" : "Ready";
+  if (machine.booted) return machine.fate === "ready" ? "Joining" : "Booting";
+  return machine.hold ? "Held" : "Provisioning";
+}
+
+/** The node of a machine bears its name with a prefix, so that a mix-up of the two shows. */
+export function nodeOf(machine: string): string {
+  return `node-${machine}`;
+}
+
+/** The label that machine-controller computes for a template. */
+export function hashOf({ image, kubelet, stamp }: FakeTemplate): string {
+  return `hash-of-${image}-${kubelet}${stamp === undefined ? "" : `-${stamp.slice(-6)}`}`;
+}

@@ -1,0 +1,52 @@
+/** The Rollout object of a fake pool: what runs report, and what later runs recall. */
+import type { Memory, PublishActivities } from "../../workflows/contracts.ts";
+import type { HistoryEntry } from "../../workflows/progress.ts";
+import type { FakePool } from "./fake_pool.ts";
+
+/** Entries that the real object keeps. */
+const historyKept = 10;
+
+export interface FakeRollout extends Memory {
+  history: HistoryEntry[];
+}
+
+/** What a pool without any run has. */
+export function emptyRollout(): FakeRollout {
+  const usual = { join: [], leave: [] };
+  return { paused: null, quarantine: [], lastGood: null, usual, left: null, history: [] };
+}
+
+/** Through JSON, as the API server gives it back. */
+export function recall({ rollout }: FakePool): Memory {
+  const { paused, quarantine, lastGood, usual, left } = rollout;
+  return JSON.parse(JSON.stringify({ paused, quarantine, lastGood, usual, left })) as Memory;
+}
+
+/** Writes the report; an end that is news is appended to the history, with an Event. */
+export function writeReport(
+  pool: FakePool,
+  { report, events }: Parameters<PublishActivities["ensureRolloutReported"]>[0],
+): void {
+  const { rollout } = pool;
+  const { history: entry, message } = report;
+  const last = rollout.history.at(-1);
+  const isNews = entry && (entry.machines > 0 || last?.configDigest !== entry.configDigest ||
+    last.revision !== entry.revision);
+  if (isNews) {
+    const others = rollout.history.filter(({ startedAt }) => startedAt !== entry.startedAt);
+    rollout.history = [...others, entry].slice(-historyKept);
+  }
+  pool.reports.push(report);
+  const reason = `Rollout${entry?.outcome ?? ""}`;
+  pool.events.push(...events, ...(isNews ? [{ type: "Normal", reason, message } as const] : []));
+  pool.convergedHash = report.convergedTemplateHash ?? pool.convergedHash;
+  remember(pool, report);
+}
+
+function remember({ rollout }: FakePool, report: FakePool["reports"][number]): void {
+  rollout.paused = report.pausedBy;
+  rollout.quarantine = report.quarantine;
+  rollout.left = report.left ?? null;
+  rollout.usual = report.usual ?? rollout.usual;
+  rollout.lastGood = report.lastGood ?? rollout.lastGood;
+}

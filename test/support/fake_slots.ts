@@ -1,0 +1,32 @@
+/** The budget that all pools of a stage share. */
+import type { PoolRef } from "../../workflows/contracts.ts";
+
+interface Place {
+  pool: PoolRef;
+  machine: string;
+}
+
+/** Places by machine; names of machines are unique over all pools of a stage. */
+export class FakeSlots {
+  readonly #places = new Map<string, Place>();
+  /** The most places that were ever taken at once. */
+  most = 0;
+
+  take({ pool, machine, limit }: Place & { limit: number }): { taken: boolean; holders: string[] } {
+    const holders = [...this.#places.keys()];
+    const taken = this.#places.has(machine) || this.#places.size < limit;
+    if (taken) this.#places.set(machine, { pool, machine });
+    this.most = Math.max(this.most, this.#places.size);
+    return { taken, holders };
+  }
+
+  keep({ pool, machines }: { pool: PoolRef; machines: string[] }): void {
+    for (const [machine, place] of [...this.#places]) {
+      if (place.pool.name === pool.name && !machines.includes(machine)) this.#places.delete(machine);
+    }
+  }
+
+  heldBy(pool: PoolRef): string[] {
+    return [...this.#places.values()].filter((place) => place.pool.name === pool.name).map(({ machine }) => machine);
+  }
+}

@@ -1,0 +1,73 @@
+/** What a foreign observer of a fake pool may rely on, looked at after every change once the pool was complete. */
+import type { Amount } from "../../workflows/contracts.ts";
+import type { FakeMachine } from "./fake_machine.ts";
+import type { FakePool } from "./fake_pool.ts";
+
+/** Notes every break of a promise once, in words. */
+export class FakeWatch {
+  readonly violations: string[] = [];
+  /** The most machines that were changing at the same time. */
+  mostChanging = 0;
+  /** The number of machines that were Ready at the last time when all were. */
+  #complete = 0;
+  #booted = 0;
+  /** Machines that went because they were ill, until the pool is complete again. */
+  #lost = 0;
+
+  /** An ill machine went: the pool is smaller than wanted by no fault of the rollout. */
+  lose(): void {
+    this.#lost += 1;
+  }
+
+  look(pool: FakePool): void {
+    if (pool.convergedHash === "" || pool.state !== "Present") return;
+    this.#lookAtReady(pool);
+    this.#lookAtBooted(pool);
+    this.#lookAtBudget(pool);
+    if (pool.published === undefined) this.violations.push("no secrets");
+  }
+
+  #lookAtReady(pool: FakePool): void {
+    const ready = pool.machines.filter((machine) => machine.ready && (!machine.isGoing || machine.ill)).length;
+    if (ready < Math.min(pool.replicas, this.#complete - this.#lost)) this.violations.push(`${ready} Ready`);
+    if (ready < pool.replicas) return;
+    this.#complete = pool.replicas;
+    this.#lost = 0;
+  }
+
+  // After a scale-down there are too many for a while; then none may be added.
+  #lookAtBooted(pool: FakePool): void {
+    const booted = pool.machines.filter((machine) => machine.booted && !machine.isStuck).length;
+    const most = pool.replicas + Math.max(1, pool.surge);
+    if (booted > most && booted > this.#booted) this.violations.push(`${booted} booted`);
+    this.#booted = booted;
+  }
+
+  #lookAtBudget(pool: FakePool): void {
+    const { machines, perZone, zones } = pool.rules.budget;
+    const changing = pool.machines.filter((machine) => isChanging(machine, pool));
+    if (changing.length > this.mostChanging && changing.length > amountOf(machines, pool.replicas)) {
+      this.violations.push(`${changing.map(({ name }) => name).join(" and ")} changing at once`);
+    }
+    this.mostChanging = Math.max(this.mostChanging, changing.length);
+    const drained = changing.filter(({ ready }) => ready).map(({ zone }) => zone);
+    const inOneZone = Math.max(0, ...drained.map((zone) => drained.filter((other) => other === zone).length));
+    if (perZone !== null && inOneZone > amountOf(perZone, pool.replicas)) {
+      this.violations.push(`${inOneZone} of one zone changing at once`);
+    }
+    if (zones === "OneAfterAnother" && new Set(drained).size > 1) this.violations.push("two zones changing at once");
+  }
+}
+
+// A newcomer from its admission until it has passed, and an old machine from its cordon until it is gone. What
+// machine-controller takes by itself, as after a scale-down, is no doing of the rollout.
+function isChanging(machine: FakeMachine, { current }: FakePool): boolean {
+  if (machine.leaving) return machine.ready && !machine.ill && machine.cordoned;
+  return machine.isAdmitted && machine.booted && (!machine.ready || (machine.isJudged && machine.set === current));
+}
+
+/** A share is rounded up, and one machine is the least. */
+function amountOf(amount: Amount, replicas: number): number {
+  if (typeof amount === "number") return amount;
+  return Math.max(1, Math.ceil((parseFloat(amount) / 100) * replicas));
+}

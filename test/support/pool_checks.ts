@@ -1,0 +1,31 @@
+/** What must hold for a pool when its rollout is over, whatever happened meanwhile. */
+import { deepEqual } from "node:assert/strict";
+import type { Gate, Rules } from "../../workflows/contracts.ts";
+import type { FakePool } from "./fake_pool.ts";
+
+/** The observer's promises were kept, every drain was ours, and nothing of ours is left on any machine. */
+export function assertOrderly(pool: FakePool): void {
+  deepEqual(pool.violations, []);
+  deepEqual(pool.drainedByController, []);
+  deepEqual(pool.leftovers(), []);
+}
+
+/** Every machine that is wanted runs that image, and no other machine is there. */
+export function assertRuns(pool: FakePool, image: string): void {
+  deepEqual(pool.images(), Array(pool.replicas).fill(image));
+}
+
+/** A budget of so many machines. */
+export function budgetOf(machines: number | string, rest: Partial<Rules["budget"]> = {}): Rules["budget"] {
+  return { machines, perZone: null, zones: "Parallel", cluster: null, ...rest };
+}
+
+/** A gate whose verdicts a test sets on the pool. */
+export function gateOf(run: Gate["run"], within = 60_000): Gate {
+  return { name: "smoke", run, within, check: { kind: "NodeCondition", type: "Ready", status: "True" } };
+}
+
+/** Times (epoch ms) from now. */
+export function inMs(ms: number): number {
+  return Date.now() + ms;
+}

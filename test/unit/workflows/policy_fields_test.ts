@@ -1,0 +1,100 @@
+/** Every field of a RolloutPolicy has a test in which it matters; this table is where they are found. */
+import { deepEqual, ok } from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { defaultRules } from "../../../activities/policy/default_rules.ts";
+
+const workflow = "test/workflow";
+const drain = "test/unit/activities/pool/drain_test.ts";
+const gates = "test/unit/activities/gates";
+
+/** By field as the rules have it: the file, and how the name of the test begins. */
+const covered: Record<string, [file: string, test: string][]> = {
+  source: [[`${workflow}/commands_test.ts`, "progress tells what is under way"]],
+  conflict: [[`${workflow}/approval_test.ts`, "a conflict of policies starts nothing"]],
+  waves: [
+    [`${workflow}/waves_test.ts`, "a canary soaks before any other machine is replaced"],
+    [`${workflow}/waves_test.ts`, "a soak ends by itself"],
+    [`${workflow}/waves_test.ts`, "a share of the pool is a wave too"],
+  ],
+  growth: [[`${workflow}/waves_test.ts`, "growth makes each wave larger"]],
+  "budget.machines": [[`${workflow}/budget_test.ts`, "a budget of three replaces three machines side by side"]],
+  "budget.perZone": [[`${workflow}/budget_test.ts`, "perZone keeps two victims out of one zone"]],
+  "budget.zones": [[`${workflow}/budget_test.ts`, "OneAfterAnother ends with one zone"]],
+  "budget.cluster": [[`${workflow}/budget_test.ts`, "a budget of the cluster is shared by all pools"]],
+  windows: [
+    [`${workflow}/windows_test.ts`, "nothing starts outside a window"],
+    [`${workflow}/windows_test.ts`, "a machine is not started when its usual time no longer fits"],
+  ],
+  "join.instance": [[`${workflow}/roll_back_test.ts`, "join.${rung} is the deadline of that rung"]],
+  "join.address": [[`${workflow}/roll_back_test.ts`, "join.${rung} is the deadline of that rung"]],
+  "join.registered": [[`${workflow}/roll_back_test.ts`, "join.${rung} is the deadline of that rung"]],
+  "join.ready": [[`${workflow}/roll_back_test.ts`, "join.${rung} is the deadline of that rung"]],
+  "join.gates": [[`${workflow}/gates_test.ts`, "join.gates bounds how long one machine may take"]],
+  "join.attempts": [[`${workflow}/roll_back_test.ts`, "join.attempts is how often a machine is recreated"]],
+  "drain.timeout": [[`${workflow}/drain_test.ts`, "the timeout may be edited while a machine is drained"]],
+  "drain.onBlocked": [
+    [`${workflow}/drain_test.ts`, "Wait goes on waiting after the timeout"],
+    [`${workflow}/drain_test.ts`, "Quarantine sets a machine aside"],
+    [`${workflow}/drain_test.ts`, "Force deletes what remains"],
+  ],
+  "drain.localStorage": [
+    [drain, "Drain takes local storage with the pod"],
+    [`${workflow}/drain_test.ts`, "order and localStorage reach the drain"],
+  ],
+  "drain.order": [
+    [drain, "Drain evicts all priorities at once"],
+    [`${workflow}/drain_test.ts`, "order and localStorage reach the drain"],
+  ],
+  gates: [
+    [`${workflow}/gates_test.ts`, "a gate of EachMachine is asked about every newcomer"],
+    [`${workflow}/gates_test.ts`, "a failed gate of EachWave halts the rollout"],
+    [`${workflow}/gates_test.ts`, "a gate that cannot be judged in time waits for a person"],
+    [`${gates}/checks_test.ts`, "lookAtNodeCondition asks one node"],
+    [`${gates}/checks_test.ts`, "lookAtDaemonSets wants a Ready pod"],
+    [`${gates}/checks_test.ts`, "lookAtPods wants at least so many"],
+    [`${gates}/prometheus_test.ts`, "lookAtPrometheus judges only with enough samples"],
+    [`${gates}/job_test.ts`, "lookAtJob makes one Job"],
+  ],
+  onFailure: [[`${workflow}/roll_back_test.ts`, "RollBack goes back to the last good template"]],
+  maxFailed: [[`${workflow}/roll_back_test.ts`, "maxFailed lets single machines fail"]],
+  onProfileChange: [
+    [`${workflow}/change_test.ts`, "Roll makes a changed profile a rollout"],
+    [`${workflow}/change_test.ts`, "NewMachinesOnly publishes a changed profile"],
+  ],
+  onNewChange: [
+    [`${workflow}/change_test.ts`, "Finish sees machines of the earlier change through"],
+    [`${workflow}/change_test.ts`, "Supersede drops what the earlier change has under way"],
+  ],
+  approval: [
+    [`${workflow}/approval_test.ts`, "BeforeFirst starts with the approval of the plan"],
+    [`${workflow}/approval_test.ts`, "BeforeEachWave asks again before each wave"],
+  ],
+  "repair.enabled": [[`${workflow}/repair_test.ts`, "repair.enabled false leaves ill machines alone"]],
+  "repair.notReadyFor": [[`${workflow}/repair_test.ts`, "repair.notReadyFor is how long"]],
+  "repair.conditions": [[`${workflow}/repair_test.ts`, "repair.conditions names other illnesses"]],
+  "repair.maxIll": [[`${workflow}/repair_test.ts`, "repair.maxIll stops all repairs"]],
+};
+
+function fieldsOf(value: object, prefix = ""): string[] {
+  return Object.entries(value).flatMap(([field, inner]: [string, unknown]) => {
+    const isGroup = typeof inner === "object" && inner !== null && !Array.isArray(inner);
+    return isGroup ? fieldsOf(inner, `${prefix}${field}.`) : [prefix + field];
+  });
+}
+
+Deno.test("every policy field has a test in which it matters", () => {
+  deepEqual(Object.keys(covered).sort(), fieldsOf(defaultRules).sort());
+});
+
+Deno.test("every test that the table of policy fields names is there", () => {
+  const root = new URL("../../../", import.meta.url);
+  for (const [field, tests] of Object.entries(covered)) {
+    for (const [file, test] of tests) {
+      const text = readFileSync(new URL(file, root), "utf8");
+      ok(
+        new RegExp(`["\`]${test.replaceAll(/[.$\{}]/g, "\\$&")}`).test(text),
+        `${field}: ${file} has no test "${test}"`,
+      );
+    }
+  }
+});

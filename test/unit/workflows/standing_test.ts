@@ -1,0 +1,77 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import type { PoolSnapshot } from "../../../workflows/contracts.ts";
+import type { Blocked, Turn } from "../../../workflows/policy/turn.ts";
+import { openRollout } from "../../../workflows/rollout.ts";
+import type { Rollout, Task } from "../../../workflows/rollout.ts";
+import { activePhase, standingOf } from "../../../workflows/standing.ts";
+
+function rollout(given: Partial<Rollout> = {}): Rollout {
+  const pool = { namespace: "kube-system", name: "pool" };
+  const input = { pool, durations: {} as Rollout["durations"], attempts: 2, publishOnly: false, carried: undefined };
+  return { ...openRollout(input), rolled: true, ...given };
+}
+
+function task(subject: string, given: Partial<Task> = {}): Task {
+  return {
+    ...{ kind: "join", subject, templateHash: "t", step: "Joining", since: 0, until: 100 },
+    ...{ attempt: 0, blockers: [], doubt: "" },
+    ...given,
+  };
+}
+
+const idle: Turn = {
+  ...{ steps: [], wave: { index: 0, soakUntil: null, passed: false, approved: false }, blocked: null },
+  ...{ converged: false, waitsFor: "machine-controller to create a machine", lookAgainAt: null },
+};
+
+function blockedBy(reason: Blocked["reason"], until: number | null = null): Partial<Rollout> {
+  return { blocked: { reason, message: "because", until } };
+}
+
+Deno.test("standingOf names what goes on, the soonest deadline, and three of many", () => {
+  const tasks = Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, task(name)]));
+  tasks["e"] = task("e", { kind: "leave", step: "Draining", until: 50 });
+  const { phase, message, until } = standingOf(rollout({ tasks }), idle);
+  deepEqual([phase, until], ["Rolling", 50]);
+  equal(message, "Joining a, b, c and 1 more; Draining e");
+});
+
+Deno.test("standingOf puts a drain that is blocked before what goes on", () => {
+  const blockers = [
+    {
+      pod: "default/web-1",
+      owner: "Deployment default/web",
+      why: "PodDisruptionBudget default/web allows 0 disruptions",
+    },
+    { pod: "default/web-2", owner: "Deployment default/web", why: "the same" },
+  ];
+  const drain = task("m-1", { kind: "leave", step: "Draining", node: "n-1", blockers });
+  const { reason, message } = standingOf(rollout({ tasks: { a: task("m-2"), b: drain } }), idle);
+  equal(reason, "PodsRemaining");
+  match(
+    message,
+    /^Draining m-1 \(n-1\): default\/web-1 of Deployment default\/web, PodDisruptionBudget .* and 1 more$/,
+  );
+});
+
+Deno.test("standingOf halts only where a person is needed", () => {
+  equal(standingOf(rollout(blockedBy("PolicyConflict")), idle).phase, "Halted");
+  equal(standingOf(rollout(blockedBy("Quarantined")), idle).phase, "Halted");
+  const window = standingOf(rollout(blockedBy("OutsideWindow", 70)), idle);
+  deepEqual(window, { phase: "Rolling", reason: "OutsideWindow", message: "because", until: 70 });
+  const doubtful = { a: task("m-1", { step: "Gates", doubt: 'gate "web" could not be judged: no samples' }) };
+  const { phase, reason } = standingOf(rollout({ tasks: doubtful }), idle);
+  deepEqual([phase, reason], ["Halted", "GateInconclusive"]);
+});
+
+Deno.test("standingOf says what is waited for when nothing is under way", () => {
+  const { reason, message, until } = standingOf(rollout(), { ...idle, lookAgainAt: 9 });
+  deepEqual([reason, message, until], ["Settling", "Waiting for machine-controller to create a machine", 9]);
+});
+
+Deno.test("activePhase tells a rollout from scaling and from repair", () => {
+  const counts = { ill: 1 } as PoolSnapshot["counts"];
+  equal(activePhase(rollout()), "Rolling");
+  equal(activePhase(rollout({ rolled: false })), "Creating");
+  equal(activePhase(rollout({ rolled: false, snapshot: { counts } as PoolSnapshot })), "Repairing");
+});

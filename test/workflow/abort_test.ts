@@ -1,0 +1,101 @@
+/** Abort stops a rollout, takes back all that it did to machines, and goes back to the last good template. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import { assertOrderly, assertRuns, budgetOf } from "../support/pool_checks.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const patient = { deadlines: { ...testDeadlines, recheck: "1h" } };
+const asked = { by: "somebody", reason: "incident 12" };
+
+test("abort leaves nothing behind while a newcomer joins, and goes back", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, patient);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  await stage.ask(pool, "abort", asked);
+  const result = await handle.result();
+  deepEqual([result.outcome, pool.template.image, pool.numbers()], ["Aborted", "image-1", [1, 2, 3]]);
+  assertOrderly(pool);
+  const entry = pool.history.at(-1);
+  deepEqual([entry?.outcome, entry?.actor], ["Aborted", "somebody"]);
+  match(entry?.reason ?? "", /incident 12/);
+  const event = pool.events.find(({ reason }) => reason === "RolloutAborted");
+  match(event?.message ?? "", /somebody.*incident 12/);
+});
+
+test("abort replaces what had been replaced, and finishes the drain that is under way", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.before["awaitNodeDrained"] = (times) => {
+    if (times === 2) pool.isDrainBlocked = true;
+  };
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, patient);
+  await stage.sees(
+    pool,
+    "a blocked drain",
+    ({ underway }) => underway.some(({ blockers = [] }) => blockers.length > 0),
+  );
+  await stage.ask(pool, "abort", asked);
+  await stage.sees(pool, "the way back", ({ phase }) => phase === "RollingBack");
+  pool.unblock();
+  equal((await handle.result()).outcome, "Aborted");
+  assertRuns(pool, "image-1");
+  assertOrderly(pool);
+});
+
+test("abort gives back the places of the shared budget", async (stage) => {
+  const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
+  pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, patient);
+  await eventually("a place taken", () => stage.activities.slots.heldBy(pool.ref).length === 1);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  await stage.ask(pool, "abort", asked);
+  await handle.result();
+  deepEqual(stage.activities.slots.heldBy(pool.ref), []);
+});
+
+test("abort holds the change that was left, until it changes", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, patient);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  await stage.ask(pool, "abort", asked);
+  await handle.result();
+  pool.calls.length = 0;
+  pool.change({ image: "image-2" });
+  const again = await stage.rollOut(pool, patient);
+  const { message } = await stage.stands(again, "Halted", "Quarantined");
+  match(message, /somebody|incident 12/);
+  deepEqual(pool.writes(), []);
+  await again.cancel();
+});
+
+test("abort ends the creation of a pool, which has nothing to go back to", async (stage) => {
+  const pool = stage.pool({ fate: () => "registered" });
+  const handle = await stage.rollOut(pool, patient);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") > 0);
+  await stage.ask(pool, "abort", asked);
+  equal((await handle.result()).outcome, "Aborted");
+  deepEqual([pool.leftovers(), pool.count("ensureLastGoodRestored")], [[], 0]);
+  match(pool.reports.at(-1)?.message ?? "", /somebody.*incident 12/);
+});
+
+test("abort works on a rollout that is paused, and on one that is quarantined", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.rules.join.attempts = 1;
+  Object.assign(pool.rules.join, { instance: 1000, address: 1000, registered: 1000 });
+  pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, patient);
+  await stage.stands(handle, "Halted", "Quarantined");
+  await stage.ask(pool, "pause");
+  await stage.ask(pool, "abort", asked);
+  equal((await handle.result()).outcome, "Aborted");
+  assertRuns(pool, "image-1");
+  assertOrderly(pool);
+});

@@ -1,0 +1,71 @@
+/** Scaling in the middle of a rollout keeps its meaning, and is never a rollout. */
+import { deepEqual, equal } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { assertOrderly, assertRuns } from "../support/pool_checks.ts";
+import { onStage } from "../support/workflow_stage.ts";
+import type { Handle, Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+/** A rollout that soaks after its first machine. */
+async function soakingRollout(stage: Stage, replicas: number): Promise<{ pool: FakePool; handle: Handle }> {
+  const waves = [{ upTo: 1, soak: 3_600_000 }, { upTo: "100%", soak: 0 }];
+  const pool = await stage.grownPool({ replicas, rules: { waves } });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.stands(handle, "Rolling", "Soaking");
+  return { pool, handle };
+}
+
+test("a scale-up in the middle of a rollout adds machines without a victim", async (stage) => {
+  const { pool, handle } = await soakingRollout(stage, 2);
+  pool.change({ replicas: 4 });
+  await stage.tell(pool);
+  await stage.ask(pool, "promote");
+  const result = await handle.result();
+  deepEqual([result.replaced, new Set(pool.subjects("ensureVictimMarked")).size], [2, 2]);
+  assertRuns(pool, "image-2");
+  assertOrderly(pool);
+});
+
+test("a scale-up is not held up by a soak", async (stage) => {
+  const { pool, handle } = await soakingRollout(stage, 2);
+  pool.change({ replicas: 4 });
+  await stage.tell(pool);
+  await eventually("the capacity", () => pool.machines.filter(({ ready }) => ready).length >= 4);
+  equal(pool.count("ensureVictimMarked"), 1);
+  await handle.cancel();
+});
+
+test("a scale-down in the middle of a rollout takes old machines first", async (stage) => {
+  const { pool, handle } = await soakingRollout(stage, 4);
+  pool.change({ replicas: 2 });
+  await stage.tell(pool);
+  await eventually("it done", () => pool.machines.filter(({ ready }) => ready).length === 2);
+  deepEqual(pool.machines.filter(({ ready }) => ready).map(({ set }) => set.image).sort(), ["image-1", "image-2"]);
+  await stage.ask(pool, "promote");
+  await handle.result();
+  assertRuns(pool, "image-2");
+  deepEqual(pool.leftovers(), []);
+});
+
+test("a scale-up of a converged pool boots at once, whatever its policy holds up", async (stage) => {
+  const rules = { approval: "BeforeEachWave", waves: [{ upTo: 1, soak: 3_600_000 }] } as const;
+  const pool = await stage.grownPool({ bootMs: 1000, rules: { ...rules, waves: [...rules.waves] } });
+  pool.change({ replicas: 6 });
+  const { joins, outcome } = await (await stage.rollOut(pool)).result();
+  deepEqual([outcome, joins.length, pool.writes()], ["Converged", 3, []]);
+});
+
+test("the autoscaler is kept off a node while it is drained, and off no other", async (stage) => {
+  const pool = await stage.grownPool();
+  const kept: string[][] = [];
+  pool.before["awaitNodeDrained"] = () => {
+    kept.push(pool.machines.filter((machine) => machine.isSparedByAutoscaler).map(({ name }) => name));
+  };
+  pool.change({ image: "image-2" });
+  await (await stage.rollOut(pool)).result();
+  deepEqual(kept, [1, 2, 3].map((nth) => [pool.nth(nth)]));
+  assertOrderly(pool);
+});

@@ -1,0 +1,114 @@
+/** The field `budget`: how many machines may be out or changing at once, of a pool, of a zone and of all pools. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { assertOrderly, assertRuns, budgetOf } from "../support/pool_checks.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+function zonesOf(pool: FakePool, call: string): (string | undefined)[] {
+  const numbers = pool.subjects(call).map((subject) => Number(subject.split("-").at(-1)));
+  return numbers.map((number) => pool.zones[(number - 1) % pool.zones.length]);
+}
+
+test("a budget of three replaces three machines side by side, and no more", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 6, surge: 3, rules: { budget: budgetOf(3) } });
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.sees(pool, "three under way", ({ underway }) => underway.length === 3);
+  pool.mend();
+  equal((await handle.result()).replaced, 6);
+  equal(pool.watch.mostChanging, 3);
+  assertOrderly(pool);
+  assertRuns(pool, "image-2");
+});
+
+test("a budget of one replaces one by one when the surge is larger", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 4, surge: 3 });
+  pool.change({ image: "image-2" });
+  equal((await (await stage.rollOut(pool)).result()).replaced, 4);
+  equal(pool.watch.mostChanging, 1);
+  assertOrderly(pool);
+});
+
+test("a budget beyond the surge is bounded by the surge", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 4, surge: 2, rules: { budget: budgetOf(10) } });
+  pool.change({ image: "image-2" });
+  equal((await (await stage.rollOut(pool)).result()).replaced, 4);
+  assertOrderly(pool);
+});
+
+test("a budget may be a share of the pool", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 4, surge: 4, rules: { budget: budgetOf("50%") } });
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.sees(pool, "two under way", ({ underway }) => underway.length === 2);
+  pool.mend();
+  equal((await handle.result()).replaced, 4);
+  equal(pool.watch.mostChanging, 2);
+  assertOrderly(pool);
+});
+
+test("a budget follows its policy in the middle of a rollout", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 4, surge: 4 });
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.sees(pool, "one under way", ({ underway }) => underway.length === 1);
+  pool.rules.budget.machines = 2;
+  await stage.tell(pool);
+  await stage.sees(pool, "two under way", ({ underway }) => underway.length === 2);
+  pool.mend();
+  equal((await handle.result()).replaced, 4);
+  assertOrderly(pool);
+});
+
+test("a budget of the cluster is shared by all pools", async (stage) => {
+  const rules = { budget: budgetOf(1, { cluster: 1 }) };
+  const pools = [await stage.grownPool({ replicas: 2, rules }), await stage.grownPool({ replicas: 2, rules })];
+  for (const pool of pools) {
+    pool.fate = () => "registered";
+    pool.change({ image: "image-2" });
+  }
+  const handles = await Promise.all(pools.map((pool) => stage.rollOut(pool)));
+  const admitted = (): number => pools.reduce((sum, pool) => sum + pool.count("ensureMachineAdmitted"), 0);
+  const isWaiting = (pool: FakePool): boolean => pool.reports.at(-1)?.blockedReason === "ClusterBudget";
+  await eventually("one that waits and one that goes on", () => pools.some(isWaiting) && admitted() === 1);
+  for (const pool of pools) pool.mend();
+  // Places that were given back are looked for in turns of some seconds: a nudge is quicker.
+  const nudges = setInterval(() => pools.forEach((pool) => void stage.tell(pool).catch(() => undefined)), 500);
+  const results = await Promise.all(handles.map((handle) => handle.result()));
+  clearInterval(nudges);
+  deepEqual(results.map(({ replaced }) => replaced), [2, 2]);
+  equal(stage.activities.slots.most, 1);
+  for (const pool of pools) {
+    deepEqual(stage.activities.slots.heldBy(pool.ref), []);
+    assertOrderly(pool);
+  }
+});
+
+test("perZone keeps two victims out of one zone", async (stage) => {
+  const rules = { budget: budgetOf(2, { perZone: 1 }) };
+  const pool = await stage.grownPool({ replicas: 4, surge: 2, zones: ["a", "a", "b", "b"], rules });
+  pool.isDrainBlocked = true;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("two drains", () => pool.count("ensureNodeCordoned") === 2);
+  deepEqual(zonesOf(pool, "ensureNodeCordoned").sort(), ["a", "b"]);
+  pool.unblock();
+  equal((await handle.result()).replaced, 4);
+  assertOrderly(pool);
+});
+
+test("OneAfterAnother ends with one zone before it begins the next", async (stage) => {
+  const rules = { budget: budgetOf(2, { zones: "OneAfterAnother" }) };
+  const pool = await stage.grownPool({ replicas: 4, surge: 2, zones: ["a", "b"], rules });
+  pool.change({ image: "image-2" });
+  equal((await (await stage.rollOut(pool)).result()).replaced, 4);
+  const zones = zonesOf(pool, "ensureVictimReleased");
+  ok(zones[0] === zones[1] && zones[2] === zones[3] && zones[0] !== zones[2], zones.join());
+  assertOrderly(pool);
+});

@@ -1,0 +1,86 @@
+/** The fields `onNewChange` and `onProfileChange`: what a newer change does to machines under way, and what counts as one. */
+import { deepEqual, equal, notEqual } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { assertOrderly, assertRuns, gateOf } from "../support/pool_checks.ts";
+import { onStage } from "../support/workflow_stage.ts";
+import type { Handle, Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+/** A rollout whose first newcomer is Ready and waits for its gate. */
+async function rolloutAtGate(
+  stage: Stage,
+  onNewChange: "Finish" | "Supersede",
+): Promise<{ pool: FakePool; handle: Handle }> {
+  const pool = await stage.grownPool({ rules: { onNewChange, gates: [gateOf("EachMachine")] } });
+  pool.verdict = (_, machine) => machine === pool.nth(4) ? "Inconclusive" : "Passed";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a gate asked", () => pool.count("awaitGates") === 1);
+  pool.change({ image: "image-3" });
+  await stage.tell(pool);
+  await eventually("the newer secrets", () => pool.published?.revision === 3);
+  return { pool, handle };
+}
+
+test("Finish sees machines of the earlier change through before it turns to the newer one", async (stage) => {
+  const { pool, handle } = await rolloutAtGate(stage, "Finish");
+  await stage.sees(pool, "the newer change", ({ target }) => target?.image === "image-3");
+  equal(pool.count("ensureMachineAdmitted"), 1);
+  pool.verdict = () => "Passed";
+  pool.touch();
+  const { joins } = await handle.result();
+  equal(joins[0]?.machine, pool.nth(4));
+  assertRuns(pool, "image-3");
+  assertOrderly(pool);
+});
+
+test("Supersede drops what the earlier change has under way, and turns to the newer one at once", async (stage) => {
+  const { pool, handle } = await rolloutAtGate(stage, "Supersede");
+  const { joins } = await handle.result();
+  equal(joins.some(({ machine }) => machine === pool.nth(4)), false);
+  assertRuns(pool, "image-3");
+  assertOrderly(pool);
+});
+
+test("Roll makes a changed profile a rollout like any other", async (stage) => {
+  const pool = await stage.grownPool({ rules: { onProfileChange: "Roll" } });
+  const before = pool.published?.digest;
+  pool.profileVersion = 2;
+  const result = await (await stage.rollOut(pool)).result();
+  deepEqual([result.outcome, result.replaced, pool.numbers()], ["Converged", 3, [4, 5, 6]]);
+  notEqual(pool.published?.digest, before);
+  equal(pool.template.stamp, pool.published?.digest);
+  assertOrderly(pool);
+});
+
+test("Roll touches nothing when the profile is as it was", async (stage) => {
+  const pool = await stage.grownPool({ rules: { onProfileChange: "Roll" } });
+  pool.profileVersion = 2;
+  await (await stage.rollOut(pool)).result();
+  pool.calls.length = 0;
+  equal((await (await stage.rollOut(pool)).result()).outcome, "Converged");
+  deepEqual([pool.writes(), pool.numbers()], [[], [4, 5, 6]]);
+});
+
+test("NewMachinesOnly publishes a changed profile and replaces no machine", async (stage) => {
+  const pool = await stage.grownPool({ rules: { onProfileChange: "NewMachinesOnly" } });
+  const before = pool.published?.digest;
+  pool.profileVersion = 2;
+  equal((await (await stage.rollOut(pool)).result()).replaced, 0);
+  notEqual(pool.published?.digest, before);
+  deepEqual([pool.writes(), pool.numbers()], [[], [1, 2, 3]]);
+});
+
+test("a profile whose machines fail goes back with its template", async (stage) => {
+  const pool = await stage.grownPool({ rules: { onProfileChange: "Roll", onFailure: "RollBack" } });
+  Object.assign(pool.rules.join, { attempts: 1, instance: 1000, address: 1000, registered: 1000 });
+  pool.fate = (nth) => nth === 4 || nth === 5 ? "registered" : "joins";
+  const before = pool.published?.digest;
+  pool.profileVersion = 2;
+  const result = await (await stage.rollOut(pool)).result();
+  deepEqual([result.outcome, pool.numbers(), pool.profileVersion], ["RolledBack", [1, 2, 3], 1]);
+  equal(pool.published?.digest, before);
+  assertOrderly(pool);
+});

@@ -1,0 +1,93 @@
+/** A rollout that outgrows the history of one run goes on in another, with everything under way. */
+import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { assertOrderly, assertRuns, budgetOf, gateOf } from "../support/pool_checks.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
+import type { Stage } from "../support/workflow_stage.ts";
+
+const test = onStage({ dynamicConfig: ["limit.historyCount.suggestContinueAsNew=80"] });
+
+const hour = 3_600_000;
+
+async function runOf(stage: Stage, pool: FakePool): Promise<string> {
+  return (await stage.client.workflow.getHandle(pool.holder).describe()).runId;
+}
+
+/** Nudges until the chain has another run. */
+async function anotherRun(stage: Stage, pool: FakePool): Promise<void> {
+  const before = await runOf(stage, pool);
+  await eventually("another run", async () => {
+    await stage.tell(pool);
+    return await runOf(stage, pool) !== before;
+  });
+}
+
+test("several machines under way are seen through by the next run", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 6, surge: 3, rules: { budget: budgetOf(3) } });
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.sees(pool, "three under way", ({ underway }) => underway.length === 3);
+  await anotherRun(stage, pool);
+  const { underway } = await stage.sees(pool, "three under way again", (seen) => seen.underway.length === 3);
+  deepEqual(underway.map(({ machine }) => machine).sort(), [7, 8, 9].map((nth) => pool.nth(nth)));
+  pool.mend();
+  const result = await handle.result();
+  deepEqual([result.replaced, result.joins.length], [6, 6]);
+  deepEqual([pool.count("deleteMachine"), new Set(pool.subjects("ensureMachineAdmitted")).size], [0, 6]);
+  assertOrderly(pool);
+  assertRuns(pool, "image-2");
+});
+
+test("drains under way keep their beginning", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 4, surge: 2, rules: { budget: budgetOf(2) } });
+  pool.isDrainBlocked = true;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  const draining = ({ underway }: { underway: { step: string; since: string }[] }): string[] =>
+    underway.filter(({ step }) => step === "Draining").map(({ since }) => since).sort();
+  const before = await stage.sees(pool, "two drains", (seen) => draining(seen).length === 2);
+  await anotherRun(stage, pool);
+  const after = await stage.sees(pool, "two drains again", (seen) => draining(seen).length === 2);
+  deepEqual(draining(after), draining(before));
+  pool.unblock();
+  equal((await handle.result()).replaced, 4);
+  assertOrderly(pool);
+});
+
+test("a soak, an approval and what was skipped last over the next run", async (stage) => {
+  const waves = [{ upTo: 1, soak: hour }, { upTo: "100%", soak: 0 }];
+  const pool = await stage.grownPool({ rules: { waves, approval: "BeforeFirst" } });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  const { plan } = await stage.stands(handle, "Rolling", "AwaitingApproval");
+  await stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
+  await stage.sees(pool, "the soak", ({ reason }) => reason === "Soaking");
+  await stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(3) });
+  const [{ waves: before }, run] = [await stage.progress(handle), await runOf(stage, pool)];
+  await anotherRun(stage, pool);
+  notEqual(await runOf(stage, pool), run);
+  const after = await stage.sees(pool, "the same soak", ({ reason }) => reason === "Soaking");
+  deepEqual([after.waves, after.skipped], [before, [pool.nth(3)]]);
+  await stage.ask(pool, "promote");
+  await stage.sees(pool, "the others done", ({ reason }) => reason === "OnlySkippedRemain");
+  equal(pool.machines.filter(({ ready, set }) => ready && set.image === "image-2").length, 2);
+  await stage.client.workflow.getHandle(pool.holder).cancel();
+});
+
+test("a way back goes on in the next run", async (stage) => {
+  const waves = [{ upTo: 3, soak: 0 }, { upTo: "100%", soak: 0 }];
+  const pool = await stage.grownPool({
+    ...{ replicas: 4, rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } },
+  });
+  pool.verdict = () => "Failed";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: testDeadlines });
+  await stage.sees(pool, "the way back", ({ phase }) => phase === "RollingBack");
+  await anotherRun(stage, pool);
+  equal((await handle.result()).outcome, "RolledBack");
+  ok(pool.rollout.quarantine.length === 1);
+  assertRuns(pool, "image-1");
+  assertOrderly(pool);
+});

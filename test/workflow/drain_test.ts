@@ -1,0 +1,140 @@
+/** The field `drain`: what blocks is shown, and what happens after the timeout is the policy's. */
+import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import type { DrainRules } from "../../workflows/contracts.ts";
+import { eventually } from "../support/eventually.ts";
+import { protectedPod } from "../support/fake_pool.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { assertOrderly, assertRuns, budgetOf } from "../support/pool_checks.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
+import type { Handle, Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const hour = 3_600_000;
+
+function drainBy(rules: Partial<DrainRules>): DrainRules {
+  return { timeout: hour, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority", ...rules };
+}
+
+/** A rollout whose first machine cannot be drained. */
+async function blockedRollout(
+  stage: Stage,
+  rules: Partial<DrainRules>,
+  budget = 1,
+): Promise<{ pool: FakePool; handle: Handle }> {
+  const pool = await stage.grownPool({ surge: budget, rules: { drain: drainBy(rules), budget: budgetOf(budget) } });
+  pool.blockers[pool.nth(1)] = [protectedPod];
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: 300 } });
+  await stage.sees(pool, "the blocker", ({ underway }) => underway.some(({ blockers }) => blockers?.length === 1));
+  return { pool, handle };
+}
+
+test("Wait names what blocks a drain, and goes on when it moves", async (stage) => {
+  const { pool, handle } = await blockedRollout(stage, {});
+  const { message } = await stage.stands(handle, "Rolling", "PodsRemaining");
+  match(message, /default\/web-1.*Deployment default\/web.*PodDisruptionBudget default\/web/);
+  await eventually("the condition", () => pool.reports.at(-1)?.blockedReason === "PodsRemaining");
+  deepEqual(pool.reports.at(-1)?.underway.flatMap(({ blockers = [] }) => blockers), [protectedPod]);
+  equal(pool.machines.filter(({ ready }) => ready).length, 4);
+  pool.unblock();
+  equal((await handle.result()).replaced, 3);
+  assertOrderly(pool);
+});
+
+test("Wait goes on waiting after the timeout, and lets nobody go", async (stage) => {
+  const { pool, handle } = await blockedRollout(stage, { timeout: 100 });
+  await eventually("looks after the timeout", () => pool.count("awaitNodeDrained") > 3);
+  deepEqual([pool.count("ensureVictimReleased"), pool.forced], [0, []]);
+  pool.unblock();
+  equal((await handle.result()).replaced, 3);
+  assertOrderly(pool);
+});
+
+test("what blocks is told again when it changes, and not before", async (stage) => {
+  const { pool, handle } = await blockedRollout(stage, {});
+  const told = (): number => pool.events.filter(({ reason }) => reason === "DrainBlocked").length;
+  await eventually("the first Event", () => told() === 1);
+  const other = { ...protectedPod, pod: "default/db-0", owner: "StatefulSet default/db" };
+  pool.blockers[pool.nth(1)] = [other];
+  pool.touch();
+  await stage.sees(pool, "the other one", ({ underway }) => underway[0]?.blockers?.[0]?.pod === "default/db-0");
+  await eventually("the second Event", () => told() === 2);
+  pool.unblock();
+  await handle.result();
+  assertRuns(pool, "image-2");
+});
+
+test("Quarantine sets a machine aside after the timeout, and replaces the others", async (stage) => {
+  const { pool, handle } = await blockedRollout(stage, { timeout: 300, onBlocked: "Quarantine" }, 2);
+  const { setAside } = await stage.stands(handle, "Halted", "SetAside");
+  deepEqual(setAside, [pool.nth(1)]);
+  const [stuck, ...others] = pool.machines;
+  deepEqual([stuck?.created, stuck?.ready, stuck?.hold, stuck?.cordoned], [1, true, pool.holder, true]);
+  deepEqual(others.map(({ set }) => set.image), Array(3).fill("image-2"));
+  deepEqual(pool.violations, []);
+  pool.unblock();
+  await stage.ask(pool, "retry");
+  equal((await handle.result()).outcome, "Converged");
+  assertRuns(pool, "image-2");
+  assertOrderly(pool);
+});
+
+test("a machine that is set aside counts as out, so that a budget of one begins nothing more", async (stage) => {
+  const { pool, handle } = await blockedRollout(stage, { timeout: 300, onBlocked: "Quarantine" });
+  await stage.stands(handle, "Halted", "SetAside");
+  deepEqual([pool.count("ensureMachineAdmitted"), pool.count("ensureVictimReleased")], [1, 0]);
+  await handle.cancel();
+});
+
+test("Force deletes what remains after the timeout", async (stage) => {
+  const { pool, handle } = await blockedRollout(stage, { timeout: 300, onBlocked: "Force" });
+  equal((await handle.result()).replaced, 3);
+  deepEqual(pool.forced, [`node-${pool.nth(1)}`]);
+  assertOrderly(pool);
+});
+
+test("the timeout may be edited while a machine is drained", async (stage) => {
+  const { pool, handle } = await blockedRollout(stage, { onBlocked: "Force" });
+  deepEqual(pool.forced, []);
+  pool.rules.drain.timeout = 50;
+  await stage.tell(pool);
+  equal((await handle.result()).replaced, 3);
+  deepEqual(pool.forced, [`node-${pool.nth(1)}`]);
+});
+
+test("the answer to what blocks may be edited while a machine is drained", async (stage) => {
+  const { pool, handle } = await blockedRollout(stage, { timeout: 50 });
+  await eventually("looks after the timeout", () => pool.count("awaitNodeDrained") > 2);
+  pool.rules.drain.onBlocked = "Force";
+  await stage.tell(pool);
+  equal((await handle.result()).replaced, 3);
+  deepEqual(pool.forced, [`node-${pool.nth(1)}`]);
+});
+
+test("a node that is out of reach during its drain is neither drained nor dead", async (stage) => {
+  const { pool, handle } = await blockedRollout(stage, { timeout: 50 });
+  const stuck = pool.find(pool.nth(1));
+  if (stuck) stuck.isNodeDown = true;
+  pool.touch();
+  const { underway } = await stage.sees(
+    pool,
+    "the node out of reach",
+    (seen) => seen.underway[0]?.blockers?.[0]?.why === "node unreachable",
+  );
+  equal(underway[0]?.node, `node-${pool.nth(1)}`);
+  equal(pool.count("ensureVictimReleased"), 0);
+  pool.rules.drain.onBlocked = "Quarantine";
+  await stage.tell(pool);
+  await stage.sees(pool, "it set aside", ({ setAside }) => setAside.length === 1);
+  notEqual(pool.find(pool.nth(1)), undefined);
+  await handle.cancel();
+});
+
+test("order and localStorage reach the drain as the policy has them", async (stage) => {
+  const drain = drainBy({ localStorage: "Block", order: "AllAtOnce" });
+  const pool = await stage.grownPool({ replicas: 1, rules: { drain } });
+  pool.change({ image: "image-2" });
+  await (await stage.rollOut(pool)).result();
+  deepEqual(pool.drains, [drain]);
+});

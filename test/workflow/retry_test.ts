@@ -1,0 +1,90 @@
+/** Trying again: what failed gets a fresh start, and nothing is taken for proven that is not. */
+import { deepEqual, equal } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import { assertOrderly, assertRuns, gateOf } from "../support/pool_checks.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
+import type { Handle } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const short = { ...testDeadlines, instance: 1000, address: 1000, registered: 1000, ready: 1000, recheck: "1h" };
+const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
+
+/** Keys that gates were asked under, in order. */
+async function keysOf(handle: Handle): Promise<string[]> {
+  const { events } = await handle.fetchHistory();
+  const scheduled = events?.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []) ?? [];
+  const asked = scheduled.filter(({ activityType }) => activityType?.name === "awaitGates");
+  return asked.map(({ input }) => JSON.parse(new TextDecoder().decode(input?.payloads?.[0]?.data ?? undefined)).key);
+}
+
+test("retry asks the failed gates of a wave once more, under a new key", async (stage) => {
+  const pool = await stage.grownPool({ rules: { gates: [gateOf("EachWave")] } });
+  pool.verdict = () => "Failed";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: short });
+  await stage.stands(handle, "Halted", "Quarantined");
+  pool.verdict = () => "Passed";
+  await stage.ask(pool, "retry");
+  equal((await handle.result()).outcome, "Converged");
+  const keys = await keysOf(handle);
+  deepEqual([keys.length, new Set(keys).size], [2, 2]);
+});
+
+test("retry asks the gate of a machine again that failed for good while it was Ready", async (stage) => {
+  const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine")] } });
+  pool.rules.join.attempts = 0;
+  pool.verdict = () => "Failed";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: short });
+  await stage.stands(handle, "Halted", "Quarantined");
+  const before = pool.count("awaitGates");
+  await stage.ask(pool, "retry");
+  await eventually("the gate asked again", () => pool.count("awaitGates") > before);
+  await stage.stands(handle, "Halted", "Quarantined");
+  equal(pool.count("ensureVictimReleased"), 0);
+  await handle.cancel();
+});
+
+test("retry on the way back tries a good machine again that failed for good", async (stage) => {
+  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+  pool.rules.join.attempts = 1;
+  pool.verdict = () => "Failed";
+  pool.fate = (nth, image) => image === "image-1" && nth < 9 ? "registered" : "joins";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: { ...short, settle: 1000 } });
+  await stage.stands(handle, "Halted", "SettleExpired");
+  pool.mend();
+  await stage.ask(pool, "retry");
+  equal((await handle.result()).outcome, "RolledBack");
+  assertRuns(pool, "image-1");
+  assertOrderly(pool);
+  deepEqual(pool.rollout.quarantine.map(({ image }) => image), ["image-2"]);
+});
+
+test("a machine that failed for good and was removed by hand holds nothing up", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.rules.join.attempts = 1;
+  pool.fate = () => "registered";
+  pool.change({ replicas: 4 });
+  const handle = await stage.rollOut(pool, { deadlines: short });
+  await stage.stands(handle, "Halted", "JoinAttemptsExhausted");
+  pool.fate = () => "joins";
+  pool.machines = pool.machines.filter(({ ready }) => ready);
+  pool.touch();
+  await stage.tell(pool);
+  equal((await handle.result()).outcome, "Converged");
+});
+
+test("promote of all that is left leaves the gates of the last wave to be asked", async (stage) => {
+  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave", 200)] } });
+  let verdict: "Inconclusive" | "Failed" = "Inconclusive";
+  pool.verdict = () => verdict;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: short });
+  await stage.stands(handle, "Halted", "GateInconclusive");
+  verdict = "Failed";
+  await stage.ask(pool, "promote", { by: "somebody", full: true });
+  await stage.stands(handle, "Halted", "Quarantined");
+  await handle.cancel();
+});

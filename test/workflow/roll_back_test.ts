@@ -1,0 +1,156 @@
+/** The fields `onFailure`, `maxFailed` and `join.attempts`: a change that fails is left, remembered and held. */
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import { failure } from "../support/fake_activities.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { assertOrderly, assertRuns, gateOf } from "../support/pool_checks.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
+import type { Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+/** Far longer than a healthy machine takes here, and short enough to wait for. */
+const short = { ...testDeadlines, instance: 1000, address: 1000, registered: 1000, ready: 1000, recheck: "1h" };
+
+/** A pool that goes back by policy, and whose machines of "image-2" never join. */
+async function poolWithBadImage(stage: Stage): Promise<FakePool> {
+  const pool = await stage.grownPool({ rules: { onFailure: "RollBack" } });
+  pool.rules.join.attempts = 1;
+  pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
+  return pool;
+}
+
+test("RollBack goes back to the last good template, and says who and why", async (stage) => {
+  const pool = await poolWithBadImage(stage);
+  pool.change({ image: "image-2" });
+  const result = await (await stage.rollOut(pool, { deadlines: short })).result();
+  deepEqual([result.outcome, result.image, pool.template.image], ["RolledBack", "image-1", "image-1"]);
+  deepEqual(pool.numbers(), [1, 2, 3]);
+  assertOrderly(pool);
+  const entry = pool.history.at(-1);
+  deepEqual([entry?.outcome, entry?.image, entry?.actor], ["RolledBack", "image-2", "policy"]);
+  match(entry?.reason ?? "", /registered/);
+  const { phase, conditions = [] } = pool.reports.at(-1) ?? {};
+  equal(phase, "RolledBack");
+  equal(conditions.find(({ type }) => type === "RolledBack")?.status, "True");
+  deepEqual(pool.rollout.quarantine.map(({ image }) => image), ["image-2"]);
+});
+
+test("RollBack puts machines back that had been replaced already, one by one", async (stage) => {
+  const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
+  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+  pool.verdict = () => "Failed";
+  pool.change({ image: "image-2" });
+  const result = await (await stage.rollOut(pool)).result();
+  deepEqual([result.outcome, pool.watch.mostChanging], ["RolledBack", 1]);
+  assertRuns(pool, "image-1");
+  ok(pool.numbers().includes(3), "the machine that was never touched is still there");
+  assertOrderly(pool);
+});
+
+test("a change that failed is held when it is applied again, and no machine is touched", async (stage) => {
+  const pool = await poolWithBadImage(stage);
+  pool.change({ image: "image-2" });
+  await (await stage.rollOut(pool, { deadlines: short })).result();
+  pool.calls.length = 0;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: short });
+  const { message } = await stage.stands(handle, "Halted", "Quarantined");
+  match(message, /image-2/);
+  deepEqual(pool.writes(), []);
+  deepEqual(pool.machines.filter(({ ready }) => ready).map(({ created }) => created), [1, 2, 3]);
+  pool.change({ image: "image-3" });
+  await stage.tell(pool);
+  equal((await handle.result()).image, "image-3");
+  assertRuns(pool, "image-3");
+});
+
+test("retry takes a change out of quarantine", async (stage) => {
+  const pool = await poolWithBadImage(stage);
+  pool.change({ image: "image-2" });
+  await (await stage.rollOut(pool, { deadlines: short })).result();
+  pool.fate = () => "joins";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: short });
+  await stage.stands(handle, "Halted", "Quarantined");
+  await stage.ask(pool, "retry", { by: "somebody", reason: "the registry is back" });
+  equal((await handle.result()).outcome, "Converged");
+  deepEqual([pool.rollout.quarantine, pool.images()], [[], Array(3).fill("image-2")]);
+  assertOrderly(pool);
+});
+
+test("somebody who applies the bad change again while the pool goes back makes no machine flap", async (stage) => {
+  const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
+  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+  pool.verdict = () => "Failed";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually(
+    "the way back",
+    () => pool.count("ensureLastGoodRestored") === 1 && pool.template.image === "image-1",
+  );
+  const admitted = pool.count("ensureMachineAdmitted");
+  for (let time = 2; time <= 4; time++) {
+    pool.change({ image: "image-2" });
+    await stage.tell(pool);
+    await eventually("it taken back", () => pool.template.image === "image-1");
+  }
+  equal((await handle.result()).outcome, "RolledBack");
+  assertRuns(pool, "image-1");
+  // Two machines came back, each once, and none of the bad image came again.
+  equal(pool.count("ensureMachineAdmitted") - admitted, 2);
+  assertOrderly(pool);
+});
+
+test("a pool whose last good template is gone says so, and holds the bad change", async (stage) => {
+  const pool = await poolWithBadImage(stage);
+  pool.before["ensureLastGoodRestored"] = () => {
+    throw failure("LastGoodMissing", "Cannot go back: no MachineSet carries the last good template");
+  };
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: short });
+  await stage.stands(handle, "Halted", "Quarantined");
+  const told = pool.events.find(({ reason }) => reason === "LastGoodMissing");
+  match(`${told?.type} ${told?.message}`, /Warning Cannot go back/);
+  deepEqual(pool.machines.filter(({ ready }) => ready).map(({ created }) => created), [1, 2, 3]);
+  await handle.cancel();
+});
+
+test("maxFailed lets single machines fail before the change is given up", async (stage) => {
+  const pool = await stage.grownPool({ rules: { maxFailed: 2 } });
+  pool.rules.join.attempts = 1;
+  pool.fate = (nth) => nth === 4 || nth === 5 ? "registered" : "joins";
+  pool.change({ image: "image-2" });
+  const result = await (await stage.rollOut(pool, { deadlines: short })).result();
+  deepEqual([result.outcome, result.replaced, pool.rollout.quarantine], ["Converged", 3, []]);
+  assertOrderly(pool);
+});
+
+test("join.attempts is how often a machine is recreated", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.rules.join.attempts = 3;
+  pool.fate = () => "registered";
+  Object.assign(pool.rules.join, { instance: 1000, address: 1000, registered: 1000 });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: "1h" } });
+  await stage.stands(handle, "Halted", "Quarantined");
+  equal(pool.count("deleteMachine"), 3);
+  await handle.cancel();
+});
+
+const rungs = ["instance", "address", "registered", "ready"] as const;
+
+for (const rung of rungs) {
+  test(`join.${rung} is the deadline of that rung`, async (stage) => {
+    const pool = await stage.grownPool({ replicas: 1 });
+    pool.fate = (nth) => nth === 2 ? rung : "joins";
+    // A later rung never ends before an earlier one.
+    for (const earlier of rungs.slice(0, rungs.indexOf(rung) + 1)) pool.rules.join[earlier] = 1000;
+    pool.change({ image: "image-2" });
+    const deadlines = { instance: "1h", address: "1h", registered: "1h", ready: "1h" };
+    equal((await (await stage.rollOut(pool, { deadlines })).result()).replaced, 1);
+    deepEqual(pool.subjects("deleteMachine"), [pool.nth(2)]);
+    const [event] = pool.events.filter(({ reason }) => reason === "JoinDeadlineExceeded");
+    match(event?.message ?? "", new RegExp(`"${rung}"`));
+  });
+}

@@ -1,0 +1,62 @@
+import { WorkflowUpdateFailedError } from "@temporalio/client";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import type { FakePool } from "../support/fake_pool.ts";
+import { assertRuns, inMs } from "../support/pool_checks.ts";
+import { onStage } from "../support/workflow_stage.ts";
+import type { Handle, Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const hour = 3_600_000;
+
+/** A rollout that waits for its window. */
+async function waitingRollout(stage: Stage): Promise<{ pool: FakePool; handle: Handle }> {
+  const pool = await stage.grownPool({ rules: { windows: [{ from: inMs(hour), to: inMs(2 * hour) }] } });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.stands(handle, "Rolling", "OutsideWindow");
+  return { pool, handle };
+}
+
+async function open(stage: Stage, pool: FakePool): Promise<void> {
+  pool.rules.windows = null;
+  await stage.tell(pool);
+}
+
+test("skip leaves one machine as it is and replaces the others", async (stage) => {
+  const { pool, handle } = await waitingRollout(stage);
+  await stage.ask(pool, "skip", { by: "somebody", reason: "a trace runs on it", machine: pool.nth(2) });
+  await open(stage, pool);
+  const { skipped } = await stage.sees(pool, "the others done", ({ reason }) => reason === "OnlySkippedRemain");
+  deepEqual(skipped, [pool.nth(2)]);
+  const ready = pool.machines.filter((machine) => machine.ready);
+  deepEqual(ready.map(({ created, set }) => [created, set.image]), [[2, "image-1"], [4, "image-2"], [5, "image-2"]]);
+  deepEqual(pool.violations, []);
+  await stage.ask(pool, "retry");
+  equal((await handle.result()).outcome, "Converged");
+  assertRuns(pool, "image-2");
+});
+
+test("skip refuses a request without a machine", async (stage) => {
+  const { pool, handle } = await waitingRollout(stage);
+  await rejects(stage.ask(pool, "skip", { by: "somebody" }), (error) => {
+    ok(error instanceof WorkflowUpdateFailedError, String(error));
+    match(error.cause?.message ?? "", /"machine"/);
+    return true;
+  });
+  await handle.cancel();
+});
+
+test("skip refuses a machine that is on its way out", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.isDrainBlocked = true;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.stands(handle, "Rolling", "PodsRemaining");
+  await rejects(stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(1) }), (error) => {
+    ok(error instanceof WorkflowUpdateFailedError, String(error));
+    match(error.cause?.message ?? "", /already leaving/);
+    return true;
+  });
+  await handle.cancel();
+});

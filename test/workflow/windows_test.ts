@@ -1,0 +1,71 @@
+/** The field `windows`: outside them nothing new starts, and what is under way finishes. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { assertOrderly, assertRuns, inMs } from "../support/pool_checks.ts";
+import { eventually } from "../support/eventually.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const [minute, hour] = [60_000, 3_600_000];
+
+test("nothing starts outside a window, and status tells when the next one opens", async (stage) => {
+  const from = inMs(hour);
+  const pool = await stage.grownPool({ rules: { windows: [{ from, to: from + hour }] } });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  const { until } = await stage.stands(handle, "Rolling", "OutsideWindow");
+  deepEqual([Date.parse(until ?? ""), pool.count("ensureMachineAdmitted")], [from, 0]);
+  await eventually("a report of it", () => pool.reports.at(-1)?.blockedReason === "OutsideWindow");
+  pool.rules.windows = [{ from: inMs(-hour), to: inMs(hour) }];
+  await stage.tell(pool);
+  equal((await handle.result()).replaced, 3);
+  assertOrderly(pool);
+});
+
+test("a window opens by itself", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 1, rules: { windows: [{ from: inMs(1500), to: inMs(hour) }] } });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.stands(handle, "Rolling", "OutsideWindow");
+  equal((await handle.result()).replaced, 1);
+  assertOrderly(pool);
+});
+
+test("a machine under way is finished when its window closes, and no other is started", async (stage) => {
+  const pool = await stage.grownPool({ rules: { windows: [{ from: inMs(-hour), to: inMs(hour) }] } });
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("an admission", () => pool.count("ensureMachineAdmitted") === 1);
+  pool.rules.windows = [{ from: inMs(-hour), to: inMs(-minute) }, { from: inMs(hour), to: inMs(2 * hour) }];
+  await stage.tell(pool);
+  pool.mend();
+  await stage.stands(handle, "Rolling", "OutsideWindow");
+  deepEqual(pool.images(), ["image-1", "image-1", "image-2", "image-2"]); // the last one is held, and on paper only
+  deepEqual([pool.count("ensureVictimReleased"), pool.count("ensureMachineAdmitted")], [1, 1]);
+  deepEqual(pool.violations, []);
+  await handle.cancel();
+});
+
+test("a machine is not started when its usual time no longer fits into the window", async (stage) => {
+  const pool = await stage.grownPool({ rules: { windows: [{ from: inMs(-hour), to: inMs(10 * minute) }] } });
+  pool.rollout.usual = { join: [1800], leave: [600] };
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  const { message } = await stage.stands(handle, "Rolling", "WindowTooShort");
+  ok(message.length > 20, message);
+  equal(pool.count("ensureMachineAdmitted"), 0);
+  pool.rules.windows = [{ from: inMs(-hour), to: inMs(5 * hour) }];
+  await stage.tell(pool);
+  await handle.result();
+  assertRuns(pool, "image-2");
+});
+
+test("a window holds up no scale-up: nobody has to admit a machine of the same revision", async (stage) => {
+  const pool = await stage.grownPool({
+    ...{ bootMs: 1000, rules: { windows: [{ from: inMs(hour), to: inMs(2 * hour) }] } },
+  });
+  pool.change({ replicas: 4 });
+  equal((await (await stage.rollOut(pool)).result()).joins.length, 1);
+  deepEqual(pool.writes(), []);
+});
