@@ -114,7 +114,7 @@ function isSetAside(rollout: Rollout, task: Task): boolean {
   rollout.setAside = [...rollout.setAside, task.subject];
   delete rollout.draining[task.subject]; // after a retry it has its time again
   const message =
-    `Machine "${task.subject}" could not be drained in time: it stays cordoned and held, the rollout goes on`;
+    `Machine "${task.subject}" could not be drained in time: it stays cordoned and held, and counts in the budget`;
   warn(rollout, "MachineSetAside", message);
   return true;
 }

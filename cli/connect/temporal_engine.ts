@@ -42,7 +42,9 @@ export async function connectEngine(options: EngineOptions): Promise<Engine & { 
 async function send(client: Client, options: EngineOptions, order: Order): Promise<Answer> {
   const { pool, name, within } = order;
   const about = `${name} the rollout of "${pool.namespace}/${pool.name}"`;
-  const sent = (): Promise<Answer> => update(client, options, order);
+  const once = (): Promise<Answer> => update(client, options, order);
+  // A command that meets the last moment of a run is lost with it; it means the same to the next one.
+  const sent = (): Promise<Answer> => once().catch((error: unknown) => isLost(error) ? once() : Promise.reject(error));
   try {
     return await understood(options.address, () => client.withDeadline(Date.now() + within, sent));
   } catch (error) {
@@ -85,6 +87,10 @@ async function understood<T>(address: string, work: () => Promise<T>): Promise<T
     if (error instanceof CommandFailure || !isGrpcServiceError(error)) throw error;
     throw new Unreachable(`Cannot reach Temporal at ${address}: ${error.details || transportReason(error)}`);
   }
+}
+
+function isLost(error: unknown): boolean {
+  return isGrpcServiceError(error) && error.details.includes("workflow task failure");
 }
 
 function said(cause: unknown): string | undefined {
