@@ -21,6 +21,7 @@ export function questionOf(rollout: Rollout, desired: Desired, rules: Rules): Po
 /** Reads the machines, as many as matter next. */
 export async function look(rollout: Rollout, desired: Desired, rules: Rules): Promise<PoolSnapshot> {
   const question = questionOf(rollout, desired, rules);
+  rollout.justEnded = [];
   const pool = await read.readPool.executeWithOptions({ summary: "Read the machines" }, [question]);
   rollout.snapshot = pool;
   rollout.failed = stillThere(rollout.failed, pool, question.limit);

@@ -65,6 +65,8 @@ export interface Rollout extends Omit<CarriedState, "schemaVersion"> {
   publication: Publication | undefined;
   snapshot: PoolSnapshot | undefined;
   tasks: Record<string, Task>;
+  /** What tasks ended about since the machines were last asked for: that look may be older than their end. */
+  justEnded: string[];
   mishaps: Mishap[];
   blocked: Blocked | null;
   plan: RolloutPlan | undefined;
@@ -108,7 +110,7 @@ export function openRollout(input: ParsedInput): Rollout {
     ...{ pool, durations, publishOnly, attemptsAllowed: attempts, recalled: carried !== undefined },
     standing: { phase: "Preparing", reason: "Starting", message: "Reading what is desired", since: Date.now() },
     ...{ desired: undefined, rules: undefined, rendering: undefined, publication: undefined, snapshot: undefined },
-    ...{ tasks: {}, mishaps: [], blocked: null, plan: undefined, known: false },
+    ...{ tasks: {}, justEnded: [], mishaps: [], blocked: null, plan: undefined, known: false },
     ...{ settling: { fingerprint: "", since: Date.now() }, stirredAt: Date.now() },
     ...{ slotTries: 0, nudged: false, heard: false, shown: "", cleanedUp: false, news: [], bug: undefined },
   };

@@ -26,7 +26,7 @@ export async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules)
   const turn = plan(rollout, { desired, rules, pool });
   noteWave(rollout, turn);
   rollout.blocked = turn.blocked;
-  const shut = await beginAll(rollout, turn.steps);
+  const shut = await beginAll(rollout, turn.steps.filter((step) => !rollout.justEnded.includes(subjectOf(step))));
   rollout.blocked = shut ?? turn.blocked;
   if (turn.converged) return await converge(rollout, desired);
   await show(rollout, turn);
@@ -87,6 +87,23 @@ function noteWave(rollout: Rollout, { wave }: Turn): void {
   rollout.wave = wave;
 }
 
+function subjectOf(step: Step): string {
+  switch (step.kind) {
+    case "join":
+      return step.machine;
+    case "admit":
+      return step.newcomer.id;
+    case "gates":
+      return waveName(step.wave);
+    default:
+      return step.machine.id;
+  }
+}
+
+function waveName(index: number): string {
+  return `wave ${index + 1}`;
+}
+
 async function beginAll(rollout: Rollout, steps: Step[]): Promise<Blocked | undefined> {
   const spared = steps.flatMap((step) => step.kind === "spare" ? [step.machine.id] : []);
   await Promise.all(spared.map((machine) => spare(rollout, machine)));
@@ -142,7 +159,7 @@ async function markVictim({ pool }: Rollout, { id }: Member): Promise<void> {
 function beginWaveGates(rollout: Rollout, index: number): void {
   const { templateHash = "" } = rollout.desired ?? {};
   const now = Date.now();
-  const subject = `wave ${index + 1}`;
+  const subject = waveName(index);
   const task: Task = {
     ...{ kind: "gates", subject, templateHash, step: "Gates", since: now, until: now },
     ...{ attempt: 0, blockers: [], doubt: "" },

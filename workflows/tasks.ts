@@ -16,6 +16,7 @@ export function begin(rollout: Rollout, task: Task, work: (task: Task) => Promis
   void scope.run(() => work(task))
     .catch((error: unknown) => note(rollout, task, error))
     .finally(() => {
+      rollout.justEnded.push(task.subject);
       if (!isOn(rollout, task)) return; // whoever called it off knows
       delete rollout.tasks[key];
       rollout.nudged = true;

@@ -141,7 +141,9 @@ export class FakeActivities {
     const subject = "machine" in input && input.machine !== undefined ? ` ${String(input.machine)}` : "";
     pool.calls.push(name + subject);
     await pool.before[name]?.(pool.count(name));
-    return act(pool, input);
+    const done = act(pool, input);
+    await pool.after[name]?.();
+    return done;
   }
 
   #change<Input extends OnMachine>(

@@ -71,6 +71,8 @@ export class FakePool {
   readonly forced: string[] = [];
   /** Runs before the activity of that name does its work; may throw. */
   readonly before: Record<string, (times: number) => void | Promise<void>> = {};
+  /** Runs after it, before its answer is on its way: what it read may be old by then. */
+  readonly after: Record<string, () => Promise<void>> = {};
   fate: (nth: number, image: string) => Fate;
   /** What a gate says, of a machine or of a wave without one. */
   verdict: (gate: string, machine: string | undefined) => GateVerdict["outcome"] = () => "Passed";

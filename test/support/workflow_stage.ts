@@ -52,6 +52,11 @@ export class Stage {
     this.#options = options;
   }
 
+  /** Where the server listens, as "host:port". */
+  get address(): string {
+    return this.#address;
+  }
+
   get client(): Client {
     if (!this.#native) throw new Error("Cannot use the client: the stage was not opened");
     return new Client({ connection: this.#native });

@@ -26,6 +26,17 @@ test("rollOutMachineDeployment replaces three machines one by one, oldest first"
   deepEqual(pool.machines.map(({ set }) => set.image), Array(3).fill("image-2"));
 });
 
+test("rollOutMachineDeployment begins nothing twice when a look is older than what ended meanwhile", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 4, surge: 2 });
+  pool.rules.budget.machines = 2;
+  pool.after["readPool"] = () => new Promise((resolve) => setTimeout(resolve, 150));
+  pool.change({ image: "image-2" });
+  const result = await (await stage.rollOut(pool)).result();
+  deepEqual([result.replaced, result.joins.length, result.replacements.length], [4, 4, 4]);
+  deepEqual([pool.count("awaitMachinesJoined"), pool.count("ensureVictimReleased")], [4, 4]);
+  assertOrderly(pool);
+});
+
 test("rollOutMachineDeployment takes the steps of one replacement in their order", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   pool.change({ image: "image-2" });
