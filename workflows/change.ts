@@ -27,11 +27,9 @@ export function noteChange(rollout: Rollout, { desired, rules }: { desired: Desi
 
 // Machines of the earlier change that are dropped become old ones that are not Ready, and so the first victims.
 function supersede(rollout: Rollout, desired: Desired, { onNewChange }: Rules): void {
-  const isEarlier = (templateHash: string): boolean => templateHash !== desired.templateHash;
-  callOff(rollout, ({ kind, templateHash }) => kind === "gates" || (kind === "join" && drops(templateHash)));
-  function drops(templateHash: string): boolean {
-    return onNewChange === "Supersede" && isEarlier(templateHash);
-  }
+  const isDropped = (templateHash: string): boolean =>
+    onNewChange === "Supersede" && templateHash !== desired.templateHash;
+  callOff(rollout, ({ kind, templateHash }) => kind === "gates" || (kind === "join" && isDropped(templateHash)));
   const watched = Object.values(rollout.tasks).filter(({ kind }) => kind === "join").map(({ subject }) => subject);
   const kept = Object.entries(rollout.booting).filter(([machine]) => watched.includes(machine));
   rollout.booting = Object.fromEntries(kept);

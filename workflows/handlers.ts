@@ -1,4 +1,4 @@
-/** Signals, updates and the query of a rollout: thin, synchronous, and only touching its state. */
+/** Signals, updates and the query of a rollout: thin, only touching its state, and waiting for no more than its first look. */
 import { ApplicationFailure, condition, setHandler } from "@temporalio/workflow";
 import { commands } from "./commands.ts";
 import type { Effect } from "./commands.ts";

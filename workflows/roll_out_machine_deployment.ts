@@ -5,8 +5,14 @@
  * Invariants: no machine goes before enough others are Ready; no more are out or changing than the budget says; every
  * wait has a deadline; a run ends only when the pool has converged, has gone back, was aborted, or is gone.
  */
-import { allHandlersFinished, CancellationScope, condition, continueAsNew, workflowInfo } from "@temporalio/workflow";
-import { isCancellation } from "@temporalio/workflow";
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  workflowInfo,
+} from "@temporalio/workflow";
 import { answerAbort } from "./abort.ts";
 import { noteChange, recallEarlier } from "./change.ts";
 import type { DesiredState, RollOutInput, RollOutResult } from "./contracts.ts";

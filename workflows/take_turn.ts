@@ -13,7 +13,7 @@ import { giveUp, isQuarantined } from "./quarantine.ts";
 import { beginRemoval, beginRepair, noteGone, spare } from "./remove_machine.ts";
 import { show } from "./report.ts";
 import { rest } from "./rest.ts";
-import { tell } from "./rollout.ts";
+import { iso, tell } from "./rollout.ts";
 import type { Rollout, Task } from "./rollout.ts";
 import { takeSlot } from "./slots.ts";
 import { begin, busyWith } from "./tasks.ts";
@@ -82,7 +82,7 @@ function noteWave(rollout: Rollout, { wave }: Turn): void {
   const before = rollout.wave;
   if (wave.index > before.index) tell(rollout, "WaveCompleted", `Wave ${before.index + 1} is done`);
   if (wave.soakUntil !== null && before.soakUntil === null && wave.soakUntil > Date.now()) {
-    tell(rollout, "SoakStarted", `Wave ${wave.index + 1} soaks until ${new Date(wave.soakUntil).toISOString()}`);
+    tell(rollout, "SoakStarted", `Wave ${wave.index + 1} soaks until ${iso(wave.soakUntil)}`);
   }
   rollout.wave = wave;
 }
