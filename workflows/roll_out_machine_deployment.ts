@@ -52,6 +52,8 @@ async function untilNothingIsLeft(rollout: Rollout, input: RollOutInput): Promis
     if (rollout.bug) throw rollout.bug;
     // No await between this look and the return: a late signal then starts a new round, or a new run.
     if (result && !rollout.nudged) return result;
+    // Who calls now would else have started a new run, which publishes what cannot be seen to have changed too.
+    if (result) rollout.publication = undefined;
   }
 }
 

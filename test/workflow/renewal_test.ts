@@ -99,6 +99,19 @@ test("renewCredentials renews what a cancelled rollout left, and goes on with no
   equal(pool.reports.at(-1)?.phase, "Aborted");
 });
 
+test("rollOutMachineDeployment publishes anew for whoever calls in the moment in which it ends", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.after["ensureRolloutReported"] = async () => {
+    if (pool.reports.at(-1)?.phase !== "Converged") return;
+    delete pool.after["ensureRolloutReported"];
+    pool.calls.length = 0;
+    await stage.tell(pool);
+  };
+  const handle = await stage.rollOut(pool);
+  equal((await handle.result()).outcome, "Converged");
+  equal(pool.count("publishConfig"), 1, "a new run would have published");
+});
+
 function describe(stage: Stage): Promise<ScheduleDescription> {
   return stage.client.schedule.getHandle(scheduleId).describe();
 }
