@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Environment } from "./environment.ts";
 import { findGo, type Go, runGo } from "./go_command.ts";
 import { prepareSource } from "./patched_source.ts";
@@ -40,6 +40,13 @@ async function compile(
   // Of several packages each binary is named by its package, which a single one need not be.
   const output = tools.length === 1 && first ? join(bin, first) : `${bin}/`;
   const packages = tools.map((tool) => recipe.packages[tool]).filter((path) => path !== undefined);
-  const flags = ["-mod=mod", "-buildvcs=false", "-trimpath", "-v", "-ldflags", recipe.ldflags, "-o", output];
-  await runGo(go, { step: "compile", args: ["build", ...flags, ...packages], cwd });
+  const tags = recipe.tags ? ["-tags", recipe.tags.join(",")] : [];
+  const flags = ["-mod=mod", "-buildvcs=false", "-trimpath", "-v", ...tags, "-ldflags", recipe.ldflags, "-o", output];
+  const { target, isPartlyC } = recipe;
+  await runGo(go, { step: "compile", args: ["build", ...flags, ...packages], cwd, target, isPartlyC });
+  if (tools.length > 1) await nameAsTools(recipe, tools, bin);
+}
+
+async function nameAsTools(recipe: Recipe, tools: readonly ToolName[], bin: string): Promise<void> {
+  for (const tool of tools) await Deno.rename(join(bin, basename(recipe.packages[tool] ?? tool)), join(bin, tool));
 }

@@ -3,7 +3,7 @@ import { acceptedVersions } from "./accepted_version.ts";
 import { definedVariables, type Environment, findOnPath, isExecutable } from "./environment.ts";
 import { runCommand } from "./run_command.ts";
 import { ToolError } from "./tool_error.ts";
-import { type ToolName, toolVariable } from "./tool_name.ts";
+import { isMachineTool, type ToolName, toolVariable } from "./tool_name.ts";
 
 /** A tool that the user provides, or why none of those offered will do. */
 export interface Finding {
@@ -57,6 +57,8 @@ interface Candidate {
 }
 
 async function candidates(tool: ToolName, env: Environment): Promise<Candidate[]> {
+  // A machine gets the very version that it is promised; what this system runs is its own business.
+  if (isMachineTool(tool)) return [];
   const found: Candidate[] = [];
   const { KUBEBUILDER_ASSETS: assets } = env;
   const path = assets ? resolve(assets, tool) : undefined;

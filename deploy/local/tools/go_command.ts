@@ -21,6 +21,10 @@ export interface GoCall {
   readonly step: string;
   readonly args: readonly string[];
   readonly cwd: string;
+  /** The system to build for; this one unless told. */
+  readonly target?: "linux" | undefined;
+  /** Whether a C compiler may be used. */
+  readonly isPartlyC?: true | undefined;
 }
 
 const attempts = 3;
@@ -52,13 +56,14 @@ export async function runGo(go: Go, call: GoCall): Promise<CommandResult> {
   }
 }
 
-async function tryGo({ program, env, signal, onLine, tools }: Go, { step, args, cwd }: GoCall): Promise<CommandResult> {
+async function tryGo({ program, env, signal, onLine, tools }: Go, call: GoCall): Promise<CommandResult> {
+  const { step, args, cwd } = call;
   try {
     const result = await runCommand({
       program,
       args,
       cwd,
-      env: { ...definedVariables(env), ...forThisMachine() },
+      env: { ...definedVariables(env), ...buildTarget(call) },
       signal,
       ...(onLine ? { onLine } : {}),
     });
@@ -78,10 +83,10 @@ async function tryGo({ program, env, signal, onLine, tools }: Go, { step, args, 
 }
 
 /** What must not depend on the user's other Go work: a cross-build, a workspace around the cache, a C compiler. */
-function forThisMachine(): Record<string, string> {
+function buildTarget({ target, isPartlyC }: GoCall): Record<string, string> {
   const arch = architectures[process.arch];
-  const target = arch === undefined ? {} : { GOOS: process.platform, GOARCH: arch };
-  return { ...target, CGO_ENABLED: "0", GO111MODULE: "on", GOWORK: "off" };
+  const platform = arch === undefined ? {} : { GOOS: target ?? process.platform, GOARCH: arch };
+  return { ...platform, CGO_ENABLED: isPartlyC ? "1" : "0", GO111MODULE: "on", GOWORK: "off" };
 }
 
 function lacksGo(tools: readonly ToolName[], state: string): ToolError {

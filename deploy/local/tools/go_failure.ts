@@ -27,6 +27,10 @@ const cures: readonly { readonly matches: (text: string) => boolean; readonly cu
     cure: "make the Go module proxy reachable, or set GOPROXY to one that is",
   },
   {
+    matches: (text) => /C compiler "[^"]*" not found|cannot find -lc\b|rcrt1\.o/.test(text),
+    cure: "install a C compiler with a static C library (Debian: gcc libc6-dev)",
+  },
+  {
     matches: (text) => /no space left on device|disk quota exceeded/.test(text),
     cure: "free some disk space: a first build of all tools takes about 6 GB with Go's caches",
   },

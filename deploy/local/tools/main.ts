@@ -1,16 +1,17 @@
-// Entry point: resolves all tools, or those named, and prints where they are.
+// Entry point: resolves the embedded stack's tools, with --machines those of machines, or those named; prints where they are.
 import process from "node:process";
 import { parseArgs } from "node:util";
 import type { ToolProgress } from "./progress.ts";
 import { resolveTools } from "./resolve_tools.ts";
-import { isToolName, type ToolName, toolNames } from "./tool_name.ts";
+import { isToolName, machineToolNames, stackToolNames, type ToolName, toolNames } from "./tool_name.ts";
 
 const quietMs = 10_000;
 
-function readNames(words: readonly string[]): ToolName[] {
+function readNames(words: readonly string[], isForMachines: boolean): ToolName[] {
   const unknown = words.find((word) => !isToolName(word));
   if (unknown !== undefined) throw new Error(`Cannot find "${unknown}": the tools are ${toolNames.join(", ")}`);
-  return words.length === 0 ? [...toolNames] : words.filter(isToolName);
+  const named = [...words.filter(isToolName), ...(isForMachines ? machineToolNames : [])];
+  return named.length === 0 ? [...stackToolNames] : [...new Set(named)];
 }
 
 /** Prints changes of state at once, and a sign of life from a long build now and then. */
@@ -36,12 +37,15 @@ async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     args: Deno.args,
     allowPositionals: true,
-    options: { output: { type: "string", short: "o", default: "lines" } },
+    options: {
+      machines: { type: "boolean", default: false },
+      output: { type: "string", short: "o", default: "lines" },
+    },
   });
   if (!["lines", "json"].includes(values.output)) {
     throw new Error(`Cannot print "${values.output}": the outputs are lines, json`);
   }
-  const names = readNames(positionals);
+  const names = readNames(positionals, values.machines);
   const paths = await resolveTools(names, { onProgress: narrate(), signal: stopOnSignals() });
   const lines = names.map((name) => `${name}\t${paths[name]}`).join("\n");
   process.stdout.write(`${values.output === "json" ? JSON.stringify(paths, null, 2) : lines}\n`);

@@ -10,7 +10,9 @@ export async function prepareSource(go: Go, source: PatchedSource, workDir: stri
   for (const name of source.keep) await copyTree(join(origin, name), join(target, name));
   for (const name of source.drop) await Deno.remove(join(target, name), { recursive: true });
   for (const [name, text] of Object.entries(source.write)) await Deno.writeTextFile(join(target, name), text);
-  await runGo(go, { step: "change go.mod", args: ["mod", "edit", ...source.modEdits], cwd: target });
+  if (source.modEdits.length > 0) {
+    await runGo(go, { step: "change go.mod", args: ["mod", "edit", ...source.modEdits], cwd: target });
+  }
   return target;
 }
 

@@ -17,6 +17,12 @@ export interface Recipe {
   readonly files?: Readonly<Record<string, string>>;
   /** Set where the source has to be changed before it can be built. */
   readonly source?: PatchedSource;
+  /** The system it is built for; this one unless told. */
+  readonly target?: "linux";
+  /** Go's build tags. */
+  readonly tags?: readonly string[];
+  /** Set where parts are C, which takes a C compiler; Go alone unless told. */
+  readonly isPartlyC?: true;
 }
 
 /** A module's own source, cut down and changed. */

@@ -2,7 +2,9 @@ import type { Recipe } from "../recipe.ts";
 import type { ToolName } from "../tool_name.ts";
 import { checkKubeletConfig, checkMachineFiles } from "./checkers.ts";
 import { etcd } from "./etcd.ts";
-import { kubernetes } from "./kubernetes.ts";
+import { cniPlugins, containerd, crictl, runc } from "./machine_programs.ts";
+import { kubelet35, kubelet36, kubernetes } from "./kubernetes.ts";
+import { pause, podServer } from "./pod_programs.ts";
 import { machineController } from "./machine_controller.ts";
 import { tctl } from "./tctl.ts";
 import { temporal } from "./temporal.ts";
@@ -18,4 +20,18 @@ export const recipes: Readonly<Record<ToolName, Recipe>> = {
   "machine-controller": machineController,
   "check-machine-files": checkMachineFiles,
   "check-kubelet-config": checkKubeletConfig,
+  "kubelet-1.35": kubelet35,
+  "kubelet-1.36": kubelet36,
+  containerd,
+  "containerd-shim-runc-v2": containerd,
+  ctr: containerd,
+  runc,
+  "cni-bridge": cniPlugins,
+  "cni-host-local": cniPlugins,
+  "cni-loopback": cniPlugins,
+  "cni-portmap": cniPlugins,
+  "cni-ptp": cniPlugins,
+  crictl,
+  pause,
+  "pod-server": podServer,
 };

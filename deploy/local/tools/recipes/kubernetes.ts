@@ -1,9 +1,7 @@
+import { kubeletVersions } from "../machine_versions.ts";
 import type { Recipe } from "../recipe.ts";
 
-const minor = 36;
-const patch = 1;
-
-/** Modules that Kubernetes requires at v0.0.0; one that is missing here fails as "unknown revision v0.0.0". */
+/** Modules that Kubernetes requires at v0.0.0; one that is missing here fails as "unknown revision v0.0.0", one too many does no harm. */
 const staging = [
   "api",
   "apiextensions-apiserver",
@@ -40,8 +38,18 @@ const staging = [
   "streaming",
 ];
 
-// Without these the server calls itself v0.0.0-master and clients refuse it.
-const stamps = { gitVersion: `v1.${minor}.${patch}`, gitMajor: "1", gitMinor: `${minor}` };
+/** What all programs of one Kubernetes release, such as `v1.36.1`, are built with. */
+function builtFrom(version: string): Pick<Recipe, "ldflags" | "requires" | "replaces"> {
+  const [, minor = ""] = version.split(".");
+  // Without these the server calls itself v0.0.0-master and clients refuse it.
+  const stamps = { gitVersion: version, gitMajor: "1", gitMinor: minor };
+  const stampFlags = Object.entries(stamps).map(([key, value]) => `-X k8s.io/component-base/version.${key}=${value}`);
+  return {
+    ldflags: ["-s -w", ...stampFlags].join(" "),
+    requires: [`k8s.io/kubernetes ${version}`],
+    replaces: staging.map((name) => `k8s.io/${name} => k8s.io/${name} ${version.replace("v1.", "v0.")}`),
+  };
+}
 
 /** kube-apiserver, kube-controller-manager and kubectl of one Kubernetes release. */
 export const kubernetes: Recipe = {
@@ -51,11 +59,21 @@ export const kubernetes: Recipe = {
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     kubectl: "k8s.io/kubernetes/cmd/kubectl",
   },
-  ldflags: [
-    "-s -w",
-    ...Object.entries(stamps).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`),
-  ]
-    .join(" "),
-  requires: [`k8s.io/kubernetes v1.${minor}.${patch}`],
-  replaces: staging.map((name) => `k8s.io/${name} => k8s.io/${name} v0.${minor}.${patch}`),
+  ...builtFrom("v1.36.1"),
+};
+
+/** The kubelet that machines are changed to; what a build of the API server left in Go's cache serves it too. */
+export const kubelet36: Recipe = {
+  name: "kubelet-1.36",
+  packages: { "kubelet-1.36": "k8s.io/kubernetes/cmd/kubelet" },
+  ...builtFrom(kubeletVersions["kubelet-1.36"]),
+  target: "linux",
+};
+
+/** The kubelet that machines run before. */
+export const kubelet35: Recipe = {
+  name: "kubelet-1.35",
+  packages: { "kubelet-1.35": "k8s.io/kubernetes/cmd/kubelet" },
+  ...builtFrom(kubeletVersions["kubelet-1.35"]),
+  target: "linux",
 };

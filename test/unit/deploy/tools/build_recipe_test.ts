@@ -75,6 +75,23 @@ Deno.test("resolveTools gives go the output, the flags and an environment of thi
   assert.equal(await Deno.readTextFile(etcd), "#!/bin/sh\necho go.etcd.io/etcd/server/v3 0 a-proxy [off]\n");
 });
 
+/** Stands in for go: each binary is named as go names it, and prints what it was built with. */
+const naming = `${anyVersion}\n` +
+  `while [ $# -gt 0 ]; do case $1 in -o) out=$2; shift;; -ldflags) shift;; -tags) tags=$2; shift;; */*) paths="$paths $1";; esac; shift; done\n` +
+  `write() { echo "#!/bin/sh\n# $GOOS $CGO_ENABLED [$tags] $2" > $1; /bin/chmod +x $1; }\n` +
+  `case $out in */) for path in $paths; do write $out\${path##*/} $path; done;; *) write $out \${paths:-.};; esac`;
+
+Deno.test("resolveTools gives each of several tools its own name, and builds what machines run for Linux", async () => {
+  await using sandbox = new ToolSandbox();
+  await sandbox.script("bin/go", naming);
+  const tools = await resolveTools(["cni-ptp", "cni-host-local"], { env: sandbox.env });
+  const said = (path: string): string => Deno.readTextFileSync(path).split("\n# ")[1] ?? "";
+  assert.equal(said(tools["cni-ptp"]), "linux 0 [] github.com/containernetworking/plugins/plugins/main/ptp\n");
+  assert.match(said(tools["cni-host-local"]), /\/plugins\/ipam\/host-local\n$/);
+  const { ctr } = await resolveTools(["ctr"], { env: sandbox.env });
+  assert.match(said(ctr), /^linux 0 \[\S*static_build\S*\] \S+\/cmd\/ctr\n$/);
+});
+
 Deno.test("resolveTools builds a tool of our own from its source, which lies beside go.mod", async () => {
   await using sandbox = new ToolSandbox();
   const go = `${anyVersion}\n` +
@@ -110,6 +127,8 @@ Deno.test("cureGoFailure finds the cause, most specific first", () => {
   assert.match(cure('Get "https://proxy.example/a/@v/v1.mod": dial tcp 1.2.3.4:443: i/o timeout'), /set GOPROXY/);
   assert.match(cure("go: download go1.26.0 for linux/amd64: toolchain not available"), /install Go 1\.26/);
   assert.match(cure("link: signal: killed"), /memory/);
+  assert.match(cure('cgo: C compiler "gcc" not found: exec: "gcc": executable file not found'), /gcc libc6-dev/);
+  assert.match(cure("/usr/bin/ld: cannot find -lc: No such file or directory"), /gcc libc6-dev/);
   assert.match(cure("write /x: no space left on device"), /disk space/);
   assert.equal(cureGoFailure(["main.go:3: broken"]), undefined);
 });

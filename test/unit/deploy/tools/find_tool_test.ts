@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { findTool } from "../../../../deploy/local/tools/find_tool.ts";
 import { resolveTools } from "../../../../deploy/local/tools/resolve_tools.ts";
+import { machineToolNames } from "../../../../deploy/local/tools/tool_name.ts";
 import { ToolSandbox } from "./tool_sandbox.ts";
 
 const suitableEtcd = "echo 'etcd Version: 3.6.9'";
@@ -46,6 +47,17 @@ Deno.test("findTool never takes machine-controller from PATH", async () => {
   await using sandbox = new ToolSandbox();
   await sandbox.script("bin/machine-controller", "echo v1.66.0");
   assert.deepEqual(await findTool("machine-controller", { env: sandbox.env }), { detail: "" });
+});
+
+Deno.test("findTool takes what machines run from its variable only", async () => {
+  await using sandbox = new ToolSandbox();
+  for (const tool of machineToolNames) {
+    for (const folder of ["bin", "assets"]) await sandbox.script(`${folder}/${tool}`, "echo 'Kubernetes v1.36.1'");
+    const env = { ...sandbox.env, KUBEBUILDER_ASSETS: join(sandbox.folder, "assets") };
+    assert.deepEqual(await findTool(tool, { env }), { detail: "" });
+  }
+  const path = await sandbox.script("own/kubelet", "");
+  assert.equal((await findTool("kubelet-1.36", { env: { OSTLER_TOOL_KUBELET_1_36: path } })).path, path);
 });
 
 Deno.test("findTool accepts newer temporal and refuses older", async () => {

@@ -1,0 +1,34 @@
+// Command pause holds a pod's sandbox open, and reaps what its containers leave behind, until it is told to go.
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "-v" {
+		fmt.Println("pause 1")
+		return
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, syscall.SIGCHLD, syscall.SIGINT, syscall.SIGTERM)
+	for received := range signals {
+		if received != syscall.SIGCHLD {
+			return
+		}
+		reap()
+	}
+}
+
+// One signal may stand for several children.
+func reap() {
+	for {
+		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+		if err != syscall.EINTR && (err != nil || pid <= 0) {
+			return
+		}
+	}
+}
