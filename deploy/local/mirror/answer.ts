@@ -1,0 +1,15 @@
+import type { StoredFile } from "./stored_file.ts";
+
+/** Answers the requests of one part of the mirror; undefined where there is nothing at that path. */
+export type Answer = (request: Request, path: string) => Promise<Response | undefined>;
+
+/** Sends a stored file, piece by piece. */
+export async function sendFile(
+  request: Request,
+  { path, size }: Omit<StoredFile, "sha256">,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const file = request.method === "HEAD" ? null : await Deno.open(path);
+  const described = { "content-type": "application/octet-stream", "content-length": `${size}`, ...headers };
+  return new Response(file?.readable ?? null, { headers: described });
+}

@@ -1,0 +1,64 @@
+import process from "node:process";
+import { kubeletVersions, machineVersions } from "../tools/machine_versions.ts";
+import type { NodePrograms } from "../tools/node_programs.ts";
+import type { MachineToolName } from "../tools/tool_name.ts";
+import type { Content } from "./stored_file.ts";
+
+/** One file of a release, and where its SHA-256 is published; paths are those below the mirror's address. */
+export interface ReleaseFile {
+  readonly path: string;
+  readonly checksumPath: string;
+  /** Whether the file's name stands behind its SHA-256. */
+  readonly isNamed: boolean;
+  readonly content: Content;
+}
+
+/** The word for this computer's kind in the names of releases; machines are of the same kind. */
+export const architecture: string = process.arch === "x64" ? "amd64" : process.arch;
+
+/** All files that a node's profile downloads, laid out as their projects publish them. */
+export function releaseFiles(programs: NodePrograms): ReleaseFile[] {
+  return [containerd(programs), runc(programs), cniPlugins(programs), ...crictls(programs), ...kubelets(programs)];
+}
+
+function containerd(programs: NodePrograms): ReleaseFile {
+  const version = machineVersions.containerd;
+  const file = `containerd-static-${version.slice(1)}-linux-${architecture}.tar.gz`;
+  const names = ["containerd", "containerd-shim-runc-v2", "ctr"] as const;
+  const members = names.map((name) => ({ name: `bin/${name}`, path: programs[name] }));
+  return archiveAt(`containerd/${version}/${file}`, ".sha256sum", members);
+}
+
+function runc(programs: NodePrograms): ReleaseFile {
+  const folder = `runc/${machineVersions.runc}`;
+  const content = { program: programs.runc };
+  return { path: `${folder}/runc.${architecture}`, checksumPath: `${folder}/runc.sha256sum`, isNamed: true, content };
+}
+
+function cniPlugins(programs: NodePrograms): ReleaseFile {
+  const version = machineVersions.cni;
+  const tools = Object.keys(programs).filter((name): name is MachineToolName => name.startsWith("cni-"));
+  const members = tools.map((tool) => ({ name: tool.slice("cni-".length), path: programs[tool] }));
+  return archiveAt(`cni/${version}/cni-plugins-linux-${architecture}-${version}.tgz`, ".sha256", members);
+}
+
+/** Each kubelet's profile asks for the crictl of its minor. The one that is built speaks to all of them, and stands for all. */
+function crictls({ crictl }: NodePrograms): ReleaseFile[] {
+  const minors = Object.values(kubeletVersions).map((version) => version.split(".")[1]);
+  return minors.map((minor) => {
+    const version = `v1.${minor}.0`;
+    const file = `crictl-${version}-linux-${architecture}.tar.gz`;
+    return archiveAt(`crictl/${version}/${file}`, ".sha256", [{ name: "crictl", path: crictl }]);
+  });
+}
+
+function kubelets(programs: NodePrograms): ReleaseFile[] {
+  return (Object.keys(kubeletVersions) as (keyof typeof kubeletVersions)[]).map((tool) => {
+    const path = `${kubeletVersions[tool]}/bin/linux/${architecture}/kubelet`;
+    return { path, checksumPath: `${path}.sha256`, isNamed: false, content: { program: programs[tool] } };
+  });
+}
+
+function archiveAt(path: string, suffix: string, members: { name: string; path: string }[]): ReleaseFile {
+  return { path, checksumPath: `${path}${suffix}`, isNamed: true, content: { members, gzip: true } };
+}

@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { type ArchiveMember, writeArchive } from "./archive.ts";
+
+/** What a file to be served is: a program as it stands, or an archive of several. */
+export type Content = { readonly program: string } | {
+  readonly members: readonly ArchiveMember[];
+  readonly gzip: boolean;
+};
+
+/** A file that is ready to be served; `sha256` is in hex, `size` in bytes. */
+export interface StoredFile {
+  readonly path: string;
+  readonly sha256: string;
+  readonly size: number;
+}
+
+/** Makes a file and its SHA-256 once for the same programs, and finds it from then on; whole or not at all. */
+export async function storeFile(directory: string, content: Content): Promise<StoredFile> {
+  const folder = join(directory, await identityOf(content));
+  const path = "program" in content ? content.program : join(folder, "file");
+  const kept = await readSum(folder);
+  if (kept !== undefined) return { path, ...kept };
+  await Deno.mkdir(directory, { recursive: true });
+  const work = await Deno.makeTempDir({ dir: directory, prefix: ".work-" });
+  try {
+    if ("members" in content) await writeArchive(join(work, "file"), content.members, content);
+    const sum = await sumOf("program" in content ? path : join(work, "file"));
+    await Deno.writeTextFile(join(work, "sum.json"), JSON.stringify(sum));
+    await moveInto(folder, work);
+    return { path, ...sum };
+  } finally {
+    await Deno.remove(work, { recursive: true }).catch(() => {});
+  }
+}
+
+/** Another run may have been faster with the same bytes. */
+async function moveInto(folder: string, work: string): Promise<void> {
+  try {
+    await Deno.rename(work, folder);
+  } catch (error) {
+    if (await readSum(folder) === undefined) throw error;
+  }
+}
+
+type Sum = Omit<StoredFile, "path">;
+
+async function readSum(folder: string): Promise<Sum | undefined> {
+  try {
+    return JSON.parse(await Deno.readTextFile(join(folder, "sum.json")));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+async function sumOf(path: string): Promise<Sum> {
+  const hash = createHash("sha256");
+  let size = 0;
+  for await (const chunk of (await Deno.open(path)).readable) {
+    hash.update(chunk);
+    size += chunk.length;
+  }
+  return { sha256: hash.digest("hex"), size };
+}
+
+/** Says of which files it is made, in which state: a program that is built again at the same place is another one. */
+async function identityOf(content: Content): Promise<string> {
+  const paths = "program" in content ? [content.program] : content.members.map(({ path }) => path);
+  const states = await Promise.all(paths.map((path) => Deno.stat(path)));
+  const facts = states.map(({ size, mtime }) => [size, mtime?.getTime()]);
+  return createHash("sha256").update(JSON.stringify({ content, facts })).digest("hex").slice(0, 16);
+}
