@@ -1,0 +1,80 @@
+import { DockerApi } from "./docker_api.ts";
+import { engineError, reasonOf } from "./engine_error.ts";
+import { engineFolders } from "./engine_folders.ts";
+import { removeBridge } from "./forwarding.ts";
+import { writeAsRoot, writeThrough } from "./host_settings.ts";
+import { hostShell } from "./host_shell.ts";
+import { networkName } from "./machine_network.ts";
+import type { RunRecord } from "./run_record.ts";
+import { alone, type RunScope } from "./run_scope.ts";
+import { sweepEverything, sweepRun } from "./sweep.ts";
+import { stopEngine } from "./stop_engine.ts";
+
+/** Lets go of everything that this run holds; throws with all that could not be undone, after trying the rest. */
+export async function closeRun(scope: RunScope): Promise<void> {
+  await alone(scope, undefined, async () => {
+    const own = (await scope.records.living()).find(({ runId }) => runId === scope.runId);
+    if (own !== undefined) await closeRecorded(scope, own);
+  });
+}
+
+/** Does for runs that died what they could not do any more. Only while no other run opens or closes. */
+export async function closeDeadRuns(scope: RunScope): Promise<void> {
+  for (const record of await scope.records.dead()) {
+    scope.onProgress(`removing what run ${record.runId} left behind`);
+    await closeRecorded(scope, record);
+  }
+  if ((await scope.records.living()).length > 0) return;
+  // Nobody's run, but settings that somebody saved: its record was lost.
+  if (Deno.uid() === 0) await scope.hostSettings.restore(writeAsRoot);
+}
+
+async function closeRecorded(scope: RunScope, record: RunRecord): Promise<void> {
+  const others = (await scope.records.living()).filter(({ runId }) => runId !== record.runId);
+  const failures: string[] = [];
+  for (const [what, undo] of undoSteps(scope, record, others)) {
+    await undo().catch((error: unknown) => failures.push(`${what}: ${reasonOf(error)}`));
+  }
+  if (failures.length === 0) return await scope.records.remove(record.runId);
+  throw engineError({
+    attempt: `clean up after run ${record.runId}`,
+    state: `${failures.length} of its traces remain`,
+    details: failures,
+    cure: "the next run tries again",
+  });
+}
+
+type UndoStep = readonly [what: string, undo: () => Promise<void>];
+
+function undoSteps(scope: RunScope, record: RunRecord, others: readonly RunRecord[]): UndoStep[] {
+  const { socketPath, engineDirectory: directory } = record;
+  const isLastOnEngine = !others.some((other) => other.socketPath === socketPath);
+  const steps: UndoStep[] = [];
+  if (socketPath !== undefined) {
+    steps.push(["machines", () => sweepIfUp(socketPath, directory !== undefined && isLastOnEngine, record.runId)]);
+  }
+  if (directory !== undefined && isLastOnEngine) {
+    steps.push(["Docker engine", () => stopEngine(engineFolders(scope.state, directory), scope.env)]);
+  }
+  // An engine that was killed leaves its bridges.
+  if (directory !== undefined) steps.push(["network", () => removeBridge(networkName(record.runId), scope.env)]);
+  // After the engine, which itself changes them; kubelets of other runs still need what they set.
+  if (others.length === 0) steps.push(["kernel settings", () => restoreSettings(scope, socketPath)]);
+  return steps;
+}
+
+async function sweepIfUp(socketPath: string, isAll: boolean, runId: string): Promise<void> {
+  const api = new DockerApi(socketPath);
+  // What an engine that is down still keeps is swept by its labels when a run next uses it.
+  const isUp = await api.get("/_ping", { timeoutMs: 5_000 }).then(() => true, () => false);
+  if (isUp) await (isAll ? sweepEverything(api) : sweepRun(api, runId));
+}
+
+async function restoreSettings(scope: RunScope, socketPath: string | undefined): Promise<void> {
+  const write = Deno.uid() === 0 || socketPath === undefined
+    ? writeAsRoot
+    : writeThrough(hostShell(new DockerApi(socketPath), scope.labels));
+  const changed = await scope.hostSettings.restore(write);
+  const names = Object.keys(changed);
+  if (names.length > 0) scope.onProgress(`put back what machines changed on this host: ${names.join(", ")}`);
+}

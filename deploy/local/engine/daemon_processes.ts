@@ -1,0 +1,62 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { configArgument } from "./daemon_config.ts";
+import type { EngineFolders } from "./engine_folders.ts";
+import { kernelProc, startOf } from "./owner.ts";
+
+/** The processes whose file of that name in /proc says so. */
+export async function processesWhere(
+  file: "cmdline" | "cgroup" | "comm",
+  says: (text: string) => boolean,
+  proc = kernelProc,
+): Promise<number[]> {
+  const pids: number[] = [];
+  for await (const { name } of Deno.readDir(proc)) {
+    if (!/^\d+$/.test(name) || Number(name) === Deno.pid) continue;
+    const text = await Deno.readTextFile(`${proc}/${name}/${file}`).catch(() => "");
+    if (says(text)) pids.push(Number(name));
+  }
+  return pids;
+}
+
+/** The engine's daemon, if it runs. */
+export async function daemonOf(folders: EngineFolders): Promise<number | undefined> {
+  const argument = configArgument(folders);
+  return (await processesWhere("cmdline", (line) => line.split("\0").includes(argument)))[0];
+}
+
+/** Asks the processes with SIGTERM to end, insists with SIGKILL after `graceMs`; resolves when they are gone. */
+export async function endProcesses(pids: readonly number[], graceMs: number): Promise<void> {
+  send(pids, "SIGTERM");
+  if (await areGone(pids, graceMs)) return;
+  send(pids, "SIGKILL");
+  await areGone(pids, graceMs);
+}
+
+/** Ends at once whatever still runs in the engine's containers, or for them. */
+export async function killRemains({ cgroup, volatile }: EngineFolders): Promise<void> {
+  const isRemains = new RegExp(`[:/]${cgroup}/`);
+  const contained = await processesWhere("cgroup", (text) => isRemains.test(text));
+  const serving = await processesWhere("cmdline", (line) => line.includes(`${volatile}/`));
+  const remains = [...contained, ...serving];
+  send(remains, "SIGKILL");
+  await areGone(remains, 5_000);
+}
+
+function send(pids: readonly number[], signal: Deno.Signal): void {
+  for (const pid of pids) {
+    try {
+      Deno.kill(pid, signal);
+    } catch {
+      // Gone already, which is what the signal is for.
+    }
+  }
+}
+
+async function areGone(pids: readonly number[], withinMs: number): Promise<boolean> {
+  const deadline = performance.now() + withinMs;
+  while ((await Promise.all(pids.map((pid) => startOf(pid)))).some((start) => start !== undefined)) {
+    if (performance.now() >= deadline) return false;
+    await delay(50);
+  }
+  return true;
+}

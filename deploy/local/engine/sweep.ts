@@ -1,0 +1,80 @@
+import type { DockerApi } from "./docker_api.ts";
+import { isDead, kernelProc, readOwner } from "./owner.ts";
+
+/** Carries the run's id; everything with this label goes when its run ends. */
+export const machineLabel = "dev.ostler.machine";
+/** Carries the process that answers for the run. */
+export const ownerLabel = "dev.ostler.owner";
+
+interface Labelled {
+  readonly Labels: Readonly<Record<string, string>> | null;
+}
+
+const passes = 5;
+
+/** Removes the run's containers with their anonymous volumes, then its networks and volumes. */
+export async function sweepRun(api: DockerApi, runId: string): Promise<void> {
+  const filter = `${machineLabel}=${runId}`;
+  // Again until none is left: a creation that was under way when its owner died completes after the first look.
+  for (let pass = 0; pass < passes; pass++) {
+    const containers = await listContainers(api, filter);
+    if (containers.length === 0) break;
+    await Promise.all(containers.map(({ Id }) => removeContainer(api, Id)));
+  }
+  const networks = await api.get<{ Id: string }[]>(`/networks?${labelFilter(filter)}`);
+  for (const { Id } of networks) await api.delete(`/networks/${Id}`);
+  const volumes = await listVolumes(api, filter);
+  for (const { Name } of volumes) await api.delete(`/volumes/${encodeURIComponent(Name)}`);
+}
+
+/** Sweeps every run whose owner is gone; returns their ids. */
+export async function sweepDeadRuns(api: DockerApi, proc = kernelProc): Promise<string[]> {
+  const [containers, networks, volumes] = await Promise.all([
+    listContainers(api, machineLabel),
+    api.get<Labelled[]>(`/networks?${labelFilter(machineLabel)}`),
+    listVolumes(api, machineLabel),
+  ]);
+  const owners = new Map([...containers, ...networks, ...volumes].map(({ Labels }) => [
+    Labels?.[machineLabel] ?? "",
+    Labels?.[ownerLabel] ?? "",
+  ]));
+  const dead: string[] = [];
+  for (const [runId, text] of owners) {
+    const owner = readOwner(text);
+    // Without a readable owner it is not ours to judge.
+    if (owner !== undefined && await isDead(owner, proc)) dead.push(runId);
+  }
+  for (const runId of dead) await sweepRun(api, runId);
+  return dead;
+}
+
+/** Removes every container and every volume of an engine that is ours alone; images and networks of the engine stay. */
+export async function sweepEverything(api: DockerApi): Promise<void> {
+  const containers = await api.get<{ Id: string }[]>("/containers/json?all=1");
+  await Promise.all(containers.map(({ Id }) => removeContainer(api, Id)));
+  await api.post("/networks/prune");
+  const { Volumes } = await api.get<{ Volumes: { Name: string }[] | null }>("/volumes");
+  for (const { Name } of Volumes ?? []) await api.delete(`/volumes/${encodeURIComponent(Name)}?force=1`);
+}
+
+async function removeContainer(api: DockerApi, id: string): Promise<void> {
+  await api.delete(`/containers/${id}?force=1&v=1`).catch((error: unknown) => {
+    // Somebody else is removing it.
+    if (!/already in progress/.test(String(error))) throw error;
+  });
+}
+
+async function listContainers(api: DockerApi, label: string): Promise<(Labelled & { Id: string })[]> {
+  return await api.get(`/containers/json?all=1&${labelFilter(label)}`);
+}
+
+async function listVolumes(api: DockerApi, label: string): Promise<(Labelled & { Name: string })[]> {
+  const { Volumes } = await api.get<{ Volumes: (Labelled & { Name: string })[] | null }>(
+    `/volumes?${labelFilter(label)}`,
+  );
+  return Volumes ?? [];
+}
+
+function labelFilter(label: string): string {
+  return `filters=${encodeURIComponent(JSON.stringify({ label: [label] }))}`;
+}

@@ -1,0 +1,41 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { DockerApi } from "../../../../deploy/local/engine/docker_api.ts";
+
+/** What the fake answers, as JSON, to "METHOD /path" without the query; everything else is not found. */
+export type Answers = Readonly<Record<string, unknown>>;
+
+/** A server on a port of loopback that speaks as much of an engine's API as a test tells it. */
+export class FakeEngine implements AsyncDisposable {
+  /** "METHOD /path?query", decoded, in the order of the calls. */
+  readonly calls: string[] = [];
+  readonly #server: Server;
+
+  private constructor(answers: Answers) {
+    this.#server = createServer((request, response) => {
+      const answer = answers[this.#note(request)];
+      response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(answer ?? { message: "not faked" }));
+    });
+  }
+
+  static async start(answers: Answers): Promise<FakeEngine> {
+    const engine = new FakeEngine(answers);
+    await new Promise<void>((resolve) => engine.#server.listen(0, "127.0.0.1", resolve));
+    return engine;
+  }
+
+  get api(): DockerApi {
+    return new DockerApi({ port: (this.#server.address() as AddressInfo).port });
+  }
+
+  #note({ method, url = "" }: IncomingMessage): string {
+    this.calls.push(`${method} ${decodeURIComponent(url)}`);
+    return `${method} ${url.split("?")[0]}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
