@@ -32,7 +32,7 @@ const gates = truthPairs.transform((given): Record<string, boolean> => ({
   ...given,
 }));
 
-/** What an administrator sets for all machines of a cluster: Operating System Manager's flags and defaults, and two of ours. */
+/** What an administrator sets for all machines of a cluster: Operating System Manager's flags and defaults, and three of ours. */
 export const NodeSettings = z.object({
   clusterDns: setting(ips, "10.10.10.10", { description: "IP addresses of the cluster's DNS" }),
   externalCloudProvider: setting(truth, "false", {
@@ -60,6 +60,10 @@ export const NodeSettings = z.object({
   }),
   deviceOwnershipFromSecurityContext: setting(truth, "false", {
     description: "containerd gives devices to the user of the container",
+    form: "truth",
+  }),
+  restrictOomScoreAdj: setting(truth, "false", {
+    description: "containerd keeps the OOM score of containers at its own; for machines that lack CAP_SYS_RESOURCE",
     form: "truth",
   }),
   kubernetesCaBundle: setting(certificates, "", {

@@ -17,6 +17,7 @@ export function containerdConfig(settings: NodeSettings, auths: Record<string, R
     ...imageLines(settings.pauseImage, auths),
     `[${runtime}]`,
     `device_ownership_from_security_context = ${settings.deviceOwnershipFromSecurityContext}`,
+    ...(settings.restrictOomScoreAdj ? ["restrict_oom_score_adj = true"] : []),
     `[${runtime}.containerd]`,
     `[${runtime}.containerd.runtimes]`,
     `[${runtime}.containerd.runtimes.runc]`,

@@ -59,6 +59,7 @@ const everything: Partial<NodeSettings> = {
   nodeInsecureRegistries: ["registry.example:5000"],
   nodeContainerdRegistryMirrors: ["docker.io=https://mirror.example"],
   deviceOwnershipFromSecurityContext: true,
+  restrictOomScoreAdj: true,
   hostCaBundle: pem,
 };
 

@@ -58,6 +58,7 @@ export const variants: Record<string, FactOverrides> = {
       pauseImage: "mirror.example/pause:3.10",
       binariesUrl: "https://mirror.example/binaries/",
       deviceOwnershipFromSecurityContext: true,
+      restrictOomScoreAdj: true,
     },
   },
   "IPv6 dual-stack": {
