@@ -1,6 +1,6 @@
 /** What paces a rollout on real parts: a pause that outlives the worker, a budget of all pools, zones in turn. */
 import assert from "node:assert/strict";
-import type { MachineView } from "../../deploy/local/cloud/machine.ts";
+import type { MachineView } from "../../deploy/local/cloud/machine_kind.ts";
 import { machineDeployment, policiesPath, poolPath, poolsPath, rolloutPolicy, rollTo } from "./pool_objects.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";

@@ -12,6 +12,7 @@ export interface PoolOverrides {
   /** Machines above `replicas` while rolling. */
   surge?: number;
   labels?: Record<string, string>;
+  annotations?: Record<string, string>;
   /** Merged into providerSpec.value. */
   provision?: Record<string, unknown>;
 }
@@ -59,7 +60,7 @@ export function machineDeployment(overrides: PoolOverrides = {}): object {
       name,
       namespace,
       labels: overrides.labels ?? {},
-      annotations: { "k8c.io/operating-system-profile": overrides.profile ?? "osp-ubuntu" },
+      annotations: { "k8c.io/operating-system-profile": overrides.profile ?? "osp-ubuntu", ...overrides.annotations },
     },
     spec: {
       ...(replicas === null ? {} : { replicas }),

@@ -10,7 +10,7 @@ import type { ObserverReport } from "../../deploy/local/observer/observer_report
 import type { ScriptChange } from "../../deploy/local/cloud/script.ts";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { startSite } from "../../deploy/local/site/site.ts";
-import type { Site } from "../../deploy/local/site/site.ts";
+import type { MachineGround, Site } from "../../deploy/local/site/site.ts";
 import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { poolPath } from "./pool_objects.ts";
@@ -20,6 +20,8 @@ export interface WorldOptions {
   seed?: number;
   script?: ScriptChange;
   settings?: Record<string, string>;
+  /** What the machines are made of and live on; simulated unless told. */
+  machines?: MachineGround;
 }
 
 export const toolNames = [
@@ -46,6 +48,7 @@ export async function withWorld(options: WorldOptions, story: (world: World) => 
     seed: options.seed ?? 1,
     script: { ...quick, ...options.script },
     settings: options.settings ?? {},
+    ...(options.machines ? { machines: options.machines } : {}),
     onCrash: (crash) => crashes.push(crash),
   });
   const world = await World.open(site, tools);

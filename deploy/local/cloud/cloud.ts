@@ -1,7 +1,8 @@
 import { follow } from "./follow.ts";
 import { Hypervisor, ordersPath } from "./hypervisor.ts";
 import { type Connection, connectWith, reasonOf } from "./kube.ts";
-import { Machine, type MachineContext, type MachineView } from "./machine.ts";
+import { simulatedMachines } from "./machine.ts";
+import type { CloudMachine, MachineContext, MachineKind, MachineView } from "./machine_kind.ts";
 import { persist } from "./patience.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Script, type ScriptChange } from "./script.ts";
@@ -13,6 +14,8 @@ export interface CloudOptions {
   kubeconfig: string;
   script?: ScriptChange;
   seed: number;
+  /** What the machines are made of; simulated unless told. */
+  kind?: MachineKind;
   log: (line: string) => void;
   /** Stops the cloud when it aborts. */
   signal?: AbortSignal;
@@ -25,9 +28,9 @@ export interface Cloud {
   /** Changes how machines behave from now on. */
   script(change: ScriptChange): void;
   /** Stops a machine's heart; order, instance and Node stay. Throws when the name is unknown. */
-  kill(name: string): void;
+  kill(name: string): Promise<void>;
   /** Cuts a machine off the API server, or heals it. Throws when the name is unknown. */
-  partition(name: string, isCut: boolean): void;
+  partition(name: string, isCut: boolean): Promise<void>;
   /** Makes a machine's kubelet report NotReady, or Ready again. Throws when the name is unknown. */
   sicken(name: string, isIll: boolean): Promise<void>;
   /** Stops everything in this process; leaves the API server's objects as they are. */
@@ -36,28 +39,30 @@ export interface Cloud {
 
 /** Starts a cloud that turns VirtualMachines into nodes; resolves once it watches, throws when it cannot list within a minute. */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
-  const cloud = new SimulatedCloud(options);
+  const cloud = new LocalCloud(options);
   try {
     await cloud.start();
   } catch (error) {
     await cloud.stop();
-    throw new Error(`Cannot start the simulated cloud: ${reasonOf(error)}`);
+    throw new Error(`Cannot start the cloud: ${reasonOf(error)}`);
   }
   return cloud;
 }
 
-class SimulatedCloud implements Cloud {
+class LocalCloud implements Cloud {
   readonly #connection: Connection;
   readonly #hypervisor: Hypervisor;
   readonly #stopping = new AbortController();
   readonly #context: MachineContext;
-  #machines: Machine[] = [];
+  readonly #kind: MachineKind;
+  #machines: CloudMachine[] = [];
   #tasks = new Set<Promise<void>>();
 
   constructor(options: CloudOptions) {
     const { seed, log } = options;
     this.#connection = connectWith(options.kubeconfig);
     this.#hypervisor = new Hypervisor(this.#connection);
+    this.#kind = options.kind ?? simulatedMachines;
     const script = new Script(options.script);
     this.#context = { hypervisor: this.#hypervisor, script, seed, log, signal: this.#stopping.signal };
     options.signal?.addEventListener("abort", () => void this.stop(), { once: true });
@@ -91,12 +96,12 @@ class SimulatedCloud implements Cloud {
     this.#context.script.change(change);
   }
 
-  kill(name: string): void {
-    this.#find(name, "kill").kill();
+  kill(name: string): Promise<void> {
+    return this.#find(name, "kill").kill();
   }
 
-  partition(name: string, isCut: boolean): void {
-    this.#find(name, "partition").link.set(!isCut);
+  partition(name: string, isCut: boolean): Promise<void> {
+    return this.#find(name, "partition").partition(isCut);
   }
 
   sicken(name: string, isIll: boolean): Promise<void> {
@@ -115,7 +120,7 @@ class SimulatedCloud implements Cloud {
     const namesake = this.#machines.find((each) => each.order.name === order.name && each.view().phase !== "deleted");
     // The watch may have missed that the order was replaced.
     const before = namesake === undefined ? Promise.resolve() : this.#cancelled(namesake.order.uid);
-    const machine = new Machine(this.#context, order, this.#machines.length + 1);
+    const machine = this.#kind(this.#context, order, this.#machines.length + 1);
     this.#machines.push(machine);
     this.#track(before.then(() => machine.run()));
   }
@@ -131,7 +136,7 @@ class SimulatedCloud implements Cloud {
     return machine?.view().phase === "deleted";
   }
 
-  #find(name: string, action: string): Machine {
+  #find(name: string, action: string): CloudMachine {
     const machine = this.#machines.findLast(({ order }) => order.name === name);
     if (machine === undefined) throw new Error(`Cannot ${action} machine "${name}": the cloud has no such machine`);
     return machine;

@@ -1,4 +1,4 @@
-import type { KubernetesListObject, KubernetesObject, V1Pod } from "@kubernetes/client-node";
+import type { KubernetesListObject, KubernetesObject, V1Node, V1Pod } from "@kubernetes/client-node";
 import { type Connection, mergePatch, settled, statusOf } from "./kube.ts";
 import { Hopeless } from "./patience.ts";
 import type { MachineOrder, VirtualMachine } from "./virtual_machine.ts";
@@ -53,11 +53,11 @@ export class Hypervisor {
     await settled(this.#connection.custom.createNamespacedCustomObject({ ...collection(order), body }), [409]);
   }
 
-  /** Gives the instance an address of its own, for all to see, and reports it running. */
-  async ensureAddress(order: MachineOrder): Promise<string> {
+  /** Shows the instance's address to all, one made up for it where the machine has none, and reports it running. */
+  async ensureAddress(order: MachineOrder, own?: string): Promise<string> {
     const { custom } = this.#connection;
     const instance: VirtualMachineInstance = await custom.getNamespacedCustomObject(object(order));
-    const ipAddress = addressOf(instance) ?? this.#nextAddress();
+    const ipAddress = own ?? addressOf(instance) ?? this.#nextAddress();
     const body = { status: { phase: "Running", interfaces: [{ name: "default", ipAddress }] } };
     await custom.patchNamespacedCustomObjectStatus({ ...object(order), body }, mergePatch);
     return ipAddress;
@@ -71,6 +71,16 @@ export class Hypervisor {
     const data = secret.data?.["userdata"];
     if (!data) throw new Hopeless(`Cannot boot machine "${order.name}": secret "${name}" holds no user-data`);
     return Buffer.from(data, "base64").toString("utf8");
+  }
+
+  /** Reads a Node; undefined when there is none. */
+  async readNode(name: string): Promise<V1Node | undefined> {
+    try {
+      return await this.#connection.core.readNode({ name });
+    } catch (error) {
+      if (statusOf(error) === 404) return undefined;
+      throw error;
+    }
   }
 
   /** Removes the instance; absent is success. */

@@ -1,58 +1,20 @@
 import { sendBootReport } from "./boot/boot_report.ts";
-import { type BootMeans, type BootStep, join, provision, type Provisioned } from "./boot/boot.ts";
+import { type BootMeans, join, provision, type Provisioned } from "./boot/boot.ts";
 import type { NodeAgent } from "./boot/node.ts";
-import type { Hypervisor } from "./hypervisor.ts";
 import { type Connection, reasonOf } from "./kube.ts";
 import { Link } from "./link.ts";
+import type { CloudMachine, MachineContext, MachineKind, MachinePhase, MachineView } from "./machine_kind.ts";
 import { Hopeless, type Patience, persist, rest } from "./patience.ts";
 import { PodRunner } from "./pod_runner.ts";
 import { between, randomStream } from "./random.ts";
-import type { MachineFacts, Script } from "./script.ts";
+import type { MachineFacts } from "./script.ts";
 import type { MachineOrder } from "./virtual_machine.ts";
 
-/** Where a machine is in its life. */
-export type MachinePhase =
-  | "waiting-for-instance"
-  | "waiting-for-address"
-  | "booting"
-  | BootStep
-  | "installing"
-  | "not-ready"
-  | "ready"
-  | "failed"
-  | "dead"
-  | "deleted";
-
-/** What can be seen of a machine from outside; times are ISO 8601. */
-export interface MachineView {
-  name: string;
-  phase: MachinePhase;
-  image: string;
-  kubelet?: string | undefined;
-  nodeName?: string | undefined;
-  orderedAt: string;
-  /** When the machine had booted so far that it read its user-data. */
-  bootedAt?: string | undefined;
-  readyAt?: string | undefined;
-  /** The phase a boot failed in, and why. */
-  failure?: string | undefined;
-}
-
-/** What all machines of a cloud share. */
-export interface MachineContext {
-  hypervisor: Pick<
-    Hypervisor,
-    "ensureInstance" | "ensureAddress" | "readUserData" | "deleteInstance" | "deletePods"
-  >;
-  script: Script;
-  seed: number;
-  log: (line: string) => void;
-  /** Aborts when the cloud stops. */
-  signal: AbortSignal;
-}
+/** Makes machines that only the API server and their own user-data know from real ones. */
+export const simulatedMachines: MachineKind = (context, order, ordinal) => new Machine(context, order, ordinal);
 
 /** One simulated machine, from order to death. */
-export class Machine {
+export class Machine implements CloudMachine {
   readonly order: MachineOrder;
   readonly link = new Link();
   readonly #context: MachineContext;
@@ -99,10 +61,17 @@ export class Machine {
   }
 
   /** Ends all activity at once; order, instance and Node stay as they are. */
-  kill(): void {
-    if (this.#life.signal.aborted) return;
+  kill(): Promise<void> {
+    if (this.#life.signal.aborted) return Promise.resolve();
     this.#enter("dead");
     this.#life.abort();
+    return Promise.resolve();
+  }
+
+  /** Takes down the machine's way to the API server, or puts it up again. */
+  partition(isCut: boolean): Promise<void> {
+    this.link.set(!isCut);
+    return Promise.resolve();
   }
 
   /** Lets the kubelet report that it is not ready, or that it is again; a machine without a node reports nothing. */
@@ -204,7 +173,7 @@ export class Machine {
     const death = this.#context.script.strike("die", this.#facts);
     if (death === undefined) return;
     await rest(death.afterSeconds ?? 0, this.#signal);
-    this.kill();
+    await this.kill();
   }
 
   #bootMeans(): BootMeans {

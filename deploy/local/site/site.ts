@@ -4,6 +4,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cloud } from "../cloud/cloud.ts";
 import { startCloud } from "../cloud/cloud.ts";
+import type { MachineKind } from "../cloud/machine_kind.ts";
 import type { ScriptChange } from "../cloud/script.ts";
 import type { ProcessCrash } from "../process/process_crash.ts";
 import { startMachineController } from "../stack/machine_controller.ts";
@@ -21,11 +22,24 @@ export interface SiteOptions {
   tools: StackTools;
   seed: number;
   script?: ScriptChange;
+  /** What the machines are made of and live on; simulated unless told. */
+  machines?: MachineGround;
   /** Added to the environment of controller and worker. */
   settings?: Record<string, string>;
   onProgress?: (text: string) => void;
   onCrash?: (crash: ProcessCrash) => void;
   signal?: AbortSignal;
+}
+
+/** A ground that machines of another kind stand on. */
+export interface MachineGround {
+  readonly kind: MachineKind;
+  /** Address of this host that machines reach. */
+  readonly address: string;
+  /** Range that pods get their addresses from. */
+  readonly podNetwork: string;
+  /** Ostler's settings that suit this ground. */
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 export interface Site {
@@ -48,7 +62,11 @@ const identities = {
 
 /** Starts everything, each part under its own identity; when a part fails, nothing is left running. */
 export async function startSite(options: SiteOptions): Promise<Site> {
-  const stack = await startStack(options);
+  const { machines } = options;
+  const stack = await startStack({
+    ...options,
+    ...(machines && { address: machines.address, podNetwork: machines.podNetwork }),
+  });
   try {
     return await inhabit(stack, options);
   } catch (error) {
@@ -61,10 +79,10 @@ async function inhabit(stack: Stack, options: SiteOptions): Promise<Site> {
   options.onProgress?.("Installing kinds, identities and rules");
   await installManifests(stack.adminKubeconfig);
   const kubeconfigs = await mintKubeconfigs(stack);
-  options.onProgress?.("Starting machine-controller, the simulated cloud, and Ostler's controller and worker");
+  options.onProgress?.("Starting machine-controller, the cloud, and Ostler's controller and worker");
   const [cloud, ostler] = await Promise.all([
     openCloud(kubeconfigs.cloud, options),
-    startOstler(stack, kubeconfigs, options),
+    startOstler(stack, kubeconfigs, { ...options, settings: { ...options.machines?.settings, ...options.settings } }),
     startMachineController(stack, kubeconfigs.machineController, options.signal),
   ]);
   const stop = async (): Promise<void> => {
@@ -86,6 +104,7 @@ async function openCloud(kubeconfigPath: string, options: SiteOptions): Promise<
   return await startCloud({
     kubeconfig: await readFile(kubeconfigPath, "utf8"),
     seed: options.seed,
+    ...(options.machines ? { kind: options.machines.kind } : {}),
     ...(options.script ? { script: options.script } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
     log: (line) => void log.write(`${new Date().toISOString()} ${line}\n`),

@@ -1,6 +1,7 @@
 import { httpProbe } from "../process/http_probe.ts";
 import { startOnFreePorts } from "../process/start_on_free_ports.ts";
 import type { ProcessSpec } from "../process/supervised_process.ts";
+import { auditArgs } from "./audit_log.ts";
 import type { Foundation } from "./foundation.ts";
 import type { ApiServerAddress } from "./kubeconfig_file.ts";
 
@@ -11,22 +12,30 @@ export interface ApiServer extends ApiServerAddress {
 
 /** Starts kube-apiserver on an etcd and resolves once all its checks, RBAC's bootstrap among them, have passed. */
 export async function startApiServer(foundation: Foundation, etcdUrl: string): Promise<ApiServer> {
+  const audit = await auditArgs(foundation.directory);
   const { ports } = await startOnFreePorts(foundation.supervisor, {
     ports: ["secure"],
-    spec: ({ secure }) => apiServerSpec(foundation, { etcdUrl, port: secure }),
+    spec: ({ secure }) => apiServerSpec(foundation, { etcdUrl, port: secure, audit }),
   }, foundation.signal);
   const caPem = foundation.pki.clusterAuthority.certificatePem;
-  return { url: urlOf(ports.secure), caPem, port: ports.secure };
+  return { url: urlOf(foundation, ports.secure), caPem, port: ports.secure };
 }
 
-function apiServerSpec(foundation: Foundation, { etcdUrl, port }: { etcdUrl: string; port: number }): ProcessSpec {
+interface Settings {
+  readonly etcdUrl: string;
+  readonly port: number;
+  /** Flags. */
+  readonly audit: readonly string[];
+}
+
+function apiServerSpec(foundation: Foundation, { etcdUrl, port, audit }: Settings): ProcessSpec {
   const { admin, clusterAuthority } = foundation.pki;
   return {
     name: "kube-apiserver",
     command: foundation.tools["kube-apiserver"],
     args: [
-      "--bind-address=127.0.0.1",
-      "--advertise-address=127.0.0.1",
+      `--bind-address=${foundation.address}`,
+      `--advertise-address=${foundation.address}`,
       `--secure-port=${port}`,
       "--service-cluster-ip-range=10.96.0.0/16",
       // A loopback address is refused as an endpoint of the kubernetes Service; nothing here runs inside pods.
@@ -34,11 +43,21 @@ function apiServerSpec(foundation: Foundation, { etcdUrl, port }: { etcdUrl: str
       "--allow-privileged=true",
       "--profiling=false",
       ...etcdArgs(foundation, etcdUrl),
-      ...authenticationArgs(foundation, urlOf(port)),
+      ...authenticationArgs(foundation, urlOf(foundation, port)),
+      `--kubelet-client-certificate=${foundation.pki.kubeletClient.certificatePath}`,
+      `--kubelet-client-key=${foundation.pki.kubeletClient.keyPath}`,
+      `--kubelet-certificate-authority=${clusterAuthority.certificatePath}`,
+      // Nobody resolves the names of nodes here.
+      "--kubelet-preferred-address-types=InternalIP",
       "--authorization-mode=Node,RBAC",
       "--enable-admission-plugins=NodeRestriction",
+      ...audit,
     ],
-    ready: httpProbe({ url: `${urlOf(port)}/readyz`, caPem: clusterAuthority.certificatePem, client: admin }),
+    ready: httpProbe({
+      url: `${urlOf(foundation, port)}/readyz`,
+      caPem: clusterAuthority.certificatePem,
+      client: admin,
+    }),
     readyTimeoutMs: 90_000,
   };
 }
@@ -65,6 +84,6 @@ function authenticationArgs({ pki }: Foundation, url: string): string[] {
   ];
 }
 
-function urlOf(port: number): string {
-  return `https://127.0.0.1:${port}`;
+function urlOf({ address }: Foundation, port: number): string {
+  return `https://${address}:${port}`;
 }

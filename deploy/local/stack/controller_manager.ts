@@ -27,7 +27,7 @@ interface Settings {
 }
 
 function controllerManagerSpec(foundation: Foundation, settings: Settings): ProcessSpec {
-  const { pki, directory } = foundation;
+  const { pki, directory, podNetwork } = foundation;
   return {
     name: "kube-controller-manager",
     command: foundation.tools["kube-controller-manager"],
@@ -50,6 +50,7 @@ function controllerManagerSpec(foundation: Foundation, settings: Settings): Proc
       `--cluster-signing-key-file=${pki.clusterAuthority.keyPath}`,
       // Its default is a system folder that it would try to make.
       `--flex-volume-plugin-dir=${join(directory, "volume-plugins")}`,
+      ...(podNetwork === undefined ? [] : ["--allocate-node-cidrs", `--cluster-cidr=${podNetwork}`]),
       "--node-monitor-period=2s",
       "--node-monitor-grace-period=20s",
       "--node-startup-grace-period=30s",

@@ -18,4 +18,8 @@ export interface Foundation {
   readonly pki: Pki;
   readonly supervisor: Supervisor;
   readonly signal?: AbortSignal;
+  /** The only address of this host that the API server listens on. */
+  readonly address: string;
+  /** Kubelets that are real have pods on addresses of their own, and certificates to serve with. */
+  readonly podNetwork?: string;
 }

@@ -19,6 +19,8 @@ export interface Pki {
   readonly etcd: StoredCertificate;
   readonly apiServer: StoredCertificate;
   readonly apiServerEtcdClient: StoredCertificate;
+  /** With which the API server asks kubelets for logs, metrics and their configuration. */
+  readonly kubeletClient: StoredCertificate;
   readonly controllerManagerServer: StoredCertificate;
   readonly controllerManager: StoredCertificate;
   /** Member of system:masters: for set-up and for observers, never for a component. */
@@ -27,13 +29,10 @@ export interface Pki {
 }
 
 const loopback = { dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] };
-const apiServerNames = {
-  dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
-  ipAddresses: ["127.0.0.1", "10.96.0.1"],
-};
+const apiServerNames = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
 
-/** Makes the keys and certificates of a stack and writes them to `directory`. */
-export async function createPki(directory: string): Promise<Pki> {
+/** Makes the keys and certificates of a stack, whose API server is at `address`, and writes them to `directory`. */
+export async function createPki(directory: string, address = "127.0.0.1"): Promise<Pki> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const [cluster, etcd, serviceAccountKeyPath] = await Promise.all([
     CertificateAuthority.create("kubernetes"),
@@ -43,12 +42,18 @@ export async function createPki(directory: string): Promise<Pki> {
   const store = new CertificateStore(directory);
   const issue = async (name: string, authority: CertificateAuthority, request: CertificateRequest) =>
     await store.write(name, await authority.issue(request));
+  const serving = { dnsNames: apiServerNames, ipAddresses: [...new Set(["127.0.0.1", address]), "10.96.0.1"] };
   return {
     clusterAuthority: await store.write("ca", await cluster.keyed()),
     etcdAuthority: await store.write("etcd-ca", await etcd.keyed()),
     etcd: await issue("etcd", etcd, { commonName: "etcd", use: "client and server", ...loopback }),
     apiServerEtcdClient: await issue("apiserver-etcd-client", etcd, { commonName: "kube-apiserver", use: "client" }),
-    apiServer: await issue("apiserver", cluster, { commonName: "kube-apiserver", use: "server", ...apiServerNames }),
+    apiServer: await issue("apiserver", cluster, { commonName: "kube-apiserver", use: "server", ...serving }),
+    kubeletClient: await issue("apiserver-kubelet-client", cluster, {
+      commonName: "kube-apiserver-kubelet-client",
+      organization: "system:masters",
+      use: "client",
+    }),
     controllerManagerServer: await issue("controller-manager-server", cluster, {
       commonName: "kube-controller-manager",
       use: "server",

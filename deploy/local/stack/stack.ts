@@ -32,6 +32,10 @@ export interface StackOptions {
   /** Called for each process that ends unasked after it was ready. */
   readonly onCrash?: (crash: ProcessCrash) => void;
   /** Known to the Temporal server from its start. */
+  /** Address of this host that the API server listens on; loopback unless told. Machines outside need another. */
+  readonly address?: string;
+  /** Range of addresses for pods, such as `10.244.0.0/16`, of which each node gets a part; none unless told. */
+  readonly podNetwork?: string;
   readonly searchAttributes?: Readonly<Record<string, SearchAttributeKind>>;
   /** Ends the start, not the started stack: that is what `stop` is for. */
   readonly signal?: AbortSignal;
@@ -72,9 +76,13 @@ async function startCluster(
   supervisor: Supervisor,
   options: StackOptions,
 ): Promise<Pick<Stack, "apiServer" | "adminKubeconfig">> {
-  const { directory, tools, signal, onProgress } = options;
-  const pki = await createPki(join(directory, "pki"));
-  const foundation: Foundation = { directory, tools, pki, supervisor, ...(signal === undefined ? {} : { signal }) };
+  const { directory, tools, signal, onProgress, address = "127.0.0.1", podNetwork } = options;
+  const pki = await createPki(join(directory, "pki"), address);
+  const foundation: Foundation = {
+    ...{ directory, tools, pki, supervisor, address },
+    ...(podNetwork === undefined ? {} : { podNetwork }),
+    ...(signal === undefined ? {} : { signal }),
+  };
   const etcdUrl = await startEtcd(foundation);
   onProgress?.(`etcd answers on ${etcdUrl}`);
   const apiServer = await startApiServer(foundation, etcdUrl);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { Machine, type MachineContext } from "../../../../deploy/local/cloud/machine.ts";
+import { Machine } from "../../../../deploy/local/cloud/machine.ts";
+import type { MachineContext } from "../../../../deploy/local/cloud/machine_kind.ts";
 import { type FaultKind, Script } from "../../../../deploy/local/cloud/script.ts";
 
 const order = {
@@ -34,6 +35,7 @@ function story(fault?: FaultKind, userData = "#!/bin/sh\ntop-secret\n"): Story {
     ensureInstance: note("instance", undefined),
     ensureAddress: note("address", "10.100.0.1"),
     readUserData: note("user-data", userData),
+    readNode: note("node", undefined),
     deleteInstance: note("instance deleted", undefined),
     deletePods: note("pods deleted", 0),
   };

@@ -1,0 +1,112 @@
+/** All that machines of the kind `container` need on this host: engine, network, image, metadata service and mirror. */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import type { MachineKind } from "../cloud/machine_kind.ts";
+import { type Engine, openEngine } from "../engine/engine.ts";
+import { type Mirror, startMirror } from "../mirror/mirror.ts";
+import type { NodePrograms } from "../tools/node_programs.ts";
+import { ContainerMachine, type ContainerMeans } from "./container_machine.ts";
+import type { MachineContainer } from "./machine_container.ts";
+import { machineImage } from "./machine_image.ts";
+import { hostFacts } from "./host_facts.ts";
+import { MetadataService } from "./metadata_service.ts";
+import { poolAnnotations, siteSettings } from "./site_settings.ts";
+
+export interface HostOptions {
+  /** Keeps what is made once: packages, archives. */
+  cacheFolder: string;
+  programs: NodePrograms;
+  /** May install Debian's Docker engine where none answers. */
+  installEngine: boolean;
+  onProgress?: (text: string) => void;
+  signal?: AbortSignal;
+}
+
+/** A host that machines can be ordered on. */
+export interface ContainerHost {
+  /** This host's address in the machines' network: where an API server has to listen. */
+  readonly address: string;
+  /** Range that the nodes' pods get their addresses from. */
+  readonly podNetwork: string;
+  /** Ostler's settings, as any site with a mirror of its own makes them. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** What a pool of such machines needs: its kubelets share kernel and disk with this host. */
+  readonly poolAnnotations: Readonly<Record<string, string>>;
+  readonly mirror: Mirror;
+  readonly kind: MachineKind;
+  /** Name of the image that machines boot from. */
+  readonly image: string;
+  readonly engine: Engine;
+  /** Space for programs on the machines ordered from now on, in bytes; undefined for all that the host has. */
+  limitDisk(bytes: number | undefined): void;
+  /** A machine that was ordered and switched on; rejects when there is none of that name. */
+  machine(name: string): Promise<MachineContainer>;
+  /** Removes every machine and network, and puts the host's settings back. */
+  stop(): Promise<void>;
+}
+
+const podNetwork = "10.244.0.0/16";
+
+/** Opens a host; when a part fails, nothing is left running. */
+export async function openContainerHost(options: HostOptions): Promise<ContainerHost> {
+  await using parts = new AsyncDisposableStack();
+  const { cacheFolder, programs, installEngine, onProgress, signal } = options;
+  await mkdir(cacheFolder, { recursive: true });
+  const progress = { ...(onProgress ? { onProgress } : {}), ...(signal ? { signal } : {}) };
+  const engine = await openEngine({ install: installEngine, directory: join(cacheFolder, "docker"), ...progress });
+  parts.defer(() => engine.stop());
+  parts.use(aimTestcontainers(engine.socket));
+  const image = await machineImage({ workFolder: cacheFolder, ...progress });
+  const { gateway: address, name: network } = engine.network;
+  const metadata = await MetadataService.start(address);
+  parts.defer(() => metadata.stop());
+  onProgress?.("Preparing the mirror that machines download from");
+  const mirror = await startMirror({ address, directory: join(cacheFolder, "mirror"), programs });
+  parts.defer(() => mirror.stop());
+  const facts = await hostFacts();
+  const fleet = new Fleet({ image, network, labels: engine.runLabels(), metadata });
+  const kept = parts.move();
+  return {
+    ...{ address, podNetwork, mirror, image, engine },
+    settings: siteSettings(mirror, facts),
+    poolAnnotations: poolAnnotations(facts),
+    kind: (context, order) => fleet.add(new ContainerMachine(context, order, fleet.means)),
+    limitDisk: (bytes) => void (fleet.means.diskBytes = bytes),
+    machine: (name) => fleet.container(name),
+    stop: () => kept.disposeAsync(),
+  };
+}
+
+// Read when testcontainers is first used. Its own cleaner is an image that not every site can pull; the engine room cleans.
+function aimTestcontainers(socket: string): Disposable {
+  const { DOCKER_HOST: before } = process.env;
+  process.env.DOCKER_HOST = socket;
+  process.env.TESTCONTAINERS_RYUK_DISABLED = "true";
+  return {
+    [Symbol.dispose](): void {
+      if (before === undefined) delete process.env.DOCKER_HOST;
+      else process.env.DOCKER_HOST = before;
+    },
+  };
+}
+
+class Fleet {
+  readonly means: ContainerMeans;
+  readonly #machines = new Map<string, ContainerMachine>();
+
+  constructor(means: ContainerMeans) {
+    this.means = means;
+  }
+
+  add(machine: ContainerMachine): ContainerMachine {
+    this.#machines.set(machine.order.name, machine);
+    return machine;
+  }
+
+  async container(name: string): Promise<MachineContainer> {
+    const machine = this.#machines.get(name);
+    if (machine === undefined) throw new Error(`Cannot reach machine "${name}": it was not ordered here`);
+    return await machine.container();
+  }
+}

@@ -1,0 +1,91 @@
+/** The image that machines boot from: Debian's own packages, put together once and kept by the engine under their recipe. */
+import { createHash } from "node:crypto";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { GenericContainer, getContainerRuntimeClient } from "testcontainers";
+import { findOnPath } from "../tools/environment.ts";
+import { runCommand } from "../tools/run_command.ts";
+
+export interface ImageOptions {
+  /** A folder with room for an unpacked system, emptied afterwards; must allow device files. */
+  workFolder: string;
+  onProgress?: (text: string) => void;
+  signal?: AbortSignal;
+}
+
+const recipeFolder = fileURLToPath(new URL("./image/", import.meta.url));
+const suite = "bookworm";
+const source = "http://deb.debian.org/debian";
+
+/** Gives the name of the machine image, made first where the engine does not have it; throws with the step that failed. */
+export async function machineImage(options: ImageOptions): Promise<string> {
+  const name = `ostler-machine:${await recipeDigest()}`;
+  if (await hasImage(name)) return name;
+  options.onProgress?.("Building the machine image from Debian's packages, once; this takes some minutes");
+  const base = await baseImage(options);
+  options.signal?.throwIfAborted();
+  const builder = GenericContainer.fromDockerfile(recipeFolder).withBuildArgs({ BASE: base });
+  await builder.build(name, { deleteOnExit: false }).catch((error: unknown) => {
+    throw new Error(`Cannot build the machine image: ${messageOf(error)}`, { cause: error });
+  });
+  return name;
+}
+
+async function recipeDigest(): Promise<string> {
+  const hash = createHash("sha256").update([process.arch, suite].join());
+  const files = await readdir(recipeFolder, { recursive: true, withFileTypes: true });
+  const paths = files.filter((file) => file.isFile()).map(({ parentPath, name }) => join(parentPath, name)).sort();
+  for (const path of paths) hash.update(path.slice(recipeFolder.length)).update(await readFile(path));
+  return hash.digest("hex").slice(0, 16);
+}
+
+// Without debootstrap the same system may come from a registry, where the engine reaches one.
+async function baseImage(options: ImageOptions): Promise<string> {
+  const [debootstrap] = await findOnPath("debootstrap", process.env);
+  if (debootstrap === undefined || process.getuid?.() !== 0) return `debian:${suite}-slim`;
+  const name = `ostler-machine-base:${suite}`;
+  if (!await hasImage(name)) await importBase({ ...options, debootstrap, name });
+  return name;
+}
+
+async function importBase(
+  { workFolder, debootstrap, name, signal, onProgress }: ImageOptions & { debootstrap: string; name: string },
+): Promise<void> {
+  const folder = await mkdtemp(join(workFolder, "image-"));
+  const run = async (program: string, args: string[]): Promise<void> => {
+    const { code, lines } = await runCommand({ program, args, env: { PATH: process.env.PATH ?? "" }, signal });
+    if (code === 0) return;
+    throw new Error(`Cannot make the machine image: "${program}" ended with ${code}: ${lines.at(-1) ?? ""}`);
+  };
+  try {
+    onProgress?.(`Fetching Debian "${suite}" with debootstrap`);
+    const root = join(folder, "root");
+    await run(debootstrap, ["--variant=minbase", "--include=ca-certificates", suite, root, source]);
+    const archive = join(folder, "root.tar");
+    await run("tar", ["--create", "--numeric-owner", "--file", archive, "--directory", root, "."]);
+    await importArchive(archive, name);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function importArchive(archive: string, name: string): Promise<void> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  const [repo = "", tag = ""] = name.split(":");
+  const answer = await dockerode.importImage(archive, { repo, tag });
+  await new Promise<void>((resolve, reject) => {
+    dockerode.modem.followProgress(answer, (error: Error | null) => error ? reject(error) : resolve());
+  });
+}
+
+async function hasImage(name: string): Promise<boolean> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  const images = await dockerode.listImages({ filters: { reference: [name] } });
+  return images.length > 0;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
