@@ -1,13 +1,15 @@
-import { firstRelease, nextRelease, poolPath, releasePatch } from "./pool_objects.ts";
+import { poolPath, type Release, releasePatch } from "./pool_objects.ts";
 import { killWorker } from "./kill_worker.ts";
 import { shortImage } from "./machine_board.ts";
 import { runPage } from "./runs.ts";
 import type { Scene } from "./scene.ts";
 
 /** Changes image and kubelet in one patch and sees all machines replaced, though the worker dies in between. */
-export async function changePool(scene: Scene, replicas: number): Promise<void> {
+export async function changePool(
+  scene: Scene,
+  { replicas, releases: [before, after] }: { replicas: number; releases: readonly [Release, Release] },
+): Promise<void> {
   const { stage, narrator, runs, api, site } = scene;
-  const [before, after] = [firstRelease, nextRelease];
   narrator.say(
     `  image ${shortImage(before.image)} → ${shortImage(after.image)}, kubelet ${before.kubelet} → ${after.kubelet}`,
   );

@@ -9,7 +9,7 @@ import type { Scene } from "./scene.ts";
 const timeoutMs = 3_600_000;
 
 /** Creates the pool and its guests, and tells what appears until all machines have joined. */
-export async function createPool(scene: Scene, shape: PoolShape): Promise<void> {
+export async function createPool(scene: Scene, shape: PoolShape, guestImage?: string): Promise<void> {
   const { stage, narrator, runs, site } = scene;
   const { replicas, release } = shape;
   narrator.say("  (machine-controller begins its work some 15 s after its own start)");
@@ -20,7 +20,7 @@ export async function createPool(scene: Scene, shape: PoolShape): Promise<void> 
   await announcePublished(scene);
   await stage.until(`${replicas} machines to join`, runs.converged(release));
   // Not before, or all of them would be on the first machine that joins.
-  await stage.until("the guests to be created", create(guestObjects()));
+  await stage.until("the guests to be created", create(guestObjects(guestImage)));
   await stage.until("the guests to run", guestsRunning(scene));
   narrator.say(`  ${guests.replicas} pods run on them, ${guests.needed} of which a PodDisruptionBudget protects`);
 }

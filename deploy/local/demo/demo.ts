@@ -1,14 +1,16 @@
 /** The demo's main story: tools, stack, a pool is created, changed, and judged by a stranger. */
 import { type Site, startSite } from "../site/site.ts";
 import { resolveTools } from "../tools/resolve_tools.ts";
-import type { ToolName } from "../tools/tool_name.ts";
+import type { NodePrograms } from "../tools/node_programs.ts";
+import { machineToolNames, type ToolName } from "../tools/tool_name.ts";
 import { changePool } from "./change_pool.ts";
 import { createPool } from "./create_pool.ts";
 import { type DemoReport, demoReport, type Durations } from "./demo_report.ts";
 import { finalText } from "./final_table.ts";
+import { containerGround, type Ground, simulatedGround } from "./ground.ts";
 import type { Narrator } from "./narrator.ts";
 import type { DemoOptions } from "./options.ts";
-import { firstRelease, nextRelease, pool } from "./pool_objects.ts";
+import { pool, type Release } from "./pool_objects.ts";
 import { setScene } from "./set_scene.ts";
 import type { Stage } from "./stage.ts";
 import { Stopwatch } from "./stopwatch.ts";
@@ -39,24 +41,48 @@ export async function runDemo(demo: Demo): Promise<void> {
   const stopwatch = new Stopwatch();
   narrator.say("1/5 Find the tools of the stack, or build them");
   const kubectl: ToolName[] = options.keep ? ["kubectl"] : [];
-  const tools = await findTools(demo, [...toolsNeeded, ...kubectl]);
+  const programs: readonly ToolName[] = options.machines === "container" ? machineToolNames : [];
+  const tools = await findTools(demo, [...toolsNeeded, ...kubectl, ...programs]);
   const durations: Durations = { tools: stopwatch.lap(), stack: 0, create: 0, roll: 0 };
   stage.limit(600 + options.replicas * (60 + 4 * options.bootSeconds));
   narrator.say("2/5 Start the stack, and Ostler in it");
-  const site = await openSite(demo, tools as Tools);
-  durations.stack = stopwatch.lap();
+  const ground = await openGround(demo, tools);
+  try {
+    await onGround(demo, ground, { tools: tools as Tools & { kubectl: string }, durations, stopwatch });
+  } finally {
+    await ground.stop();
+  }
+}
+
+interface Play {
+  readonly tools: Tools & { kubectl: string };
+  readonly durations: Durations;
+  readonly stopwatch: Stopwatch;
+}
+
+async function onGround(demo: Demo, ground: Ground, play: Play): Promise<void> {
+  const { options, narrator, stage } = demo;
+  const site = await openSite(demo, play.tools, ground);
+  play.durations.stack = play.stopwatch.lap();
   try {
     const name = options.story;
     const report = name === undefined
-      ? await tellStory(demo, site, { durations, stopwatch })
+      ? await tellStory(demo, site, { ...play, ground })
       : await playStory({ ...demo, name, site });
     await demo.onReport(report);
     stage.unlimit();
-    if (options.keep) await keepRunning(demo, site, tools as Tools & { kubectl: string });
+    if (options.keep) await keepRunning(demo, site, { tools: play.tools, release: ground.releases[1] });
   } finally {
     narrator.say("Stopping every process");
     await site.stop();
   }
+}
+
+// Not through the stage, as with the site: what is cut short cleans up, and that is worth waiting for.
+async function openGround({ options, narrator, stage }: Demo, tools: Record<ToolName, string>): Promise<Ground> {
+  if (options.machines === "simulated") return simulatedGround;
+  const onProgress = (text: string): void => narrator.say(`  ${text}`);
+  return await containerGround({ options, programs: tools as NodePrograms, onProgress, signal: stage.signal });
 }
 
 async function findTools({ narrator, stage }: Demo, names: readonly ToolName[]): Promise<Record<ToolName, string>> {
@@ -73,7 +99,7 @@ async function findTools({ narrator, stage }: Demo, names: readonly ToolName[]):
 /** In a story about decisions nobody waits for pods. */
 const quick = { readySeconds: { min: 0.1, max: 0.5 }, podStartSeconds: 0.2, maxPodGraceSeconds: 1 };
 
-async function openSite({ options, narrator, stage, directory }: Demo, tools: Tools): Promise<Site> {
+async function openSite({ options, narrator, stage, directory }: Demo, tools: Tools, ground: Ground): Promise<Site> {
   const { seed, bootSeconds, story } = options;
   const script = { bootSeconds: { min: bootSeconds * 0.7, max: bootSeconds * 1.3 } };
   // Not through the stage: a start that is cut short stops what it had started, and that is worth waiting for.
@@ -82,6 +108,7 @@ async function openSite({ options, narrator, stage, directory }: Demo, tools: To
     tools,
     seed,
     script: story === undefined ? script : { ...quick, ...stories[story].script },
+    ...(ground.machines ? { machines: ground.machines } : {}),
     onProgress: (text) => narrator.say(`  ${text}`),
     onCrash: (crash) => stage.end(crash),
     signal: stage.signal,
@@ -91,36 +118,41 @@ async function openSite({ options, narrator, stage, directory }: Demo, tools: To
 async function tellStory(
   { options, narrator, stage }: Demo,
   site: Site,
-  { durations, stopwatch }: { durations: Durations; stopwatch: Stopwatch },
+  { durations, stopwatch, ground }: Play & { ground: Ground },
 ): Promise<DemoReport> {
   await using props = new AsyncDisposableStack();
   const scene = await setScene(props, { narrator, stage, site, replicas: options.replicas });
   const { fleet, observer, runs } = scene;
   narrator.say(`3/5 Create MachineDeployment "${pool.name}" with ${options.replicas} machines`);
   fleet.start();
-  await createPool(scene, { replicas: options.replicas, release: firstRelease });
+  const { replicas } = options;
+  const [first, next] = ground.releases;
+  await createPool(scene, { ...ground.shape, replicas, release: first }, ground.guestImage);
   durations.create = stopwatch.lap();
   observer.arm();
   narrator.say("4/5 Change it: one machine in, one machine out, and the worker dies on the way");
-  await changePool(scene, options.replicas);
+  await changePool(scene, { replicas, releases: ground.releases });
   durations.roll = stopwatch.lap();
   await fleet.stop();
   const observed = await stage.until("the observer's last look", observer.stop());
-  const { seed, replicas } = options;
+  const { seed } = options;
   const webUi = site.stack.temporal.uiUrl;
   const facts = { seed, replicas, durations, results: runs.results, observed, workerKilled: true, webUi };
-  const report = demoReport({ ...facts, updated: countUpdated(site) });
+  const report = demoReport({ ...facts, updated: countUpdated(site, next) });
   narrator.say(`5/5 What happened\n${finalText(report)}`);
   return report;
 }
 
-function countUpdated({ cloud }: Site): number {
-  const { image, kubelet } = nextRelease;
+function countUpdated({ cloud }: Site, { image, kubelet }: Release): number {
   const living = cloud.machines().filter(({ phase }) => phase === "ready");
   return living.filter((machine) => machine.image === image && machine.kubelet?.replace(/^v/, "") === kubelet).length;
 }
 
-async function keepRunning({ narrator, stage }: Demo, site: Site, tools: Tools & { kubectl: string }): Promise<void> {
-  narrator.say(thingsToTry(site, tools));
+async function keepRunning(
+  { narrator, stage }: Demo,
+  site: Site,
+  { tools, release }: Pick<Play, "tools"> & { release: Release },
+): Promise<void> {
+  narrator.say(thingsToTry(site, tools, release));
   await stage.until("Ctrl-C", new Promise(() => {}));
 }

@@ -6,6 +6,9 @@ import { isStoryName, type StoryName, storyNames } from "./stories/story_names.t
 export interface DemoOptions {
   /** Undefined for the main job. */
   readonly story?: StoryName;
+  readonly machines: MachinesOption;
+  /** Where no Docker engine answers, Debian's may be installed and started. */
+  readonly installDocker: boolean;
   readonly replicas: number;
   /** Mean time from order to kubelet start; each machine draws its own, up to 30 % off. */
   readonly bootSeconds: number;
@@ -15,16 +18,23 @@ export interface DemoOptions {
   readonly help: boolean;
 }
 
+const machineKinds = ["simulated", "container"] as const;
+export type MachinesOption = typeof machineKinds[number];
+
 /** What stands on the command line cannot be used. */
 export class UsageError extends Error {}
 
 /** The text of `--help`. */
-export const usage = `The main job of Ostler, narrated, on an embedded stack with a simulated cloud.
+export const usage = `The main job of Ostler, narrated, on an embedded stack.
 
 deno task demo [flags]
 
   --story NAME      tell another story, each about a policy, and end with what was checked:
                     ${storyNames.join(", ")}
+  --machines KIND   what the machines are (simulated): "simulated" ones, or "container": each
+                    boots in a container, with systemd, cloud-init, containerd and kubelet
+  --install-docker  with --machines container, on Debian or Ubuntu as root: where no Docker
+                    engine answers, install Debian's and start it until the demo ends
   --replicas N      machines in the pool, 1 to 20 (3)
   --boot-seconds S  mean time a machine takes to boot, 0.1 to 120 (4)
   --seed N          fixes every machine's boot time (random, printed)
@@ -33,7 +43,7 @@ deno task demo [flags]
                     standard output; all other text goes to standard error
   --help            print this
 
-A story brings its own number of machines and boot times.
+A story brings its own number of machines and boot times, and needs simulated ones.
 
 Exit code 0: every promise was kept. 1: one was broken, or the demo failed.
 2: a flag is wrong. 130: Ctrl-C.
@@ -46,6 +56,7 @@ export function parseOptions(args: readonly string[]): DemoOptions {
   const values = parse(args);
   return {
     ...storyOf(values),
+    ...machinesOf(values),
     replicas: whole("replicas", values.replicas ?? "3", { min: 1, max: 20 }),
     bootSeconds: number("boot-seconds", values["boot-seconds"] ?? "4", { min: 0.1, max: 120 }),
     seed: values.seed === undefined
@@ -66,8 +77,23 @@ function storyOf({ story, ...others }: Values): { story?: StoryName } {
   return { story };
 }
 
+function machinesOf(values: Values): Pick<DemoOptions, "machines" | "installDocker"> {
+  const { machines = "simulated", "install-docker": installDocker = false, story } = values;
+  const kind = machineKinds.find((each) => each === machines);
+  if (kind === undefined) throw wrong("machines", machines, `one of ${machineKinds.join(", ")} is needed`);
+  if (kind === "simulated") {
+    if (!installDocker) return { machines: kind, installDocker };
+    throw new UsageError("Cannot use --install-docker: simulated machines need no Docker engine");
+  }
+  const seconds = values["boot-seconds"];
+  if (seconds !== undefined) throw wrong("boot-seconds", seconds, "a machine that really boots takes its own time");
+  if (story !== undefined) throw wrong("machines", kind, `story "${story}" needs simulated machines`);
+  return { machines: kind, installDocker };
+}
+
 type Values = Partial<
-  Record<"story" | "replicas" | "boot-seconds" | "seed", string> & Record<"keep" | "json" | "help", boolean>
+  & Record<"story" | "machines" | "replicas" | "boot-seconds" | "seed", string>
+  & Record<"install-docker" | "keep" | "json" | "help", boolean>
 >;
 
 function parse(args: readonly string[]): Values {
@@ -76,6 +102,8 @@ function parse(args: readonly string[]): Values {
       args: [...args],
       options: {
         story: { type: "string" },
+        machines: { type: "string" },
+        "install-docker": { type: "boolean" },
         replicas: { type: "string" },
         "boot-seconds": { type: "string" },
         seed: { type: "string" },

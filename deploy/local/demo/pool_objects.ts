@@ -33,11 +33,16 @@ export interface PoolShape {
   readonly surge?: number;
   /** Name of its OperatingSystemProfile; osp-ubuntu unless told. */
   readonly profile?: string;
+  /** As machine-controller's provider spec names it; ubuntu unless told. */
+  readonly operatingSystem?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** The pool's MachineDeployment, as a person would apply it. */
-export function machineDeployment({ replicas, release, surge = 1, profile = "osp-ubuntu" }: PoolShape): Manifest {
-  const metadata = { ...pool, labels, annotations: { "k8c.io/operating-system-profile": profile } };
+export function machineDeployment(shape: PoolShape): Manifest {
+  const { replicas, release, surge = 1, profile = "osp-ubuntu", operatingSystem = "ubuntu" } = shape;
+  const annotations = { "k8c.io/operating-system-profile": profile, ...shape.annotations };
+  const metadata = { ...pool, labels, annotations };
   return {
     apiVersion: "cluster.k8s.io/v1alpha1",
     kind: "MachineDeployment",
@@ -52,7 +57,7 @@ export function machineDeployment({ replicas, release, surge = 1, profile = "osp
         spec: {
           metadata: { labels },
           versions: { kubelet: release.kubelet },
-          providerSpec: { value: providerConfig(release.image) },
+          providerSpec: { value: providerConfig(release.image, operatingSystem) },
         },
       },
     },
@@ -66,7 +71,7 @@ export function releasePatch({ image, kubelet }: Release): object {
   return { spec: { template: { spec: { versions: { kubelet }, providerSpec: { value } } } } };
 }
 
-function providerConfig(osImage: string): object {
+function providerConfig(osImage: string, operatingSystem: string): object {
   const primaryDisk = {
     osImage,
     size: "10Gi",
@@ -79,7 +84,7 @@ function providerConfig(osImage: string): object {
       auth: { kubeconfig: { value: "" } },
       virtualMachine: { template: { cpus: "1", memory: "1Gi", primaryDisk } },
     },
-    operatingSystem: "ubuntu",
+    operatingSystem,
     operatingSystemSpec: {},
   };
 }
@@ -87,11 +92,11 @@ function providerConfig(osImage: string): object {
 /** Pods that want to go on running while their machines are replaced, and the budget that says how many must. */
 export const guests = { namespace: "default", name: "guests", replicas: 3, needed: 2 } as const;
 
-/** The guests' Deployment and PodDisruptionBudget. */
-export function guestObjects(): Manifest[] {
+/** The guests' Deployment and PodDisruptionBudget; their image matters only where containers really run. */
+export function guestObjects(image = "ostler.example/guest:1"): Manifest[] {
   const { namespace, name, replicas, needed } = guests;
   const selector = { matchLabels: { app: name } };
-  const container = { name, image: "ostler.example/guest:1" };
+  const container = { name, image };
   return [{
     apiVersion: "apps/v1",
     kind: "Deployment",

@@ -1,13 +1,17 @@
 import { basename, dirname } from "node:path";
 import type { Site } from "../site/site.ts";
-import { pool, releasePatch } from "./pool_objects.ts";
+import { nextRelease, pool, type Release, releasePatch } from "./pool_objects.ts";
 import { workflowId } from "./runs.ts";
 
 /** What a person can look at and try while everything keeps running; its commands are for a POSIX shell. */
-export function thingsToTry({ stack }: Pick<Site, "stack">, tools: { kubectl: string; temporal: string }): string {
+export function thingsToTry(
+  { stack }: Pick<Site, "stack">,
+  tools: { kubectl: string; temporal: string },
+  now: Release = nextRelease,
+): string {
   const kubectl = `${basename(tools.kubectl)} -n ${pool.namespace}`;
   const temporal = (verb: string): string => `${basename(tools.temporal)} workflow ${verb} --workflow-id ${workflowId}`;
-  const release = { image: "docker://ostler.example/ubuntu:24.04-3", kubelet: "1.36.1" };
+  const release = { ...now, image: now.image.replace(/\d+$/, "3") };
   const request = `--input '{"by": "me", "reason": "to see what happens"}'`;
   return [
     "Everything keeps running until Ctrl-C:",

@@ -2,15 +2,30 @@ import assert from "node:assert/strict";
 import { parseOptions, usage, UsageError } from "../../../../deploy/local/demo/options.ts";
 import { storyNames } from "../../../../deploy/local/demo/stories/story_names.ts";
 
+const simulated = { machines: "simulated", installDocker: false };
+
 Deno.test("parseOptions gives three machines, four seconds and a random seed by default", () => {
   const { seed, ...rest } = parseOptions([]);
-  assert.deepEqual(rest, { replicas: 3, bootSeconds: 4, keep: false, json: false, help: false });
+  assert.deepEqual(rest, { ...simulated, replicas: 3, bootSeconds: 4, keep: false, json: false, help: false });
   assert.ok(Number.isInteger(seed) && seed > 0);
 });
 
 Deno.test("parseOptions reads every flag", () => {
   const args = ["--replicas", "5", "--boot-seconds=0.5", "--seed", "7", "--keep", "--json", "--help"];
-  assert.deepEqual(parseOptions(args), { replicas: 5, bootSeconds: 0.5, seed: 7, keep: true, json: true, help: true });
+  const numbers = { replicas: 5, bootSeconds: 0.5, seed: 7 };
+  assert.deepEqual(parseOptions(args), { ...simulated, ...numbers, keep: true, json: true, help: true });
+});
+
+Deno.test("parseOptions takes machines that really boot, and what suits them alone", () => {
+  const { machines, installDocker } = parseOptions(["--machines", "container", "--install-docker"]);
+  assert.deepEqual([machines, installDocker], ["container", true]);
+  const wrong: [args: string[], reason: RegExp][] = [
+    [["--machines", "metal"], /Cannot use --machines "metal": one of simulated, container is needed/],
+    [["--install-docker"], /Cannot use --install-docker: simulated machines need no Docker engine/],
+    [["--machines=container", "--boot-seconds=1"], /Cannot use --boot-seconds "1": .*takes its own time/],
+    [["--machines=container", "--story=pdb"], /Cannot use --machines "container": story "pdb" needs simulated/],
+  ];
+  for (const [args, reason] of wrong) assert.throws(() => parseOptions(args), reason);
 });
 
 Deno.test("parseOptions names the flag or word that it does not know", () => {
@@ -41,7 +56,8 @@ Deno.test("parseOptions refuses numbers out of range, fractions of machines and 
 
 Deno.test("parseOptions takes the name of a story, which brings its own machines", () => {
   const { seed: _, ...rest } = parseOptions(["--story", "canary", "--json"]);
-  assert.deepEqual(rest, { story: "canary", replicas: 3, bootSeconds: 4, keep: false, json: true, help: false });
+  const numbers = { replicas: 3, bootSeconds: 4 };
+  assert.deepEqual(rest, { ...simulated, story: "canary", ...numbers, keep: false, json: true, help: false });
   assert.throws(
     () => parseOptions(["--story", "fable"]),
     /Cannot use --story "fable": one of canary, .*abort is needed/,
@@ -54,7 +70,9 @@ Deno.test("parseOptions takes the name of a story, which brings its own machines
 
 Deno.test("usage names every flag and every story", () => {
   for (const story of storyNames) assert.ok(usage.includes(story), story);
-  for (const flag of ["story", "replicas", "boot-seconds", "seed", "keep", "json", "help"]) {
+  for (
+    const flag of ["story", "machines", "install-docker", "replicas", "boot-seconds", "seed", "keep", "json", "help"]
+  ) {
     assert.match(usage, new RegExp(`--${flag} `));
   }
 });
