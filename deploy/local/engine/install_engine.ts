@@ -9,8 +9,8 @@ export interface Installation {
   readonly signal: AbortSignal;
 }
 
-/** What we run ourselves, and the package that brings it. */
-const programs = { dockerd: "docker.io", iptables: "iptables", ip: "iproute2" } as const;
+/** What we run ourselves, for the engine and for its first image, and the package that brings it. */
+const programs = { dockerd: "docker.io", iptables: "iptables", ip: "iproute2", debootstrap: "debootstrap" } as const;
 const aptOptions = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
 const shownLines = 15;
 

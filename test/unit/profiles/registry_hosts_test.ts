@@ -112,3 +112,10 @@ Deno.test("containerdConfig writes one table for each host that has a login, wit
     /\npassword = "p\\"\\\\\\n\\u0001"\n/,
   );
 });
+
+Deno.test("containerdConfig keeps OOM scores only where a site asks for it, so that no other machine's bytes change", () => {
+  const line = "restrict_oom_score_adj = true";
+  assert.ok(!containerdConfig(defaultNodeSettings, {}).includes(line));
+  const text = containerdConfig({ ...defaultNodeSettings, restrictOomScoreAdj: true }, {});
+  assert.match(text, /\[plugins\."io\.containerd\.cri\.v1\.runtime"\]\n[^[]*restrict_oom_score_adj = true\n/);
+});

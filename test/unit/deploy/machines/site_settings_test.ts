@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { poolAnnotations, siteSettings } from "../../../../deploy/local/machines/site_settings.ts";
+import type { Mirror } from "../../../../deploy/local/mirror/mirror.ts";
+import { parseKubeletAnnotations } from "../../../../profiles/kubelet_settings.ts";
+import { parameterPrefix } from "../../../../profiles/mod.ts";
+import { readConfig } from "../../../../workers/config.ts";
+
+const mirror: Mirror = {
+  url: "http://10.0.0.1:8080",
+  packagesUrl: "http://10.0.0.1:8080/packages",
+  registryMirror: "10.0.0.1:8080=http://10.0.0.1:8080",
+  images: { pause: "10.0.0.1:8080/ostler/pause:1", podServer: "10.0.0.1:8080/ostler/pod-server:1" },
+  fault: () => Promise.resolve(),
+  requests: () => [],
+  stop: () => Promise.resolve(),
+};
+
+Deno.test("siteSettings makes only settings that Ostler's processes have", () => {
+  const config = readConfig(siteSettings(mirror, { hasCgroupV2: false, lacksSysResource: true }), []);
+  const { binariesUrl, pauseImage, restrictOomScoreAdj, nodeContainerdRegistryMirrors } = config.node;
+  assert.deepEqual({ binariesUrl, pauseImage, restrictOomScoreAdj, nodeContainerdRegistryMirrors }, {
+    binariesUrl: mirror.url,
+    pauseImage: mirror.images.pause,
+    restrictOomScoreAdj: true,
+    nodeContainerdRegistryMirrors: [mirror.registryMirror],
+  });
+  const free = siteSettings(mirror, { hasCgroupV2: true, lacksSysResource: false });
+  assert.equal(readConfig(free, []).node.restrictOomScoreAdj, false);
+});
+
+Deno.test("poolAnnotations asks kubelets to accept cgroup v1 only where there is no other", () => {
+  const key = `${parameterPrefix}failCgroupV1`;
+  assert.equal(poolAnnotations({ hasCgroupV2: false, lacksSysResource: false })[key], "false");
+  assert.equal(poolAnnotations({ hasCgroupV2: true, lacksSysResource: false })[key], "true");
+});
+
+Deno.test("poolAnnotations keeps kubelets from judging the host's disk, in a form that profiles read", () => {
+  const settings = parseKubeletAnnotations(poolAnnotations({ hasCgroupV2: true, lacksSysResource: false }));
+  assert.equal(settings.evictionHard?.["nodefs.available"], "1%");
+});
