@@ -44,9 +44,9 @@ function settingsOf(
   phase: Phase,
   { units = [], userSSHKeys, modules, packages }: Told,
 ): MachineFile[] {
-  const { osName, osVersion, cloudProvider, provisioningUtility } = config;
+  const { osName, osVersion, cloudProvider, provisioningUtility, ignitionVersion } = config;
   const told = {
-    ...(phase === "bootstrap" ? { osName, osVersion, provisioningUtility, cloudProvider } : {}),
+    ...(phase === "bootstrap" ? { osName, osVersion, provisioningUtility, ignitionVersion, cloudProvider } : {}),
     ...(userSSHKeys.length > 0 ? { sshKeys: userSSHKeys } : {}),
     ...(units.length > 0 ? { units: units.map(({ name, enable, mask }) => ({ name, enable, mask })) } : {}),
     ...(packages ? { packages } : {}),

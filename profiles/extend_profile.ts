@@ -60,11 +60,17 @@ function extend({ name, parent }: { name: string; parent: OsProfile }, child: Os
     ...said,
     osVersion: said.osVersion || parent.osVersion,
     templating,
+    ...ignitionVersionOf(said, parent),
     supportedCloudProviders: firstFilled(said.supportedCloudProviders, parent.supportedCloudProviders),
     ...(parent.parameters || said.parameters ? { parameters: { ...parent.parameters, ...said.parameters } } : {}),
     bootstrapConfig: mergePhase(parent.bootstrapConfig, said.bootstrapConfig),
     provisioningConfig: mergePhase(parent.provisioningConfig, said.provisioningConfig),
   };
+}
+
+function ignitionVersionOf(...line: OsProfile[]): Pick<OsProfile, "ignitionVersion"> {
+  const ignitionVersion = line.map((profile) => profile.ignitionVersion).find((version) => version !== undefined);
+  return ignitionVersion === undefined ? {} : { ignitionVersion };
 }
 
 type Runtime = NonNullable<ProfilePhase["supportedContainerRuntimes"]>[number];

@@ -1,11 +1,10 @@
 import type { RenderFacts } from "./facts.ts";
 import { cloudInit } from "./generators/cloud_init.ts";
 import { ignition } from "./generators/ignition.ts";
+import { ignition3 } from "./generators/ignition_3.ts";
 import type { Phase, UserDataGenerator } from "./generators/user_data_generator.ts";
 import { asObject, goField } from "./go_json.ts";
 import type { OsConfig } from "./os_config.ts";
-
-const generators: Record<OsConfig["provisioningUtility"], UserDataGenerator> = { "cloud-init": cloudInit, ignition };
 
 /** What user-data needs to know beside the config. */
 export interface UserDataFacts {
@@ -25,5 +24,10 @@ export function userDataFacts({ deployment, provider }: RenderFacts): UserDataFa
 export function generateUserData(config: OsConfig, phase: Phase, facts: UserDataFacts): string {
   const phaseConfig = phase === "bootstrap" ? config.bootstrapConfig : config.provisioningConfig;
   const provider = config.cloudProvider.name;
-  return generators[config.provisioningUtility]({ phase, provider, config: phaseConfig, ...facts });
+  return generatorFor(config)({ phase, provider, config: phaseConfig, ...facts });
+}
+
+function generatorFor({ provisioningUtility, ignitionVersion }: OsConfig): UserDataGenerator {
+  if (provisioningUtility === "cloud-init") return cloudInit;
+  return ignitionVersion === "3.3.0" ? ignition3 : ignition;
 }

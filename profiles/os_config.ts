@@ -18,6 +18,8 @@ export interface OsConfig {
   bootstrapConfig: OsConfigPhase;
   provisioningConfig: OsConfigPhase;
   provisioningUtility: OsProfile["provisioningUtility"];
+  /** Ours: version of the specification that `ignition` is written in; 2.3.0 where nothing is said. */
+  ignitionVersion?: OsProfile["ignitionVersion"];
 }
 
 /** The config as it is written into an object: as Operating System Manager does it, empty lists of a phase are left out. */

@@ -58,6 +58,8 @@ export async function renderConfig(
     bootstrapConfig,
     provisioningConfig,
     provisioningUtility: profile.provisioningUtility,
+    // The default left out, a profile that starts to say it changes no digest.
+    ...(profile.ignitionVersion === "3.3.0" ? { ignitionVersion: profile.ignitionVersion } : {}),
   };
 }
 

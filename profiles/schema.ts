@@ -83,6 +83,8 @@ const wholeProfile = z.strictObject({
   /** Missing only in a profile that `extends` another and leaves it to that one. */
   templating: z.enum(["go", "eta"]).optional(),
   provisioningUtility: z.enum(["cloud-init", "ignition"]).default("cloud-init"),
+  /** Ours: version of the specification that user-data for Ignition is written in; 2.3.0 where nothing is said. */
+  ignitionVersion: z.enum(["2.3.0", "3.3.0"]).optional(),
   supportedCloudProviders: z.array(z.strictObject({
     name: z.enum(cloudProviders),
     spec: z.looseObject({}).optional(),
@@ -94,7 +96,14 @@ const wholeProfile = z.strictObject({
   }).optional(),
   bootstrapConfig: ProfilePhase,
   provisioningConfig: ProfilePhase,
-}).superRefine(({ osName, ...phases }, context) => {
+}).superRefine(({ osName, provisioningUtility, ignitionVersion, ...phases }, context) => {
+  if (ignitionVersion !== undefined && provisioningUtility !== "ignition") {
+    context.addIssue({
+      code: "custom",
+      path: ["ignitionVersion"],
+      message: "is only for provisioningUtility ignition",
+    });
+  }
   for (const phase of ["bootstrapConfig", "provisioningConfig"] as const) {
     if (osName !== "flatcar" || !phases[phase].packages?.length) continue;
     context.addIssue({ code: "custom", path: [phase, "packages"], message: "Flatcar has no packages" });
@@ -102,8 +111,8 @@ const wholeProfile = z.strictObject({
 });
 
 /**
- * The `.spec` of an OperatingSystemProfile: OSM's shape, and `templating`, `extends`, `parameters` and `packages`, which
- * it lacks. With `extends`, everything but `osName` and `version` may be left out, or empty.
+ * The `.spec` of an OperatingSystemProfile: OSM's shape, and what it lacks: `templating`, `extends`, `parameters`,
+ * `packages` and `ignitionVersion`. With `extends`, everything but `osName` and `version` may be left out, or empty.
  */
 export const OsProfile = z.preprocess(withDefaults, wholeProfile);
 export type OsProfile = z.infer<typeof OsProfile>;

@@ -6,6 +6,7 @@ import { findOnPath } from "../../deploy/local/tools/environment.ts";
 /** Debian packages by the program that we need of each. */
 const packages: Record<string, string> = {
   "cloud-init": "cloud-init",
+  "ignition-validate": "ignition",
   shellcheck: "shellcheck",
   "systemd-analyze": "systemd",
 };

@@ -54,6 +54,12 @@ const planted: [Piece, RegExp][] = [
     /capability pul/,
   ],
   [piece("ignition-2.3", "/x", '{"ignition":{"version":"2.3.0"},\n"storage":{"filez":[]}}'), /:2: .*filez/s],
+  [
+    piece("ignition-3.3", "/x", '{"ignition":{"version":"3.3.0"},"storage":{"files":[{"path":"x"}]}}'),
+    /:\$\.storage\.files\.0\.path: .*absolute/,
+  ],
+  [piece("ignition-3.3", "/x", '{"ignition":{"version":"3.3.0"},"storage":{"filez":[]}}'), /filez/],
+  [piece("ignition-3.3", "/x", '{"ignition":{"version":"2.3.0"}}'), /version/],
   [piece("toml", "/x.toml", "a = 1\na = 2\n"), /a/],
   [piece("yaml", "/x.yaml", "when: 12:30:45\n"), /do not understand the same/],
   [piece("kubelet-1.33", "/kubelet.conf", kubelet("maxPodz: 1")), /unknown field "maxPodz"/],

@@ -26,6 +26,8 @@ export interface Machine {
   config: OsConfig;
   files: MachineFile[];
   userData: Record<Phase, string>;
+  /** Of Ignition: what it would get from a profile that says `ignitionVersion: 3.3.0`. */
+  ignition3?: Record<Phase, string>;
   /** What a person starts on a machine of provider edge. */
   edgeScript?: string;
 }
@@ -82,12 +84,20 @@ function factsOf(
 
 async function renderCell({ spec, facts, ...cell }: Cell): Promise<Machine> {
   const config = await renderConfig(spec, facts);
-  const userData = (phase: Phase): string => generateUserData(config, phase, userDataFacts(facts));
+  const textsOf = (config: OsConfig): Record<Phase, string> => {
+    const [bootstrap = "", provisioning = ""] = phases.map((phase) =>
+      generateUserData(config, phase, userDataFacts(facts))
+    );
+    return { bootstrap, provisioning };
+  };
   return {
     ...cell,
     config,
     files: machineFiles(config).filter(({ mode }) => mode !== ""),
-    userData: { bootstrap: userData("bootstrap"), provisioning: userData("provisioning") },
+    userData: textsOf(config),
+    ...(config.provisioningUtility === "ignition"
+      ? { ignition3: textsOf({ ...config, ignitionVersion: "3.3.0" }) }
+      : {}),
     ...(facts.provider.cloudProvider === "edge" ? { edgeScript: edgeScriptOf(facts) } : {}),
   };
 }

@@ -7,6 +7,7 @@ export type Kind =
   | "containerd-2.2"
   | "containerd-hosts"
   | "ignition-2.3"
+  | "ignition-3.3"
   | `kubelet-1.${number}`
   | "kubelet-flags"
   | "script"
@@ -40,10 +41,13 @@ export function piecesOf(machines: readonly Machine[]): Piece[] {
 }
 
 function textsOf(machine: Machine): Found[] {
-  const { config, files, userData, minor, edgeScript } = machine;
+  const { config, files, userData, ignition3, minor, edgeScript } = machine;
   const userDataKind = config.provisioningUtility === "ignition" ? "ignition-2.3" : "cloud-config";
   return [
     ...phases.map((phase): Found => ({ kind: userDataKind, path: `/${phase}-user-data`, text: userData[phase] })),
+    ...(ignition3 === undefined ? [] : phases.map((phase): Found => {
+      return { kind: "ignition-3.3", path: `/${phase}-user-data-3.3.0`, text: ignition3[phase] };
+    })),
     ...phases.flatMap((phase) => commandsOf(machine, phase)),
     ...files.flatMap(({ path, text }) => kindsOf(path, text, minor).map((kind) => ({ kind, path, text }))),
     ...(edgeScript === undefined ? [] : [{ kind: "script" as const, path: "/edge-script", text: edgeScript }]),

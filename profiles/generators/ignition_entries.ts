@@ -1,0 +1,90 @@
+import { ProfileRefused } from "../refusal.ts";
+import type { OsUnit } from "../schema.ts";
+import { checkUnit } from "./systemd_unit.ts";
+import { authorizedKeys, machineName, type Phase, tellsName, type UserDataRequest } from "./user_data_generator.ts";
+
+/** A file as any Ignition wants it. */
+export interface FileEntry {
+  path: string;
+  /** A data URL. */
+  source: string;
+  mode: number;
+}
+
+/** A unit as any Ignition wants it, its keys in the order of Go's JSON. */
+export interface UnitEntry {
+  contents?: string;
+  dropins?: { contents?: string; name: string }[];
+  enabled: boolean;
+  mask?: true;
+  name: string;
+}
+
+/** What a phase says, whatever the version of the specification. */
+export interface IgnitionEntries {
+  /** Of user core. */
+  keys: string[];
+  files: FileEntry[];
+  units: UnitEntry[];
+}
+
+/** Reads a phase; throws ProfileRefused (ProfileInvalid) for what Ignition refuses on the machine. */
+export function ignitionEntries(request: UserDataRequest): IgnitionEntries {
+  const { files, units = [], packages = [] } = request.config;
+  if (packages.length > 0) throw ignitionRefused(`packages ${packages.join(", ")}: Ignition installs none`);
+  return {
+    keys: authorizedKeys(request),
+    files: [
+      ...tellsName(request) ? [fileOf("/etc/machine-name", machineName, 600)] : [],
+      ...files.map(({ path, permissions, content }) => fileOf(path, asLines(content.inline.data), permissions)),
+    ],
+    units: units.map(unitOf),
+  };
+}
+
+function fileOf(path: string, text: string, permissions: number): FileEntry {
+  if (!path.startsWith("/")) throw ignitionRefused(`file "${path}": its path is not absolute`);
+  const source = `data:,${encodeURIComponent(text.toWellFormed())}`;
+  // Profiles write octal digits as a decimal number, Ignition wants the number they mean.
+  return { path, source, mode: parseInt(String(permissions), 8) };
+}
+
+function unitOf({ name, enable = false, mask = false, content = "", dropIns = [] }: OsUnit): UnitEntry {
+  const contents = asLines(content);
+  const dropins = dropIns.map((dropIn) => ({ contents: asLines(dropIn.content), name: dropIn.name }));
+  const fault = checkUnit({ name, isEnabled: enable, contents, dropins });
+  if (fault !== undefined) throw ignitionRefused(`unit "${name}": ${fault}`);
+  return {
+    ...withContents(contents),
+    ...(dropins.length > 0
+      ? { dropins: dropins.map((dropIn) => ({ ...withContents(dropIn.contents), name: dropIn.name })) }
+      : {}),
+    enabled: enable,
+    ...(mask ? { mask } : {}),
+    name,
+  };
+}
+
+function withContents(contents: string): { contents?: string } {
+  return contents === "" ? {} : { contents };
+}
+
+/** The text with exactly one newline at its end, as if it stood in a YAML block; an empty one stays empty. */
+function asLines(text: string): string {
+  let length = text.length;
+  while (text[length - 1] === "\n") length--;
+  return length === 0 ? "" : `${text.slice(0, length)}\n`;
+}
+
+/** JSON as Go writes it, but with the placeholder as machine-controller looks for it. */
+export function ignitionJson(phase: Phase, value: object): string {
+  const special = phase === "bootstrap" ? /<MACHINE_NAME>|[<>&\u2028\u2029]/g : /[<>&\u2028\u2029]/g;
+  return JSON.stringify(value).replace(special, (found) => {
+    return found === machineName ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
+/** Says of a part of a profile why no Ignition can be written for it. */
+export function ignitionRefused(what: string): ProfileRefused {
+  return new ProfileRefused("ProfileInvalid", `Cannot write Ignition for ${what}`);
+}
