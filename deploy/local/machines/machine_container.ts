@@ -27,15 +27,22 @@ export interface ExecResult {
 class SystemContainer extends GenericContainer {
   constructor(image: string) {
     super(image);
-    // The types of dockerode do not know the field yet (Docker Engine API 1.41).
+    // The types of dockerode do not know this field yet (Docker Engine API 1.41).
     Object.assign(this.hostConfig, { CgroupnsMode: "private" });
+    // A machine that reboots itself comes back; one that was killed does not.
+    this.hostConfig.RestartPolicy = { Name: "unless-stopped" };
   }
 }
+
+// The address stays with the link, its default route does not.
+const pullPlug = "ip route show default >/run/default-route && ip link set eth0 down";
+const putPlugBack = "ip link set eth0 up && ip route replace $(cat /run/default-route)";
 
 /** A machine that was switched on. */
 export class MachineContainer {
   readonly #container: StartedTestContainer;
   readonly #network: string;
+  #isCut = false;
 
   private constructor(container: StartedTestContainer, network: string) {
     this.#container = container;
@@ -47,7 +54,7 @@ export class MachineContainer {
     const { name, image, network, labels, bootArguments } = options;
     const modules = "/lib/modules";
     const container = new SystemContainer(image)
-      .withName(`${labels["dev.ostler.run"] ?? "ostler"}-${name}`)
+      .withName(`${labels["dev.ostler.machine"] ?? "ostler"}-${name}`)
       .withHostname(name)
       .withLabels(labels)
       .withNetworkMode(network)
@@ -81,13 +88,16 @@ export class MachineContainer {
     if (exitCode !== 0) throw new Error(`Cannot write "${path}" on machine "${this.#container.getName()}": ${stderr}`);
   }
 
-  /** Pulls the network's plug, or puts it back with the same address. */
+  /**
+   * Pulls the network's plug, or puts it back. The engine is not asked: it would give the address to the next machine,
+   * and this one could not come back.
+   */
   async partition(isCut: boolean): Promise<void> {
-    const { container } = await getContainerRuntimeClient();
-    const network = container.dockerode.getNetwork(this.#network);
-    if (isCut) return void await network.disconnect({ Container: this.id, Force: true });
-    const EndpointConfig = { IPAMConfig: { IPv4Address: this.address } };
-    await network.connect({ Container: this.id, EndpointConfig });
+    if (this.#isCut === isCut) return;
+    const { exitCode, stderr } = await this.run(["sh", "-c", isCut ? pullPlug : putPlugBack]);
+    const what = `${isCut ? "cut" : "connect"} machine "${this.#container.getName()}"`;
+    if (exitCode !== 0) throw new Error(`Cannot ${what}: ${stderr.trim()}`);
+    this.#isCut = isCut;
   }
 
   /** Pulls the power plug; the disk stays. */
@@ -99,6 +109,7 @@ export class MachineContainer {
   /** Shuts the machine down in order and boots it again from the same disk. */
   async reboot(): Promise<void> {
     await this.#container.restart({ timeout: 30_000 });
+    this.#isCut = false; // its network is set up anew
   }
 
   /** Scraps machine and disk; one that is gone is success. */

@@ -1,0 +1,187 @@
+/** What Ignition makes of our user-data: Debian's engine on Debian's root, as there is no image of Flatcar to boot here. */
+import assert from "node:assert/strict";
+import type { MachineContainer } from "../../deploy/local/machines/machine_container.ts";
+import {
+  closeTemplateEngines,
+  defaultProfiles,
+  generateUserData,
+  type OsConfig,
+  type OsConfigPhase,
+  type Phase,
+  renderConfig,
+  userDataFacts,
+} from "../../profiles/mod.ts";
+import { poolsPath, secretPath } from "../integration/pool_objects.ts";
+import { withWorld, type World } from "../integration/world.ts";
+import { factsFor } from "../support/default_profile_facts.ts";
+import { asSpec3, type Spec3 } from "./ignition/as_spec_3.ts";
+import { assertFiles, assertKeys, assertUnits } from "./ignition/brought.ts";
+import { type IgnitionGround, openIgnitionGround } from "./ignition/ignition_ground.ts";
+import { machineTest, openHost, realPool } from "./real_machines.ts";
+
+Deno.test.afterAll(closeTemplateEngines);
+
+/** As machine-controller does it. */
+function named(userData: string, name: string): string {
+  return userData.replaceAll("<MACHINE_NAME>", name).replaceAll("%3CMACHINE_NAME%3E", name);
+}
+
+async function flatcarUserData(phase: Phase): Promise<string> {
+  const flatcar = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-flatcar")?.spec;
+  assert.ok(flatcar);
+  // Nobody answers there: the machine stays in the phase that it was given.
+  const facts = factsFor(flatcar, "kubevirt", { cluster: { apiServer: "https://192.0.2.1:6443" } });
+  return generateUserData(await renderConfig(flatcar, facts), phase, userDataFacts(facts));
+}
+
+const everyKind: OsConfigPhase = {
+  files: [
+    { path: "/etc/motd", permissions: 640, content: { inline: { data: "the image has this file: 100 % ä <&>\n" } } },
+    { path: "/opt/new/folder/empty", permissions: 600, content: { inline: { data: "" } } },
+  ],
+  units: [
+    {
+      ...{ name: "written.service", enable: true },
+      content:
+        "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n",
+      dropIns: [{ name: "10-written.conf", content: "[Service]\nExecStartPost=/usr/bin/touch /run/drop-in\n" }],
+    },
+    { name: "ssh.service", mask: true },
+    { name: "e2scrub_reap.service", enable: false },
+  ],
+  userSSHKeys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGolden0000000000000000000000000000000000000 ops@example"],
+};
+
+/** Files, modes, units, drop-ins, masks and keys, none of which has to do with Flatcar. */
+function userDataOfEveryKind(ignitionVersion: NonNullable<OsConfig["ignitionVersion"]>): string {
+  const both = { bootstrapConfig: everyKind, provisioningConfig: everyKind };
+  const cloudProvider = { name: "kubevirt", spec: {} };
+  const kind = { osName: "flatcar", osVersion: "", provisioningUtility: "ignition", ignitionVersion } as const;
+  return generateUserData({ ...kind, ...both, cloudProvider }, "bootstrap", { name: "x", distUpgradeOnBoot: false });
+}
+
+async function assertBrought(machine: MachineContainer, config: Spec3): Promise<void> {
+  await assertFiles(machine, config);
+  await assertUnits(machine, config);
+  await assertKeys(machine, config);
+}
+
+/** Waits until a command of the shell succeeds on the machine. */
+async function until(machine: MachineContainer, command: string): Promise<void> {
+  const loop = 'for try in $(seq 120); do sh -c "$0" && exit; sleep 0.5; done; exit 1';
+  const { exitCode, stdout, stderr } = await machine.run(["sh", "-c", loop, command]);
+  assert.equal(exitCode, 0, `Not in a minute: ${command}: ${stdout}${stderr}`);
+}
+
+/** Lets Ignition run once more, as the first phase of osp-flatcar does it. */
+async function bootAgainWith(machine: MachineContainer, config: Spec3): Promise<void> {
+  await machine.write("/oem/config.ign", JSON.stringify(config));
+  await machine.run(["sh", "-c", "touch /boot/flatcar/first_boot && rm /etc/machine-id"]);
+  await machine.reboot();
+}
+
+machineTest(
+  "Ignition 2.14 brings files, modes, units and keys of our 2.3.0, converted to 3.3.0 by a converter of this test; " +
+    "not proved: that Ignition reads 2.3.0 itself, and Flatcar's own image",
+  async (t) => {
+    await withIgnition(async (ground) => {
+      const bootstrap = asSpec3(named(await flatcarUserData("bootstrap"), "flatcar-1"));
+      const machine = await ground.boot("flatcar-1", JSON.stringify(bootstrap));
+      await t.step("the first phase of osp-flatcar is there, and started by systemd", async () => {
+        await until(machine, "grep -qs 'try 1 of' /run/ostler/bootstrap.errors");
+        await assertBrought(machine, bootstrap);
+      });
+      await t.step("the second phase too, when Ignition runs once more", async () => {
+        const provisioning = asSpec3(await flatcarUserData("provisioning"));
+        await bootAgainWith(machine, provisioning);
+        await until(machine, "grep -qs 'try 1 of' /run/ostler/setup.errors");
+        await assertBrought(machine, provisioning);
+      });
+      await t.step("all else that a profile can say", async () => {
+        const every = asSpec3(userDataOfEveryKind("2.3.0"));
+        const other = await ground.boot("every-1", JSON.stringify(every));
+        await until(other, "systemctl is-active --quiet written.service && test -e /run/drop-in");
+        await assertBrought(other, every);
+      });
+    });
+  },
+);
+
+machineTest(
+  "A machine joins by Ignition 2.14 from the 3.3.0 that is published, unchanged, in both phases; not proved: Flatcar's own image",
+  async () => {
+    await withIgnition(async (ground, pool) => {
+      await withWorld({ machines: ground }, async (world) => {
+        await world.create(profilesPath, newerFlatcar);
+        await world.create(poolsPath(), pool);
+        const machine = await rebooting(world, ground);
+        await world.untilPhase("pool", "Converged");
+        // A node may be Ready a moment before its setup is over, which ends with taking away what it needed.
+        await until(machine.container, "! systemctl is-active --quiet setup.service");
+        await assertPublished(world, machine, "bootstrap", ["/etc/ostler/token"]);
+        await assertPublished(world, machine, "provisioning", ["/etc/ostler/token"]);
+        await until(machine.container, "systemctl is-active --quiet containerd.service kubelet.service");
+        const { stdout: failed } = await machine.container.run(["systemctl", "--failed", "--no-legend", "--plain"]);
+        assert.equal(failed.trim(), "");
+        const { exitCode } = await machine.container.run(["test", "-e", "/oem/config.ign"]);
+        assert.notEqual(exitCode, 0, "the second config is still there, with its secrets");
+      });
+    });
+  },
+);
+
+const profilesPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemprofiles";
+
+/** All that a site says to have 3.3.0. */
+const newerFlatcar = {
+  apiVersion: "operatingsystemmanager.k8c.io/v1alpha1",
+  kind: "OperatingSystemProfile",
+  metadata: { name: "osp-flatcar-ignition-3", namespace: "kube-system" },
+  spec: {
+    extends: { name: "osp-flatcar" },
+    ...{ osName: "flatcar", version: "v1.0.0", provisioningUtility: "ignition", ignitionVersion: "3.3.0" },
+  },
+};
+
+async function withIgnition(story: (ground: IgnitionGround, pool: object) => Promise<void>): Promise<void> {
+  const host = await openHost();
+  try {
+    const ground = await openIgnitionGround(host);
+    const flatcar = { operatingSystem: "flatcar", image: "docker://images.example/flatcar:1" };
+    try {
+      await story(ground, realPool(host, { ...flatcar, profile: newerFlatcar.metadata.name }));
+    } finally {
+      await ground.stop();
+    }
+  } finally {
+    await host.stop();
+  }
+}
+
+interface NamedMachine {
+  name: string;
+  container: MachineContainer;
+}
+
+/** The pool's only machine, which reboots on its way. */
+async function rebooting(world: World, ground: IgnitionGround): Promise<NamedMachine> {
+  return await world.until("the machine", async () => {
+    const [machine] = world.site.cloud.machines();
+    const container = machine && await ground.machine(machine.name).catch(() => undefined);
+    return container && { name: machine.name, container };
+  });
+}
+
+async function assertPublished(
+  world: World,
+  { name, container }: NamedMachine,
+  phase: Phase,
+  gone: string[],
+): Promise<void> {
+  const secret = await world.get<{ data: Record<string, string> }>(secretPath(`pool-kube-system-${phase}-config`));
+  const userData = new TextDecoder().decode(Uint8Array.fromBase64(secret?.data["cloud-config"] ?? ""));
+  const config: Spec3 = JSON.parse(phase === "bootstrap" ? named(userData, name) : userData);
+  assert.equal(config.ignition.version, "3.3.0");
+  await assertFiles(container, config, gone);
+  await assertUnits(container, config);
+}
