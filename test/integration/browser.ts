@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { chromium } from "playwright-core";
-import type { Page } from "playwright-core";
+import type { FrameLocator, Page } from "playwright-core";
+import { eventually } from "../support/eventually.ts";
 import type { World } from "./world.ts";
 
 /** Where Debian's package puts it; CHROMIUM names another place. */
@@ -13,6 +14,9 @@ export const chromiumPath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 /** Whether there is a browser to look with. */
 export const hasChromium = existsSync(chromiumPath);
+
+/** A browser on a busy machine may take a while for one page. */
+const patienceMs = 180_000;
 
 /** The page "User Metadata" of a run. */
 export interface RunPage {
@@ -42,22 +46,26 @@ export class Browser {
   ): Promise<RunPage> {
     const workflowId = `machine-deployment/kube-system/${pool}`;
     let last = "";
-    const seen = await world.until(`the page of a run that says ${expected}`, async () => {
-      const { runId } = await world.temporal.workflow.getHandle(workflowId).describe();
-      const { uiUrl, namespace } = world.site.stack.temporal;
-      const path = `/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/user-metadata`;
-      await this.page.goto(`${uiUrl}${path}`);
-      // The details stand in a frame of their own, and come when a worker has answered.
-      const frame = this.page.frameLocator('iframe[title="output"]').last();
-      last = await frame.locator("body").innerText({ timeout: 10_000 });
-      if (!expected.test(last)) return undefined;
-      return { details: last, tables: await frame.locator("table").count() };
-    }).catch((error: unknown) => {
+    // Each look is waited for: one that is given up would go on loading, and take the page from under the next.
+    const seen = await eventually(`the page of a run that says ${expected}`, async () => {
+      const frame = await this.#open(world, workflowId);
+      last = await frame.locator("body").innerText({ timeout: 20_000 }).catch(String);
+      return expected.test(last) && { details: last, tables: await frame.locator("table").count() };
+    }, patienceMs).catch((error: unknown) => {
       throw new Error(`The page says: ${last}`, { cause: error });
     });
     const file = join(this.folder, `${name}.png`);
     await this.page.screenshot({ path: file, fullPage: true });
     const summary = await this.page.frameLocator("iframe").first().locator("body").innerText();
     return { ...seen, file, summary };
+  }
+
+  /** Opens the page of the newest run: the details stand in a frame of their own, and come when a worker has answered. */
+  async #open({ temporal, site }: World, workflowId: string): Promise<FrameLocator> {
+    const { runId } = await temporal.workflow.getHandle(workflowId).describe();
+    const { uiUrl, namespace } = site.stack.temporal;
+    const path = `/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/user-metadata`;
+    await this.page.goto(`${uiUrl}${path}`);
+    return this.page.frameLocator('iframe[title="output"]').last();
   }
 }

@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
-  withinMs = 15_000,
+  withinMs = 45_000,
 ): Promise<T> {
   const end = Date.now() + withinMs;
   for (;;) {

@@ -25,7 +25,7 @@ export interface FakePoolOptions {
   zones?: string[];
   /** Rules that differ from the defaults. */
   rules?: Partial<Rules>;
-  /** From the order of an instance to its node being Ready: long enough for a worker to see it come. */
+  /** From the order of an instance to its node being Ready. */
   bootMs?: number;
 }
 
@@ -138,6 +138,14 @@ export class FakePool {
     this.fate = () => "joins";
     for (const machine of this.machines) machine.fate = "joins";
     this.touch();
+  }
+
+  /** Newcomers join when so many of them are waited for: all are seen to come, however slow the worker is. */
+  joinOnceAwaited(machines: number): void {
+    this.fate = () => "registered";
+    this.before["awaitMachinesJoined"] = () => {
+      if (new Set(this.subjects("awaitMachinesJoined")).size === machines) this.mend();
+    };
   }
 
   /** Lets go whatever a test held back. */

@@ -26,7 +26,8 @@ async function blockedRollout(
   pool.blockers[pool.nth(1)] = [protectedPod];
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: 300 } });
-  await stage.sees(pool, "the blocker", ({ underway }) => underway.some(({ blockers }) => blockers?.length === 1));
+  // Not by a query: what is to follow may have followed by the time of its answer.
+  await eventually("the blocker told", () => pool.events.some(({ reason }) => reason === "DrainBlocked"));
   return { pool, handle };
 }
 

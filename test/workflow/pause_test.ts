@@ -23,8 +23,8 @@ async function rolloutUnderWay(stage: Stage): Promise<{ pool: FakePool; handle: 
 
 test("a pause outlives the end of a run", async (stage) => {
   const pool = await stage.grownPool();
-  pool.change({ replicas: 4 });
   pool.fate = () => "registered";
+  pool.change({ replicas: 4 });
   pool.before["awaitMachinesJoined"] = async () => {
     delete pool.before["awaitMachinesJoined"];
     await stage.client.workflow.getHandle(pool.holder).signal("pauseRequested", { by: "somebody", reason: "freeze" });

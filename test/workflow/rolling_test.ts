@@ -88,7 +88,8 @@ test("rollOutMachineDeployment rolls without a surge, where machine-controller r
 });
 
 test("rollOutMachineDeployment takes a scale-up for no rollout", async (stage) => {
-  const pool = await stage.grownPool({ bootMs: 1000 }); // seen to come, however slow the worker is
+  const pool = await stage.grownPool();
+  pool.joinOnceAwaited(2);
   pool.change({ replicas: 5 });
   const result = await (await stage.rollOut(pool)).result();
   equal(result.joins.length, 2);

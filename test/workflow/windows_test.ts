@@ -23,11 +23,19 @@ test("nothing starts outside a window, and status tells when the next one opens"
 });
 
 test("a window opens by itself", async (stage) => {
-  const pool = await stage.grownPool({ replicas: 1, rules: { windows: [{ from: inMs(1500), to: inMs(hour) }] } });
+  const pool = await stage.grownPool({ replicas: 1 });
+  let from = Infinity;
+  pool.before["readDesired"] = () => {
+    delete pool.before["readDesired"];
+    from = inMs(2000);
+    pool.rules.windows = [{ from, to: inMs(hour) }];
+  };
+  const early: string[] = [];
+  pool.before["ensureMachineAdmitted"] = () => void (Date.now() < from && early.push("admitted before the window"));
   pool.change({ image: "image-2" });
-  const handle = await stage.rollOut(pool);
-  await stage.stands(handle, "Rolling", "OutsideWindow");
-  equal((await handle.result()).replaced, 1);
+  equal((await (await stage.rollOut(pool)).result()).replaced, 1);
+  ok(pool.reports.some(({ blockedReason }) => blockedReason === "OutsideWindow"));
+  deepEqual(early, []);
   assertOrderly(pool);
 });
 
@@ -40,6 +48,7 @@ test("a machine under way is finished when its window closes, and no other is st
   pool.rules.windows = [{ from: inMs(-hour), to: inMs(-minute) }, { from: inMs(hour), to: inMs(2 * hour) }];
   await stage.tell(pool);
   pool.mend();
+  await eventually("it finished", () => pool.find(pool.nth(1)) === undefined);
   await stage.stands(handle, "Rolling", "OutsideWindow");
   deepEqual(pool.images(), ["image-1", "image-1", "image-2", "image-2"]); // the last one is held, and on paper only
   deepEqual([pool.count("ensureVictimReleased"), pool.count("ensureMachineAdmitted")], [1, 1]);
@@ -62,9 +71,8 @@ test("a machine is not started when its usual time no longer fits into the windo
 });
 
 test("a window holds up no scale-up: nobody has to admit a machine of the same revision", async (stage) => {
-  const pool = await stage.grownPool({
-    ...{ bootMs: 1000, rules: { windows: [{ from: inMs(hour), to: inMs(2 * hour) }] } },
-  });
+  const pool = await stage.grownPool({ rules: { windows: [{ from: inMs(hour), to: inMs(2 * hour) }] } });
+  pool.joinOnceAwaited(1);
   pool.change({ replicas: 4 });
   equal((await (await stage.rollOut(pool)).result()).joins.length, 1);
   deepEqual(pool.writes(), []);

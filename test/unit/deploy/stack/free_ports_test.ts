@@ -25,6 +25,14 @@ Deno.test("freePorts gives no port twice to calls at the same time", async () =>
   assert.equal(new Set(ports).size, 30);
 });
 
+Deno.test("freePorts keeps to the range of OSTLER_PORTS, and names one that is none", async () => {
+  const ports = await freePorts(5, { OSTLER_PORTS: "27000-27099" });
+  assert.ok(ports.every((port) => port >= 27_000 && port <= 27_099), ports.join());
+  for (const range of ["27000", "27099-27000", "27000-70000", "a-b"]) {
+    await assert.rejects(freePorts(1, { OSTLER_PORTS: range }), new RegExp(`OSTLER_PORTS is "${range}"`));
+  }
+});
+
 Deno.test("startOnFreePorts starts again on other ports when one is taken at the last moment", async () => {
   await using world = await given();
   const tried: number[] = [];

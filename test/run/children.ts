@@ -1,0 +1,117 @@
+/** The programs that a run starts: each leads a process group of its own, so that nothing it starts can outlive it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import process from "node:process";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { OrphanGuard } from "../../deploy/local/process/orphan_guard.ts";
+
+/** One deno to run. */
+export interface Order {
+  args: string[];
+  limitMinutes: number;
+  /** What it says is written there, not to our own output. */
+  log?: string;
+  /** Added to our own environment. */
+  env?: Record<string, string>;
+}
+
+/** How it ended. */
+export interface Exit {
+  isSuccess: boolean;
+  /** It was late or interrupted, and stopped by us. */
+  isStopped: boolean;
+  /** Why it was no success. */
+  note?: string;
+}
+
+/** The root of the repository, where every child runs. */
+export const root = fileURLToPath(new URL("../../", import.meta.url));
+
+const graceMs = 10_000;
+
+/** Runs any number of denos at once. */
+export class Children {
+  readonly #leaders = new Set<number>();
+  readonly #guard = new OrphanGuard();
+  #isInterrupted = false;
+
+  get isInterrupted(): boolean {
+    return this.#isInterrupted;
+  }
+
+  /** Stops all that run, and lets nothing start from then on. */
+  interrupt(): void {
+    this.#isInterrupted = true;
+    for (const leader of this.#leaders) void endGroup(leader, "SIGINT");
+  }
+
+  /** Resolves when the child and all that it started are gone; never rejects because of what the child did. */
+  async run({ limitMinutes, ...order }: Order): Promise<Exit> {
+    if (this.#isInterrupted) return stopped("interrupted");
+    const child = start(order);
+    const ended = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+    const leader = child.pid as number;
+    this.#leaders.add(leader);
+    this.#guard.add(leader);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      void endGroup(leader, "SIGINT");
+    }, limitMinutes * 60_000);
+    const [code, signal] = await ended;
+    clearTimeout(timer);
+    await endGroup(leader, "SIGTERM");
+    this.#leaders.delete(leader);
+    this.#guard.remove(leader);
+    if (isLate) return stopped(`stopped after ${limitMinutes} minutes`);
+    if (this.#isInterrupted) return stopped("interrupted");
+    return code === 0 ? { isSuccess: true, isStopped: false } : failed(`exit ${signal ?? code}`);
+  }
+
+  /** Ends the guard that outlives us by a moment when we are killed. */
+  async close(): Promise<void> {
+    await this.#guard.close();
+  }
+}
+
+function stopped(note: string): Exit {
+  return { isSuccess: false, isStopped: true, note };
+}
+
+function failed(note: string): Exit {
+  return { isSuccess: false, isStopped: false, note };
+}
+
+function start({ args, log, env }: Omit<Order, "limitMinutes">): ReturnType<typeof spawn> {
+  const output = log === undefined ? "inherit" : openSync(log, "a");
+  try {
+    return spawn(process.execPath, args, {
+      ...{ cwd: root, detached: true, stdio: ["ignore", output, output] },
+      env: { ...process.env, ...env },
+    });
+  } finally {
+    if (output !== "inherit") closeSync(output);
+  }
+}
+
+/** Asks a whole process group, and insists after a while; resolves when nobody is left of it. */
+async function endGroup(leader: number, signal: NodeJS.Signals): Promise<void> {
+  const deadline = Date.now() + graceMs;
+  let isAlive = isSent(leader, signal);
+  while (isAlive && Date.now() < deadline) {
+    await pause(50);
+    isAlive = isSent(leader, 0);
+  }
+  isSent(leader, "SIGKILL");
+}
+
+/** Signals all of a process group; false when none of them is left. */
+function isSent(leader: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-leader, signal);
+  } catch {
+    return false;
+  }
+}
