@@ -1,0 +1,16 @@
+// Entry point: makes, once, what all machines of the tests are made from; where none can run, says why and makes nothing.
+import process from "node:process";
+import { missing, openHost } from "./real_machines.ts";
+
+if (missing === undefined) {
+  const start = performance.now();
+  const host = await openHost((text) => {
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    process.stdout.write(`${seconds.padStart(6)} s  ${text}\n`);
+  });
+  await host.stop();
+} else {
+  process.stdout.write(`No machine can run here, so their tests are skipped: ${missing}\n`);
+}
+// testcontainers keeps a connection to the engine.
+process.exit(0);
