@@ -37,6 +37,8 @@ export const steps: Record<string, Step> = {
   packages: { args: ["run", "--allow-all", "test/validators/install_packages.ts"], limitMinutes: 10 },
   // Building them on a fresh machine takes longer than any test may.
   tools: { args: ["run", "--allow-all", "deploy/local/tools/main.ts"], limitMinutes: 45 },
+  // The same of what machines are made of, where they can run.
+  prepare: { args: ["run", "--allow-all", "test/machines/prepare.ts"], limitMinutes: 45 },
 };
 
 export const groups: Record<string, Group> = {
