@@ -1,0 +1,77 @@
+/**
+ * Machines that boot from our profiles, and what is really so on them. The Ubuntu profile boots on Debian's packages, as
+ * there is no image of Ubuntu: what it does with apt on Ubuntu's own is not proved.
+ */
+import { type Booted, orderMachines, siteSettings } from "./boot_pools.ts";
+import { checkCalls, checkRequests, checkRights } from "./boot_identity.ts";
+import { checkAskedOfKubelet, checkKubeletConfig, checkPods } from "./effective_settings.ts";
+import { checkImpostor } from "./impostor.ts";
+import { checkEnd } from "./machine_end.ts";
+import { checkCertificates, checkNode, checkTaintsAndLabels, checkUnique } from "./node_identity.ts";
+import { machineTest, withMachines } from "./real_machines.ts";
+import { checkSecondBoot, checkSecondRun } from "./second_boot.ts";
+import { checkKeepers, checkNowhereShown, watchProcesses } from "./secret_traces.ts";
+import { checkPackage, checkSshKey, checkUnits, untilBooted } from "./unit_states.ts";
+import { checkName, checkShownFiles, checkWrittenFiles } from "./written_files.ts";
+
+type Check = (booted: Booted) => unknown;
+
+machineTest("osp-debian, and osp-ubuntu on Debian's packages, make nodes of machines that really boot", async (t) => {
+  await withMachines({ seed: 41, settings: siteSettings }, async (world, host) => {
+    const { debian, ubuntu } = await orderMachines(world, host);
+    const processes = Promise.all([watchProcesses(debian), watchProcesses(ubuntu)]);
+    const machines = [debian, ubuntu];
+    for (const { pool } of machines) {
+      const isDone = async (): Promise<boolean> => (await world.status(pool))?.phase === "Converged";
+      await world.until(`pool "${pool}" converged`, isDone, 600);
+    }
+    await Promise.all(machines.map(untilBooted));
+    const [seenOnDebian, seenOnUbuntu] = await processes;
+    const onBoth = (what: string, ...checks: Check[]): Promise<boolean> => step(t, what, machines, checks);
+    const onDebian = (what: string, ...checks: Check[]): Promise<boolean> => step(t, what, [debian], checks);
+
+    await onBoth("every published file is there with mode, owner and content", checkWrittenFiles);
+    await onBoth("the config shows what the secrets hold, but for logins and tokens", checkShownFiles);
+    await onBoth("units run, phases are done, nothing failed or waits", checkUnits);
+    await onDebian("a package that the profile adds came through the mirror", checkPackage);
+    await onDebian("the pool's SSH key opens the user's door", checkSshKey);
+    await onBoth("hostname, machine's name and node's name are one", checkName);
+    await onBoth("node and Machine know each other by address, owner and provider", checkNode);
+    await t.step("no two machines are the same one", () => checkUnique(machines));
+    await onDebian(
+      "labels and taints of the pool, and the cluster's, arrived",
+      (one) => checkTaintsAndLabels(one, true),
+    );
+    await step(t, "a pool without taints has the cluster's", [ubuntu], [(one) => checkTaintsAndLabels(one, false)]);
+    await onBoth("the kubelet runs with what kubelet.conf says", checkKubeletConfig);
+    await onDebian("the kubelet runs with what the annotations ask", checkAskedOfKubelet);
+    await onBoth("both certificates were issued, and the kubelet serves with its own", checkCertificates);
+    await onBoth("containerd runs a pod that answers, in the sandbox that was set, with a log", checkPods);
+    await onBoth("two secrets were fetched and the boot reported, with the narrow token", checkRequests);
+    await onBoth("the token may do that and nothing else", checkRights);
+    await t.step("a thief of the token is refused", () => checkCalls(debian, ubuntu.pool));
+    await onBoth("an impostor of the API server hears no token", checkImpostor);
+    await t.step("nothing secret shows in journal, logs or process list", async () => {
+      await checkNowhereShown(debian, seenOnDebian);
+      await checkNowhereShown(ubuntu, seenOnUbuntu);
+    });
+    await onBoth("files with secrets are those made for them, for root alone", checkKeepers);
+    // Never two reboots at once: an engine could give one machine the other's address.
+    await t.step("both phases run again, or the machine boots again, and nothing changes", async () => {
+      await Promise.all([checkSecondRun(debian), checkSecondBoot(ubuntu)]);
+      await Promise.all([checkSecondBoot(debian), checkSecondRun(ubuntu)]);
+    });
+    await onBoth("all files are as they were published still", checkWrittenFiles);
+    await t.step("the machine goes with its order, and its token with the pool", async () => {
+      await Promise.all(machines.map(checkEnd));
+    });
+  });
+});
+
+function step(t: Deno.TestContext, what: string, machines: Booted[], checks: Check[]): Promise<boolean> {
+  return t.step(what, async () => {
+    for (const machine of machines) {
+      for (const check of checks) await check(machine);
+    }
+  });
+}

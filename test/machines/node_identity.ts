@@ -1,0 +1,96 @@
+/** What the cluster knows of the machine, and how the machine proves it. */
+import type { V1CertificateSigningRequest, V1Node } from "@kubernetes/client-node";
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:tls";
+import { type Booted, initialTaint, nodeLabels, nodeTaint } from "./boot_pools.ts";
+import { output } from "./machine_facts.ts";
+
+interface Machine {
+  metadata: { uid: string };
+  status: { nodeRef?: { name: string; uid: string }; addresses: { type: string; address: string }[] };
+}
+
+/** The node of a machine. */
+export async function nodeOf({ world, name }: Booted): Promise<V1Node> {
+  const node = await world.get<V1Node>(`/api/v1/nodes/${name}`);
+  assert.ok(node, `There is no node "${name}"`);
+  return node;
+}
+
+/** Node and Machine know each other, by the addresses that the machine really has. */
+export async function checkNode(booted: Booted): Promise<void> {
+  const { world, name, machine } = booted;
+  const node = await nodeOf(booted);
+  const path = `/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines/${name}`;
+  const owner = await world.until("the machine knows its node", async () => {
+    const seen = await world.get<Machine>(path);
+    return seen?.status.nodeRef?.uid === node.metadata?.uid && seen;
+  });
+  const { labels, uid } = { labels: node.metadata?.labels, uid: owner?.metadata.uid };
+  assert.equal(labels?.["machine-controller/owned-by"], uid);
+  assert.equal(labels?.["kubernetes.io/hostname"], name);
+  assert.equal(node.spec?.providerID, `kubermatic://kubevirt/${uid}`);
+  assert.deepEqual(node.status?.addresses, [
+    { type: "InternalIP", address: machine.address },
+    { type: "Hostname", address: name },
+  ]);
+  const { kubeletVersion, containerRuntimeVersion, machineID } = node.status?.nodeInfo ?? {};
+  assert.equal(kubeletVersion, "v1.36.1");
+  assert.match(containerRuntimeVersion ?? "", /^containerd:\/\/2\./);
+  assert.equal(machineID, (await output(machine, ["cat", "/etc/machine-id"])).trim());
+}
+
+/** The cluster's first taint comes from the kubelet itself; those of the pool, and its labels, from machine-controller. */
+export async function checkTaintsAndLabels(booted: Booted, hasOwn: boolean): Promise<void> {
+  const expected = hasOwn ? [initialTaint, nodeTaint] : [initialTaint];
+  const node = await booted.world.until("all labels and taints", async () => {
+    const seen = await nodeOf(booted);
+    return seen.spec?.taints?.length === expected.length && seen;
+  });
+  assert.deepEqual(node?.spec?.taints, expected);
+  const labels = Object.entries(node?.metadata?.labels ?? {}).filter(([key]) => key in nodeLabels);
+  assert.deepEqual(Object.fromEntries(labels), hasOwn ? nodeLabels : {});
+}
+
+/** No two machines are the same one. */
+export async function checkUnique(machines: Booted[]): Promise<void> {
+  const nodes = await Promise.all(machines.map(nodeOf));
+  assert.equal(new Set(nodes.map(({ status }) => status?.nodeInfo?.machineID)).size, machines.length);
+}
+
+/** Requests of a machine's kubelet for certificates, by name. */
+export async function certificateRequests({ world, name }: Booted): Promise<V1CertificateSigningRequest[]> {
+  const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+  const requests = await world.list<V1CertificateSigningRequest>(path);
+  // The subject stands in the request as plain text.
+  return requests.filter(({ spec }) => bytesOf(spec.request).includes(`system:node:${name}`));
+}
+
+function bytesOf(request: string): string {
+  return atob(atob(request).replace(/-----[^-]+-----|\s/g, ""));
+}
+
+/** Both certificates were asked for once, approved and issued; the kubelet serves with the one for serving. */
+export async function checkCertificates(booted: Booted): Promise<void> {
+  const { world, name, machine } = booted;
+  const requests = await certificateRequests(booted);
+  const signers = requests.map(({ spec }) => spec.signerName).sort();
+  const [client, serving] = ["kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"];
+  assert.deepEqual(signers, [client, serving]);
+  for (const { spec, status } of requests) {
+    assert.deepEqual(status?.conditions?.map(({ type }) => type), ["Approved"], spec.signerName);
+    assert.ok(status?.certificate, `"${spec.signerName}" was not issued`);
+  }
+  const { caPem } = world.site.stack.apiServer;
+  const socket = connect({ host: machine.address, port: 10250, ca: caPem });
+  try {
+    await once(socket, "secureConnect");
+    assert.equal(socket.authorized, true, String(socket.authorizationError));
+    const { subject, subjectaltname } = socket.getPeerCertificate();
+    assert.equal(subject.CN, `system:node:${name}`);
+    assert.equal(subjectaltname, `DNS:${name}, IP Address:${machine.address}`);
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,103 @@
+/** A machine that boots again, or runs its boot again, is the machine that it was. */
+import type { V1Lease, V1Pod } from "@kubernetes/client-node";
+import assert from "node:assert/strict";
+import { namesOf } from "../../profiles/mod.ts";
+import type { Booted } from "./boot_pools.ts";
+import { configDigests, output, shell, unitProperties } from "./machine_facts.ts";
+import { certificateRequests, nodeOf } from "./node_identity.ts";
+import { machineToken } from "./published_boot.ts";
+import { checkUnits, untilBooted } from "./unit_states.ts";
+
+/** What must not change. */
+interface Identity {
+  node: string | undefined;
+  machine: string;
+  hostname: string;
+  addresses: unknown;
+  /** Names of the kubelet's requests for certificates: a new one would be a new identity. */
+  requests: (string | undefined)[];
+  files: Record<string, string>;
+}
+
+/** Remembers what must be the same later. */
+export async function identityOf(booted: Booted): Promise<Identity> {
+  const { machine } = booted;
+  const node = await nodeOf(booted);
+  return {
+    node: node.metadata?.uid,
+    machine: (await output(machine, ["cat", "/etc/machine-id"])).trim(),
+    hostname: (await output(machine, ["hostname"])).trim(),
+    addresses: node.status?.addresses,
+    requests: (await certificateRequests(booted)).map(({ metadata }) => metadata?.name).sort(),
+    files: await configDigests(machine),
+  };
+}
+
+/** After a reboot it is the same node, with the same files, and neither phase has run. */
+export async function checkSecondBoot(booted: Booted): Promise<void> {
+  const before = await identityOf(booted);
+  await booted.machine.reboot();
+  // What the kubelet said on its way down is of before.
+  await untilBack(booted, Date.now());
+  for (const unit of ["bootstrap.service", "setup.service"]) {
+    const { ConditionResult, ExecMainStartTimestampMonotonic } = await unitProperties(booted.machine, unit);
+    assert.deepEqual({ ConditionResult, ExecMainStartTimestampMonotonic }, {
+      ConditionResult: "no",
+      ExecMainStartTimestampMonotonic: "0",
+    });
+  }
+  for (const unit of ["containerd.service", "kubelet.service"]) {
+    assert.equal((await unitProperties(booted.machine, unit)).ActiveState, "active", unit);
+  }
+  assert.equal(await output(booted.machine, ["systemctl", "--failed", "--plain", "--no-legend"]), "");
+  assert.deepEqual(await identityOf(booted), before);
+}
+
+/**
+ * Both phases, started by hand with their done-marks removed, do nothing twice: a renamed host gets its name back, a
+ * running container runs on.
+ */
+export async function checkSecondRun(booted: Booted): Promise<void> {
+  const { world, machine, name, pool } = booted;
+  const before = await identityOf(booted);
+  const container = await containerOf(booted);
+  await giveToken(booted, await machineToken(world, pool));
+  await shell(machine, "hostname stray && rm /etc/ostler/bootstrap-complete /etc/ostler/setup-complete");
+  await output(machine, ["systemctl", "restart", "bootstrap.service"]);
+  await untilBooted(booted);
+  await checkUnits(booted);
+  assert.deepEqual(await identityOf(booted), before);
+  assert.deepEqual(await containerOf(booted), container);
+  const { bootReport } = namesOf({ namespace: "kube-system", name: pool });
+  const report = await world.get<{ data?: object }>(`/api/v1/namespaces/cloud-init-settings/configmaps/${bootReport}`);
+  assert.ok(!Object.hasOwn(report?.data ?? {}, name), "the boot report still has a line");
+}
+
+// The token went with the first boot; whoever boots a machine again brings one.
+async function giveToken({ machine }: Booted, token: string): Promise<void> {
+  await machine.write("/etc/ostler/token", `${token}\n`);
+  await output(machine, ["chmod", "600", "/etc/ostler/token"]);
+}
+
+/** Waits for signs of life from after a moment: the kubelet's lease, its node's condition, and the machine's pod. */
+async function untilBack(booted: Booted, since: number): Promise<void> {
+  const { world, name, machine } = booted;
+  await world.until(`machine "${name}" has booted`, async () => {
+    return (await machine.run(["systemctl", "is-system-running"])).stdout.trim() === "running";
+  }, 180);
+  const lease = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
+  await world.until(`node "${name}" is back`, async () => {
+    const renewed = (await world.get<V1Lease>(lease))?.spec?.renewTime;
+    if (Date.parse(String(renewed)) <= since) return false;
+    const { conditions } = (await nodeOf(booted)).status ?? {};
+    const isReady = conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+    return isReady && (await containerOf(booted)).isReady;
+  }, 180);
+}
+
+/** The container of the machine's pod. */
+async function containerOf({ world, name }: Booted): Promise<{ id?: string; isReady: boolean }> {
+  const pod = await world.get<V1Pod>(`/api/v1/namespaces/default/pods/${name}`);
+  const [status] = pod?.status?.containerStatuses ?? [];
+  return { id: status?.containerID ?? "", isReady: status?.ready === true };
+}
