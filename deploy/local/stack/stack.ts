@@ -31,11 +31,11 @@ export interface StackOptions {
   readonly onProgress?: (text: string) => void;
   /** Called for each process that ends unasked after it was ready. */
   readonly onCrash?: (crash: ProcessCrash) => void;
-  /** Known to the Temporal server from its start. */
   /** Address of this host that the API server listens on; loopback unless told. Machines outside need another. */
   readonly address?: string;
   /** Range of addresses for pods, such as `10.244.0.0/16`, of which each node gets a part; none unless told. */
   readonly podNetwork?: string;
+  /** Known to the Temporal server from its start. */
   readonly searchAttributes?: Readonly<Record<string, SearchAttributeKind>>;
   /** Ends the start, not the started stack: that is what `stop` is for. */
   readonly signal?: AbortSignal;
