@@ -28,7 +28,7 @@ export interface NodeProfile extends Pick<OsProfile, "osName" | "osVersion" | "p
 }
 
 /** Of all our profiles: they share their texts, so a change of one is a change of most. */
-const version = "v1.1.0";
+const version = "v1.2.0";
 
 const bootFiles: NodeFile[] = [
   { path: "/etc/ostler/boot.env", template: "boot/boot.env", permissions: 644 },

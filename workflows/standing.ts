@@ -37,10 +37,12 @@ function sentence({ reason, message, until }: Blocked): Pick<Standing, "reason" 
 }
 
 // The reason of the failure says more than that it is remembered.
-function quarantined({ memory, desired }: Rollout, blocked: Blocked): Pick<Standing, "reason" | "message"> {
+function quarantined({ memory, desired, failed }: Rollout, blocked: Blocked): Pick<Standing, "reason" | "message"> {
   const bad = memory.quarantine.find(({ specHash }) => specHash === desired?.specHash);
   if (!bad) {
-    return { reason: "JoinAttemptsExhausted", message: "Machines of the last good revision do not join either" };
+    const message = `Of the last good revision too, ${failed.slice(0, 3).join(", ")} did not join; ` +
+      '"ostler explain" tells why: mend that, then send retry';
+    return { reason: "JoinAttemptsExhausted", message };
   }
   const since = iso(bad.since).slice(0, 16).replace("T", " ");
   return {

@@ -48,6 +48,7 @@ export type MachineDeployment = z.infer<typeof MachineDeployment>;
 export const MachineSet = z.object({
   metadata: Metadata,
   spec: z.object({ template: z.looseObject({}).optional() }).loose().optional(),
+  status: z.object({ readyReplicas: z.number().nullish() }).loose().optional(),
 });
 export type MachineSet = z.infer<typeof MachineSet>;
 

@@ -19,6 +19,8 @@ export const scaleDownDisabledAnnotation = "cluster-autoscaler.kubernetes.io/sca
 export const cordonedByAnnotation = "ostler.dev/cordoned-by";
 /** On a Node that we keep from the autoscaler: the holder. */
 export const keptByAnnotation = "ostler.dev/scale-down-disabled-by";
+/** On a Machine, with a time as its value: a change for machine-controller to see. */
+export const wakeAnnotation = "ostler.dev/woken-at";
 /** Set by machine-controller right before it orders an instance. */
 export const instanceFinalizer = "machine-delete-finalizer";
 

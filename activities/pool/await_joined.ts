@@ -5,7 +5,7 @@ import { poll } from "../kube/polling.ts";
 import { machines, readObject } from "../kube/resources.ts";
 import type { Machine } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import { lastBootReport } from "./boot_report.ts";
+import { lastBootReport, silenceOf } from "./boot_report.ts";
 import { certificateStateOf } from "./certificate_state.ts";
 import { evidenceFor } from "./evidence.ts";
 import { imageOf } from "./machine_template.ts";
@@ -111,18 +111,20 @@ async function failure(
   { machine, climb }: { machine: string; climb: Climb },
 ): Promise<JoinFailure> {
   const { rung, says } = "says" in climb ? climb : { rung: "gates" as const, says: "" };
-  const names = await namesOf(kube, pool, machine);
+  const addresses = await addressesOf(kube, pool, machine);
+  const names = [machine, ...addresses];
   const [event, certificate, report] = await Promise.all([
     evidenceFor(kube, pool.namespace, machine),
     rung === "registered" ? certificateStateOf(kube, names) : undefined,
     lastBootReport(kube, pool, names),
   ]);
-  const known = [says, event && `last event: ${event}`, certificate, report && `its own last report: ${report}`];
+  const own = report ? `its own last report: ${report}` : rung === "registered" && silenceOf(addresses);
+  const known = [says, event && `last event: ${event}`, certificate, own];
   return { machine, rung, evidence: known.filter(Boolean).join("; ") };
 }
 
-/** A machine reports under its own name, or under the host name that its cloud gave it. */
-async function namesOf(kube: Kube, { namespace }: PoolRef, name: string): Promise<string[]> {
+/** A machine reports under its own name, or under the host name that its cloud gave it as an address. */
+async function addressesOf(kube: Kube, { namespace }: PoolRef, name: string): Promise<string[]> {
   const machine = await ifFound(readObject(kube, machines, { namespace, name }));
-  return [name, ...(machine?.status?.addresses ?? []).map(({ address }) => address)];
+  return (machine?.status?.addresses ?? []).map(({ address }) => address);
 }

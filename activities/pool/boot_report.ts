@@ -37,6 +37,13 @@ export async function lastBootReport(kube: Kube, pool: PoolRef, names: string[])
   return `${phase} step "${harmless(step, 60)}" ${state.toLowerCase()}${at ? ` at ${at}` : ""}${said}`;
 }
 
+/** What it usually means that a machine with these addresses has booted and there is no report of it. */
+export function silenceOf(addresses: string[]): string {
+  const place = addresses.length === 0 ? "the machine" : addresses.join(" or ");
+  return "it sent no boot report: most often it does not reach the API server, does not trust the certificate of that, " +
+    `or has a token that is no longer valid; "journalctl -u bootstrap -u setup" on ${place} tells`;
+}
+
 /** Makes sure that machines have a place to report to, and forgets a few of those that are gone. */
 export async function ensureBootReport(kube: Kube, pool: PoolRef): Promise<void> {
   const name = namesOf(pool).bootReport;

@@ -6,6 +6,7 @@ import { poll } from "../kube/polling.ts";
 import { listObjects, machineDeployments, machines, readObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { illnessOf, neverRepaired } from "./illness.ts";
+import { LateSets } from "./late_sets.ts";
 import { memberOf } from "./member.ts";
 import type { NodeFacts } from "./node_facts.ts";
 import { nodeWatchOf } from "./node_watch.ts";
@@ -22,31 +23,40 @@ const longestRestMs = 5_000;
 
 /** Counts and the next few members of each group; after an outage nobody is ill enough to be repaired at the first look. */
 export function readPool(kube: Kube, question: PoolQuestion): Promise<PoolSnapshot> {
-  const { pool } = question;
+  return look(kube, question).then(({ snapshot }) => snapshot);
+}
+
+function look(kube: Kube, question: PoolQuestion): Promise<{ found: Found; snapshot: PoolSnapshot }> {
+  const { pool, repair } = question;
   return attempting(`read the machines of "${pool.namespace}/${pool.name}"`, async () => {
-    const members = await readMembers(kube, pool, question.repair);
+    const found = await findMembers(kube, pool, repair);
     const outlook = outlookOf(kube);
     outlook.looked(Date.now());
-    return snapshotOf(outlook.tempered(members), question);
+    return { found, snapshot: snapshotOf(outlook.tempered(found.members), question) };
   });
 }
 
-/** Ends when the pool looks different from `fingerprint`, at the latest at `until` (epoch ms). */
+/**
+ * Ends when the pool looks different from `fingerprint`, at the latest at `until` (epoch ms). Who waits here waits for
+ * machine-controller, which is woken where it has not seen what it has to act on.
+ */
 export async function awaitPoolChanged(
   kube: Kube,
   { fingerprint, until, ...question }: PoolQuestion & { fingerprint: string; until: number },
 ): Promise<void> {
   let size = 0;
   waiting += 1;
+  const sets = new LateSets(kube, question.pool, Date.now());
   try {
     await poll<void>({
       until: Number.MAX_SAFE_INTEGER, // to see no change is an answer too
       every: () =>
         Math.min(longestRestMs, restMs + restPerMachineMs * (size + waiting), Math.max(1, until - Date.now())),
       look: async () => {
-        const seen = await readPool(kube, question);
+        const { found, snapshot: seen } = await look(kube, question);
         size = seen.counts.machines;
         if (seen.fingerprint !== fingerprint || Date.now() >= until) return { answer: undefined };
+        await sets.wake(found, Date.now());
         return { missing: wordsOf(seen) };
       },
       expired: (missing) => new Error(missing),
@@ -66,13 +76,24 @@ function wordsOf({ counts }: PoolSnapshot): string {
 
 /** Every member of the pool with the facts of its node; without `repair` nobody's illness is ever due. */
 export async function readMembers(kube: Kube, pool: PoolRef, repair: RepairRules = neverRepaired): Promise<Member[]> {
+  return (await findMembers(kube, pool, repair)).members;
+}
+
+/** Members, and the labels that they and their sets were found by. */
+interface Found {
+  members: Member[];
+  labelSelector: string;
+}
+
+async function findMembers(kube: Kube, pool: PoolRef, repair: RepairRules): Promise<Found> {
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
   if (!deployment) throw moot("GenerationStale", `Cannot read the machines of "${pool.name}": it is gone`);
-  const where = { namespace: pool.namespace, labelSelector: labelSelectorOf(deployment) };
-  const found = await listObjects(kube, machines, where);
-  const members = found.map((machine) => memberOf(pool, machine));
-  const nodes = await nodeWatchOf(kube).find(members.flatMap(({ node }) => node ?? []));
-  return members.map((member) => judged({ kube, pool, repair, facts: nodes.get(member.node ?? "") }, member));
+  const labelSelector = labelSelectorOf(deployment);
+  const found = await listObjects(kube, machines, { namespace: pool.namespace, labelSelector });
+  const known = found.map((machine) => memberOf(pool, machine));
+  const nodes = await nodeWatchOf(kube).find(known.flatMap(({ node }) => node ?? []));
+  const members = known.map((member) => judged({ kube, pool, repair, facts: nodes.get(member.node ?? "") }, member));
+  return { members, labelSelector };
 }
 
 interface Judgement {

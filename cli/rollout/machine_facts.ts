@@ -1,12 +1,12 @@
 /** Everything that is known about one machine, for the paragraph about it. */
 import type { Machine } from "../../activities/kube/schemas.ts";
 import { ifFound } from "../../activities/kube/status.ts";
-import { lastBootReport } from "../../activities/pool/boot_report.ts";
+import { lastBootReport, silenceOf } from "../../activities/pool/boot_report.ts";
 import { memberOf } from "../../activities/pool/member.ts";
 import { readPlan } from "../../activities/pool/plan_rollout.ts";
 import { readDesired } from "../../activities/pool/read_desired.ts";
 import { readMembers } from "../../activities/pool/read_pool.ts";
-import type { Member, Progress, RolloutPlan, Rules } from "../../workflows/contracts.ts";
+import type { Member, PoolRef, Progress, RolloutPlan, Rules } from "../../workflows/contracts.ts";
 import { forecast } from "../../workflows/policy/forecast.ts";
 import { type ClusterEvent, eventsAbout } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
@@ -26,6 +26,8 @@ export interface MachineFacts {
   node: NodeState | undefined;
   lastEvent: ClusterEvent | undefined;
   bootReport: string | undefined;
+  /** What it means that a machine which boots has reported nothing; undefined where that cannot be known. */
+  silence: string | undefined;
   /** Missing where they cannot be read. */
   rules?: Rules;
   plan?: RolloutPlan;
@@ -52,15 +54,15 @@ export async function readMachineFacts(
   const { name, namespace, deletionTimestamp } = machine.metadata;
   const owner = pool ?? { namespace, name: "" };
   const member = memberOf(owner, machine);
-  const [row, node, events, bootReport] = await Promise.all([
+  const [row, node, events, report] = await Promise.all([
     pool && readRow(await world.cluster(), pool),
     member.node === undefined ? undefined : readNode(world, member.node),
     eventsAbout(kube, { kind: "Machine", namespace, name }),
-    lastBootReport(kube, owner, namesOf(machine)).catch(() => undefined), // the ConfigMap may be forbidden to people
+    readReport(world, owner, machine),
   ]);
   const errorText = [machine.status?.errorReason, machine.status?.errorMessage].filter(Boolean).join(": ");
   return {
-    ...{ now: world.now(), row, node, bootReport, error: errorText, lastEvent: events.at(-1) },
+    ...{ now: world.now(), row, node, ...report, error: errorText, lastEvent: events.at(-1) },
     leavingSince: deletionTimestamp === undefined ? undefined : Date.parse(deletionTimestamp),
     ...await outlook(world, { pool, member, profileNamespace }),
   };
@@ -110,8 +112,19 @@ async function readNode(world: World, name: string): Promise<NodeState | undefin
   };
 }
 
-// Machines report under their host name, which some clouds make up.
-function namesOf({ metadata, status }: Machine): string[] {
+// Machines report under their host name, which some clouds make up. The ConfigMap may be forbidden to people.
+async function readReport(
+  world: World,
+  owner: PoolRef,
+  { metadata, status }: Machine,
+): Promise<Pick<MachineFacts, "bootReport" | "silence">> {
+  const { kube } = await world.cluster();
   const addresses = (status?.addresses ?? []).map(({ address }) => address);
-  return [metadata.name, ...(status?.nodeRef ? [status.nodeRef.name] : []), ...addresses];
+  const names = [metadata.name, ...(status?.nodeRef ? [status.nodeRef.name] : []), ...addresses];
+  try {
+    const bootReport = await lastBootReport(kube, owner, names);
+    return { bootReport, silence: bootReport === undefined ? silenceOf(addresses) : undefined };
+  } catch {
+    return { bootReport: undefined, silence: undefined };
+  }
 }

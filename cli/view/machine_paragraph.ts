@@ -177,11 +177,12 @@ function notReady(why: string, since: string, now: number): string {
   return `Its node is not Ready since ${moment(since, now)}${why === "" ? "" : `: ${why}`}.`;
 }
 
-function evidence({ member, lastEvent, bootReport, node, now }: MachineFacts): string[] {
+function evidence({ member, lastEvent, bootReport, silence = "", node, now }: MachineFacts): string[] {
   const joined = member.phase === "Ready";
   return [
     node?.cordoned ? "Its node is cordoned." : "",
     bootReport === undefined || joined ? "" : `Its own last report: ${bootReport}.`,
+    member.phase === "Booting" && silence !== "" ? `${silence[0]?.toUpperCase()}${silence.slice(1)}.` : "",
     lastEvent === undefined || (joined && lastEvent.type === "Normal")
       ? ""
       : `Last event, at ${moment(lastEvent.at, now)}: ${lastEvent.reason}: ${lastEvent.message.replace(/\.$/, "")}.`,

@@ -92,14 +92,16 @@ Deno.test("phase one fetches and applies the provisioning config and reports eac
     await sandbox.read("/systemctl") ?? "",
     /daemon-reload\nenable setup.service\nstart --no-block setup.service\n$/,
   );
+  const said = (status: number, nth: number): string =>
+    `Cannot fetch secret ${secretName}: ${status} (exit code 1, try ${nth} of 30)`;
   const told = api.reports.map(([machine, line]) => `${machine} ${line?.state} ${line?.step} ${line?.message}`.trim());
   assert.deepEqual(told.map((text) => text.replace(/curl:.*?(\d{3}) \(/, "$1 (")), [
     "machine-1 Running fetch the provisioning config",
-    `machine-1 Failed fetch the provisioning config Cannot fetch secret ${secretName}: 404 (exit code 1, try 1 of 30)`,
-    "machine-1 Running fetch the provisioning config",
-    `machine-1 Failed fetch the provisioning config Cannot fetch secret ${secretName}: 503 (exit code 1, try 2 of 30)`,
-    "machine-1 Running fetch the provisioning config",
-    "machine-1 Running apply the provisioning config",
+    `machine-1 Failed fetch the provisioning config ${said(404, 1)}`,
+    `machine-1 Running fetch the provisioning config before that, ${said(404, 1)}`,
+    `machine-1 Failed fetch the provisioning config ${said(503, 2)}`,
+    `machine-1 Running fetch the provisioning config before that, ${said(503, 2)}`,
+    `machine-1 Running apply the provisioning config before that, ${said(503, 2)}`,
     "machine-1 Done apply the provisioning config",
   ]);
   const times = api.reports.map(([, line]) => line?.at ?? "");
@@ -152,14 +154,26 @@ Deno.test("boot-report sends text that JSON takes, without the login of a proxy,
     "/opt/bin/boot-report",
     "setup",
     "Failed",
-    `proxy http://user:pa$$@proxy:1 – \t"no" ${"x".repeat(500)}`,
+    `proxy http://user:pa$$@proxy:1 – \t"no" ${"x".repeat(500)} the reason`,
   );
   await sandbox.run("/opt/bin/boot-report", "setup", "Done");
   const [, [, failed], last] = api.reports as [unknown, [string, { step: string; message: string }], unknown];
   assert.equal(failed.step, "say ab");
-  assert.match(failed.message, /^proxy http:\/\/proxy:1 {2}no x+$/);
+  assert.match(failed.message, /^proxy http:\/\/proxy:1 {2}no x+ \.\.\. x+ the reason$/);
   assert.equal(failed.message.length, 300);
   assert.deepEqual(last, ["machine-1", null]);
+});
+
+Deno.test("boot-report says on the next try what stopped the last one, without its tokens, until a phase is done", async () => {
+  await using api = await SecretsApi.start("token-1");
+  await using sandbox = await ubuntu(api);
+  const report = (...said: string[]): Promise<unknown> => sandbox.run("/opt/bin/boot-report", "bootstrap", ...said);
+  await report("Failed", "no luck with eyJhbGciOi.eyJpc3Mi-_x.c2ln, abcdef.0123456789abcdef and v1.36.1");
+  await report("Running", "a step");
+  await report("Done");
+  await report("Running", "another");
+  const why = "no luck with (hidden), (hidden) and v1.36.1";
+  assert.deepEqual(api.reports.map(([, line]) => line?.message), [why, `before that, ${why}`, "", ""]);
 });
 
 Deno.test("boot-report never fails, whatever answers", async () => {

@@ -8,6 +8,8 @@ class Mirror implements AsyncDisposable {
   readonly asked: string[] = [];
   /** Files whose published checksum is that of something else. */
   readonly tampered = new Set<string>();
+  /** Whether it has nothing at all. */
+  missing = false;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #archive: Uint8Array;
 
@@ -23,6 +25,7 @@ class Mirror implements AsyncDisposable {
   #answer(url: string): Response {
     const path = new URL(url).pathname;
     this.asked.push(path);
+    if (this.missing) return new Response(null, { status: 404 });
     const checked = /^(.*)\.sha256(sum)?$/.exec(path);
     if (checked === null) return new Response(this.#bytes(path) as Uint8Array<ArrayBuffer>);
     const [, file = "", isList] = checked;
@@ -67,6 +70,10 @@ async function machine(mirror: Mirror, type: string): Promise<BootSandbox> {
   return sandbox;
 }
 
+function tarErrors(...errors: string[]): string {
+  return `printf 'tar: %s\\n' '${errors.join("' '")}' >&2; exit 2`;
+}
+
 function install(sandbox: BootSandbox): Promise<Ending> {
   return sandbox.run("/opt/bin/install-binaries");
 }
@@ -108,6 +115,30 @@ Deno.test("install-binaries installs nothing whose checksum is not the published
   assert.equal((await install(sandbox)).code, 0);
   assert.equal(mirror.asked.some((path) => path.includes("containerd-static")), false);
   assert.notEqual(await sandbox.read("/opt/bin/runc"), undefined);
+});
+
+Deno.test("install-binaries says in one line which file does not come, or does not fit, and why", async () => {
+  await using mirror = new Mirror(await archive());
+  await using sandbox = await machine(mirror, "x86_64");
+  await sandbox.command(
+    "tar",
+    tarErrors("bin/a: Wrote only 4 of 10 bytes", "bin/b: Cannot write: No space left", "Exiting"),
+  );
+  const lastLine = async (): Promise<string> => (await install(sandbox)).stderr.trim().split("\n").at(-1) ?? "";
+  const file = /containerd-static-\d\S+-linux-amd64\.tar\.gz/.source;
+  assert.match(
+    await lastLine(),
+    new RegExp(
+      `^Cannot install binaries: ${file} does not unpack to \\S+/opt: tar: bin/b: Cannot write: No space left$`,
+    ),
+  );
+  await sandbox.command("tar", tarErrors("bin/a: Cannot open", "Exiting"));
+  assert.match(await lastLine(), / does not unpack to \S+: tar: bin\/a: Cannot open$/);
+  mirror.missing = true;
+  assert.match(
+    await lastLine(),
+    new RegExp(`^Cannot install binaries: ${mirror.url}/containerd/v\\S+/${file} does not download: curl: .* 404$`),
+  );
 });
 
 Deno.test("install-binaries refuses a machine that it has no programs for", async () => {

@@ -5,11 +5,23 @@ import { type FactOverrides, renderFacts } from "../../support/render_facts.ts";
 const kubeconfigSecret = "kube-system-pool-kubelet-bootstrap-config";
 const note = `echo "\${0##*/} $*" >>"$SANDBOX/log"`;
 
+/** Tells the states of kubelet.service one after the other, and the last one for ever. */
+const kubeletStates = `if [[ $1 == show ]]; then
+  states=$SANDBOX/kubelet-states
+  echo "SubState=$(head -n 1 "$states")"
+  (($(wc -l <"$states") == 1)) || sed -i 1d "$states"
+  exit
+fi
+`;
+
 /** A machine after phase one, on which every command only notes that it was called. */
 async function machine(profile: string, facts: FactOverrides = {}): Promise<BootSandbox> {
   const sandbox = await BootSandbox.create(profile, "provisioning", renderFacts(facts));
   const commands = ["systemctl", "modprobe", "sysctl", "swapoff", "hostnamectl", "getenforce", "setenforce"];
   for (const name of [...commands, "update-ca-certificates", "update-ca-trust"]) await sandbox.command(name, note);
+  await sandbox.command("systemctl", kubeletStates + note);
+  await sandbox.command("sleep", "");
+  await sandbox.write("/kubelet-states", "running\n");
   for (const name of ["boot-report", "install-packages", "install-binaries"]) {
     await sandbox.write(`/opt/bin/${name}`, `#!/usr/bin/env bash\n${note}\n`);
     await Deno.chmod(`${sandbox.root}/opt/bin/${name}`, 0o755);
@@ -63,6 +75,56 @@ Deno.test("phase two stops where something fails, and keeps what the next try ne
   assert.equal(await sandbox.read("/etc/selinux/config"), "SELINUX=permissive\n");
   await sandbox.write("/opt/bin/install-binaries", "#!/usr/bin/env bash\n");
   assert.equal((await sandbox.run("/opt/bin/setup")).code, 0);
+});
+
+Deno.test("phase two is done once the kubelet has stayed up, however long it waits for its certificate", async () => {
+  await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
+  await sandbox.command("journalctl", `echo "E1121 19:06:00.1 17 x.go:1] waiting for \\"server\\""`);
+  const waits = ["dead", "start-pre", "start", "running", ...Array(126).fill("start"), "running"];
+  await sandbox.write("/kubelet-states", `${waits.join("\n")}\n`);
+  const { code, stderr } = await sandbox.run("/opt/bin/setup");
+  assert.equal(code, 0, stderr);
+  const reports = (await logOf(sandbox)).filter((line) => line.startsWith("boot-report setup")).slice(-3);
+  assert.deepEqual(reports, [
+    "boot-report setup Running kubelet",
+    "boot-report setup Failed kubelet.service is not ready after 120 seconds; is its certificate approved " +
+    '(kubectl get csr)? waiting for "server"',
+    "boot-report setup Done",
+  ]);
+});
+
+Deno.test("phase two fails with the last error of a kubelet that ends again and again, and keeps its token", async () => {
+  await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
+  await sandbox.write("/kubelet-states", "start\nrunning\nrunning\nauto-restart\n");
+  const log = [
+    "I1121 19:06:00.100000      17 server.go:1] starting",
+    'E1121 19:06:00.200000      17 run.go:72] "command failed" err="unrecognized feature gate: Nonsense"',
+    "I1121 19:06:00.300000      17 server.go:2] ended",
+  ];
+  await sandbox.write("/kubelet-log", `${log.join("\n")}\n`);
+  await sandbox.command("journalctl", `[[ $* == *_SYSTEMD_UNIT=kubelet.service* ]] && cat "$SANDBOX/kubelet-log"`);
+  const { code, stderr } = await sandbox.run("/opt/bin/setup");
+  assert.equal(code, 1);
+  assert.equal(
+    stderr.trim().split("\n").at(-1),
+    'Cannot set up this node: kubelet.service ends again and again: "command failed" ' +
+      'err="unrecognized feature gate: Nonsense"',
+  );
+  assert.notEqual(await sandbox.read("/etc/ostler/token"), undefined);
+  assert.equal(await sandbox.read("/etc/ostler/setup-complete"), undefined);
+  await sandbox.write("/kubelet-log", "the last words of a program that knows no klog\n");
+  await sandbox.write("/kubelet-states", "auto-restart\n");
+  assert.match((await sandbox.run("/opt/bin/setup")).stderr, /again and again: the last words of a program/);
+});
+
+Deno.test("phase two says why containerd does not start", async () => {
+  await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
+  await sandbox.command("systemctl", `[[ $* != "restart containerd.service" ]]`);
+  const log = ["containerd: starting", 'time="x" level=fatal msg="bad config"', "bye"];
+  await sandbox.command("journalctl", `printf '%s\\n' '${log.join("' '")}'`);
+  const { code, stderr } = await sandbox.run("/opt/bin/setup");
+  assert.equal(code, 1);
+  assert.match(stderr, /containerd\.service does not start: time="x" level=fatal msg="bad config"\n$/);
 });
 
 Deno.test("phase two upgrades and reboots once where the MachineDeployment wants it", async () => {

@@ -107,6 +107,16 @@ Deno.test("awaitMachinesJoined judges nobody at the first look after a time with
   deepEqual(verdict.joined.map(({ machine: name }) => name), ["a"]);
 });
 
+Deno.test("awaitMachinesJoined tells what it usually means that a machine which failed said nothing", async () => {
+  const kube = new FakeKube();
+  kube.put("machines", machine("a", { status: { addresses } }));
+  const { failed } = await climb(kube, { a: deadlines(100) });
+  match(
+    failed[0]?.evidence ?? "",
+    /; it sent no boot report: .*token that is no longer valid; "journalctl -u bootstrap -u setup" on 10\.0\.0\.1 tells$/,
+  );
+});
+
 Deno.test("awaitMachinesJoined adds what a machine that failed last said about itself", async () => {
   const kube = new FakeKube();
   kube.put("machines", machine("a", { status: { addresses: [{ address: "host-a.example" }] } }));

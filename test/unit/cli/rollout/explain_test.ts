@@ -55,6 +55,19 @@ Deno.test("explain tells of a machine that joins which attempt it is, and the la
   assert.match(text, /Last event, at .*\(1m ago\): CreateFailed: no quota\.\n$/);
 });
 
+Deno.test("explain tells of a machine that boots what it last said, or what its silence usually means", async () => {
+  const status = { addresses: [{ address: "10.0.0.7" }] };
+  const made = world(rollingStatus(), { hash: "hash-2", status }, "new-1");
+  const silent = await explained(made, "new-1");
+  assert.match(silent, / It sent no boot report: .*"journalctl -u bootstrap -u setup" on 10\.0\.0\.7 tells\.\n$/);
+  const line = { phase: "setup", step: "packages", state: "Failed", message: "no route to the mirror" };
+  const metadata = { namespace: "cloud-init-settings", name: "ostler-boot-pool-fleet" };
+  made.kube.put("configmaps", { metadata, data: { "new-1": JSON.stringify(line) } });
+  const text = await explained(made, "new-1");
+  assert.match(text, / Its own last report: setup step "packages" failed: no route to the mirror\.\n$/);
+  assert.doesNotMatch(text, /no boot report/);
+});
+
 Deno.test("explain tells a held machine whom it waits for: pause, what blocks, soak, budget", async () => {
   const pausedBy = { by: "ada", reason: "lunch", since: start };
   assert.match(

@@ -222,18 +222,25 @@ for (const [name, pool, difference, converged] of ends) {
   });
 }
 
+const illSoon = { ill: { why: "", since: now, due: now + 1 } };
+
 const waits: [pool: Member[], difference: Difference, says: RegExp][] = [
   [[...members("old", [1, "Ready"], [2, "Leaving", ours])], {}, /others to be Ready before old Leaving 1 may go/],
   [[...full, ...members("old", [1, "Leaving"])], {}, /1 machine\(s\) to go/],
   [[...full, ...waiting], { busy: { joining: ["new Held 1"] } }, /1 machine\(s\) to join/],
   [full, {}, /machine-controller to create a machine/],
+  [
+    [...members("old", [3, "Ready"]), ...members("new", [1, "NotReady", illSoon])],
+    {},
+    /new NotReady 1 to be Ready again/,
+  ],
   [members("new", [4, "Ready"]), {}, /machine-controller to remove a machine/],
   [members("new", [2, "Ready"], [1, "NotReady"]), {}, /every machine to be Ready/],
   [[...full, ...waiting], { situation: { paused: true } }, /resume to go on/],
   [
     [
       ...members("old", [2, "Ready"]),
-      ...members("new", [1, "NotReady", { ill: { why: "", since: now, due: now + 1 } }]),
+      ...members("new", [1, "NotReady", illSoon]),
       ...waiting,
     ],
     {},

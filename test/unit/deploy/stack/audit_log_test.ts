@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { auditArgs, auditLogPath } from "../../../../deploy/local/stack/audit_log.ts";
+import { scratchDirectory } from "./scratch_directory.ts";
+
+interface Policy {
+  rules: { level: string; userGroups?: string[] }[];
+}
+
+Deno.test("auditArgs makes a log of booting machines' requests, without what is in them", async () => {
+  await using scratch = await scratchDirectory();
+  const directory = join(scratch.path, "not-there-yet");
+  const [policyFlag = "", logFlag] = await auditArgs(directory);
+  const [name, path = ""] = policyFlag.split("=");
+  assert.equal(name, "--audit-policy-file");
+  assert.equal(logFlag, `--audit-log-path=${auditLogPath(directory)}`);
+  const { rules: [machines, others] } = JSON.parse(await readFile(path, "utf8")) as Policy;
+  assert.equal(machines?.level, "Metadata");
+  assert.ok(machines.userGroups?.includes("system:serviceaccounts:cloud-init-settings"));
+  assert.deepEqual(others, { level: "None" });
+});
