@@ -99,7 +99,8 @@ async function kubectl({ world }: Booted, args: string[]): Promise<string> {
   const { code, stdout, lines } = await runCommand({
     program: world.tools.kubectl,
     args: ["--kubeconfig", world.site.stack.adminKubeconfig, ...args],
-    env: { PATH: process.env.PATH ?? "" },
+    // Its cache goes with the site.
+    env: { PATH: process.env.PATH ?? "", HOME: world.site.stack.directory },
   });
   assert.equal(code, 0, lines.join("\n"));
   return stdout;
