@@ -1,5 +1,6 @@
 /** A rollout that outgrows the history of one run goes on in another, with everything under way. */
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertOrderly, assertRuns, budgetOf, gateOf } from "../support/pool_checks.ts";
@@ -14,11 +15,12 @@ async function runOf(stage: Stage, pool: FakePool): Promise<string> {
   return (await stage.client.workflow.getHandle(pool.holder).describe()).runId;
 }
 
-/** Nudges until the chain has another run. */
+/** Nudges until the chain has another run; not so often that the nudges keep a slow worker from ending the one before. */
 async function anotherRun(stage: Stage, pool: FakePool): Promise<void> {
   const before = await runOf(stage, pool);
   await eventually("another run", async () => {
     await stage.tell(pool);
+    await pause(200);
     return await runOf(stage, pool) !== before;
   });
 }

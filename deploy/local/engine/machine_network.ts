@@ -25,22 +25,13 @@ export async function createMachineNetwork(
   labels: Readonly<Record<string, string>>,
 ): Promise<MachineNetwork> {
   const name = networkName(runId);
-  const order = {
+  await api.post("/networks/create", {
     Name: name,
     CheckDuplicate: true,
     Driver: "bridge",
     Labels: labels,
     Options: { "com.docker.network.bridge.name": name },
-  };
-  // Only where the subnet was asked for can a machine come back under the address it had; which is free, the engine knows.
-  await api.post("/networks/create", order);
-  const { subnet: Subnet, gateway: Gateway } = await readNetwork(api, name);
-  await api.delete(`/networks/${name}`);
-  await api.post("/networks/create", { ...order, IPAM: { Driver: "default", Config: [{ Subnet, Gateway }] } });
-  return await readNetwork(api, name);
-}
-
-async function readNetwork(api: DockerApi, name: string): Promise<MachineNetwork> {
+  });
   const { IPAM } = await api.get<NetworkFacts>(`/networks/${name}`);
   const { Subnet: subnet, Gateway: gateway } = IPAM.Config[0] ?? {};
   if (subnet === undefined || gateway === undefined) {
