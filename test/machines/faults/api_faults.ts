@@ -1,0 +1,64 @@
+/** Machines that the API server does not hear, or does not believe. */
+import assert from "node:assert/strict";
+
+import { CertificateAuthority } from "../../../deploy/local/stack/certificate_authority.ts";
+import { FaultView } from "./fault_view.ts";
+import { Impostor } from "./impostor.ts";
+import type { Scene } from "./scene.ts";
+
+const silence = /it sent no boot report: most often it does not reach the API server, does not trust the certificate/i;
+
+/** A machine that was cut off before it could ask for anything: it goes on by itself, and tells of it. */
+export async function isCutOff({ world }: Scene, view: FaultView): Promise<void> {
+  await world.until("tries in vain", async () => (await view.tries("bootstrap")).length >= 3, 240);
+  assert.equal(await view.report(), undefined);
+  assert.match(await view.explained(), silence);
+  await world.site.cloud.partition(view.name, false);
+  const { phase } = await view.untilReport(/before that, Cannot fetch secret cut-off-kube-system-\S+: curl: \(\d+\) /);
+  assert.equal(phase, "bootstrap");
+  await view.joins();
+}
+
+/** A machine with a wrong CA gives its token to nobody; what it usually means is told, and where to look. */
+export async function distrusts({ host, stranger }: Scene, view: FaultView): Promise<void> {
+  assert.match(await view.journal("bootstrap"), /Cannot fetch secret .*: curl: \(60\) SSL certificate problem/);
+  assert.equal(await view.report(), undefined);
+  const told = new RegExp(
+    `${silence.source}.*"journalctl -u bootstrap -u setup" on ${view.machine.address} tells`,
+    "i",
+  );
+  assert.match(await view.verdict("registered"), told);
+  assert.match(await view.explained(), told);
+  const unknown = await CertificateAuthority.create("unknown");
+  assert.deepEqual(await tokensGivenTo(host.address, unknown, view), { exitCode: 60, tokens: 0 });
+  // The one it trusts is given it: whoever counts can count.
+  assert.deepEqual(await tokensGivenTo(host.address, stranger, view), { exitCode: 0, tokens: 1 });
+}
+
+async function tokensGivenTo(
+  address: string,
+  authority: CertificateAuthority,
+  { machine }: FaultView,
+): Promise<{ exitCode: number; tokens: number }> {
+  const certificate = await authority.issue({ commonName: "kube-apiserver", use: "server", ipAddresses: [address] });
+  await using impostor = await Impostor.start(address, certificate);
+  const aim = `sed -i 's#^API_SERVER=.*#API_SERVER="${impostor.url}"#' /etc/ostler/boot.env`;
+  const { exitCode } = await machine.run([
+    "sh",
+    "-c",
+    `${aim} && exec /opt/bin/kube-api secrets/any --output /dev/null`,
+  ]);
+  return { exitCode, tokens: impostor.tokens };
+}
+
+/** A machine whose token has expired is refused; what is due was renewed meanwhile, so the next machine joins. */
+export async function isRefused({ world, host }: Scene, view: FaultView): Promise<void> {
+  assert.match(await view.journal("bootstrap"), /Cannot fetch secret .*: curl: \(22\) .* 401/);
+  assert.equal(await view.report(), undefined);
+  const told = /or has a token that is no longer valid; "journalctl -u bootstrap/;
+  assert.match(await view.verdict("registered"), told);
+  assert.match(await view.explained(), told);
+  await view.isTriedAgain();
+  await world.remove(`/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines/${view.name}`);
+  await (await FaultView.of({ world, host, pool: "expired", before: view.name })).joins();
+}

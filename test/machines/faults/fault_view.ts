@@ -1,0 +1,148 @@
+/** What a person sees of a machine that does not join: its boot report, the verdict of its rollout, and `ostler explain`. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
+import type { MachineContainer } from "../../../deploy/local/machines/machine_container.ts";
+import { secretsNamespace } from "../../../profiles/mod.ts";
+import type { RolloutStatus } from "../../integration/pool_objects.ts";
+import type { World } from "../../integration/world.ts";
+import { verdictSeconds } from "./faulty_pools.ts";
+
+/** The line that a machine keeps. */
+export interface BootReport {
+  phase: string;
+  step: string;
+  state: string;
+  message: string;
+}
+
+/** Whose machine is looked at. */
+export interface Whose {
+  world: World;
+  host: ContainerHost;
+  pool: string;
+  before?: string;
+}
+
+const command = fileURLToPath(new URL("../../../cli/kubectl-ostler", import.meta.url));
+const patienceSeconds = 240;
+
+/** One machine of a pool that has no other. */
+export class FaultView {
+  private constructor(
+    readonly world: World,
+    readonly pool: string,
+    readonly name: string,
+    readonly machine: MachineContainer,
+  ) {}
+
+  /** Waits until the pool's newest machine, but not `before`, is switched on. */
+  static async of({ world, host, pool, before }: Whose): Promise<FaultView> {
+    return await world.until(`a machine of pool "${pool}"`, async () => {
+      const all = world.site.cloud.machines().map(({ name }) => name);
+      const name = all.findLast((each) => each.startsWith(`${pool}-`) && each !== before);
+      const machine = name && await host.machine(name).catch(() => undefined);
+      return machine ? new FaultView(world, pool, name, machine) : undefined;
+    }, patienceSeconds);
+  }
+
+  /** The machine's own line; undefined when it has none. */
+  async report(): Promise<BootReport | undefined> {
+    const path = `/api/v1/namespaces/${secretsNamespace}/configmaps/ostler-boot-${this.pool}-kube-system`;
+    const line = (await this.world.get<{ data?: Record<string, string> }>(path))?.data?.[this.name];
+    return line === undefined ? undefined : JSON.parse(line) as BootReport;
+  }
+
+  /** Waits for a report that says this. */
+  async untilReport(said: RegExp): Promise<BootReport> {
+    let last: BootReport | undefined;
+    try {
+      return await this.world.until(`a report of "${this.name}"`, async () => {
+        last = await this.report();
+        return last !== undefined && said.test(last.message) && last;
+      }, patienceSeconds);
+    } catch (error) {
+      throw new Error(`Machine "${this.name}" reports ${JSON.stringify(last)}, not ${said}`, { cause: error });
+    }
+  }
+
+  /** Waits until the rollout has given the machine up before it got past this rung; gives the evidence. */
+  async verdict(rung: string): Promise<string> {
+    let last: RolloutStatus | undefined;
+    try {
+      const { message } = await this.world.until(`the verdict on "${this.pool}"`, async () => {
+        last = await this.world.status(this.pool);
+        return last?.phase === "Halted" && last;
+      }, verdictSeconds);
+      assert.ok(message.includes(this.name), message);
+    } catch (error) {
+      throw new Error(`Rollout "${this.pool}" stands at ${JSON.stringify(last)}`, { cause: error });
+    }
+    const start = `Machine "${this.name}" did not get past "${rung}": `;
+    const evidence = (await this.#expiries()).findLast((message) => message.startsWith(start));
+    assert.ok(evidence, `No event "${start}"`);
+    return withoutSecrets(evidence);
+  }
+
+  // The oldest first.
+  async #expiries(): Promise<string[]> {
+    const selector = `involvedObject.name=${this.pool},reason=JoinDeadlineExceeded`;
+    const path = `/api/v1/namespaces/kube-system/events?fieldSelector=${selector}`;
+    const events = await this.world.list<{ message: string; metadata: { creationTimestamp: string } }>(path);
+    const at = (event: typeof events[number]): number => Date.parse(event.metadata.creationTimestamp);
+    return events.sort((left, right) => at(left) - at(right)).map(({ message }) => message);
+  }
+
+  /** Says `ostler retry`, and waits until the rollout has begun anew. */
+  async isTriedAgain(): Promise<void> {
+    await ostler(this.world, "retry", this.pool);
+    const isUnderWay = async (): Promise<boolean> => (await this.world.status(this.pool))?.phase !== "Halted";
+    await this.world.until(`"${this.pool}" to be tried again`, isUnderWay);
+  }
+
+  /** What `ostler explain` prints of the machine. */
+  async explained(): Promise<string> {
+    return await ostler(this.world, "explain", this.name);
+  }
+
+  /** When each try of a phase began, in seconds of whichever clock. */
+  async tries(phase: "bootstrap" | "setup"): Promise<number[]> {
+    const { stdout } = await this.machine.run(["journalctl", "--output=short-unix", `--unit=${phase}`]);
+    return stdout.split("\n").filter((line) => / try \d+ of 30$/.test(line)).map((line) => parseFloat(line));
+  }
+
+  /** Waits until the machine is a Ready node that has nothing left to report. */
+  async joins(): Promise<void> {
+    const isReady = (): boolean => this.world.site.cloud.machines().some((each) => this.#is(each, "ready"));
+    await this.world.until(`"${this.name}" to join`, () => Promise.resolve(isReady()), patienceSeconds);
+    await this.world.untilPhase(this.pool, "Converged");
+    await this.world.until("its report to go", async () => await this.report() === undefined, patienceSeconds);
+  }
+
+  #is({ name, phase }: { name: string; phase: string }, wanted: string): boolean {
+    return name === this.name && phase === wanted;
+  }
+
+  /** Text of the machine's journal, of these units. */
+  async journal(...units: string[]): Promise<string> {
+    const { stdout } = await this.machine.run(["journalctl", "--output=cat", ...units.map((unit) => `--unit=${unit}`)]);
+    return withoutSecrets(stdout);
+  }
+}
+
+// Runs the command for people on an object of a world's site; gives what it prints.
+async function ostler(world: World, verb: string, name: string): Promise<string> {
+  const { adminKubeconfig, temporal } = world.site.stack;
+  const connections = { KUBECONFIG: adminKubeconfig, TEMPORAL_ADDRESS: temporal.address };
+  const env = { ...process.env, DENO: process.execPath, ...connections };
+  const { stdout } = await promisify(execFile)(command, [verb, "--namespace", "kube-system", name], { env });
+  return withoutSecrets(stdout);
+}
+
+function withoutSecrets(text: string): string {
+  assert.doesNotMatch(text, /eyJ|Bearer |\b[a-z0-9]{6}\.[a-z0-9]{16}\b|PRIVATE KEY/);
+  return text;
+}

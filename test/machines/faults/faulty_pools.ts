@@ -1,0 +1,63 @@
+/** Pools of one machine each that cannot join, or not at once, and how to order them. */
+import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
+import { kubeletAnnotationPrefix } from "../../../profiles/kubelet_settings.ts";
+import { parameterPrefix } from "../../../profiles/mod.ts";
+import { policiesPath, type PoolOverrides, poolsPath, rolloutPolicy } from "../../integration/pool_objects.ts";
+import type { World } from "../../integration/world.ts";
+import { realPool } from "../real_machines.ts";
+
+/** Pools of this label are given up at their first missed deadline. */
+const strict = { deadlines: "strict" };
+
+/** Long enough to boot beside all the others and to fail some times; a slower computer takes a second round. */
+const registeredSeconds = 120;
+const join = { instance: "90s", address: "90s", registered: `${registeredSeconds}s`, ready: "150s", attempts: 0 };
+
+/** Until a verdict is there: its deadline counts from the order, and the last look may be half a minute late. */
+export const verdictSeconds = registeredSeconds + 120;
+
+const profilesPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemprofiles";
+
+/** What is wrong with a profile that extends our Debian. */
+interface Flaw {
+  bootstrapConfig?: object;
+  provisioningConfig?: object;
+}
+
+/** Profiles with flaws, by name. */
+function flawedProfiles(strangerCa: string): Record<string, Flaw> {
+  const content = { inline: { encoding: "b64", data: strangerCa } };
+  return {
+    "osp-wrong-ca": { bootstrapConfig: { files: [{ path: "/etc/ostler/ca.crt", permissions: 644, content }] } },
+    "osp-no-package": { provisioningConfig: { packages: ["no-such-package"] } },
+  };
+}
+
+/** Makes the policy and the profiles that the pools of this room need; `strangerCa` is the PEM of any other authority. */
+export async function prepareFaults(world: World, strangerCa: string): Promise<void> {
+  await world.create(policiesPath(), rolloutPolicy("strict", { join }, strict));
+  for (const [name, flaw] of Object.entries(flawedProfiles(strangerCa))) {
+    await world.create(profilesPath, {
+      apiVersion: "operatingsystemmanager.k8c.io/v1alpha1",
+      kind: "OperatingSystemProfile",
+      metadata: { name, namespace: "kube-system" },
+      spec: { extends: { name: "osp-debian" }, osName: "debian", version: "v1.0.0", ...flaw },
+    });
+  }
+}
+
+/** Orders a pool; one that is `isStrict` has its machine given up when that does not join in time. */
+export async function order(
+  { world, host }: { world: World; host: ContainerHost },
+  { isStrict, ...overrides }: PoolOverrides & { isStrict: boolean },
+): Promise<void> {
+  await world.create(poolsPath(), realPool(host, { ...overrides, labels: isStrict ? strict : {} }));
+}
+
+/** What the real kubelet refuses, and no schema can know: a resource whose eviction nobody watches. */
+export const nonsenseSignal = { [`${kubeletAnnotationPrefix}EvictionHard`]: "moonlight.available<1%" };
+
+/** Lets machines install packages. */
+export function withPackages(host: ContainerHost): Record<string, string> {
+  return { [`${parameterPrefix}packageMirror`]: host.mirror.packagesUrl };
+}

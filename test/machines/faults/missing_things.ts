@@ -1,0 +1,78 @@
+/** Machines that cannot get, or keep, what a node is made of. */
+import assert from "node:assert/strict";
+import { FaultView } from "./fault_view.ts";
+import { order } from "./faulty_pools.ts";
+import type { Scene } from "./scene.ts";
+
+const downSeconds = 60;
+const installing = /containerd v\S+ and kubelet v1\.36\.1/;
+
+/** What each of these machines says stopped it; its explanation and the verdict on it say the same. */
+export const lastWords = {
+  noPackage: /Cannot install packages: apt-get install: E: Unable to locate package no-such-package/,
+  fullDisk: /Cannot install binaries: containerd-\S+ does not unpack to \/opt: tar: \S+: .*No space left on device/,
+  badKubelet: /Cannot set up this node: kubelet\.service ends again and again: .*unsupported eviction signal moonlight/,
+};
+
+const steps = { noPackage: /^packages$/, fullDisk: installing, badKubelet: /^kubelet$/ };
+
+/** Waits for a machine's last words, on a second or later try. */
+export async function saysWhy(view: FaultView, fault: keyof typeof lastWords): Promise<void> {
+  const why = lastWords[fault].source;
+  await view.untilReport(new RegExp(why));
+  assert.match(await view.explained(), new RegExp(`Its own last report: setup step .*${why}`));
+  const { phase, state, step } = await view.untilReport(new RegExp(`^${why}.* try ([2-9]|[12]\\d) of 30\\)$`));
+  assert.deepEqual([phase, state], ["setup", "Failed"]);
+  assert.match(step, steps[fault]);
+}
+
+/** A kubelet that ends again and again leaves the machine unfinished, with the token that its next report needs. */
+export async function staysUnfinished(view: FaultView): Promise<void> {
+  await saysWhy(view, "badKubelet");
+  const unfinished = ["test", "-s", "/etc/ostler/token", "-a", "!", "-e", "/etc/ostler/setup-complete"];
+  assert.equal((await view.machine.run(unfinished)).exitCode, 0);
+}
+
+/** Waits until a machine that said why is given up: verdict and explanation repeat it. */
+export async function isGivenUp(view: FaultView, fault: keyof typeof lastWords): Promise<void> {
+  const why = lastWords[fault].source;
+  const told = new RegExp(`its own last report: setup step .*${why}`);
+  // A computer with much else to do may have had no time to let it say anything before its first deadline.
+  if (!told.test(await view.verdict("registered"))) await view.isTriedAgain();
+  assert.match(await view.verdict("registered"), told);
+  const quarantined = 'Its change, revision 1, is quarantined \\(JoinAttemptsExhausted: .*"registered"';
+  assert.match(await view.explained(), new RegExp(`and no node yet\\. ${quarantined}.*Its own last report: .*${why}`));
+}
+
+/** A kubelet that is not what its checksum says: nothing of it is installed until it is. */
+export async function getsWrongFile(scene: Scene): Promise<void> {
+  const { mirror } = scene.host;
+  await mirror.fault({ kind: "wrong-checksum", file: "kubelet" });
+  await order(scene, { name: "wrong-file", isStrict: false });
+  const view = await FaultView.of({ ...scene, pool: "wrong-file" });
+  const why = /Cannot install binaries: http\S+\/kubelet is not what http\S+\/kubelet\.sha256 says/;
+  await view.untilReport(why);
+  assert.match(await view.explained(), why);
+  const { stdout } = await view.machine.run(["find", "/opt", "-name", "kubelet*"]);
+  assert.equal(stdout, "", "nothing of it may be there");
+  await mirror.fault(undefined);
+  await view.joins();
+}
+
+/** A mirror that is down for a minute, and at least for three tries. */
+export async function lacksMirror(scene: Scene): Promise<void> {
+  const { mirror } = scene.host;
+  await mirror.fault({ kind: "down" });
+  const minute = new Promise((resolve) => setTimeout(resolve, downSeconds * 1000));
+  await order(scene, { name: "no-mirror", isStrict: false });
+  const view = await FaultView.of({ ...scene, pool: "no-mirror" });
+  const why =
+    /Cannot install binaries: http\S+\/containerd-static-\S+ does not download: curl: \(7\) Failed to connect to /;
+  await view.untilReport(why);
+  assert.match(await view.explained(), why);
+  await Promise.all([minute, view.untilReport(new RegExp(`${why.source}.* try 3 of 30`))]);
+  await mirror.fault(undefined);
+  await view.joins();
+  const [first = 0, second = 0, third = 0, fourth = 0] = await view.tries("setup");
+  assert.ok(fourth - third > second - first, `Pauses do not grow: ${[first, second, third, fourth].join(", ")}`);
+}

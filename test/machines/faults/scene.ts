@@ -1,0 +1,72 @@
+/** The site of these stories: all machines that fail by themselves boot side by side. */
+import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
+import { CertificateAuthority } from "../../../deploy/local/stack/certificate_authority.ts";
+import { poolPath } from "../../integration/pool_objects.ts";
+import { SecretCollector } from "../../integration/secrecy.ts";
+import type { World } from "../../integration/world.ts";
+import { expireToken } from "./expired_token.ts";
+import { FaultView } from "./fault_view.ts";
+import { nonsenseSignal, order, prepareFaults, withPackages } from "./faulty_pools.ts";
+
+export interface Scene {
+  world: World;
+  host: ContainerHost;
+  /** An authority that has nothing to do with the cluster. */
+  stranger: CertificateAuthority;
+  secrets: SecretCollector;
+}
+
+/** The machines that fail from their first moment. */
+export type Faulty = Record<"cutOff" | "wrongCa" | "expired" | "badKubelet" | "noPackage" | "fullDisk", FaultView>;
+
+const tinyDiskBytes = 30_000_000;
+
+export async function openScene(world: World, host: ContainerHost): Promise<Scene> {
+  const stranger = await CertificateAuthority.create("stranger");
+  await prepareFaults(world, (await stranger.keyed()).certificatePem);
+  return { world, host, stranger, secrets: new SecretCollector(world) };
+}
+
+/** Orders one machine with each fault; resolves once all are switched on. */
+export async function orderFaulty(scene: Scene): Promise<Faulty> {
+  const { world, host } = scene;
+  const view = (pool: string): Promise<FaultView> => FaultView.of({ world, host, pool });
+  await order(scene, { name: "expired", replicas: 0, isStrict: true });
+  await order(scene, { name: "cut-off", isStrict: false });
+  const cutOff = await view("cut-off");
+  await cutOnceBooted(cutOff);
+  await order(scene, { name: "wrong-ca", profile: "osp-wrong-ca", isStrict: true });
+  await order(scene, { name: "bad-kubelet", annotations: nonsenseSignal, isStrict: true });
+  await order(scene, {
+    ...{ name: "no-package", profile: "osp-no-package", isStrict: true },
+    annotations: withPackages(host),
+  });
+  await bootWithExpiredToken(scene);
+  const [wrongCa, expired] = [await view("wrong-ca"), await view("expired")];
+  const [badKubelet, noPackage] = [await view("bad-kubelet"), await view("no-package")];
+  await scene.secrets.collect();
+  return { cutOff, wrongCa, expired, badKubelet, noPackage, fullDisk: await orderTiny(scene) };
+}
+
+// Once it has its user-data it knows what to do, and cannot do it.
+async function cutOnceBooted({ world, name }: FaultView): Promise<void> {
+  const isBooted = (): boolean => world.site.cloud.machines().some((each) => each.name === name && each.bootedAt);
+  while (!isBooted()) await new Promise((resolve) => setTimeout(resolve, 20));
+  await world.site.cloud.partition(name, true);
+}
+
+async function bootWithExpiredToken({ world, secrets }: Scene): Promise<void> {
+  await world.untilPhase("expired", "Converged");
+  await secrets.collect();
+  await expireToken(world, "expired");
+  await world.patch(poolPath("expired"), { spec: { replicas: 1 } });
+}
+
+async function orderTiny(scene: Scene): Promise<FaultView> {
+  const { world, host } = scene;
+  host.limitDisk(tinyDiskBytes);
+  await order(scene, { name: "full-disk", isStrict: true });
+  const view = await FaultView.of({ world, host, pool: "full-disk" });
+  host.limitDisk(undefined);
+  return view;
+}
