@@ -29,6 +29,9 @@ export function waitsForOf(situation: Situation, findings: Findings): string {
   if (wave.gatesDue) return `the gates of wave ${wave.state.index + 1}`;
   if (blocks[0]) return `the end of what blocks it: ${blocks[0].message}`;
   if (findings.isSpent) return budgetText(findings);
+  // Short of one that serves, machine-controller neither adds nor removes any.
+  const missed = pool.ill.find(({ phase }) => phase === "NotReady");
+  if (missed) return `${missed.id} to be Ready again`;
   if (updated < desired.replicas && held === 0) return "machine-controller to create a machine";
   if (old > 0 || machines > desired.replicas) return "machine-controller to remove a machine";
   return "every machine to be Ready";

@@ -1,0 +1,81 @@
+/** Ways from this host to the pods of real machines, as the route controller of a cloud lays them. */
+import type { V1Node } from "@kubernetes/client-node";
+import process from "node:process";
+import { follow } from "../../deploy/local/cloud/follow.ts";
+import type { Connection } from "../../deploy/local/cloud/kube.ts";
+import { definedVariables, findOnPath } from "../../deploy/local/tools/environment.ts";
+import { runCommand } from "../../deploy/local/tools/run_command.ts";
+
+/** Why this process cannot lay routes; undefined when it can. */
+export async function noRoutesBecause(): Promise<string | undefined> {
+  if (process.getuid?.() !== 0) return "routes to pods can only be laid as root";
+  const [ip] = await findOnPath("ip", process.env);
+  return ip === undefined ? 'routes to pods need the program "ip"' : undefined;
+}
+
+/** A route for each node's range of pod addresses, as long as there is the node. */
+export class PodRoutes {
+  readonly #stopping = new AbortController();
+  readonly #routes = new Map<string, string>();
+  readonly #faults: unknown[] = [];
+  #work: Promise<void> = Promise.resolve();
+
+  /** Lays routes from now on until `close`. */
+  static async open(connection: Connection): Promise<PodRoutes> {
+    const routes = new PodRoutes();
+    await follow<V1Node>({
+      connection,
+      path: "/api/v1/nodes",
+      list: () => connection.core.listNode(),
+      changed: (node) => routes.#then(() => routes.#lay(node)),
+      gone: (node) => routes.#then(() => routes.#remove(node.metadata?.name ?? "")),
+      log: () => {},
+      signal: routes.#stopping.signal,
+    });
+    return routes;
+  }
+
+  /** Whether the route to a node's pods is there. */
+  has(node: string): boolean {
+    return this.#routes.has(node);
+  }
+
+  /** Removes all routes it laid; rejects with the first one that could not be laid or removed. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    for (const name of [...this.#routes.keys()]) this.#then(() => this.#remove(name));
+    await this.#work;
+    if (this.#faults.length > 0) throw this.#faults[0];
+  }
+
+  // One after the other: a range that a node leaves may be the next one's.
+  #then(step: () => Promise<void>): void {
+    this.#work = this.#work.then(step).catch((error: unknown) => void this.#faults.push(error));
+  }
+
+  async #lay({ metadata, spec, status }: V1Node): Promise<void> {
+    const name = metadata?.name ?? "";
+    const address = status?.addresses?.find(({ type }) => type === "InternalIP")?.address;
+    if (this.#routes.has(name) || !spec?.podCIDR || !address || this.#stopping.signal.aborted) return;
+    const route = `${spec.podCIDR} via ${address}`;
+    // Never "replace": what leads elsewhere already is somebody else's.
+    await ip(`route add ${route}`);
+    this.#routes.set(name, route);
+  }
+
+  async #remove(name: string): Promise<void> {
+    const route = this.#routes.get(name);
+    if (route === undefined) return;
+    this.#routes.delete(name);
+    await ip(`route delete ${route}`);
+  }
+}
+
+async function ip(line: string): Promise<void> {
+  const { code, lines } = await runCommand({
+    program: "ip",
+    args: line.split(" "),
+    env: definedVariables(process.env),
+  });
+  if (code !== 0) throw new Error(`Cannot run "ip ${line}": it ended with ${code}: "${lines.join("; ")}"`);
+}
