@@ -7,7 +7,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { hostTraces, untilTidy } from "./host_traces.ts";
-import { machineTest } from "./real_machines.ts";
+import { machineTest } from "../machines/real_machines.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
