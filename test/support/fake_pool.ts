@@ -140,11 +140,13 @@ export class FakePool {
     this.touch();
   }
 
-  /** Newcomers join when so many of them are waited for: all are seen to come, however slow the worker is. */
-  joinOnceAwaited(machines: number): void {
+  /** Newcomers that fit join when they are waited for: they are seen to come, however slow the worker is. */
+  joinOnceAwaited(fits: (nth: number) => boolean = () => true): void {
     this.fate = () => "registered";
     this.before["awaitMachinesJoined"] = () => {
-      if (new Set(this.subjects("awaitMachinesJoined")).size === machines) this.mend();
+      const awaited = this.find(this.subjects("awaitMachinesJoined").at(-1) ?? "");
+      if (awaited && fits(awaited.created)) awaited.fate = "joins";
+      this.touch();
     };
   }
 

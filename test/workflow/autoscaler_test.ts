@@ -53,7 +53,7 @@ test("a scale-down in the middle of a rollout takes old machines first", async (
 test("a scale-up of a converged pool boots at once, whatever its policy holds up", async (stage) => {
   const rules = { approval: "BeforeEachWave", waves: [{ upTo: 1, soak: 3_600_000 }] } as const;
   const pool = await stage.grownPool({ rules: { ...rules, waves: [...rules.waves] } });
-  pool.joinOnceAwaited(3);
+  pool.joinOnceAwaited();
   pool.change({ replicas: 6 });
   const { joins, outcome } = await (await stage.rollOut(pool)).result();
   deepEqual([outcome, joins.length, pool.writes()], ["Converged", 3, []]);

@@ -6,8 +6,8 @@ import { onStage } from "../support/workflow_stage.ts";
 const test = onStage();
 
 test("rollOutMachineDeployment sees a new pool join and converges", async (stage) => {
-  const pool = stage.pool();
-  pool.joinOnceAwaited(3);
+  const pool = stage.pool({ fate: () => "registered" });
+  pool.joinOnceAwaited();
   const { joins, ...result } = await (await stage.rollOut(pool)).result();
   deepEqual(joins.map(({ machine }) => machine).sort(), [1, 2, 3].map((nth) => `${pool.ref.name}-${nth}`));
   deepEqual(result, {

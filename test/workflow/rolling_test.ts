@@ -89,7 +89,7 @@ test("rollOutMachineDeployment rolls without a surge, where machine-controller r
 
 test("rollOutMachineDeployment takes a scale-up for no rollout", async (stage) => {
   const pool = await stage.grownPool();
-  pool.joinOnceAwaited(2);
+  pool.joinOnceAwaited();
   pool.change({ replicas: 5 });
   const result = await (await stage.rollOut(pool)).result();
   equal(result.joins.length, 2);

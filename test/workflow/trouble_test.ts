@@ -71,7 +71,8 @@ test("rollOutMachineDeployment gives a mended profile fresh attempts without bei
 });
 
 test("rollOutMachineDeployment gives each machine attempts of its own", async (stage) => {
-  const pool = stage.pool({ fate: (nth) => nth <= 3 ? "registered" : "joins" });
+  const pool = stage.pool({ fate: () => "registered" });
+  pool.joinOnceAwaited((nth) => nth > 3);
   pool.rules.join.attempts = 1;
   const result = await (await stage.rollOut(pool, { deadlines: shortLadder })).result();
   deepEqual([result.outcome, result.joins.length, pool.count("deleteMachine")], ["Converged", 3, 3]);

@@ -72,7 +72,7 @@ test("a machine is not started when its usual time no longer fits into the windo
 
 test("a window holds up no scale-up: nobody has to admit a machine of the same revision", async (stage) => {
   const pool = await stage.grownPool({ rules: { windows: [{ from: inMs(hour), to: inMs(2 * hour) }] } });
-  pool.joinOnceAwaited(1);
+  pool.joinOnceAwaited();
   pool.change({ replicas: 4 });
   equal((await (await stage.rollOut(pool)).result()).joins.length, 1);
   deepEqual(pool.writes(), []);
