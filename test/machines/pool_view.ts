@@ -72,11 +72,6 @@ export class PoolView {
     return find(await this.until(`a machine ${step} after ${replaced} others`, isThere)) ?? "";
   }
 
-  /** Whether the engine has this machine. */
-  async isOn(name: string): Promise<boolean> {
-    return (await this.containersOf([name])).length > 0;
-  }
-
   /** Which of these machines the engine still has, running or not. */
   async containersOf(names: readonly string[]): Promise<string[]> {
     const { container: { dockerode } } = await getContainerRuntimeClient();

@@ -55,14 +55,14 @@ export const groups: Record<string, Group> = {
   workflow: {
     paths: ["test/workflow"],
     allow: allowed,
-    lanes: 4,
+    lanes: 3,
     longest: ["trouble", "roll_back", "budget", "drain", "restart"].map((name) => `test/workflow/${name}_test.ts`),
     limitMinutes: 20,
   },
   integration: {
     paths: ["test/integration"],
     allow: allowed,
-    lanes: 3,
+    lanes: 2,
     longest: ["stories", "web_ui", "pacing", "join", "repair"].map((name) => `test/integration/${name}_test.ts`),
     limitMinutes: 40,
   },
