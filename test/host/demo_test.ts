@@ -20,14 +20,17 @@ async function startDemo(flags: string[]): Promise<ChildProcess> {
   return spawn(process.execPath, command, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Reads lines until one tells of the moment; rejects when the demo ends before. */
-async function moment(demo: ChildProcess, sign: RegExp): Promise<void> {
+/** Resolves at the line that tells of the moment, and reads on: who writes into a closed pipe is killed. */
+function moment(demo: ChildProcess, sign: RegExp): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   const told: string[] = [];
-  for await (const line of createInterface({ input: demo.stdout! })) {
+  const lines = createInterface({ input: demo.stdout! });
+  lines.on("line", (line) => {
     told.push(line);
-    if (sign.test(line)) return void demo.stdout!.resume();
-  }
-  throw new Error(`The demo ended before ${sign}: ${told.slice(-5).join(" | ")}`);
+    if (sign.test(line)) resolve();
+  });
+  lines.on("close", () => reject(new Error(`The demo ended before ${sign}: ${told.slice(-5).join(" | ")}`)));
+  return promise;
 }
 
 async function text(stream: NodeJS.ReadableStream): Promise<string> {
@@ -56,7 +59,8 @@ for (const [signal, expected] of [["SIGINT", 130], ["SIGKILL", null]] as const) 
     demo.stderr!.resume();
     await moment(demo, / installs$/);
     assert.notDeepEqual(await hostTraces(), before, "a machine that installs is to be seen on the host");
-    demo.kill(signal);
+    // Deno takes a process that was signalled through its own handle for one that the signal ended.
+    process.kill(demo.pid!, signal);
     const [code] = await ended;
     assert.equal(code, expected);
     await untilTidy(before);
