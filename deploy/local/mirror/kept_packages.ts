@@ -10,30 +10,29 @@ export function keepPackages(
   const fetching = new Map<string, Promise<Response | undefined>>();
   return async (request, path) => {
     const kept = join(directory, path);
-    if (!await exists(kept)) {
-      // Several machines that want the same package at once cost one download.
-      const running = fetching.get(path) ?? keep(source, path, kept).finally(() => fetching.delete(path));
-      fetching.set(path, running);
-      const refusal = await running;
-      if (refusal !== undefined) return refusal.clone();
-    }
+    // Several machines that want the same package at once cost one download: who looks whether it is there, fetches it.
+    const running = fetching.get(path) ?? ensureKept(source, path, kept).finally(() => fetching.delete(path));
+    fetching.set(path, running);
+    const refusal = await running;
+    if (refusal !== undefined) return refusal.clone();
     return await sendFile(request, { path: kept, size: (await Deno.stat(kept)).size });
   };
 }
 
-async function exists(path: string): Promise<boolean> {
-  return await Deno.stat(path).then(() => true, () => false);
+/** Returns the answer to give where there is nothing to keep. */
+async function ensureKept(source: PackageSource, path: string, kept: string): Promise<Response | undefined> {
+  const isThere = await Deno.stat(kept).then(() => true, () => false);
+  return isThere ? undefined : await keep(source, path, kept);
 }
 
-/** Returns the answer to give where there is nothing to keep. */
 async function keep(source: PackageSource, path: string, kept: string): Promise<Response | undefined> {
   const response = await source.ask(path);
   if (!response.ok) return response;
   await Deno.mkdir(join(kept, ".."), { recursive: true });
   const work = await Deno.makeTempFile({ dir: join(kept, ".."), prefix: ".part-" });
   try {
-    using file = await Deno.open(work, { write: true });
-    await response.body?.pipeTo(file.writable, { preventClose: true });
+    // Not pipeTo() with preventClose: in Deno 2.9.6 that resolves before the last bytes are written.
+    await Deno.writeFile(work, response.body ?? new Uint8Array());
     await Deno.rename(work, kept);
     return undefined;
   } catch (error) {
