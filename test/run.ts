@@ -11,7 +11,7 @@ const children = new Children();
 
 async function runStep(step: Step): Promise<Ending> {
   const { isSuccess, note } = await children.run(step);
-  return { counts: isSuccess ? nothing : oneFailed, note: note ?? "ok" };
+  return { counts: isSuccess ? nothing : oneFailed, failures: [], note: note ?? "ok" };
 }
 
 /** Undefined when there is nothing to run under that name. */
@@ -37,8 +37,10 @@ async function runAll(names: string[], extra: string[]): Promise<number> {
     table.push(`${name.padEnd(12)}${seconds.padStart(7)} s  ${ending.note}`);
   }
   await children.close();
+  // Who sees only the end of a long log still learns what to look for.
+  const failures = endings.flatMap((ending) => ending.failures).map((name) => `FAILED ${name}\n`);
   const counts = total(endings.map((ending) => ending.counts));
-  console.log(`\n${table.join("\n")}\n\n${closingLine(counts)}`);
+  console.log(`\n${table.join("\n")}\n\n${failures.join("")}${closingLine(counts)}`);
   if (children.isInterrupted) return 130;
   return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
 }

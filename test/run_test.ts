@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { Children } from "./run/children.ts";
-import { closingLine, countTests, judgeTests, total } from "./run/counts.ts";
+import { closingLine, countTests, failedTests, judgeTests, total } from "./run/counts.ts";
 import { inLanes, portsOf } from "./run/lanes.ts";
 import { filesOf, runGroup } from "./run/run_group.ts";
 import { eventually } from "./support/eventually.ts";
@@ -22,6 +22,18 @@ Deno.test("countTests counts each way a test can end", () => {
 Deno.test("countTests leaves the steps inside a test out", () => {
   const report = junit(failed("story") + passed("story &gt; one") + failed("story &gt; two") + passed("x &gt; y"));
   assert.deepEqual(countTests(report), { passed: 1, failed: 1, skipped: 0 });
+});
+
+Deno.test("countTests leaves steps out that are named before their test", () => {
+  const report = junit(passed("story &gt; one") + passed("story &gt; one &gt; deep") + passed("story"));
+  assert.deepEqual(countTests(report), { passed: 1, failed: 0, skipped: 0 });
+});
+
+Deno.test("failedTests names the tests that failed, and their file", () => {
+  const report = junit(
+    passed("a") + failed("says &quot;b&quot; &gt; one") + failed("says &quot;b&quot;") + skipped("c"),
+  );
+  assert.deepEqual(failedTests(report), ['a => says "b"']);
 });
 
 Deno.test("judgeTests counts a failure where the exit code tells of one the report leaves out", () => {

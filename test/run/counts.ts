@@ -13,15 +13,38 @@ export const oneFailed: Counts = { ...nothing, failed: 1 };
 /** Counts the tests of a JUnit report that `deno test` wrote. */
 export function countTests(junit: string): Counts {
   const counts = { ...nothing };
-  for (const [, suite = ""] of junit.matchAll(/<testsuite (.*?)<\/testsuite>/gs)) {
-    const tests: string[] = [];
-    for (const [, name = "", body = ""] of suite.matchAll(/<testcase name="([^"]*)".*?>(.*?)<\/testcase>/gs)) {
-      if (tests.some((test) => name.startsWith(`${test} &gt; `))) continue;
-      tests.push(name);
-      counts[body.includes("<failure") ? "failed" : body.includes("<skipped") ? "skipped" : "passed"]++;
-    }
+  for (const { body } of testsOf(junit)) {
+    counts[body.includes("<failure") ? "failed" : body.includes("<skipped") ? "skipped" : "passed"]++;
   }
   return counts;
+}
+
+/** The tests of a JUnit report that failed, by name, as a log can show them. */
+export function failedTests(junit: string): string[] {
+  const failed = testsOf(junit).filter(({ body }) => body.includes("<failure"));
+  return failed.map(({ suite, name }) => unescaped(`${suite} => ${name}`));
+}
+
+interface Case {
+  suite: string;
+  name: string;
+  body: string;
+}
+
+/** Without the steps inside them, which a report may name before their test. */
+function testsOf(junit: string): Case[] {
+  return [...junit.matchAll(/<testsuite name="([^"]*)"(.*?)<\/testsuite>/gs)].flatMap(
+    ([, suite = "", content = ""]) => {
+      const found = [...content.matchAll(/<testcase name="([^"]*)".*?>(.*?)<\/testcase>/gs)];
+      const cases = found.map(([, name = "", body = ""]) => ({ suite, name, body }));
+      return cases.filter(({ name }) => !cases.some((test) => name.startsWith(`${test.name} &gt; `)));
+    },
+  );
+}
+
+function unescaped(text: string): string {
+  const characters: Record<string, string> = { quot: '"', apos: "'", lt: "<", gt: ">", amp: "&" };
+  return text.replace(/&(quot|apos|lt|gt|amp);/g, (_, name: string) => characters[name] ?? "");
 }
 
 /** Judges one `deno test` by its exit and its report: a run that failed anywhere never counts as green. */

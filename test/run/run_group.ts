@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { root } from "./children.ts";
 import type { Children } from "./children.ts";
-import { closingLine, judgeTests, total } from "./counts.ts";
+import { closingLine, failedTests, judgeTests, total } from "./counts.ts";
 import type { Counts } from "./counts.ts";
 import type { Group } from "./groups.ts";
 import { inLanes, portsOf } from "./lanes.ts";
@@ -12,6 +12,8 @@ import { inLanes, portsOf } from "./lanes.ts";
 /** What a step or a group came to. */
 export interface Ending {
   counts: Counts;
+  /** Which tests failed, by file and name. */
+  failures: string[];
   note: string;
 }
 
@@ -53,7 +55,8 @@ export async function runGroup(group: Group, runner: Runner): Promise<Ending> {
     : await runFiles(group, runner, group.lanes);
   const counts = total(endings.map((ending) => ending.counts));
   const notes = new Set(endings.map(({ note }) => note).filter((note) => note !== ""));
-  return { counts, note: [closingLine(counts), ...notes].join("; ") };
+  const failures = endings.flatMap((ending) => ending.failures);
+  return { counts, failures, note: [closingLine(counts), ...notes].join("; ") };
 }
 
 async function runFiles(group: Group, runner: Runner, lanes: number): Promise<Ending[]> {
@@ -88,7 +91,7 @@ async function runTests(
     if (existsSync(log)) say(readFileSync(log, "utf8").trimEnd());
     // A stopped run reports its pending tests as if they had passed.
     const junit = !isStopped && existsSync(report) ? readFileSync(report, "utf8") : undefined;
-    return { counts: judgeTests(isSuccess, junit), note: note ?? "" };
+    return { counts: judgeTests(isSuccess, junit), failures: failedTests(junit ?? ""), note: note ?? "" };
   } finally {
     rmSync(folder, { recursive: true });
   }
