@@ -13,7 +13,7 @@ import type { ToolProgress } from "../../deploy/local/tools/progress.ts";
 import { machineDeployment, type PoolOverrides } from "../integration/pool_objects.ts";
 import { withWorld, type World, type WorldOptions } from "../integration/world.ts";
 
-/** A person may not want an engine installed unasked. */
+/** Set by `.ci/run`: a person may not want an engine installed unasked. */
 const mayInstall = Deno.env.get("OSTLER_INSTALL_DOCKER") === "true";
 
 /** Why no machine can run here; undefined when one can. */
