@@ -116,6 +116,8 @@ async function arriveBack(rollout: Rollout, desired: Desired): Promise<RollOutRe
   });
   // Not before it stands in the history: an outage in between would lose it.
   rollout.rollBack = null;
+  // Who calls now has another round begun: what is there is no rollout, with waves and gates to pass.
+  rollout.rolled = false;
   return ended(rollout, outcome);
 }
 

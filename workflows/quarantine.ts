@@ -26,6 +26,8 @@ export function giveUp(rollout: Rollout, { reason, message }: { reason: string; 
   const isKnownGood = desired?.specHash === memory.lastGood?.specHash;
   const bad = badChange(rollout, "policy", `${reason}: ${message}`);
   if (!isKnownGood) quarantine(rollout, bad);
+  // Where no machine failed either, nothing else would hold it: it would be tried again at once, and for ever.
+  else if (rollout.failed.length === 0) rollout.mishaps.push({ kind: "halt", reason, message });
   warn(rollout, reason, `${message}; no old machine is removed`);
   if (!isKnownGood && rules?.onFailure === "RollBack" && memory.lastGood) {
     goBack(rollout, { kind: "RollBack", by: "policy", reason: bad.reason, since: Date.now(), bad, reapplied: 0 });

@@ -86,6 +86,38 @@ test("a failed gate of EachWave goes back where the policy says so", async (stag
   assertOrderly(pool);
 });
 
+test("who calls in the moment in which a way back ends has no gate asked about what is good", async (stage) => {
+  const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
+  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+  pool.verdict = () => "Failed";
+  pool.after["ensureRolloutReported"] = async () => {
+    if (pool.reports.at(-1)?.phase !== "RolledBack") return;
+    delete pool.after["ensureRolloutReported"];
+    await stage.tell(pool);
+  };
+  pool.change({ image: "image-2" });
+  equal((await (await stage.rollOut(pool)).result()).outcome, "RolledBack");
+  equal(pool.count("awaitGates"), 1);
+});
+
+test("a failed gate of EachWave halts also where the last good revision is applied again by hand", async (stage) => {
+  const pool = await stage.grownPool({ rules: { gates: [gateOf("EachWave")] } });
+  pool.verdict = () => "Failed";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, patient);
+  await stage.stands(handle, "Halted", "Quarantined");
+  pool.calls.length = 0;
+  pool.change({ image: "image-1" });
+  await stage.tell(pool);
+  const { message } = await stage.stands(handle, "Halted", "GateFailed");
+  match(message, /smoke/);
+  equal(pool.count("awaitGates"), 1);
+  pool.verdict = () => "Passed";
+  await stage.ask(pool, "retry");
+  equal((await handle.result()).outcome, "Converged");
+  equal(pool.count("awaitGates"), 2);
+});
+
 test("a gate that cannot be judged in time waits for a person, who takes it as passed", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine", 100)] } });
   pool.verdict = () => "Inconclusive";
