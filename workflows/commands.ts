@@ -53,7 +53,8 @@ const retry: Effect = {
     memory.quarantine = memory.quarantine.filter(({ specHash }) => !isBack && specHash !== desired?.specHash);
     rollout.booting = freshBoots(rollout);
     Object.assign(rollout, { failed: [], failedMachines: 0, retries: [], mishaps: [], skipped: [], setAside: [] });
-    Object.assign(rollout, { abortAsked: null, retriedAt: Date.now() });
+    // What machines boot with may be what failed: somebody may have taken it away.
+    Object.assign(rollout, { abortAsked: null, retriedAt: Date.now(), publication: undefined });
     // A machine that ran out of time gets a fresh start, and a wave whose gates failed is asked again.
     callOff(rollout, ({ kind }) => kind === "join" || kind === "gates");
     tell(rollout, "Retried", `Tried again by ${byWhom(command)}`);

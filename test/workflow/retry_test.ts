@@ -62,6 +62,19 @@ test("retry on the way back tries a good machine again that failed for good", as
   deepEqual(pool.rollout.quarantine.map(({ image }) => image), ["image-2"]);
 });
 
+test("retry publishes anew what machines boot with", async (stage) => {
+  const pool = await stage.grownPool({ rules: { gates: [gateOf("EachWave")] } });
+  pool.verdict = () => "Failed";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: short });
+  await stage.stands(handle, "Halted", "Quarantined");
+  equal(pool.count("publishConfig"), 1);
+  pool.verdict = () => "Passed";
+  await stage.ask(pool, "retry");
+  equal((await handle.result()).outcome, "Converged");
+  equal(pool.count("publishConfig"), 2);
+});
+
 test("a machine that failed for good and was removed by hand holds nothing up", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.join.attempts = 1;
