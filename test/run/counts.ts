@@ -31,15 +31,16 @@ interface Case {
   body: string;
 }
 
-/** Without the steps inside them, which a report may name before their test. */
+/** Without the steps inside them; a step is told of in the file that has it, which need not be that of its test. */
 function testsOf(junit: string): Case[] {
-  return [...junit.matchAll(/<testsuite name="([^"]*)"(.*?)<\/testsuite>/gs)].flatMap(
-    ([, suite = "", content = ""]) => {
-      const found = [...content.matchAll(/<testcase name="([^"]*)".*?>(.*?)<\/testcase>/gs)];
-      const cases = found.map(([, name = "", body = ""]) => ({ suite, name, body }));
-      return cases.filter(({ name }) => !cases.some((test) => name.startsWith(`${test.name} &gt; `)));
-    },
+  const cases = [...junit.matchAll(/<testsuite name="([^"]*)"(.*?)<\/testsuite>/gs)].flatMap((
+    [, suite, content = ""],
+  ) =>
+    [...content.matchAll(/<testcase name="([^"]*)".*?>(.*?)<\/testcase>/gs)].map(([, name = "", body = ""]) => {
+      return { suite: suite ?? "", name, body };
+    })
   );
+  return cases.filter(({ name }) => !cases.some((test) => name.startsWith(`${test.name} &gt; `)));
 }
 
 function unescaped(text: string): string {
