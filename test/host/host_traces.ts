@@ -5,13 +5,18 @@ import process from "node:process";
 import { promisify } from "node:util";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 
-const settings = ["kernel.panic", "kernel.panic_on_oops", "vm.overcommit_memory", "vm.panic_on_oom"];
-const limits = ["fs.inotify.max_user_watches", "fs.inotify.max_user_instances", "net.ipv4.ip_forward"];
+const settings = [
+  ...["kernel.panic", "kernel.panic_on_oops", "vm.overcommit_memory", "vm.panic_on_oom", "net.ipv4.ip_forward"],
+  ...["kernel.keys.root_maxkeys", "kernel.keys.root_maxbytes", "kernel.keys.maxkeys", "kernel.keys.maxbytes"],
+  ...["fs.inotify.max_user_watches", "fs.inotify.max_user_instances", "fs.file-max", "fs.nr_open"],
+];
+// Programs for root are often not on a person's PATH.
+const env = { ...process.env, PATH: `${process.env.PATH ?? ""}:/usr/sbin:/sbin` };
 
 /** Kernel settings, bridges, routes, firewall rules, engines and machines of ours, a line each. */
 export async function hostTraces(): Promise<string[]> {
   const [kernel, links, routes, rules, processes] = await Promise.all([
-    output("sysctl", [...settings, ...limits]),
+    output("sysctl", ["--ignore", ...settings]),
     output("ip", ["-brief", "link"]),
     output("ip", ["route"]),
     // Only root sees them, and only an engine that root has started makes some.
@@ -33,7 +38,6 @@ export async function untilTidy(before: string[]): Promise<void> {
 }
 
 async function output(program: string, args: string[]): Promise<string[]> {
-  const { stdout } = await promisify(execFile)(program, args, { maxBuffer: 10_000_000 });
-  // Flags and counters of a link change by themselves.
+  const { stdout } = await promisify(execFile)(program, args, { env, maxBuffer: 10_000_000 });
   return stdout.split("\n").map((line) => line.trim()).filter((line) => line !== "");
 }

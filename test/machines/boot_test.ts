@@ -20,6 +20,7 @@ machineTest("osp-debian, and osp-ubuntu on Debian's packages, make nodes of mach
   await withMachines({ seed: 41, settings: siteSettings }, async (world, host) => {
     const { debian, ubuntu } = await orderMachines(world, host);
     const processes = Promise.all([watchProcesses(debian), watchProcesses(ubuntu)]);
+    processes.catch(() => {}); // told where it is awaited, unless something else has failed before
     const machines = [debian, ubuntu];
     for (const { pool } of machines) {
       const isDone = async (): Promise<boolean> => (await world.status(pool))?.phase === "Converged";

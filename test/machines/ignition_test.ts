@@ -120,7 +120,10 @@ machineTest(
         await until(machine.container, "! systemctl is-active --quiet setup.service");
         await assertPublished(world, machine, "bootstrap", ["/etc/ostler/token"]);
         await assertPublished(world, machine, "provisioning", ["/etc/ostler/token"]);
-        await until(machine.container, "systemctl is-active --quiet containerd.service kubelet.service");
+        await until(
+          machine.container,
+          "systemctl is-active --quiet containerd.service && systemctl is-active --quiet kubelet.service",
+        );
         const { stdout: failed } = await machine.container.run(["systemctl", "--failed", "--no-legend", "--plain"]);
         assert.equal(failed.trim(), "");
         const { exitCode } = await machine.container.run(["test", "-e", "/oem/config.ign"]);

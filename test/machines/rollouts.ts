@@ -48,7 +48,8 @@ export async function replaceAll(
   assert.equal(now.length, replicas);
   assert.deepEqual(now.filter((name) => before.includes(name)), [], "all are replaced");
   assert.deepEqual(await pool.versions(), now.map((name) => `${name} v${kubelet}`));
-  assert.deepEqual(await pool.containersOf(before), [], "no old machine is left at the engine");
+  const isGone = async (): Promise<boolean> => (await pool.containersOf(before)).length === 0;
+  await world.until("no old machine at the engine", isGone);
   assert.deepEqual(await pool.containersOf(now), now);
   await wereDrained(world, before);
   const report = await visitors.report();

@@ -36,9 +36,10 @@ export async function identityOf(booted: Booted): Promise<Identity> {
 /** After a reboot it is the same node, with the same files, and neither phase has run. */
 export async function checkSecondBoot(booted: Booted): Promise<void> {
   const before = await identityOf(booted);
+  const container = await containerOf(booted);
   await booted.machine.reboot();
   // What the kubelet said on its way down is of before.
-  await untilBack(booted, Date.now());
+  await untilBack(booted, { since: Date.now(), container: container.id });
   for (const unit of ["bootstrap.service", "setup.service"]) {
     const { ConditionResult, ExecMainStartTimestampMonotonic } = await unitProperties(booted.machine, unit);
     assert.deepEqual({ ConditionResult, ExecMainStartTimestampMonotonic }, {
@@ -79,8 +80,8 @@ async function giveToken({ machine }: Booted, token: string): Promise<void> {
   await output(machine, ["chmod", "600", "/etc/ostler/token"]);
 }
 
-/** Waits for signs of life from after a moment: the kubelet's lease, its node's condition, and the machine's pod. */
-async function untilBack(booted: Booted, since: number): Promise<void> {
+/** Waits for signs of life that are not of before: the kubelet's lease, its node's condition, and the pod's container. */
+async function untilBack(booted: Booted, { since, container }: { since: number; container: string }): Promise<void> {
   const { world, name, machine } = booted;
   await world.until(`machine "${name}" has booted`, async () => {
     return (await machine.run(["systemctl", "is-system-running"])).stdout.trim() === "running";
@@ -88,15 +89,16 @@ async function untilBack(booted: Booted, since: number): Promise<void> {
   const lease = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
   await world.until(`node "${name}" is back`, async () => {
     const renewed = (await world.get<V1Lease>(lease))?.spec?.renewTime;
-    if (Date.parse(String(renewed)) <= since) return false;
     const { conditions } = (await nodeOf(booted)).status ?? {};
-    const isReady = conditions?.some(({ type, status }) => type === "Ready" && status === "True");
-    return isReady && (await containerOf(booted)).isReady;
+    const ready = conditions?.find(({ type, status }) => type === "Ready" && status === "True");
+    const isNew = [renewed, ready?.lastHeartbeatTime].every((time) => Date.parse(String(time)) > since);
+    const { id, isReady } = await containerOf(booted);
+    return isNew && isReady && id !== container;
   }, 180);
 }
 
 /** The container of the machine's pod. */
-async function containerOf({ world, name }: Booted): Promise<{ id?: string; isReady: boolean }> {
+async function containerOf({ world, name }: Booted): Promise<{ id: string; isReady: boolean }> {
   const pod = await world.get<V1Pod>(`/api/v1/namespaces/default/pods/${name}`);
   const [status] = pod?.status?.containerStatuses ?? [];
   return { id: status?.containerID ?? "", isReady: status?.ready === true };

@@ -103,7 +103,7 @@ export async function checkKeepers(booted: Booted): Promise<void> {
   }
 }
 
-// The patterns go in a file: an argument would stand in the process list.
+// The patterns go in a file: as an argument of the search they would be found in its own traces.
 async function filesWith({ machine }: Booted, secrets: Secrets): Promise<[path: string, name: string][]> {
   const folder = "/run/secret-traces";
   const found: [string, string][] = [];

@@ -4,6 +4,7 @@ import { CertificateAuthority } from "../../../deploy/local/stack/certificate_au
 import { poolPath } from "../../integration/pool_objects.ts";
 import { SecretCollector } from "../../integration/secrecy.ts";
 import type { World } from "../../integration/world.ts";
+import { eventually } from "../../support/eventually.ts";
 import { expireToken } from "./expired_token.ts";
 import { FaultView } from "./fault_view.ts";
 import { nonsenseSignal, order, prepareFaults, withPackages } from "./faulty_pools.ts";
@@ -50,8 +51,8 @@ export async function orderFaulty(scene: Scene): Promise<Faulty> {
 
 // Once it has its user-data it knows what to do, and cannot do it.
 async function cutOnceBooted({ world, name }: FaultView): Promise<void> {
-  const isBooted = (): boolean => world.site.cloud.machines().some((each) => each.name === name && each.bootedAt);
-  while (!isBooted()) await new Promise((resolve) => setTimeout(resolve, 20));
+  const isBooted = () => world.site.cloud.machines().some((each) => each.name === name && each.bootedAt);
+  await eventually(`machine "${name}" with its user-data`, isBooted, 120_000);
   await world.site.cloud.partition(name, true);
 }
 
