@@ -6,6 +6,7 @@ import { machineToolNames, type ToolName } from "../tools/tool_name.ts";
 import { changePool } from "./change_pool.ts";
 import { createPool } from "./create_pool.ts";
 import { type DemoReport, demoReport, type Durations } from "./demo_report.ts";
+import { explain } from "./ending.ts";
 import { finalText } from "./final_table.ts";
 import { containerGround, type Ground, simulatedGround } from "./ground.ts";
 import type { Narrator } from "./narrator.ts";
@@ -50,8 +51,16 @@ export async function runDemo(demo: Demo): Promise<void> {
   try {
     await onGround(demo, ground, { tools: tools as Tools & { kubectl: string }, durations, stopwatch });
   } finally {
-    await ground.stop();
+    await stopGround(ground, narrator);
   }
+}
+
+// Told at once: whoever ended the demo hears at its end why it ended, and of nothing that failed after that.
+async function stopGround(ground: Ground, narrator: Narrator): Promise<void> {
+  await ground.stop().catch((error: unknown) => {
+    narrator.say(`What machines left on this host remains: ${explain(error)}`);
+    throw error;
+  });
 }
 
 interface Play {
@@ -82,7 +91,10 @@ async function onGround(demo: Demo, ground: Ground, play: Play): Promise<void> {
 async function openGround({ options, narrator, stage }: Demo, tools: Record<ToolName, string>): Promise<Ground> {
   if (options.machines === "simulated") return simulatedGround;
   const onProgress = (text: string): void => narrator.say(`  ${text}`);
-  return await containerGround({ options, programs: tools as NodePrograms, onProgress, signal: stage.signal });
+  return await stage.during(
+    "an engine, an image and a mirror for machines",
+    containerGround({ options, programs: tools as NodePrograms, onProgress, signal: stage.signal }),
+  );
 }
 
 async function findTools({ narrator, stage }: Demo, names: readonly ToolName[]): Promise<Record<ToolName, string>> {
@@ -103,16 +115,19 @@ async function openSite({ options, narrator, stage, directory }: Demo, tools: To
   const { seed, bootSeconds, story } = options;
   const script = { bootSeconds: { min: bootSeconds * 0.7, max: bootSeconds * 1.3 } };
   // Not through the stage: a start that is cut short stops what it had started, and that is worth waiting for.
-  return await startSite({
-    directory,
-    tools,
-    seed,
-    script: story === undefined ? script : { ...quick, ...stories[story].script },
-    ...(ground.machines ? { machines: ground.machines } : {}),
-    onProgress: (text) => narrator.say(`  ${text}`),
-    onCrash: (crash) => stage.end(crash),
-    signal: stage.signal,
-  });
+  return await stage.during(
+    "the stack",
+    startSite({
+      directory,
+      tools,
+      seed,
+      script: story === undefined ? script : { ...quick, ...stories[story].script },
+      ...(ground.machines ? { machines: ground.machines } : {}),
+      onProgress: (text) => narrator.say(`  ${text}`),
+      onCrash: (crash) => stage.end(crash),
+      signal: stage.signal,
+    }),
+  );
 }
 
 async function tellStory(

@@ -33,19 +33,27 @@ export class Stage {
     clearTimeout(this.#timer);
   }
 
+  /** Gives what the work gives, also after the end: for work that hears of the end itself, and has to clean up. */
+  async during<T>(what: string, work: Promise<T>): Promise<T> {
+    this.#waits.add(what);
+    try {
+      return await work;
+    } finally {
+      this.#waits.delete(what);
+    }
+  }
+
   /** Gives what the work gives; rejects with the reason of the end when that comes first. */
   async until<T>(what: string, work: Promise<T>): Promise<T> {
-    this.#waits.add(what);
     const { signal } = this;
     const { promise, reject } = Promise.withResolvers<never>();
     const abort = (): void => reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) abort();
     try {
-      return await Promise.race([promise, work]);
+      return await this.during(what, Promise.race([promise, work]));
     } finally {
       signal.removeEventListener("abort", abort);
-      this.#waits.delete(what);
     }
   }
 }

@@ -18,12 +18,17 @@ export async function closeRun(scope: RunScope): Promise<void> {
   });
 }
 
-/** Does for runs that died what they could not do any more. Only while no other run opens or closes. */
+/**
+ * Does for runs that died what they could not do any more; throws with what remains of any, after trying all. Only while
+ * no other run opens or closes.
+ */
 export async function closeDeadRuns(scope: RunScope): Promise<void> {
+  const failures: unknown[] = [];
   for (const record of await scope.records.dead()) {
     scope.onProgress(`removing what run ${record.runId} left behind`);
-    await closeRecorded(scope, record);
+    await closeRecorded(scope, record).catch((error: unknown) => failures.push(error));
   }
+  if (failures.length > 0) throw new Error(failures.map(reasonOf).join("\n"), { cause: failures[0] });
   if ((await scope.records.living()).length > 0) return;
   // Nobody's run, but settings that somebody saved: its record was lost.
   if (Deno.uid() === 0) await scope.hostSettings.restore(writeAsRoot);
@@ -66,7 +71,10 @@ function undoSteps(scope: RunScope, record: RunRecord, others: readonly RunRecor
 async function sweepIfUp(socketPath: string, isAll: boolean, runId: string): Promise<void> {
   const api = new DockerApi(socketPath);
   // What an engine that is down still keeps is swept by its labels when a run next uses it.
-  const isUp = await api.get("/_ping", { timeoutMs: 5_000 }).then(() => true, () => false);
+  const isUp = await api.get("/_ping").then(() => true, (error: unknown) => {
+    if (["ENOENT", "ECONNREFUSED"].includes((error as { code?: string }).code ?? "")) return false;
+    throw error;
+  });
   if (isUp) await (isAll ? sweepEverything(api) : sweepRun(api, runId));
 }
 

@@ -20,7 +20,7 @@ export interface Fitness {
   readonly driver: string;
 }
 
-const answerMs = 5_000;
+const answerMs = 15_000;
 
 /** Asks an engine, and runs one privileged container on it; an engine that does not answer is unfit, never an error. */
 export async function judgeEngine(api: DockerApi, labels: Readonly<Record<string, string>>): Promise<Fitness> {

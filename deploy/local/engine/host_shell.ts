@@ -1,6 +1,7 @@
+import { randomBytes } from "node:crypto";
 import type { DockerApi } from "./docker_api.ts";
 
-const image = "ostler-host-shell";
+const repository = "ostler-host-shell";
 // A tar archive that holds nothing ends with two blocks of zeros.
 const emptyArchive = new Uint8Array(1024);
 const programFolders = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr"];
@@ -12,9 +13,11 @@ export type HostShell = (script: string) => Promise<string>;
 /** A shell that needs no image: its container is empty, and sees the host's own programs read-only. */
 export function hostShell(api: DockerApi, labels: Readonly<Record<string, string>>): HostShell {
   return async (script) => {
-    await api.post(`/images/create?fromSrc=-&repo=${image}&tag=latest`, emptyArchive);
+    // A name of its own: another run's shell would remove one that all share before it is used.
+    const tag = randomBytes(6).toString("hex");
+    await api.post(`/images/create?fromSrc=-&repo=${repository}&tag=${tag}`, emptyArchive);
     const { Id } = await api.post<{ Id: string }>("/containers/create", {
-      Image: image,
+      Image: `${repository}:${tag}`,
       Entrypoint: ["/bin/sh", "-c", script],
       Labels: labels,
       // A terminal, so that the log is the bare output and not frames.
@@ -26,8 +29,7 @@ export function hostShell(api: DockerApi, labels: Readonly<Record<string, string
       return await outcome(api, Id);
     } finally {
       await api.delete(`/containers/${Id}?force=1&v=1`);
-      // Still in use when another run has a shell of its own: the last one removes it.
-      await api.delete(`/images/${image}`).catch(() => {});
+      await api.delete(`/images/${repository}:${tag}`);
     }
   };
 }

@@ -40,7 +40,9 @@ export async function installEngine({ env, onProgress, signal }: Installation): 
   if (packages.length === 0) return;
   onProgress(`installing ${packages.join(", ")} from Debian's packages`);
   await aptGet(["update"], { env, onProgress, signal });
-  await aptGet(["install", "--yes", "--no-install-recommends", ...packages], { env, onProgress, signal });
+  // To its end, also when nobody wants it any more: cut short, it leaves this host's dpkg in need of repair.
+  await aptGet(["install", "--yes", "--no-install-recommends", ...packages], { env, onProgress });
+  signal.throwIfAborted();
 }
 
 async function mayInstall(): Promise<void> {
@@ -53,7 +55,10 @@ async function mayInstall(): Promise<void> {
   }
 }
 
-async function aptGet(args: readonly string[], { env, onProgress, signal }: Installation): Promise<void> {
+async function aptGet(
+  args: readonly string[],
+  { env, onProgress, signal }: Omit<Installation, "signal"> & Partial<Installation>,
+): Promise<void> {
   const { code, lines } = await runCommand({
     program: "/bin/sh",
     // apt tells its progress on standard output; only the other one is passed on line by line.

@@ -39,7 +39,8 @@ function readInput(): Input {
 async function keep({ order, ended }: Input): Promise<void> {
   const told = await order;
   const scope = await createRunScope((text) => void report({ kind: "progress", text }));
-  if (told.isSweep) return await alone(scope, ended, () => closeDeadRuns(scope));
+  // Whoever asks for it waits for nothing else: the end of our input calls nothing off.
+  if (told.isSweep) return await alone(scope, undefined, () => closeDeadRuns(scope));
   const failures: unknown[] = [];
   await openUntil(ended, scope, told).catch((error: unknown) => failures.push(error));
   await closeRun(scope).catch((error: unknown) => failures.push(error));

@@ -2,7 +2,7 @@ import { closeDeadRuns } from "./close_run.ts";
 import { daemonOf } from "./daemon_processes.ts";
 import { DockerApi } from "./docker_api.ts";
 import { type Fitness, judgeEngine } from "./engine_fitness.ts";
-import { engineError } from "./engine_error.ts";
+import { engineError, reasonOf } from "./engine_error.ts";
 import { engineFolders } from "./engine_folders.ts";
 import { engineSearch, findEngine, type FoundEngine } from "./find_engine.ts";
 import { howToGetEngine, installEngine } from "./install_engine.ts";
@@ -20,7 +20,9 @@ interface ChosenEngine extends FoundEngine {
 /** Finds or makes an engine and a network for this run; whatever it holds when it throws, `closeRun` lets go of. */
 export async function openRun(scope: RunScope, order: KeeperOrder, signal: AbortSignal): Promise<OpenedRun> {
   return await alone(scope, signal, async () => {
-    await closeDeadRuns(scope);
+    // What cannot be cleaned up after another run does not keep this one from running.
+    const tell = (error: unknown): void => scope.onProgress(reasonOf(error));
+    await closeDeadRuns(scope).catch(tell);
     await record(scope, {});
     const { socketPath, isOurs, version, driver } = await chooseEngine(scope, order, signal);
     await record(scope, { socketPath, ...(isOurs ? { engineDirectory: order.directory } : {}) });
@@ -30,7 +32,8 @@ export async function openRun(scope: RunScope, order: KeeperOrder, signal: Abort
     // Also before an engine of ours starts; here for one that was found.
     await scope.hostSettings.save();
     const api = new DockerApi(socketPath);
-    for (const runId of await sweepDeadRuns(api)) scope.onProgress(`removed what run ${runId} left behind`);
+    const swept = await sweepDeadRuns(api).catch((error: unknown) => (tell(error), []));
+    for (const runId of swept) scope.onProgress(`removed what run ${runId} left behind`);
     signal.throwIfAborted();
     const network = await createMachineNetwork(api, scope.runId, scope.labels);
     return { socketPath, isOurs, version, labels: scope.labels, network };

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { DockerApi } from "./docker_api.ts";
 import { isDead, kernelProc, readOwner } from "./owner.ts";
 
@@ -10,16 +11,18 @@ interface Labelled {
   readonly Labels: Readonly<Record<string, string>> | null;
 }
 
-const passes = 5;
+const looks = { most: 40, pauseMs: 500 };
 
 /** Removes the run's containers with their anonymous volumes, then its networks and volumes. */
 export async function sweepRun(api: DockerApi, runId: string): Promise<void> {
   const filter = `${machineLabel}=${runId}`;
-  // Again until none is left: a creation that was under way when its owner died completes after the first look.
-  for (let pass = 0; pass < passes; pass++) {
+  // Twice at least, and until none is left: a creation that was under way when its owner died completes after the first
+  // look, and what somebody else removes takes its time.
+  for (let look = 1; look <= looks.most; look++) {
     const containers = await listContainers(api, filter);
-    if (containers.length === 0) break;
+    if (containers.length === 0 && look > 1) break;
     await Promise.all(containers.map(({ Id }) => removeContainer(api, Id)));
+    await pause(looks.pauseMs);
   }
   const networks = await api.get<{ Id: string }[]>(`/networks?${labelFilter(filter)}`);
   for (const { Id } of networks) await api.delete(`/networks/${Id}`);

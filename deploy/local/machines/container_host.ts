@@ -64,6 +64,7 @@ export async function openContainerHost(options: HostOptions): Promise<Container
   onProgress?.("Preparing the mirror that machines download from");
   const mirror = await startMirror({ address, directory: join(cacheFolder, "mirror"), programs });
   parts.defer(() => mirror.stop());
+  signal?.throwIfAborted();
   const facts = await hostFacts();
   const fleet = new Fleet({ image, network, labels: engine.runLabels(), metadata });
   const kept = parts.move();

@@ -82,7 +82,7 @@ export class ContainerMachine implements CloudMachine {
     const { hypervisor, signal } = this.#context;
     const patience: Patience = { attempts: 50, seconds: 120, signal };
     this.#means.metadata.withdraw(this.order.name);
-    await this.#scrap();
+    await persist(patience, () => this.#scrap());
     await persist(patience, () => hypervisor.deleteInstance(this.order));
     const { nodeName } = this.#view;
     if (nodeName !== undefined) await persist(patience, () => hypervisor.deletePods(nodeName));
@@ -98,6 +98,8 @@ export class ContainerMachine implements CloudMachine {
     const { hypervisor } = this.#context;
     await persist(this.#patience(), () => hypervisor.ensureInstance(this.order));
     const userData = await persist(this.#patience(), () => hypervisor.readUserData(this.order));
+    // Removed meanwhile, it must not be switched on: nobody would remove it again.
+    this.#signal.throwIfAborted();
     this.#enter("waiting-for-address");
     this.#starting = this.#switchOn(userData);
     const { address } = await this.#starting;
@@ -115,7 +117,7 @@ export class ContainerMachine implements CloudMachine {
       ...{ instanceId: uid, hostname: name, userData, address },
       onFetched: () => this.#fetched(),
     });
-    const disk = diskBytes === undefined ? {} : { varBytes: diskBytes };
+    const disk = diskBytes === undefined ? {} : { diskBytes };
     return MachineContainer.start({ name, image, network, labels, bootArguments: [bootArgument], ...disk })
       .then((container) => {
         resolve(container.address);
@@ -134,8 +136,9 @@ export class ContainerMachine implements CloudMachine {
     for (; !this.#signal.aborted; await rest(lookSeconds, this.#signal)) {
       const node = await this.#context.hypervisor.readNode(this.order.name).catch(() => undefined);
       if (node === undefined) continue;
+      this.#signal.throwIfAborted();
       this.#noteNode(node);
-      hasNetwork ||= await connectPods(await this.container(), node);
+      hasNetwork ||= await persist(this.#patience(), async () => await connectPods(await this.container(), node));
       if (this.#view.phase === "ready") return;
     }
   }

@@ -12,8 +12,8 @@ export interface ContainerOptions {
   labels: Record<string, string>;
   /** Arguments of the boot, as a kernel would be given. */
   bootArguments: readonly string[];
-  /** Space under /var, where programs, images and logs go; as much as the host has unless told. */
-  varBytes?: number;
+  /** Space under /opt, where programs go; as much as the host has unless told. */
+  diskBytes?: number;
 }
 
 /** How a command on the machine ended. */
@@ -59,7 +59,7 @@ export class MachineContainer {
       .withLabels(labels)
       .withNetworkMode(network)
       .withPrivilegedMode()
-      .withTmpFs({ "/run": "rw,exec", "/run/lock": "rw", "/tmp": "rw,exec", ...varOf(options) })
+      .withTmpFs({ "/run": "rw,exec", "/run/lock": "rw", "/tmp": "rw,exec", ...diskOf(options) })
       .withBindMounts(existsSync(modules) ? [{ source: modules, target: modules, mode: "ro" }] : [])
       .withWaitStrategy(Wait.forSuccessfulCommand("true"))
       .withCommand(["/sbin/init", ...bootArguments]);
@@ -121,6 +121,6 @@ export class MachineContainer {
   }
 }
 
-function varOf({ varBytes }: ContainerOptions): Record<string, string> {
-  return varBytes === undefined ? {} : { "/opt": `rw,exec,size=${varBytes}` };
+function diskOf({ diskBytes }: ContainerOptions): Record<string, string> {
+  return diskBytes === undefined ? {} : { "/opt": `rw,exec,size=${diskBytes}` };
 }

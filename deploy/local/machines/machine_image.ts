@@ -5,6 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { GenericContainer, getContainerRuntimeClient } from "testcontainers";
+import { takeBuildLock } from "../tools/build_lock.ts";
 import { findOnPath } from "../tools/environment.ts";
 import { runCommand } from "../tools/run_command.ts";
 
@@ -17,6 +18,9 @@ export interface ImageOptions {
 
 const recipeFolder = fileURLToPath(new URL("./image/", import.meta.url));
 const suite = "bookworm";
+const folderPrefix = "image-build-";
+// A program that was killed may write a last file.
+const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 200 };
 const source = "http://deb.debian.org/debian";
 
 /** Gives the name of the machine image, made first where the engine does not have it; throws with the step that failed. */
@@ -30,6 +34,7 @@ export async function machineImage(options: ImageOptions): Promise<string> {
   await builder.build(name, { deleteOnExit: false }).catch((error: unknown) => {
     throw new Error(`Cannot build the machine image: ${messageOf(error)}`, { cause: error });
   });
+  options.signal?.throwIfAborted();
   return name;
 }
 
@@ -53,7 +58,13 @@ async function baseImage(options: ImageOptions): Promise<string> {
 async function importBase(
   { workFolder, debootstrap, name, signal, onProgress }: ImageOptions & { debootstrap: string; name: string },
 ): Promise<void> {
-  const folder = await mkdtemp(join(workFolder, "image-"));
+  using _lock = await takeBuildLock(join(workFolder, "image-lock"), {
+    onWait: (holder) => onProgress?.(`waiting for ${holder}, which builds the same image`),
+    signal,
+  });
+  if (await hasImage(name)) return; // made by whoever had the lock
+  await sweepFolders(workFolder);
+  const folder = await mkdtemp(join(workFolder, folderPrefix));
   const run = async (program: string, args: string[]): Promise<void> => {
     const { code, lines } = await runCommand({ program, args, env: { PATH: process.env.PATH ?? "" }, signal });
     if (code === 0) return;
@@ -62,13 +73,21 @@ async function importBase(
   try {
     onProgress?.(`Fetching Debian "${suite}" with debootstrap`);
     const root = join(folder, "root");
-    await run(debootstrap, ["--variant=minbase", "--include=ca-certificates", suite, root, source]);
+    const args = ["--variant=minbase", "--include=ca-certificates", suite, root, source];
+    // What it mounts goes with it, also when it is killed.
+    await run("unshare", ["--mount", debootstrap, ...args]);
     const archive = join(folder, "root.tar");
     await run("tar", ["--create", "--numeric-owner", "--file", archive, "--directory", root, "."]);
     await importArchive(archive, name);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, removal);
   }
+}
+
+// Left by builds that were killed.
+async function sweepFolders(workFolder: string): Promise<void> {
+  const names = (await readdir(workFolder)).filter((name) => name.startsWith(folderPrefix));
+  for (const name of names) await rm(join(workFolder, name), removal);
 }
 
 async function importArchive(archive: string, name: string): Promise<void> {

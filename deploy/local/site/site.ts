@@ -80,11 +80,15 @@ async function inhabit(stack: Stack, options: SiteOptions): Promise<Site> {
   await installManifests(stack.adminKubeconfig);
   const kubeconfigs = await mintKubeconfigs(stack);
   options.onProgress?.("Starting machine-controller, the cloud, and Ostler's controller and worker");
+  const opening = openCloud(kubeconfigs.cloud, options);
   const [cloud, ostler] = await Promise.all([
-    openCloud(kubeconfigs.cloud, options),
+    opening,
     startOstler(stack, kubeconfigs, { ...options, settings: { ...options.machines?.settings, ...options.settings } }),
     startMachineController(stack, kubeconfigs.machineController, options.signal),
-  ]);
+  ]).catch(async (error: unknown) => {
+    await opening.then((opened) => opened.stop(), () => undefined);
+    throw error;
+  });
   const stop = async (): Promise<void> => {
     await stack.stop();
     await cloud.stop();
