@@ -120,6 +120,14 @@ export interface PublishActivities {
   ensureRolloutReported(input: { pool: PoolRef; report: RolloutReport; events: PoolEvent[] }): Promise<void>;
 }
 
+/** What a template is stamped with, so that machines with another config are replaced. */
+export interface TemplateStamp {
+  pool: PoolRef;
+  /** The template without it: the same config may have been stamped into an earlier one. */
+  templateHash: string;
+  configDigest: string;
+}
+
 /** Change machines and nodes; each is safe to run twice and absent objects count as done. */
 export interface WriteActivities {
   ensureVictimMarked(input: { pool: PoolRef; machine: string }): Promise<void>;
@@ -136,8 +144,8 @@ export interface WriteActivities {
    * Refused with "LastGoodMissing" when it cannot be found any more.
    */
   ensureLastGoodRestored(input: { pool: PoolRef; by: string; reason: string }): Promise<{ changed: boolean }>;
-  /** Writes the config's digest into the template, so that machines with another one are replaced. */
-  ensureTemplateStamped(input: { pool: PoolRef; configDigest: string }): Promise<void>;
+  /** Makes the config a change of the template; a second call of the same order does nothing. */
+  ensureTemplateStamped(input: TemplateStamp): Promise<void>;
   /** Takes one place of the budget that all pools share, if there is one. */
   ensureSlotTaken(
     input: { pool: PoolRef; machine: string; limit: number },

@@ -32,7 +32,7 @@ export async function rollProfile(rollout: Rollout, desired: Desired, rules: Rul
   if (rules.onProfileChange !== "Roll" || !isSameTemplate || rollBack || isQuarantined(rollout)) return false;
   if (!rendering || rendering.configDigest === lastGood.configDigest) return false;
   await write.ensureTemplateStamped.executeWithOptions({ summary: "Write the new config's digest into the template" }, [
-    { pool, configDigest: rendering.configDigest },
+    { pool, templateHash: desired.templateHash, configDigest: rendering.configDigest },
   ]);
   return true;
 }

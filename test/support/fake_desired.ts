@@ -1,7 +1,8 @@
 /** What a fake pool asks for, and what is published for it. */
 import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import { byTurn } from "../../activities/pool/snapshot.ts";
-import type { DesiredState, PublishActivities, RolloutPlan } from "../../workflows/contracts.ts";
+import type { DesiredState, PublishActivities, RolloutPlan, TemplateStamp } from "../../workflows/contracts.ts";
 import { forecast } from "../../workflows/policy/forecast.ts";
 import { failure } from "./fake_failure.ts";
 import { hashOf } from "./fake_machine.ts";
@@ -67,9 +68,10 @@ export function restoreLastGood(pool: FakePool): { changed: boolean } {
   return { changed: true };
 }
 
-/** Writes the digest into the template; a second time nothing changes. */
-export function stampTemplate(pool: FakePool, { configDigest }: { configDigest: string }): void {
-  if (pool.template.stamp !== configDigest) pool.change({ stamp: configDigest });
+/** Writes a digest of the order into the template; a second time nothing changes. */
+export function stampTemplate(pool: FakePool, order: Omit<TemplateStamp, "pool">): void {
+  const stamp = createHash("sha256").update(`${order.templateHash} ${order.configDigest}`).digest("hex").slice(0, 16);
+  if (pool.template.stamp !== stamp) pool.change({ stamp });
 }
 
 /** The plan as the real planner makes it, bounded as the real activity bounds it. */
