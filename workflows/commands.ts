@@ -118,7 +118,9 @@ const abort: Effect = {
   takes: "{by, reason}",
   refuse(rollout): string | undefined {
     const { memory, desired, rollBack } = rollout;
-    const isUnder = rollout.rolled || isQuarantined(rollout) || desired?.specHash !== memory.lastGood?.specHash;
+    // One that is being told as converged is over.
+    const isRolling = rollout.rolled && rollout.standing.phase !== "Converged";
+    const isUnder = isRolling || isQuarantined(rollout) || desired?.specHash !== memory.lastGood?.specHash;
     return isUnder || rollBack ? undefined : "nothing is being rolled out";
   },
   apply(rollout, command): string {

@@ -26,6 +26,7 @@ export async function converge(rollout: Rollout, desired: Desired): Promise<Roll
     convergedTemplateHash: templateHash,
     ...(isNews ? { history: historyEntry(rollout, "Converged") } : {}),
   });
+  rollout.rolled = false; // it is told: who calls now has a round begun that is no rollout
   return ended(rollout, "Converged");
 }
 
@@ -116,7 +117,6 @@ async function arriveBack(rollout: Rollout, desired: Desired): Promise<RollOutRe
   });
   // Not before it stands in the history: an outage in between would lose it.
   rollout.rollBack = null;
-  // Who calls now has another round begun: what is there is no rollout, with waves and gates to pass.
   rollout.rolled = false;
   return ended(rollout, outcome);
 }

@@ -7,11 +7,12 @@ import type { Rollout } from "./rollout.ts";
 /** Says why nothing goes on, and waits for a nudge; looks at the world again after `recheck` in any case. */
 export async function halt(rollout: Rollout, reason: string, message: string): Promise<void> {
   const { standing } = rollout;
+  const told = rollout.mishaps.length;
   const isNews = standing.phase !== "Halted" || standing.reason !== reason || standing.message !== message;
   const until = Date.now() + rollout.durations.recheck;
   if (isNews) warn(rollout, reason, message);
   await report(rollout, { phase: "Halted", reason, message, until });
-  await condition(() => rollout.nudged, rollout.durations.recheck, {
+  await condition(() => rollout.nudged || rollout.mishaps.length > told, rollout.durations.recheck, {
     summary: `Halted (${reason}): wait for a change, or look again at ${iso(until)}`,
   });
 }

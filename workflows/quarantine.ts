@@ -19,6 +19,12 @@ export function isQuarantined(rollout: Rollout): boolean {
   return rollout.memory.quarantine.some(({ specHash }) => specHash === rollout.desired?.specHash);
 }
 
+/** Nothing of what is desired may be admitted: it is held, or left and not yet taken back. */
+export function isGivenUp(rollout: Rollout): boolean {
+  const { rollBack, desired, memory } = rollout;
+  return rollBack ? desired?.specHash !== memory.lastGood?.specHash : isQuarantined(rollout);
+}
+
 /** Nothing more is admitted of this change; with `onFailure: RollBack` the pool goes back to the last good one. */
 export function giveUp(rollout: Rollout, { reason, message }: { reason: string; message: string }): Promise<void> {
   const { memory, desired, rules } = rollout;

@@ -6,20 +6,19 @@ import type { Turn } from "./policy/turn.ts";
 import { awaits } from "./proxies.ts";
 import { iso } from "./rollout.ts";
 import type { Rollout } from "./rollout.ts";
-import { giveBackSlots } from "./slots.ts";
 import { questionOf } from "./look.ts";
+import { isWoken } from "./tasks.ts";
 
 /** A pool that waits for a window or a person is watched this long after news (ms); then it is news that wakes. */
 const watchedAfterNewsMs = 30_000;
 
 /** Rests after a look; halts when nothing has changed for too long and nothing explains it. */
 export async function rest(rollout: Rollout, turn: Turn, pool: PoolSnapshot): Promise<void> {
-  await giveBackSlots(rollout);
   const isSettling = Object.keys(rollout.tasks).length === 0 && !rollout.blocked && turn.lookAgainAt === null;
   // A pool that rested while something else was waited for begins to settle when that is over.
   const fingerprint = `${pool.fingerprint}${isSettling ? "" : " at rest"}`;
   if (rollout.settling.fingerprint !== fingerprint) rollout.settling = { fingerprint, since: Date.now() };
-  if (rollout.nudged) return;
+  if (isWoken(rollout)) return;
   const settled = rollout.settling.since + rollout.durations.settle;
   if (isSettling && Date.now() >= settled) {
     const message = `Nothing changed in time; still waiting for ${turn.waitsFor}`;
@@ -44,8 +43,10 @@ function watchTime(
 ): number {
   const { desired, tasks, blocked, settling, stirredAt, durations } = rollout;
   const isIdle = Object.keys(tasks).length === 0;
+  const { replicas = 0 } = desired ?? {};
+  const { machines, leaving, ready, old } = pool.counts;
   // machine-controller owes us something: a victim to be picked, or a newcomer to be made.
-  const isOwed = pool.counts.ready > (desired?.replicas ?? 0) || (pool.waiting.length === 0 && pool.counts.old > 0);
+  const isOwed = ready > replicas || machines - leaving < replicas || (pool.waiting.length === 0 && old > 0);
   if (!isIdle && !isOwed) return 0;
   const news = Math.max(settling.since, stirredAt) + Math.min(watchedAfterNewsMs, durations.settle);
   const isPatient = (blocked !== null || turn.lookAgainAt !== null) && isIdle;
@@ -59,7 +60,7 @@ async function sleepOrWatch(
 ): Promise<void> {
   const scope = new CancellationScope();
   const summary = `Look again at ${iso(until)}, or at news`;
-  const woken = scope.run(() => condition(() => rollout.nudged, until - Date.now(), { summary }));
+  const woken = scope.run(() => condition(() => isWoken(rollout), until - Date.now(), { summary }));
   const isWatched = watchUntil > Date.now() + 50;
   const changed = isWatched ? scope.run(() => watch(rollout, pool, watchUntil)) : woken;
   try {

@@ -25,13 +25,21 @@ export async function takeSlot(rollout: Rollout, machine: string): Promise<Block
 
 /** Gives back the places of replacements that have ended; all of them when `all`. */
 export async function giveBackSlots(rollout: Rollout, all = false): Promise<void> {
-  const { snapshot, booting, pool } = rollout;
-  const marked = snapshot?.old.filter((member) => member.marked).length ?? 0;
-  const out = Math.max(Object.keys(booting).length, marked + (snapshot?.counts.leaving ?? 0));
+  const { booting, pool } = rollout;
+  const out = Math.max(Object.keys(booting).length, goingOf(rollout));
   const keep = all || out === 0 ? [] : rollout.slots.slice(-out);
   if (keep.length === rollout.slots.length) return;
   await write.ensureSlotsKept.executeWithOptions({ summary: "Give back places of the shared budget" }, [
     { pool, machines: keep },
   ]);
   rollout.slots = keep;
+}
+
+/** Victims that leave or are about to: one whose newcomer failed stays until there is another, and needs no place. */
+function goingOf({ snapshot, desired }: Rollout): number {
+  if (!snapshot) return 0;
+  const { machines, held, leaving } = snapshot.counts;
+  const marked = snapshot.old.filter((member) => member.marked).length;
+  const above = Math.max(0, machines - held - leaving - (desired?.replicas ?? 0));
+  return leaving + Math.min(marked, above);
 }

@@ -9,20 +9,23 @@ import { planTurn } from "./policy/plan_turn.ts";
 import type { Blocked, Situation, Step, Turn } from "./policy/turn.ts";
 import { usualReplacement } from "./policy/usual.ts";
 import { read, write } from "./proxies.ts";
-import { giveUp, isQuarantined } from "./quarantine.ts";
+import { giveUp, isGivenUp, isQuarantined } from "./quarantine.ts";
 import { beginRemoval, beginRepair, noteGone, spare } from "./remove_machine.ts";
 import { show } from "./report.ts";
 import { rest } from "./rest.ts";
 import { iso, tell } from "./rollout.ts";
 import type { Rollout, Task } from "./rollout.ts";
-import { takeSlot } from "./slots.ts";
+import { giveBackSlots, takeSlot } from "./slots.ts";
 import { begin, busyWith } from "./tasks.ts";
 
 /** Begins what the plan names, and waits until it is time to look again; gives a result when nothing is left to do. */
 export async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promise<RollOutResult | undefined> {
   const pool = await look(rollout, desired, rules);
   noteGone(rollout, pool);
+  await giveBackSlots(rollout);
   await planWhereAsked(rollout, desired, rules);
+  // Given up while this was read: a turn on the way back is planned by what it leads to.
+  if (rollout.rollBack && isGivenUp(rollout)) return undefined;
   const turn = plan(rollout, { desired, rules, pool });
   noteWave(rollout, turn);
   rollout.blocked = turn.blocked;
@@ -138,7 +141,8 @@ async function admit(rollout: Rollout, step: Step & { kind: "admit" }): Promise<
   const { newcomer, victim, attempt } = step;
   const full = victim ? await takeSlot(rollout, newcomer.id) : undefined;
   if (full) return full;
-  if (rollout.heard) return undefined; // somebody paused or aborted since this was planned: plan again
+  // Somebody paused or aborted since this was planned, or the change was given up: plan again.
+  if (rollout.heard || (newcomer.phase === "Held" && isGivenUp(rollout))) return undefined;
   // One that never was admitted begins now, however long ago it was chosen.
   if (newcomer.phase === "Held") restartBoot(rollout, newcomer.id);
   const replaces = victim ? `, which replaces ${victim.id}` : "";

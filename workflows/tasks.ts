@@ -13,13 +13,15 @@ export function begin(rollout: Rollout, task: Task, work: (task: Task) => Promis
   rollout.tasks[key] = task;
   const scope = new CancellationScope();
   scopes.set(task, scope);
+  let isMishap = false;
   void scope.run(() => work(task))
-    .catch((error: unknown) => note(rollout, task, error))
+    .catch((error: unknown) => void (isMishap = note(rollout, task, error)))
     .finally(() => {
       rollout.justEnded.push(task.subject);
       if (!isOn(rollout, task)) return; // whoever called it off knows
       delete rollout.tasks[key];
-      rollout.nudged = true;
+      // A mishap wakes by itself: as news too it would end the very halt that it is told with.
+      if (!isMishap) rollout.nudged = true;
     });
 }
 
@@ -37,14 +39,21 @@ export function busyWith(rollout: Rollout, kind: Task["kind"]): string[] {
   return Object.values(rollout.tasks).filter((task) => task.kind === kind).map(({ subject }) => subject);
 }
 
-// A bug must stop the workflow task, not the process: the main loop throws it again.
-function note(rollout: Rollout, task: Task, error: unknown): void {
-  if (isCancellation(error)) return;
+// A bug must stop the workflow task, not the process: the main loop throws it again. True for what the loop has to tell.
+function note(rollout: Rollout, task: Task, error: unknown): boolean {
+  if (isCancellation(error)) return false;
   const trouble = troubleOf(error);
   if (trouble.kind === "rethrow") Object.assign(rollout, { bug: error, nudged: true });
-  if (!isOn(rollout, task)) return;
+  if (!isOn(rollout, task)) return false;
+  const before = rollout.mishaps.length;
   if (trouble.kind === "halt") rollout.mishaps.push({ ...trouble, kind: "halt" });
   if (trouble.kind === "unreachable") rollout.mishaps.push({ ...trouble, kind: "unreachable", reason: "Unreachable" });
+  return rollout.mishaps.length > before;
+}
+
+/** Something was said, a task has ended, or one has stopped with what has to be told. */
+export function isWoken({ nudged, mishaps }: Rollout): boolean {
+  return nudged || mishaps.length > 0;
 }
 
 function isOn(rollout: Rollout, task: Task): boolean {

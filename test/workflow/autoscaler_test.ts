@@ -1,9 +1,10 @@
 /** Scaling in the middle of a rollout keeps its meaning, and is never a rollout. */
 import { deepEqual, equal } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertOrderly, assertRuns } from "../support/pool_checks.ts";
-import { onStage } from "../support/workflow_stage.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
@@ -36,6 +37,26 @@ test("a scale-up is not held up by a soak", async (stage) => {
   await eventually("the capacity", () => pool.machines.filter(({ ready }) => ready).length >= 4);
   equal(pool.count("ensureVictimMarked"), 1);
   await handle.cancel();
+});
+
+test("a scale-up is seen while a machine drains, however late its machines are made", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.isDrainBlocked = true;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: "1h", drain: "1h" } });
+  await eventually("a drain", () => pool.count("awaitNodeDrained") === 1);
+  pool.isControllerDown = true;
+  const looks = pool.count("readPool");
+  pool.change({ replicas: 5 });
+  await stage.tell(pool);
+  await eventually("a look before they are made", () => pool.count("readPool") > looks);
+  await pause(500);
+  pool.isControllerDown = false;
+  pool.touch();
+  await eventually("the capacity", () => pool.count("ensureMachineAdmitted") >= 3);
+  pool.unblock();
+  await handle.result();
+  assertRuns(pool, "image-2");
 });
 
 test("a scale-down in the middle of a rollout takes old machines first", async (stage) => {

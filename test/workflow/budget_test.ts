@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertOrderly, assertRuns, budgetOf } from "../support/pool_checks.ts";
-import { onStage } from "../support/workflow_stage.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
@@ -63,6 +63,16 @@ test("a budget follows its policy in the middle of a rollout", async (stage) => 
   await stage.sees(pool, "two under way", ({ underway }) => underway.length === 2);
   pool.mend();
   equal((await handle.result()).replaced, 4);
+  assertOrderly(pool);
+});
+
+test("a budget of the cluster gets the place of a machine back that failed", async (stage) => {
+  const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
+  pool.fate = (nth) => nth === 4 ? "registered" : "joins";
+  pool.change({ image: "image-2" });
+  const deadlines = { ...testDeadlines, instance: 1000, address: 1000, registered: 1000, ready: 1000 };
+  equal((await (await stage.rollOut(pool, { deadlines })).result()).replaced, 3);
+  deepEqual([stage.activities.slots.most, stage.activities.slots.heldBy(pool.ref)], [1, []]);
   assertOrderly(pool);
 });
 

@@ -48,6 +48,54 @@ test("RollBack puts machines back that had been replaced already, one by one", a
   assertOrderly(pool);
 });
 
+test("RollBack admits no newcomer of the bad change, also when it is left while the pool is read", async (stage) => {
+  const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
+  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+  let isLeft = false;
+  const images: (string | undefined)[] = [];
+  pool.before["ensureMachineAdmitted"] = () => {
+    images.push(pool.find(pool.subjects("ensureMachineAdmitted").at(-1) ?? "")?.set.image);
+  };
+  pool.verdict = () => "Failed";
+  pool.before["awaitGates"] = async () => {
+    const reads = pool.count("readPool");
+    // The answer of the next look stays on its way until the change is left.
+    pool.after["readPool"] = async () => {
+      delete pool.after["readPool"];
+      await stage.sees(pool, "the way back", ({ rollBack }) => rollBack !== null && rollBack !== undefined);
+      isLeft = true;
+    };
+    await stage.tell(pool);
+    await eventually("one more look", () => pool.count("readPool") > reads);
+  };
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  equal((await handle.result()).outcome, "RolledBack");
+  ok(isLeft);
+  equal(images.filter((image) => image === "image-2").length, 1);
+  assertRuns(pool, "image-1");
+  assertOrderly(pool);
+});
+
+test("a change that failed is not the last good one because its failed machine is gone", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.rules.join.attempts = 0;
+  pool.fate = () => "registered";
+  pool.profileVersion = 2;
+  pool.change({ replicas: 4 });
+  const handle = await stage.rollOut(pool, { deadlines: short });
+  await stage.stands(handle, "Halted", "Quarantined");
+  const good = pool.rollout.lastGood?.specHash;
+  const looks = pool.count("readPool");
+  pool.machines = pool.machines.filter(({ ready }) => ready);
+  pool.change({ replicas: 3 });
+  await stage.tell(pool);
+  await eventually("another look", () => pool.count("readPool") > looks);
+  await stage.stands(handle, "Halted", "Quarantined");
+  equal(pool.rollout.lastGood?.specHash, good);
+  await handle.cancel();
+});
+
 test("a change that failed is held when it is applied again, and no machine is touched", async (stage) => {
   const pool = await poolWithBadImage(stage);
   pool.change({ image: "image-2" });

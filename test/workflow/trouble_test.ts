@@ -1,7 +1,9 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_activities.ts";
 import type { FakePool } from "../support/fake_pool.ts";
+import { budgetOf, gateOf } from "../support/pool_checks.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 
 const test = onStage();
@@ -55,6 +57,27 @@ test("rollOutMachineDeployment goes on after retry once the cause is gone", asyn
   await handle.executeUpdate("retry", { args: [{ by: "somebody", reason: "quota raised" }] });
   const result = await handle.result();
   deepEqual([result.outcome, result.image], ["Converged", "image-2"]);
+});
+
+test("rollOutMachineDeployment halts also when another task stops in the moment in which it halts", async (stage) => {
+  const rules = { gates: [gateOf("EachMachine")], budget: budgetOf(2) };
+  const pool = await stage.grownPool({ replicas: 6, surge: 2, rules });
+  pool.before["awaitGates"] = async (times) => {
+    const reads = pool.count("readDesired");
+    if (times % 2 === 0) {
+      await eventually("the round that halts", () => pool.count("readDesired") > reads, 1000).catch(() => {});
+    }
+    throw failure("ObjectInvalid", "Cannot create the Job: it was refused");
+  };
+  pool.after["readDesired"] = () => pause(200);
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: "1h" } });
+  await stage.stands(handle, "Halted", "ObjectInvalid");
+  await eventually("both asked", () => pool.count("awaitGates") === 2);
+  await pause(3000);
+  equal(pool.count("awaitGates"), 2);
+  await stage.stands(handle, "Halted", "ObjectInvalid");
+  await handle.cancel();
 });
 
 test("rollOutMachineDeployment gives a mended profile fresh attempts without being asked", async (stage) => {

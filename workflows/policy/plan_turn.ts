@@ -40,7 +40,9 @@ function look(situation: Situation): { turn: Omit<Turn, "blocked">; blocks: Bloc
   ];
   // A machine that is ill but Ready is there, yet not well: somebody has to look again when its repair comes due.
   const isWell = repairs.next === null && !repairs.tooMany;
-  const converged = isWell && isConverged(situation, { wave, steps });
+  // A change that failed is not good because nothing of it is missing any more.
+  const isHeld = situation.quarantined && !situation.rollingBack;
+  const converged = isWell && !isHeld && isConverged(situation, { wave, steps });
   const isAside = admissions.isSpent && situation.setAside.length > 0 && census.joins + census.going === 0;
   const blocks = converged ? [] : [
     ...(isUnfinished(situation, wave) ? held : []),

@@ -1,0 +1,39 @@
+/** The moment in which a rollout ends: who calls then gets a round, and what is over stays over. */
+import { deepEqual, equal } from "node:assert/strict";
+import type { FakePool } from "../support/fake_pool.ts";
+import { assertRuns, gateOf } from "../support/pool_checks.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+/** Does something while the report that the pool has converged is on its way back to the run. */
+function whenConverged(pool: FakePool, act: () => Promise<void>): void {
+  pool.after["ensureRolloutReported"] = async () => {
+    if (pool.reports.at(-1)?.phase !== "Converged") return;
+    delete pool.after["ensureRolloutReported"];
+    await act();
+  };
+}
+
+test("who calls in the moment in which a rollout converges does not make it be told twice", async (stage) => {
+  const pool = await stage.grownPool({ rules: { gates: [gateOf("EachWave")] } });
+  whenConverged(pool, () => stage.tell(pool));
+  pool.change({ image: "image-2" });
+  equal((await (await stage.rollOut(pool)).result()).outcome, "Converged");
+  const told = pool.reports.filter(({ history }) => history !== undefined);
+  deepEqual([told.length, pool.history.length, pool.count("awaitGates")], [1, 2, 1]);
+});
+
+test("abort is refused in the moment in which a rollout converges: nothing is left to go back from", async (stage) => {
+  const pool = await stage.grownPool();
+  let refusal = "";
+  whenConverged(pool, async () => {
+    // Not awaited: its answer needs a workflow task, which may wait for this report.
+    void stage.ask(pool, "abort").catch((error: { cause?: Error }) => refusal = String(error.cause?.message));
+    await stage.tell(pool);
+  });
+  pool.change({ image: "image-2" });
+  equal((await (await stage.rollOut(pool)).result()).outcome, "Converged");
+  assertRuns(pool, "image-2");
+  deepEqual([refusal.includes("nothing is being rolled out"), pool.rollout.left ?? null], [true, null]);
+});
