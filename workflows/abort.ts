@@ -19,6 +19,7 @@ export async function answerAbort(rollout: Rollout, desired: Desired): Promise<R
   }
   // Those that are leaving stay held until others stand in their place.
   await letAllGo(rollout, false);
+  if (!rollout.abortAsked) return undefined; // somebody has said retry meanwhile
   rollout.abortAsked = null;
   const bad = badChange(rollout, by, `aborted by ${by}${reason ? ` (${reason})` : ""}`);
   quarantine(rollout, bad);

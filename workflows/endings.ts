@@ -84,8 +84,10 @@ export async function letAllGo(rollout: Rollout, letGo = true): Promise<void> {
   const question = { ...questionOf(rollout, desired, rules), limit: 1000 };
   const pool = await read.readPool.executeWithOptions({ summary: "Read what is held" }, [question]);
   const all = [...pool.old, ...pool.stale, ...pool.leaving];
-  const ours = all.filter(({ phase, marked, held }) => phase !== "Held" && (marked || held));
-  await Promise.all(ours.map(({ id }) => spare(rollout, id, letGo)));
+  const ours = all.filter(({ phase, marked, held }) => phase !== "Held" && (marked || held)).map(({ id }) => id);
+  // One that is drained because it is ill, and not leaving yet, bears nothing but a cordon.
+  const cordoned = Object.keys(rollout.draining).filter((machine) => !pool.leaving.some(({ id }) => id === machine));
+  await Promise.all([...new Set([...ours, ...cordoned])].map((machine) => spare(rollout, machine, letGo)));
   rollout.draining = {};
 }
 

@@ -1,7 +1,6 @@
 /** Waits until it is time to look again: something was said, a task ended, the pool changed, or a time has come. */
 import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
 import type { PoolSnapshot } from "./contracts.ts";
-import { halt } from "./halt.ts";
 import type { Turn } from "./policy/turn.ts";
 import { awaits } from "./proxies.ts";
 import { iso } from "./rollout.ts";
@@ -12,20 +11,29 @@ import { isWoken } from "./tasks.ts";
 /** A pool that waits for a window or a person is watched this long after news (ms); then it is news that wakes. */
 const watchedAfterNewsMs = 30_000;
 
-/** Rests after a look; halts when nothing has changed for too long and nothing explains it. */
-export async function rest(rollout: Rollout, turn: Turn, pool: PoolSnapshot): Promise<void> {
-  const isSettling = Object.keys(rollout.tasks).length === 0 && !rollout.blocked && turn.lookAgainAt === null;
+/** Notes since when nothing changes; says what is still waited for once that has lasted too long and nothing explains it. */
+export function overdueOf(rollout: Rollout, turn: Turn, pool: PoolSnapshot): string | undefined {
+  const isSettling = isWaitingForNothing(rollout, turn);
   // A pool that rested while something else was waited for begins to settle when that is over.
   const fingerprint = `${pool.fingerprint}${isSettling ? "" : " at rest"}`;
   if (rollout.settling.fingerprint !== fingerprint) rollout.settling = { fingerprint, since: Date.now() };
+  const isOverdue = isSettling && !isWoken(rollout) && Date.now() >= settleEnd(rollout);
+  return isOverdue ? `Nothing changed in time; still waiting for ${turn.waitsFor}` : undefined;
+}
+
+/** Rests after a look. */
+export async function rest(rollout: Rollout, turn: Turn, pool: PoolSnapshot): Promise<void> {
   if (isWoken(rollout)) return;
-  const settled = rollout.settling.since + rollout.durations.settle;
-  if (isSettling && Date.now() >= settled) {
-    const message = `Nothing changed in time; still waiting for ${turn.waitsFor}`;
-    return await halt(rollout, "SettleExpired", message);
-  }
-  const until = wakeTime(rollout, turn, isSettling ? settled : Infinity);
+  const until = wakeTime(rollout, turn, isWaitingForNothing(rollout, turn) ? settleEnd(rollout) : Infinity);
   await sleepOrWatch(rollout, pool, { until, watchUntil: watchTime(rollout, turn, { pool, until }) });
+}
+
+function isWaitingForNothing({ tasks, blocked }: Rollout, { lookAgainAt }: Turn): boolean {
+  return Object.keys(tasks).length === 0 && !blocked && lookAgainAt === null;
+}
+
+function settleEnd({ settling, durations }: Rollout): number {
+  return settling.since + durations.settle;
 }
 
 function wakeTime(rollout: Rollout, { lookAgainAt }: Turn, settled: number): number {

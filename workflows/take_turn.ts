@@ -3,6 +3,7 @@ import type { Desired, Member, PoolSnapshot, RollOutResult, Rules } from "./cont
 import { isApproved } from "./approval.ts";
 import { converge } from "./endings.ts";
 import { passGates } from "./gates.ts";
+import { halt } from "./halt.ts";
 import { beginJoin } from "./join_machine.ts";
 import { look } from "./look.ts";
 import { planTurn } from "./policy/plan_turn.ts";
@@ -12,7 +13,7 @@ import { read, write } from "./proxies.ts";
 import { giveUp, isGivenUp, isQuarantined } from "./quarantine.ts";
 import { beginRemoval, beginRepair, noteGone, spare } from "./remove_machine.ts";
 import { show } from "./report.ts";
-import { rest } from "./rest.ts";
+import { overdueOf, rest } from "./rest.ts";
 import { iso, tell } from "./rollout.ts";
 import type { Rollout, Task } from "./rollout.ts";
 import { giveBackSlots, takeSlot } from "./slots.ts";
@@ -32,8 +33,9 @@ export async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules)
   const shut = await beginAll(rollout, turn.steps.filter((step) => !rollout.justEnded.includes(subjectOf(step))));
   rollout.blocked = shut ?? turn.blocked;
   if (turn.converged) return await converge(rollout, desired);
-  await show(rollout, turn);
-  await rest(rollout, turn, pool);
+  const overdue = overdueOf(rollout, turn, pool);
+  if (overdue === undefined) await show(rollout, turn);
+  await (overdue === undefined ? rest(rollout, turn, pool) : halt(rollout, "SettleExpired", overdue));
   return undefined;
 }
 

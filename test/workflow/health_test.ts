@@ -58,3 +58,16 @@ test("rollOutMachineDeployment renews credentials after an abort, and touches no
   deepEqual([result.outcome, pool.writes(), pool.reports.at(-1)?.phase], ["Published", [], "Aborted"]);
   equal(typeof pool.reports.at(-1)?.credentials?.renewAt, "string");
 });
+
+test("a pool that does not settle is told of once, however often it is looked at again", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.rules.repair.enabled = false;
+  pool.sicken(2);
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, settle: 300, recheck: 100 } });
+  await stage.stands(handle, "Halted", "SettleExpired");
+  const [looks, reports] = [pool.count("readPool"), pool.reports.length];
+  await eventually("looks", () => pool.count("readPool") > looks + 4);
+  equal(pool.events.filter(({ reason }) => reason === "SettleExpired").length, 1);
+  deepEqual(new Set(pool.reports.slice(reports).map(({ phase }) => phase)), new Set(["Halted"]));
+  await handle.cancel();
+});

@@ -104,6 +104,19 @@ test("nothing is repaired while the API does not answer", async (stage) => {
   deepEqual(pool.numbers(), [1, 3, 4]);
 });
 
+test("a repair that is cancelled while it drains leaves no cordon behind", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.rules.repair.conditions = [{ type: "KernelDeadlock", status: "True", for: hour }];
+  pool.sicken(2, { condition: "KernelDeadlock" });
+  pool.isDrainBlocked = true;
+  const handle = await stage.rollOut(pool);
+  await eventually("its drain", () => pool.count("awaitNodeDrained") > 0);
+  ok(pool.leftovers().length > 0);
+  await handle.cancel();
+  await handle.result().catch(() => undefined); // it was cancelled
+  deepEqual([pool.leftovers(), pool.numbers()], [[], [1, 2, 3]]);
+});
+
 test("an ill machine is the first to go in a rollout", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.repair.conditions = [{ type: "KernelDeadlock", status: "True", for: hour }];
