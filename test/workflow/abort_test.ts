@@ -99,3 +99,19 @@ test("abort works on a rollout that is paused, and on one that is quarantined", 
   assertRuns(pool, "image-1");
   assertOrderly(pool);
 });
+
+test("retry while an abort lets machines go calls it off", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  pool.before["ensureVictimUnmarked"] = async () => {
+    delete pool.before["ensureVictimUnmarked"];
+    await stage.ask(pool, "retry");
+    pool.mend();
+  };
+  await stage.ask(pool, "abort");
+  equal((await handle.result()).outcome, "Converged");
+  assertRuns(pool, "image-2");
+});
