@@ -1,4 +1,5 @@
 /** Sees one machine join within its deadlines and pass its gates; one that does not is recreated, a bounded number of times. */
+import { CancellationScope } from "@temporalio/workflow";
 import type { Joined, JoinFailure } from "./contracts.ts";
 import { passGates } from "./gates.ts";
 import { joinDeadlines } from "./policy/join_ladder.ts";
@@ -35,6 +36,7 @@ async function seeJoin(rollout: Rollout, task: Task): Promise<void> {
   const verdict = await awaits.awaitMachinesJoined.executeWithOptions({ summary: `Wait for ${machine} to join` }, [
     { pool: rollout.pool, kubelet, machines: [{ machine, deadlines: deadlines(rollout, task.since) }] },
   ]);
+  if (isCalledOff()) return;
   const [joined, failure] = [verdict.joined[0], verdict.failed[0]];
   if (joined) return await prove(rollout, task, joined);
   if (failure) return await recreate(rollout, task, failure);
@@ -51,7 +53,7 @@ async function prove(rollout: Rollout, task: Task, joined: Joined): Promise<void
 }
 
 async function recreate(rollout: Rollout, task: Task, { machine, rung, evidence }: JoinFailure): Promise<void> {
-  if (task.templateHash !== rollout.desired?.templateHash) return dropEarlier(rollout, machine);
+  if (isOfEarlier(rollout, task)) return dropEarlier(rollout, machine);
   const attempt = (rollout.booting[machine]?.attempt ?? 0) + 1;
   const allowed = rollout.rules?.join.attempts ?? rollout.attemptsAllowed;
   const isLast = attempt > allowed;
@@ -59,9 +61,15 @@ async function recreate(rollout: Rollout, task: Task, { machine, rung, evidence 
   const message = `Machine "${machine}" did not get past "${rung}": ${evidence}`;
   warn(rollout, "JoinDeadlineExceeded", `${message}; ${next}`);
   if (isLast && await isLastStraw(rollout, machine, message)) return;
-  if (!isLast) rollout.retries = [...rollout.retries, attempt];
-  delete rollout.booting[machine];
   await write.deleteMachine.executeWithOptions({ summary: `Recreate ${machine}` }, [{ pool: rollout.pool, machine }]);
+  if (isCalledOff()) return;
+  // Not before it is on its way out: one that is Ready, and boots no more, is taken for one that passed its gates.
+  delete rollout.booting[machine];
+  if (!isLast && !isOfEarlier(rollout, task)) rollout.retries = [...rollout.retries, attempt];
+}
+
+function isOfEarlier({ desired }: Rollout, { templateHash }: Task): boolean {
+  return templateHash !== desired?.templateHash;
 }
 
 // It says nothing about what is desired now; as an old machine it is replaced in its turn.
@@ -72,12 +80,20 @@ function dropEarlier(rollout: Rollout, machine: string): void {
 
 // The last one is kept, so that somebody can look at it.
 async function isLastStraw(rollout: Rollout, machine: string, message: string): Promise<boolean> {
-  rollout.failedMachines += 1;
+  const boot = rollout.booting[machine];
+  // Once, however often its deletion has to be tried again.
+  if (!boot?.counted) rollout.failedMachines += 1;
+  if (boot) boot.counted = true;
   if (rollout.failedMachines < (rollout.rules?.maxFailed ?? 1)) return false;
   rollout.failed = [...rollout.failed, machine];
   delete rollout.booting[machine];
   await giveUp(rollout, { reason: "JoinAttemptsExhausted", message });
   return true;
+}
+
+// What was asked may be answered yet, but whoever called it off has begun something else.
+function isCalledOff(): boolean {
+  return CancellationScope.current().consideredCancelled;
 }
 
 function deadlines(rollout: Rollout, since: number): ReturnType<typeof joinDeadlines> {

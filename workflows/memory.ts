@@ -51,6 +51,8 @@ export interface RollBack extends Request {
 export interface Boot {
   since: number;
   attempt: number;
+  /** It failed for good and is among the failed machines that are counted, though it is not deleted yet. */
+  counted?: true;
 }
 
 /** Where the waves stand. */
