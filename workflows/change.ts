@@ -30,7 +30,7 @@ function supersede(rollout: Rollout, desired: Desired, { onNewChange }: Rules): 
   const isDropped = (templateHash: string): boolean =>
     onNewChange === "Supersede" && templateHash !== desired.templateHash;
   callOff(rollout, ({ kind, templateHash }) => kind === "gates" || (kind === "join" && isDropped(templateHash)));
-  const watched = Object.values(rollout.tasks).filter(({ kind }) => kind === "join").map(({ subject }) => subject);
-  const kept = Object.entries(rollout.booting).filter(([machine]) => watched.includes(machine));
+  // Not by what is under way: a run that has just begun, or comes out of an outage, watches nothing yet.
+  const kept = Object.entries(rollout.booting).filter(([, { templateHash = "" }]) => !isDropped(templateHash));
   rollout.booting = Object.fromEntries(kept);
 }

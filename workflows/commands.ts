@@ -136,8 +136,9 @@ export const commands = { pause, resume, retry, approve, promote, skip, abort };
 
 // Also of those that failed for good: one that is Ready must not be taken for one that passed its gates.
 function freshBoots({ booting, failed }: Rollout): Rollout["booting"] {
-  const boot = { since: Date.now(), attempt: 0 };
-  return Object.fromEntries([...Object.keys(booting), ...failed].map((machine) => [machine, { ...boot }]));
+  const fresh = { since: Date.now(), attempt: 0 };
+  const known = Object.entries(booting).map(([machine, { counted: _, ...boot }]) => [machine, { ...boot, ...fresh }]);
+  return Object.fromEntries([...known, ...failed.map((machine) => [machine, { ...fresh }])]);
 }
 
 function said({ by, reason }: Command): { by: string; reason: string } {

@@ -1,6 +1,6 @@
 /** Sees one machine join within its deadlines and pass its gates; one that does not is recreated, a bounded number of times. */
 import { CancellationScope } from "@temporalio/workflow";
-import type { Joined, JoinFailure } from "./contracts.ts";
+import type { Boot, Joined, JoinFailure } from "./contracts.ts";
 import { passGates } from "./gates.ts";
 import { joinDeadlines } from "./policy/join_ladder.ts";
 import { awaits, write } from "./proxies.ts";
@@ -15,14 +15,11 @@ export function beginJoin(
   { machine, attempt, victim }: { machine: string; attempt: number; victim?: string },
   enter: () => Promise<void> = () => Promise.resolve(),
 ): void {
-  // Whoever boots for a place that failed takes its attempts over, once.
-  if (!rollout.booting[machine]) rollout.retries = without(rollout.retries, attempt);
-  const boot = rollout.booting[machine] ??= { since: Date.now(), attempt };
-  const until = deadlines(rollout, boot.since).ready;
-  const { templateHash = "" } = rollout.desired ?? {};
+  const { since, attempt: nth, templateHash } = bootOf(rollout, machine, attempt);
+  const until = deadlines(rollout, since).ready;
   const task: Task = {
-    ...{ kind: "join", subject: machine, templateHash, step: "Joining", since: boot.since, until },
-    ...{ attempt: boot.attempt, blockers: [], doubt: "", ...(victim ? { victim } : {}) },
+    ...{ kind: "join", subject: machine, templateHash, step: "Joining", since, until },
+    ...{ attempt: nth, blockers: [], doubt: "", ...(victim ? { victim } : {}) },
   };
   begin(rollout, task, async () => {
     await enter();
@@ -30,9 +27,18 @@ export function beginJoin(
   });
 }
 
+// A join that is begun again is of the change that its machine was admitted for, whatever is desired by now.
+function bootOf(rollout: Rollout, machine: string, attempt: number): Boot & { templateHash: string } {
+  const { templateHash = "", kubelet = "" } = rollout.desired ?? {};
+  const known = rollout.booting[machine];
+  // Whoever boots for a place that failed takes its attempts over, once.
+  if (!known) rollout.retries = without(rollout.retries, attempt);
+  return rollout.booting[machine] = { templateHash, kubelet, ...(known ?? { since: Date.now(), attempt }) };
+}
+
 async function seeJoin(rollout: Rollout, task: Task): Promise<void> {
-  const { kubelet = "" } = rollout.desired ?? {};
   const machine = task.subject;
+  const { kubelet = "" } = rollout.booting[machine] ?? {};
   const verdict = await awaits.awaitMachinesJoined.executeWithOptions({ summary: `Wait for ${machine} to join` }, [
     { pool: rollout.pool, kubelet, machines: [{ machine, deadlines: deadlines(rollout, task.since) }] },
   ]);

@@ -51,6 +51,9 @@ export interface RollBack extends Request {
 export interface Boot {
   since: number;
   attempt: number;
+  /** Of the change that it was admitted for; a run of before that was noted carried neither. */
+  templateHash?: string;
+  kubelet?: string;
   /** It failed for good and is among the failed machines that are counted, though it is not deleted yet. */
   counted?: true;
 }

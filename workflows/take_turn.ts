@@ -1,5 +1,5 @@
 /** One look at the machines, and everything that may begin now. */
-import type { Desired, Member, PoolSnapshot, RollOutResult, Rules } from "./contracts.ts";
+import type { Boot, Desired, Member, PoolSnapshot, RollOutResult, Rules } from "./contracts.ts";
 import { isApproved } from "./approval.ts";
 import { converge } from "./endings.ts";
 import { passGates } from "./gates.ts";
@@ -78,9 +78,10 @@ function situation(
 }
 
 /** Machines of an earlier change are still under way, and the policy wants them finished first. */
-function isFinishingEarlier({ tasks, desired, rules }: Rollout): boolean {
-  const isEarlier = (task: Task): boolean => task.kind === "join" && task.templateHash !== desired?.templateHash;
-  return rules?.onNewChange === "Finish" && Object.values(tasks).some(isEarlier);
+function isFinishingEarlier({ booting, desired, rules }: Rollout): boolean {
+  // Not by what is under way: that may have been called off to be begun again.
+  const isEarlier = ({ templateHash = desired?.templateHash }: Boot): boolean => templateHash !== desired?.templateHash;
+  return rules?.onNewChange === "Finish" && Object.values(booting).some(isEarlier);
 }
 
 function noteWave(rollout: Rollout, { wave }: Turn): void {
