@@ -1,8 +1,8 @@
-/** Asks gates, of one machine or of a wave; what cannot be judged waits for a person. */
-import { condition } from "@temporalio/workflow";
+/** Asks gates, of one machine or of a wave; what cannot be judged waits for a person, and is asked again meanwhile. */
+import { CancellationScope, condition } from "@temporalio/workflow";
 import type { Gate, GateVerdict } from "./contracts.ts";
 import { awaits } from "./proxies.ts";
-import { warn } from "./rollout.ts";
+import { iso, warn } from "./rollout.ts";
 import type { Rollout, Task } from "./rollout.ts";
 
 export interface Asked {
@@ -13,46 +13,93 @@ export interface Asked {
   node?: string;
 }
 
+interface Question extends Asked {
+  gates: Gate[];
+  /** Nobody waits for an answer any more: the gates were taken as passed, or the policy has others. */
+  isOver: () => boolean;
+}
+
 /** Gives undefined when all have passed or were taken as passed, else what failed. */
 export async function passGates(rollout: Rollout, task: Task, asked: Asked): Promise<string | undefined> {
-  for (let time = 1;; time++) {
-    const gates = (rollout.rules?.gates ?? []).filter(({ run }) => run === asked.run);
+  for (;;) {
+    const gates = gatesOf(rollout, asked);
     if (gates.length === 0) return undefined;
-    const verdicts = await ask(rollout, task, {
-      ...asked,
-      key: [asked.key, ...(rollout.retriedAt ? [rollout.retriedAt] : []), ...(time > 1 ? [time] : [])].join(" "),
-      gates,
-    });
-    const failed = verdicts.find(({ outcome }) => outcome === "Failed");
+    const told = JSON.stringify(gates);
+    const isOver = (): boolean => task.doubt === promoted || JSON.stringify(gatesOf(rollout, asked)) !== told;
+    const verdicts = await judge(rollout, task, { ...asked, gates, isOver });
+    const isPromoted = task.doubt === promoted;
+    task.doubt = "";
+    if (isPromoted) return undefined;
+    const failed = verdicts?.find(({ outcome }) => outcome === "Failed");
     if (failed) return `gate "${failed.gate}" failed: ${failed.message}`;
-    const unclear = verdicts.find(({ outcome }) => outcome === "Inconclusive");
-    if (!unclear || await isTakenAsPassed(rollout, task, unclear)) return undefined;
+    if (verdicts) return undefined;
+  }
+}
+
+function gatesOf({ rules }: Rollout, asked: Asked): Gate[] {
+  return (rules?.gates ?? []).filter(({ run }) => run === asked.run);
+}
+
+/**
+ * Asks until there is no doubt, at times of its own too: somebody may have mended what is measured, or taken the machine
+ * away. By the same key, so that a gate's Job is not run anew. Gives undefined when the question is over.
+ */
+async function judge(rollout: Rollout, task: Task, question: Question): Promise<GateVerdict[] | undefined> {
+  for (;;) {
+    const verdicts = await ask(rollout, task, question);
+    if (question.isOver()) return undefined;
+    const unclear = verdicts && unclearOf(verdicts);
+    if (!unclear) return verdicts;
+    noteDoubt(rollout, task, unclear);
+    const { recheck } = rollout.durations;
+    task.until = Date.now() + recheck;
+    const summary = `Gate ${unclear.gate} in doubt: wait for a word, or ask again at ${iso(task.until)}`;
+    if (await condition(question.isOver, recheck, { summary })) return undefined;
   }
 }
 
 async function ask(
   rollout: Rollout,
   task: Task,
-  { run: _, gates, ...asked }: Asked & { gates: Gate[] },
-): Promise<GateVerdict[]> {
+  { run: _, gates, isOver, ...asked }: Question,
+): Promise<GateVerdict[] | undefined> {
   const { rules, pool } = rollout;
   const within = Math.max(...gates.map((gate) => gate.within));
   task.until = Date.now() + Math.min(within, asked.machine ? rules?.join.gates ?? within : within);
+  const key = [asked.key, ...(rollout.retriedAt ? [rollout.retriedAt] : [])].join(" ");
   const summary = `Ask ${
     gates.length === 1 ? `gate ${gates[0]?.name}` : `${gates.length} gates`
   } about ${task.subject}`;
-  return await awaits.awaitGates.executeWithOptions({ summary }, [{ pool, gates, ...asked, until: task.until }]);
+  return await unlessOver(
+    isOver,
+    () => awaits.awaitGates.executeWithOptions({ summary }, [{ pool, gates, ...asked, key, until: task.until }]),
+  );
 }
 
-/** Waits for a person: promote takes the gate as passed, retry asks it again. */
-async function isTakenAsPassed(rollout: Rollout, task: Task, { gate, message }: GateVerdict): Promise<boolean> {
-  task.doubt = `gate "${gate}" could not be judged: ${message}`;
-  warn(rollout, "GateInconclusive", `${task.subject}: ${task.doubt}`);
-  rollout.nudged = true;
-  await condition(() => task.doubt === "" || task.doubt === promoted);
-  const isPromoted = task.doubt === promoted;
-  task.doubt = "";
-  return isPromoted;
+async function unlessOver<T>(isOver: () => boolean, work: () => Promise<T>): Promise<T | undefined> {
+  const scope = new CancellationScope();
+  const answer = scope.run(work);
+  const over = scope.run(() => condition(isOver));
+  try {
+    return await Promise.race([answer, over.then(() => undefined)]);
+  } finally {
+    scope.cancel(); // neither is left waiting for what nobody asks any more
+    await answer.catch(() => undefined);
+  }
+}
+
+function unclearOf(verdicts: GateVerdict[]): GateVerdict | undefined {
+  if (verdicts.some(({ outcome }) => outcome === "Failed")) return undefined;
+  return verdicts.find(({ outcome }) => outcome === "Inconclusive");
+}
+
+// An Event for each gate in doubt; that it still is, and what was measured since, is no news.
+function noteDoubt(rollout: Rollout, task: Task, { gate, message }: GateVerdict): void {
+  const what = `gate "${gate}" could not be judged: `;
+  const [before, isNews] = [task.doubt, !task.doubt.startsWith(what)];
+  task.doubt = `${what}${message}`;
+  if (isNews) warn(rollout, "GateInconclusive", `${task.subject}: ${task.doubt}`);
+  if (task.doubt !== before) rollout.nudged = true;
 }
 
 /** What `promote` writes in the place of a doubt. */

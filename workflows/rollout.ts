@@ -41,7 +41,7 @@ export interface Task {
   until: number;
   attempt: number;
   blockers: Blocker[];
-  /** Gates could not be judged: why, until somebody says promote or retry. */
+  /** Gates could not be judged: why, until they can be, or somebody says promote or retry. */
   doubt: string;
 }
 

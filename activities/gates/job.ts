@@ -6,7 +6,7 @@ import { createObject, readObject } from "../kube/resources.ts";
 import type { ObjectName } from "../kube/resources.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
 import type { Finding } from "./finding.ts";
-import { gateKey, gateKeyAnnotation, jobFor, jobName } from "./job_body.ts";
+import { gateKey, gateKeyAnnotation, gateUntilAnnotation, jobFor, jobName } from "./job_body.ts";
 import type { Subject } from "./subject.ts";
 import { cronJobs, jobs } from "./workloads.ts";
 import type { Job } from "./workloads.ts";
@@ -48,6 +48,10 @@ function judge({ metadata, status }: Job): Finding {
   const ended = status?.conditions?.filter((condition) => condition.status === "True") ?? [];
   if (ended.some(({ type }) => type === "Complete")) return { state: "True", message: `${job} is Complete` };
   const failure = ended.find(({ type }) => type === "Failed");
+  // Our patience ended, not the Job's own: who asks again later learns no more than whoever asked first.
+  if (failure?.reason === "DeadlineExceeded" && metadata.annotations?.[gateUntilAnnotation]) {
+    return { state: "Unknown", message: `${job} was stopped when its time was over, wanted Complete` };
+  }
   if (failure) {
     const why = [failure.reason, failure.message].filter(Boolean).join(": ");
     return { state: "Failed", message: `${job} has Failed${why ? ` (${why})` : ""}, wanted Complete` };

@@ -7,6 +7,9 @@ import type { CronJob } from "./workloads.ts";
 /** What the Job is about; also on its pods, where the downward API hands annotations to a container. */
 export const gateKeyAnnotation = "ostler.dev/gate-key";
 
+/** RFC 3339; on a Job whose time was given to it by us, and not by its template. */
+export const gateUntilAnnotation = "ostler.dev/gate-until";
+
 const dayInSeconds = 86_400;
 
 /** Pool, gate and question in one text; equal for every try of the question. */
@@ -36,7 +39,7 @@ export function jobFor(subject: Subject, { metadata, spec }: CronJob): ObjectBod
       namespace: metadata.namespace,
       name: jobName(subject, metadata.name),
       labels: { ...jobTemplate.metadata?.labels, "app.kubernetes.io/managed-by": "ostler" },
-      annotations: { ...jobTemplate.metadata?.annotations, ...annotations },
+      annotations: { ...jobTemplate.metadata?.annotations, ...annotations, ...untilOf(subject, jobTemplate.spec) },
     },
     spec: {
       activeDeadlineSeconds: Math.max(1, Math.ceil((subject.until - Date.now()) / 1000)),
@@ -45,6 +48,10 @@ export function jobFor(subject: Subject, { metadata, spec }: CronJob): ObjectBod
       template: { ...template, metadata: podMetadata },
     },
   };
+}
+
+function untilOf({ until }: Subject, template: Record<string, unknown>): Record<string, string> {
+  return template["activeDeadlineSeconds"] ? {} : { [gateUntilAnnotation]: new Date(until).toISOString() };
 }
 
 function annotationsOf(subject: Subject): Record<string, string> {

@@ -1,5 +1,6 @@
 /** How nodes of a fake pool are drained, and how its gates are judged. */
 import type { AwaitActivities, Blocker, DrainOutcome, GateVerdict } from "../../workflows/contracts.ts";
+import { failure } from "./fake_failure.ts";
 import { nodeOf } from "./fake_machine.ts";
 import type { FakeMachine, FakePool } from "./fake_pool.ts";
 
@@ -48,6 +49,7 @@ function checkOthers(pool: FakePool, machine: FakeMachine): void {
 /** The verdicts once all passed, one failed or the time is over; before, none. */
 export function judge(pool: FakePool, { gates, machine, until }: GateOrder): GateVerdict[] | undefined {
   const found = machine === undefined ? undefined : pool.find(machine);
+  if (machine !== undefined && !found) throw failure("MachineGone", "Cannot ask the gates of the machine: it is gone");
   const verdicts = gates.map(({ name }) => {
     const outcome = pool.verdict(name, machine);
     return { gate: name, outcome, message: `"${name}" says ${outcome}` };

@@ -1,22 +1,14 @@
 /** Trying again: what failed gets a fresh start, and nothing is taken for proven that is not. */
 import { deepEqual, equal } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
+import { gateKeysOf } from "../support/gate_keys.ts";
 import { assertOrderly, assertRuns, gateOf } from "../support/pool_checks.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";
-import type { Handle } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
 const short = { ...testDeadlines, instance: 1000, address: 1000, registered: 1000, ready: 1000, recheck: "1h" };
 const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
-
-/** Keys that gates were asked under, in order. */
-async function keysOf(handle: Handle): Promise<string[]> {
-  const { events } = await handle.fetchHistory();
-  const scheduled = events?.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []) ?? [];
-  const asked = scheduled.filter(({ activityType }) => activityType?.name === "awaitGates");
-  return asked.map(({ input }) => JSON.parse(new TextDecoder().decode(input?.payloads?.[0]?.data ?? undefined)).key);
-}
 
 test("retry asks the failed gates of a wave once more, under a new key", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachWave")] } });
@@ -27,7 +19,7 @@ test("retry asks the failed gates of a wave once more, under a new key", async (
   pool.verdict = () => "Passed";
   await stage.ask(pool, "retry");
   equal((await handle.result()).outcome, "Converged");
-  const keys = await keysOf(handle);
+  const keys = await gateKeysOf(handle);
   deepEqual([keys.length, new Set(keys).size], [2, 2]);
 });
 

@@ -41,7 +41,9 @@ Deno.test("lookAtJob makes one Job of the CronJob's template and passes when it 
     ...{ "ostler.dev/gate-key": "fleet/pool/probe/a/0", "ostler.dev/pool": "fleet/pool", "ostler.dev/gate": "probe" },
     ...{ "ostler.dev/machine": "a", "ostler.dev/node": "node-a" },
   };
-  deepEqual(metadata.annotations, annotations);
+  const { "ostler.dev/gate-until": until = "", ...others } = metadata.annotations ?? {};
+  deepEqual(others, annotations);
+  ok(Date.parse(until) > Date.now(), until);
   deepEqual(metadata.labels, { team: "platform", "app.kubernetes.io/managed-by": "ostler" });
   deepEqual(spec["template"], {
     metadata: { labels: { app: "smoke" }, annotations },
@@ -57,6 +59,16 @@ Deno.test("lookAtJob fails for good with the Job's reason, before the time is ov
   const [verdict] = await ask(kube, [gate(check)], { until: later() });
   equal(verdict?.outcome, "Failed");
   match(verdict?.message ?? "", /has Failed \(BackoffLimitExceeded: Job has reached .*\), wanted Complete$/);
+});
+
+Deno.test("lookAtJob does not know how a Job would have ended that ran out of our time, but of its template's", async () => {
+  const stopped = { type: "Failed", reason: "DeadlineExceeded", message: "Job was active longer than specified" };
+  for (const [template, outcome] of [[{}, "Inconclusive"], [{ activeDeadlineSeconds: 5 }, "Failed"]] as const) {
+    const kube = kubeWithCronJob(template);
+    await ask(kube, [gate(check)]);
+    endJob(kube, stopped);
+    equal((await ask(kube, [gate(check)]))[0]?.outcome, outcome);
+  }
 });
 
 Deno.test("lookAtJob finds its Job again at every try, and makes another one for another attempt or wave", async () => {

@@ -1,0 +1,106 @@
+/** Gates that could not be judged: what ends the doubt besides a person's word, and what does not. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { gateKeysOf } from "../support/gate_keys.ts";
+import { assertOrderly, assertRuns, gateOf } from "../support/pool_checks.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
+import type { Handle, Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const minute = 60_000;
+const waves = [{ upTo: 1, soak: 60 * minute }, { upTo: "100%", soak: 0 }];
+
+/** A rollout that stands still with a gate in doubt. */
+async function rolloutInDoubt(
+  stage: Stage,
+  run: "EachMachine" | "EachWave",
+  recheck: string,
+): Promise<{ pool: FakePool; handle: Handle }> {
+  const pool = await stage.grownPool({ rules: { gates: [gateOf(run, run === "EachMachine" ? minute : 100)] } });
+  if (run === "EachWave") pool.rules.waves = waves;
+  pool.rules.join.gates = 100;
+  pool.verdict = () => "Inconclusive";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck } });
+  await stage.stands(handle, "Halted", "GateInconclusive");
+  return { pool, handle };
+}
+
+test("a gate of EachMachine in doubt ends when it is taken out of the policy", async (stage) => {
+  const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "1h");
+  pool.rules.gates = [];
+  await stage.tell(pool);
+  equal((await handle.result()).outcome, "Converged");
+  equal(pool.count("awaitGates"), 1);
+  assertRuns(pool, "image-2");
+  assertOrderly(pool);
+});
+
+test("a gate of EachWave in doubt that is taken out of the policy halts the rollout no longer", async (stage) => {
+  const { pool, handle } = await rolloutInDoubt(stage, "EachWave", "1h");
+  pool.rules.gates = [];
+  await stage.tell(pool);
+  await stage.stands(handle, "Rolling", "Soaking");
+  await stage.ask(pool, "promote");
+  equal((await handle.result()).outcome, "Converged");
+});
+
+test("a gate in doubt is asked anew when it is another one in the policy, and may fail then", async (stage) => {
+  const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "1h");
+  pool.verdict = (_, machine) => machine === pool.nth(4) ? "Failed" : "Passed";
+  pool.rules.gates = [gateOf("EachMachine", 2 * minute)];
+  await stage.tell(pool);
+  equal((await handle.result()).outcome, "Converged");
+  deepEqual(pool.subjects("deleteMachine"), [pool.nth(4)]);
+  assertRuns(pool, "image-2");
+});
+
+test("a gate in doubt is asked again by itself, as the same question, and told of once", async (stage) => {
+  const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "300ms");
+  await eventually("it asked three times more", () => pool.count("awaitGates") >= 4);
+  pool.verdict = () => "Passed";
+  equal((await handle.result()).outcome, "Converged");
+  const keys = await gateKeysOf(handle);
+  const asked = keys.filter((key) => key === keys[0]).length;
+  deepEqual([keys.length - asked, new Set(keys).size], [2, 3]);
+  equal(pool.events.filter(({ reason }) => reason === "GateInconclusive").length, 1);
+  assertOrderly(pool);
+});
+
+test("a rollout stays halted while a gate in doubt is asked again", async (stage) => {
+  const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "300ms");
+  await eventually("a report of it", () => pool.reports.at(-1)?.phase === "Halted");
+  const halted = pool.reports.length;
+  const asked = pool.count("awaitGates");
+  await eventually("it asked again", () => pool.count("awaitGates") >= asked + 3);
+  deepEqual([...new Set(pool.reports.slice(halted - 1).map(({ phase, reason }) => `${phase} ${reason}`))], [
+    "Halted GateInconclusive",
+  ]);
+  await handle.cancel();
+});
+
+test("promote does not wait for a gate in doubt that is being asked again", async (stage) => {
+  const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "300ms");
+  pool.rules.join.gates = minute;
+  await stage.tell(pool);
+  const isLong = ({ until }: { until: string }): boolean => Date.parse(until) > Date.now() + minute / 2;
+  const [{ until } = { until: "" }] =
+    (await stage.sees(pool, "a long asking", (now) => now.underway.some(isLong))).underway;
+  await stage.ask(pool, "promote");
+  pool.verdict = () => "Passed";
+  equal((await handle.result()).outcome, "Converged");
+  ok(Date.now() < Date.parse(until), "the answer was not waited for");
+});
+
+test("a machine that is removed by hand while its gate is in doubt holds nothing up", async (stage) => {
+  const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "300ms");
+  pool.verdict = () => "Passed";
+  pool.machines = pool.machines.filter(({ created }) => created !== 4);
+  pool.touch();
+  const { outcome, joins } = await handle.result();
+  deepEqual([outcome, joins.map(({ machine }) => machine)], ["Converged", [5, 6, 7].map((nth) => pool.nth(nth))]);
+  assertRuns(pool, "image-2");
+  assertOrderly(pool);
+});
