@@ -1,9 +1,10 @@
 /** Asks gates, of one machine or of a wave; what cannot be judged waits for a person, and is asked again meanwhile. */
-import { CancellationScope, condition } from "@temporalio/workflow";
+import { condition } from "@temporalio/workflow";
 import type { Gate, GateVerdict } from "./contracts.ts";
 import { awaits } from "./proxies.ts";
 import { iso, warn } from "./rollout.ts";
 import type { Rollout, Task } from "./rollout.ts";
+import { unlessOver } from "./unless_over.ts";
 
 export interface Asked {
   run: Gate["run"];
@@ -74,18 +75,6 @@ async function ask(
     isOver,
     () => awaits.awaitGates.executeWithOptions({ summary }, [{ pool, gates, ...asked, key, until: task.until }]),
   );
-}
-
-async function unlessOver<T>(isOver: () => boolean, work: () => Promise<T>): Promise<T | undefined> {
-  const scope = new CancellationScope();
-  const answer = scope.run(work);
-  const over = scope.run(() => condition(isOver));
-  try {
-    return await Promise.race([answer, over.then(() => undefined)]);
-  } finally {
-    scope.cancel(); // neither is left waiting for what nobody asks any more
-    await answer.catch(() => undefined);
-  }
 }
 
 function unclearOf(verdicts: GateVerdict[]): GateVerdict | undefined {

@@ -2,12 +2,12 @@
  * One machine out: cordon → drain by the rules, which may change meanwhile → let it go → gone.
  * What blocks a drain is shown; after its time it is waited for, set aside, or forced.
  */
-import { CancellationScope, condition } from "@temporalio/workflow";
 import type { DrainOutcome, DrainRules, Member, PoolSnapshot } from "./contracts.ts";
 import { awaits, write } from "./proxies.ts";
 import { recordReplacement, tell, warn } from "./rollout.ts";
 import type { Rollout, Task } from "./rollout.ts";
 import { begin } from "./tasks.ts";
+import { unlessOver } from "./unless_over.ts";
 
 const standardDrain: DrainRules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" };
 
@@ -70,7 +70,7 @@ async function isEmptied(rollout: Rollout, task: Task, { id, node }: Member): Pr
 }
 
 /** One look that lasts until something is news; undefined when the rules changed meanwhile. */
-async function drainOnce(
+function drainOnce(
   rollout: Rollout,
   task: Task,
   { node, known }: { node: string; known: string },
@@ -81,21 +81,13 @@ async function drainOnce(
   const until = isOver ? Date.now() + rollout.durations.recheck : drainEnd(rollout, task.since);
   task.until = until;
   const force = isOver && rules.onBlocked === "Force";
-  const scope = new CancellationScope();
   const summary = force ? `Drain ${node} by force` : `Drain ${node}`;
-  const work = scope.run(() =>
-    awaits.awaitNodeDrained.executeWithOptions({ summary }, [
-      { pool: rollout.pool, node, until, rules, known, force },
-    ])
-  );
   const told = JSON.stringify(rules);
-  const changed = scope.run(() => condition(() => JSON.stringify(rollout.rules?.drain ?? standardDrain) !== told));
-  try {
-    return await Promise.race([work, changed.then(() => undefined)]);
-  } finally {
-    scope.cancel(); // neither is left waiting for what nobody asks any more
-    await work.catch(() => undefined);
-  }
+  const order = { pool: rollout.pool, node, until, rules, known, force };
+  return unlessOver(
+    () => JSON.stringify(rollout.rules?.drain ?? standardDrain) !== told,
+    () => awaits.awaitNodeDrained.executeWithOptions({ summary }, [order]),
+  );
 }
 
 function noteBlockers(rollout: Rollout, task: Task, { blockers, key }: DrainOutcome & { outcome: "Blocked" }): string {
