@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { stripVTControlCharacters } from "node:util";
 import { Children } from "./run/children.ts";
 import { closingLine, countTests, failedTests, judgeTests, total } from "./run/counts.ts";
 import { inLanes, portsOf } from "./run/lanes.ts";
@@ -91,7 +92,11 @@ Deno.test("runGroup runs files side by side in lanes, and says whole what each s
   await using given = await scene();
   for (const [own, other] of [["a", "b"], ["b", "a"]] as const) given.write(`${own}_test.ts`, meeting(own, other));
   const said: string[] = [];
-  const runner = { children: given.children, extra: ["--no-check"], say: (text: string) => said.push(text) };
+  const runner = {
+    children: given.children,
+    extra: ["--no-check"],
+    say: (text: string) => said.push(stripVTControlCharacters(text)),
+  };
   const group = { paths: [given.folder], allow: ["--allow-all"], lanes: 2, limitMinutes: 1 };
   const { counts } = await runGroup(group, runner);
   assert.deepEqual(counts, { passed: 2, failed: 0, skipped: 0 }, said.join("\n"));
@@ -134,7 +139,8 @@ Deno.test("run says how a child ended, and gives it what was added to our enviro
   await using given = await scene();
   const log = join(given.folder, "log");
   const order = { limitMinutes: 1, log, env: { GIVEN: "seven" } };
-  const code = `console.log(Deno.env.get("GIVEN"), Deno.env.get("PATH") !== undefined); console.error("and so on")`;
+  const code =
+    `console.log(Deno.env.get("GIVEN"), String(Deno.env.get("PATH") !== undefined)); console.error("and so on")`;
   assert.deepEqual(await given.children.run({ ...order, args: ["eval", code] }), { isSuccess: true, isStopped: false });
   assert.equal(readFileSync(log, "utf8"), "seven true\nand so on\n");
   assert.equal((await given.children.run({ ...order, args: ["eval", "Deno.exit(3)"] })).note, "exit 3");

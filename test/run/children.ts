@@ -89,11 +89,16 @@ function start({ args, log, env }: Omit<Order, "limitMinutes">): ReturnType<type
   try {
     return spawn(process.execPath, args, {
       ...{ cwd: root, detached: true, stdio: ["ignore", output, output] },
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...colours(), ...env },
     });
   } finally {
     if (output !== "inherit") closeSync(output);
   }
+}
+
+/** Deno asks nobody whether its output is a terminal: in a file or a pipe it colours too. */
+function colours(): Record<string, string> {
+  return process.stdout.isTTY || process.env["FORCE_COLOR"] !== undefined ? {} : { NO_COLOR: "1" };
 }
 
 /** Asks a whole process group, and insists after a while; resolves when nobody is left of it. */
