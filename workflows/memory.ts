@@ -78,6 +78,8 @@ export interface CarriedState {
   startedFor: string;
   /** The spec that the counters below are about. */
   change: string;
+  /** The config that machines of the desired template first booted with. */
+  begun: { templateHash: string; configDigest: string } | null;
   /** Machines that failed for good. */
   failedMachines: number;
   /** Attempts of places whose machine failed and that wait for their next one. */

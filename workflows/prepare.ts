@@ -27,14 +27,21 @@ export async function prepare(rollout: Rollout, desired: Desired): Promise<void>
 /** Where the policy wants machines replaced for a new config, makes that a change of the template; tells whether it did. */
 export async function rollProfile(rollout: Rollout, desired: Desired, rules: Rules): Promise<boolean> {
   const { pool, rendering, rollBack } = rollout;
-  const { lastGood } = rollout.memory;
-  const isSameTemplate = lastGood?.templateHash === desired.templateHash;
-  if (rules.onProfileChange !== "Roll" || !isSameTemplate || rollBack || isQuarantined(rollout)) return false;
-  if (!rendering || rendering.configDigest === lastGood.configDigest) return false;
+  if (!rendering) return false;
+  const before = bootedBefore(rollout, desired);
+  // One that changes before all machines have it would else be told as what they all have.
+  rollout.begun = before ?? { templateHash: desired.templateHash, configDigest: rendering.configDigest };
+  if (rules.onProfileChange !== "Roll" || rollBack || isQuarantined(rollout)) return false;
+  if (!before || before.configDigest === rendering.configDigest) return false;
   await write.ensureTemplateStamped.executeWithOptions({ summary: "Write the new config's digest into the template" }, [
     { pool, templateHash: desired.templateHash, configDigest: rendering.configDigest },
   ]);
   return true;
+}
+
+/** What machines of the desired template have booted with until now. */
+function bootedBefore({ memory, begun }: Rollout, { templateHash }: Desired): Rollout["begun"] {
+  return [memory.lastGood, begun].find((each) => each?.templateHash === templateHash) ?? null;
 }
 
 function isPrepared(rollout: Rollout, desired: Desired): boolean {

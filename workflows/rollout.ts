@@ -125,7 +125,16 @@ function freshState(now: number): CarriedState {
   return {
     schemaVersion: 2,
     memory: { paused: null, quarantine: [], lastGood: null, usual: { join: [], leave: [] } },
-    ...{ startedAt: now, startedFor: "", change: "", failedMachines: 0, retries: [], booting: {}, draining: {} },
+    ...{
+      startedAt: now,
+      startedFor: "",
+      change: "",
+      begun: null,
+      failedMachines: 0,
+      retries: [],
+      booting: {},
+      draining: {},
+    },
     ...{ setAside: [], skipped: [], wave: freshWave(), rolled: false, approvedPlan: "", rollBack: null },
     ...{ abortAsked: null, slots: [], failed: [], retriedAt: 0 },
     ...{ joins: [], replacements: [], replaced: 0 },
@@ -134,12 +143,12 @@ function freshState(now: number): CarriedState {
 
 /** What the next run of the chain needs to go on. */
 export function carriedState(rollout: Rollout): CarriedState {
-  const { memory, startedAt, startedFor, change, failedMachines, retries, booting, draining } = rollout;
+  const { memory, startedAt, startedFor, change, begun, failedMachines, retries, booting, draining } = rollout;
   const { setAside, skipped, wave, rolled, approvedPlan, rollBack, failed, retriedAt } = rollout;
   const { abortAsked, slots, joins, replacements, replaced } = rollout;
   return {
     schemaVersion: 2,
-    ...{ memory, startedAt, startedFor, change, failedMachines, retries, booting, draining, setAside, skipped },
+    ...{ memory, startedAt, startedFor, change, begun, failedMachines, retries, booting, draining, setAside, skipped },
     ...{ wave, rolled, approvedPlan, rollBack, abortAsked, slots, joins, replacements, replaced, failed, retriedAt },
   };
 }

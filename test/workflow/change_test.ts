@@ -74,6 +74,8 @@ test("Roll rolls a profile that is applied again after it was taken back in the 
   pool.mend();
   await stage.tell(pool);
   await handle.result();
+  // Those of revision 2 have booted with what was taken back, and do not count as converged.
+  deepEqual(pool.machines.map(({ set }) => set.revision), [3, 3, 3]);
   pool.calls.length = 0;
   pool.profileVersion = 2;
   const { outcome, replaced } = await (await stage.rollOut(pool)).result();
