@@ -158,8 +158,8 @@ export interface WriteActivities {
 /** Poll with heartbeats until an absolute time (epoch ms). */
 export interface AwaitActivities {
   awaitDesiredSettled(input: { pool: PoolRef; until: number }): Promise<DesiredState>;
-  /** Ends when the pool looks different, at the latest at `until`. */
-  awaitPoolChanged(input: PoolQuestion & { fingerprint: string; until: number }): Promise<void>;
+  /** Ends when the pool looks different, which is true then, at the latest at `until`. */
+  awaitPoolChanged(input: PoolQuestion & { fingerprint: string; until: number }): Promise<boolean>;
   awaitMachinesJoined(
     input: { pool: PoolRef; kubelet: string; machines: { machine: string; deadlines: JoinDeadlines }[] },
   ): Promise<JoinVerdict>;

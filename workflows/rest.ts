@@ -72,7 +72,8 @@ async function sleepOrWatch(
   const isWatched = watchUntil > Date.now() + 50;
   const changed = isWatched ? scope.run(() => watch(rollout, pool, watchUntil)) : woken;
   try {
-    const isNews = await Promise.race([woken.then(() => true), changed.then(() => Date.now() < watchUntil)]);
+    // Not by the time it is here: the clock of the worker that watched may be ahead of it.
+    const isNews = await Promise.race([woken.then(() => true), changed]);
     if (!isNews) await woken;
   } finally {
     scope.cancel();
@@ -87,10 +88,10 @@ async function ended(wait: Promise<unknown>): Promise<void> {
   });
 }
 
-async function watch(rollout: Rollout, { fingerprint }: PoolSnapshot, until: number): Promise<void> {
+async function watch(rollout: Rollout, { fingerprint }: PoolSnapshot, until: number): Promise<boolean> {
   const { desired, rules } = rollout;
-  if (!desired || !rules) return;
-  await awaits.awaitPoolChanged.executeWithOptions({ summary: "Watch the machines" }, [
+  if (!desired || !rules) return false;
+  return await awaits.awaitPoolChanged.executeWithOptions({ summary: "Watch the machines" }, [
     { ...questionOf(rollout, desired, rules), fingerprint, until },
   ]);
 }

@@ -37,25 +37,26 @@ function look(kube: Kube, question: PoolQuestion): Promise<{ found: Found; snaps
 }
 
 /**
- * Ends when the pool looks different from `fingerprint`, at the latest at `until` (epoch ms). Who waits here waits for
- * machine-controller, which is woken where it has not seen what it has to act on.
+ * Ends when the pool looks different from `fingerprint`, which is true then, at the latest at `until` (epoch ms). Who
+ * waits here waits for machine-controller, which is woken where it has not seen what it has to act on.
  */
 export async function awaitPoolChanged(
   kube: Kube,
   { fingerprint, until, ...question }: PoolQuestion & { fingerprint: string; until: number },
-): Promise<void> {
+): Promise<boolean> {
   let size = 0;
   waiting += 1;
   const sets = new LateSets(kube, question.pool, Date.now());
   try {
-    await poll<void>({
+    return await poll<boolean>({
       until: Number.MAX_SAFE_INTEGER, // to see no change is an answer too
       every: () =>
         Math.min(longestRestMs, restMs + restPerMachineMs * (size + waiting), Math.max(1, until - Date.now())),
       look: async () => {
         const { found, snapshot: seen } = await look(kube, question);
         size = seen.counts.machines;
-        if (seen.fingerprint !== fingerprint || Date.now() >= until) return { answer: undefined };
+        const isNews = seen.fingerprint !== fingerprint;
+        if (isNews || Date.now() >= until) return { answer: isNews };
         await sets.wake(found, Date.now());
         return { missing: wordsOf(seen) };
       },

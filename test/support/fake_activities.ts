@@ -107,11 +107,10 @@ export class FakeActivities {
           return seen.state !== "Present" || seen.desired.settled ? seen : undefined;
         }),
       awaitPoolChanged: (input) =>
-        this.#until(
-          "awaitPoolChanged",
-          input,
-          (pool) => lookAt(pool, input).fingerprint !== input.fingerprint || isOver(input) ? null : undefined,
-        ).then(() => undefined),
+        this.#until("awaitPoolChanged", input, (pool) => {
+          const isNews = lookAt(pool, input).fingerprint !== input.fingerprint;
+          return isNews || isOver(input) ? isNews : undefined;
+        }),
       awaitMachinesJoined: ({ pool: ref, machines, kubelet }) => {
         const machine = machines.map((each) => each.machine).join(" ");
         return this.#until("awaitMachinesJoined", { pool: ref, machine }, (pool) => climb(pool, machines, kubelet));

@@ -115,7 +115,7 @@ Deno.test("awaitPoolChanged ends when a machine changes", async () => {
     if (isSecond) kube.put("machines", machine("a", { annotations: { [hold]: holder } }));
   };
   const wait = { ...question, fingerprint, until: Number.MAX_SAFE_INTEGER };
-  await inActivity(() => awaitPoolChanged(kube.client, wait), { heartbeats });
+  equal(await inActivity(() => awaitPoolChanged(kube.client, wait), { heartbeats }), true);
   notEqual((await readPool(kube.client, question)).fingerprint, fingerprint);
   deepEqual(heartbeats, ["1 machines: 1 updated and ready, 0 old, 0 leaving, 0 ill"]);
 });
@@ -123,7 +123,8 @@ Deno.test("awaitPoolChanged ends when a machine changes", async () => {
 Deno.test("awaitPoolChanged ends at its time when nothing changed", async () => {
   const kube = kubeWith("a");
   const { fingerprint } = await readPool(kube.client, question);
-  await inActivity(() => awaitPoolChanged(kube.client, { ...question, fingerprint, until: Date.now() }));
+  const wait = { ...question, fingerprint, until: Date.now() };
+  equal(await inActivity(() => awaitPoolChanged(kube.client, wait)), false);
 });
 
 Deno.test("awaitPoolChanged fails while the API server cannot be asked, and calls nobody ill", async () => {
