@@ -139,11 +139,13 @@ function mayGoOnAfresh({ recalled, known }: Rollout): boolean {
 }
 
 // Tasks are begun again by the next run: it finds in the world, and in what is carried, where they stood.
-async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<never> {
+async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<void> {
   await tellRest(rollout);
+  // Somebody may have asked meanwhile, whom only a round can answer.
+  if (!mayGoOnAfresh(rollout)) return;
   await condition(allHandlersFinished);
   callOff(rollout, () => true);
-  return await continueAsNew<typeof rollOutMachineDeployment>({ ...input, carried: carriedState(rollout) });
+  await continueAsNew<typeof rollOutMachineDeployment>({ ...input, carried: carriedState(rollout) });
 }
 
 // Events, and what people asked for, are not carried; out of reach, they are given up.
