@@ -16,13 +16,19 @@ export async function recallEarlier(rollout: Rollout): Promise<void> {
 /** Takes over the rules as they are now, and begins afresh for another spec. */
 export function noteChange(rollout: Rollout, { desired, rules }: { desired: Desired; rules: Rules }): void {
   rollout.known = true;
-  rollout.rules = rules;
+  rollout.rules = rulesNow(rollout, rules);
   rollout.startedFor ||= desired.observed;
   if (rollout.change === desired.specHash) return;
   if (rollout.change !== "") supersede(rollout, desired, rules);
   // An abort that was done is over when something else is desired.
   if (rollout.standing.phase === "Aborted") rollout.abortAsked = null;
   beginChange(rollout, desired.specHash);
+}
+
+// Nobody can say which rules hold: what is under way goes on by those it began with, and nobody is called ill.
+function rulesNow({ rules: before }: Rollout, rules: Rules): Rules {
+  const { conflict, repair } = rules;
+  return conflict !== null && before ? { ...before, conflict, repair } : rules;
 }
 
 // Machines of the earlier change that are dropped become old ones that are not Ready, and so the first victims.

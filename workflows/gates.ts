@@ -23,6 +23,7 @@ interface Question extends Asked {
 /** Gives undefined when all have passed or were taken as passed, else what failed. */
 export async function passGates(rollout: Rollout, task: Task, asked: Asked): Promise<string | undefined> {
   for (;;) {
+    if (rollout.rules?.conflict) await untilAgreed(rollout);
     const gates = gatesOf(rollout, asked);
     if (gates.length === 0) return undefined;
     const told = JSON.stringify(gates);
@@ -35,6 +36,13 @@ export async function passGates(rollout: Rollout, task: Task, asked: Asked): Pro
     if (failed) return `gate "${failed.gate}" failed: ${failed.message}`;
     if (verdicts) return undefined;
   }
+}
+
+// As long as policies contradict each other nobody can say that there are no gates.
+async function untilAgreed(rollout: Rollout): Promise<void> {
+  const { recheck } = rollout.durations;
+  const isAgreed = (): boolean => !rollout.rules?.conflict;
+  while (!await condition(isAgreed, recheck, { summary: "Wait for one policy that says which gates there are" }));
 }
 
 function gatesOf({ rules }: Rollout, asked: Asked): Gate[] {

@@ -1,5 +1,6 @@
 /** The field `gates`: what they judge per machine and per wave, and what follows from each verdict. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Condition } from "../../workflows/contracts.ts";
 import { eventually } from "../support/eventually.ts";
 import { assertOrderly, assertRuns, gateOf } from "../support/pool_checks.ts";
@@ -157,4 +158,29 @@ test("join.gates bounds how long one machine may take to pass", async (stage) =>
   const handle = await stage.rollOut(pool, patient);
   await stage.stands(handle, "Halted", "GateInconclusive");
   await handle.cancel();
+});
+
+test("no gate counts as passed while policies contradict each other", async (stage) => {
+  const rules = { gates: [gateOf("EachMachine"), gateOf("EachWave")] };
+  const pool = await stage.grownPool({ replicas: 1, rules });
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  Object.assign(pool.rules, { gates: [], conflict: 'Policies "a" and "b" select the pool equally well' });
+  await stage.tell(pool);
+  await stage.sees(
+    pool,
+    "the conflict",
+    ({ reason }) => reason === "PolicyConflict",
+  );
+  pool.mend();
+  await stage.sees(pool, "the newcomer at its gate", ({ underway }) => underway.some(({ step }) => step === "Gates"));
+  await pause(500);
+  deepEqual([pool.count("awaitGates"), pool.count("ensureVictimReleased"), pool.numbers()], [0, 0, [1, 2]]);
+  Object.assign(pool.rules, { ...rules, conflict: null });
+  await stage.tell(pool);
+  equal((await handle.result()).replaced, 1);
+  deepEqual(pool.count("awaitGates"), 2);
+  assertOrderly(pool);
 });

@@ -58,7 +58,9 @@ export function lookAtWaves(situation: Situation, census: Census): WaveLook {
     if (!target) return { ...free, state };
     if (target.upTo <= (targets[state.index - 1]?.upTo ?? 0)) continue;
     const on = { state, upTo: target.upTo, gatesDue: false, soaking: false, done: false };
-    if (!isUpdated(situation, census, target)) return { ...on, soaking: (state.soakUntil ?? 0) > now };
+    // Without rules that hold, nobody can say that a wave needs no gate and no soak.
+    const isOpen = rules.conflict !== null || !isUpdated(situation, census, target);
+    if (isOpen) return { ...on, soaking: (state.soakUntil ?? 0) > now };
     if (isGated && !state.passed) return { ...on, gatesDue: true };
     const soakUntil = state.soakUntil ?? now + target.soak;
     if (soakUntil > now) return { ...on, state: { ...state, passed: true, soakUntil }, soaking: true };
