@@ -51,6 +51,12 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? cause.message || cause.name : String(cause);
 }
 
+/** The API server's own words for what it did not do; "" when it gave none. */
+export function messageOf(error: unknown): string {
+  const message = error instanceof ApiException ? parse(error.body)?.["message"] : undefined;
+  return typeof message === "string" ? message.slice(0, 300) : "";
+}
+
 function said(error: unknown, status: number): string {
   const body = error instanceof ApiException ? parse(error.body) : undefined;
   const reason = typeof body?.["reason"] === "string" ? body["reason"] : "no reason given";

@@ -8,9 +8,10 @@ import { attempting } from "../kube/status.ts";
 import { DisruptionBudgets } from "./disruption_budgets.ts";
 import { isEnding, localVolumeOf, nameOf, podsToMove, turnOf } from "./drained_pods.ts";
 import { deletePod, evict } from "./eviction.ts";
+import type { Refusal } from "./eviction.ts";
 import { nodeFacts } from "./node_facts.ts";
 import type { NodeFacts } from "./node_facts.ts";
-import { endingOf, keyOf, obstacle, protectedBy, protectedTwice } from "./obstacles.ts";
+import { endingOf, isLate, keyOf, notEvicted, obstacle, protectedBy, protectedTwice } from "./obstacles.ts";
 import type { Obstacle } from "./obstacles.ts";
 import { ownerOf } from "./pod_owner.ts";
 
@@ -89,17 +90,22 @@ export class Drain {
       return obstacle(pod, `its data in emptyDir "${volume}" would be lost`);
     }
     const refusal = await evict(this.#kube, pod);
-    if (refusal === "NamespaceEnds") return obstacle(pod, "goes with its namespace, which is being deleted");
-    if (refusal === "Budget") return protectedBy(pod, await this.#budgets.of(pod, now));
-    if (refusal === "SeveralBudgets") return protectedTwice(pod, await this.#budgets.of(pod, now));
+    if (refusal) return await this.#obstacleOf(pod, refusal, now);
     this.#moved.add(pod.metadata?.uid ?? "");
     return undefined;
   }
 
-  // A node that is not heard of confirms nothing: there the pods are taken off the books.
+  async #obstacleOf(pod: V1Pod, refusal: Refusal, now: number): Promise<Obstacle> {
+    if (refusal.kind === "Budget") return protectedBy(pod, await this.#budgets.of(pod, now));
+    if (refusal.kind === "SeveralBudgets") return protectedTwice(pod, await this.#budgets.of(pod, now));
+    if (refusal.kind === "Other") return notEvicted(pod, refusal);
+    return obstacle(pod, "goes with its namespace, which is being deleted");
+  }
+
+  // A node that is not heard of confirms nothing, nor does one whose runtime is dead: there they are taken off the books.
   async #force(pods: V1Pod[], node: NodeFacts, now: number): Promise<Obstacle[]> {
-    const grace = node.reachable ? forcedGraceSeconds : 0;
-    await abreast(width, pods, (pod) => this.#delete(pod, grace));
+    const isPatient = (pod: V1Pod): boolean => node.reachable && !isLate(pod, now);
+    await abreast(width, pods, (pod) => this.#delete(pod, isPatient(pod) ? forcedGraceSeconds : 0));
     return pods.filter(isEnding).flatMap((pod) => endingOf(pod, node, now) ?? []);
   }
 

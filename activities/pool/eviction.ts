@@ -1,10 +1,13 @@
 /** Moving one pod: asked for through the Eviction API, so that PodDisruptionBudgets count, or by force. */
 import type { V1Pod } from "@kubernetes/client-node";
 import type { Kube } from "../kube/client.ts";
-import { statusOf } from "../kube/status.ts";
+import { messageOf, statusOf } from "../kube/status.ts";
 
 /** Why a pod was not evicted now; a namespace that ends deletes its pods itself. */
-export type Refusal = "Budget" | "SeveralBudgets" | "NamespaceEnds";
+export type Refusal =
+  | { kind: "Budget" | "SeveralBudgets" | "NamespaceEnds" }
+  /** A policy or a webhook of the site, or trouble in the API server; what it said. */
+  | { kind: "Other"; status: number; message: string };
 
 /** Undefined when the eviction was accepted or the pod is gone. */
 export async function evict(kube: Kube, pod: V1Pod): Promise<Refusal | undefined> {
@@ -14,13 +17,24 @@ export async function evict(kube: Kube, pod: V1Pod): Promise<Refusal | undefined
     await kube.core.createNamespacedPodEviction({ name, namespace, body });
     return undefined;
   } catch (error) {
-    const status = statusOf(error);
-    if (isGone(status)) return undefined;
-    if (status === 429) return "Budget";
-    if (status === 500) return "SeveralBudgets";
-    if (status === 403 && saysNamespaceEnds(error)) return "NamespaceEnds";
+    if (isGone(statusOf(error))) return undefined;
+    const refusal = refusalOf(error);
+    if (refusal) return refusal;
     throw error;
   }
+}
+
+/** What an admission that refuses answers with, and what the API server does that could not ask it. */
+const answered = [400, 403, 422, 429, 500];
+
+// The words are those of the API server (pkg/registry/core/pod/storage/eviction.go and the authorizer's refusal).
+function refusalOf(error: unknown): Refusal | undefined {
+  const [status = 0, message] = [statusOf(error), messageOf(error)];
+  if (!answered.includes(status) || message.includes('cannot create resource "pods/eviction"')) return undefined;
+  if (status === 403 && message.includes("NamespaceTerminating")) return { kind: "NamespaceEnds" };
+  if (status === 429 && message.includes("disruption budget")) return { kind: "Budget" };
+  if (status === 500 && message.includes("more than one PodDisruptionBudget")) return { kind: "SeveralBudgets" };
+  return { kind: "Other", status, message };
 }
 
 /** Deletes a pod whatever protects it; with a grace of 0 seconds its node is not waited for. */
@@ -36,8 +50,4 @@ export async function deletePod(kube: Kube, pod: V1Pod, gracePeriodSeconds: numb
 // 409: there is a pod of that name, but another one.
 function isGone(status: number | undefined): boolean {
   return status === 404 || status === 409;
-}
-
-function saysNamespaceEnds(error: unknown): boolean {
-  return error instanceof Error && error.message.includes("NamespaceTerminating");
 }

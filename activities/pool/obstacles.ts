@@ -37,15 +37,30 @@ export function protectedTwice(pod: V1Pod, budgets: V1PodDisruptionBudget[]): Ob
   return obstacle(pod, `covered by more than one PodDisruptionBudget${names ? `: ${names}` : ""}`);
 }
 
+/** Refused by something else than a budget. */
+export function notEvicted(pod: V1Pod, { status, message }: { status: number; message: string }): Obstacle {
+  const cause = `its eviction was refused with HTTP ${status}`;
+  return { pod, cause, why: message ? `${cause}: ${message}` : cause };
+}
+
+/** Told to end, and its time to do so is over. */
+export function isLate({ metadata }: V1Pod, now: number): boolean {
+  return metadata?.deletionTimestamp !== undefined && now >= dueOf(metadata.deletionTimestamp) + delayMs;
+}
+
 /** A pod that was told to end: what keeps it, or undefined while its time is not over. Unknown is not dead. */
 export function endingOf(pod: V1Pod, node: NodeFacts, now: number): Obstacle | undefined {
   if (!node.reachable) return obstacle(pod, "node unreachable: the pod cannot confirm its end");
   if (!node.ready) return obstacle(pod, "node not Ready: the pod has not confirmed its end");
-  const due = new Date(pod.metadata?.deletionTimestamp ?? now).getTime();
-  if (now < due + delayMs) return undefined;
+  if (!isLate(pod, now)) return undefined;
   const finalizers = pod.metadata?.finalizers ?? [];
   if (finalizers.length > 0) return obstacle(pod, `its finalizers remain: ${finalizers.join(", ")}`);
-  return obstacle(pod, `it has not ended in its time, which was over at ${new Date(due).toISOString()}`);
+  const due = new Date(dueOf(pod.metadata?.deletionTimestamp)).toISOString();
+  return obstacle(pod, `it has not ended in its time, which was over at ${due}`);
+}
+
+function dueOf(deletionTimestamp: Date | string | undefined): number {
+  return new Date(deletionTimestamp ?? 0).getTime();
 }
 
 /** An obstacle whose words have no numbers that come and go. */

@@ -190,6 +190,11 @@ export function answer(code: number, reason: string, message = reason): ApiExcep
   return new ApiException(code, reason, JSON.stringify({ kind: "Status", code, reason, message }), {});
 }
 
+/** What an eviction is answered with as long as a budget does not allow it. */
+export function overBudget(): ApiException<string> {
+  return answer(429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.");
+}
+
 // The API server keeps bytes only: what was given as text is stored encoded.
 function encoded({ stringData, ...object }: Given): Given {
   if (!isRecord(stringData)) return object;

@@ -2,7 +2,7 @@ import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import type { Kube } from "../../../../activities/kube/client.ts";
 import { Drain } from "../../../../activities/pool/drain.ts";
 import type { Blocker, DrainOutcome } from "../../../../workflows/contracts.ts";
-import { answer, FakeKube } from "../../../support/fake_kube.ts";
+import { answer, FakeKube, overBudget } from "../../../support/fake_kube.ts";
 import { node, pod, pool } from "../../../support/machine_objects.ts";
 import type { PodOverrides } from "../../../support/machine_objects.ts";
 
@@ -54,7 +54,7 @@ Deno.test("Drain names the PodDisruptionBudget that protects a pod, and the Depl
   });
   const ownerReferences = [{ kind: "Deployment", name: "web", uid: "u", controller: true }];
   kube.put("replicasets", { metadata: { namespace: "apps", name: "owner", ownerReferences } });
-  refuse(kube, answer(429, "TooManyRequests"));
+  refuse(kube, overBudget());
   deepEqual(await only(kube), {
     ...{ pod: "apps/web", owner: "Deployment apps/web" },
     why: "PodDisruptionBudget apps/web allows 0 disruptions",
@@ -63,10 +63,10 @@ Deno.test("Drain names the PodDisruptionBudget that protects a pod, and the Depl
 
 Deno.test("Drain names the nearest owner when what is above cannot be read, and none for a pod that nobody owns", async () => {
   const kube = kubeWith();
-  refuse(kube, answer(429, "TooManyRequests"));
+  refuse(kube, overBudget());
   equal((await only(kube))?.owner, "ReplicaSet apps/owner");
   const lonely = kubeWith({ metadata: { ownerReferences: [] } });
-  refuse(lonely, answer(429, "TooManyRequests"));
+  refuse(lonely, overBudget());
   equal((await only(lonely))?.owner, "");
 });
 
@@ -74,7 +74,7 @@ Deno.test("Drain says what it can of a budget that it may not read", async () =>
   const kube = kubeWith();
   put(kube, "web");
   kube.onRequest = (request) => {
-    if (request.startsWith("evict")) throw answer(429, "TooManyRequests");
+    if (request.startsWith("evict")) throw overBudget();
     if (request.startsWith("list poddisruptionbudgets")) throw answer(403, "Forbidden");
   };
   equal((await only(kube))?.why, "protected by a PodDisruptionBudget");
@@ -84,8 +84,19 @@ Deno.test("Drain names all budgets of a pod that the API server does not evict f
   const kube = kubeWith();
   put(kube, "a");
   put(kube, "b");
-  refuse(kube, answer(500, "InternalError"));
+  const said = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+  refuse(kube, answer(500, "InternalError", said));
   equal((await only(kube))?.why, "covered by more than one PodDisruptionBudget: apps/a, apps/b");
+});
+
+Deno.test("Drain says what a webhook or an API server in trouble refuses an eviction with, and does not end by it", async () => {
+  const denied = 'admission webhook "guard.example.com" denied the request: db-0 is the leader';
+  const busy = "Too many requests, please try again later.";
+  for (const [status, said] of [[400, denied], [403, denied], [422, denied], [500, "etcd"], [429, busy]] as const) {
+    const kube = kubeWith();
+    refuse(kube, answer(status, "Refused", said));
+    equal((await only(kube))?.why, `its eviction was refused with HTTP ${status}: ${said}`);
+  }
 });
 
 Deno.test("Drain says of a pod whose namespace is ending that it goes with it", async () => {
@@ -96,7 +107,7 @@ Deno.test("Drain says of a pod whose namespace is ending that it goes with it", 
 
 Deno.test("Drain has the same key while only numbers change, and another when the cause does", async () => {
   const kube = kubeWith();
-  refuse(kube, answer(429, "TooManyRequests"));
+  refuse(kube, overBudget());
   const keys: string[] = [];
   for (const allowed of [0, 1]) {
     put(kube, "web", allowed);
@@ -151,7 +162,7 @@ function forced(client: Kube): Drain {
 
 Deno.test("Drain by force deletes what budgets and local storage protect, with half a minute to end", async () => {
   const kube = kubeWith({ spec: { volumes: [{ name: "scratch", emptyDir: {} }] } });
-  refuse(kube, answer(429, "TooManyRequests"));
+  refuse(kube, overBudget());
   const graces: number[] = [];
   const drain = forced(noting(kube, graces));
   await drain.look(0);
@@ -165,9 +176,18 @@ Deno.test("Drain by force waits for no node that is not heard of", async () => {
   deepEqual(graces, [0]);
 });
 
-Deno.test("Drain by force deletes each pod once, and says what still keeps it", async () => {
+Deno.test("Drain by force deletes each pod once in time and once when that is over, and says what still keeps it", async () => {
   const kube = kubeWith({ metadata: { finalizers: ["example.com/keep"] } });
   const outcome = await blocked(kube.client, { from: overdue, force: true });
   deepEqual(outcome.blockers.map(({ why }) => why), ["its finalizers remain: example.com/keep"]);
-  deepEqual(kube.writes, ["delete pods apps/web"]);
+  deepEqual(kube.writes, ["delete pods apps/web", "delete pods apps/web"]);
+});
+
+Deno.test("Drain by force takes a pod off the books whose time is over, as under a runtime that is dead", async () => {
+  const graces: number[] = [];
+  const drain = forced(noting(kubeWith({ metadata: ending }, { ready: false }), graces));
+  await drain.look(overdue - 1);
+  await drain.look(overdue);
+  await drain.look(overdue + 1);
+  deepEqual(graces, [30, 0]);
 });

@@ -3,7 +3,7 @@ import { awaitNodeDrained, Drain } from "../../../../activities/pool/drain.ts";
 import type { DrainTask } from "../../../../activities/pool/drain.ts";
 import type { Blocker, DrainOutcome } from "../../../../workflows/contracts.ts";
 import { inActivity } from "../../../support/activity_context.ts";
-import { answer, FakeKube } from "../../../support/fake_kube.ts";
+import { answer, FakeKube, overBudget } from "../../../support/fake_kube.ts";
 import { node, pod, pool } from "../../../support/machine_objects.ts";
 
 const rules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" } as const;
@@ -56,7 +56,7 @@ function moved(kube: FakeKube): string[] {
 
 function refuse(kube: FakeKube, ...names: string[]): void {
   kube.onRequest = (request) => {
-    if (names.some((name) => request === `evict pods apps/${name}`)) throw answer(429, "TooManyRequests");
+    if (names.some((name) => request === `evict pods apps/${name}`)) throw overBudget();
   };
 }
 
@@ -82,7 +82,7 @@ Deno.test("awaitNodeDrained waits while a PodDisruptionBudget protects a pod, an
   const heartbeats: unknown[] = [];
   let refusals = 0;
   kube.onRequest = (request) => {
-    if (request === "evict pods apps/web" && refusals++ < 1) throw answer(429, "TooManyRequests");
+    if (request === "evict pods apps/web" && refusals++ < 1) throw overBudget();
   };
   deepEqual(await awaited(kube, {}, heartbeats), { outcome: "Drained", evicted: 1 });
   match(String(heartbeats[0]), /1 pods remain \(apps\/web\); apps\/web: protected by a PodDisruptionBudget/);
@@ -96,8 +96,9 @@ Deno.test("awaitNodeDrained is done when the node is gone, whatever pods are sti
 
 Deno.test("awaitNodeDrained fails as AccessDenied when it may not evict", async () => {
   const kube = kubeWith(pod("web", "n"));
+  const said = 'pods "web" is forbidden: User "ada" cannot create resource "pods/eviction" in API group ""';
   kube.onRequest = (request) => {
-    if (request.startsWith("evict")) throw answer(403, "Forbidden", "may not create pods/eviction");
+    if (request.startsWith("evict")) throw answer(403, "Forbidden", said);
   };
   await rejects(awaited(kube), { type: "AccessDenied" });
 });
@@ -108,7 +109,7 @@ Deno.test("awaitNodeDrained stops when it is cancelled", async () => {
   kube.onRequest = (request) => {
     if (!request.startsWith("evict")) return;
     cancel.abort();
-    throw answer(429, "TooManyRequests");
+    throw overBudget();
   };
   const work = inActivity(() => awaitNodeDrained(kube.client, task()), { cancel: cancel.signal });
   await rejects(work, { name: "CancelledFailure" });
