@@ -37,13 +37,17 @@ interface Composable {
 
 type Dispatch = (options: object, handler: unknown) => unknown;
 
+/** Longer than the API server waits for a webhook, of which 30 seconds is the most that can be asked. */
+const silentMs = 40_000;
+
 /**
  * Keeps a dispatcher of the Kubernetes client from HTTP/2: in Deno 2.9's own, the process dies when the server goes
- * away (github.com/denoland/deno/issues/36788), and a restart of the API server is an everyday thing.
+ * away (github.com/denoland/deno/issues/36788), and a restart of the API server is an everyday thing. And from waiting
+ * minutes for a server that is cut off.
  */
 export function http1Only(dispatcher: unknown): unknown {
-  const wrap = (dispatch: Dispatch): Dispatch => (options, handler) =>
-    dispatch({ ...options, allowH2: false }, handler);
+  const limits = { allowH2: false, headersTimeout: silentMs, bodyTimeout: silentMs };
+  const wrap = (dispatch: Dispatch): Dispatch => (options, handler) => dispatch({ ...options, ...limits }, handler);
   return (dispatcher as Composable | undefined)?.compose(wrap);
 }
 

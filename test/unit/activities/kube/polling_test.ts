@@ -1,5 +1,6 @@
 import { deepEqual, rejects } from "node:assert/strict";
 import { poll } from "../../../../activities/kube/polling.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 
 function polled(answers: string[], until = Date.now() + 10_000): () => Promise<string> {
@@ -31,4 +32,14 @@ Deno.test("poll stops when the activity is cancelled", async () => {
   const work = inActivity(polled([], Date.now() + 60_000), { cancel: cancel.signal });
   cancel.abort();
   await rejects(work, { name: "CancelledFailure" });
+});
+
+Deno.test("poll beats during a look that takes long", async () => {
+  const heartbeats: unknown[] = [];
+  const look = async (): Promise<{ answer: string }> => {
+    await eventually("two heartbeats", () => heartbeats.length >= 2);
+    return { answer: "ready" };
+  };
+  const work = (): Promise<string> => poll({ until: 0, beat: 1, look, expired: (missing) => new Error(missing) });
+  deepEqual(await inActivity(work, { heartbeats }), "ready");
 });
