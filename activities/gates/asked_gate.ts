@@ -84,13 +84,17 @@ function paceOf({ gate, machine }: Subject, pace: Pace): number {
   return machine === undefined ? pace.wave : pace.machine;
 }
 
-// An API server that does not answer says nothing about the gate; what it refuses, nobody can measure.
+/** The API server does not answer, or does not let us look: both may be mended, and neither says anything about a gate. */
+const unmeasured: readonly (string | null | undefined)[] = ["ApiUnavailable", "AccessDenied"] satisfies FailureType[];
+
+// What the API server refuses as wrong, nobody can measure.
 async function look(subject: Subject): Promise<Finding> {
   try {
     return await attempting(`ask gate "${subject.gate.name}" of "${subject.pool.name}"`, () => measure(subject));
   } catch (error) {
-    const isDown = error instanceof ApplicationFailure && error.type === ("ApiUnavailable" satisfies FailureType);
-    if (isDown) return { state: "Unknown", message: error.message };
+    if (error instanceof ApplicationFailure && unmeasured.includes(error.type)) {
+      return { state: "Unknown", message: error.message };
+    }
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 /** Gate DaemonSets: each selected one that wants a pod on a node has a Ready pod there. */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import type { Check } from "../../workflows/contracts.ts";
+import type { Kube } from "../kube/client.ts";
 import { wantsPodOn } from "./daemon_set_fit.ts";
 import { some } from "./finding.ts";
 import type { Finding } from "./finding.ts";
@@ -20,7 +21,7 @@ export async function lookAtDaemonSets(subject: Subject, check: DaemonSets): Pro
     return { state: "Unknown", message: `no DaemonSet has the labels "${check.selector}"${where}` };
   }
   const { found, absent } = await nodesOf(subject);
-  const ready = readyPlaces(await daemonPods(subject, sets));
+  const ready = await readyPlaces(subject, sets);
   const wanted = found.flatMap((node) => placesOn(node, sets));
   const lacking = wanted.filter(({ place }) => !ready.has(place));
   if (lacking.length > 0) {
@@ -39,22 +40,22 @@ function placesOn(node: V1Node, sets: readonly DaemonSet[]): { place: string; na
   }));
 }
 
-// One node's pods are few; a pool's are found by each set's own selector.
-async function daemonPods({ kube, machine, node }: Subject, sets: readonly DaemonSet[]): Promise<V1Pod[]> {
-  if (machine !== undefined) return await listPods(kube, { fieldSelector: `spec.nodeName=${node ?? ""}` });
-  const lists = sets.map(({ metadata, spec }) =>
-    listPods(kube, { namespace: metadata.namespace, labelSelector: selectorText(spec.selector) })
-  );
-  return (await Promise.all(lists)).flat();
+// One node's pods are few; a pool's are found by each set's own selector, and those of one set at a time are kept.
+async function readyPlaces({ kube, machine, node }: Subject, sets: readonly DaemonSet[]): Promise<Set<string>> {
+  const places = new Set<string>();
+  const keep = (pods: readonly V1Pod[]): void => pods.filter(isReady).forEach((pod) => places.add(placeOfPod(pod)));
+  if (machine !== undefined) keep(await listPods(kube, { fieldSelector: `spec.nodeName=${node ?? ""}` }));
+  else for (const set of sets) keep(await podsOf(kube, set));
+  return places;
 }
 
-function readyPlaces(pods: readonly V1Pod[]): Set<string> {
-  return new Set(
-    pods.filter(isReady).map(({ metadata, spec }) => {
-      const owner = metadata?.ownerReferences?.find(({ kind }) => kind === "DaemonSet");
-      return placeOf(owner?.uid ?? "", spec?.nodeName ?? "");
-    }),
-  );
+function podsOf(kube: Kube, { metadata, spec }: DaemonSet): Promise<V1Pod[]> {
+  return listPods(kube, { namespace: metadata.namespace, labelSelector: selectorText(spec.selector) });
+}
+
+function placeOfPod({ metadata, spec }: V1Pod): string {
+  const owner = metadata?.ownerReferences?.find(({ kind }) => kind === "DaemonSet");
+  return placeOf(owner?.uid ?? "", spec?.nodeName ?? "");
 }
 
 function placeOf(uid: string, node: string): string {

@@ -24,8 +24,8 @@ export function jobName(subject: Subject, cronJob: string): string {
 }
 
 /**
- * Nobody owns it, so that it outlives no more than its own time: it stops when nobody waits for it any more, and is
- * removed a day later, unless the template says otherwise.
+ * Nobody owns it, so that it outlives no more than its own time: it stops when nobody waits for it any more, unless the
+ * template says otherwise, and is removed a day later, or later where the template says so.
  */
 export function jobFor(subject: Subject, { metadata, spec }: CronJob): ObjectBody {
   const { jobTemplate } = spec;
@@ -43,8 +43,9 @@ export function jobFor(subject: Subject, { metadata, spec }: CronJob): ObjectBod
     },
     spec: {
       activeDeadlineSeconds: Math.max(1, Math.ceil((subject.until - Date.now()) / 1000)),
-      ttlSecondsAfterFinished: dayInSeconds,
       ...jobTemplate.spec,
+      // One that were removed before it is looked at would be run again.
+      ttlSecondsAfterFinished: Math.max(dayInSeconds, Number(jobTemplate.spec["ttlSecondsAfterFinished"] ?? 0)),
       template: { ...template, metadata: podMetadata },
     },
   };

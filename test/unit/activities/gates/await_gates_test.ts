@@ -61,13 +61,16 @@ Deno.test("awaitGates holds on to what was false before it could not be measured
   match(verdict?.message ?? "", /have Ready=False .*; since then Cannot ask gate "probe" of "pool": HTTP 503/);
 });
 
-Deno.test("awaitGates takes an API server that does not answer for no verdict", async () => {
-  const kube = kubeWithPool();
-  kube.onRequest = () => {
-    throw answer(503, "ServiceUnavailable");
-  };
-  const [verdict] = await ask(kube, [gate(nodeReady)]);
-  equal(verdict?.outcome, "Inconclusive");
+Deno.test("awaitGates takes an API server that does not answer, or lets nobody look, for no verdict", async () => {
+  for (const [status, reason] of [[503, "ServiceUnavailable"], [403, "Forbidden"]] as const) {
+    const kube = kubeWithPool();
+    kube.onRequest = () => {
+      throw answer(status, reason);
+    };
+    const [verdict] = await ask(kube, [gate(nodeReady)]);
+    equal(verdict?.outcome, "Inconclusive");
+    match(verdict?.message ?? "", new RegExp(`HTTP ${status}, ${reason}`));
+  }
 });
 
 Deno.test("awaitGates ends with a gate whose own time is over, and leaves the others unanswered", async () => {

@@ -109,10 +109,13 @@ Deno.test("jobFor stops the Job when nobody waits any more, unless the template 
   const bounded = kubeWithCronJob();
   await ask(bounded, [gate(check)], { until: Date.now() + 30 });
   equal(onlyJob(bounded).spec["activeDeadlineSeconds"], 1);
-  const own = kubeWithCronJob({ activeDeadlineSeconds: 600, ttlSecondsAfterFinished: 5 });
+  const own = kubeWithCronJob({ activeDeadlineSeconds: 600, ttlSecondsAfterFinished: 200_000 });
   await ask(own, [gate(check)]);
   const { spec } = onlyJob(own);
-  deepEqual([spec["activeDeadlineSeconds"], spec["ttlSecondsAfterFinished"]], [600, 5]);
+  deepEqual([spec["activeDeadlineSeconds"], spec["ttlSecondsAfterFinished"]], [600, 200_000]);
+  const brief = kubeWithCronJob({ ttlSecondsAfterFinished: 0 });
+  await ask(brief, [gate(check)]);
+  equal(onlyJob(brief).spec["ttlSecondsAfterFinished"], 86_400, "one that is removed at once would be run again");
 });
 
 Deno.test("jobName is a label's length whatever the CronJob is called", async () => {
