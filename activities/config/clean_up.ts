@@ -1,5 +1,6 @@
 /** Removes everything made for a pool; each part may be gone already. */
 import type { PoolRef } from "../../workflows/contracts.ts";
+import { abreast } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
 import {
   configs,
@@ -19,6 +20,9 @@ import { keptProfileName } from "./kept_profile.ts";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { ownerAnnotation, tokenLabel, tokensNamespace } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
+
+/** Machines that are let go at a time. */
+const width = 20;
 
 /** Deletes artefacts, lets held machines go, revokes credentials, and takes the finalizer away last. */
 export function ensurePoolCleanedUp(
@@ -42,9 +46,9 @@ async function releaseMachines(kube: Kube, pool: PoolRef): Promise<void> {
   // Without labels nobody can tell its machines, and its deletion must not hang on that.
   if (!deployment || !hasLabels(deployment)) return;
   const where = { namespace: pool.namespace, labelSelector: labelSelectorOf(deployment) };
-  for (const { metadata } of await listObjects(kube, machines, where)) {
-    await ensureVictimUnmarked(kube, { pool, machine: metadata.name, letGo: true });
-  }
+  await abreast(width, await listObjects(kube, machines, where), ({ metadata }) => {
+    return ensureVictimUnmarked(kube, { pool, machine: metadata.name, letGo: true });
+  });
 }
 
 async function deleteConfig(kube: Kube, pool: PoolRef, namespace: string): Promise<void> {
