@@ -99,7 +99,8 @@ class EventStream {
 }
 
 function watchUrl(config: KubeConfig, path: string, query: Query): URL {
-  const url = new URL(path, config.getCurrentCluster()?.server);
+  // Not relative to it: behind a proxy for many clusters the server has a path of its own.
+  const url = new URL((config.getCurrentCluster()?.server ?? "").replace(/\/$/, "") + path);
   const all: Query = { watch: true, allowWatchBookmarks: true, ...query };
   for (const [name, value] of Object.entries(all)) {
     if (value !== undefined) url.searchParams.set(name, String(value));

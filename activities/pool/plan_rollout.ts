@@ -2,6 +2,7 @@
 import type { Desired, Member, Memory, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts.ts";
 import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
+import { attempting } from "../kube/status.ts";
 import { recall } from "../status/recall.ts";
 import { readDesired } from "./read_desired.ts";
 import { readMembers } from "./read_pool.ts";
@@ -48,6 +49,8 @@ async function planOf(planner: Planner, pool: PoolRef): Promise<{ desired: Desir
     throw moot("GenerationStale", message);
   }
   const { desired, rules } = state;
-  const [memory, members] = await Promise.all([recall(kube, pool), readMembers(kube, pool, rules.repair)]);
+  const [memory, members] = await attempting(`read the machines of "${pool.namespace}/${pool.name}"`, () => {
+    return Promise.all([recall(kube, pool), readMembers(kube, pool, rules.repair)]);
+  });
   return { desired, plan: forecast({ now: Date.now(), desired, rules, memory, members: members.sort(byTurn) }) };
 }
