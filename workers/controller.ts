@@ -19,10 +19,13 @@ export async function runController(config: Config, signal: AbortSignal): Promis
   const kubeConfig = loadKubeConfig(config.kubeconfig);
   const kube = connectKube(kubeConfig);
   const client = new LazyClient({ address: config.temporalAddress, namespace: config.temporalNamespace });
+  // Who stands by is ready too: else no update of the Deployment, and no drain of the leader's node, would ever end.
   let ready = false;
+  const onStandby = (): void => void (ready = true);
   const health = serveHealth({ ...config.healthProbeAddress, isReady: () => ready });
   try {
-    await leadWhileHolding(kubeConfig, { config, log, signal }, async (leading) => {
+    await leadWhileHolding(kubeConfig, { config, log, signal, onStandby }, async (leading) => {
+      ready = false;
       if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace);
       const watch = watchPools(kubeConfig, { profileNamespace: config.namespace, log, signal: leading });
       const notifier = new PoolNotifier(watch, {

@@ -16,6 +16,8 @@ export interface LeaderDeps {
   config: Config;
   log: Pick<Logger, "info" | "warn">;
   signal: AbortSignal;
+  /** Told each time that another one was seen to hold the lease. */
+  onStandby?: () => void;
 }
 
 /**
@@ -24,11 +26,11 @@ export interface LeaderDeps {
  */
 export async function leadWhileHolding(
   kubeConfig: KubeConfig,
-  { config, log, signal }: LeaderDeps,
+  { config, log, signal, onStandby = () => {} }: LeaderDeps,
   work: (leading: AbortSignal) => Promise<void>,
 ): Promise<void> {
   if (!config.leaderElect) return await work(signal);
-  const lease = new LeaseHolder(kubeConfig, config);
+  const lease = new LeaseHolder(kubeConfig, config, onStandby);
   while (!signal.aborted && !await lease.tryHold(log)) await rest(signal);
   if (signal.aborted) return;
   log.info("Leading", { identity: lease.identity });
@@ -63,7 +65,7 @@ class LeaseHolder {
   /** When this process last saw the other holder renew, by its own clock. */
   #seen = { renewTime: "", at: Date.now() };
 
-  constructor(kubeConfig: KubeConfig, config: Config) {
+  constructor(kubeConfig: KubeConfig, config: Config, private readonly onStandby: () => void) {
     this.#api = kubeConfig.makeApiClient(CoordinationV1Api);
     this.#name = { name: "ostler-controller", namespace: config.systemNamespace };
   }
@@ -72,7 +74,10 @@ class LeaseHolder {
   async tryHold(log: LeaderDeps["log"]): Promise<boolean> {
     try {
       const lease = await ifFound(this.#api.readNamespacedLease(this.#name));
-      if (lease && !this.#isFree(lease)) return false;
+      if (lease && !this.#isFree(lease)) {
+        this.onStandby();
+        return false;
+      }
       await this.#write(lease);
       return true;
     } catch (error) {

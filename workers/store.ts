@@ -47,7 +47,7 @@ export class Store<T> {
     return this.#objects.values();
   }
 
-  /** Watches until the signal aborts; resolves after the first complete list. */
+  /** Watches until the signal aborts; resolves after the first complete list, or when it aborts before. */
   async start(): Promise<void> {
     const { group, version, plural } = this.resource;
     const path = group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`;
@@ -57,7 +57,10 @@ export class Store<T> {
     informer.on("update", (object) => this.#put(object));
     informer.on("delete", (object) => this.#remove(keyOf(object)));
     informer.on("error", (error: unknown) => void this.#restart(informer, error));
-    this.deps.signal.addEventListener("abort", () => void informer.stop(), { once: true });
+    this.deps.signal.addEventListener("abort", () => {
+      this.#listed();
+      void informer.stop();
+    }, { once: true });
     await informer.start().catch((error: unknown) => this.#restart(informer, error));
     await this.#ready;
   }

@@ -8,6 +8,7 @@ import { answer } from "../../support/fake_kube.ts";
 class LeaseServer {
   lease: V1Lease | undefined;
   writes = 0;
+  isDown = false;
 
   get config(): KubeConfig {
     const api = {
@@ -20,6 +21,7 @@ class LeaseServer {
 
   async #answer<T>(act: () => T): Promise<T> {
     await Promise.resolve();
+    if (this.isDown) throw answer(503, "ServiceUnavailable");
     return act();
   }
 
@@ -37,9 +39,10 @@ function lead(
   server: LeaseServer,
   signal: AbortSignal,
   work: (leading: AbortSignal) => Promise<void>,
+  onStandby = (): void => {},
 ): Promise<void> {
   const log = { info: () => {}, warn: () => {} };
-  return leadWhileHolding(server.config, { config: readConfig({}), log, signal }, work);
+  return leadWhileHolding(server.config, { config: readConfig({}), log, signal, onStandby }, work);
 }
 
 Deno.test("leadWhileHolding leads at once where nobody holds the lease, until it is told to stop", async () => {
@@ -64,6 +67,21 @@ Deno.test("leadWhileHolding does not lead while another holds the lease", async 
   await waiting;
   equal(hasLed, false);
   equal(server.writes, 0);
+});
+
+Deno.test("leadWhileHolding tells that another one leads, and nothing while nobody can be asked", async () => {
+  for (const isDown of [false, true]) {
+    const server = new LeaseServer();
+    server.lease = { spec: { holderIdentity: "another" } };
+    server.isDown = isDown;
+    const stop = new AbortController();
+    let told = 0;
+    const waiting = lead(server, stop.signal, () => Promise.resolve(), () => told += 1);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    stop.abort();
+    await waiting;
+    equal(told, isDown ? 0 : 1);
+  }
 });
 
 Deno.test("leadWhileHolding takes a lease that was given back", async () => {

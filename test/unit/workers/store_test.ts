@@ -63,3 +63,13 @@ Deno.test("Store keeps what it last read of an object that cannot be read any mo
   await eventually("the next one", () => watched.store.get("b") === "green");
   equal(watched.store.get("a"), "red");
 });
+
+Deno.test("Store.start ends when it is stopped before anything could be listed", async () => {
+  const api = await WatchedApi.start();
+  const { config } = api;
+  await api[Symbol.asyncDispose]();
+  const stop = new AbortController();
+  const log = { warn: () => stop.abort() };
+  await new Store(config, nodes, { onChange: () => {}, log, signal: stop.signal }).start();
+  equal(stop.signal.aborted, true);
+});
