@@ -50,6 +50,8 @@ export class PoolNotifier {
   #dirty = new Set<string>();
   #memories = new Map<string, Memory>();
   #wake = new AbortController();
+  /** Epoch ms of the next look at everything. */
+  #lookAt = 0;
 
   constructor(private readonly watch: PoolWatch, private readonly deps: NotifierDeps) {
     watch.onChange((key) => {
@@ -63,8 +65,14 @@ export class PoolNotifier {
     while (!signal.aborted) {
       await this.#work();
       await this.#rest(signal);
-      for (const key of this.watch.keys()) this.#dirty.add(key);
+      // Not at each change: with a thousand pools there is always one.
+      if (Date.now() >= this.#lookAt) this.#lookAtAll();
     }
+  }
+
+  #lookAtAll(): void {
+    for (const key of this.watch.keys()) this.#dirty.add(key);
+    this.#lookAt = Date.now() + (this.deps.lookEvery ?? 10_000);
   }
 
   async #work(): Promise<void> {
@@ -80,7 +88,8 @@ export class PoolNotifier {
     if (this.#dirty.size > 0) return;
     const either = AbortSignal.any([signal, this.#wake.signal]);
     // Aborting is how this rest ends early; nothing else can be thrown.
-    await setTimeout(this.deps.lookEvery ?? 10_000, undefined, { signal: either }).catch(() => undefined);
+    const rest = Math.max(0, this.#lookAt - Date.now());
+    await setTimeout(rest, undefined, { signal: either }).catch(() => undefined);
   }
 
   async #consider(key: string): Promise<void> {

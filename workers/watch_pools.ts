@@ -1,7 +1,7 @@
 /** Watches MachineDeployments and all that decides about their machines; holds no more of each than decides about news. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
-import { machineDeployments, profiles, rollouts } from "../activities/kube/resources.ts";
+import { machineDeployments, profiles } from "../activities/kube/resources.ts";
 import { finalizer } from "../activities/pool/annotations.ts";
 import { observedOf } from "../activities/pool/observed.ts";
 import { type LinedProfile, lineState, profileLine } from "../activities/pool/profile_line.ts";
@@ -9,7 +9,7 @@ import { profileRef } from "../activities/pool/profile_ref.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
 import { Store } from "./store.ts";
 import { watchNodes } from "./watch_nodes.ts";
-import { mayMean, watchedPolicies } from "./watched_facts.ts";
+import { mayMean, watchedPolicies, watchedRollouts } from "./watched_facts.ts";
 import type { PolicyFacts } from "./watched_facts.ts";
 
 export interface WatchDeps {
@@ -26,7 +26,7 @@ export function watchPools(config: KubeConfig, deps: WatchDeps): PoolWatch & { s
   const listeners: ((key: string) => void)[] = [];
   const tell = (key: string): void => listeners.forEach((listener) => listener(key));
   const deployments = new Store(config, machineDeployments, { ...deps, onChange: tell });
-  const results = new Store(config, rollouts, { ...deps, onChange: tell });
+  const results = new Store(config, watchedRollouts, { ...deps, onChange: tell });
   const templates = new Store(config, profiles, {
     ...deps,
     onChange: (key) => deployments.keys().filter((pool) => usesProfile(pool, key)).forEach(tell),
@@ -51,15 +51,15 @@ export function watchPools(config: KubeConfig, deps: WatchDeps): PoolWatch & { s
     const line = lineOf(key);
     if (!deployment || (line.length === 0 && !deployment.metadata.finalizers?.includes(finalizer))) return undefined;
     const { namespace, name, generation = 0, labels } = deployment.metadata;
-    const status = results.get(key)?.status;
+    const last = results.get(key);
     const own = policiesOf(namespace).filter((policy) => mayMean(policy, labels));
     return {
       pool: { namespace, name },
       generation,
       observed: observedOf(deployment, lineState(line)),
-      reported: status?.observed,
-      isOpen: !ended.includes(status?.phase ?? ""),
-      isLeft: status?.phase === "Aborted" && !status["left"],
+      reported: last?.observed,
+      isOpen: !ended.includes(last?.phase ?? ""),
+      isLeft: last?.phase === "Aborted" && !last.wentBack,
       policies: own.map(({ version }) => version).sort().join(),
       illness: nodes.illness(key, own.flatMap(({ conditions }) => conditions)),
     };

@@ -1,8 +1,8 @@
 /** The few facts of nodes, machines and policies that decide about news; nothing else of them is kept. */
 import { z } from "zod";
 import type { Resource } from "../activities/kube/resources.ts";
-import { machines, machineSets, rolloutPolicies } from "../activities/kube/resources.ts";
-import { Machine, MachineSet, RolloutPolicyObject } from "../activities/kube/schemas.ts";
+import { machines, machineSets, rolloutPolicies, rollouts } from "../activities/kube/resources.ts";
+import { Machine, MachineSet, RolloutObject, RolloutPolicyObject } from "../activities/kube/schemas.ts";
 import { LabelSelector, selects } from "../activities/policy/label_selector.ts";
 import { hasJoined } from "../activities/pool/member.ts";
 
@@ -28,6 +28,14 @@ export interface IllCondition {
   status: string;
 }
 
+/** What the last rollout of a pool says of itself. */
+export interface RolloutFacts {
+  observed?: string;
+  phase?: string;
+  /** It went back to the last good revision, and what was left is still remembered. */
+  wentBack: boolean;
+}
+
 export interface PolicyFacts {
   namespace: string;
   /** Changes when the policy does. */
@@ -48,6 +56,7 @@ export const watchedPolicies: Resource<PolicyFacts> = {
   ...rolloutPolicies,
   schema: RolloutPolicyObject.transform(policyFacts),
 };
+export const watchedRollouts: Resource<RolloutFacts> = { ...rollouts, schema: RolloutObject.transform(rolloutFacts) };
 export const watchedNodes: Resource<NodeFacts> = {
   ...{ group: "", version: "v1", plural: "nodes" },
   schema: z.object({
@@ -82,6 +91,11 @@ function machineFacts(machine: Machine): MachineFacts {
 function setFacts({ metadata }: MachineSet): SetFacts {
   const owner = metadata.ownerReferences?.find(({ kind }) => kind === "MachineDeployment");
   return owner ? { pool: `${metadata.namespace}/${owner.name}` } : {};
+}
+
+function rolloutFacts({ status }: RolloutObject): RolloutFacts {
+  const { observed, phase } = status ?? {};
+  return { ...(observed ? { observed } : {}), ...(phase ? { phase } : {}), wentBack: Boolean(status?.["left"]) };
 }
 
 function policyFacts({ metadata, spec }: RolloutPolicyObject): PolicyFacts {
