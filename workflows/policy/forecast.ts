@@ -67,8 +67,13 @@ interface Played {
   situation: Situation;
 }
 
+/** Far more than any rollout takes: a play that goes round must not keep its process from everything else. */
+function turnsAtMost({ desired, members }: ForecastQuestion): number {
+  return 1000 + 100 * (desired.replicas + members.length);
+}
+
 /** Plays turns until it has converged, nothing moves any more, or `turns` are over. */
-function play(question: ForecastQuestion, pace: Pace, turns = Infinity): Played {
+function play(question: ForecastQuestion, pace: Pace, turns = turnsAtMost(question)): Played {
   const { desired, rules, members, memory, now } = question;
   const { machines, perZone, zones } = rules.budget;
   const isZoned = perZone !== null || zones === "OneAfterAnother";
@@ -110,6 +115,7 @@ function playTurn(
       if (step.machine.templateHash !== desired.templateHash) note(chosen, step.machine.id, wave.index);
       pool.leave(step.machine.id, now);
     }
+    if (step.kind === "repair") pool.repair(step.machine.id);
     if (step.kind !== "admit") continue;
     if (step.victim) note(chosen, step.victim.id, wave.index);
     pool.admit(step.newcomer.id, step.victim?.id, now);

@@ -22,7 +22,7 @@ export class VirtualPool {
   readonly joining = new Map<string, number>();
   /** Infinity while it is held. */
   readonly leaving = new Map<string, { member: Member; until: number }>();
-  readonly #old: Member[];
+  #old: Member[];
   #marked: Member[] = [];
   #waiting: Member[];
   #updated = 0;
@@ -76,7 +76,8 @@ export class VirtualPool {
     if (!member) return;
     if (member.ill) this.#ill -= 1;
     // Without surge nobody could mark it; that it is held is what paces it.
-    this.leaving.set(member.id, { member: { ...member, phase: "Leaving", held: true }, until: Infinity });
+    const lost = member.phase === "NotReady" ? { lost: true as const } : {};
+    this.leaving.set(member.id, { member: { ...member, ...lost, phase: "Leaving", held: true }, until: Infinity });
   }
 
   #newcomer(): Member {
@@ -98,6 +99,18 @@ export class VirtualPool {
   leave(machine: string, now: number): void {
     const going = this.leaving.get(machine);
     if (going) this.leaving.set(machine, { ...going, until: now + (going.member.node ? this.question.pace.leave : 0) });
+  }
+
+  /** An ill old machine is replaced where it stands: by one of its own template, which is well. */
+  repair(machine: string): void {
+    const mended = (each: Member): Member => {
+      if (each.id !== machine || !each.ill) return each;
+      this.#ill -= 1;
+      const { ill: _, ...rest } = each;
+      return { ...rest, phase: "Ready" };
+    };
+    this.#old = this.#old.map(mended);
+    this.#marked = this.#marked.map(mended);
   }
 
   /** Lets happen what is due at `now`. */

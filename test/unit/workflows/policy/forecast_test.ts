@@ -36,6 +36,14 @@ Deno.test("forecast names all machines in the order they go in", () => {
   equal(answer.machines, 4);
 });
 
+Deno.test("forecast comes to an end whatever is ill, also where repairs go on beside the rollout", () => {
+  for (const repair of [defaultRules.repair, { ...defaultRules.repair, enabled: false }]) {
+    const pool = members("old", [1, "Ready"], [2, "NotReady", ill]);
+    const answer = plan({ pool, desired: { replicas: 3 }, rules: { repair } });
+    deepEqual(answer.waves.map(({ size }) => size), [3]);
+  }
+});
+
 Deno.test("forecast sorts machines into waves", () => {
   const answer = plan({ rules: { waves: canary } });
   deepEqual(names(answer), [["old Ready 1"], ["old Ready 2", "old Ready 3"]]);
