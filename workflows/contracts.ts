@@ -146,7 +146,7 @@ export interface WriteActivities {
   ensureLastGoodRestored(input: { pool: PoolRef; by: string; reason: string }): Promise<{ changed: boolean }>;
   /** Makes the config a change of the template; a second call of the same order does nothing. */
   ensureTemplateStamped(input: TemplateStamp): Promise<void>;
-  /** Takes one place of the budget that all pools share, if there is one. */
+  /** Takes one place of the budget that all pools share, if there is one; else names holders, those of the pool first. */
   ensureSlotTaken(
     input: { pool: PoolRef; machine: string; limit: number },
   ): Promise<{ taken: boolean; holders: string[] }>;

@@ -43,7 +43,7 @@ export function ensureSlotTaken(
       if (held.includes(key)) return { taken: true, holders: [] };
       const left = held.length < order.limit ? [] : await leftBehind(keeper.kube, map?.data ?? {});
       const holders = held.filter((other) => !left.includes(other));
-      if (holders.length >= order.limit) return { taken: false, holders: holders.slice(0, named).map(holderOf) };
+      if (holders.length >= order.limit) return { taken: false, holders: namedOf(order.pool, holders) };
       const data = { ...Object.fromEntries(left.map((other) => [other, null])), [key]: new Date().toISOString() };
       if (await write(keeper, map, data)) return { taken: true, holders: [] };
     }
@@ -113,6 +113,13 @@ async function isAtRest(kube: Kube, pool: PoolRef): Promise<boolean> {
 
 function keyOf({ namespace, name }: PoolRef, machine: string): string {
   return [namespace, name, machine].join(separator);
+}
+
+// Those of the pool itself first, which it may have forgotten.
+function namedOf(pool: PoolRef, keys: string[]): string[] {
+  const own = keyOf(pool, "");
+  const inOrder = [...keys.filter((key) => key.startsWith(own)), ...keys.filter((key) => !key.startsWith(own))];
+  return inOrder.slice(0, named).map(holderOf);
 }
 
 function holderOf(key: string): string {

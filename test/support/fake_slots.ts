@@ -13,7 +13,9 @@ export class FakeSlots {
   most = 0;
 
   take({ pool, machine, limit }: Place & { limit: number }): { taken: boolean; holders: string[] } {
-    const holders = [...this.#places.keys()];
+    const holders = [...this.#places.values()].map((place) =>
+      `${place.pool.namespace}/${place.pool.name}/${place.machine}`
+    );
     const taken = this.#places.has(machine) || this.#places.size < limit;
     if (taken) this.#places.set(machine, { pool, machine });
     this.most = Math.max(this.most, this.#places.size);

@@ -76,6 +76,30 @@ test("a budget of the cluster gets the place of a machine back that failed", asy
   assertOrderly(pool);
 });
 
+test("a run takes over the places that one before it had no time to give back", async (stage) => {
+  const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const first = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  await first.terminate("by hand");
+  pool.mend();
+  await (await stage.rollOut(pool)).result();
+  assertRuns(pool, "image-2");
+  deepEqual([stage.activities.slots.most, stage.activities.slots.heldBy(pool.ref)], [1, []]);
+});
+
+test("a change that failed for good keeps no place of the cluster's budget from other pools", async (stage) => {
+  const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
+  Object.assign(pool.rules.join, { attempts: 1, instance: 1000, address: 1000, registered: 1000 });
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.stands(handle, "Halted", "Quarantined");
+  await eventually("the place given back", () => stage.activities.slots.heldBy(pool.ref).length === 0);
+  await handle.cancel();
+});
+
 test("a budget of the cluster is shared by all pools", async (stage) => {
   const rules = { budget: budgetOf(1, { cluster: 1 }) };
   const pools = [await stage.grownPool({ replicas: 2, rules }), await stage.grownPool({ replicas: 2, rules })];
