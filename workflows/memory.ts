@@ -90,6 +90,8 @@ export interface CarriedState {
   /** Machines set aside because they could not be drained. */
   setAside: string[];
   skipped: string[];
+  /** Machines that were replaced for being ill, and for which no other one has been admitted yet. */
+  repaired: string[];
   /** Machines kept to look at: they failed for good. */
   failed: string[];
   /** When somebody last said retry (epoch ms, 0 for never): gates are asked afresh then. */

@@ -24,6 +24,8 @@ export interface Member {
   expendable: boolean;
   /** Of its node's label `topology.kubernetes.io/zone`. */
   zone?: string;
+  /** On its way out, and its node has been not Ready for as long as makes a machine ill. */
+  lost?: true;
   /** What is wrong with its node, since when, and when that is long enough to repair it (epoch ms). */
   ill?: { why: string; since: number; due: number };
 }

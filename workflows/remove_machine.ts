@@ -9,6 +9,9 @@ import type { Rollout, Task } from "./rollout.ts";
 import { begin } from "./tasks.ts";
 import { unlessOver } from "./unless_over.ts";
 
+/** Of a converged pool nobody has to admit those that come, so that nothing else takes them off. */
+const repairsKept = 100;
+
 const standardDrain: DrainRules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" };
 
 /** Begins to drain a machine that machine-controller is removing, lets it go, and sees it gone. */
@@ -149,7 +152,9 @@ function recordGone(rollout: Rollout, machine: string, drainedSeconds?: number):
   );
 }
 
-async function deleteIll(rollout: Rollout, task: Task, { id, node }: Member): Promise<void> {
+async function deleteIll(rollout: Rollout, task: Task, { id, node, templateHash }: Member): Promise<void> {
+  const isOwn = templateHash === rollout.desired?.templateHash && !rollout.repaired.includes(id);
+  if (isOwn) rollout.repaired = [...rollout.repaired, id].slice(-repairsKept);
   task.until = Date.now() + rollout.durations.gone;
   await write.deleteMachine.executeWithOptions({ summary: `Replace ${id}, which is ill` }, [
     { pool: rollout.pool, machine: id, drain: false, ...(node ? { node } : {}) },

@@ -136,7 +136,7 @@ function freshState(now: number): CarriedState {
       draining: {},
     },
     ...{ setAside: [], skipped: [], wave: freshWave(), rolled: false, approvedPlan: "", rollBack: null },
-    ...{ abortAsked: null, slots: [], failed: [], retriedAt: 0 },
+    ...{ abortAsked: null, slots: [], repaired: [], failed: [], retriedAt: 0 },
     ...{ joins: [], replacements: [], replaced: 0 },
   };
 }
@@ -145,11 +145,24 @@ function freshState(now: number): CarriedState {
 export function carriedState(rollout: Rollout): CarriedState {
   const { memory, startedAt, startedFor, change, begun, failedMachines, retries, booting, draining } = rollout;
   const { setAside, skipped, wave, rolled, approvedPlan, rollBack, failed, retriedAt } = rollout;
-  const { abortAsked, slots, joins, replacements, replaced } = rollout;
+  const { abortAsked, slots, joins, repaired, replacements, replaced } = rollout;
   return {
     schemaVersion: 2,
     ...{ memory, startedAt, startedFor, change, begun, failedMachines, retries, booting, draining, setAside, skipped },
-    ...{ wave, rolled, approvedPlan, rollBack, abortAsked, slots, joins, replacements, replaced, failed, retriedAt },
+    ...{
+      wave,
+      rolled,
+      approvedPlan,
+      rollBack,
+      abortAsked,
+      slots,
+      joins,
+      repaired,
+      replacements,
+      replaced,
+      failed,
+      retriedAt,
+    },
   };
 }
 
@@ -159,7 +172,8 @@ export function beginChange(rollout: Rollout, specHash: string): void {
   rollout.change = specHash;
   if (!rollout.rollBack) Object.assign(rollout, { failedMachines: 0, skipped: [], setAside: [] });
   if (!rollout.rollBack && !isFirst) rollout.startedAt = Date.now();
-  Object.assign(rollout, { retries: [], failed: [], mishaps: [], wave: freshWave(), rolled: false, plan: undefined });
+  Object.assign(rollout, { retries: [], failed: [], repaired: [], mishaps: [], wave: freshWave() });
+  Object.assign(rollout, { rolled: false, plan: undefined });
   rollout.settling = { fingerprint: "", since: Date.now() };
 }
 

@@ -60,7 +60,7 @@ function situation(
   rollout: Rollout,
   seen: { desired: Desired; rules: Rules; pool: PoolSnapshot },
 ): Situation {
-  const { booting, rolled, wave, retries, skipped, setAside, memory } = rollout;
+  const { booting, rolled, wave, retries, skipped, setAside, repaired, memory } = rollout;
   const busy = {
     joining: [...busyWith(rollout, "join"), ...rollout.failed],
     leaving: busyWith(rollout, "leave"),
@@ -68,7 +68,7 @@ function situation(
     victims: Object.values(rollout.tasks).flatMap(({ victim }) => victim ?? []),
   };
   return {
-    ...{ now: Date.now(), ...seen, busy, booting, rolled, wave, retries, skipped, setAside },
+    ...{ now: Date.now(), ...seen, busy, booting, rolled, wave, retries, skipped, setAside, repaired },
     paused: memory.paused !== null,
     quarantined: isQuarantined(rollout),
     rollingBack: rollout.rollBack !== null,
@@ -146,6 +146,7 @@ async function admit(rollout: Rollout, step: Step & { kind: "admit" }): Promise<
   if (full) return full;
   // Somebody paused or aborted since this was planned, or the change was given up: plan again.
   if (rollout.heard || (newcomer.phase === "Held" && isGivenUp(rollout))) return undefined;
+  if (!victim) rollout.repaired = rollout.repaired.slice(1);
   // One that never was admitted begins now, however long ago it was chosen.
   if (newcomer.phase === "Held") restartBoot(rollout, newcomer.id);
   const replaces = victim ? `, which replaces ${victim.id}` : "";

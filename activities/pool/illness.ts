@@ -17,6 +17,11 @@ export function illnessOf(seen: Seen, repair: RepairRules): Illness | undefined 
   return repair.enabled ? first : { ...first, due: Number.MAX_SAFE_INTEGER };
 }
 
+/** Not Ready for as long as makes a machine ill, whether or not anything is repaired. */
+export function isLost({ ready, since }: NodeFacts, { notReadyFor }: RepairRules): boolean {
+  return !ready && Date.now() - since >= notReadyFor;
+}
+
 function illnesses(seen: Seen, { notReadyFor, conditions }: RepairRules): Illness[] {
   if (!("facts" in seen)) {
     const why = seen.node ? `node "${seen.node}" is gone` : "its node is gone";

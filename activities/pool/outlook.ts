@@ -21,12 +21,14 @@ export class Outlook {
     this.#last = now;
   }
 
-  /** The members, with nobody due at the first look after an outage. */
+  /** The members, with nobody due, and nobody lost, at the first look after an outage. */
   tempered(members: Member[]): Member[] {
     const from = this.#steadySince + graceMs;
-    return members.map((each) =>
-      each.ill ? { ...each, ill: { ...each.ill, due: Math.max(each.ill.due, from) } } : each
-    );
+    return members.map(({ lost, ...each }) => ({
+      ...each,
+      ...(lost && this.#last >= from ? { lost } : {}),
+      ...(each.ill ? { ill: { ...each.ill, due: Math.max(each.ill.due, from) } } : {}),
+    }));
   }
 
   /** When a machine's node was first missed: nothing in the cluster tells. */

@@ -5,7 +5,7 @@ import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { listObjects, machineDeployments, machines, readObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import { illnessOf, neverRepaired } from "./illness.ts";
+import { illnessOf, isLost, neverRepaired } from "./illness.ts";
 import { LateSets } from "./late_sets.ts";
 import { memberOf } from "./member.ts";
 import type { NodeFacts } from "./node_facts.ts";
@@ -107,6 +107,7 @@ interface Judgement {
 // machine-controller remembers that a node was Ready once; whether it is now, only the Node tells.
 function judged({ kube, pool, repair, facts }: Judgement, member: Member): Member {
   const zone = facts?.zone ? { zone: facts.zone } : {};
+  if (member.phase === "Leaving" && facts && isLost(facts, repair)) return { ...member, ...zone, lost: true };
   if (member.phase !== "Ready" && member.phase !== "NotReady") return { ...member, ...zone };
   const outlook = outlookOf(kube);
   const key = `${pool.namespace}/${member.id}`;

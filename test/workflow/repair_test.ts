@@ -66,6 +66,20 @@ test("repair.enabled false leaves ill machines alone", async (stage) => {
   await handle.cancel();
 });
 
+test("a repair goes on while the rollout is paused, and leaves no machine less", async (stage) => {
+  const waves = [{ upTo: 1, soak: hour }, { upTo: "100%", soak: 0 }];
+  const pool = await stage.grownPool({ rules: { waves } });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.sees(pool, "the soak", ({ reason }) => reason === "Soaking");
+  await stage.ask(pool, "pause");
+  pool.sicken(4);
+  await stage.tell(pool);
+  await eventually("another in its place", () => pool.machines.some(({ created, ready }) => created > 4 && ready));
+  deepEqual(pool.machines.filter(({ ready }) => ready).map(({ created }) => created), [2, 3, 5]);
+  await handle.cancel();
+});
+
 test("repair.maxIll stops all repairs when too many are ill at once", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4 });
   for (const nth of [1, 2]) pool.sicken(nth);

@@ -62,14 +62,14 @@ function admitHeld(hall: Hall, open: boolean): Admissions {
   const { situation, census } = hall;
   const { pool, busy, desired, setAside } = situation;
   const steps: Step[] = [];
-  if (holdsAll(situation)) return { steps, isSpent: false };
+  const most = mostMissing(situation);
   const full = desired.replicas + desired.surge + setAside.length;
   for (const newcomer of pool.waiting.filter(({ id }) => !busy.joining.includes(id))) {
     const [booted, staying] = [census.booted + steps.length, census.staying + steps.length];
     if (booted >= full) break;
     const isMissing = staying + census.owed < desired.replicas;
-    if (staying < desired.replicas && !isMissing) break;
-    if (!isMissing && (!open || census.started + steps.length >= hall.upTo)) break;
+    if ((staying < desired.replicas && !isMissing) || (isMissing && steps.length >= most)) break;
+    if (!isMissing && (!open || most < Infinity || census.started + steps.length >= hall.upTo)) break;
     const victim = isMissing ? null : nextVictim(hall);
     if (isMissing) hall.budget = withJoin(hall.budget);
     if (!isMissing && !victim) return { steps, isSpent: hall.victims.remain };
@@ -77,6 +77,12 @@ function admitHeld(hall: Hall, open: boolean): Admissions {
     steps.push({ kind: "admit", newcomer, victim, attempt });
   }
   return { steps, isSpent: false };
+}
+
+// A repair goes on while it is paused, and takes two: one that goes, and one that comes.
+function mostMissing(situation: Situation): number {
+  if (!holdsAll(situation)) return Infinity;
+  return situation.quarantined && !situation.rollingBack ? 0 : situation.repaired?.length ?? 0;
 }
 
 function nextVictim(hall: Hall): Member | null {

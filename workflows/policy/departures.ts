@@ -21,19 +21,22 @@ export function sparesOf(situation: Situation, census: Census): Step[] {
 }
 
 /**
- * Machines on their way out that we hold. A machine without a node serves nobody and may go at once; any other only
- * when those that stay are enough by themselves, and nothing old while the change is quarantined.
+ * Machines on their way out that we hold. One without a node serves nobody and may go at once. Nothing else goes that is
+ * old while the change is quarantined: one whose node is lost serves nobody either, any other only when those that stay
+ * are enough by themselves.
  */
 export function leavesOf(situation: Situation, census: Census, room: Room): Step[] {
   const idle = situation.pool.leaving.filter((member) => isIdle(situation, member));
   const bare = idle.filter(({ node }) => node === undefined);
-  const running = idle.filter((member) => member.node !== undefined && !isQuarantinedAway(situation, member));
+  const there = idle.filter((member) => member.node !== undefined && !isQuarantinedAway(situation, member));
+  const running = there.filter(({ lost }) => !lost);
   const free = situation.desired.surge === 0
     ? paced(situation, census, { ...room, running })
     : isEnoughReady(situation)
     ? running
     : [];
-  return [...bare, ...free].map((machine) => ({ kind: "leave", machine }));
+  const lost = there.filter((member) => member.lost);
+  return [...bare, ...lost, ...free].map((machine) => ({ kind: "leave", machine }));
 }
 
 export interface Room {

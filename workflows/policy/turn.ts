@@ -26,6 +26,8 @@ export interface Situation {
   skipped: string[];
   /** Machines that could not be drained and were set aside: they run on and count as out. */
   setAside: string[];
+  /** Machines that were replaced for being ill, and for which no other one has been admitted yet. */
+  repaired?: readonly string[];
   paused: boolean;
   /** The desired change failed before: nothing of it is admitted. */
   quarantined: boolean;

@@ -30,6 +30,12 @@ Deno.test("Outlook lets nobody be due at the first look after an outage", () => 
   equal(dueAfter(outlook, 10 * minute), 30 * minute + grace);
 });
 
+Deno.test("Outlook takes nobody for lost at the first look after an outage", () => {
+  const lostIn = (outlook: Outlook): unknown => outlook.tempered([{ lost: true } as Member])[0]?.lost;
+  equal(lostIn(lookedEachMinute(0, 0)), undefined);
+  equal(lostIn(lookedEachMinute(0, minute)), true);
+});
+
 Deno.test("Outlook leaves members alone that are not ill", () => {
   const sound = { id: "a" } as Member;
   deepEqual(lookedEachMinute(0, 0).tempered([sound]), [sound]);

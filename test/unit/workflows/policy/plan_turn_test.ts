@@ -172,6 +172,27 @@ const rows: Row[] = [
     ["repair new NotReady 1"],
   ],
   [
+    "admits one for each that was repaired although it is paused, and no other",
+    members("new", [2, "Ready"], [2, "Held"]),
+    { desired: { replicas: 4 }, situation: { paused: true, repaired: ["ill"] } },
+    ["admit new Held 1 for nobody"],
+  ],
+  [
+    "admits nobody for one that was repaired of a change that failed",
+    members("new", [2, "Ready"], [1, "Held"]),
+    { situation: { paused: true, quarantined: true, repaired: ["ill"] } },
+    [],
+  ],
+  [
+    "lets a machine go whose node is lost, though others are not enough",
+    [
+      ...members("old", [1, "Ready"], [1, "NotReady", ill], [1, "Leaving", { ...ours, lost: true }]),
+      ...members("new", [1, "Ready"]),
+    ],
+    {},
+    ["leave old Leaving 1", "repair old NotReady 1"],
+  ],
+  [
     "repairs one at a time where one may change",
     members("new", [8, "Ready"], [2, "NotReady", ill]),
     { desired: { replicas: 10 } },
