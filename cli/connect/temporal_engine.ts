@@ -1,41 +1,30 @@
-/** The engine over Temporal's native connection: Deno's own HTTP/2 dies of an idle one (see workers/temporal_client.ts). */
+/** The engine of rollouts as Temporal runs it. */
 import {
-  Client,
-  isGrpcServiceError,
-  QueryRejectCondition,
+  type Client,
   WithStartWorkflowOperation,
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from "@temporalio/client";
 import { TypedSearchAttributes, WorkflowNotFoundError } from "@temporalio/common";
-import { NativeConnection } from "@temporalio/worker";
 import type { PoolRef, Progress } from "../../workflows/contracts.ts";
 import type { Answer } from "../../workflows/messages.ts";
 import { shownAtStart, workflowIdOf } from "../../workflows/start_options.ts";
-import { CommandFailure, Refusal, TimedOut, Unreachable } from "../failure.ts";
+import { Refusal, TimedOut } from "../failure.ts";
 import type { CommandName, Engine, EngineOptions, Order } from "./engine.ts";
+import { isLost, temporalFailure } from "./temporal_failure.ts";
 import { readSteps } from "./workflow_steps.ts";
 
 /** A query is for people who watch: a run that does not answer in this time is shown without it. */
 const queryMs = 2_000;
 const startsRun: readonly CommandName[] = ["pause", "resume", "retry"];
 
-/** Connects; fails with exit code 4 when nothing answers. */
-export async function connectEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
-  const { address, namespace } = options;
-  const connection = await NativeConnection.connect({ address }).catch((error: unknown) => {
-    throw new Unreachable(`Cannot reach Temporal at ${address}: ${transportReason(error)}`);
-  });
-  const client = new Client({
-    connection,
-    namespace,
-    workflow: { queryRejectCondition: QueryRejectCondition.NOT_OPEN },
-  });
+/** The engine as a client of Temporal knows it. */
+export function engineOf(client: Client, options: EngineOptions): Engine {
+  const { address } = options;
   return {
     send: (order) => send(client, options, order),
     progress: (pool) => readProgress(client, pool),
     steps: (pool, limit) => understood(address, () => readSteps(client, workflowIdOf(pool), limit)),
-    close: () => connection.close(),
   };
 }
 
@@ -81,28 +70,11 @@ async function readProgress(client: Client, pool: PoolRef): Promise<Progress | u
 }
 
 async function understood<T>(address: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof CommandFailure || !isGrpcServiceError(error)) throw error;
-    throw new Unreachable(`Cannot reach Temporal at ${address}: ${error.details || transportReason(error)}`);
-  }
-}
-
-function isLost(error: unknown): boolean {
-  return isGrpcServiceError(error) && error.details.includes("workflow task failure");
+  return await work().catch((error: unknown) => {
+    throw temporalFailure(address, error);
+  });
 }
 
 function said(cause: unknown): string | undefined {
   return cause instanceof Error ? cause.message : undefined;
-}
-
-// The native connection writes its whole error down; inside stands what the system said.
-function transportReason(error: unknown): string {
-  const text = firstLine(error);
-  return /message: "([^"]+)"/.exec(text)?.[1] ?? text;
-}
-
-function firstLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
 }

@@ -56,7 +56,7 @@ async function openEngine(
   { env }: Terminal,
   { temporalAddress, temporalNamespace, taskQueue }: ConnectOptions,
 ): Promise<Engine & { close(): Promise<void> }> {
-  const { connectEngine } = await import("./temporal_engine.ts");
+  const { connectEngine } = await import("./native_connection.ts");
   return await connectEngine({
     address: temporalAddress ?? env["TEMPORAL_ADDRESS"] ?? "127.0.0.1:7233",
     namespace: temporalNamespace ?? env["TEMPORAL_NAMESPACE"] ?? "default",
