@@ -3,4 +3,9 @@ import process from "node:process";
 import { runProgram } from "./program.ts";
 import { processTerminal } from "./terminal.ts";
 
-process.exitCode = await runProgram(processTerminal(), process.argv.slice(2));
+const code = await runProgram(processTerminal(), process.argv.slice(2));
+for (const stream of [process.stdout, process.stderr]) {
+  await new Promise<void>((resolve) => void stream.write("", () => resolve()));
+}
+// By hand: a request or a connection that was given up would keep the process, and a shell that completes waits for it.
+process.exit(code);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,6 +35,26 @@ Deno.test("kubectl-ostler is ostler under that name, with its exit codes", async
 Deno.test("kubectl-ostler answers kubectl's completion", async () => {
   const { code, stdout } = await run("kubectl_complete-ostler", ["hist"]);
   assert.deepEqual([code, text(stdout)], [0, "history\tshow the last ten rollouts\n:4\n"]);
+});
+
+Deno.test("kubectl-ostler's completion ends soon where the API server does not answer", async () => {
+  using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = silent.addr as Deno.NetAddr;
+  const folder = mkdtempSync(join(tmpdir(), "ostler-silent-"));
+  const kubeconfig = join(folder, "config");
+  writeFileSync(
+    kubeconfig,
+    JSON.stringify({
+      clusters: [{ name: "c", cluster: { server: `https://127.0.0.1:${port}` } }],
+      contexts: [{ name: "c", context: { cluster: "c" } }],
+      "current-context": "c",
+    }),
+  );
+  const began = performance.now();
+  const { code, stdout } = await run("kubectl_complete-ostler", ["pause", ""], { KUBECONFIG: kubeconfig });
+  rmSync(folder, { recursive: true });
+  assert.deepEqual([code, text(stdout)], [0, ":4\n"]);
+  assert.ok(performance.now() - began < 9_000);
 });
 
 Deno.test("kubectl-ostler says what is missing without Deno", async () => {
