@@ -1,10 +1,14 @@
 /** The engine over Temporal's native connection: Deno's own HTTP/2 dies of an idle one (see workers/temporal_client.ts). */
+import { setTimeout } from "node:timers/promises";
 import { Client, QueryRejectCondition } from "@temporalio/client";
 import { DefaultLogger, NativeConnection, Runtime } from "@temporalio/worker";
 import { Unreachable } from "../failure.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
 import { engineOf } from "./temporal_engine.ts";
 import { transportReason } from "./temporal_failure.ts";
+
+/** A firewall that drops packets keeps the SDK waiting for two minutes, and a person as long. */
+const patienceMs = 5_000;
 
 let runtime: Runtime | undefined;
 
@@ -24,13 +28,26 @@ export function quietRuntime(): Runtime {
 export async function connectEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
   const { address, namespace } = options;
   quietRuntime();
-  const connection = await NativeConnection.connect({ address }).catch((error: unknown) => {
-    throw new Unreachable(`Cannot reach Temporal at ${address}: ${transportReason(error)}`);
-  });
+  const connection = await inTime(address, NativeConnection.connect({ address }));
   const client = new Client({
     connection,
     namespace,
     workflow: { queryRejectCondition: QueryRejectCondition.NOT_OPEN },
   });
   return { ...engineOf(client, options), close: () => connection.close() };
+}
+
+/** What connects, unless it takes longer than anybody waits: nothing can call it off, so it goes on until the process ends. */
+export async function inTime<T>(address: string, connecting: Promise<T>, withinMs = patienceMs): Promise<T> {
+  const settled = new AbortController();
+  const late = setTimeout(withinMs, undefined, { signal: settled.signal }).then(() => {
+    throw new Error(`no answer in ${withinMs / 1000} seconds`);
+  });
+  try {
+    return await Promise.race([connecting, late]);
+  } catch (error) {
+    throw new Unreachable(`Cannot reach Temporal at ${address}: ${transportReason(error)}`);
+  } finally {
+    settled.abort();
+  }
 }

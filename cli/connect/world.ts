@@ -30,18 +30,22 @@ export interface World {
 /** Makes the world of one command. */
 export type Connect = (terminal: Terminal, options: ConnectOptions) => World;
 
+type OpenEngine = Engine & { close(): Promise<void> };
+
 /** The world of this process. */
 export const connectWorld: Connect = (terminal, options) => {
   let cluster: Promise<Cluster> | undefined;
-  let engine: Promise<Engine & { close(): Promise<void> }> | undefined;
+  let engine: Promise<OpenEngine> | undefined;
+  let opened: OpenEngine | undefined;
   const openedCluster = (): Promise<Cluster> => cluster ??= openCluster(terminal, options);
   return {
     cluster: openedCluster,
-    engine: () => engine ??= openEngine(terminal, options),
+    engine: () => engine ??= openEngine(terminal, options).then((found) => opened = found),
     whoAsks: async () => options.as ?? await (await openedCluster()).whoAmI() ?? osUser(terminal),
     now: () => Date.now(),
     sleep: async (ms) => void await setTimeout(ms),
-    close: async () => void await (await engine?.catch(() => undefined))?.close(), // never connected: nothing to close
+    // A connection that is still being made is not waited for: the end of the process takes it along.
+    close: async () => await opened?.close(),
   };
 };
 
@@ -55,7 +59,7 @@ async function openCluster(terminal: Terminal, options: ConnectOptions): Promise
 async function openEngine(
   { env }: Terminal,
   { temporalAddress, temporalNamespace, taskQueue }: ConnectOptions,
-): Promise<Engine & { close(): Promise<void> }> {
+): Promise<OpenEngine> {
   const { connectEngine } = await import("./native_connection.ts");
   return await connectEngine({
     address: temporalAddress ?? env["TEMPORAL_ADDRESS"] ?? "127.0.0.1:7233",

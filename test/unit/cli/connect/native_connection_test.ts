@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
-import { quietRuntime } from "../../../../cli/connect/native_connection.ts";
+import { inTime, quietRuntime } from "../../../../cli/connect/native_connection.ts";
+import { Unreachable } from "../../../../cli/failure.ts";
 
 Deno.test("quietRuntime leaves signals to the process, and standard output to the command", async () => {
   const signals = ["SIGINT", "SIGTERM", "SIGQUIT", "SIGUSR2"];
@@ -13,4 +14,14 @@ Deno.test("quietRuntime leaves signals to the process, and standard output to th
   } finally {
     await runtime.shutdown();
   }
+});
+
+Deno.test("inTime gives up a connection that takes too long, and tells why one failed", async () => {
+  assert.equal(await inTime("there", Promise.resolve("connection")), "connection");
+  await assert.rejects(
+    inTime("there", new Promise(() => {}), 10),
+    new Unreachable("Cannot reach Temporal at there: no answer in 0.01 seconds"),
+  );
+  const refused = Promise.reject(new Error('ConnectError, message: "refused", source: x'));
+  await assert.rejects(inTime("there", refused), new Unreachable("Cannot reach Temporal at there: refused"));
 });
