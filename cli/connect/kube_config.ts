@@ -24,15 +24,28 @@ export function openKubeConfig(terminal: Terminal, { kubeconfig, context }: Clus
 function usualConfig({ env, directory }: Terminal): KubeConfig {
   const named = (env["KUBECONFIG"] ?? "").split(delimiter).filter(Boolean).map((file) => resolve(directory, file));
   const files = named.length > 0 ? named : [join(env["HOME"] ?? "", ".kube", "config")];
-  const [first, ...others] = files.filter((file) => existsSync(file)).map(fromFile);
-  if (first !== undefined) {
-    for (const other of others) first.mergeConfig(other, true);
-    return first;
-  }
+  const found = files.filter((file) => existsSync(file)).map(fromFile);
+  if (found.length > 0) return merged(found);
   if (env["KUBERNETES_SERVICE_HOST"] === undefined) throw new Unreachable(noneFound(files));
   const config = new KubeConfig();
   config.loadFromCluster();
   return config;
+}
+
+// As kubectl does: of a name that several files have the first one counts, and so does the first current context.
+function merged(configs: readonly KubeConfig[]): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    clusters: firstOfEach(configs.flatMap(({ clusters }) => clusters)),
+    users: firstOfEach(configs.flatMap(({ users }) => users)),
+    contexts: firstOfEach(configs.flatMap(({ contexts }) => contexts)),
+    currentContext: configs.map((one) => one.getCurrentContext()).find(Boolean),
+  });
+  return config;
+}
+
+function firstOfEach<T extends { name: string }>(named: readonly T[]): T[] {
+  return named.filter(({ name }, at) => named.findIndex((other) => other.name === name) === at);
 }
 
 function noneFound(files: string[]): string {

@@ -16,10 +16,11 @@ function kubeconfig(...names: string[]): string {
   });
 }
 
-/** Which server is chosen in a folder with a.yaml, b.yaml and a home with a kubeconfig of its own. */
+/** Which server is chosen in a folder with a.yaml, b.yaml, more files, and a home with a kubeconfig of its own. */
 function server(
   env: Record<string, string>,
   options: { kubeconfig?: string; context?: string } = {},
+  files: Record<string, string> = {},
 ): string | undefined {
   const directory = mkdtempSync(join(tmpdir(), "ostler-kubeconfig-"));
   try {
@@ -27,6 +28,7 @@ function server(
     writeFileSync(join(directory, "home", ".kube", "config"), kubeconfig("home"));
     writeFileSync(join(directory, "a.yaml"), kubeconfig("a", "other"));
     writeFileSync(join(directory, "b.yaml"), kubeconfig("b"));
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(directory, file), text);
     const home = env["HOME"] === undefined ? { HOME: join(directory, "home") } : {};
     const terminal = { directory, env: { ...env, ...home } } as unknown as Terminal;
     return openKubeConfig(terminal, options).getCurrentCluster()?.server;
@@ -45,6 +47,23 @@ Deno.test("openKubeConfig merges the files of KUBECONFIG and overlooks missing o
   const env = { KUBECONFIG: "nope.yaml:a.yaml:b.yaml" };
   assert.equal(server(env), "https://a.test");
   assert.equal(server(env, { context: "b" }), "https://b.test");
+});
+
+Deno.test("openKubeConfig takes the first of what several files call the same", () => {
+  const files = Object.fromEntries(["one", "two"].map((name) => {
+    const text = kubeconfig("kubernetes", `only-${name}`).replace("https://kubernetes.test", `https://${name}.test`);
+    return [`${name}.yaml`, text];
+  }));
+  const env = { KUBECONFIG: "one.yaml:two.yaml" };
+  assert.equal(server(env, {}, files), "https://one.test");
+  assert.equal(server(env, { context: "kubernetes" }, files), "https://one.test");
+  assert.equal(server(env, { context: "only-two" }, files), "https://only-two.test");
+});
+
+Deno.test("openKubeConfig takes the current context of the first file that names one", () => {
+  const files = { "none.yaml": kubeconfig(), "empty.yaml": JSON.stringify({ "current-context": "" }) };
+  assert.equal(server({ KUBECONFIG: "none.yaml:empty.yaml:b.yaml:a.yaml" }, {}, files), "https://b.test");
+  assert.throws(() => server({ KUBECONFIG: "none.yaml" }, {}, files), UsageError);
 });
 
 Deno.test("openKubeConfig refuses a context and a file that do not exist", () => {
