@@ -4,6 +4,7 @@ import { closeTemplateEngines, ProfileRefused } from "../profiles/mod.ts";
 import { NodeSettings } from "../profiles/node_settings.ts";
 import { readFlagArguments } from "../profiles/settings/flag_arguments.ts";
 import { addCompletion, completeWord, suggested } from "./completion/completion_command.ts";
+import { seenThrough } from "./connect/seen_through.ts";
 import { type Connect, connectWorld } from "./connect/world.ts";
 import { CommandFailure, exitCodeOf, exitCodes } from "./failure.ts";
 import { addProfileCommands } from "./profile_commands.ts";
@@ -27,7 +28,7 @@ export async function runProgram(
     terminal,
     argv: args.includes("--") ? args.slice(0, args.indexOf("--")) : [...args],
     end: (ended) => void (code = ended),
-    inWorld: (flags, work) => inWorld({ terminal, connect }, flags, work),
+    inWorld: (flags, work) => inWorld({ terminal, connect: seenThrough(connect) }, flags, work),
   };
   try {
     const program = programOf(wiring);

@@ -18,6 +18,8 @@ export interface Terminal {
   readStdin(): Promise<string>;
   /** Asks a person and gives the line that comes back; missing where nobody could answer. */
   ask?(question: string): Promise<string>;
+  /** From now on nothing is left half done because a reader goes away; missing where none can. */
+  seeThrough?(): void;
   /** The size of what is looked at; missing where nobody looks. */
   columns?(): number;
   rows?(): number;
@@ -30,8 +32,14 @@ export interface Terminal {
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process;
   let read: Promise<string> | undefined;
-  // A reader that has seen enough, such as `head`, is no failure.
-  stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  let isSeenThrough = false;
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") process.exit(1);
+    // A reader that has seen enough, such as `head`, is no failure; but there may be pools that have not been asked yet.
+    if (!isSeenThrough) process.exit(0);
+  });
+  // What nobody reads is in the exit code too.
+  stderr.on("error", (error: NodeJS.ErrnoException) => void (error.code === "EPIPE" || process.exit(1)));
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
@@ -40,6 +48,7 @@ export function processTerminal(): Terminal {
     // Once: profile and MachineDeployment may come in one stream.
     readStdin: () => read ??= wholeText(stdin),
     ...(stdin.isTTY && stderr.isTTY ? { ask } : {}),
+    seeThrough: () => void (isSeenThrough = true),
     columns: () => stdout.columns,
     rows: () => stdout.rows,
     // `deno task` goes to the project's root and leaves here where it was called.
