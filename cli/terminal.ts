@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import process from "node:process";
-import { createInterface } from "node:readline/promises";
 import { styleText } from "node:util";
+import { askOn } from "./question.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -47,7 +47,9 @@ export function processTerminal(): Terminal {
     isErrWatched: stderr.isTTY === true,
     // Once: profile and MachineDeployment may come in one stream.
     readStdin: () => read ??= wholeText(stdin),
-    ...(stdin.isTTY && stderr.isTTY ? { ask } : {}),
+    ...(stdin.isTTY && stderr.isTTY
+      ? { ask: (question: string) => askOn({ input: stdin, output: stderr }, question) }
+      : {}),
     seeThrough: () => void (isSeenThrough = true),
     columns: () => stdout.columns,
     rows: () => stdout.rows,
@@ -55,15 +57,6 @@ export function processTerminal(): Terminal {
     directory: env["INIT_CWD"] ?? process.cwd(),
     env,
   };
-}
-
-async function ask(question: string): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return await lines.question(question);
-  } finally {
-    lines.close();
-  }
 }
 
 async function wholeText(stream: AsyncIterable<Uint8Array>): Promise<string> {

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { PassThrough, Writable } from "node:stream";
+import { askOn } from "../../../cli/question.ts";
+
+/** What comes back for these keys, and what stands on the terminal then; no keys are the end of all input. */
+async function asked(keys: string | undefined, terminal: boolean): Promise<{ answer: string; shown: string }> {
+  let written = "";
+  const input = new PassThrough();
+  const output = new Writable({ write: (text, _, done) => (written += text, done()) });
+  const answering = askOn({ input, output, terminal }, "Abort? [y/N] ");
+  if (keys === undefined) input.end();
+  else input.write(keys);
+  const answer = await answering;
+  // deno-lint-ignore no-control-regex -- what readline moves the cursor with
+  return { answer, shown: written.replaceAll(/\x1b\[\d+[A-Z]/g, "") };
+}
+
+Deno.test("askOn gives the line that was typed", async () => {
+  assert.deepEqual(await asked("yes\n", false), { answer: "yes", shown: "Abort? [y/N] " });
+  assert.equal((await asked("yes\r", true)).answer, "yes");
+});
+
+Deno.test("askOn gives an empty line for Ctrl-C, Ctrl-D and the end of the input", async () => {
+  const left = { answer: "", shown: "Abort? [y/N] \n" };
+  assert.deepEqual(await asked("\x03", true), left);
+  assert.deepEqual(await asked("\x04", true), left);
+  assert.deepEqual(await asked(undefined, false), left);
+});
