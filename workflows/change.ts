@@ -1,6 +1,7 @@
 /** What a run does when it learns what is desired, for the first time or anew. */
-import type { Desired, Rules } from "./contracts.ts";
+import type { Boot, Desired, Rules } from "./contracts.ts";
 import { read } from "./proxies.ts";
+import { report } from "./report.ts";
 import { beginChange } from "./rollout.ts";
 import type { Rollout } from "./rollout.ts";
 import { callOff } from "./tasks.ts";
@@ -11,6 +12,9 @@ export async function recallEarlier(rollout: Rollout): Promise<void> {
   const { pool } = rollout;
   rollout.memory = await read.recall.executeWithOptions({ summary: "Recall earlier rollouts" }, [{ pool }]);
   rollout.recalled = true;
+  const { left, lastGood } = rollout.memory;
+  // The run that went back may have ended by force, with every newcomer held.
+  if (left && lastGood) await report(rollout, rollout.standing, { convergedTemplateHash: lastGood.templateHash });
 }
 
 /** Takes over the rules as they are now, and begins afresh for another spec. */
@@ -37,6 +41,26 @@ function supersede(rollout: Rollout, desired: Desired, { onNewChange }: Rules): 
     onNewChange === "Supersede" && templateHash !== desired.templateHash;
   callOff(rollout, ({ kind, templateHash }) => kind === "gates" || (kind === "join" && isDropped(templateHash)));
   // Not by what is under way: a run that has just begun, or comes out of an outage, watches nothing yet.
-  const kept = Object.entries(rollout.booting).filter(([, { templateHash = "" }]) => !isDropped(templateHash));
-  rollout.booting = Object.fromEntries(kept);
+  const entries = Object.entries(rollout.booting);
+  const kept = entries.filter(([, { templateHash = "" }]) => !isDropped(templateHash));
+  drop(rollout, entries.filter(([, { templateHash = "" }]) => isDropped(templateHash)));
+  rollout.booting = { ...Object.fromEntries(kept), ...takenBack(rollout, desired) };
+}
+
+/** Machines of changes that were left which are remembered. */
+const droppedKept = 200;
+
+// One that is Ready, and boots no more, would else be taken for one that passed its gates.
+function drop(rollout: Rollout, boots: [string, Boot][]): void {
+  const { templateHash = "" } = rollout.desired ?? {};
+  const failed = rollout.failed.map((machine): [string, Boot] => [machine, { since: 0, attempt: 0, templateHash }]);
+  const all = [...Object.entries(rollout.dropped), ...boots, ...failed];
+  rollout.dropped = Object.fromEntries(all.slice(-droppedKept));
+}
+
+function takenBack(rollout: Rollout, { templateHash }: Desired): Rollout["booting"] {
+  const isBack = ([, boot]: [string, Boot]): boolean => boot.templateHash === templateHash;
+  const entries = Object.entries(rollout.dropped);
+  rollout.dropped = Object.fromEntries(entries.filter((each) => !isBack(each)));
+  return Object.fromEntries(entries.filter(isBack).map(([id, boot]) => [id, { ...boot, since: Date.now() }]));
 }

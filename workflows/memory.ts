@@ -85,6 +85,8 @@ export interface CarriedState {
   /** Attempts of places whose machine failed and that wait for their next one. */
   retries: number[];
   booting: Record<string, Boot>;
+  /** Machines of changes that were left before these had passed: they have not, should their change come back. */
+  dropped: Record<string, Boot>;
   /** Machines that are drained or removed: what they were, and when that began (epoch ms). */
   draining: Record<string, { since: number; templateHash: string; image: string; kubelet: string }>;
   /** Machines set aside because they could not be drained. */

@@ -54,6 +54,7 @@ export function goBack(rollout: Rollout, rollBack: RollBack): void {
   rollout.rollBack = rollBack;
   rollout.memory.left = rollBack;
   callOff(rollout, ({ kind }) => kind === "join" || kind === "gates");
+  rollout.dropped = { ...rollout.dropped, ...rollout.booting };
   rollout.booting = {};
   const { lastGood } = rollout.memory;
   const what = `Going back from revision ${rollBack.bad.revision} to ${lastGood?.revision} (${lastGood?.image})`;

@@ -125,16 +125,8 @@ function freshState(now: number): CarriedState {
   return {
     schemaVersion: 2,
     memory: { paused: null, quarantine: [], lastGood: null, usual: { join: [], leave: [] } },
-    ...{
-      startedAt: now,
-      startedFor: "",
-      change: "",
-      begun: null,
-      failedMachines: 0,
-      retries: [],
-      booting: {},
-      draining: {},
-    },
+    ...{ startedAt: now, startedFor: "", change: "", begun: null, failedMachines: 0, retries: [] },
+    ...{ booting: {}, dropped: {}, draining: {} },
     ...{ setAside: [], skipped: [], wave: freshWave(), rolled: false, approvedPlan: "", rollBack: null },
     ...{ abortAsked: null, slots: [], repaired: [], failed: [], retriedAt: 0 },
     ...{ joins: [], replacements: [], replaced: 0 },
@@ -143,26 +135,14 @@ function freshState(now: number): CarriedState {
 
 /** What the next run of the chain needs to go on. */
 export function carriedState(rollout: Rollout): CarriedState {
-  const { memory, startedAt, startedFor, change, begun, failedMachines, retries, booting, draining } = rollout;
-  const { setAside, skipped, wave, rolled, approvedPlan, rollBack, failed, retriedAt } = rollout;
-  const { abortAsked, slots, joins, repaired, replacements, replaced } = rollout;
+  const { memory, startedAt, startedFor, change, begun, failedMachines, retries } = rollout;
+  const { booting, dropped, draining, setAside, skipped, repaired, failed, slots } = rollout;
+  const { wave, rolled, approvedPlan, rollBack, abortAsked, retriedAt, joins, replacements, replaced } = rollout;
   return {
     schemaVersion: 2,
-    ...{ memory, startedAt, startedFor, change, begun, failedMachines, retries, booting, draining, setAside, skipped },
-    ...{
-      wave,
-      rolled,
-      approvedPlan,
-      rollBack,
-      abortAsked,
-      slots,
-      joins,
-      repaired,
-      replacements,
-      replaced,
-      failed,
-      retriedAt,
-    },
+    ...{ memory, startedAt, startedFor, change, begun, failedMachines, retries },
+    ...{ booting, dropped, draining, setAside, skipped, repaired, failed, slots },
+    ...{ wave, rolled, approvedPlan, rollBack, abortAsked, retriedAt, joins, replacements, replaced },
   };
 }
 

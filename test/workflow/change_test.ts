@@ -1,5 +1,6 @@
 /** The fields `onNewChange` and `onProfileChange`: what a newer change does to machines under way, and what counts as one. */
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertOrderly, assertRuns, gateOf } from "../support/pool_checks.ts";
@@ -41,6 +42,30 @@ test("Supersede drops what the earlier change has under way, and turns to the ne
   const { joins } = await handle.result();
   equal(joins.some(({ machine }) => machine === pool.nth(4)), false);
   assertRuns(pool, "image-3");
+  assertOrderly(pool);
+});
+
+test("Supersede asks the gates of a machine again whose change was left before it passed, and comes back", async (stage) => {
+  const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine")] } });
+  pool.fate = (nth) => nth === 4 ? "joins" : "registered";
+  pool.verdict = () => "Inconclusive";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a gate asked", () => pool.count("awaitGates") === 1);
+  for (const image of ["image-3", "image-2"]) {
+    pool.change({ image });
+    await stage.tell(pool);
+    await stage.sees(pool, image, ({ target }) => target?.image === image);
+  }
+  await eventually("the gate asked again", () => pool.subjects("awaitGates").length === 2);
+  deepEqual(pool.subjects("awaitGates"), [pool.nth(4), pool.nth(4)]);
+  await pause(500);
+  // As long as the other change was desired it was an old machine like any other, and one of four could go.
+  ok(pool.machines.filter(({ set, leaving }) => set.image === "image-1" && !leaving).length >= 2);
+  Object.assign(pool, { verdict: () => "Passed" });
+  pool.mend();
+  await handle.result();
+  assertRuns(pool, "image-2");
   assertOrderly(pool);
 });
 

@@ -23,6 +23,7 @@ const carried: CarriedState = {
   memory: { paused: request, quarantine: [bad], lastGood: null, usual: { join: [4], leave: [9] }, left: null },
   ...{ startedAt: 1000, startedFor: "g7", change: "s2", failedMachines: 2, retries: [1] },
   repaired: ["f"],
+  dropped: { g: { since: 3000, attempt: 0, templateHash: "t3" } },
   begun: { templateHash: "t2", configDigest: "d2" },
   ...{ booting: { c: { since: 3000, attempt: 1 } }, failed: ["x"], retriedAt: 5000 },
   draining: { a: { since: 4000, templateHash: "t1", image: "i", kubelet: "k" } },
