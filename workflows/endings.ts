@@ -67,7 +67,10 @@ export async function stop(rollout: Rollout): Promise<void> {
     await giveBackSlots(rollout, true);
     const message = "Cancelled: machines not admitted yet stay held, old machines stay";
     warn(rollout, "RolloutAborted", message);
-    await report(rollout, { phase: "Aborted", reason: "Cancelled", message });
+    const { lastGood } = rollout.memory;
+    // On the way back every newcomer is held; nobody would admit those of the good template any more.
+    const news = rollout.rollBack && lastGood ? { convergedTemplateHash: lastGood.templateHash } : {};
+    await report(rollout, { phase: "Aborted", reason: "Cancelled", message }, news);
   } catch (error) {
     const trouble = troubleOf(error);
     if (trouble.kind === "rethrow") throw error;

@@ -125,13 +125,17 @@ async function letGo(rollout: Rollout, task: Task, { id, node }: Member): Promis
   recordGone(rollout, id, drainedSeconds);
 }
 
-/** Takes note of machines whose end nobody saw: they went while one run followed the other. */
-export function noteGone(rollout: Rollout, { leaving, old, ill, counts }: PoolSnapshot): void {
-  if (counts.leaving > leaving.length || counts.old > old.length) return; // not all are named
-  const there = new Set([...leaving, ...old, ...ill, ...Object.values(rollout.tasks)].map(nameOf));
-  for (const machine of Object.keys(rollout.draining)) {
-    if (!there.has(machine)) recordGone(rollout, machine);
-  }
+/** Machines that were drained and are listed no more. */
+export function missedIn({ leaving, old, ill, counts }: PoolSnapshot, { draining, tasks }: Rollout): string[] {
+  if (counts.leaving > leaving.length || counts.old > old.length) return []; // not all are named
+  const there = new Set([...leaving, ...old, ...ill, ...Object.values(tasks)].map(nameOf));
+  return Object.keys(draining).filter((machine) => !there.has(machine));
+}
+
+/** Takes note that they went while one run followed the other, or got well again: then a cordon has to be taken back. */
+export async function noteMissed(rollout: Rollout, missed: string[]): Promise<void> {
+  await Promise.all(missed.map((machine) => spare(rollout, machine)));
+  for (const machine of missed) recordGone(rollout, machine);
 }
 
 function nameOf(one: { id: string } | { subject: string }): string {

@@ -11,7 +11,7 @@ import type { Blocked, Situation, Step, Turn } from "./policy/turn.ts";
 import { usualReplacement } from "./policy/usual.ts";
 import { read, write } from "./proxies.ts";
 import { giveUp, isGivenUp, isQuarantined } from "./quarantine.ts";
-import { beginRemoval, beginRepair, noteGone, spare } from "./remove_machine.ts";
+import { beginRemoval, beginRepair, missedIn, noteMissed, spare } from "./remove_machine.ts";
 import { show } from "./report.ts";
 import { overdueOf, rest } from "./rest.ts";
 import { iso, tell } from "./rollout.ts";
@@ -22,7 +22,8 @@ import { begin, busyWith } from "./tasks.ts";
 /** Begins what the plan names, and waits until it is time to look again; gives a result when nothing is left to do. */
 export async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promise<RollOutResult | undefined> {
   const pool = await look(rollout, desired, rules);
-  noteGone(rollout, pool);
+  const missed = missedIn(pool, rollout);
+  if (missed.length > 0) await noteMissed(rollout, missed);
   await giveBackSlots(rollout);
   await planWhereAsked(rollout, desired, rules);
   // Given up while this was read: a turn on the way back is planned by what it leads to.

@@ -93,3 +93,18 @@ test("a way back goes on in the next run", async (stage) => {
   assertRuns(pool, "image-1");
   assertOrderly(pool);
 });
+
+test("a machine that gets well while one run follows the other keeps no cordon", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 2 });
+  pool.rules.repair.conditions = [{ type: "KernelDeadlock", status: "True", for: 1 }];
+  pool.isDrainBlocked = true;
+  pool.sicken(2, { condition: "KernelDeadlock" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a drain", () => pool.count("awaitNodeDrained") >= 1);
+  pool.before["readDesired"] = () => {
+    for (const machine of pool.machines) machine.ill = undefined;
+  };
+  await anotherRun(stage, pool);
+  equal((await handle.result()).outcome, "Converged");
+  deepEqual(pool.machines.map(({ created, cordoned }) => [created, cordoned]), [[1, false], [2, false]]);
+});

@@ -202,3 +202,21 @@ for (const rung of rungs) {
     match(event?.message ?? "", new RegExp(`"${rung}"`));
   });
 }
+
+test("a way back that ends by force leaves no machine of the good template held for ever", async (stage) => {
+  for (const end of ["cancel", "terminate"] as const) {
+    const pool = await poolWithBadImage(stage);
+    pool.change({ image: "image-2" });
+    const good = pool.convergedHash;
+    pool.before["ensureLastGoodRestored"] = () => {
+      throw failure("ApiUnavailable", "Cannot restore: HTTP 503");
+    };
+    const handle = await stage.rollOut(pool, { deadlines: short });
+    await eventually("the way back", () => pool.convergedHash === "rolling-back");
+    await handle[end]();
+    delete pool.before["ensureLastGoodRestored"];
+    if (end === "terminate") await stage.rollOut(pool, { deadlines: short });
+    await eventually("the good template again", () => pool.convergedHash === good);
+    if (end === "terminate") await stage.client.workflow.getHandle(pool.holder).cancel();
+  }
+});

@@ -55,7 +55,7 @@ function ways(progress: Progress): Way[] {
     [plan !== undefined && reason === "AwaitingApproval", approval(plan?.hash ?? "")],
     [reason === "GateInconclusive", { why: "Take the gate as passed", verb: "promote" }],
     [isSoaking, { why: "End the soak now", verb: "promote" }],
-    [phase === "Halted", { why: "Try again, with fresh attempts", verb: "retry" }],
+    [phase === "Halted" && reason !== "SpecReapplied", { why: "Try again, with fresh attempts", verb: "retry" }],
     [!paused && phase !== "Halted", { why: "Admit no more machines", verb: "pause" }],
     [!rollBack && phase !== "Creating" && phase !== "Preparing" && phase !== "Repairing", {
       why: "Go back to the last good revision",
