@@ -1,9 +1,10 @@
 /** What `--wait` waits for after each command. */
-import { clusterFailure } from "../connect/cluster.ts";
+import { type Cluster, clusterFailure } from "../connect/cluster.ts";
 import type { CommandName } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal, Unreachable } from "../failure.ts";
 import { parseDuration } from "../view/durations.ts";
+import { abreast } from "./abreast.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { readRow } from "./pools.ts";
 import { verdictOf } from "./verdict.ts";
@@ -11,33 +12,74 @@ import { endText, timedOut } from "./watch_command.ts";
 
 /** What the status said before a command may stand there for a while after it. */
 const staleMs = 15_000;
+/** Pools looked at at a time. */
+const atOnce = 10;
+const lookMs = 1_000;
 
 export interface Effect {
   name: CommandName;
-  /** How the pool stood before the command. */
-  before: PoolRow;
+  /** How the pools stood before the command. */
+  before: readonly PoolRow[];
   /** As given; undefined waits for ever. */
   timeout: string | undefined;
 }
 
-/** Waits until the effect is there; fails with 1 when the rollout ended otherwise, with 3 when the time is over. */
-export async function awaitEffect(world: World, { name, before, timeout }: Effect): Promise<PoolRow> {
+/** How the wait for one pool ended; with a failure where its effect has not come. */
+export interface Ended {
+  row: PoolRow;
+  failure?: unknown;
+}
+
+/**
+ * Waits for all pools side by side, and tells of each when its wait ends: with the effect, or failed, with exit code 1
+ * when the rollout ended otherwise, and with 3 when the time is over, which is the same for all.
+ */
+export async function awaitEffects(
+  world: World,
+  { name, before, timeout }: Effect,
+  tell: (ended: Ended) => void,
+): Promise<void> {
   const cluster = await world.cluster();
   const [since, patience] = [world.now(), parseDuration(timeout ?? "0")];
-  let row = before;
+  let open: readonly Awaited[] = before.map((row) => ({ before: row, row }));
   for (;;) {
-    const isFresh = changedSince(before, row) || world.now() - since >= staleMs;
-    const state = stateAfter(name, row);
-    if (state === "There" && (isFresh || !judgesEnd(name))) return row;
-    if (state === "Failed" && isFresh) throw new Refusal(endText(row));
-    if (patience > 0 && world.now() - since >= patience) throw timedOut([row], timeout ?? "");
-    await world.sleep(1_000);
-    row = await readRow(cluster, before.pool).catch((error: unknown) => {
-      const failure = clusterFailure(cluster.server, error);
-      if (failure instanceof Unreachable) return row; // looked at again until the time is over
-      throw failure;
+    const passed = world.now() - since;
+    const isOver = patience > 0 && passed >= patience;
+    open = open.filter((one) => {
+      const ended = endOf(name, one, passed >= staleMs) ?? (isOver ? late(one, timeout) : undefined);
+      if (ended) tell(ended);
+      return ended === undefined;
     });
+    if (open.length === 0) return;
+    await world.sleep(lookMs);
+    await abreast(open, atOnce, (one) => lookAgain(cluster, one));
   }
+}
+
+interface Awaited extends Ended {
+  before: PoolRow;
+}
+
+function late({ row }: Awaited, timeout = ""): Ended {
+  return { row, failure: timedOut([row], timeout) };
+}
+
+async function lookAgain(cluster: Cluster, awaited: Awaited): Promise<void> {
+  try {
+    awaited.row = await readRow(cluster, awaited.before.pool);
+  } catch (error) {
+    const failure = clusterFailure(cluster.server, error);
+    // An API server that restarts is asked again until the time is over.
+    if (!(failure instanceof Unreachable)) awaited.failure = failure;
+  }
+}
+
+function endOf(name: CommandName, { before, row, failure }: Awaited, isOld: boolean): Ended | undefined {
+  if (failure !== undefined) return { row, failure };
+  const isFresh = isOld || changedSince(before, row);
+  const state = stateAfter(name, row);
+  if (state === "There" && (isFresh || !judgesEnd(name))) return { row };
+  return state === "Failed" && isFresh ? { row, failure: new Refusal(endText(row)) } : undefined;
 }
 
 function stateAfter(name: CommandName, row: PoolRow): "There" | "NotYet" | "Failed" {

@@ -1,15 +1,17 @@
 /** The commands that a rollout takes: pause, resume, approve, promote, retry, skip and abort. */
 import type { CommandName, Engine } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";
-import { CommandFailure, exitCodeOf, Refusal } from "../failure.ts";
+import { Refusal } from "../failure.ts";
 import { calledAs, type Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import type { Command } from "../../workflows/messages.ts";
-import { awaitEffect } from "./await_effect.ts";
+import { abreast } from "./abreast.ts";
+import { awaitEffects, type Ended } from "./await_effect.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { findMachine, noMachine } from "./find_machine.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { type Chosen, chosenBy, noPools, poolName, readRow, readRows } from "./pools.ts";
+import { tellFailure } from "./tell_failure.ts";
 
 export interface SendFlags extends ClusterFlags {
   reason?: string;
@@ -62,12 +64,16 @@ interface Sending {
   machine: string | undefined;
 }
 
+// Everybody has the command before anybody is waited for.
 async function sendToAll(terminal: Terminal, world: World, sending: Sending): Promise<number> {
-  const [by, engine] = [await world.whoAsks(), await world.engine()];
-  const codes: number[] = [];
-  for (let at = 0; at < sending.rows.length; at += atOnce) {
-    const some = sending.rows.slice(at, at + atOnce);
-    codes.push(...await Promise.all(some.map((row) => sendToOne(terminal, world, { ...sending, by, engine, row }))));
+  const { name, flags, rows } = sending;
+  const sent = { ...sending, by: await world.whoAsks(), engine: await world.engine() };
+  const codes = await abreast(rows, atOnce, (row) => sendToOne(terminal, sent, row));
+  const taken = rows.filter((_, index) => codes[index] === 0);
+  if (flags.wait === true) {
+    await awaitEffects(world, { name, before: taken, timeout: flags.timeout }, (ended) => {
+      codes.push(tellEnd(terminal, sending, ended));
+    });
   }
   return Math.max(...codes);
 }
@@ -75,25 +81,24 @@ async function sendToAll(terminal: Terminal, world: World, sending: Sending): Pr
 interface Sent extends Sending {
   by: string;
   engine: Engine;
-  row: PoolRow;
 }
 
-// One pool that refuses must not keep the command from the others.
-async function sendToOne(terminal: Terminal, world: World, sent: Sent): Promise<number> {
-  const { name, flags, row, engine } = sent;
+// One pool that refuses, or fails in a way that nobody foresaw, must not keep the command from the others.
+async function sendToOne(terminal: Terminal, sent: Sent, { pool }: PoolRow): Promise<number> {
+  const { name, engine } = sent;
   try {
-    const { message } = await engine.send({ pool: row.pool, name, command: commandOf(sent), within: answerMs });
-    terminal.out(`${poolName(row.pool)}: ${message}\n`);
-    if (flags.wait !== true) return 0;
-    const { status } = await awaitEffect(world, { name, before: row, timeout: flags.timeout });
-    terminal.out(`${poolName(row.pool)}: ${status?.phase ?? ""}${status?.paused ? ", paused" : ""}\n`);
+    const { message } = await engine.send({ pool, name, command: commandOf(sent), within: answerMs });
+    terminal.out(`${poolName(pool)}: ${message}\n`);
     return 0;
   } catch (error) {
-    if (!(error instanceof CommandFailure)) throw error;
-    const about = sent.rows.length > 1 ? `${poolName(row.pool)}: ` : "";
-    terminal.err(`${about}${error.message}\n`);
-    return exitCodeOf(error);
+    return tellFailure(terminal, sent.rows.length > 1 ? pool : undefined, error);
   }
+}
+
+function tellEnd(terminal: Terminal, { rows }: Sending, { row: { pool, status }, failure }: Ended): number {
+  if (failure !== undefined) return tellFailure(terminal, rows.length > 1 ? pool : undefined, failure);
+  terminal.out(`${poolName(pool)}: ${status?.phase ?? ""}${status?.paused ? ", paused" : ""}\n`);
+  return 0;
 }
 
 function commandOf({ by, flags, machine }: Sent): Command {

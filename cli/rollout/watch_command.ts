@@ -29,11 +29,11 @@ export async function watchStatus(terminal: Terminal, world: World, flags: Statu
   let trouble: string | undefined;
   let began = since;
   for (;;) {
-    const hasEnded = rows.every((row) => verdictOf(row) !== "UnderWay");
+    const hasEnded = !rows.some(isOpen);
     began = feed === undefined ? since : beginningOf(rows) ?? began;
     display.show({ rows, progress: hasEnded ? undefined : feed?.look(), now: world.now(), since: began, trouble });
     if (hasEnded) break;
-    if (patience > 0 && world.now() - since >= patience) throw timedOut(rows, flags.timeout ?? "");
+    if (patience > 0 && world.now() - since >= patience) throw timedOut(rows.filter(isOpen), flags.timeout ?? "");
     await world.sleep(lookMs);
     try {
       rows = await readRows(cluster, chosen);
@@ -63,15 +63,18 @@ function judged(rows: readonly PoolRow[]): number {
   throw new Refusal(failed.map(endText).join("\n"));
 }
 
+function isOpen(row: PoolRow): boolean {
+  return verdictOf(row) === "UnderWay";
+}
+
 /** How a rollout ended badly, in one line. */
 export function endText({ pool, status }: PoolRow): string {
   const { phase = "", reason = "", message = "" } = status ?? {};
   return `The rollout of "${poolName(pool)}" is not done: ${phase}${reason === "" ? "" : ` (${reason})`}: ${message}`;
 }
 
-/** The failure of a wait whose time is over, saying where each rollout is. */
-export function timedOut(rows: readonly PoolRow[], timeout: string): TimedOut {
-  const open = rows.filter((row) => verdictOf(row) === "UnderWay");
+/** The failure of a wait whose time is over, saying where each rollout is that is waited for. */
+export function timedOut(open: readonly PoolRow[], timeout: string): TimedOut {
   const told = open.slice(0, 3).map(({ pool, status }) => {
     const { phase = "no rollout yet", updated = "" } = status ?? {};
     return `"${poolName(pool)}" is ${phase}${updated === "" ? "" : ` with ${updated} updated`}`;

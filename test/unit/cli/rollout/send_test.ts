@@ -153,3 +153,61 @@ Deno.test("ostler abort --wait ends with 0 when it is aborted, and with 3 at --t
   const { code } = await slow.run(["abort", "pool", "--yes", "--wait", "--timeout", "10s"]);
   assert.deepEqual([code, slow.time], [3, start + 10_000]);
 });
+
+/** Twelve pools, two more than are asked at a time. */
+function many(): FakeWorld {
+  const made = new FakeWorld();
+  for (let index = 10; index < 22; index++) made.putPool(rollingStatus(), { name: `p${index}` });
+  return made;
+}
+
+Deno.test("ostler pause --all --wait sends to every pool before it waits for one, and --timeout is for all of them", async () => {
+  const made = many();
+  let sentBeforeWaiting = 0;
+  made.onSleep = () => void (sentBeforeWaiting ||= made.sent.length);
+  const { code, err } = await made.run(["pause", "--all", "--wait", "--timeout", "30s"]);
+  assert.deepEqual([code, sentBeforeWaiting, made.time], [3, 12, start + 30_000]);
+  assert.equal(err.match(/^fleet\/p\d+: Cannot wait any longer than 30s: "fleet\/p\d+" is Rolling/gm)?.length, 12);
+});
+
+Deno.test("ostler pause --all --wait tells of each pool when it is there, and waits for none that refused", async () => {
+  const made = many();
+  made.answer = ({ pool }) => {
+    if (pool.name === "p15") throw new Refusal("Cannot pause: not now");
+    return "paused";
+  };
+  made.onSleep = () => {
+    for (let index = 10; index < 22; index++) {
+      if (index !== 15) made.putRollout(rollingStatus({ paused: true, underway: [] }), `p${index}`);
+    }
+  };
+  const { code, out, err } = await made.run(["pause", "--all", "--wait"]);
+  assert.deepEqual([code, made.time, err], [1, start + 1_000, "fleet/p15: Cannot pause: not now\n"]);
+  assert.equal(out.match(/: Rolling, paused$/gm)?.length, 11);
+});
+
+Deno.test("ostler pause --all --wait goes on for the others when a pool is gone", async () => {
+  const made = many();
+  made.onSleep = () => {
+    made.kube.remove("machinedeployments", "p10", "fleet");
+    for (let index = 11; index < 22; index++) {
+      made.putRollout(rollingStatus({ paused: true, underway: [] }), `p${index}`);
+    }
+  };
+  const { code, out, err } = await made.run(["pause", "--all", "--wait"]);
+  assert.equal(code, 1);
+  assert.match(err, /^fleet\/p10: Cannot find MachineDeployment "p10"/);
+  assert.equal(out.match(/: Rolling, paused$/gm)?.length, 11);
+});
+
+Deno.test("ostler pause --all is sent to the others when one fails in a way that nobody foresaw", async () => {
+  const made = many();
+  made.answer = ({ pool }) => {
+    if (pool.name === "p10") throw new TypeError("it is no function");
+    return "paused";
+  };
+  const { code, out, err } = await made.run(["pause", "--all"]);
+  assert.equal(code, 1);
+  assert.match(err, /^fleet\/p10: TypeError: it is no function\n/);
+  assert.equal(out.match(/: paused$/gm)?.length, 11);
+});
