@@ -3,7 +3,7 @@ import { type Cluster, clusterFailure } from "../connect/cluster.ts";
 import type { CommandName } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal, Unreachable } from "../failure.ts";
-import { parseDuration } from "../view/durations.ts";
+import type { Patience } from "../view/durations.ts";
 import { abreast } from "./abreast.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { readRow } from "./pools.ts";
@@ -20,8 +20,7 @@ export interface Effect {
   name: CommandName;
   /** How the pools stood before the command. */
   before: readonly PoolRow[];
-  /** As given; undefined waits for ever. */
-  timeout: string | undefined;
+  patience: Patience;
 }
 
 /** How the wait for one pool ended; with a failure where its effect has not come. */
@@ -36,17 +35,17 @@ export interface Ended {
  */
 export async function awaitEffects(
   world: World,
-  { name, before, timeout }: Effect,
+  { name, before, patience }: Effect,
   tell: (ended: Ended) => void,
 ): Promise<void> {
   const cluster = await world.cluster();
-  const [since, patience] = [world.now(), parseDuration(timeout ?? "0")];
+  const since = world.now();
   let open: readonly Awaited[] = before.map((row) => ({ before: row, row }));
   for (;;) {
     const passed = world.now() - since;
-    const isOver = patience > 0 && passed >= patience;
+    const isOver = patience.ms > 0 && passed >= patience.ms;
     open = open.filter((one) => {
-      const ended = endOf(name, one, passed >= staleMs) ?? (isOver ? late(one, timeout) : undefined);
+      const ended = endOf(name, one, passed >= staleMs) ?? (isOver ? late(one, patience) : undefined);
       if (ended) tell(ended);
       return ended === undefined;
     });
@@ -60,8 +59,8 @@ interface Awaited extends Ended {
   before: PoolRow;
 }
 
-function late({ row }: Awaited, timeout = ""): Ended {
-  return { row, failure: timedOut([row], timeout) };
+function late({ row }: Awaited, { text }: Patience): Ended {
+  return { row, failure: timedOut([row], text) };
 }
 
 async function lookAgain(cluster: Cluster, awaited: Awaited): Promise<void> {

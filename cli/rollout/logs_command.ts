@@ -5,7 +5,7 @@ import type { World } from "../connect/world.ts";
 import { TimedOut, Unreachable } from "../failure.ts";
 import type { PoolRef } from "../../workflows/contracts.ts";
 import { styled, type Terminal } from "../terminal.ts";
-import { clockSeconds, duration, parseDuration } from "../view/durations.ts";
+import { clockSeconds, duration, parseDuration, type Patience, patienceOf } from "../view/durations.ts";
 import { asData, type Format } from "../view/output.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { chosenBy, poolName, readRow } from "./pools.ts";
@@ -37,13 +37,14 @@ const lookMs = 2_000;
 
 /** Shows the newest lines, and with `-f` what comes after; Events alone where Temporal cannot be asked. */
 export async function showLogs(terminal: Terminal, world: World, flags: LogsFlags): Promise<number> {
+  const patience = patienceOf(flags);
+  const tail = wholeNumber(flags.tail);
+  const from = flags.since === undefined ? 0 : world.now() - parseDuration(flags.since);
   const cluster = await world.cluster();
   const chosen = chosenBy(flags, cluster, false);
   if (chosen.kind !== "one") throw new UsageError("Cannot tell the story of several pools at once: name one");
   const { pool } = await readRow(cluster, chosen.pool);
   const engine = await world.engine().catch((error: unknown) => withoutEngine(terminal, error));
-  const tail = wholeNumber(flags.tail);
-  const from = flags.since === undefined ? 0 : world.now() - parseDuration(flags.since);
   const told = new Set<string>();
   const tell = async (): Promise<void> => {
     const lines = (await readStory(world, { pool, engine, tail, waits: flags.waits === true })).filter(({ at, id }) =>
@@ -61,7 +62,7 @@ export async function showLogs(terminal: Terminal, world: World, flags: LogsFlag
   if (told.size === 0 && flags.follow !== true) {
     terminal.err(`Nothing is known of "${poolName(pool)}": Events are kept for an hour\n`);
   }
-  if (flags.follow === true) await follow(world, tell, flags.timeout);
+  if (flags.follow === true) await follow(world, tell, patience);
   return 0;
 }
 
@@ -75,12 +76,12 @@ function withoutEngine(terminal: Terminal, error: unknown): undefined {
   terminal.err(`${error.message}; only Events are shown\n`);
 }
 
-async function follow(world: World, tell: () => Promise<void>, timeout: string | undefined): Promise<void> {
-  const [since, patience] = [world.now(), parseDuration(timeout ?? "0")];
+async function follow(world: World, tell: () => Promise<void>, { text, ms }: Patience): Promise<void> {
+  const since = world.now();
   for (;;) {
     await world.sleep(lookMs);
     await tell();
-    if (patience > 0 && world.now() - since >= patience) throw new TimedOut(`Followed for ${timeout}, as asked`);
+    if (ms > 0 && world.now() - since >= ms) throw new TimedOut(`Followed for ${text}, as asked`);
   }
 }
 

@@ -5,6 +5,7 @@ import { Refusal } from "../failure.ts";
 import { calledAs, type Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import type { Command } from "../../workflows/messages.ts";
+import { type Patience, patienceOf } from "../view/durations.ts";
 import { abreast } from "./abreast.ts";
 import { awaitEffects, type Ended } from "./await_effect.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
@@ -33,13 +34,14 @@ export async function sendCommand(
   world: World,
   { name, flags }: { name: CommandName; flags: SendFlags },
 ): Promise<number> {
+  const patience = patienceOf(flags);
   const cluster = await world.cluster();
   const chosen = chosenBy(flags, cluster, false);
   if (name === "approve") checkPlan(terminal, flags, chosen);
   const rows = await readRows(cluster, chosen);
   if (rows.length === 0) throw new Refusal(`Cannot ${name}: ${noPools(chosen)}`);
   if (name === "abort") await confirm(terminal, rows, flags);
-  return await sendToAll(terminal, world, { name, flags, rows, machine: undefined });
+  return await sendToAll(terminal, world, { name, flags, patience, rows, machine: undefined });
 }
 
 /** Asks the pool of a machine to leave that machine as it is. */
@@ -48,30 +50,32 @@ export async function skipMachine(
   world: World,
   { name, flags }: { name: string; flags: SendFlags },
 ): Promise<number> {
+  const patience = patienceOf(flags);
   const cluster = await world.cluster();
   const found = await findMachine(cluster, { name, namespace: flags.namespace ?? cluster.namespace });
   if (found === undefined) throw await noMachine(cluster, name);
   const machine = found.machine.metadata.name;
   if (found.pool === undefined) throw new Refusal(`Cannot skip machine "${machine}": no MachineDeployment made it`);
   const rows = [await readRow(cluster, found.pool)];
-  return await sendToAll(terminal, world, { name: "skip", flags, rows, machine });
+  return await sendToAll(terminal, world, { name: "skip", flags, patience, rows, machine });
 }
 
 interface Sending {
   name: CommandName;
   flags: SendFlags;
+  patience: Patience;
   rows: readonly PoolRow[];
   machine: string | undefined;
 }
 
 // Everybody has the command before anybody is waited for.
 async function sendToAll(terminal: Terminal, world: World, sending: Sending): Promise<number> {
-  const { name, flags, rows } = sending;
+  const { name, flags, patience, rows } = sending;
   const sent = { ...sending, by: await world.whoAsks(), engine: await world.engine() };
   const codes = await abreast(rows, atOnce, (row) => sendToOne(terminal, sent, row));
   const taken = rows.filter((_, index) => codes[index] === 0);
   if (flags.wait === true) {
-    await awaitEffects(world, { name, before: taken, timeout: flags.timeout }, (ended) => {
+    await awaitEffects(world, { name, before: taken, patience }, (ended) => {
       codes.push(tellEnd(terminal, sending, ended));
     });
   }

@@ -5,7 +5,7 @@ import { clusterFailure } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal, TimedOut, Unreachable } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
-import { parseDuration } from "../view/durations.ts";
+import { patienceOf } from "../view/durations.ts";
 import { type Frame, liveFrame, newsLine } from "../view/live_frame.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, poolName, readRows } from "./pools.ts";
@@ -17,10 +17,10 @@ const lookMs = 1_000;
 
 /** Exit code 0 when all are ready; fails with 1 when one ended badly, and with 3 at --timeout. */
 export async function watchStatus(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
+  const patience = patienceOf(flags);
   const cluster = await world.cluster();
   const chosen = chosenBy(flags, cluster, true);
   const since = world.now();
-  const patience = parseDuration(flags.timeout ?? "0");
   const display = displayOn(terminal, flags);
   let rows = await readRows(cluster, chosen);
   if (rows.length === 0) throw new Refusal(`Cannot watch: ${noPools(chosen)}`);
@@ -33,7 +33,7 @@ export async function watchStatus(terminal: Terminal, world: World, flags: Statu
     began = feed === undefined ? since : beginningOf(rows) ?? began;
     display.show({ rows, progress: hasEnded ? undefined : feed?.look(), now: world.now(), since: began, trouble });
     if (hasEnded) break;
-    if (patience > 0 && world.now() - since >= patience) throw timedOut(rows.filter(isOpen), flags.timeout ?? "");
+    if (patience.ms > 0 && world.now() - since >= patience.ms) throw timedOut(rows.filter(isOpen), patience.text);
     await world.sleep(lookMs);
     try {
       rows = await readRows(cluster, chosen);

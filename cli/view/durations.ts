@@ -70,6 +70,19 @@ export function parseDuration(text: string): number {
   return units.reduce((sum, [, size], index) => sum + Number(parts[index] ?? 0) * size, 0) * 1000;
 }
 
+/** How long somebody waits. */
+export interface Patience {
+  /** As it was given; "" waits for ever. */
+  text: string;
+  /** Milliseconds; 0 is for ever. */
+  ms: number;
+}
+
+/** Reads `--timeout`, which belongs before anything is done: throws UsageError for what is no duration. */
+export function patienceOf({ timeout }: { timeout?: string }): Patience {
+  return { text: timeout ?? "", ms: parseDuration(timeout ?? "0") };
+}
+
 function two(value: number): string {
   return String(value).padStart(2, "0");
 }

@@ -66,3 +66,10 @@ Deno.test("ostler logs -f tells what is new, each once, until --timeout", async 
 Deno.test("ostler logs is about one pool", async () => {
   assert.equal((await world().run(["logs"])).code, 2);
 });
+
+Deno.test("ostler logs finds a flag that cannot be used before it tells anything", async () => {
+  for (const args of [["-f", "--timeout", "x"], ["--since", "x"], ["--tail", "0"]]) {
+    const { code, out } = await world().run(["logs", "pool", ...args]);
+    assert.deepEqual([code, out], [2, ""], args.join(" "));
+  }
+});

@@ -211,3 +211,12 @@ Deno.test("ostler pause --all is sent to the others when one fails in a way that
   assert.match(err, /^fleet\/p10: TypeError: it is no function\n/);
   assert.equal(out.match(/: paused$/gm)?.length, 11);
 });
+
+Deno.test("ostler abort with a --timeout that is none sends nothing", async () => {
+  const made = world();
+  const args = ["abort", "pool", "--yes", "--wait", "--timeout", "5min"];
+  const { code, err } = await made.run(args);
+  assert.deepEqual([code, err], [2, 'Cannot use "5min" as a duration: write it as 90s, 15m or 1h30m\n']);
+  assert.equal((await made.run(["skip", "old-1", "--wait", "--timeout", "5min"])).code, 2);
+  assert.deepEqual(made.sent, []);
+});
