@@ -110,6 +110,13 @@ export function clusterFailure(server: string, error: unknown): unknown {
   return reason === undefined ? error : new Unreachable(`Cannot reach Kubernetes at ${server}: ${reason}`);
 }
 
+/** For what goes on looking: an API server that restarts is an everyday thing, and only what it refuses is thrown. */
+export function passingFailure(server: string, error: unknown): Unreachable {
+  const failure = clusterFailure(server, error);
+  if (failure instanceof Unreachable) return failure;
+  throw failure;
+}
+
 // The body of an answer is quoted no further than the API server's own message: it may echo what was sent.
 function saidBy(error: unknown): string {
   try {

@@ -1,12 +1,12 @@
 /** `ostler status -w`: looks every second until all chosen rollouts have ended. */
 import { createLogUpdate } from "log-update";
-import { stringify } from "yaml";
-import { clusterFailure } from "../connect/cluster.ts";
+import { passingFailure } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
-import { Refusal, TimedOut, Unreachable } from "../failure.ts";
+import { Refusal, TimedOut } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 import { patienceOf } from "../view/durations.ts";
 import { type Frame, liveFrame, newsLine } from "../view/live_frame.ts";
+import { asStream } from "../view/output.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, poolName, readRows } from "./pools.ts";
 import { ProgressFeed } from "./progress_feed.ts";
@@ -39,7 +39,7 @@ export async function watchStatus(terminal: Terminal, world: World, flags: Statu
       rows = await readRows(cluster, chosen);
       trouble = undefined;
     } catch (error) {
-      trouble = passing(clusterFailure(cluster.server, error)).message;
+      trouble = passingFailure(cluster.server, error).message;
     }
   }
   return judged(rows);
@@ -49,12 +49,6 @@ function beginningOf([row]: readonly PoolRow[]): number | undefined {
   const progressing = row?.status && conditionOf(row.status, "Progressing");
   if (progressing?.status !== "True" || progressing.lastTransitionTime === undefined) return undefined;
   return Date.parse(progressing.lastTransitionTime);
-}
-
-// An API server that restarts is an everyday thing during a rollout; only what it refuses ends a watch.
-function passing(failure: unknown): Error {
-  if (failure instanceof Unreachable) return failure;
-  throw failure;
 }
 
 function judged(rows: readonly PoolRow[]): number {
@@ -124,7 +118,6 @@ class Lines implements Display {
   }
 
   #text(row: PoolRow, now: number): string {
-    if (this.output === "json") return `${JSON.stringify(rowData(row))}\n`;
-    return this.output === "yaml" ? `---\n${stringify(rowData(row), { lineWidth: 0 })}` : newsLine(row, now);
+    return asStream(this.output, [rowData(row)]) ?? newsLine(row, now);
   }
 }

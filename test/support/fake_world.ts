@@ -46,7 +46,7 @@ export class FakeWorld {
         return Promise.resolve({ phase: "Rolling" as const, message });
       },
       progress: () => Promise.resolve(this.progress),
-      steps: () => Promise.resolve(this.steps),
+      steps: (_: unknown, limit: number) => Promise.resolve(this.steps.slice(-limit)),
     };
     const whoAmI = (): Promise<string> => Promise.resolve("ada");
     return {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Unreachable } from "../../../../cli/failure.ts";
+import { answer } from "../../../support/fake_kube.ts";
 import { FakeWorld, rollingStatus, start } from "../../../support/fake_world.ts";
 
 function world(): FakeWorld {
@@ -72,4 +73,76 @@ Deno.test("ostler logs finds a flag that cannot be used before it tells anything
     const { code, out } = await world().run(["logs", "pool", ...args]);
     assert.deepEqual([code, out], [2, ""], args.join(" "));
   }
+});
+
+Deno.test("ostler logs -f tells a step again when it ends, with how it ended, and nothing twice", async () => {
+  const made = world();
+  const [first, second, third] = ["r/5", "r/6", "r/7"].map((id) => ({
+    ...{ at: start, id, kind: "step" as const, message: `Step ${id}` },
+  }));
+  assert.ok(first && second && third);
+  made.steps = [first, second, third];
+  made.onSleep = () => {
+    made.steps = [{ ...first, seconds: 5 }, { ...second, seconds: 5, failure: "it stays" }, { ...third, seconds: 0.1 }];
+  };
+  const { out } = await made.run(["logs", "pool", "-f", "--timeout", "6s"]);
+  assert.deepEqual(plain(out).slice(4), ["step     Step r/5 (5s)", "step     Step r/6: failed: it stays"]);
+});
+
+Deno.test("ostler logs -f --tail is about the first look, and loses nothing that comes after it", async () => {
+  const made = world();
+  let looks = 0;
+  made.onSleep = () => {
+    looks += 1;
+    if (looks > 1) return;
+    const more = Array.from({ length: 700 }, (_, index) => ({
+      ...{ at: start + index, id: `r/${index + 5}`, kind: "step" as const, message: `Step ${index}` },
+    }));
+    made.steps = [...made.steps, ...more];
+  };
+  const { out } = await made.run(["logs", "pool", "-f", "--tail", "1", "--timeout", "6s"]);
+  const lines = plain(out);
+  assert.deepEqual([lines.length, lines[0], lines[1], lines.at(-1)], [
+    701,
+    "step     Drain w-1: failed: no answer",
+    "step     Step 0",
+    "step     Step 699",
+  ]);
+});
+
+Deno.test("ostler logs --tail counts the lines that are shown, not the waits between them", async () => {
+  const made = world();
+  const wait = { kind: "wait" as const, message: "Look again soon", seconds: 5 };
+  const waits = Array.from({ length: 3_000 }, (_, index) => ({ at: start + index, id: `w/${index}`, ...wait }));
+  made.steps = [...made.steps, ...waits];
+  const { out } = await made.run(["logs", "pool", "--tail", "2"]);
+  assert.deepEqual(plain(out), ["event    MachineAdmitted: it was", "step     Drain w-1: failed: no answer"]);
+});
+
+Deno.test("ostler logs -f -o yaml is a document for each line, and nothing where nothing is new", async () => {
+  const { out } = await world().run(["logs", "pool", "-f", "-o", "yaml", "--timeout", "6s"]);
+  const documents = out.split("---\n");
+  assert.deepEqual([documents.length, documents[0], out.includes("items")], [5, "", false]);
+  assert.match(documents[1] ?? "", /^at: .*\nkind: command\nmessage: approve by ada\nwarning: false\n$/);
+});
+
+Deno.test("ostler logs -f goes on after an outage of the API server, and says so once", async () => {
+  const made = world();
+  let looks = 0;
+  made.onSleep = () => {
+    looks += 1;
+    putEvent(made, "WaveCompleted", 2_000);
+  };
+  made.kube.onRequest = () => {
+    if (looks === 1 || looks === 2) throw answer(503, "ServiceUnavailable");
+  };
+  const { code, out, err } = await made.run(["logs", "pool", "-f", "--timeout", "8s"]);
+  assert.equal(code, 3);
+  assert.equal(err.match(/HTTP 503, ServiceUnavailable; trying again$/gm)?.length, 1);
+  assert.deepEqual(plain(out).slice(4), ["event    WaveCompleted: it was"]);
+  looks = 0;
+  made.kube.onRequest = () => {
+    if (looks > 0) throw answer(403, "Forbidden");
+  };
+  assert.equal((await made.run(["logs", "pool", "-f", "--timeout", "8s"])).code, 1);
 });

@@ -1,0 +1,89 @@
+/** The story of a pool, read again and again: its Events and the steps of its run, each told once, and once as it ends. */
+import type { PoolRef } from "../../workflows/contracts.ts";
+import { type ClusterEvent, eventsAbout } from "../connect/cluster.ts";
+import type { Engine, Step } from "../connect/engine.ts";
+import type { World } from "../connect/world.ts";
+import { duration } from "../view/durations.ts";
+
+/** One line of the story. */
+export interface Line {
+  /** Epoch ms. */
+  at: number;
+  id: string;
+  /** event, step, wait or command. */
+  kind: string;
+  message: string;
+  warning: boolean;
+}
+
+/** Whose story, and how much of it. */
+export interface Telling {
+  pool: PoolRef;
+  /** Undefined for Events alone. */
+  engine: Engine | undefined;
+  /** Lines of the first look. */
+  tail: number;
+  /** Epoch ms before which nothing is told. */
+  from: number;
+  /** With what the run waited for between its steps. */
+  waits: boolean;
+}
+
+/** Steps of a look at least: those that are still open may have begun long ago. */
+const lookedBack = 500;
+
+export class Story {
+  readonly #told = new Set<string>();
+  readonly #seen = new Set<string>();
+  #isBegun = false;
+
+  constructor(private readonly world: World, private readonly telling: Telling) {}
+
+  /** What is new, in the order of time: the newest lines at first, and everything after that. */
+  async look(): Promise<Line[]> {
+    const { pool, from, tail } = this.telling;
+    const { kube } = await this.world.cluster();
+    const [events, steps] = await Promise.all([
+      eventsAbout(kube, { kind: "MachineDeployment", ...pool }),
+      this.#steps(),
+    ]);
+    const lines = [...events.map(eventLine), ...steps.map(stepLine)].sort((a, b) => orderOf(a) - orderOf(b));
+    const news = lines.filter(({ id }) => !this.#told.has(id));
+    for (const { id } of lines) this.#told.add(id);
+    for (const { id } of steps) this.#seen.add(id);
+    if (this.#isBegun) return news;
+    this.#isBegun = true;
+    return news.filter(({ at }) => at >= from).slice(-tail);
+  }
+
+  // As many as are wanted at first, and later from the oldest that is known, however many came in between.
+  async #steps(): Promise<Step[]> {
+    const { pool, engine, tail, waits } = this.telling;
+    const isTold = ({ kind }: Step): boolean => waits || kind !== "wait";
+    let before = 0;
+    for (let limit = Math.max(tail, lookedBack);; limit *= 4) {
+      const all = await engine?.steps(pool, limit) ?? [];
+      const steps = all.filter(isTold);
+      const known = steps.findIndex(({ id }) => this.#seen.has(id));
+      if (known >= 0) return steps.slice(known);
+      if ((!this.#isBegun && steps.length >= tail) || all.length === before) return steps;
+      before = all.length;
+    }
+  }
+}
+
+function eventLine({ at, id, type, reason, message }: ClusterEvent): Line {
+  return { at, id, kind: "event", message: `${reason}: ${message}`, warning: type === "Warning" };
+}
+
+// A step that ends is told again where its end says something: how long it took, or how it failed.
+function stepLine({ at, id, kind, message, seconds, failure }: Step): Line {
+  const isLong = seconds !== undefined && seconds >= 1 && kind !== "command";
+  const ending = failure === undefined ? isLong ? ` (${duration(seconds)})` : "" : `: failed: ${failure}`;
+  return { at, id: `${id}${ending}`, kind, message: `${message}${ending}`, warning: failure !== undefined };
+}
+
+// Events have whole seconds, and are told after what they tell of.
+function orderOf({ at, kind }: Line): number {
+  return kind === "event" ? Math.floor(at / 1000) * 1000 + 999 : at;
+}
