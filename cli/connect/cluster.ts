@@ -44,21 +44,34 @@ const pageSize = 500;
 export async function listAll(kube: Kube, resource: Resource<unknown>, where: Where = {}): Promise<unknown[]> {
   const { group, version, plural } = resource;
   const { namespace, labelSelector } = where;
-  const found: unknown[] = [];
+  const kind = { group, version, plural, ...(labelSelector === undefined ? {} : { labelSelector }) };
+  return await allPages<unknown>(async (page) => {
+    const request = { ...kind, ...page };
+    return await (namespace === undefined
+      ? kube.custom.listClusterCustomObject(request)
+      : kube.custom.listNamespacedCustomObject({ ...request, namespace }));
+  });
+}
+
+interface PageRequest {
+  limit: number;
+  _continue?: string;
+}
+
+interface Page<T> {
+  items?: T[];
+  /** The client renames the field in answers that it has a type for. */
+  metadata?: { continue?: string; _continue?: string };
+}
+
+async function allPages<T>(ask: (page: PageRequest) => Promise<Page<T>>): Promise<T[]> {
+  const found: T[] = [];
   let after: string | undefined;
   do {
-    const request = {
-      ...{ group, version, plural, limit: pageSize },
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(after === undefined ? {} : { _continue: after }),
-    };
-    const answer: unknown = namespace === undefined
-      ? await kube.custom.listClusterCustomObject(request)
-      : await kube.custom.listNamespacedCustomObject({ ...request, namespace });
-    const { items = [], metadata } = answer as { items?: unknown[]; metadata?: { continue?: string } };
+    const { items = [], metadata } = await ask({ limit: pageSize, ...(after ? { _continue: after } : {}) });
     found.push(...items);
-    after = metadata?.continue || undefined;
-  } while (after !== undefined);
+    after = metadata?.continue || metadata?._continue;
+  } while (after);
   return found;
 }
 
@@ -79,8 +92,8 @@ export async function eventsAbout(
   { kind, namespace, name }: { kind: string; namespace: string; name: string },
 ): Promise<ClusterEvent[]> {
   const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name}`;
-  const { items } = await kube.core.listNamespacedEvent({ namespace, fieldSelector, limit: pageSize });
-  return items.map(readEvent).sort((a, b) => a.at - b.at);
+  const found = await allPages((page) => kube.core.listNamespacedEvent({ namespace, fieldSelector, ...page }));
+  return found.map(readEvent).sort((a, b) => a.at - b.at);
 }
 
 function readEvent({ metadata, lastTimestamp, eventTime, type, reason, message, count }: CoreV1Event): ClusterEvent {

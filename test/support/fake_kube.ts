@@ -89,7 +89,8 @@ export class FakeKube {
           throw new TypeError(`Cannot call "${String(method)}": the fake API server has no such method`);
         }
         const verb = (word === "read" ? "get" : word) as Verb;
-        return (request: Request) => this.#do(verb, { ...request, plural: `${kind.toLowerCase()}s` });
+        return async (request: Request) =>
+          typed(await this.#do(verb, { ...request, plural: `${kind.toLowerCase()}s` }));
       },
     });
   }
@@ -205,6 +206,14 @@ function encoded({ stringData, ...object }: Given): Given {
 function page(items: Stored[], { limit = Infinity, _continue = "0" }: Request): object {
   const end = Number(_continue) + limit;
   return { items: items.slice(Number(_continue), end), metadata: end < items.length ? { continue: String(end) } : {} };
+}
+
+// In answers that it has a type for the client gives the word `continue` another name.
+function typed(answer: unknown): unknown {
+  const { metadata } = (answer ?? {}) as { metadata?: { continue?: string } };
+  if (metadata?.continue === undefined) return answer;
+  const { continue: _continue, ...rest } = metadata;
+  return { ...answer as object, metadata: { ...rest, _continue } };
 }
 
 function keyOf(plural: string, { name, namespace }: { name: string; namespace?: string }): string {

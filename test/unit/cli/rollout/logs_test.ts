@@ -146,3 +146,10 @@ Deno.test("ostler logs -f goes on after an outage of the API server, and says so
   };
   assert.equal((await made.run(["logs", "pool", "-f", "--timeout", "8s"])).code, 1);
 });
+
+Deno.test("ostler logs sees all Events, though the API server gives them page by page", async () => {
+  const made = world();
+  for (let index = 0; index < 1_200; index++) putEvent(made, `Event${index}`, index * 1_000);
+  const { out } = await made.run(["logs", "pool", "--tail", "1"]);
+  assert.deepEqual(plain(out), ["event    Event1199: it was"]);
+});
