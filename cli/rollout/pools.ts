@@ -25,6 +25,10 @@ export type Chosen = { kind: "one"; pool: PoolRef } | { kind: "many"; namespace?
 /** Reads the flags; `whole` allows none at all, which is every pool of the namespace. */
 export function chosenBy(selection: Selection, { namespace: usual }: Cluster, whole: boolean): Chosen {
   const { pool, namespace = usual, selector, all = false, allNamespaces = false } = selection;
+  // An empty one, as from a variable that is not set, would choose everything.
+  if (selector?.trim() === "") {
+    throw new UsageError("Cannot choose by an empty --selector; --all and -A choose everything");
+  }
   const many = selector !== undefined || all || allNamespaces;
   if (pool !== undefined && many) throw new UsageError(`Cannot choose "${pool}" and others at once: leave one out`);
   if (pool !== undefined) return { kind: "one", pool: refOf(pool, namespace) };

@@ -220,3 +220,12 @@ Deno.test("ostler abort with a --timeout that is none sends nothing", async () =
   assert.equal((await made.run(["skip", "old-1", "--wait", "--timeout", "5min"])).code, 2);
   assert.deepEqual(made.sent, []);
 });
+
+Deno.test("ostler abort with an empty selector aborts nothing", async () => {
+  const made = world();
+  for (const selector of ["", " "]) {
+    const { code, err } = await made.run(["abort", "--yes", "-l", selector]);
+    assert.deepEqual([code, err], [2, "Cannot choose by an empty --selector; --all and -A choose everything\n"]);
+  }
+  assert.deepEqual(made.sent, []);
+});
