@@ -53,6 +53,26 @@ export async function listAll(kube: Kube, resource: Resource<unknown>, where: Wh
   });
 }
 
+/** Gives undefined for what this person may not read; other troubles stay what they are. */
+export async function ifAllowed<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (statusOf(error) === 403) return undefined;
+    throw error;
+  }
+}
+
+/** The objects of all namespaces; of one alone, and so not the whole, for people who may not read the others. */
+export async function listReadable(
+  kube: Kube,
+  resource: Resource<unknown>,
+  namespace: string,
+): Promise<{ items: unknown[]; isWhole: boolean }> {
+  const items = await ifAllowed(listAll(kube, resource));
+  return { items: items ?? await listAll(kube, resource, { namespace }), isWhole: items !== undefined };
+}
+
 interface PageRequest {
   limit: number;
   _continue?: string;

@@ -1,7 +1,7 @@
 /** `ostler explain MACHINE`: why a machine is where it is, and what happens next and when. */
 import { machineDeployments } from "../../activities/kube/resources.ts";
 import { ifFound } from "../../activities/kube/status.ts";
-import { type Cluster, eventsAbout, listAll } from "../connect/cluster.ts";
+import { type Cluster, eventsAbout, ifAllowed, listAll } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
@@ -43,19 +43,19 @@ async function missing(
 ): Promise<Refusal> {
   const heir = await replacementOf(world, cluster, { name, namespace });
   if (heir !== undefined) return heir;
-  const [last] = (await eventsAbout(cluster.kube, { kind: "Machine", namespace, name })).reverse();
+  const last = (await ifAllowed(eventsAbout(cluster.kube, { kind: "Machine", namespace, name })))?.at(-1);
   if (last !== undefined) {
     const when = moment(last.at, world.now());
     return new Refusal(
       `Machine "${name}" is gone; the last event about it, at ${when}: ${last.reason}: ${last.message}`,
     );
   }
-  if (await ifFound(cluster.kube.core.readNode({ name })) !== undefined) {
+  if (await ifAllowed(ifFound(cluster.kube.core.readNode({ name }))) !== undefined) {
     return new Refusal(
       `Cannot explain "${name}": it is a node that no Machine made, so Ostler has nothing to do with it`,
     );
   }
-  return await noMachine(cluster, name);
+  return await noMachine(cluster, { name, namespace });
 }
 
 async function replacementOf(

@@ -2,7 +2,7 @@
 import { machineDeployments, machines, machineSets } from "../../activities/kube/resources.ts";
 import { Machine } from "../../activities/kube/schemas.ts";
 import type { PoolRef } from "../../workflows/contracts.ts";
-import { type Cluster, listAll } from "../connect/cluster.ts";
+import { type Cluster, listAll, listReadable } from "../connect/cluster.ts";
 import { Refusal } from "../failure.ts";
 import { nearText } from "./near_names.ts";
 import { rawObject } from "./pools.ts";
@@ -13,7 +13,7 @@ export interface FoundMachine {
   pool: PoolRef | undefined;
 }
 
-/** Finds by machine name in the namespace, else by machine or node name in all; undefined for one that is not there. */
+/** Finds by machine name in the namespace, else by machine or node name in all that may be read; undefined for one that is not there. */
 export async function findMachine(
   cluster: Cluster,
   { name, namespace }: { name: string; namespace: string },
@@ -21,24 +21,34 @@ export async function findMachine(
   const { kube } = cluster;
   const here = Machine.safeParse(await rawObject(kube, machines, { namespace, name })).data;
   const machine = here ??
-    (await allMachines(cluster)).find(({ metadata, status }) =>
+    (await readableMachines(cluster, namespace)).machines.find(({ metadata, status }) =>
       metadata.name === name || status?.nodeRef?.name === name
     );
   return machine && { machine, pool: await poolOf(cluster, machine) };
 }
 
-/** Every machine of the cluster that can be read. */
-export async function allMachines({ kube }: Cluster): Promise<Machine[]> {
-  return (await listAll(kube, machines)).flatMap((one) => Machine.safeParse(one).data ?? []);
+async function readableMachines(
+  { kube }: Cluster,
+  namespace: string,
+): Promise<{ machines: Machine[]; isWhole: boolean }> {
+  const { items, isWhole } = await listReadable(kube, machines, namespace);
+  return { machines: items.flatMap((one) => Machine.safeParse(one).data ?? []), isWhole };
 }
 
 /** Refuses a name that no machine and no node of a machine has, with near ones. */
-export async function noMachine(cluster: Cluster, name: string): Promise<Refusal> {
-  const names = (await allMachines(cluster)).flatMap(({ metadata, status }) => [
+export async function noMachine(
+  cluster: Cluster,
+  { name, namespace }: { name: string; namespace: string },
+): Promise<Refusal> {
+  const { machines, isWhole } = await readableMachines(cluster, namespace);
+  const names = machines.flatMap(({ metadata, status }) => [
     metadata.name,
     ...(status?.nodeRef ? [status.nodeRef.name] : []),
   ]);
-  return new Refusal(`Cannot find machine "${name}": no machine or node of one has this name${nearText(name, names)}`);
+  const where = isWhole ? "" : ` in namespace "${namespace}", and you may not read the others`;
+  return new Refusal(
+    `Cannot find machine "${name}": no machine or node of one has this name${where}${nearText(name, names)}`,
+  );
 }
 
 // Machine → MachineSet → MachineDeployment, by owner references as machine-controller writes them.

@@ -8,7 +8,7 @@ import { readDesired } from "../../activities/pool/read_desired.ts";
 import { readMembers } from "../../activities/pool/read_pool.ts";
 import type { Member, PoolRef, Progress, RolloutPlan, Rules } from "../../workflows/contracts.ts";
 import { forecast } from "../../workflows/policy/forecast.ts";
-import { type ClusterEvent, eventsAbout } from "../connect/cluster.ts";
+import { type ClusterEvent, eventsAbout, ifAllowed } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 import type { FoundMachine } from "./find_machine.ts";
 import type { PoolRow } from "./pool_row.ts";
@@ -28,6 +28,8 @@ export interface MachineFacts {
   bootReport: string | undefined;
   /** What it means that a machine which boots has reported nothing; undefined where that cannot be known. */
   silence: string | undefined;
+  /** What this person may not read, such as `its node "w-1"`. */
+  forbidden: string[];
   /** Missing where they cannot be read. */
   rules?: Rules;
   plan?: RolloutPlan;
@@ -54,15 +56,16 @@ export async function readMachineFacts(
   const { name, namespace, deletionTimestamp } = machine.metadata;
   const owner = pool ?? { namespace, name: "" };
   const member = memberOf(owner, machine);
-  const [row, node, events, report] = await Promise.all([
+  const [row, seen, events, report] = await Promise.all([
     pool && readRow(await world.cluster(), pool),
-    member.node === undefined ? undefined : readNode(world, member.node),
-    eventsAbout(kube, { kind: "Machine", namespace, name }),
+    member.node === undefined ? { node: undefined } : ifAllowed(readNode(world, member.node)),
+    ifAllowed(eventsAbout(kube, { kind: "Machine", namespace, name })),
     readReport(world, owner, machine),
   ]);
   const errorText = [machine.status?.errorReason, machine.status?.errorMessage].filter(Boolean).join(": ");
   return {
-    ...{ now: world.now(), row, node, ...report, error: errorText, lastEvent: events.at(-1) },
+    ...{ now: world.now(), row, node: seen?.node, ...report, error: errorText, lastEvent: events?.at(-1) },
+    forbidden: [...(seen ? [] : [`its node "${member.node}"`]), ...(events ? [] : ["its Events"])],
     leavingSince: deletionTimestamp === undefined ? undefined : Date.parse(deletionTimestamp),
     ...await outlook(world, { pool, member, profileNamespace }),
   };
@@ -97,19 +100,20 @@ async function outlook(
   };
 }
 
-async function readNode(world: World, name: string): Promise<NodeState | undefined> {
+async function readNode(world: World, name: string): Promise<{ node: NodeState | undefined }> {
   const { kube } = await world.cluster();
   const node = await ifFound(kube.core.readNode({ name }));
-  if (node === undefined) return undefined;
+  if (node === undefined) return { node };
   const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
   const since = ready?.lastTransitionTime;
-  return {
+  const state = {
     name,
     ready: ready?.status === "True",
     why: [ready?.reason, ready?.message].filter(Boolean).join(": "),
     since: since === undefined ? "" : new Date(since).toISOString(),
     cordoned: node.spec?.unschedulable === true,
   };
+  return { node: state };
 }
 
 // Machines report under their host name, which some clouds make up. The ConfigMap may be forbidden to people.

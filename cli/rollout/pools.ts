@@ -3,7 +3,7 @@ import { machineDeployments, rollouts } from "../../activities/kube/resources.ts
 import { ifFound } from "../../activities/kube/status.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 import type { PoolRef } from "../../workflows/contracts.ts";
-import { type Cluster, listAll } from "../connect/cluster.ts";
+import { type Cluster, ifAllowed, listAll, listReadable } from "../connect/cluster.ts";
 import { Refusal } from "../failure.ts";
 import { UsageError } from "../usage_error.ts";
 import { nearText } from "./near_names.ts";
@@ -103,12 +103,14 @@ function keyOf(object: unknown): string {
 }
 
 async function notFound({ kube }: Cluster, { namespace, name }: PoolRef): Promise<string> {
-  const names = (await listAll(kube, machineDeployments)).map(keyOf);
+  // The answer is known: what may not be read only helps to say it well.
+  const listed = await ifAllowed(listReadable(kube, machineDeployments, namespace));
+  const names = (listed?.items ?? []).map(keyOf);
   const elsewhere = names.find((key) => key.endsWith(`/${name}`));
   const attempt = `Cannot find MachineDeployment "${name}" in namespace "${namespace}"`;
   if (elsewhere !== undefined) return `${attempt}: it is in "${elsewhere.split("/")[0]}", which -n chooses`;
   const here = names.filter((key) => key.startsWith(`${namespace}/`)).map((key) => key.slice(namespace.length + 1));
-  return `${attempt}: ${here.length === 0 ? "it has none" : "no such name"}${nearText(name, here)}`;
+  return `${attempt}: ${listed && here.length === 0 ? "it has none" : "no such name"}${nearText(name, here)}`;
 }
 
 /** One object of a kind as the API server has it; undefined where it is missing. */

@@ -52,8 +52,9 @@ export async function skipMachine(
 ): Promise<number> {
   const patience = patienceOf(flags);
   const cluster = await world.cluster();
-  const found = await findMachine(cluster, { name, namespace: flags.namespace ?? cluster.namespace });
-  if (found === undefined) throw await noMachine(cluster, name);
+  const { namespace = cluster.namespace } = flags;
+  const found = await findMachine(cluster, { name, namespace });
+  if (found === undefined) throw await noMachine(cluster, { name, namespace });
   const machine = found.machine.metadata.name;
   if (found.pool === undefined) throw new Refusal(`Cannot skip machine "${machine}": no MachineDeployment made it`);
   const rows = [await readRow(cluster, found.pool)];

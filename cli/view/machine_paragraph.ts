@@ -177,7 +177,7 @@ function notReady(why: string, since: string, now: number): string {
   return `Its node is not Ready since ${moment(since, now)}${why === "" ? "" : `: ${why}`}.`;
 }
 
-function evidence({ member, lastEvent, bootReport, silence = "", node, now }: MachineFacts): string[] {
+function evidence({ member, lastEvent, bootReport, silence = "", node, forbidden, now }: MachineFacts): string[] {
   const joined = member.phase === "Ready";
   return [
     node?.cordoned ? "Its node is cordoned." : "",
@@ -186,5 +186,6 @@ function evidence({ member, lastEvent, bootReport, silence = "", node, now }: Ma
     lastEvent === undefined || (joined && lastEvent.type === "Normal")
       ? ""
       : `Last event, at ${moment(lastEvent.at, now)}: ${lastEvent.reason}: ${lastEvent.message.replace(/\.$/, "")}.`,
+    forbidden.length === 0 ? "" : `You may not read ${forbidden.join(" and ")}, so more may be known.`,
   ];
 }

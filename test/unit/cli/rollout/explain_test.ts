@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { answer } from "../../../support/fake_kube.ts";
 import { machine, node } from "../../../support/machine_objects.ts";
 import { condition, FakeWorld, readyStatus, rollingStatus, start } from "../../../support/fake_world.ts";
 
@@ -184,4 +185,32 @@ Deno.test("explain ends with 1 for a machine that is gone, with what is still kn
     await fails("pool-x"),
     /^Machine "pool-x" is gone: this rollout drained it, and "pool-y" came for it\n$/,
   );
+});
+
+/** Somebody with rights in one namespace. */
+function namespaced(made: FakeWorld, ...others: string[]): FakeWorld {
+  made.kube.onRequest = (request) => {
+    const isOfAll = /^(list \w+|\w+ nodes .*) ?$/.test(request);
+    if (isOfAll || others.some((other) => request.startsWith(other))) throw answer(403, "Forbidden");
+  };
+  return made;
+}
+
+Deno.test("explain tells people without rights on nodes what may be known without, and what they may not read", async () => {
+  const text = await explained(namespaced(world(readyStatus(), updated), "list events"));
+  assert.match(text, /It is what is wanted: nothing is to be done\./);
+  assert.match(text, /You may not read its node "node-m-1" and its Events, so more may be known\.\n$/);
+  const made = world(readyStatus(), updated);
+  made.kube.onRequest = (request) => {
+    if (request.startsWith("get nodes")) throw answer(503, "ServiceUnavailable");
+  };
+  assert.equal((await made.run(["explain", "m-1"])).code, 4);
+});
+
+Deno.test("explain finds by node, and says what it could not look through, without rights on other namespaces", async () => {
+  const made = namespaced(world(readyStatus(), updated));
+  assert.match(await explained(made, "node-m-1"), /^Machine "m-1" of pool "fleet\/pool"/);
+  const { code, err } = await made.run(["explain", "m-3"]);
+  assert.equal(code, 1);
+  assert.match(err, /has this name in namespace "fleet", and you may not read the others; did you mean "m-1"\?\n$/);
 });

@@ -136,3 +136,21 @@ Deno.test("ostler status uses colour where somebody looks, and not with NO_COLOR
   const plain = await made.run(["status"], { isWatched: true, env: { NO_COLOR: "1" } });
   assert.equal(plain.out, (await made.run(["status"])).out);
 });
+
+Deno.test("ostler status says that a pool cannot be found to people who may not list those of the cluster", async () => {
+  const made = world();
+  const forbidding = (listed: RegExp) => (request: string): void => {
+    if (listed.test(request)) throw answer(403, "Forbidden");
+  };
+  made.kube.onRequest = forbidding(/^list machinedeployments $/);
+  const near = await made.run(["status", "pol"]);
+  assert.equal(near.code, 1);
+  assert.match(near.err, /^Cannot find MachineDeployment "pol" .*: no such name; did you mean "pool"\?\n$/);
+  made.kube.onRequest = forbidding(/^list machinedeployments/);
+  const none = await made.run(["status", "pol"]);
+  assert.equal(none.err, 'Cannot find MachineDeployment "pol" in namespace "fleet": no such name\n');
+  made.kube.onRequest = (request) => {
+    if (request.startsWith("list")) throw answer(503, "ServiceUnavailable");
+  };
+  assert.equal((await made.run(["status", "pol"])).code, 4);
+});
