@@ -1,8 +1,9 @@
 /** What of a pool's template differs from what its machines came to rest with. */
 import { machineSets } from "../../activities/kube/resources.ts";
-import { MachineSet, type MachineSpec } from "../../activities/kube/schemas.ts";
+import { MachineDeployment, MachineSet, type MachineSpec } from "../../activities/kube/schemas.ts";
 import { revisionAnnotation, templateHashLabel } from "../../activities/pool/annotations.ts";
 import { imageOf, kubeletOf } from "../../activities/pool/machine_template.ts";
+import { hasLabels, labelSelectorOf } from "../../activities/pool/selector.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 import { listAll } from "../connect/cluster.ts";
 import { changesPatch, type TemplateChange, templateChanges } from "../view/template_changes.ts";
@@ -68,7 +69,7 @@ function summaryOf({ title, template, configDigest }: Side): Summary {
 async function goodSide(kube: Kube, { pool, status }: PoolRow, deployment: unknown): Promise<Side | undefined> {
   const uid = (deployment as { metadata?: { uid?: string } } | undefined)?.metadata?.uid;
   if (uid === undefined) return undefined;
-  const sets = (await listAll(kube, machineSets, { namespace: pool.namespace }))
+  const sets = (await listAll(kube, machineSets, { namespace: pool.namespace, ...labelsOf(deployment) }))
     .flatMap((one) => MachineSet.safeParse(one).data ?? [])
     .filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
   const hash = status?.lastGood?.templateHash;
@@ -79,6 +80,12 @@ async function goodSide(kube: Kube, { pool, status }: PoolRow, deployment: unkno
   if (good === undefined) return undefined;
   const configDigest = status?.lastGood?.configDigest ?? "";
   return { title: `revision ${revisionOf(good)}`, template: good.spec?.template, configDigest };
+}
+
+// Those of all pools where the object does not say which labels its sets carry.
+function labelsOf(deployment: unknown): { labelSelector?: string } {
+  const { data } = MachineDeployment.safeParse(deployment);
+  return data && hasLabels(data) ? { labelSelector: labelSelectorOf(data) } : {};
 }
 
 function revisionOf({ metadata }: MachineSet): number {

@@ -1,13 +1,17 @@
 /** `ostler plan`: what a rollout would do, by the planner that the run itself uses. */
+import { clusterFailure } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 import { calledAs, type Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import { asData, type Format } from "../view/output.ts";
 import { planText } from "../view/plan_text.ts";
 import { readObjects } from "../yaml_file.ts";
+import { abreast } from "./abreast.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { type Planned, plannedFor, plannedForFile, type PlanPlace } from "./planned.ts";
+import type { PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, readRows } from "./pools.ts";
+import { tellFailure } from "./tell_failure.ts";
 
 export interface PlanFlags extends ClusterFlags {
   output: Format;
@@ -19,30 +23,58 @@ export interface PlanFlags extends ClusterFlags {
 /** Where profiles are unless the workers were told otherwise. */
 export const usualProfileNamespace = "kube-system";
 
-/** Shows the plans of the chosen pools, or of a file; changes nothing. */
+/** Plans that are read at a time: each reads every machine of its pool. */
+const atOnce = 4;
+
+/** Shows the plans of the chosen pools, or of a file; changes nothing. Of several, one that fails leaves the others. */
 export async function showPlan(terminal: Terminal, world: World, flags: PlanFlags): Promise<number> {
   const cluster = await world.cluster();
   const place: PlanPlace = { cluster, profileNamespace: flags.profileNamespace ?? usualProfileNamespace };
-  const isOne = flags.pool !== undefined || flags.file !== undefined;
-  const planned = flags.file === undefined ? await plansOf(place, flags) : [await planOfFile(terminal, place, flags)];
-  if (planned.length === 0) {
-    terminal.err(`Nothing to plan: ${noPools(chosenBy(flags, cluster, true))}\n`);
+  if (flags.file !== undefined) {
+    show(terminal, flags, [await planOfFile(terminal, place, flags)]);
     return 0;
   }
-  const items = planned.map(({ pool, ...rest }) => ({ ...pool, ...rest }));
-  const data = asData(flags.output, isOne ? items[0] : { items });
-  const shape = { wide: flags.output === "wide", program: calledAs(terminal) };
-  terminal.out(data ?? planned.map((one) => planText(terminal, one, shape)).join("\n"));
-  return 0;
+  const chosen = chosenBy(flags, cluster, true);
+  const rows = await readRows(cluster, chosen);
+  if (chosen.kind === "one") {
+    show(terminal, flags, await Promise.all(rows.map((row) => plannedFor(place, row))));
+    return 0;
+  }
+  const { planned, code } = await plansOf(terminal, place, rows);
+  if (rows.length === 0 && isForPeople(flags)) terminal.err(`Nothing to plan: ${noPools(chosen)}\n`);
+  else show(terminal, flags, planned);
+  return code;
 }
 
-async function plansOf(place: PlanPlace, flags: PlanFlags): Promise<Planned[]> {
-  const planned: Planned[] = [];
-  // One after another: a plan reads every machine of its pool.
-  for (const row of await readRows(place.cluster, chosenBy(flags, place.cluster, true))) {
-    planned.push(await plannedFor(place, row));
-  }
-  return planned;
+function show(terminal: Terminal, { pool, file, output }: PlanFlags, planned: readonly Planned[]): void {
+  const items = planned.map(({ pool, ...rest }) => ({ ...pool, ...rest }));
+  const data = asData(output, pool !== undefined || file !== undefined ? items[0] : { items });
+  const shape = { wide: output === "wide", program: calledAs(terminal) };
+  terminal.out(data ?? planned.map((one) => planText(terminal, one, shape)).join("\n"));
+}
+
+function isForPeople({ output }: PlanFlags): boolean {
+  return output === "table" || output === "wide";
+}
+
+interface Plans {
+  planned: Planned[];
+  /** The worst of all pools. */
+  code: number;
+}
+
+// One that is being deleted, or cannot be read, must not hide the plans of the others.
+async function plansOf(terminal: Terminal, place: PlanPlace, rows: readonly PoolRow[]): Promise<Plans> {
+  const codes = [0];
+  const plans = await abreast(rows, atOnce, async (row) => {
+    try {
+      return [await plannedFor(place, row)];
+    } catch (error) {
+      codes.push(tellFailure(terminal, row.pool, clusterFailure(place.cluster.server, error)));
+      return [];
+    }
+  });
+  return { planned: plans.flat(), code: Math.max(...codes) };
 }
 
 async function planOfFile(

@@ -127,3 +127,52 @@ Deno.test("ostler diff of a pool ends with 1 where something would change, and w
   const same = await made.run(["diff", "pool"]);
   assert.deepEqual([same.code, same.out], [0, "fleet/pool\nno change: revision 1 is what revision 1 was\n"]);
 });
+
+Deno.test("ostler plan --all shows the plans that can be made, says of the others why not, and ends with 1", async () => {
+  const made = world();
+  const metadata = { namespace: "fleet", name: "going", deletionTimestamp: "2026-11-21T13:00:00Z" };
+  made.kube.put("machinedeployments", machineDeployment({ metadata }));
+  made.kube.put("machinedeployments", {
+    metadata: { namespace: "fleet", name: "odd" },
+    spec: { template: "none" },
+  });
+  const { code, out, err } = await made.run(["plan", "--all"]);
+  assert.equal(code, 1);
+  assert.match(out, /^fleet\/pool: 3 of 4 machines will be replaced, in 1 wave$/m);
+  assert.match(err, /^fleet\/going: Cannot plan the rollout of "fleet\/going": it is deleting$/m);
+  assert.match(err, /^fleet\/odd: Cannot read machinedeployments "fleet\/odd": spec\.template/m);
+  const data = await made.run(["plan", "--all", "-o", "json"]);
+  assert.deepEqual([data.code, JSON.parse(data.out).items.length], [1, 1]);
+  assert.equal((await made.run(["plan", "going"])).code, 1);
+});
+
+Deno.test("ostler plan of no pools is an empty list for programs, as in status and history", async () => {
+  const made = new FakeWorld();
+  const people = await made.run(["plan", "--all"]);
+  assert.deepEqual(people, {
+    code: 0,
+    out: "",
+    err: 'Nothing to plan: there is no MachineDeployment in namespace "fleet"\n',
+  });
+  const { code, out, err } = await made.run(["plan", "--all", "-o", "json"]);
+  assert.deepEqual([code, JSON.parse(out), err], [0, { items: [] }, ""]);
+});
+
+Deno.test("ostler plan lists the sets of its own pool alone", async () => {
+  const made = world();
+  const client = made.kube.client.custom as unknown as Record<string, (request: object) => Promise<unknown>>;
+  const list = client["listNamespacedCustomObject"];
+  assert.ok(list);
+  const asked: (string | undefined)[] = [];
+  const custom = {
+    ...client,
+    listNamespacedCustomObject: (request: { plural?: string; labelSelector?: string }) => {
+      if (request.plural === "machinesets") asked.push(request.labelSelector);
+      return list(request);
+    },
+  };
+  const watched = { ...made.kube.client, custom };
+  Object.defineProperty(made.kube, "client", { value: watched });
+  assert.equal((await made.run(["plan", "pool"])).code, 0);
+  assert.deepEqual([...new Set(asked)], ["pool=pool"]);
+});
