@@ -29,6 +29,7 @@ export async function watchStatus(terminal: Terminal, world: World, flags: Statu
   let trouble: string | undefined;
   let began = since;
   for (;;) {
+    if (rows.length === 0) throw new Refusal(`Cannot watch any longer: ${noPools(chosen)}`);
     const hasEnded = !rows.some(isOpen);
     began = feed === undefined ? since : beginningOf(rows) ?? began;
     display.show({ rows, progress: hasEnded ? undefined : feed?.look(), now: world.now(), since: began, trouble });

@@ -115,3 +115,17 @@ Deno.test("ostler status -w shows of many pools as many as fit, those under way 
   assert.match(out, /1 under way, 0 failed, 50 ready {3}elapsed 0s\nNAMESPACE .*\nfleet +pool +False +Rolling /);
   assert.match(out, /and 41 more/);
 });
+
+Deno.test("ostler status -w does not take pools that all went away for ready", async () => {
+  const world = new FakeWorld();
+  for (const name of ["a", "b"]) world.putPool(rollingStatus(), { name, labels: { team: "x" } });
+  world.onSleep = () => {
+    for (const name of ["a", "b"]) world.kube.remove("machinedeployments", name, "fleet");
+  };
+  const { code, err } = await world.run(["status", "-l", "team=x", "-w"]);
+  assert.equal(code, 1);
+  assert.equal(
+    err,
+    'Cannot watch any longer: there is no MachineDeployment with labels "team=x" in namespace "fleet"\n',
+  );
+});
