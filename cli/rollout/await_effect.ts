@@ -75,6 +75,9 @@ async function lookAgain(cluster: Cluster, awaited: Awaited): Promise<void> {
 
 function endOf(name: CommandName, { before, row, failure }: Awaited, isOld: boolean): Ended | undefined {
   if (failure !== undefined) return { row, failure };
+  if (name === "retry" && isBack(before) && isBack(row)) {
+    return row.status?.quarantine.length === 0 ? { row } : undefined;
+  }
   const isFresh = isOld || changedSince(before, row);
   const state = stateAfter(name, row);
   if (state === "There" && (isFresh || !judgesEnd(name))) return { row };
@@ -89,6 +92,12 @@ function stateAfter(name: CommandName, row: PoolRow): "There" | "NotYet" | "Fail
   const verdict = verdictOf(row);
   if (verdict === "UnderWay") return "NotYet";
   return verdict === "Ready" ? "There" : "Failed";
+}
+
+// A pool that went back stays so, with nothing to try again: retry only lets the change that failed be applied again.
+function isBack(row: PoolRow): boolean {
+  const { left, phase } = row.status ?? {};
+  return Boolean(left) && phase !== "Halted" && verdictOf(row) === "Failed";
 }
 
 function judgesEnd(name: CommandName): boolean {

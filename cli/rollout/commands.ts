@@ -68,12 +68,14 @@ interface Steering {
 
 const untilEnded = "the rollout is ready, or has ended otherwise";
 
+const untilRetried = `${untilEnded}; of a pool that went back, until its change may be applied again`;
+
 const steering: readonly Steering[] = [
   { name: "pause", summary: "admit no more machines; what is under way is finished", waits: "nothing is under way" },
   { name: "resume", summary: "admit machines again", waits: "it is no longer paused" },
   { name: "approve", summary: "let a plan, or its next wave, begin", waits: untilEnded },
   { name: "promote", summary: "end a soak now, or take inconclusive gates as passed", waits: untilEnded },
-  { name: "retry", summary: "try again what halted or was quarantined", waits: untilEnded },
+  { name: "retry", summary: "try again what halted or was quarantined", waits: untilRetried },
   { name: "abort", summary: "stop, and go back to the last good template", waits: "it is aborted" },
 ];
 

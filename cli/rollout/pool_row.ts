@@ -57,6 +57,8 @@ export const RolloutStatus = z.object({
   pausedBy: Request.nullish().catch(null),
   plan: z.object({ hash: text, approved: z.boolean().catch(false) }).nullish().catch(null),
   lastGood: LastGood.nullish().catch(null),
+  /** What the pool went back from, until another change converges. */
+  left: z.object({}).nullish().catch(null),
   waves: list(Wave),
   underway: list(Underway),
   quarantine: list(Quarantined),

@@ -229,3 +229,16 @@ Deno.test("ostler abort with an empty selector aborts nothing", async () => {
   }
   assert.deepEqual(made.sent, []);
 });
+
+for (const phase of ["RolledBack", "Aborted"]) {
+  Deno.test(`ostler retry --wait of a pool that is ${phase} waits until its change may be applied again`, async () => {
+    const quarantine = [{ specHash: "s", templateHash: "hash-2", revision: "2", image: "img:2" }];
+    const back = { phase, reason: phase, left: { kind: "RollBack" }, conditions: [condition("Ready", "False")] };
+    const made = world(readyStatus({ ...back, quarantine }));
+    const next = [readyStatus({ ...back, quarantine }), rollingStatus(), readyStatus({ ...back, quarantine: [] })];
+    made.onSleep = () => made.putRollout(next.shift() ?? {});
+    const { code, out, err } = await made.run(["retry", "pool", "--wait"]);
+    assert.deepEqual([code, err, made.time], [0, "", start + 3_000]);
+    assert.match(out, new RegExp(`^fleet/pool: ${phase}$`, "m"));
+  });
+}
