@@ -1,14 +1,18 @@
 /** `ostler diff POOL`: what a change that is pending would alter. */
 import { machineDeployments } from "../../activities/kube/resources.ts";
+import type { PoolRef } from "../../workflows/contracts.ts";
+import { type Cluster, clusterFailure } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
+import { Refusal } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
+import { UsageError } from "../usage_error.ts";
 import { changeText, isChange } from "../view/change_text.ts";
 import { asData } from "../view/output.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
-import { pendingChange } from "./pending_change.ts";
+import { type PendingChange, pendingChange } from "./pending_change.ts";
 import { chosenBy, poolName, rawObject, readRow } from "./pools.ts";
 
-/** Shows it; exit code 0 when nothing is pending, else 1. */
+/** Shows it; exit code 0 when nothing is pending, else 1; fails with 2 where that cannot be told. */
 export async function diffPool(
   terminal: Terminal,
   world: World,
@@ -18,10 +22,20 @@ export async function diffPool(
   const chosen = chosenBy(flags, cluster, false);
   if (chosen.kind !== "one") return 0;
   const { pool } = chosen;
-  const row = await readRow(cluster, pool);
-  const deployment = await rawObject(cluster.kube, machineDeployments, pool);
-  const change = await pendingChange(cluster.kube, { row, deployment });
+  const change = await changeOf(cluster, pool);
   const data = asData(flags.output === "json" ? "json" : "table", { ...pool, ...change });
   terminal.out(data ?? `${poolName(pool)}\n${changeText(terminal, change)}`);
   return isChange(change) ? 1 : 0;
+}
+
+// 1 says that something differs, so a pool that is not there, or may not be read, must end with something else.
+async function changeOf(cluster: Cluster, pool: PoolRef): Promise<PendingChange> {
+  try {
+    const row = await readRow(cluster, pool);
+    const deployment = await rawObject(cluster.kube, machineDeployments, pool);
+    return await pendingChange(cluster.kube, { row, deployment });
+  } catch (error) {
+    const failure = clusterFailure(cluster.server, error);
+    throw failure instanceof Refusal ? new UsageError(failure.message, { cause: failure }) : failure;
+  }
 }

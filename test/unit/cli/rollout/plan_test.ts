@@ -11,6 +11,7 @@ import {
   providerConfig,
   revisionKey,
 } from "../../../support/machine_objects.ts";
+import { answer } from "../../../support/fake_kube.ts";
 import { FakeWorld, rollingStatus } from "../../../support/fake_world.ts";
 
 const image = (tag: string): Record<string, unknown> => ({ ...providerConfig(`img:${tag}`), sshPublicKeys: ["key"] });
@@ -175,4 +176,21 @@ Deno.test("ostler plan lists the sets of its own pool alone", async () => {
   Object.defineProperty(made.kube, "client", { value: watched });
   assert.equal((await made.run(["plan", "pool"])).code, 0);
   assert.deepEqual([...new Set(asked)], ["pool=pool"]);
+});
+
+Deno.test("ostler diff of a pool that is not there, or may not be read, does not end as if it differed", async () => {
+  const made = world();
+  const missing = await made.run(["diff", "pol"]);
+  assert.deepEqual([missing.code, missing.out], [2, ""]);
+  assert.match(missing.err, /^Cannot find MachineDeployment "pol" .* did you mean "pool"\?\n$/);
+  made.kube.onRequest = () => {
+    throw answer(403, "Forbidden", "ada cannot get machinedeployments");
+  };
+  const refused = await made.run(["diff", "pool"]);
+  assert.equal(refused.code, 2);
+  assert.match(refused.err, /HTTP 403, ada cannot get machinedeployments\n$/);
+  made.kube.onRequest = () => {
+    throw answer(503, "ServiceUnavailable");
+  };
+  assert.equal((await made.run(["diff", "pool"])).code, 4);
 });
