@@ -4,6 +4,7 @@ import type { PoolRow } from "../rollout/pool_row.ts";
 import { verdictOf } from "../rollout/verdict.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { clockSeconds, duration, etaText, localTimes } from "./durations.ts";
+import { cutLine, fitted, type Screen } from "./fitted.ts";
 import { phaseText, poolColumns } from "./pool_columns.ts";
 import { isUnderWay, poolStory } from "./pool_story.ts";
 
@@ -22,27 +23,31 @@ export interface Frame {
 export function liveFrame(terminal: Terminal, frame: Frame): string {
   const { rows, now, trouble } = frame;
   const [row, ...others] = rows;
+  const screen = { columns: terminal.columns?.() ?? 80, rows: terminal.rows?.() ?? 24 };
+  const last = trouble === undefined ? [] : ["", styled(terminal, "red", cutLine(trouble, screen.columns))];
+  const room = { ...screen, rows: screen.rows - last.length };
   const body = row !== undefined && others.length === 0
     ? [headline(terminal, row, frame), "", ...poolStory(terminal, { row, progress: frame.progress, now })]
-    : manyPools(terminal, frame);
-  return [...body, ...(trouble === undefined ? [] : ["", styled(terminal, "red", trouble)])].join("\n");
+    : manyPools(terminal, frame, room);
+  return [...fitted(body, room), ...last].join("\n");
 }
 
 // As many as fit, with those first that somebody watches for.
-function manyPools(terminal: Terminal, { rows, now, since }: Frame): string[] {
+function manyPools(terminal: Terminal, { rows, now, since }: Frame, screen: Screen): string[] {
   const rank = { UnderWay: 0, Failed: 1, Ready: 2 };
   const ordered = [...rows].sort((a, b) => rank[verdictOf(a)] - rank[verdictOf(b)]);
-  const fitting = Math.max(1, (terminal.rows?.() ?? 24) - 4);
+  const fitting = Math.max(1, screen.rows - 4);
   const left = Math.max(0, rows.length - fitting);
   const counts = (["UnderWay", "Failed", "Ready"] as const).map((verdict) =>
     rows.filter((row) => verdictOf(row) === verdict).length
   );
   const [underWay, failed, ready] = counts;
+  const table = poolColumns(terminal, { rows: ordered.slice(0, fitting), now, namespaces: true }).trimEnd();
   return [
     `${underWay} under way, ${failed} failed, ${ready} ready   elapsed ${duration((now - since) / 1000)}`,
-    poolColumns(terminal, { rows: ordered.slice(0, fitting), now, namespaces: true }).trimEnd(),
+    ...table.split("\n"),
     ...(left > 0 ? [`and ${left} more`] : []),
-  ];
+  ].map((line) => cutLine(line, screen.columns));
 }
 
 function headline(terminal: Terminal, { pool, status }: PoolRow, { now, since }: Frame): string {

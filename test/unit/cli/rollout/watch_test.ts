@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { stripVTControlCharacters } from "node:util";
 import { answer } from "../../../support/fake_kube.ts";
 import { condition, FakeWorld, readyStatus, rollingStatus } from "../../../support/fake_world.ts";
 
@@ -128,4 +129,49 @@ Deno.test("ostler status -w does not take pools that all went away for ready", a
     err,
     'Cannot watch any longer: there is no MachineDeployment with labels "team=x" in namespace "fleet"\n',
   );
+});
+
+/** What stands on a terminal of this size at the end; of what is written it knows as much as log-update uses. */
+async function lastFrame(
+  world: FakeWorld,
+  args: string[],
+  screen: { columns: number; rows: number },
+): Promise<string[]> {
+  const { out } = await world.run(["status", "-w", "--timeout", "1s", ...args], {
+    ...{ isWatched: true, env: { TERM: "xterm" } },
+    ...{ columns: () => screen.columns, rows: () => screen.rows },
+  });
+  const frame = out.slice(out.lastIndexOf("\x1b[?2026h"), out.lastIndexOf("\x1b[?2026l"));
+  return stripVTControlCharacters(frame).split("\n");
+}
+
+Deno.test("ostler status -w keeps its head and the pools under way on a narrow terminal, also with trouble below", async () => {
+  const world = new FakeWorld();
+  for (let index = 10; index < 40; index++) {
+    world.putPool(readyStatus(), { name: `a-pool-with-a-name-that-is-rather-long-${index}` });
+  }
+  world.putPool(rollingStatus({ blockedReason: "PodsRemaining" }), { name: "slow" });
+  const screen = { columns: 60, rows: 12 };
+  const calm = await lastFrame(world, ["--all"], screen);
+  assert.match(calm[0] ?? "", /^1 under way, 0 failed, 30 ready/);
+  assert.match(calm[1] ?? "", /^NAMESPACE/);
+  assert.match(calm[2] ?? "", /^fleet +slow/);
+  assert.deepEqual([calm.length, calm.at(-2), calm.at(-1)], [12, "and 23 more", ""]);
+  assert.ok(calm.every((line) => line.length <= 60));
+  world.onSleep = () => {
+    world.kube.onRequest = () => {
+      throw answer(503, "ServiceUnavailable");
+    };
+  };
+  const troubled = await lastFrame(world, ["--all"], screen);
+  assert.match(troubled[0] ?? "", /^1 under way/);
+  assert.match(troubled.at(-2) ?? "", /^Cannot ask Kubernetes at https:.*…$/);
+  assert.equal(troubled.length, 12);
+});
+
+Deno.test("ostler status -w of one pool keeps its headline on a low terminal", async () => {
+  const world = story(rollingStatus({ message: "a long story ".repeat(20) }));
+  const frame = await lastFrame(world, ["pool"], { columns: 60, rows: 8 });
+  assert.match(frame[0] ?? "", /^fleet\/pool {3}Rolling/);
+  assert.equal(frame.length, 8);
 });
