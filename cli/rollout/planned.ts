@@ -97,11 +97,13 @@ const unapplied = "not-applied";
 
 function desiredOf(given: MachineDeployment, present: Desired | undefined, isChanged: boolean): Desired {
   const { spec } = given;
+  // What a file leaves out stays as it is.
+  const replicas = spec.replicas ?? present?.replicas ?? 1;
   const own = {
-    replicas: spec.replicas ?? present?.replicas ?? 1,
+    replicas,
     image: imageOf(spec.template?.spec),
     kubelet: kubeletOf(spec.template?.spec),
-    surge: surgeOf(given, present),
+    surge: surgeOf(given, present, replicas),
   };
   if (present !== undefined && !isChanged) return { ...present, ...own };
   return {
@@ -115,8 +117,10 @@ const nothingYet = {
   ...{ generation: 0, actor: "", revision: "", profile: { name: "", namespace: "" } },
 };
 
-function surgeOf({ spec }: MachineDeployment, present: Desired | undefined): number {
+// As machine-controller reads it: a percentage is rounded up.
+function surgeOf({ spec }: MachineDeployment, present: Desired | undefined, replicas: number): number {
   const surge = spec.strategy?.rollingUpdate?.maxSurge ?? present?.surge ?? 1;
   if (typeof surge === "number") return surge;
-  return Math.ceil((spec.replicas ?? 1) * Number.parseFloat(surge) / (surge.endsWith("%") ? 100 : spec.replicas ?? 1));
+  const amount = Number.parseFloat(surge);
+  return surge.endsWith("%") ? Math.ceil(replicas * amount / 100) : amount;
 }

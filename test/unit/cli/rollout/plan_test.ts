@@ -194,3 +194,22 @@ Deno.test("ostler diff of a pool that is not there, or may not be read, does not
   };
   assert.equal((await made.run(["diff", "pool"])).code, 4);
 });
+
+Deno.test("ostler plan -f without replicas reckons its surge with those that the pool has", async () => {
+  const made = world();
+  made.kube.put("rolloutpolicies", {
+    metadata: { namespace: "fleet", name: "fast" },
+    spec: { budget: { machines: "100%" } },
+  });
+  const seconds = async (maxSurge: string | number, replicas?: number): Promise<unknown> => {
+    const given = machineDeployment({
+      value: image("3"),
+      spec: { replicas, strategy: { rollingUpdate: { maxSurge } } },
+    });
+    const { out } = await inFile(given, (file) => made.run(["plan", "-f", file, "-o", "json"]));
+    return JSON.parse(out).plan.seconds;
+  };
+  const whole = await seconds("100%");
+  assert.deepEqual(whole, await seconds(3, 3));
+  assert.notDeepEqual(whole, await seconds(1, 3));
+});
