@@ -10,7 +10,7 @@ import { machineParagraph } from "../view/machine_paragraph.ts";
 import { asData, type Format } from "../view/output.ts";
 import { wrapped } from "../view/wrapped.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
-import { findMachine, noMachine } from "./find_machine.ts";
+import { findMachine, makerByName, noMachine } from "./find_machine.ts";
 import { readMachineFacts } from "./machine_facts.ts";
 import { usualProfileNamespace } from "./plan_command.ts";
 
@@ -65,7 +65,7 @@ async function replacementOf(
 ): Promise<Refusal | undefined> {
   const names = (await listAll(kube, machineDeployments, { namespace }))
     .map((one) => (one as { metadata?: { name?: string } }).metadata?.name ?? "");
-  const pool = names.find((each) => each !== "" && name.startsWith(`${each}-`));
+  const pool = makerByName(name, names);
   if (pool === undefined) return undefined;
   const progress = await world.engine().then((engine) => engine.progress({ namespace, name: pool }))
     .catch(() => undefined); // only the run remembers, and it need not be open

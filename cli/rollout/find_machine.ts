@@ -63,8 +63,14 @@ async function poolOf({ kube }: Cluster, { metadata }: Machine): Promise<PoolRef
   if (owner !== undefined) return { namespace, name: owner };
   // A set is named after its MachineDeployment; one that is being deleted may be gone before its machines.
   const named = (await listAll(kube, machineDeployments, { namespace })).map((one) => metadataOf(one)?.name ?? "");
-  const name = named.find((each) => each !== "" && set.startsWith(`${each}-`));
+  const name = makerByName(set, named);
   return name === undefined ? undefined : { namespace, name };
+}
+
+/** Whose name begins the name of what it made; the longest, as "web-blue" is no machine of "web". */
+export function makerByName(made: string, makers: readonly string[]): string | undefined {
+  const fitting = makers.filter((each) => each !== "" && made.startsWith(`${each}-`));
+  return fitting.sort((a, b) => b.length - a.length)[0];
 }
 
 interface Owned {

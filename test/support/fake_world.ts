@@ -3,7 +3,7 @@ import type { CommandName, Order, Step } from "../../cli/connect/engine.ts";
 import type { ConnectOptions, World } from "../../cli/connect/world.ts";
 import { runProgram } from "../../cli/program.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import type { Progress } from "../../workflows/contracts.ts";
+import type { PoolRef, Progress } from "../../workflows/contracts.ts";
 import { FakeKube } from "./fake_kube.ts";
 import { machineDeployment, machineSet } from "./machine_objects.ts";
 import type { Ended } from "./fake_terminal.ts";
@@ -14,6 +14,8 @@ export const start = Date.parse("2026-11-21T14:00:00Z");
 export class FakeWorld {
   readonly kube = new FakeKube();
   readonly sent: Order[] = [];
+  /** The pools whose runs were asked where they are. */
+  readonly asked: PoolRef[] = [];
   time = start;
   /** What a rollout answers; may throw what it says instead. */
   answer: (order: Order) => string = ({ name }) => `${name} it is`;
@@ -45,7 +47,10 @@ export class FakeWorld {
         const message = this.answer(order);
         return Promise.resolve({ phase: "Rolling" as const, message });
       },
-      progress: () => Promise.resolve(this.progress),
+      progress: (pool: PoolRef) => {
+        this.asked.push(pool);
+        return Promise.resolve(this.progress);
+      },
       steps: (_: unknown, limit: number) => Promise.resolve(this.steps.slice(-limit)),
     };
     const whoAmI = (): Promise<string> => Promise.resolve("ada");

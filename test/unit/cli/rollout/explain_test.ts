@@ -79,7 +79,10 @@ Deno.test("explain tells a held machine whom it waits for: pause, what blocks, s
   const outside = rollingStatus({ blockedReason: "OutsideWindow", conditions: [blocked] });
   assert.match(await explained(world(outside, held)), /Nothing begins now: outside its windows\./);
   const waves = [{ upTo: 1, state: "Soaking", soakUntil: new Date(start + 300_000).toISOString() }];
-  assert.match(await explained(world(rollingStatus({ waves }), held)), /before wave 1 has soaked, at .*\(in 5m\)\./);
+  assert.match(
+    await explained(world(rollingStatus({ waves, wave: "1/1" }), held)),
+    /before wave 1 has soaked, at .*\(in 5m\)\./,
+  );
   assert.match(await explained(world(rollingStatus(), held)), /The budget is used by 2 machines under way/);
 });
 
@@ -213,4 +216,15 @@ Deno.test("explain finds by node, and says what it could not look through, witho
   const { code, err } = await made.run(["explain", "m-3"]);
   assert.equal(code, 1);
   assert.match(err, /has this name in namespace "fleet", and you may not read the others; did you mean "m-1"\?\n$/);
+});
+
+Deno.test("explain finds the pool of a machine whose set is gone by the longest name that fits", async () => {
+  const ownerReferences = [{ kind: "MachineSet", name: "web-blue-5f7d", uid: "u" }];
+  const made = world(readyStatus(), { metadata: { ownerReferences } });
+  for (const name of ["web", "web-blue"]) made.putPool(readyStatus(), { name });
+  assert.match(await explained(made), /^Machine "m-1" of pool "fleet\/web-blue"/);
+  made.progress = { replacements: [{ machine: "web-blue-5f7d-x", replacedBy: "m-9" }] } as never;
+  const { err } = await made.run(["explain", "web-blue-5f7d-x"]);
+  assert.match(err, /this rollout drained it/);
+  assert.deepEqual(made.asked.at(-1), { namespace: "fleet", name: "web-blue" });
 });
