@@ -2,6 +2,7 @@
 import type { Planned } from "../rollout/planned.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { changeText } from "./change_text.ts";
+import { counted } from "./counted.ts";
 import { duration, range } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
 
@@ -25,11 +26,16 @@ export function planText(terminal: Terminal, planned: Planned, shape: PlanShape)
 }
 
 function summary({ plan, replicas, isNew, change }: Planned): string {
-  if (isNew) return `${replicas} machine${replicas === 1 ? "" : "s"} will be created, none is replaced`;
+  if (isNew) return `${counted(replicas, "machine")} will be created, none is replaced`;
   const count = replaced({ plan });
-  if (count === 0) return `nothing to replace, all ${plan.machines} machines are of ${change.after.title}`;
+  if (count === 0) return `nothing to replace, ${allText(plan.machines)} of ${change.after.title}`;
   const waves = plan.waves.filter(({ size }) => size > 0).length;
-  return `${count} of ${plan.machines} machines will be replaced, in ${waves} wave${waves === 1 ? "" : "s"}`;
+  return `${count} of ${counted(plan.machines, "machine")} will be replaced, in ${counted(waves, "wave")}`;
+}
+
+function allText(machines: number): string {
+  if (machines === 0) return "there is no machine";
+  return machines === 1 ? "its 1 machine is" : `all ${machines} machines are`;
 }
 
 function replaced({ plan }: Pick<Planned, "plan">): number {

@@ -195,6 +195,15 @@ Deno.test("ostler diff of a pool that is not there, or may not be read, does not
   assert.equal((await made.run(["diff", "pool"])).code, 4);
 });
 
+Deno.test("ostler plan says of one machine that it is one", async () => {
+  const made = world();
+  for (const name of ["old-2", "old-3", "new-1"]) made.kube.remove("machines", name, "fleet");
+  assert.match((await made.run(["plan", "pool"])).out, /^fleet\/pool: 1 of 1 machine will be replaced, in 1 wave$/m);
+  made.kube.put("machines", machine("old-1", { hash: "hash-2" }));
+  const { out } = await made.run(["plan", "pool"]);
+  assert.match(out, /^fleet\/pool: nothing to replace, its 1 machine is of revision 2$/m);
+});
+
 Deno.test("ostler plan -f without replicas reckons its surge with those that the pool has", async () => {
   const made = world();
   made.kube.put("rolloutpolicies", {
