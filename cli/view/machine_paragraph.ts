@@ -1,8 +1,10 @@
 /** One paragraph about a machine: why it is where it is, and what happens next and when. Pure. */
 import type { MachineFacts } from "../rollout/machine_facts.ts";
 import type { RolloutStatus, UnderwayRow } from "../rollout/pool_row.ts";
+import { counted } from "./counted.ts";
 import { duration, moment } from "./durations.ts";
 import { placeInLine } from "./place_in_line.ts";
+import { waveWindow } from "./wave_bars.ts";
 
 /** Sentences, with what is known for certain first and the evidence last. */
 export function machineParagraph(facts: MachineFacts): string {
@@ -44,7 +46,7 @@ function underwayText({ now, rules }: MachineFacts, { step, since, until, attemp
   const does = steps[step]?.(attempt ?? 0) ?? `is in step ${step}`;
   const ago = duration((now - Date.parse(since)) / 1000);
   const [first, ...others] = blockers;
-  const more = others.length > 0 ? `, and ${others.length} more pods do not move` : "";
+  const more = others.length > 0 ? `, and ${moreText(others.length)}` : "";
   const blocked = first === undefined
     ? ""
     : `Pod ${first.pod}${first.owner === "" ? "" : ` of ${first.owner}`} does not move: ${first.why}${more}.`;
@@ -54,6 +56,10 @@ function underwayText({ now, rules }: MachineFacts, { step, since, until, attemp
     blocked,
     until === "" ? "" : `It has until ${moment(until, now)}; ${next}.`,
   ];
+}
+
+function moreText(count: number): string {
+  return count === 1 ? "1 more pod does not move" : `${count} more pods do not move`;
 }
 
 function nextAfter(step: string, onBlocked: string | undefined): string {
@@ -115,9 +121,11 @@ function waitText({ row, now, progress }: MachineFacts, status: RolloutStatus): 
   }
   const soaking = waves.findIndex(({ state }) => state === "Soaking");
   if (soaking >= 0) {
-    return `Nothing begins before wave ${soaking + 1} has soaked, at ${moment(waves[soaking]?.soakUntil, now)}.`;
+    return `Nothing begins before wave ${waveWindow(status).earlier + soaking + 1} has soaked, at ${
+      moment(waves[soaking]?.soakUntil, now)
+    }.`;
   }
-  const many = `${underway.length} machine${underway.length === 1 ? "" : "s"} under way`;
+  const many = `${counted(underway.length, "machine")} under way`;
   return underway.length > 0 ? `The budget is used by ${many}; its turn comes when one is done.` : "";
 }
 

@@ -1,6 +1,7 @@
 /** Waves as bars. */
 import { styled, type Terminal } from "../terminal.ts";
 import { type RolloutStatus, updatedCount } from "../rollout/pool_row.ts";
+import { counted } from "./counted.ts";
 import { moment } from "./durations.ts";
 
 const shown = 10;
@@ -16,20 +17,22 @@ export function bar(done: number, total: number, width: number): string {
 
 /** One line a wave; earlier ones are summed up where there are many. */
 export function waveBars(terminal: Terminal, status: RolloutStatus, now: number): string[] {
-  const waves = wavesOf(status);
+  const { earlier, total } = waveWindow(status);
+  const waves = wavesOf(status, earlier);
   const current = waves.findIndex(({ state }) => state !== "Done");
   const from = Math.max(0, Math.min(current < 0 ? waves.length : current - 2, waves.length - shown));
   const part = waves.slice(from, from + shown);
-  const digits = String(waves.length).length;
+  const digits = String(total).length;
   const counts = Math.max(...waves.map(({ size }) => String(size).length), 1);
   const lines = part.map((wave) => {
     const of = `${String(wave.done).padStart(counts)}/${String(wave.size).padEnd(counts)}`;
     const filled = styled(terminal, colourOf(wave.state), bar(wave.done, wave.size, widest));
     return `${String(wave.index).padStart(digits)}  ${filled}  ${of}  ${stateText(wave, now)}`;
   });
-  const left = waves.length - from - part.length;
+  const before = earlier + from;
+  const left = total - before - part.length;
   return [
-    ...(from > 0 ? [`${from} wave${from === 1 ? "" : "s"} before, done`] : []),
+    ...(before > 0 ? [`${counted(before, "wave")} before, done`] : []),
     ...lines,
     ...(left > 0 ? [`${left} more`] : []),
   ];
@@ -43,15 +46,28 @@ interface Wave {
   soakUntil?: string | undefined;
 }
 
-function wavesOf(status: RolloutStatus): Wave[] {
+/**
+ * Of many waves a Rollout holds those around the one that is under way: how many came before them, and how many there
+ * are. "7/100", or that all are done, tells where they stand.
+ */
+export function waveWindow({ wave, waves }: RolloutStatus): { earlier: number; total: number } {
+  const [, number, all] = /^(\d+)\/(\d+)$/.exec(wave) ?? [];
+  const total = Math.max(waves.length, Number(all ?? 0));
+  const current = waves.findIndex(({ state }) => state !== "Done");
+  const earlier = current < 0 ? total : Number(number ?? 0) - 1 - current;
+  return { earlier: Math.max(0, Math.min(earlier, total - waves.length)), total };
+}
+
+function wavesOf(status: RolloutStatus, earlier: number): Wave[] {
   const { waves } = status;
   const updated = updatedCount(status);
   return waves.map(({ upTo, state, soakUntil }, index) => {
-    const before = waves[index - 1]?.upTo ?? 0;
+    // Of the first of a window no size is known; it is among those that are summed up.
+    const before = waves[index - 1]?.upTo ?? (earlier > 0 ? upTo : 0);
     const size = Math.max(0, upTo - before);
     // A wave that passed stays full, though one of its machines may be under repair now.
     const done = state === "Done" ? size : Math.min(size, Math.max(0, updated - before));
-    return { index: index + 1, size, done, state, soakUntil };
+    return { index: earlier + index + 1, size, done, state, soakUntil };
   });
 }
 

@@ -228,3 +228,16 @@ Deno.test("explain finds the pool of a machine whose set is gone by the longest 
   assert.match(err, /this rollout drained it/);
   assert.deepEqual(made.asked.at(-1), { namespace: "fleet", name: "web-blue" });
 });
+
+Deno.test("explain numbers a wave that soaks by all there are, and one pod is no pods", async () => {
+  const soakUntil = new Date(start + 300_000).toISOString();
+  const waves = Array.from({ length: 50 }, (_, index) => ({
+    upTo: 26 + index,
+    ...(index < 5 ? { state: "Done" } : { state: "Soaking", soakUntil }),
+  }));
+  const text = await explained(world(rollingStatus({ waves, wave: "31/120" }), held));
+  assert.match(text, /Nothing begins before wave 31 has soaked/);
+  const blockers = ["web-1", "web-2"].map((pod) => ({ pod, owner: "", why: "it stays" }));
+  const underway = [{ machine: "m-1", step: "Draining", since: new Date(start).toISOString(), until: "", blockers }];
+  assert.match(await explained(world(rollingStatus({ underway }))), /it stays, and 1 more pod does not move\./);
+});

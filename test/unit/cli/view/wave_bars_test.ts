@@ -42,3 +42,14 @@ Deno.test("waveBars sums up what is far away when there are many waves", () => {
   assert.equal(lines[0], "10 waves before, done");
   assert.equal(lines.at(-1), "10 more");
 });
+
+Deno.test("waveBars numbers waves by all there are, of which the Rollout holds those around the one under way", () => {
+  const window = (first: number, done: number) =>
+    Array.from({ length: 50 }, (_, index) => ({ upTo: (first + index) * 2, state: index < done ? "Done" : "Waiting" }));
+  const lines = (given: object): string[] =>
+    waveBars(terminal, RolloutStatus.parse(given), start).map((line) => line.replace(/[█░]+/, "|"));
+  const middle = lines({ waves: window(26, 5), wave: "31/120", updated: "60/240" });
+  assert.deepEqual([middle[0], middle[1], middle.at(-1)], ["28 waves before, done", " 29  |  2/2  done", "82 more"]);
+  const end = lines({ waves: window(71, 50), wave: "120/120", updated: "240/240" });
+  assert.deepEqual([end.length, end[0], end.at(-1)], [11, "110 waves before, done", "120  |  2/2  done"]);
+});
