@@ -89,10 +89,10 @@ function displayOn(terminal: Terminal, { output }: StatusFlags): Display {
     write: (text: string) => (terminal.out(text), true),
     isTTY: true,
     get columns() {
-      return terminal.columns?.() ?? 80;
+      return terminal.columns?.() || 80;
     },
     get rows() {
-      return terminal.rows?.() ?? 24;
+      return terminal.rows?.() || 24;
     },
   };
   // The cursor stays: a watch that is interrupted must not leave a terminal without one.

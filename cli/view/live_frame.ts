@@ -23,7 +23,7 @@ export interface Frame {
 export function liveFrame(terminal: Terminal, frame: Frame): string {
   const { rows, now, trouble } = frame;
   const [row, ...others] = rows;
-  const screen = { columns: terminal.columns?.() ?? 80, rows: terminal.rows?.() ?? 24 };
+  const screen = { columns: terminal.columns?.() || 80, rows: terminal.rows?.() || 24 };
   const last = trouble === undefined ? [] : ["", styled(terminal, "red", cutLine(trouble, screen.columns))];
   const room = { ...screen, rows: screen.rows - last.length };
   const body = row !== undefined && others.length === 0

@@ -175,3 +175,8 @@ Deno.test("ostler status -w of one pool keeps its headline on a low terminal", a
   assert.match(frame[0] ?? "", /^fleet\/pool {3}Rolling/);
   assert.equal(frame.length, 8);
 });
+
+Deno.test("ostler status -w shows its picture on a terminal that says it has no size", async () => {
+  const frame = await lastFrame(story(rollingStatus()), ["pool"], { columns: 0, rows: 0 });
+  assert.match(frame[0] ?? "", /^fleet\/pool {3}Rolling/);
+});
