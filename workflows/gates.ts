@@ -23,7 +23,7 @@ interface Question extends Asked {
 /** Gives undefined when all have passed or were taken as passed, else what failed. */
 export async function passGates(rollout: Rollout, task: Task, asked: Asked): Promise<string | undefined> {
   for (;;) {
-    if (rollout.rules?.conflict) await untilAgreed(rollout);
+    if (areUnknown(rollout) && await isPromotedUnknown(rollout, task)) return undefined;
     const gates = gatesOf(rollout, asked);
     if (gates.length === 0) return undefined;
     const told = JSON.stringify(gates);
@@ -38,11 +38,20 @@ export async function passGates(rollout: Rollout, task: Task, asked: Asked): Pro
   }
 }
 
-// As long as policies contradict each other nobody can say that there are no gates.
-async function untilAgreed(rollout: Rollout): Promise<void> {
+// Policies contradict each other, and this run has not seen them agree: the rules that hold meanwhile have no gates.
+function areUnknown({ rules }: Rollout): boolean {
+  return rules !== undefined && rules.conflict !== null && rules.source === "defaults";
+}
+
+/** Waits until one policy says which gates there are, or somebody says that none matters. */
+async function isPromotedUnknown(rollout: Rollout, task: Task): Promise<boolean> {
+  noteDoubt(rollout, task, { what: "which gates there are is not known: ", message: rollout.rules?.conflict ?? "" });
+  const isOver = (): boolean => task.doubt === promoted || !areUnknown(rollout);
   const { recheck } = rollout.durations;
-  const isAgreed = (): boolean => !rollout.rules?.conflict;
-  while (!await condition(isAgreed, recheck, { summary: "Wait for one policy that says which gates there are" }));
+  while (!await condition(isOver, recheck, { summary: "Wait for one policy that says which gates there are" }));
+  const isPromoted = task.doubt === promoted;
+  task.doubt = "";
+  return isPromoted;
 }
 
 function gatesOf({ rules }: Rollout, asked: Asked): Gate[] {
@@ -59,7 +68,7 @@ async function judge(rollout: Rollout, task: Task, question: Question): Promise<
     if (question.isOver()) return undefined;
     const unclear = verdicts && unclearOf(verdicts);
     if (!unclear) return verdicts;
-    noteDoubt(rollout, task, unclear);
+    noteDoubt(rollout, task, { what: `gate "${unclear.gate}" could not be judged: `, message: unclear.message });
     const { recheck } = rollout.durations;
     task.until = Date.now() + recheck;
     const summary = `Gate ${unclear.gate} in doubt: wait for a word, or ask again at ${iso(task.until)}`;
@@ -91,8 +100,7 @@ function unclearOf(verdicts: GateVerdict[]): GateVerdict | undefined {
 }
 
 // An Event for each gate in doubt; that it still is, and what was measured since, is no news.
-function noteDoubt(rollout: Rollout, task: Task, { gate, message }: GateVerdict): void {
-  const what = `gate "${gate}" could not be judged: `;
+function noteDoubt(rollout: Rollout, task: Task, { what, message }: { what: string; message: string }): void {
   const [before, isNews] = [task.doubt, !task.doubt.startsWith(what)];
   task.doubt = `${what}${message}`;
   if (isNews) warn(rollout, "GateInconclusive", `${task.subject}: ${task.doubt}`);

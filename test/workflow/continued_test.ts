@@ -108,3 +108,21 @@ test("a machine that gets well while one run follows the other keeps no cordon",
   equal((await handle.result()).outcome, "Converged");
   deepEqual(pool.machines.map(({ created, cordoned }) => [created, cordoned]), [[1, false], [2, false]]);
 });
+
+test("no gate counts as passed in a run that has only seen policies contradict each other", async (stage) => {
+  const rules = { gates: [gateOf("EachMachine")] };
+  const pool = await stage.grownPool({ replicas: 1, rules });
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  Object.assign(pool.rules, { gates: [], source: "defaults", conflict: 'Policies "a" and "b" select it' });
+  await anotherRun(stage, pool);
+  pool.mend();
+  await stage.sees(pool, "the doubt", ({ reason }) => reason === "GateInconclusive");
+  deepEqual([pool.count("awaitGates"), pool.count("ensureVictimReleased")], [0, 0]);
+  Object.assign(pool.rules, { ...rules, conflict: null });
+  await stage.tell(pool);
+  equal((await handle.result()).replaced, 1);
+  assertOrderly(pool);
+});
