@@ -4,6 +4,9 @@ import type { Blocked, Situation } from "./turn.ts";
 import type { WaveLook } from "./waves.ts";
 import { lookAtWindows } from "./windows.ts";
 
+/** More of a window need not be left for a machine to begin, however long one usually takes. */
+const mostOfWindow = 0.95;
+
 /** Whether newcomers stay held even where machines are missing. */
 export function holdsAll({ paused, quarantined, rollingBack }: Situation): boolean {
   return paused || (quarantined && !rollingBack);
@@ -24,10 +27,12 @@ export function blocksOf(situation: Situation, wave: WaveLook): Blocked[] {
 }
 
 function windowBlock({ rules, now, usual }: Situation): Blocked | undefined {
-  const { open, closes, opens } = lookAtWindows(rules.windows, now);
+  const { open, opened, closes, opens } = lookAtWindows(rules.windows, now);
   const next = opens === null ? "no other one is known" : `the next one opens at ${iso(opens)}`;
   if (!open) return block("OutsideWindow", `Outside the windows; ${next}`, opens);
-  if (closes === null || usual === null || now + usual <= closes) return undefined;
+  if (opened === null || closes === null || usual === null) return undefined;
+  // What fits into no window begins when one opens: else nothing would ever be replaced, or measured anew.
+  if (now + Math.min(usual, mostOfWindow * (closes - opened)) <= closes) return undefined;
   const minutes = Math.ceil(usual / 60_000);
   const message = `A replacement takes up to ${minutes} min, and the window closes at ${iso(closes)}; ${next}`;
   return block("WindowTooShort", message, opens);

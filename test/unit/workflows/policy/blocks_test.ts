@@ -22,6 +22,10 @@ const rows: Row[] = [
   ["OutsideWindow", pool, { rules: { windows: [later] } }, later.from],
   ["OutsideWindow", pool, { rules: { windows: [] } }, null],
   ["WindowTooShort", pool, { rules: { windows: [open, later] }, situation: { usual: 11 * minute } }, later.from],
+  ["WindowTooShort", pool, {
+    rules: { windows: [{ from: now - 90 * minute, to: now - 5 * minute }, open, later] },
+    situation: { usual: 360 * minute },
+  }, later.from],
   ["AwaitingApproval", pool, { rules: { approval: "BeforeFirst" } }, null],
   ["AwaitingApproval", pool, { rules: { approval: "BeforeEachWave" }, situation: { approved: true } }, null],
   ["Soaking", oneUpdated, soaked, soaking.soakUntil],
@@ -38,6 +42,16 @@ for (const [reason, machines, difference, until] of rows) {
 
 const free: [name: string, machines: Member[], difference: Difference][] = [
   ["in a window", pool, { rules: { windows: [open] }, situation: { usual: 10 * minute } }],
+  ["early in a window, though it never fits", pool, {
+    rules: { windows: [{ from: now - 3 * minute, to: now + 60 * minute }] },
+    situation: { usual: 360 * minute },
+  }],
+  ["early in windows that touch, though it never fits", pool, {
+    rules: {
+      windows: [{ from: now - minute, to: now + 9 * minute }, { from: now + 9 * minute, to: now + 99 * minute }],
+    },
+    situation: { usual: 360 * minute },
+  }],
   ["when the plan was approved", pool, { rules: { approval: "BeforeFirst" }, situation: { approved: true } }],
   ["when the wave was approved", pool, {
     rules: { approval: "BeforeEachWave" },

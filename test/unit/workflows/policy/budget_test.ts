@@ -121,11 +121,11 @@ const windows = [{ from: 10, to: 20 }, { from: 20, to: 25 }, { from: 22, to: 30 
 
 for (
   const [at, look] of [
-    [5, { open: false, closes: null, opens: 10 }],
-    [10, { open: true, closes: 30, opens: 50 }],
-    [29, { open: true, closes: 30, opens: 50 }],
-    [30, { open: false, closes: null, opens: 50 }],
-    [60, { open: false, closes: null, opens: null }],
+    [5, { open: false, opened: null, closes: null, opens: 10 }],
+    [10, { open: true, opened: 10, closes: 30, opens: 50 }],
+    [29, { open: true, opened: 10, closes: 30, opens: 50 }],
+    [30, { open: false, opened: null, closes: null, opens: 50 }],
+    [60, { open: false, opened: null, closes: null, opens: null }],
   ] as const
 ) {
   Deno.test(`lookAtWindows at ${at} is ${look.open ? "open" : "closed"}, and windows that touch are one`, () => {
@@ -134,5 +134,5 @@ for (
 }
 
 Deno.test("lookAtWindows is always open without windows", () => {
-  deepEqual(lookAtWindows(null, 5), { open: true, closes: null, opens: null });
+  deepEqual(lookAtWindows(null, 5), { open: true, opened: null, closes: null, opens: null });
 });

@@ -44,7 +44,12 @@ Deno.test("etaOf says nothing where nothing was measured, or where a person deci
 
 Deno.test("usualReplacement is what nine of ten keep to", () => {
   const join = [10, 10, 10, 10, 10, 10, 10, 10, 10, 99];
-  equal(usualReplacement({ join, leave: [] }), 99_000);
-  equal(usualReplacement({ join: [...join, 10], leave: [5] }), 15_000);
+  equal(usualReplacement({ join, leave: [] }), 10_000);
+  equal(usualReplacement({ join: [...join, 99], leave: [5] }), 104_000);
   equal(usualReplacement({ join: [], leave: [5] }), null);
+});
+
+Deno.test("usualReplacement is not what a single one took, but where there are no three", () => {
+  equal(usualReplacement({ join: [10, 20, 99], leave: [5, 99, 7] }), 27_000);
+  equal(usualReplacement({ join: [10], leave: [99, 5] }), 109_000);
 });

@@ -132,6 +132,10 @@ export const cases: Record<string, Case> = {
     ...{ replicas: 4, surge: 2, budget: { machines: 2 }, usual: 8 * minute },
     rules: { windows: Array.from({ length: 40 }, (_, nth) => window(nth * 30, nth * 30 + 10)) },
   },
+  "windows that no replacement fits into": {
+    ...{ replicas: 4, surge: 2, budget: { machines: 2 }, usual: 45 * minute },
+    rules: { windows: Array.from({ length: 40 }, (_, nth) => window(nth * 60, nth * 60 + 30)) },
+  },
   "no window ever again": { replicas: 3, rules: { windows: [] }, ends: "OutsideWindow", left: 3 },
   "windows and a soak": {
     ...{ replicas: 4, rules: { ...listed([1, 40], ["100%", 0]), windows: [window(5, 30), window(60, 4000)] } },

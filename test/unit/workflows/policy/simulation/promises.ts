@@ -64,7 +64,7 @@ export class Promises implements Watch {
     this.#admittedNow = true;
     if (run.rollingBack) return;
     const window = rules.windows === null ||
-      rules.windows.some(({ from, to }) => from <= now && now + (options.usual ?? 0) <= to);
+      rules.windows.some(({ from, to }) => from <= now && now + Math.min(options.usual ?? 0, 0.95 * (to - from)) <= to);
     this.#keep(window, "nothing begins outside the windows, or too late in one");
     this.#keep(rules.approval !== "BeforeFirst" || run.approved, "nothing begins without approval");
     this.#keep(rules.approval !== "BeforeEachWave" || wave.approved || run.wave.approved, "each wave is approved");
