@@ -1,5 +1,6 @@
 /** What outlives a run: on the Rollout object for the next rollout, and through continue-as-new for the same one. */
 import type { JoinRecord, ReplacementRecord } from "./progress.ts";
+import type { Rules } from "./rules.ts";
 
 /** Who asked, why, and since when (epoch ms). */
 export interface Request {
@@ -70,6 +71,11 @@ export interface WaveState {
   approved: boolean;
 }
 
+/** What waves are counted in: those of the policy, and how many machines are wanted. */
+export interface WaveCount extends Pick<Rules, "waves" | "growth"> {
+  replicas: number;
+}
+
 /** State that outlives continue-as-new. */
 export interface CarriedState {
   schemaVersion: 2;
@@ -101,6 +107,8 @@ export interface CarriedState {
   /** Old machines were seen in this rollout. */
   rolled: boolean;
   wave: WaveState;
+  /** What `wave` counts in; null before the first look, and missing in what earlier versions carried. */
+  countedBy?: WaveCount | null;
   /** The spec whose plan was approved. */
   approvedPlan: string;
   rollBack: RollBack | null;

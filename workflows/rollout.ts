@@ -127,7 +127,8 @@ function freshState(now: number): CarriedState {
     memory: { paused: null, quarantine: [], lastGood: null, usual: { join: [], leave: [] } },
     ...{ startedAt: now, startedFor: "", change: "", begun: null, failedMachines: 0, retries: [] },
     ...{ booting: {}, dropped: {}, draining: {} },
-    ...{ setAside: [], skipped: [], wave: freshWave(), rolled: false, approvedPlan: "", rollBack: null },
+    ...{ setAside: [], skipped: [], wave: freshWave(), countedBy: null, rolled: false },
+    ...{ approvedPlan: "", rollBack: null },
     ...{ abortAsked: null, slots: [], repaired: [], failed: [], retriedAt: 0 },
     ...{ joins: [], replacements: [], replaced: 0 },
   };
@@ -137,12 +138,13 @@ function freshState(now: number): CarriedState {
 export function carriedState(rollout: Rollout): CarriedState {
   const { memory, startedAt, startedFor, change, begun, failedMachines, retries } = rollout;
   const { booting, dropped, draining, setAside, skipped, repaired, failed, slots } = rollout;
-  const { wave, rolled, approvedPlan, rollBack, abortAsked, retriedAt, joins, replacements, replaced } = rollout;
+  const { wave, countedBy = null, rolled, approvedPlan, rollBack, abortAsked, retriedAt } = rollout;
+  const { joins, replacements, replaced } = rollout;
   return {
     schemaVersion: 2,
     ...{ memory, startedAt, startedFor, change, begun, failedMachines, retries },
     ...{ booting, dropped, draining, setAside, skipped, repaired, failed, slots },
-    ...{ wave, rolled, approvedPlan, rollBack, abortAsked, retriedAt, joins, replacements, replaced },
+    ...{ wave, countedBy, rolled, approvedPlan, rollBack, abortAsked, retriedAt, joins, replacements, replaced },
   };
 }
 

@@ -9,6 +9,7 @@ import { look } from "./look.ts";
 import { planTurn } from "./policy/plan_turn.ts";
 import type { Blocked, Situation, Step, Turn } from "./policy/turn.ts";
 import { usualReplacement } from "./policy/usual.ts";
+import { isRelisted } from "./policy/waves.ts";
 import { read, write } from "./proxies.ts";
 import { giveUp, isGivenUp, isQuarantined } from "./quarantine.ts";
 import { beginRemoval, beginRepair, missedIn, noteMissed, spare } from "./remove_machine.ts";
@@ -17,7 +18,7 @@ import { overdueOf, rest } from "./rest.ts";
 import { iso, tell } from "./rollout.ts";
 import type { Rollout, Task } from "./rollout.ts";
 import { giveBackSlots, takeSlot } from "./slots.ts";
-import { begin, busyWith } from "./tasks.ts";
+import { begin, busyWith, callOff } from "./tasks.ts";
 
 /** Begins what the plan names, and waits until it is time to look again; gives a result when nothing is left to do. */
 export async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promise<RollOutResult | undefined> {
@@ -29,6 +30,7 @@ export async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules)
   // Given up while this was read: a turn on the way back is planned by what it leads to.
   if (rollout.rollBack && isGivenUp(rollout)) return undefined;
   const turn = plan(rollout, { desired, rules, pool });
+  noteCount(rollout, turn, { desired, rules });
   noteWave(rollout, turn);
   rollout.blocked = turn.blocked;
   const shut = await beginAll(rollout, turn.steps.filter((step) => !rollout.justEnded.includes(subjectOf(step))));
@@ -61,7 +63,7 @@ function situation(
   rollout: Rollout,
   seen: { desired: Desired; rules: Rules; pool: PoolSnapshot },
 ): Situation {
-  const { booting, rolled, wave, retries, skipped, setAside, repaired, memory } = rollout;
+  const { booting, rolled, wave, countedBy, retries, skipped, setAside, repaired, memory } = rollout;
   const busy = {
     joining: [...busyWith(rollout, "join"), ...rollout.failed],
     leaving: busyWith(rollout, "leave"),
@@ -73,7 +75,7 @@ function situation(
     paused: memory.paused !== null,
     quarantined: isQuarantined(rollout),
     rollingBack: rollout.rollBack !== null,
-    approved: isApproved(rollout),
+    ...{ approved: isApproved(rollout), countedBy: countedBy ?? undefined },
     usual: usualReplacement(memory.usual),
   };
 }
@@ -83,6 +85,15 @@ function isFinishingEarlier({ booting, desired, rules }: Rollout): boolean {
   // Not by what is under way: that may have been called off to be begun again.
   const isEarlier = ({ templateHash = desired?.templateHash }: Boot): boolean => templateHash !== desired?.templateHash;
   return rules?.onNewChange === "Finish" && Object.values(booting).some(isEarlier);
+}
+
+// What is asked about a wave that is no more says nothing about the one that has its number now.
+function noteCount(rollout: Rollout, { wave }: Turn, { desired, rules }: { desired: Desired; rules: Rules }): void {
+  const { waves, growth, conflict } = rules;
+  if (conflict !== null) return;
+  const isOther = wave.index < rollout.wave.index || (rollout.countedBy && isRelisted(rollout.countedBy, rules));
+  if (isOther) callOff(rollout, ({ kind }) => kind === "gates");
+  rollout.countedBy = { waves, growth, replicas: desired.replicas };
 }
 
 function noteWave(rollout: Rollout, { wave }: Turn): void {
@@ -135,7 +146,7 @@ async function beginStep(rollout: Rollout, step: Step): Promise<Blocked | undefi
     case "repair":
       return void beginRepair(rollout, step.machine);
     case "gates":
-      return void beginWaveGates(rollout, step.wave);
+      return void beginWaveGates(rollout, step);
     case "admit":
       return await admit(rollout, step);
   }
@@ -165,7 +176,7 @@ async function markVictim({ pool }: Rollout, { id }: Member): Promise<void> {
   await write.ensureVictimMarked.executeWithOptions({ summary: `Choose ${id} to go` }, [{ pool, machine: id }]);
 }
 
-function beginWaveGates(rollout: Rollout, index: number): void {
+function beginWaveGates(rollout: Rollout, { wave: index, upTo }: Step & { kind: "gates" }): void {
   const { templateHash = "" } = rollout.desired ?? {};
   const now = Date.now();
   const subject = waveName(index);
@@ -174,7 +185,7 @@ function beginWaveGates(rollout: Rollout, index: number): void {
     ...{ attempt: 0, blockers: [], doubt: "" },
   };
   begin(rollout, task, async () => {
-    const key = `${templateHash} ${subject} ${rollout.startedAt}`;
+    const key = `${templateHash} ${subject} up to ${upTo} ${rollout.startedAt}`;
     const failed = await passGates(rollout, task, { run: "EachWave", key });
     if (failed) return await giveUp(rollout, { reason: "GateFailed", message: `${subject}: ${failed}` });
     // Promoted to the end meanwhile, this is another wave.

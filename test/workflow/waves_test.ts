@@ -75,6 +75,20 @@ test("a share of the pool is a wave too, of one machine at least", async (stage)
   await handle.cancel();
 });
 
+test("a policy that is edited to fewer waves goes on in the first one that is not reached", async (stage) => {
+  const rules = { waves: [{ upTo: 1, soak: 0 }, { upTo: 2, soak: hour }, { upTo: 3, soak: 0 }] };
+  const pool = await stage.grownPool({ replicas: 5, rules });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.sees(pool, "the second soak", ({ wave, reason }) => wave === 2 && reason === "Soaking");
+  pool.rules.waves = [{ upTo: 3, soak: hour }];
+  await stage.tell(pool);
+  const { waves } = await stage.sees(pool, "the first soak", ({ wave, reason }) => wave === 1 && reason === "Soaking");
+  deepEqual(waves.map(({ upTo, state }) => `${upTo} ${state}`), ["3 Soaking", "5 Waiting"]);
+  equal(pool.count("ensureMachineAdmitted"), 3);
+  await handle.cancel();
+});
+
 test("growth makes each wave larger than the one before", async (stage) => {
   const pool = await stage.grownPool({ replicas: 7, rules: { growth: { from: 1, factor: 2, soak: hour } } });
   pool.change({ image: "image-2" });

@@ -36,7 +36,7 @@ function look(situation: Situation): { turn: Omit<Turn, "blocked">; blocks: Bloc
     ...leavesOf(situation, census, room),
     ...repairs.steps,
     ...admissions.steps,
-    ...(wave.gatesDue ? [{ kind: "gates" as const, wave: wave.state.index }] : []),
+    ...(wave.gatesDue ? [{ kind: "gates" as const, wave: wave.state.index, upTo: wave.upTo }] : []),
   ];
   // A machine that is ill but Ready is there, yet not well: somebody has to look again when its repair comes due.
   const isWell = repairs.next === null && !repairs.tooMany;

@@ -1,5 +1,5 @@
 /** What the planner sees and says; plain data, so that a run, `ostler plan` and a simulation ask the same question. */
-import type { Boot, Desired, Member, PoolSnapshot, Rules, WaveState } from "../contracts.ts";
+import type { Boot, Desired, Member, PoolSnapshot, Rules, WaveCount, WaveState } from "../contracts.ts";
 
 /** Everything that decides what may begin now. */
 export interface Situation {
@@ -21,6 +21,8 @@ export interface Situation {
   /** Old machines were seen in this rollout: only then waves count. */
   rolled: boolean;
   wave: WaveState;
+  /** What `wave` counts in, when that may be something else than `rules` and `desired` say now. */
+  countedBy?: WaveCount | undefined;
   /** Attempts that places whose machine failed have behind them; the next admitted machines take them over. */
   retries: number[];
   skipped: string[];
@@ -51,7 +53,7 @@ export type Step =
   /** A machine is ill for too long: replace it. */
   | { kind: "repair"; machine: Member }
   /** The wave is updated: ask its gates. */
-  | { kind: "gates"; wave: number };
+  | { kind: "gates"; wave: number; upTo: number };
 
 /** Why nothing more begins; `until` is when time alone changes that (epoch ms). */
 export interface Blocked {

@@ -1,6 +1,7 @@
 /** The waves of a rollout: how far each goes, and when the next one may begin. */
-import type { Rules, WaveState } from "../contracts.ts";
+import type { Rules, WaveCount, WaveState } from "../contracts.ts";
 import { machinesOf } from "./amounts.ts";
+import { isIdle } from "./census.ts";
 import type { Census } from "./census.ts";
 import type { Situation } from "./turn.ts";
 
@@ -53,7 +54,7 @@ export function lookAtWaves(situation: Situation, census: Census): WaveLook {
   if (rollingBack || (!rolled && situation.pool.counts.old === 0)) return free;
   const targets = waveTargets(rules, desired.replicas);
   const isGated = rules.gates.some(({ run }) => run === "EachWave");
-  for (let state = situation.wave;; state = nextWave(state)) {
+  for (let state = placeOf(situation, census, targets);; state = waveAt(state.index + 1)) {
     const target = targets[state.index];
     if (!target) return { ...free, state };
     if (target.upTo <= (targets[state.index - 1]?.upTo ?? 0)) continue;
@@ -67,8 +68,37 @@ export function lookAtWaves(situation: Situation, census: Census): WaveLook {
   }
 }
 
-function nextWave({ index }: WaveState): WaveState {
-  return { index: index + 1, soakUntil: null, passed: false, approved: false };
+/** The policy lists other waves than those that a state counts in; how long they soak does not matter. */
+export function isRelisted(counted: Pick<Rules, "waves" | "growth">, rules: Pick<Rules, "waves" | "growth">): boolean {
+  const [before, now] = [counted, rules].map(({ waves, growth }) =>
+    JSON.stringify(growth ? [growth.from, growth.factor] : waves.map(({ upTo }) => upTo))
+  );
+  return before !== now;
+}
+
+/**
+ * Where to go on. When the policy lists other waves, or the pool has another size, the index may say nothing any more:
+ * then in the first wave that is not reached, and never so far ahead that gates are left out. What is done stays done.
+ */
+function placeOf(situation: Situation, census: Census, targets: WaveTarget[]): WaveState {
+  const { wave, rules, desired, pool } = situation;
+  const counted: WaveCount = situation.countedBy ?? { ...rules, replicas: desired.replicas };
+  const wasDone = wave.index >= waveTargets(counted, counted.replicas).length;
+  const isFit = wave.index < targets.length && !isRelisted(counted, rules);
+  if (rules.conflict !== null || (isFit && !wasDone)) return wave;
+  const next = isOldLeft(situation, census) ? targets.findIndex(({ upTo }) => upTo > pool.counts.updatedReady) : -1;
+  if (next >= 0 && (wasDone || next <= wave.index)) return waveAt(next);
+  return wasDone ? waveAt(targets.length) : { ...wave, index: Math.min(wave.index, targets.length - 1) };
+}
+
+function isOldLeft(situation: Situation, { onlyKeptRemain }: Census): boolean {
+  const { pool, desired } = situation;
+  const waitsToGo = pool.leaving.some((each) => each.templateHash !== desired.templateHash && isIdle(situation, each));
+  return !onlyKeptRemain || waitsToGo;
+}
+
+function waveAt(index: number): WaveState {
+  return { index, soakUntil: null, passed: false, approved: false };
 }
 
 function isUpdated({ pool }: Situation, census: Census, { upTo }: WaveTarget): boolean {

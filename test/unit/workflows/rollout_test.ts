@@ -29,6 +29,7 @@ const carried: CarriedState = {
   draining: { a: { since: 4000, templateHash: "t1", image: "i", kubelet: "k" } },
   ...{ setAside: ["d"], skipped: ["e"], rolled: true, approvedPlan: "s2", slots: ["b"], abortAsked: request },
   wave: { index: 1, soakUntil: 6000, passed: true, approved: true },
+  countedBy: { waves: [{ upTo: 1, soak: 2 }], growth: null, replicas: 3 },
   rollBack: { ...request, kind: "Abort", bad, reapplied: 3 },
   ...{ joins: [{ ...join, joinedSeconds: 4 }], replacements: [replacement], replaced: 7 },
 };

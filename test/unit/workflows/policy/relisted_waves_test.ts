@@ -1,0 +1,137 @@
+/** A policy or a pool that is changed while waves are on: no gate is lost, and what is done stays done. */
+import { deepEqual, equal } from "node:assert/strict";
+import type { Gate, Member, Rules, WaveCount, WaveState } from "../../../../workflows/contracts.ts";
+import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
+import type { Turn } from "../../../../workflows/policy/turn.ts";
+import { members, minute, now, situationOf, told } from "./simulation/picture.ts";
+import type { Difference } from "./simulation/picture.ts";
+
+type Waves = Pick<Rules, "waves" | "growth">;
+
+const gate: Gate = {
+  ...{ name: "g", run: "EachWave", within: 1 },
+  check: { kind: "NodeCondition", type: "x", status: "True" },
+};
+const listed = (...upTo: (number | string)[]): Waves => ({
+  ...{ waves: upTo.map((each) => ({ upTo: each, soak: minute })), growth: null },
+});
+const doubling: Waves = { waves: [], growth: { from: 1, factor: 2, soak: minute } };
+const at = (index: number, rest: Partial<WaveState> = {}): WaveState => ({
+  ...{ index, soakUntil: null, passed: false, approved: false },
+  ...rest,
+});
+
+interface Story {
+  updated: number;
+  old?: number;
+  wave: WaveState;
+  /** What was counted in before; nothing where an earlier version did not say it. */
+  before?: Waves & Partial<WaveCount>;
+  rules: Waves & Partial<Rules>;
+  replicas?: number;
+  skipped?: string[];
+}
+
+function turnOf({ updated, old = 0, wave, before, rules, replicas = 20, skipped = [] }: Story): Turn {
+  const pool: Member[] = [...members("old", [old, "Ready"]), ...members("new", [updated, "Ready"])];
+  const waiting = old > 0 ? members("new", [replicas, "Held"]) : [];
+  const difference: Difference = {
+    ...{ desired: { replicas, surge: 20 }, budget: { machines: 20 }, rules: { gates: [gate], ...rules } },
+    situation: { wave, skipped, countedBy: before && { replicas: 20, ...before } },
+  };
+  return planTurn(situationOf([...pool, ...waiting], difference));
+}
+
+const soaked = { soakUntil: now - 1, passed: true, approved: true };
+
+const back: [name: string, story: Story, wave: WaveState, admitted: number][] = [
+  [
+    "goes on in the first wave that is not reached when fewer are listed",
+    { updated: 15, old: 5, wave: at(4), before: doubling, rules: listed("25%", "90%", "100%") },
+    ...[at(1), 3] as const,
+  ],
+  [
+    "does so too where nobody knows what was counted in",
+    { updated: 15, old: 5, wave: at(4), rules: listed("25%", "90%", "100%") },
+    ...[at(1), 3] as const,
+  ],
+  [
+    "goes back to the first wave that is not reached when as many larger ones are listed",
+    { updated: 3, old: 17, wave: at(2, soaked), before: listed(1, 2, 3, "100%"), rules: listed("25%", "50%", "100%") },
+    ...[at(0), 2] as const,
+  ],
+  [
+    "forgets that a wave passed and soaked when it becomes larger",
+    { updated: 2, old: 18, wave: at(1, soaked), before: listed(1, 2, "100%"), rules: listed(1, "50%", "100%") },
+    ...[at(1), 8] as const,
+  ],
+  [
+    "opens no wave for machines that are skipped, but the last one when they no longer are",
+    { updated: 18, old: 2, wave: at(2), before: listed(1, "100%"), rules: listed(1, "100%") },
+    ...[at(1), 2] as const,
+  ],
+];
+
+for (const [name, story, wave, admitted] of back) {
+  Deno.test(`planTurn ${name}`, () => {
+    const turn = turnOf(story);
+    deepEqual(turn.wave, wave);
+    equal(turn.steps.filter(({ kind }) => kind === "admit").length, admitted);
+  });
+}
+
+const gated: [name: string, story: Story, steps: string[]][] = [
+  ["all is updated and fewer waves are listed", {
+    ...{ updated: 20, wave: at(4), before: doubling, rules: listed("100%") },
+  }, ["gates 0"]],
+  ["more waves are listed before the one that is on", {
+    ...{ updated: 5, old: 15, wave: at(1), before: listed(1, "100%"), rules: listed(1, 2, 5, "100%") },
+  }, ["gates 1"]],
+  ["the pool becomes smaller than the wave", {
+    ...{ updated: 8, wave: at(4), before: { ...doubling, replicas: 20 }, rules: doubling, replicas: 5 },
+  }, ["gates 2"]],
+];
+
+for (const [name, story, steps] of gated) {
+  Deno.test(`planTurn asks the gates that are due when ${name}`, () => {
+    deepEqual(turnOf(story).steps.map(told), steps);
+  });
+}
+
+const done: [name: string, story: Story][] = [
+  ["more waves are listed", { updated: 20, wave: at(1), before: listed("100%"), rules: listed(1, "50%", "100%") }],
+  ["fewer are listed", { updated: 20, wave: at(3), before: listed(1, "50%", "100%"), rules: listed("100%") }],
+  ["the pool grows, and with it the number of waves", {
+    ...{ updated: 20, wave: at(5), before: doubling, rules: doubling, replicas: 100 },
+  }],
+  ["a machine is lost", { updated: 19, wave: at(2), before: listed(1, "100%"), rules: listed(1, "100%") }],
+  ["only skipped ones are old", {
+    ...{ updated: 19, old: 1, wave: at(2), before: listed(1, "100%"), rules: listed(1, "50%", "100%") },
+    skipped: ["old Ready 1"],
+  }],
+];
+
+for (const [name, story] of done) {
+  Deno.test(`planTurn opens no wave again when ${name}`, () => {
+    const first = turnOf(story);
+    const second = turnOf({ ...story, wave: first.wave, before: { ...story.rules, replicas: story.replicas ?? 20 } });
+    deepEqual(second.wave, first.wave);
+    for (const { steps, blocked } of [first, second]) {
+      deepEqual(steps.filter(({ kind }) => kind === "gates"), []);
+      equal(blocked?.reason === "Soaking", false);
+    }
+  });
+}
+
+Deno.test("planTurn keeps its place while policies contradict each other", () => {
+  const rules = { ...listed("100%"), conflict: "a and b" };
+  const turn = turnOf({ updated: 15, old: 5, wave: at(4), before: doubling, rules });
+  deepEqual([turn.wave, turn.steps, turn.blocked?.reason], [at(4), [], "PolicyConflict"]);
+});
+
+Deno.test("planTurn keeps the soak of a wave when only times are edited", () => {
+  const wave = at(0, { soakUntil: now + minute, passed: true });
+  const before = listed("25%", "100%");
+  const rules = { waves: [{ upTo: "25%", soak: 9 * minute }, { upTo: "100%", soak: 0 }], growth: null };
+  deepEqual(turnOf({ updated: 5, old: 15, wave, before, rules }).wave, wave);
+});
