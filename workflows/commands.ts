@@ -1,5 +1,5 @@
 /** What people may ask of a rollout: when it is refused, and what it changes. Each is safe to ask twice. */
-import { isApproved } from "./approval.ts";
+import { isApproved, wasApproved } from "./approval.ts";
 import { promoted } from "./gates.ts";
 import type { Command } from "./messages.ts";
 import { waveTargets } from "./policy/waves.ts";
@@ -65,18 +65,24 @@ const retry: Effect = {
 const approve: Effect = {
   takes: "{plan, by, reason}; plan is the hash of the plan that is meant",
   refuse(rollout, { plan }): string | undefined {
+    if (wasApproved(rollout, plan)) return undefined;
     if (!rollout.plan) return "no plan waits for approval";
     const { hash } = rollout.plan;
-    if (plan === undefined) return `field "plan" is missing; the plan that waits is "${hash}"`;
-    return plan === hash || isApproved(rollout)
-      ? undefined
-      : `plan "${plan}" is stale; the plan that waits is "${hash}"`;
+    const which = isApproved(rollout)
+      ? `"${rollout.approvedHash}" is approved already`
+      : `the plan that waits is "${hash}"`;
+    if (plan === undefined) return `field "plan" is missing; ${which}`;
+    return plan === hash ? undefined : `plan "${plan}" is stale; ${which}`;
   },
   apply(rollout, command): string {
-    rollout.approvedPlan = rollout.change;
-    rollout.wave = { ...rollout.wave, approved: true };
-    tell(rollout, "Approved", `Plan ${command.plan}, wave ${rollout.wave.index + 1}, approved by ${byWhom(command)}`);
-    return `Plan ${command.plan} may begin with wave ${rollout.wave.index + 1}`;
+    const { plan = "" } = command;
+    const wave = rollout.wave.index + 1;
+    if (!wasApproved(rollout, plan)) {
+      Object.assign(rollout, { approvedPlan: rollout.change, approvedHash: plan });
+      rollout.wave = { ...rollout.wave, approved: true };
+      tell(rollout, "Approved", `Plan ${plan}, wave ${wave}, approved by ${byWhom(command)}`);
+    }
+    return `Plan ${plan} may begin with wave ${wave}`;
   },
 };
 

@@ -111,6 +111,8 @@ export interface CarriedState {
   countedBy?: WaveCount | null;
   /** The spec whose plan was approved. */
   approvedPlan: string;
+  /** The hash that this plan was approved by; missing in what earlier versions carried. */
+  approvedHash?: string;
   rollBack: RollBack | null;
   /** Somebody asked for it and it has not begun. */
   abortAsked: Request | null;

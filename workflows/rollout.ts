@@ -128,7 +128,7 @@ function freshState(now: number): CarriedState {
     ...{ startedAt: now, startedFor: "", change: "", begun: null, failedMachines: 0, retries: [] },
     ...{ booting: {}, dropped: {}, draining: {} },
     ...{ setAside: [], skipped: [], wave: freshWave(), countedBy: null, rolled: false },
-    ...{ approvedPlan: "", rollBack: null },
+    ...{ approvedPlan: "", approvedHash: "", rollBack: null },
     ...{ abortAsked: null, slots: [], repaired: [], failed: [], retriedAt: 0 },
     ...{ joins: [], replacements: [], replaced: 0 },
   };
@@ -139,12 +139,13 @@ export function carriedState(rollout: Rollout): CarriedState {
   const { memory, startedAt, startedFor, change, begun, failedMachines, retries } = rollout;
   const { booting, dropped, draining, setAside, skipped, repaired, failed, slots } = rollout;
   const { wave, countedBy = null, rolled, approvedPlan, rollBack, abortAsked, retriedAt } = rollout;
-  const { joins, replacements, replaced } = rollout;
+  const { approvedHash = "", joins, replacements, replaced } = rollout;
   return {
     schemaVersion: 2,
     ...{ memory, startedAt, startedFor, change, begun, failedMachines, retries },
     ...{ booting, dropped, draining, setAside, skipped, repaired, failed, slots },
-    ...{ wave, countedBy, rolled, approvedPlan, rollBack, abortAsked, retriedAt, joins, replacements, replaced },
+    ...{ wave, countedBy, rolled, approvedPlan, approvedHash, rollBack, abortAsked, retriedAt },
+    ...{ joins, replacements, replaced },
   };
 }
 
@@ -155,7 +156,8 @@ export function beginChange(rollout: Rollout, specHash: string): void {
   if (!rollout.rollBack) Object.assign(rollout, { failedMachines: 0, skipped: [], setAside: [] });
   if (!rollout.rollBack && !isFirst) rollout.startedAt = Date.now();
   Object.assign(rollout, { retries: [], failed: [], repaired: [], mishaps: [], wave: freshWave() });
-  Object.assign(rollout, { rolled: false, plan: undefined });
+  // Also of a spec that was desired before: its plan is another by now.
+  Object.assign(rollout, { rolled: false, plan: undefined, approvedPlan: "", approvedHash: "" });
   rollout.settling = { fingerprint: "", since: Date.now() };
 }
 

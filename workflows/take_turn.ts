@@ -1,6 +1,7 @@
 /** One look at the machines, and everything that may begin now. */
 import type { Boot, Desired, Member, PoolSnapshot, RollOutResult, Rules } from "./contracts.ts";
 import { isApproved } from "./approval.ts";
+import { leavePlan, planWhereAsked } from "./asked_plan.ts";
 import { converge } from "./endings.ts";
 import { passGates } from "./gates.ts";
 import { halt } from "./halt.ts";
@@ -10,7 +11,7 @@ import { planTurn } from "./policy/plan_turn.ts";
 import type { Blocked, Situation, Step, Turn } from "./policy/turn.ts";
 import { usualReplacement } from "./policy/usual.ts";
 import { isRelisted } from "./policy/waves.ts";
-import { read, write } from "./proxies.ts";
+import { write } from "./proxies.ts";
 import { giveUp, isGivenUp, isQuarantined } from "./quarantine.ts";
 import { beginRemoval, beginRepair, missedIn, noteMissed, spare } from "./remove_machine.ts";
 import { show } from "./report.ts";
@@ -31,24 +32,18 @@ export async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules)
   if (rollout.rollBack && isGivenUp(rollout)) return undefined;
   const turn = plan(rollout, { desired, rules, pool });
   noteCount(rollout, turn, { desired, rules });
+  const { wave: before } = rollout;
   noteWave(rollout, turn);
+  const isNextAsked = leavePlan(rollout, before);
   rollout.blocked = turn.blocked;
   const shut = await beginAll(rollout, turn.steps.filter((step) => !rollout.justEnded.includes(subjectOf(step))));
   rollout.blocked = shut ?? turn.blocked;
   if (turn.converged) return await converge(rollout, desired);
+  if (isNextAsked) await planWhereAsked(rollout, desired, rules);
   const overdue = overdueOf(rollout, turn, pool);
   if (overdue === undefined) await show(rollout, turn);
   await (overdue === undefined ? rest(rollout, turn, pool) : halt(rollout, "SettleExpired", overdue));
   return undefined;
-}
-
-// Only where somebody has to approve it: a plan reads the whole pool.
-async function planWhereAsked(rollout: Rollout, desired: Desired, { approval }: Rules): Promise<void> {
-  const isAsked = approval !== "Never" && rollout.rolled && !rollout.rollBack;
-  if (!isAsked || (isApproved(rollout) && rollout.plan)) return;
-  rollout.plan = await read.planRollout.executeWithOptions({ summary: "Plan the rollout" }, [
-    { pool: rollout.pool, templateHash: desired.templateHash },
-  ]);
 }
 
 function plan(rollout: Rollout, seen: { desired: Desired; rules: Rules; pool: PoolSnapshot }): Turn {

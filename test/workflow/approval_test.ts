@@ -1,6 +1,6 @@
 /** The field `approval`, and plans with a hash. */
 import { WorkflowUpdateFailedError } from "@temporalio/client";
-import { equal, match, notEqual, ok, rejects } from "node:assert/strict";
+import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import type { Progress } from "../../workflows/contracts.ts";
 import { eventually } from "../support/eventually.ts";
 import { assertOrderly, assertRuns } from "../support/pool_checks.ts";
@@ -51,6 +51,25 @@ test("an approval does not outlive the change that it was given for", async (sta
   assertRuns(pool, "image-3");
 });
 
+test("a change that is applied again asks again: its plan is another", async (stage) => {
+  const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  const { plan } = await stage.stands(handle, "Rolling", "AwaitingApproval");
+  await stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
+  await eventually("an admission", () => pool.count("ensureMachineAdmitted") === 1);
+  const isAsked = (image: string) => ({ target, plan, reason }: Progress): boolean =>
+    target?.image === image && plan?.approved === false && reason === "AwaitingApproval";
+  for (const image of ["image-3", "image-2"]) {
+    pool.change({ image });
+    await stage.tell(pool);
+    await stage.sees(pool, `the question about ${image}`, isAsked(image));
+  }
+  equal(pool.count("ensureMachineAdmitted"), 1);
+  await handle.cancel();
+});
+
 test("BeforeEachWave asks again before each wave", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { approval: "BeforeEachWave", waves } });
@@ -58,9 +77,13 @@ test("BeforeEachWave asks again before each wave", async (stage) => {
   const handle = await stage.rollOut(pool);
   const first = await stage.stands(handle, "Rolling", "AwaitingApproval");
   equal(pool.count("ensureMachineAdmitted"), 0);
-  await stage.ask(pool, "approve", { by: "somebody", plan: first.plan?.hash ?? "" });
+  const approval = { by: "somebody", plan: first.plan?.hash ?? "" };
+  const answer = await stage.ask(pool, "approve", approval);
+  deepEqual(await stage.ask(pool, "approve", approval), answer);
   const isAsked = ({ wave, reason }: Progress): boolean => wave === 2 && reason === "AwaitingApproval";
   const second = await stage.sees(pool, "the question again", isAsked);
+  equal(second.plan?.approved, false);
+  await rejects(stage.ask(pool, "approve", approval), isRefusal(/stale/));
   equal(pool.count("ensureMachineAdmitted"), 1);
   await stage.ask(pool, "approve", { by: "somebody", plan: second.plan?.hash ?? "" });
   equal((await handle.result()).replaced, 3);
