@@ -27,6 +27,8 @@ export function sparesOf(situation: Situation, census: Census): Step[] {
  */
 export function leavesOf(situation: Situation, census: Census, room: Room): Step[] {
   const idle = situation.pool.leaving.filter((member) => isIdle(situation, member));
+  // A surge in percent is none then, and nobody is wanted whom a window, a wave or a failed change could protect.
+  if (situation.desired.replicas === 0) return idle.map((machine) => ({ kind: "leave", machine }));
   const bare = idle.filter(({ node }) => node === undefined);
   const there = idle.filter((member) => member.node !== undefined && !isQuarantinedAway(situation, member));
   const running = there.filter(({ lost }) => !lost);

@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import type { Member } from "../../../../workflows/contracts.ts";
 import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
 import { lookAtWindows } from "../../../../workflows/policy/windows.ts";
-import { ill, members, ours, situationOf } from "./simulation/picture.ts";
+import { ill, members, ours, situationOf, told } from "./simulation/picture.ts";
 import type { Difference } from "./simulation/picture.ts";
 
 const six = { replicas: 6, surge: 6 };
@@ -115,6 +115,15 @@ Deno.test("planTurn drains as many as may be out where there is no surge", () =>
   equal(steps({ budget: { machines: 2 } }), 2);
   equal(steps({ budget: { machines: 2 }, busy: { leaving: ["old Leaving 1"] } }), 1);
   equal(steps({ situation: { paused: true } }), 0);
+});
+
+Deno.test("planTurn lets all go where none is wanted, whatever holds up replacements", () => {
+  const pool = [...members("old", [2, "Leaving", ours]), ...members("new", [1, "Leaving", ours])];
+  const desired = { replicas: 0, surge: 0 };
+  const all = ["leave old Leaving 1", "leave old Leaving 2", "leave new Leaving 1"];
+  for (const difference of [{ rules: { windows: [] } }, { situation: { quarantined: true } }, {}]) {
+    deepEqual(planTurn(situationOf(pool, { desired, ...difference })).steps.map(told), all);
+  }
 });
 
 const windows = [{ from: 10, to: 20 }, { from: 20, to: 25 }, { from: 22, to: 30 }, { from: 50, to: 60 }];
