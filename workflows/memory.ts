@@ -107,12 +107,12 @@ export interface CarriedState {
   /** Old machines were seen in this rollout. */
   rolled: boolean;
   wave: WaveState;
-  /** What `wave` counts in; null before the first look, and missing in what earlier versions carried. */
-  countedBy?: WaveCount | null;
+  /** What `wave` counts in; null before the first look. */
+  countedBy: WaveCount | null;
   /** The spec whose plan was approved. */
   approvedPlan: string;
-  /** The hash that this plan was approved by; missing in what earlier versions carried. */
-  approvedHash?: string;
+  /** The hash that this plan was approved by. */
+  approvedHash: string;
   rollBack: RollBack | null;
   /** Somebody asked for it and it has not begun. */
   abortAsked: Request | null;

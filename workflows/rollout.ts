@@ -138,8 +138,8 @@ function freshState(now: number): CarriedState {
 export function carriedState(rollout: Rollout): CarriedState {
   const { memory, startedAt, startedFor, change, begun, failedMachines, retries } = rollout;
   const { booting, dropped, draining, setAside, skipped, repaired, failed, slots } = rollout;
-  const { wave, countedBy = null, rolled, approvedPlan, rollBack, abortAsked, retriedAt } = rollout;
-  const { approvedHash = "", joins, replacements, replaced } = rollout;
+  const { wave, countedBy, rolled, approvedPlan, rollBack, abortAsked, retriedAt } = rollout;
+  const { approvedHash, joins, replacements, replaced } = rollout;
   return {
     schemaVersion: 2,
     ...{ memory, startedAt, startedFor, change, begun, failedMachines, retries },
