@@ -1,7 +1,6 @@
 /** What a run does when it learns what is desired, for the first time or anew. */
 import type { Boot, Desired, Rules } from "./contracts.ts";
 import { read } from "./proxies.ts";
-import { report } from "./report.ts";
 import { beginChange } from "./rollout.ts";
 import type { Rollout } from "./rollout.ts";
 import { callOff } from "./tasks.ts";
@@ -12,9 +11,6 @@ export async function recallEarlier(rollout: Rollout): Promise<void> {
   const { pool } = rollout;
   rollout.memory = await read.recall.executeWithOptions({ summary: "Recall earlier rollouts" }, [{ pool }]);
   rollout.recalled = true;
-  const { left, lastGood } = rollout.memory;
-  // The run that went back may have ended by force, with every newcomer held.
-  if (left && lastGood) await report(rollout, rollout.standing, { convergedTemplateHash: lastGood.templateHash });
 }
 
 /** Takes over the rules as they are now, and begins afresh for another spec. */
@@ -23,7 +19,7 @@ export function noteChange(rollout: Rollout, { desired, rules }: { desired: Desi
   rollout.rules = rulesNow(rollout, rules);
   rollout.startedFor ||= desired.observed;
   if (rollout.change === desired.specHash) return;
-  if (rollout.change !== "") supersede(rollout, desired, rules);
+  if (rollout.change !== "") supersede(rollout, desired, rollout.rules);
   // An abort that was done is over when something else is desired.
   if (rollout.standing.phase === "Aborted") rollout.abortAsked = null;
   beginChange(rollout, desired.specHash);
@@ -58,7 +54,8 @@ function drop(rollout: Rollout, boots: [string, Boot][]): void {
   rollout.dropped = Object.fromEntries(all.slice(-droppedKept));
 }
 
-function takenBack(rollout: Rollout, { templateHash }: Desired): Rollout["booting"] {
+function takenBack(rollout: Rollout, { templateHash, specHash }: Desired): Rollout["booting"] {
+  if (rollout.rollBack?.bad.specHash === specHash) return {}; // it is applied again, and left again
   const isBack = ([, boot]: [string, Boot]): boolean => boot.templateHash === templateHash;
   const entries = Object.entries(rollout.dropped);
   rollout.dropped = Object.fromEntries(entries.filter((each) => !isBack(each)));

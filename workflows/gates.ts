@@ -38,9 +38,11 @@ export async function passGates(rollout: Rollout, task: Task, asked: Asked): Pro
   }
 }
 
-// Policies contradict each other, and this run has not seen them agree: the rules that hold meanwhile have no gates.
-function areUnknown({ rules }: Rollout): boolean {
-  return rules !== undefined && rules.conflict !== null && rules.source === "defaults";
+// Policies contradict each other, and this run has not seen them agree: the rules that hold meanwhile have no gates. What
+// was good before is not held up by that.
+function areUnknown({ rules, desired, memory }: Rollout): boolean {
+  if (!rules || rules.conflict === null || rules.source !== "defaults") return false;
+  return desired?.specHash !== memory.lastGood?.specHash;
 }
 
 /** Waits until one policy says which gates there are, or somebody says that none matters. */

@@ -83,7 +83,7 @@ async function advance(rollout: Rollout): Promise<RollOutResult | undefined> {
   if (rollout.publishOnly && rollout.startedFor === desired.observed) return await renewOnly(rollout);
   if (await rollProfile(rollout, desired, rules)) return undefined;
   if (await isHeldUp(rollout)) return undefined;
-  return await takeTurn(rollout, desired, rules);
+  return await takeTurn(rollout, desired, rollout.rules ?? rules);
 }
 
 // Before anything is read: what was left may be desired again by a word.

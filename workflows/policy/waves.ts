@@ -56,7 +56,7 @@ export function lookAtWaves(situation: Situation, census: Census): WaveLook {
   const isGated = rules.gates.some(({ run }) => run === "EachWave");
   for (let state = placeOf(situation, census, targets);; state = waveAt(state.index + 1)) {
     const target = targets[state.index];
-    if (!target) return { ...free, state };
+    if (!target) return { ...free, state, done: rules.conflict === null };
     if (target.upTo <= (targets[state.index - 1]?.upTo ?? 0)) continue;
     const on = { state, upTo: target.upTo, gatesDue: false, soaking: false, done: false };
     // Without rules that hold, nobody can say that a wave needs no gate and no soak.

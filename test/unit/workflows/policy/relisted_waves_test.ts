@@ -129,6 +129,12 @@ Deno.test("planTurn keeps its place while policies contradict each other", () =>
   deepEqual([turn.wave, turn.steps, turn.blocked?.reason], [at(4), [], "PolicyConflict"]);
 });
 
+Deno.test("planTurn takes no wave for done while policies contradict each other", () => {
+  const rules = { ...listed("100%"), conflict: "a and b" };
+  const turn = turnOf({ updated: 20, wave: at(1), before: listed(1, "100%"), rules });
+  deepEqual([turn.wave, turn.converged, turn.blocked?.reason], [at(1), false, "PolicyConflict"]);
+});
+
 Deno.test("planTurn keeps the soak of a wave when only times are edited", () => {
   const wave = at(0, { soakUntil: now + minute, passed: true });
   const before = listed("25%", "100%");
