@@ -42,7 +42,13 @@ export async function show(rollout: Rollout, turn: Turn): Promise<void> {
   stand(rollout, standing);
   const { eta: _, ...lasting } = reportOf(rollout);
   if (rollout.news.length === 0 && rollout.shown === JSON.stringify(lasting)) return;
-  await report(rollout, standing);
+  await report(rollout, standing, heldNews(rollout));
+}
+
+// The run that went back may have ended by force, with every newcomer held, also those of the good template.
+function heldNews({ memory, rollBack }: Rollout): News {
+  const { left, lastGood } = memory;
+  return left && lastGood && !rollBack ? { convergedTemplateHash: lastGood.templateHash } : {};
 }
 
 /** Changes the standing and writes it to the Rollout object, with Events when there is news. */

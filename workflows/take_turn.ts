@@ -135,7 +135,7 @@ async function beginStep(rollout: Rollout, step: Step): Promise<Blocked | undefi
     case "spare":
       return undefined;
     case "join":
-      return void beginJoin(rollout, step);
+      return await watchAgain(rollout, step);
     case "leave":
       return void beginRemoval(rollout, step.machine);
     case "repair":
@@ -145,6 +145,22 @@ async function beginStep(rollout: Rollout, step: Step): Promise<Blocked | undefi
     case "admit":
       return await admit(rollout, step);
   }
+}
+
+async function watchAgain(rollout: Rollout, step: Step & { kind: "join" }): Promise<Blocked | undefined> {
+  if (hasLostPlace(rollout, step.machine)) {
+    const full = await takeSlot(rollout, step.machine);
+    if (full) return full;
+    restartBoot(rollout, step.machine);
+  }
+  return void beginJoin(rollout, step);
+}
+
+// One that failed for good gave its place back; tried again, it replaces somebody as before.
+function hasLostPlace({ rules, retriedAt, booting, slots, snapshot }: Rollout, machine: string): boolean {
+  if (!rules || rules.budget.cluster === null || retriedAt === 0 || !booting[machine]) return false;
+  const chosen = [...snapshot?.old ?? [], ...snapshot?.leaving ?? []].filter(({ marked }) => marked);
+  return !slots.includes(machine) && chosen.length > 0;
 }
 
 async function admit(rollout: Rollout, step: Step & { kind: "admit" }): Promise<Blocked | undefined> {

@@ -89,15 +89,26 @@ test("a run takes over the places that one before it had no time to give back", 
   deepEqual([stage.activities.slots.most, stage.activities.slots.heldBy(pool.ref)], [1, []]);
 });
 
-test("a change that failed for good keeps no place of the cluster's budget from other pools", async (stage) => {
+test("a change that failed for good keeps no place of the cluster's budget, and takes one again when it is retried", async (stage) => {
   const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
   Object.assign(pool.rules.join, { attempts: 1, instance: 1000, address: 1000, registered: 1000 });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
   await stage.stands(handle, "Halted", "Quarantined");
-  await eventually("the place given back", () => stage.activities.slots.heldBy(pool.ref).length === 0);
-  await handle.cancel();
+  const { slots } = stage.activities;
+  await eventually("the place given back", () => slots.heldBy(pool.ref).length === 0);
+  const other = { namespace: "fleet", name: "other" };
+  slots.take({ pool: other, machine: "x", limit: 1 });
+  pool.mend();
+  await stage.ask(pool, "retry");
+  await stage.sees(pool, "the full budget", ({ reason }) => reason === "ClusterBudget");
+  equal(pool.count("ensureVictimReleased"), 0);
+  slots.keep({ pool: other, machines: [] });
+  await stage.tell(pool);
+  const nudges = setInterval(() => void stage.tell(pool).catch(() => undefined), 500);
+  equal((await handle.result()).replaced, 3);
+  clearInterval(nudges);
 });
 
 test("a budget of the cluster is shared by all pools", async (stage) => {
