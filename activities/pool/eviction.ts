@@ -27,11 +27,11 @@ export async function evict(kube: Kube, pod: V1Pod): Promise<Refusal | undefined
 /** What an admission that refuses answers with, and what the API server does that could not ask it. */
 const answered = [400, 403, 422, 429, 500];
 
-// The words are those of the API server (pkg/registry/core/pod/storage/eviction.go and the authorizer's refusal).
+// The words are those of the API server: of its eviction, its authorizer and its admission of what a namespace holds.
 function refusalOf(error: unknown): Refusal | undefined {
   const [status = 0, message] = [statusOf(error), messageOf(error)];
   if (!answered.includes(status) || message.includes('cannot create resource "pods/eviction"')) return undefined;
-  if (status === 403 && message.includes("NamespaceTerminating")) return { kind: "NamespaceEnds" };
+  if (status === 403 && message.includes("because it is being terminated")) return { kind: "NamespaceEnds" };
   if (status === 429 && message.includes("disruption budget")) return { kind: "Budget" };
   if (status === 500 && message.includes("more than one PodDisruptionBudget")) return { kind: "SeveralBudgets" };
   return { kind: "Other", status, message };

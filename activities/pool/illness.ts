@@ -17,9 +17,10 @@ export function illnessOf(seen: Seen, repair: RepairRules): Illness | undefined 
   return repair.enabled ? first : { ...first, due: Number.MAX_SAFE_INTEGER };
 }
 
-/** Not Ready for as long as makes a machine ill, whether or not anything is repaired. */
-export function isLost({ ready, since }: NodeFacts, { notReadyFor }: RepairRules): boolean {
-  return !ready && Date.now() - since >= notReadyFor;
+/** Not Ready, or gone, for as long as makes a machine ill, whether or not anything is repaired. */
+export function isLost(seen: Seen, { notReadyFor }: RepairRules): boolean {
+  const since = !("facts" in seen) ? seen.goneSince : seen.facts.ready ? Infinity : seen.facts.since;
+  return Date.now() - since >= notReadyFor;
 }
 
 function illnesses(seen: Seen, { notReadyFor, conditions }: RepairRules): Illness[] {

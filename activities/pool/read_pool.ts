@@ -107,12 +107,13 @@ interface Judgement {
 // machine-controller remembers that a node was Ready once; whether it is now, only the Node tells.
 function judged({ kube, pool, repair, facts }: Judgement, member: Member): Member {
   const zone = facts?.zone ? { zone: facts.zone } : {};
-  if (member.phase === "Leaving" && facts && isLost(facts, repair)) return { ...member, ...zone, lost: true };
-  if (member.phase !== "Ready" && member.phase !== "NotReady") return { ...member, ...zone };
+  const isLeaving = member.phase === "Leaving" && member.node !== undefined;
+  if (!isLeaving && member.phase !== "Ready" && member.phase !== "NotReady") return { ...member, ...zone };
   const outlook = outlookOf(kube);
   const key = `${pool.namespace}/${member.id}`;
   if (facts) outlook.found(key);
   const seen = facts ? { facts } : { goneSince: outlook.missed(key, Date.now()), node: member.node };
+  if (isLeaving) return { ...member, ...zone, ...(isLost(seen, repair) ? { lost: true } : {}) };
   const ill = illnessOf(seen, repair);
   return { ...member, ...zone, phase: facts?.ready ? "Ready" : "NotReady", ...(ill ? { ill } : {}) };
 }

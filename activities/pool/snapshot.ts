@@ -86,8 +86,8 @@ function isWaiting({ phase, held }: Member): boolean {
 // Without times: those of an illness may move while nothing else does.
 function fingerprintOf(members: readonly Member[]): string {
   const facts = members.map((member) => {
-    const { id, phase, held, marked, expendable, templateHash, zone = "", ill, lost } = member;
-    return [id, phase, held, marked, expendable, templateHash, zone, ill?.why ?? "", lost ?? false];
+    const { id, phase, held, marked, expendable, templateHash, zone = "", ill } = member;
+    return [id, phase, held, marked, expendable, templateHash, zone, ill?.why ?? ""];
   });
   return createHash("sha256").update(JSON.stringify(facts.sort())).digest("hex").slice(0, 16);
 }

@@ -101,7 +101,10 @@ Deno.test("Drain says what a webhook or an API server in trouble refuses an evic
 
 Deno.test("Drain says of a pod whose namespace is ending that it goes with it", async () => {
   const kube = kubeWith();
-  refuse(kube, answer(403, "Forbidden", "namespace apps is being terminated (NamespaceTerminating)"));
+  refuse(
+    kube,
+    answer(403, "Forbidden", "unable to create new content in namespace apps because it is being terminated"),
+  );
   match((await only(kube))?.why ?? "", /^goes with its namespace/);
 });
 

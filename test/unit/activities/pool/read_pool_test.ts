@@ -47,13 +47,16 @@ Deno.test("readPool lets nobody be due at its first look, however long they were
 });
 
 Deno.test("readMembers tells who is on its way out and has lost its node, after the time that makes others ill", async () => {
-  const kube = kubeWith("a", "b");
+  const kube = kubeWith("a", "b", "c");
   const now = new Date().toISOString();
-  for (const id of ["a", "b"]) kube.put("machines", machine(id, { metadata: { deletionTimestamp: now } }));
+  kube.remove("nodes", "node-c");
+  for (const id of ["a", "b", "c"]) kube.put("machines", machine(id, { metadata: { deletionTimestamp: now } }));
   kube.put("nodes", node("node-a", { ready: false, since: "2026-01-01T00:00:00Z" }));
   kube.put("nodes", node("node-b", { ready: false, since: now }));
   const members = await readMembers(kube.client, pool, { ...question.repair, enabled: false });
-  deepEqual(members.map(({ id, lost }) => [id, lost]), [["a", true], ["b", undefined]]);
+  deepEqual(members.map(({ id, lost }) => [id, lost]), [["a", true], ["b", undefined], ["c", undefined]]);
+  const later = await readMembers(kube.client, pool, { ...question.repair, notReadyFor: 0 });
+  deepEqual(later.map(({ lost }) => lost), [true, true, true]);
 });
 
 Deno.test("readPool remembers since when a node is gone", async () => {
