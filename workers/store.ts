@@ -49,6 +49,7 @@ export class Store<T> {
 
   /** Watches until the signal aborts; resolves after the first complete list, or when it aborts before. */
   async start(): Promise<void> {
+    if (this.deps.signal.aborted) return;
     const { group, version, plural } = this.resource;
     const path = group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`;
     const watch = new SlimWatch(this.config, (object) => this.#keep(object));

@@ -72,4 +72,5 @@ Deno.test("Store.start ends when it is stopped before anything could be listed",
   const log = { warn: () => stop.abort() };
   await new Store(config, nodes, { onChange: () => {}, log, signal: stop.signal }).start();
   equal(stop.signal.aborted, true);
+  await new Store(config, nodes, { onChange: () => {}, log, signal: stop.signal }).start();
 });
