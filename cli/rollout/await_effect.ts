@@ -75,8 +75,9 @@ async function lookAgain(cluster: Cluster, awaited: Awaited): Promise<void> {
 
 function endOf(name: CommandName, { before, row, failure }: Awaited, isOld: boolean): Ended | undefined {
   if (failure !== undefined) return { row, failure };
-  if (name === "retry" && isBack(before) && isBack(row)) {
-    return row.status?.quarantine.length === 0 ? { row } : undefined;
+  if (name === "retry" && isBack(before) && isBack(row) && row.status?.quarantine.length === 0) {
+    // A profile that was left is rolled at once when it is taken out of quarantine.
+    return isPinned(before) && !isOld ? undefined : { row };
   }
   const isFresh = isOld || changedSince(before, row);
   const state = stateAfter(name, row);
@@ -98,6 +99,11 @@ function stateAfter(name: CommandName, row: PoolRow): "There" | "NotYet" | "Fail
 function isBack(row: PoolRow): boolean {
   const { left, phase } = row.status ?? {};
   return Boolean(left) && phase !== "Halted" && verdictOf(row) === "Failed";
+}
+
+// Beside what the CLI reads of a Rollout: a profile that was left has a good one in its place.
+function isPinned({ raw }: PoolRow): boolean {
+  return Boolean((raw as { pin?: unknown } | undefined)?.pin);
 }
 
 function judgesEnd(name: CommandName): boolean {

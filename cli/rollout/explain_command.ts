@@ -31,7 +31,7 @@ export async function explainMachine(terminal: Terminal, world: World, flags: Ex
   const text = machineParagraph(facts);
   const { member, node, lastEvent, bootReport, row } = facts;
   const data = asData(flags.output, { ...row?.pool, text, machine: member, ...{ node, lastEvent, bootReport } });
-  terminal.out(data ?? `${terminal.isWatched ? wrapped(text, terminal.columns?.() ?? 80) : text}\n`);
+  terminal.out(data ?? `${terminal.isWatched ? wrapped(text, terminal.columns?.() || 80) : text}\n`);
   return 0;
 }
 

@@ -29,12 +29,14 @@ export interface Telling {
   waits: boolean;
 }
 
-/** Steps of a look at least: those that are still open may have begun long ago. */
-const lookedBack = 500;
+/** Steps of the first look at least, and of each later one, if these reach back to what is known. */
+const lookedBack = { first: 500, later: 50 };
 
 export class Story {
   readonly #told = new Set<string>();
   readonly #seen = new Set<string>();
+  /** Steps that had not ended when they were last seen. */
+  #open: string[] = [];
   #isBegun = false;
 
   constructor(private readonly world: World, private readonly telling: Telling) {}
@@ -51,25 +53,41 @@ export class Story {
     const news = lines.filter(({ id }) => !this.#told.has(id));
     for (const { id } of lines) this.#told.add(id);
     for (const { id } of steps) this.#seen.add(id);
+    this.#open = steps.filter(({ seconds, failure }) => seconds === undefined && failure === undefined).map(idOf);
     if (this.#isBegun) return news;
     this.#isBegun = true;
     return news.filter(({ at }) => at >= from).slice(-tail);
   }
 
-  // As many as are wanted at first, and later from the oldest that is known, however many came in between.
+  // As many as are wanted at first, and later from the oldest that has not ended, however many came in between.
   async #steps(): Promise<Step[]> {
     const { pool, engine, tail, waits } = this.telling;
     const isTold = ({ kind }: Step): boolean => waits || kind !== "wait";
-    let before = 0;
-    for (let limit = Math.max(tail, lookedBack);; limit *= 4) {
+    let before = -1;
+    for (let limit = this.#isBegun ? lookedBack.later : Math.max(tail, lookedBack.first);; limit *= 4) {
       const all = await engine?.steps(pool, limit) ?? [];
       const steps = all.filter(isTold);
-      const known = steps.findIndex(({ id }) => this.#seen.has(id));
-      if (known >= 0) return steps.slice(known);
-      if ((!this.#isBegun && steps.length >= tail) || all.length === before) return steps;
+      const isEnough = this.#isBegun ? this.#reachesBack(steps) : steps.length >= tail || all.length < limit;
+      if (isEnough || all.length === before) return this.#fromKnown(steps);
       before = all.length;
     }
   }
+
+  #reachesBack(steps: Step[]): boolean {
+    const there = new Set(steps.map(idOf));
+    const isKnown = this.#seen.size === 0 || steps.some(({ id }) => this.#seen.has(id));
+    return isKnown && this.#open.every((id) => there.has(id));
+  }
+
+  // What is older than all that is known was left out at the first look.
+  #fromKnown(steps: Step[]): Step[] {
+    const known = steps.findIndex(({ id }) => this.#seen.has(id));
+    return known >= 0 ? steps.slice(known) : steps;
+  }
+}
+
+function idOf({ id }: Step): string {
+  return id;
 }
 
 function eventLine({ at, id, type, reason, message }: ClusterEvent): Line {

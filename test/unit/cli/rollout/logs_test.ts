@@ -110,6 +110,19 @@ Deno.test("ostler logs -f --tail is about the first look, and loses nothing that
   ]);
 });
 
+Deno.test("ostler logs -f tells how a step ends that began long before the newest ones", async () => {
+  const made = world();
+  const step = (nth: number): { at: number; id: string; kind: "step"; message: string } => ({
+    ...{ at: start + nth, id: `r/${nth}`, kind: "step", message: `Step ${nth}` },
+  });
+  const others = Array.from({ length: 700 }, (_, nth) => ({ ...step(nth + 10), seconds: 0.1 }));
+  made.steps = [step(5)];
+  const ends = [[step(5), ...others], [{ ...step(5), seconds: 60, failure: "it stays" }, ...others]];
+  made.onSleep = () => made.steps = ends.shift() ?? made.steps;
+  const { out } = await made.run(["logs", "pool", "-f", "--tail", "1", "--timeout", "8s"]);
+  assert.equal(plain(out).at(-1), "step     Step 5: failed: it stays");
+});
+
 Deno.test("ostler logs --tail counts the lines that are shown, not the waits between them", async () => {
   const made = world();
   const wait = { kind: "wait" as const, message: "Look again soon", seconds: 5 };

@@ -242,3 +242,15 @@ for (const phase of ["RolledBack", "Aborted"]) {
     assert.match(out, new RegExp(`^fleet/pool: ${phase}$`, "m"));
   });
 }
+
+Deno.test("ostler retry --wait sees a profile roll that is tried again as soon as it may be", async () => {
+  const quarantine = [{ specHash: "s", templateHash: "hash-2", revision: "2", image: "img:2" }];
+  const conditions = [condition("Ready", "False")];
+  const back = { phase: "RolledBack", reason: "RolledBack", left: { kind: "RollBack" }, pin: { bad: "b", good: "g" } };
+  const made = world(readyStatus({ ...back, conditions, quarantine }));
+  const next = [readyStatus({ ...back, conditions, quarantine: [] }), rollingStatus(), readyStatus({})];
+  made.onSleep = () => made.putRollout(next.shift() ?? {});
+  const { code, out } = await made.run(["retry", "pool", "--wait"]);
+  assert.deepEqual([code, made.time], [0, start + 3_000]);
+  assert.match(out, /^fleet\/pool: .*[Rr]eady|Converged/m);
+});
