@@ -135,7 +135,7 @@ async function beginStep(rollout: Rollout, step: Step): Promise<Blocked | undefi
     case "spare":
       return undefined;
     case "join":
-      return await watchAgain(rollout, step);
+      return void await watchAgain(rollout, step);
     case "leave":
       return void beginRemoval(rollout, step.machine);
     case "repair":
@@ -147,20 +147,21 @@ async function beginStep(rollout: Rollout, step: Step): Promise<Blocked | undefi
   }
 }
 
-async function watchAgain(rollout: Rollout, step: Step & { kind: "join" }): Promise<Blocked | undefined> {
+// What boots already is seen through: with a place of the shared budget where it gave its own back and there is one.
+async function watchAgain(rollout: Rollout, step: Step & { kind: "join" }): Promise<void> {
   if (hasLostPlace(rollout, step.machine)) {
-    const full = await takeSlot(rollout, step.machine);
-    if (full) return full;
-    restartBoot(rollout, step.machine);
+    await takeSlot(rollout, step.machine);
+    // Somebody may have asked for something meanwhile, or the change was given up: plan again.
+    if (rollout.heard || isGivenUp(rollout)) return;
   }
-  return void beginJoin(rollout, step);
+  beginJoin(rollout, step);
 }
 
-// One that failed for good gave its place back; tried again, it replaces somebody as before.
+// One that failed for good has given it back, and replaces somebody again when it is tried again.
 function hasLostPlace({ rules, retriedAt, booting, slots, snapshot }: Rollout, machine: string): boolean {
   if (!rules || rules.budget.cluster === null || retriedAt === 0 || !booting[machine]) return false;
   const chosen = [...snapshot?.old ?? [], ...snapshot?.leaving ?? []].filter(({ marked }) => marked);
-  return !slots.includes(machine) && chosen.length > 0;
+  return slots.length < chosen.length;
 }
 
 async function admit(rollout: Rollout, step: Step & { kind: "admit" }): Promise<Blocked | undefined> {
@@ -169,7 +170,6 @@ async function admit(rollout: Rollout, step: Step & { kind: "admit" }): Promise<
   if (full) return full;
   // Somebody paused or aborted since this was planned, or the change was given up: plan again.
   if (rollout.heard || (newcomer.phase === "Held" && isGivenUp(rollout))) return undefined;
-  if (!victim) rollout.repaired = rollout.repaired.slice(1);
   // One that never was admitted begins now, however long ago it was chosen.
   if (newcomer.phase === "Held") restartBoot(rollout, newcomer.id);
   const replaces = victim ? `, which replaces ${victim.id}` : "";
@@ -179,6 +179,7 @@ async function admit(rollout: Rollout, step: Step & { kind: "admit" }): Promise<
     await write.ensureMachineAdmitted.executeWithOptions({ summary: `Admit ${newcomer.id}` }, [
       { pool: rollout.pool, machine: newcomer.id },
     ]);
+    if (!victim) rollout.repaired = rollout.repaired.slice(1);
   });
   return undefined;
 }
