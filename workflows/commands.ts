@@ -96,7 +96,7 @@ const promote: Effect = {
     for (const task of doubtful(rollout)) task.doubt = promoted;
     const { wave } = rollout;
     rollout.wave = wave.soakUntil === null ? wave : { ...wave, soakUntil: Date.now() };
-    if (command.full) rollout.wave = { ...freshWave(), index: lastWave(rollout), approved: true };
+    if (command.full) beginLastWave(rollout);
     tell(rollout, "Promoted", `Promoted ${command.full ? "to the end " : ""}by ${byWhom(command)}`);
     return command.full ? "All that is left is one wave now" : "The wave is taken as good";
   },
@@ -160,6 +160,13 @@ function doubtful({ tasks }: Rollout): Task[] {
   return Object.values(tasks).filter(({ doubt }) => doubt !== "" && doubt !== promoted);
 }
 
-function lastWave({ rules, desired }: Rollout): number {
-  return rules && desired ? Math.max(0, waveTargets(rules, desired.replicas).length - 1) : 0;
+function beginLastWave(rollout: Rollout): void {
+  const { rules, desired } = rollout;
+  if (!rules || !desired) return;
+  const { waves, growth } = rules;
+  const { replicas } = desired;
+  // By the rules that it is counted in, which may be newer than those of the last look.
+  rollout.countedBy = { waves, growth, replicas };
+  const index = Math.max(0, waveTargets(rules, replicas).length - 1);
+  rollout.wave = { ...freshWave(), index, approved: true };
 }

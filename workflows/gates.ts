@@ -41,7 +41,7 @@ export async function passGates(rollout: Rollout, task: Task, asked: Asked): Pro
 // Policies contradict each other, and this run has not seen them agree: the rules that hold meanwhile have no gates. What
 // was good before is not held up by that.
 function areUnknown({ rules, desired, memory }: Rollout): boolean {
-  if (!rules || rules.conflict === null || rules.source !== "defaults") return false;
+  if (!rules || rules.conflict === null || rules.source !== "none") return false;
   return desired?.specHash !== memory.lastGood?.specHash;
 }
 

@@ -65,7 +65,7 @@ export interface RepairRules {
 }
 
 export interface Rules {
-  /** The RolloutPolicy that was chosen, or "defaults". */
+  /** The RolloutPolicy that was chosen, or "defaults"; "none" while nobody can say which. */
   source: string;
   /** Why no policy could be chosen: two select the pool equally well. Nothing new starts then. */
   conflict: string | null;

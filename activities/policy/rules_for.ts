@@ -84,7 +84,7 @@ function conflicting([one, other]: [Candidate, Candidate], { metadata }: Machine
 // Nothing new starts; what is under way ends by the defaults where those are careful, and carefully where they are not.
 function heldRules(conflict: string): Rules {
   return {
-    ...{ ...defaultRules, conflict },
+    ...{ ...defaultRules, source: "none", conflict },
     drain: { ...defaultRules.drain, localStorage: "Block" },
     repair: { ...defaultRules.repair, enabled: false },
   };

@@ -116,12 +116,12 @@ test("no gate counts as passed in a run that has only seen policies contradict e
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
   await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
-  Object.assign(pool.rules, { gates: [], source: "defaults", conflict: 'Policies "a" and "b" select it' });
+  Object.assign(pool.rules, { gates: [], source: "none", conflict: 'Policies "a" and "b" select it' });
   await anotherRun(stage, pool);
   pool.mend();
   await stage.sees(pool, "the doubt", ({ reason }) => reason === "GateInconclusive");
   deepEqual([pool.count("awaitGates"), pool.count("ensureVictimReleased")], [0, 0]);
-  Object.assign(pool.rules, { ...rules, conflict: null });
+  Object.assign(pool.rules, { ...rules, source: "defaults", conflict: null });
   await stage.tell(pool);
   equal((await handle.result()).replaced, 1);
   assertOrderly(pool);

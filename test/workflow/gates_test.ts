@@ -161,7 +161,7 @@ test("join.gates bounds how long one machine may take to pass", async (stage) =>
 });
 
 test("gates that were known are asked while policies contradict each other, and no wave ends", async (stage) => {
-  const rules = { source: "fleet/a", gates: [gateOf("EachMachine"), gateOf("EachWave")] };
+  const rules = { gates: [gateOf("EachMachine"), gateOf("EachWave")] };
   const pool = await stage.grownPool({ replicas: 1, rules });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -178,7 +178,7 @@ test("gates that were known are asked while policies contradict each other, and 
   await eventually("the old machine gone", () => pool.numbers().join() === "2");
   await pause(500);
   deepEqual(pool.subjects("awaitGates"), [pool.nth(2)]);
-  Object.assign(pool.rules, { ...rules, conflict: null });
+  Object.assign(pool.rules, { ...rules, source: "defaults", conflict: null });
   await stage.tell(pool);
   equal((await handle.result()).replaced, 1);
   equal(pool.count("awaitGates"), 2);

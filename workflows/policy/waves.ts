@@ -83,9 +83,10 @@ export function isRelisted(counted: Pick<Rules, "waves" | "growth">, rules: Pick
 function placeOf(situation: Situation, census: Census, targets: WaveTarget[]): WaveState {
   const { wave, rules, desired, pool } = situation;
   const counted: WaveCount = situation.countedBy ?? { ...rules, replicas: desired.replicas };
-  const wasDone = wave.index >= waveTargets(counted, counted.replicas).length;
-  const isFit = wave.index < targets.length && !isRelisted(counted, rules);
-  if (rules.conflict !== null || (isFit && !wasDone)) return wave;
+  const before = waveTargets(counted, counted.replicas);
+  const wasDone = wave.index >= before.length;
+  const isSame = !isRelisted(counted, rules) || before[wave.index]?.upTo === targets[wave.index]?.upTo;
+  if (rules.conflict !== null || (isSame && !wasDone && wave.index < targets.length)) return wave;
   const next = isOldLeft(situation, census) ? targets.findIndex(({ upTo }) => upTo > pool.counts.updatedReady) : -1;
   if (next >= 0 && (wasDone || next <= wave.index)) return waveAt(next);
   return wasDone ? waveAt(targets.length) : { ...wave, index: Math.min(wave.index, targets.length - 1) };

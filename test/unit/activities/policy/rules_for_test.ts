@@ -60,7 +60,7 @@ Deno.test("rulesFor tells a tie and names both policies; nothing that harms begi
     one: { selector: matching("tier"), drain: { localStorage: "Block" } },
   });
   assert.equal(conflict, 'RolloutPolicies "one" and "two" select "fleet/pool" equally well, by 1 requirement');
-  assert.deepEqual([source, repair.enabled, drain.localStorage], ["defaults", false, "Block"]);
+  assert.deepEqual([source, repair.enabled, drain.localStorage], ["none", false, "Block"]);
 });
 
 Deno.test("rulesFor does not mind a tie among policies that are less specific than another", async () => {
@@ -80,7 +80,7 @@ for (const [what, [spec, field]] of Object.entries(unusable)) {
   Deno.test(`rulesFor lets nothing start by ${what}, and tells policy and field`, async () => {
     const { conflict, source } = await rulesAmid({ careful: spec });
     const message = conflict ?? "";
-    assert.equal(source, "defaults");
+    assert.equal(source, "none");
     const start = `Cannot use RolloutPolicy "fleet/careful": ${field}`;
     assert.ok(message.startsWith(`${start}:`) || message.startsWith(`${start} is `), message);
     assert.doesNotMatch(message, /hunter2/);

@@ -135,6 +135,13 @@ Deno.test("planTurn takes no wave for done while policies contradict each other"
   deepEqual([turn.wave, turn.converged, turn.blocked?.reason], [at(1), false, "PolicyConflict"]);
 });
 
+Deno.test("planTurn keeps a wave that is on when only later ones are listed otherwise", () => {
+  const wave = at(1, { soakUntil: now + minute, passed: true, approved: true });
+  const rules = listed("10%", "50%", "80%", "100%");
+  const before = listed("10%", "50%", "100%");
+  for (const updated of [9, 10]) deepEqual(turnOf({ updated, old: 10, wave, before, rules }).wave, wave);
+});
+
 Deno.test("planTurn keeps the soak of a wave when only times are edited", () => {
   const wave = at(0, { soakUntil: now + minute, passed: true });
   const before = listed("25%", "100%");
