@@ -4,7 +4,7 @@ import type { CommandName } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal, Unreachable } from "../failure.ts";
 import type { Patience } from "../view/durations.ts";
-import { abreast } from "./abreast.ts";
+import { abreast } from "../../activities/kube/abreast.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { readRow } from "./pools.ts";
 import { verdictOf } from "./verdict.ts";
@@ -51,7 +51,7 @@ export async function awaitEffects(
     });
     if (open.length === 0) return;
     await world.sleep(lookMs);
-    await abreast(open, atOnce, (one) => lookAgain(cluster, one));
+    await abreast(atOnce, open, (one) => lookAgain(cluster, one));
   }
 }
 

@@ -6,7 +6,7 @@ import { UsageError } from "../usage_error.ts";
 import { asData, type Format } from "../view/output.ts";
 import { planText } from "../view/plan_text.ts";
 import { readObjects } from "../yaml_file.ts";
-import { abreast } from "./abreast.ts";
+import { abreast } from "../../activities/kube/abreast.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { type Planned, plannedFor, plannedForFile, type PlanPlace } from "./planned.ts";
 import type { PoolRow } from "./pool_row.ts";
@@ -66,7 +66,7 @@ interface Plans {
 // One that is being deleted, or cannot be read, must not hide the plans of the others.
 async function plansOf(terminal: Terminal, place: PlanPlace, rows: readonly PoolRow[]): Promise<Plans> {
   const codes = [0];
-  const plans = await abreast(rows, atOnce, async (row) => {
+  const plans = await abreast(atOnce, rows, async (row) => {
     try {
       return [await plannedFor(place, row)];
     } catch (error) {

@@ -6,7 +6,7 @@ import { calledAs, type Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import type { Command } from "../../workflows/messages.ts";
 import { type Patience, patienceOf } from "../view/durations.ts";
-import { abreast } from "./abreast.ts";
+import { abreast } from "../../activities/kube/abreast.ts";
 import { awaitEffects, type Ended } from "./await_effect.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { findMachine, noMachine } from "./find_machine.ts";
@@ -73,7 +73,7 @@ interface Sending {
 async function sendToAll(terminal: Terminal, world: World, sending: Sending): Promise<number> {
   const { name, flags, patience, rows } = sending;
   const sent = { ...sending, by: await world.whoAsks(), engine: await world.engine() };
-  const codes = await abreast(rows, atOnce, (row) => sendToOne(terminal, sent, row));
+  const codes = await abreast(atOnce, rows, (row) => sendToOne(terminal, sent, row));
   const taken = rows.filter((_, index) => codes[index] === 0);
   if (flags.wait === true) {
     await awaitEffects(world, { name, before: taken, patience }, (ended) => {
