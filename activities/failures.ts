@@ -1,6 +1,6 @@
 /** One constructor per class of failure, sorted by what the workflow does next. */
 import { ApplicationFailure } from "@temporalio/common";
-import type { ExpiredType, MootType, RefusedType } from "../workflows/contracts.ts";
+import type { ExpiredType, MootType, RefusedType } from "../workflows/contracts/mod.ts";
 
 /** It can never work as things are; the workflow halts with `type` as the reason. */
 export function refused(type: RefusedType, message: string): ApplicationFailure {

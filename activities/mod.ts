@@ -1,5 +1,10 @@
 /** Everything a rollout does to the world; the only export that workers use. */
-import type { AwaitActivities, PublishActivities, ReadActivities, WriteActivities } from "../workflows/contracts.ts";
+import type {
+  AwaitActivities,
+  PublishActivities,
+  ReadActivities,
+  WriteActivities,
+} from "../workflows/contracts/mod.ts";
 import { ensurePoolCleanedUp } from "./config/clean_up.ts";
 import { listDuePools } from "./config/due_pools.ts";
 import { publishConfig } from "./config/publish_config.ts";
@@ -8,21 +13,21 @@ import { renderConfig } from "./config/render_config.ts";
 import { awaitGates } from "./gates/await_gates.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
-import { awaitNodeDrained, ensureNodeCordoned } from "./pool/drain.ts";
+import { awaitNodeDrained, ensureNodeCordoned } from "./node/drain.ts";
 import {
   deleteMachine,
   ensureMachineAdmitted,
   ensureVictimMarked,
   ensureVictimReleased,
   ensureVictimUnmarked,
-} from "./pool/holds.ts";
-import { ensureLastGoodRestored } from "./pool/last_good.ts";
+} from "./backends/machine_controller/holds.ts";
+import { ensureLastGoodRestored } from "./backends/machine_controller/last_good.ts";
 import { planRollout } from "./pool/plan_rollout.ts";
 import type { Forecast } from "./pool/plan_rollout.ts";
 import { awaitDesiredSettled, readDesired } from "./pool/read_desired.ts";
 import { awaitPoolChanged, readPool } from "./pool/read_pool.ts";
 import { ensureSlotsKept, ensureSlotTaken } from "./pool/slots.ts";
-import { ensureTemplateStamped } from "./pool/template_stamp.ts";
+import { ensureTemplateStamped } from "./backends/machine_controller/template_stamp.ts";
 import { recall } from "./status/recall.ts";
 import { ensureRolloutReported } from "./status/report_rollout.ts";
 

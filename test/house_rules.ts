@@ -13,7 +13,13 @@ interface Room {
 
 /** The import law; the first room whose path fits a file judges it. */
 export const rooms: Room[] = [
-  { path: "workflows/policy/", runtime: ["workflows/policy/"], types: ["workflows/contracts.ts"] },
+  { path: "workflows/contracts/", runtime: ["workflows/contracts/"], types: [] },
+  { path: "workflows/policy/", runtime: ["workflows/policy/"], types: ["workflows/contracts/"] },
+  {
+    path: "workflows/status/page/",
+    runtime: ["workflows/status/page/", "workflows/policy/"],
+    types: ["workflows/contracts/"],
+  },
   {
     path: "workflows/",
     runtime: ["workflows/", "@temporalio/workflow"],
@@ -26,13 +32,15 @@ export const rooms: Room[] = [
       ...["activities/", "profiles/", "zod", "croner", "node:", "!node:process"],
       ...["@kubernetes/client-node", "@temporalio/activity", "@temporalio/common"],
     ],
-    types: ["workflows/contracts.ts"],
+    types: ["workflows/contracts/"],
   },
   {
     path: "cli/",
     runtime: [
-      ...["cli/", "workflows/contracts.ts", "workflows/messages.ts", "workflows/policy/", "workflows/start_options.ts"],
-      ...["profiles/", "activities/kube/", "activities/pool/", "activities/policy/", "activities/status/"],
+      ...["cli/", "workflows/contracts/", "workflows/policy/", "workflows/status/page/"],
+      ...["workflows/commands/messages.ts", "workflows/commands/start_options.ts"],
+      ...["profiles/", "activities/kube/", "activities/node/", "activities/pool/", "activities/backends/"],
+      ...["activities/policy/", "activities/status/"],
       ...["node:", "zod", "@kubernetes/client-node", "@temporalio/client", "@temporalio/common", "@temporalio/worker"],
       ...["cli-table3", "commander", "diff", "log-update", "yaml"],
     ],
@@ -208,7 +216,7 @@ function isReference(node: Deno.lint.Identifier): boolean {
 function deterministicWorkflows(context: Context): Visitor {
   const path = housePath(context.filename);
   if (!path.startsWith("workflows/")) return {};
-  const isPolicy = path.startsWith("workflows/policy/");
+  const isPolicy = /^workflows\/(policy|status\/page)\//.test(path);
   const report = (node: Deno.lint.Node, what: string, hint: string): void =>
     context.report({ node, message: `Cannot use ${what} in ${path}: a workflow must replay to the same end`, hint });
   const clockHint = isPolicy ? "Take the time as a parameter, in milliseconds" : "Use Date.now(), which replays";

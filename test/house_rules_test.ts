@@ -28,8 +28,8 @@ const clean = (file: string, code: string): Case => ({ file, code });
 
 prove("policy imports only itself, and contracts as types", [
   clean("workflows/policy/budget.ts", `import { order } from "./order.ts";`),
-  clean("workflows/policy/budget.ts", `import type { Member } from "../contracts.ts";`),
-  dirty("workflows/policy/budget.ts", `import { Member } from "../contracts.ts";`),
+  clean("workflows/policy/budget.ts", `import type { Member } from "../contracts/mod.ts";`),
+  dirty("workflows/policy/budget.ts", `import { Member } from "../contracts/mod.ts";`),
   dirty("workflows/policy/budget.ts", `import { sleep } from "@temporalio/workflow";`),
   dirty("workflows/policy/budget.ts", `import type { Duration } from "@temporalio/workflow";`),
 ]);
@@ -50,7 +50,7 @@ prove("profiles know zod, eta and node: and nothing else", [
     "profiles/render.ts",
     `import { Eta } from "eta"; import { z } from "zod"; import { os } from "./ubuntu/profile.ts";`,
   ),
-  dirty("profiles/ubuntu/profile.ts", `import type { Member } from "../../workflows/contracts.ts";`),
+  dirty("profiles/ubuntu/profile.ts", `import type { Member } from "../../workflows/contracts/mod.ts";`),
   dirty("profiles/render.ts", `import { KubeConfig } from "@kubernetes/client-node";`),
 ]);
 
@@ -61,8 +61,8 @@ prove("activities implement contracts and never call workflows", [
     `import { createHash } from "node:crypto"; import { render } from "../profiles/mod.ts";`,
   ),
   clean("activities/nodes.ts", `import { heartbeat } from "@temporalio/activity";`),
-  clean("activities/nodes.ts", `import type { NodeActivities } from "../workflows/contracts.ts";`),
-  dirty("activities/nodes.ts", `import { specChanged } from "../workflows/messages.ts";`),
+  clean("activities/nodes.ts", `import type { NodeActivities } from "../workflows/contracts/mod.ts";`),
+  dirty("activities/nodes.ts", `import { specChanged } from "../workflows/commands/messages.ts";`),
   dirty("activities/nodes.ts", `import type { Plan } from "../workflows/policy/plan.ts";`),
   dirty("activities/nodes.ts", `import { config } from "../workers/config.ts";`),
   dirty("activities/nodes.ts", `import { env } from "node:process";`),
@@ -71,11 +71,11 @@ prove("activities implement contracts and never call workflows", [
 prove("cli asks through contracts, messages, profiles and the kube client", [
   clean(
     "cli/plan.ts",
-    `import { progress } from "../workflows/messages.ts"; import { kube } from "../activities/kube/client.ts";`,
+    `import { progress } from "../workflows/commands/messages.ts"; import { kube } from "../activities/kube/client.ts";`,
   ),
   clean(
     "cli/plan.ts",
-    `import type { Progress } from "../workflows/contracts.ts"; import { profiles } from "../profiles/mod.ts";`,
+    `import type { Progress } from "../workflows/contracts/mod.ts"; import { profiles } from "../profiles/mod.ts";`,
   ),
   dirty("cli/plan.ts", `import { config } from "../workers/config.ts";`),
   dirty("cli/plan.ts", `import type { Config } from "../workers/config.ts";`),

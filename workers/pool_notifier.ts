@@ -1,7 +1,7 @@
 /** Decides when a change is news: once per change, and again after a failure. */
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "@temporalio/common";
-import type { PoolRef } from "../workflows/contracts.ts";
+import type { PoolRef } from "../workflows/contracts/mod.ts";
 
 /** One pool as the watch sees it. */
 export interface WatchedPool {

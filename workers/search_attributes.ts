@@ -1,6 +1,6 @@
 /** Registers the columns of the run list on the Temporal server. */
 import type { NativeConnection } from "@temporalio/worker";
-import { searchAttributes } from "../workflows/search_attributes.ts";
+import { searchAttributes } from "../workflows/status/search_attributes.ts";
 
 /** gRPC's number for "already exists". */
 const alreadyExists = 6;

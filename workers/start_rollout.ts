@@ -1,7 +1,7 @@
 /** Tells the one workflow of a pool that something changed, and starts it when none runs. */
 import type { Client } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
-import { shownAtStart, workflowIdOf } from "../workflows/start_options.ts";
+import { shownAtStart, workflowIdOf } from "../workflows/commands/start_options.ts";
 import type { Config } from "./config.ts";
 import type { PoolNews } from "./pool_notifier.ts";
 

@@ -2,10 +2,10 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
 import { machineDeployments, profiles } from "../activities/kube/resources.ts";
-import { finalizer } from "../activities/pool/annotations.ts";
+import { finalizer } from "../activities/backends/machine_controller/annotations.ts";
 import { observedOf } from "../activities/pool/observed.ts";
-import { type LinedProfile, lineState, profileLine } from "../activities/pool/profile_line.ts";
-import { profileRef } from "../activities/pool/profile_ref.ts";
+import { type LinedProfile, lineState, profileLine } from "../activities/backends/machine_controller/profile_line.ts";
+import { profileRef } from "../activities/backends/machine_controller/profile_ref.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
 import { Store } from "./store.ts";
 import { watchNodes } from "./watch_nodes.ts";

@@ -1,6 +1,6 @@
 /** The activities in four classes of timeout and retry; every retry is bounded, every wait has a deadline of its own. */
 import { proxyActivities, proxyLocalActivities } from "@temporalio/workflow";
-import type { AwaitActivities, PublishActivities, ReadActivities, WriteActivities } from "./contracts.ts";
+import type { AwaitActivities, PublishActivities, ReadActivities, WriteActivities } from "./contracts/mod.ts";
 
 // Eight tries in half a minute: longer trouble is left to the main loop, which says so and looks again.
 const briefRetry = {

@@ -11,11 +11,11 @@ import {
   setCurrentDetails,
   startChild,
 } from "@temporalio/workflow";
-import type { DuePool, RenewInput, RenewResult } from "./contracts.ts";
-import { desiredChanged } from "./messages.ts";
+import type { DuePool, RenewInput, RenewResult } from "./contracts/mod.ts";
+import { desiredChanged } from "./commands/messages.ts";
 import { read } from "./proxies.ts";
 import { rollOutMachineDeployment } from "./roll_out_machine_deployment.ts";
-import { shownAtStart, workflowIdOf } from "./start_options.ts";
+import { shownAtStart, workflowIdOf } from "./commands/start_options.ts";
 
 /** Starts or tells the rollout of every pool whose credentials are due; never waits for one. */
 export async function renewCredentials(input: RenewInput = {}): Promise<RenewResult> {

@@ -13,23 +13,23 @@ import {
   isCancellation,
   workflowInfo,
 } from "@temporalio/workflow";
-import { answerAbort } from "./abort.ts";
-import { noteChange, recallEarlier } from "./change.ts";
-import type { DesiredState, RollOutInput, RollOutResult } from "./contracts.ts";
-import { cleanUp, ended, renewOnly, stop } from "./endings.ts";
-import { halt, waitOutage } from "./halt.ts";
-import { listen } from "./handlers.ts";
-import { parseInput } from "./input.ts";
-import { prepare, rollProfile } from "./prepare.ts";
+import { answerAbort } from "./steps/abort.ts";
+import { noteChange, recallEarlier } from "./steps/change.ts";
+import type { DesiredState, RollOutInput, RollOutResult } from "./contracts/mod.ts";
+import { cleanUp, ended, renewOnly, stop } from "./steps/endings.ts";
+import { halt, waitOutage } from "./steps/halt.ts";
+import { listen } from "./commands/handlers.ts";
+import { parseInput } from "./state/input.ts";
+import { prepare, rollProfile } from "./steps/prepare.ts";
 import { awaits, read } from "./proxies.ts";
-import { index, report, stand } from "./report.ts";
-import { carriedState, openRollout } from "./rollout.ts";
-import type { Rollout } from "./rollout.ts";
-import { giveBackSlots } from "./slots.ts";
-import { takeTurn } from "./take_turn.ts";
-import { callOff } from "./tasks.ts";
-import { troubleOf } from "./trouble.ts";
-import { isTurningBack } from "./way_back.ts";
+import { index, report, stand } from "./status/report.ts";
+import { carriedState, openRollout } from "./state/rollout.ts";
+import type { Rollout } from "./state/rollout.ts";
+import { giveBackSlots } from "./steps/slots.ts";
+import { takeTurn } from "./steps/take_turn.ts";
+import { callOff } from "./machine/tasks.ts";
+import { troubleOf } from "./steps/trouble.ts";
+import { isTurningBack } from "./steps/way_back.ts";
 
 /** Rolls out one MachineDeployment; its id is `machine-deployment/<namespace>/<name>`. */
 export async function rollOutMachineDeployment(input: RollOutInput): Promise<RollOutResult> {

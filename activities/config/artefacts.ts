@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { secretsNamespace } from "../../profiles/mod.ts";
-import type { PoolRef, Publication } from "../../workflows/contracts.ts";
+import type { PoolRef, Publication } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { configs, createObject, deleteObject, readObject, replaceObject } from "../kube/resources.ts";
 import type { ObjectBody } from "../kube/resources.ts";

@@ -2,7 +2,7 @@
 import type { V1Secret } from "@kubernetes/client-node";
 import { randomInt } from "node:crypto";
 import { namesOf } from "../../profiles/mod.ts";
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { ownerAnnotation, tokenLabel, tokensNamespace } from "./names.ts";

@@ -1,5 +1,5 @@
 /** Removes everything made for a pool; each part may be gone already. */
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { abreast } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
 import {
@@ -12,8 +12,8 @@ import {
   rollouts,
 } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import { ensureVictimUnmarked } from "../pool/holds.ts";
-import { hasLabels, labelSelectorOf } from "../pool/selector.ts";
+import { ensureVictimUnmarked } from "../backends/machine_controller/holds.ts";
+import { hasLabels, labelSelectorOf } from "../backends/machine_controller/selector.ts";
 import { ensureSlotsKept } from "../pool/slots.ts";
 import { removeFinalizer } from "./finalizer.ts";
 import { keptProfileName } from "./kept_profile.ts";

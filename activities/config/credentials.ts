@@ -1,6 +1,6 @@
 /** Credentials of booting machines: a token that reads their secrets, and one with which the kubelet joins. */
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { type BootstrapToken, createBootstrapToken } from "./bootstrap_token.ts";
 import { ensureIdentity } from "./identity.ts";

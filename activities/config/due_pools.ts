@@ -1,12 +1,12 @@
 /** Finds the pools whose credentials are due, by what their Rollouts say. */
-import type { DuePool } from "../../workflows/contracts.ts";
+import type { DuePool } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { listPage, machineDeployments, type Page, readObject, rollouts } from "../kube/resources.ts";
 import type { RolloutObject } from "../kube/schemas.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { observedOf } from "../pool/observed.ts";
-import { lineState, readProfileLine } from "../pool/profile_line.ts";
-import { profileRef } from "../pool/profile_ref.ts";
+import { lineState, readProfileLine } from "../backends/machine_controller/profile_line.ts";
+import { profileRef } from "../backends/machine_controller/profile_ref.ts";
 
 export interface PoolReader {
   kube: Kube;

@@ -1,9 +1,9 @@
 /** The finalizer that keeps a MachineDeployment until everything made for it is gone. */
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { machineDeployments, patchObject, readObject } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
-import { finalizer } from "../pool/annotations.ts";
+import { finalizer } from "../backends/machine_controller/annotations.ts";
 
 /** Adds the finalizer; must come before anything that it stands for. */
 export function ensureFinalizer(kube: Kube, pool: PoolRef): Promise<void> {

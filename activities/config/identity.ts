@@ -1,7 +1,7 @@
 /** The identity of booting machines: a service account that reads this pool's secrets and writes its boot report. */
 import type { V1PolicyRule, V1RoleBinding } from "@kubernetes/client-node";
 import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
 import { ifFound, statusOf } from "../kube/status.ts";

@@ -8,7 +8,7 @@ import { Buffer } from "node:buffer";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { z } from "zod";
 import { type OsProfile, parseProfile, secretsNamespace } from "../../profiles/mod.ts";
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { readObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";

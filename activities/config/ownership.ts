@@ -1,5 +1,5 @@
 /** Whose an artefact is: names of two pools can collide, and then neither may overwrite the other. */
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { refused } from "../failures.ts";
 import { ownerAnnotation } from "./names.ts";
 

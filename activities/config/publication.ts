@@ -1,6 +1,6 @@
 /** What stands published for a pool, as its annotations tell: each artefact by itself has to fit. */
 import { annotationsHash, machineCluster, namesOf, secretsNamespace } from "../../profiles/mod.ts";
-import type { PoolRef, Publication } from "../../workflows/contracts.ts";
+import type { PoolRef, Publication } from "../../workflows/contracts/mod.ts";
 import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
 import { configs, patchObject, readObject } from "../kube/resources.ts";

@@ -4,10 +4,10 @@
  * The bootstrap secret's revision annotation is the fence: machine-controller orders no instance before it fits.
  */
 import { namesOf, specOf } from "../../profiles/mod.ts";
-import type { Publication } from "../../workflows/contracts.ts";
+import type { Publication } from "../../workflows/contracts/mod.ts";
 import { moot, refused } from "../failures.ts";
 import { attempting } from "../kube/status.ts";
-import { revisionAnnotation } from "../pool/annotations.ts";
+import { revisionAnnotation } from "../backends/machine_controller/annotations.ts";
 import { ensureBootReport } from "../pool/boot_report.ts";
 import { ensureConfig, ensureSecret } from "./artefacts.ts";
 import type { Artefact } from "./artefacts.ts";

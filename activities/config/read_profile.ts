@@ -1,14 +1,14 @@
 /** The profile of a MachineDeployment with its settings, or what was kept in their place. */
 import type { OsProfile } from "../../profiles/mod.ts";
 import { parseProfile, ProfileRefused, ReferenceMissing, resolveProfile } from "../../profiles/mod.ts";
-import type { RefusedType } from "../../workflows/contracts.ts";
+import type { RefusedType } from "../../workflows/contracts/mod.ts";
 import { missing, refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
 import { inputsOf, settingsOf } from "../pool/observed.ts";
-import { pinnedInputs, readPin } from "../pool/pin.ts";
-import { type LinedProfile, readProfileLine } from "../pool/profile_line.ts";
-import { profileRef } from "../pool/profile_ref.ts";
+import { pinnedInputs, readPin } from "../backends/machine_controller/pin.ts";
+import { type LinedProfile, readProfileLine } from "../backends/machine_controller/profile_line.ts";
+import { profileRef } from "../backends/machine_controller/profile_ref.ts";
 import { readKeptProfile } from "./kept_profile.ts";
 import { ownerOf } from "./ownership.ts";
 

@@ -1,6 +1,6 @@
 /** Renders the config of a MachineDeployment from its profile; nothing of what comes out is a secret. */
 import { Buffer } from "node:buffer";
-import type { PoolRef, Rendering } from "../../workflows/contracts.ts";
+import type { PoolRef, Rendering } from "../../workflows/contracts/mod.ts";
 import {
   checkProfileFits,
   configDigest,

@@ -1,7 +1,7 @@
 /** One gate over many looks: how often it is looked at, when a breach counts, and the verdict at the end. */
 import { ApplicationFailure } from "@temporalio/common";
-import type { GateVerdict } from "../../workflows/contracts.ts";
-import type { FailureType } from "../../workflows/contracts.ts";
+import type { GateVerdict } from "../../workflows/contracts/mod.ts";
+import type { FailureType } from "../../workflows/contracts/mod.ts";
 import { attempting } from "../kube/status.ts";
 import { lookAtDaemonSets } from "./daemon_sets.ts";
 import type { Finding } from "./finding.ts";

@@ -1,6 +1,6 @@
 /** Asks the gates of a machine or of a wave until all hold at the same time, one is lost, or the time is over. */
 import { Context } from "@temporalio/activity";
-import type { Gate, GateVerdict, PoolRef } from "../../workflows/contracts.ts";
+import type { Gate, GateVerdict, PoolRef } from "../../workflows/contracts/mod.ts";
 import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";

@@ -1,6 +1,6 @@
 /** Gate DaemonSets: each selected one that wants a pod on a node has a Ready pod there. */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
-import type { Check } from "../../workflows/contracts.ts";
+import type { Check } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { wantsPodOn } from "./daemon_set_fit.ts";
 import { some } from "./finding.ts";

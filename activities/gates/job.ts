@@ -1,5 +1,5 @@
 /** Gate Job: a Job made from a CronJob's template completes. */
-import type { Check } from "../../workflows/contracts.ts";
+import type { Check } from "../../workflows/contracts/mod.ts";
 import { refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { createObject, readObject } from "../kube/resources.ts";

@@ -1,6 +1,6 @@
 /** Gate NodeCondition: the condition has the wanted status on every node that is asked about. */
 import type { V1Node } from "@kubernetes/client-node";
-import type { Check } from "../../workflows/contracts.ts";
+import type { Check } from "../../workflows/contracts/mod.ts";
 import { some } from "./finding.ts";
 import type { Finding } from "./finding.ts";
 import { nodesOf } from "./subject.ts";

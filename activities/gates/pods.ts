@@ -1,6 +1,6 @@
 /** Gate Pods: at least so many pods are selected, and every one of them is Ready. */
 import type { V1Pod } from "@kubernetes/client-node";
-import type { Check } from "../../workflows/contracts.ts";
+import type { Check } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { some } from "./finding.ts";
 import type { Finding } from "./finding.ts";

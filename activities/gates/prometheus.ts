@@ -1,5 +1,5 @@
 /** Gate Prometheus: the value of a query is on the right side of a threshold, once there are enough samples. */
-import type { Check } from "../../workflows/contracts.ts";
+import type { Check } from "../../workflows/contracts/mod.ts";
 import type { Finding } from "./finding.ts";
 import { queryPrometheus } from "./prometheus_query.ts";
 import type { Subject } from "./subject.ts";

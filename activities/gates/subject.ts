@@ -1,13 +1,13 @@
 /** What a gate is asked about: one machine, or the updated machines of a pool after a wave. */
 import type { V1Node } from "@kubernetes/client-node";
-import type { Gate, PoolRef } from "../../workflows/contracts.ts";
+import type { Gate, PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { listObjects, machineDeployments, machines, readObject } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
-import { templateHashLabel } from "../pool/annotations.ts";
-import { currentSet } from "../pool/machine_sets.ts";
-import { hasJoined } from "../pool/member.ts";
-import { labelSelectorOf } from "../pool/selector.ts";
+import { templateHashLabel } from "../backends/machine_controller/annotations.ts";
+import { currentSet } from "../backends/machine_controller/machine_sets.ts";
+import { hasJoined } from "../backends/machine_controller/member.ts";
+import { labelSelectorOf } from "../backends/machine_controller/selector.ts";
 
 export interface Subject {
   kube: Kube;

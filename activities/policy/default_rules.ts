@@ -1,5 +1,5 @@
 /** What holds for a pool that no RolloutPolicy selects, and for every field that a policy leaves out. */
-import type { Rules } from "../../workflows/contracts.ts";
+import type { Rules } from "../../workflows/contracts/mod.ts";
 
 const minute = 60_000;
 

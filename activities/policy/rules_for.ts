@@ -1,6 +1,6 @@
 /** Chooses the RolloutPolicy of a pool and reads it. */
 import { z } from "zod";
-import type { Rules } from "../../workflows/contracts.ts";
+import type { Rules } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { listObjects, rolloutPolicies } from "../kube/resources.ts";
 import type { MachineDeployment, RolloutPolicyObject } from "../kube/schemas.ts";

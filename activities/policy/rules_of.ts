@@ -1,5 +1,5 @@
 /** A RolloutPolicy as rules: defaults filled in, durations in milliseconds, windows as absolute times. */
-import type { Check, Gate, RepairRules, Rules, Wave } from "../../workflows/contracts.ts";
+import type { Check, Gate, RepairRules, Rules, Wave } from "../../workflows/contracts/mod.ts";
 import { defaultRules } from "./default_rules.ts";
 import { millisecondsOf } from "./duration.ts";
 import type { PolicyGate } from "./gate_schema.ts";

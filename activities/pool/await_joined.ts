@@ -1,17 +1,17 @@
 /** Watches machines climb the join ladder: instance, address, node registered, node Ready, gates. */
-import type { JoinDeadlines, Joined, JoinFailure, JoinVerdict, PoolRef, Rung } from "../../workflows/contracts.ts";
+import type { JoinDeadlines, Joined, JoinFailure, JoinVerdict, PoolRef, Rung } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { machines, readObject } from "../kube/resources.ts";
 import type { Machine } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { lastBootReport, silenceOf } from "./boot_report.ts";
-import { certificateStateOf } from "./certificate_state.ts";
+import { certificateStateOf } from "../node/certificate_state.ts";
 import { evidenceFor } from "./evidence.ts";
-import { imageOf } from "./machine_template.ts";
-import { hasInstance, hasJoined } from "./member.ts";
-import { nodeFacts } from "./node_facts.ts";
-import type { NodeFacts } from "./node_facts.ts";
+import { imageOf } from "../backends/machine_controller/machine_template.ts";
+import { hasInstance, hasJoined } from "../backends/machine_controller/member.ts";
+import { nodeFacts } from "../node/node_facts.ts";
+import type { NodeFacts } from "../node/node_facts.ts";
 
 export interface JoinQuestion {
   pool: PoolRef;

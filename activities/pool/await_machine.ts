@@ -5,7 +5,7 @@ import { poll } from "../kube/polling.ts";
 import { machines, readObject } from "../kube/resources.ts";
 import type { Machine } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import type { MachineOf } from "./holds.ts";
+import type { MachineOf } from "../backends/machine_controller/holds.ts";
 
 type Wait = MachineOf & { until: number };
 

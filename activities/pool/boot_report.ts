@@ -3,7 +3,7 @@ import type { V1ConfigMap } from "@kubernetes/client-node";
 import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
 import { machines, readObject } from "../kube/resources.ts";

@@ -1,5 +1,5 @@
 /** What a process remembers of its looks at one API server, where the server itself keeps no time of it. */
-import type { Member } from "../../workflows/contracts.ts";
+import type { Member } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 
 /** A longer pause between two looks may have been an outage. */

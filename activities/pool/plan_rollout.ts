@@ -1,5 +1,5 @@
 /** Plans a rollout as its run would, from what is there now. */
-import type { Desired, Member, Memory, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts.ts";
+import type { Desired, Member, Memory, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts/mod.ts";
 import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { attempting } from "../kube/status.ts";

@@ -1,5 +1,5 @@
 /** Reads what a MachineDeployment asks for. */
-import type { Desired, DesiredState, PoolRef } from "../../workflows/contracts.ts";
+import type { Desired, DesiredState, PoolRef } from "../../workflows/contracts/mod.ts";
 import { expired } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
@@ -7,14 +7,14 @@ import { readObject } from "../kube/resources.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { rulesFor } from "../policy/rules_for.ts";
-import { actorOf, type WrittenDeployment, writtenDeployments } from "./actor.ts";
-import { revisionAnnotation, templateHashLabel } from "./annotations.ts";
-import { imageOf, kubeletOf } from "./machine_template.ts";
-import { currentSet } from "./machine_sets.ts";
+import { actorOf, type WrittenDeployment, writtenDeployments } from "../backends/machine_controller/actor.ts";
+import { revisionAnnotation, templateHashLabel } from "../backends/machine_controller/annotations.ts";
+import { imageOf, kubeletOf } from "../backends/machine_controller/machine_template.ts";
+import { currentSet } from "../backends/machine_controller/machine_sets.ts";
 import { changeOf, inputsOf, observedOf, specHashOf } from "./observed.ts";
-import { pinnedInputs, readPin } from "./pin.ts";
-import { lineState, readProfileLine } from "./profile_line.ts";
-import { profileRef } from "./profile_ref.ts";
+import { pinnedInputs, readPin } from "../backends/machine_controller/pin.ts";
+import { lineState, readProfileLine } from "../backends/machine_controller/profile_line.ts";
+import { profileRef } from "../backends/machine_controller/profile_ref.ts";
 
 export interface DesiredReader {
   kube: Kube;

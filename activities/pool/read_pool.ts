@@ -1,17 +1,17 @@
 /** Reads the machines of a pool as a bounded picture. */
-import type { Member, PoolQuestion, PoolRef, PoolSnapshot, RepairRules } from "../../workflows/contracts.ts";
+import type { Member, PoolQuestion, PoolRef, PoolSnapshot, RepairRules } from "../../workflows/contracts/mod.ts";
 import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { listObjects, machineDeployments, machines, readObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import { illnessOf, isLost, neverRepaired } from "./illness.ts";
-import { LateSets } from "./late_sets.ts";
-import { memberOf } from "./member.ts";
-import type { NodeFacts } from "./node_facts.ts";
-import { nodeWatchOf } from "./node_watch.ts";
+import { illnessOf, isLost, neverRepaired } from "../node/illness.ts";
+import { LateSets } from "../backends/machine_controller/late_sets.ts";
+import { memberOf } from "../backends/machine_controller/member.ts";
+import type { NodeFacts } from "../node/node_facts.ts";
+import { nodeWatchOf } from "../node/node_watch.ts";
 import { outlookOf } from "./outlook.ts";
-import { labelSelectorOf } from "./selector.ts";
+import { labelSelectorOf } from "../backends/machine_controller/selector.ts";
 import { snapshotOf } from "./snapshot.ts";
 
 export { snapshotOf } from "./snapshot.ts";

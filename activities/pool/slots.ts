@@ -1,6 +1,6 @@
 /** The budget that all pools share: a ConfigMap with one key a machine that is out, and since when. */
 import type { V1ConfigMap } from "@kubernetes/client-node";
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
 import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";

@@ -1,6 +1,6 @@
 /** The bounded picture of a pool. */
 import { createHash } from "node:crypto";
-import type { Member, PoolQuestion, PoolSnapshot } from "../../workflows/contracts.ts";
+import type { Member, PoolQuestion, PoolSnapshot } from "../../workflows/contracts/mod.ts";
 
 /** What of a question decides how members are counted and listed. */
 export type SnapshotQuestion = Omit<PoolQuestion, "pool">;

@@ -1,7 +1,7 @@
 /** Kubernetes Events on a MachineDeployment. */
 import { activityInfo } from "@temporalio/activity";
 import { createHash } from "node:crypto";
-import type { PoolEvent } from "../../workflows/contracts.ts";
+import type { PoolEvent } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
 import { statusOf } from "../kube/status.ts";

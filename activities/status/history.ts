@@ -1,5 +1,5 @@
 /** The last rollouts of a pool, and the Event of one that converged. */
-import type { HistoryEntry, PoolEvent, RolloutReport } from "../../workflows/contracts.ts";
+import type { HistoryEntry, PoolEvent, RolloutReport } from "../../workflows/contracts/mod.ts";
 import type { RolloutObject } from "../kube/schemas.ts";
 
 /** Entries a Rollout remembers; older ones are in Temporal for as long as its retention says. */

@@ -1,6 +1,6 @@
 /** What earlier runs of a pool left on its Rollout. */
 import { z } from "zod";
-import type { Memory, PoolRef, Quarantined } from "../../workflows/contracts.ts";
+import type { Memory, PoolRef, Quarantined } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { readObject, rollouts } from "../kube/resources.ts";
 import type { RolloutObject } from "../kube/schemas.ts";

@@ -1,11 +1,11 @@
 /** Writes what people read: the Rollout object of a pool. */
 import { activityInfo } from "@temporalio/activity";
-import type { Condition, PoolEvent, PoolRef, RolloutReport } from "../../workflows/contracts.ts";
+import type { Condition, PoolEvent, PoolRef, RolloutReport } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { createObject, machineDeployments, patchStatus, readObject, rollouts } from "../kube/resources.ts";
 import type { MachineDeployment, RolloutObject } from "../kube/schemas.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
-import { pinOf } from "../pool/pin.ts";
+import { pinOf } from "../backends/machine_controller/pin.ts";
 import { emitEvents } from "./events.ts";
 import { appended, convergence, isNews } from "./history.ts";
 import { memoryOf, quarantineKept, usualKept } from "./recall.ts";

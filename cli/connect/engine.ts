@@ -1,6 +1,6 @@
 /** What commands ask of the running rollout, which lives in Temporal. */
-import type { PoolRef, Progress } from "../../workflows/contracts.ts";
-import type { Answer, Command } from "../../workflows/messages.ts";
+import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
+import type { Answer, Command } from "../../workflows/commands/messages.ts";
 
 /** The commands a rollout takes; the names on the wire. */
 export type CommandName = "pause" | "resume" | "approve" | "promote" | "retry" | "skip" | "abort";

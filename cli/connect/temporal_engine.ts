@@ -6,9 +6,9 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from "@temporalio/client";
 import { TypedSearchAttributes, WorkflowNotFoundError } from "@temporalio/common";
-import type { PoolRef, Progress } from "../../workflows/contracts.ts";
-import type { Answer } from "../../workflows/messages.ts";
-import { shownAtStart, workflowIdOf } from "../../workflows/start_options.ts";
+import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
+import type { Answer } from "../../workflows/commands/messages.ts";
+import { shownAtStart, workflowIdOf } from "../../workflows/commands/start_options.ts";
 import { Refusal, TimedOut } from "../failure.ts";
 import type { CommandName, Engine, EngineOptions, Order } from "./engine.ts";
 import { isLost, temporalFailure } from "./temporal_failure.ts";

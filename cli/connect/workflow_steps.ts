@@ -1,7 +1,7 @@
 /** The story of a workflow as its history tells it: steps by their summaries, waits, and what people asked for. */
 import type { Client } from "@temporalio/client";
 import { defaultPayloadConverter, WorkflowNotFoundError } from "@temporalio/common";
-import type { Command } from "../../workflows/messages.ts";
+import type { Command } from "../../workflows/commands/messages.ts";
 import type { Step } from "./engine.ts";
 
 type Request = Parameters<Client["workflowService"]["getWorkflowExecutionHistoryReverse"]>[0];

@@ -1,7 +1,7 @@
 /** Which machine, and of which pool, is meant by the name of a machine or its node. */
 import { machineDeployments, machines, machineSets } from "../../activities/kube/resources.ts";
 import { Machine } from "../../activities/kube/schemas.ts";
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { type Cluster, listAll, listReadable } from "../connect/cluster.ts";
 import { Refusal } from "../failure.ts";
 import { nearText } from "./near_names.ts";

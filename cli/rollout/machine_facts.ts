@@ -2,11 +2,11 @@
 import type { Machine } from "../../activities/kube/schemas.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { lastBootReport, silenceOf } from "../../activities/pool/boot_report.ts";
-import { memberOf } from "../../activities/pool/member.ts";
+import { memberOf } from "../../activities/backends/machine_controller/member.ts";
 import { readPlan } from "../../activities/pool/plan_rollout.ts";
 import { readDesired } from "../../activities/pool/read_desired.ts";
 import { readMembers } from "../../activities/pool/read_pool.ts";
-import type { Member, PoolRef, Progress, RolloutPlan, Rules } from "../../workflows/contracts.ts";
+import type { Member, PoolRef, Progress, RolloutPlan, Rules } from "../../workflows/contracts/mod.ts";
 import { forecast } from "../../workflows/policy/forecast.ts";
 import { type ClusterEvent, eventsAbout, ifAllowed } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";

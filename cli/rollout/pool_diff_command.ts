@@ -1,6 +1,6 @@
 /** `ostler diff POOL`: what a change that is pending would alter. */
 import { machineDeployments } from "../../activities/kube/resources.ts";
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { type Cluster, clusterFailure } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";

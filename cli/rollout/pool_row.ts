@@ -1,7 +1,7 @@
 /** A pool as people see it: its MachineDeployment, and what its Rollout says. */
 import { z } from "zod";
 import { Metadata } from "../../activities/kube/schemas.ts";
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 
 // The object may be older or newer than this command: what is missing or odd is left out, and the rest still shown.
 const text = z.string().catch("");

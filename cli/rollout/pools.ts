@@ -2,7 +2,7 @@
 import { machineDeployments, rollouts } from "../../activities/kube/resources.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import type { Kube } from "../../activities/kube/client.ts";
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { type Cluster, ifAllowed, listAll, listReadable } from "../connect/cluster.ts";
 import { Refusal } from "../failure.ts";
 import { UsageError } from "../usage_error.ts";

@@ -1,4 +1,4 @@
-import type { PoolRef, Progress } from "../../workflows/contracts.ts";
+import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
 import type { Engine } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";
 

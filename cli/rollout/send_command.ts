@@ -4,7 +4,7 @@ import type { World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
 import { calledAs, type Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
-import type { Command } from "../../workflows/messages.ts";
+import type { Command } from "../../workflows/commands/messages.ts";
 import { type Patience, patienceOf } from "../view/durations.ts";
 import { abreast } from "../../activities/kube/abreast.ts";
 import { awaitEffects, type Ended } from "./await_effect.ts";

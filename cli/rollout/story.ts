@@ -1,5 +1,5 @@
 /** The story of a pool, read again and again: its Events and the steps of its run, each told once, and once as it ends. */
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { type ClusterEvent, eventsAbout } from "../connect/cluster.ts";
 import type { Engine, Step } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";

@@ -1,6 +1,6 @@
 import { CommandFailure, exitCodeOf } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { poolName } from "./pools.ts";
 
 /** Tells why a command failed for one of several pools, and gives the exit code that belongs to it; the others go on. */

@@ -1,5 +1,5 @@
 /** One picture of a live view. */
-import type { Progress } from "../../workflows/contracts.ts";
+import type { Progress } from "../../workflows/contracts/mod.ts";
 import type { PoolRow } from "../rollout/pool_row.ts";
 import { verdictOf } from "../rollout/verdict.ts";
 import { styled, type Terminal } from "../terminal.ts";

@@ -1,4 +1,4 @@
-import type { RolloutPlan } from "../../workflows/contracts.ts";
+import type { RolloutPlan } from "../../workflows/contracts/mod.ts";
 import { clock, range } from "./durations.ts";
 
 /** Where a machine stands in the line of those to be replaced: "It is 7th in line, in wave 2 of 3, at about 14:05.". */

@@ -1,5 +1,5 @@
 /** How one pool stands, in full: what `status NAME` and the live view show. */
-import type { Progress } from "../../workflows/contracts.ts";
+import type { Progress } from "../../workflows/contracts/mod.ts";
 import { conditionOf, type PoolRow, type RolloutStatus, type UnderwayRow, updatedCount } from "../rollout/pool_row.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { clock, duration, etaText, localTimes, moment } from "./durations.ts";

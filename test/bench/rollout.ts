@@ -10,7 +10,7 @@
  */
 import process from "node:process";
 import { defaultRules } from "../../activities/policy/default_rules.ts";
-import type { Rules } from "../../workflows/contracts.ts";
+import type { Rules } from "../../workflows/contracts/mod.ts";
 import { planTurn } from "../../workflows/policy/plan_turn.ts";
 import { chanceFrom } from "../unit/workflows/policy/simulation/chance.ts";
 import type { Chance } from "../unit/workflows/policy/simulation/chance.ts";

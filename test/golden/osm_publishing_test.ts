@@ -4,7 +4,7 @@ import { loadYaml } from "@kubernetes/client-node";
 import { ensurePoolCleanedUp } from "../../activities/config/clean_up.ts";
 import { publishConfig } from "../../activities/config/publish_config.ts";
 import { renderConfig } from "../../activities/config/render_config.ts";
-import { revisionAnnotation } from "../../activities/pool/annotations.ts";
+import { revisionAnnotation } from "../../activities/backends/machine_controller/annotations.ts";
 import { closeTemplateEngines } from "../../profiles/mod.ts";
 import type { FakeKube, Stored } from "../support/fake_kube.ts";
 import { differingCases, differs } from "../support/osm_differences.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { awaitGates } from "../../activities/gates/await_gates.ts";
 import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
-import type { Check, GateVerdict } from "../../workflows/contracts.ts";
+import type { Check, GateVerdict } from "../../workflows/contracts/mod.ts";
 import { inActivity } from "../support/activity_context.ts";
 import { machineDeployment, poolsPath } from "./pool_objects.ts";
 import { withWorld } from "./world.ts";

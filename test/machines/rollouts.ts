@@ -1,7 +1,7 @@
 /** Changes of a pool whose machines carry guests, and what must be true after each. */
 import assert from "node:assert/strict";
 import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
-import type { RollOutResult } from "../../workflows/contracts.ts";
+import type { RollOutResult } from "../../workflows/contracts/mod.ts";
 import { poolPath, rollTo } from "../integration/pool_objects.ts";
 import type { World } from "../integration/world.ts";
 import { guests } from "./guests.ts";

@@ -11,7 +11,7 @@ import type {
   PublishActivities,
   ReadActivities,
   WriteActivities,
-} from "../../workflows/contracts.ts";
+} from "../../workflows/contracts/mod.ts";
 import { admit, cleanUp, cordon, mark, release, remove, spare } from "./fake_changes.ts";
 import { desiredOf, digestOf, planOf, publish, restoreLastGood, stampTemplate } from "./fake_desired.ts";
 import { drain, endJudgement, judge } from "./fake_drain.ts";

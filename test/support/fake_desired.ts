@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { byTurn } from "../../activities/pool/snapshot.ts";
-import type { DesiredState, PublishActivities, RolloutPlan, TemplateStamp } from "../../workflows/contracts.ts";
+import type { DesiredState, PublishActivities, RolloutPlan, TemplateStamp } from "../../workflows/contracts/mod.ts";
 import { forecast } from "../../workflows/policy/forecast.ts";
 import { failure } from "./fake_failure.ts";
 import { hashOf } from "./fake_machine.ts";

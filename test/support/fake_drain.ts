@@ -1,5 +1,5 @@
 /** How nodes of a fake pool are drained, and how its gates are judged. */
-import type { AwaitActivities, Blocker, DrainOutcome, GateVerdict } from "../../workflows/contracts.ts";
+import type { AwaitActivities, Blocker, DrainOutcome, GateVerdict } from "../../workflows/contracts/mod.ts";
 import { failure } from "./fake_failure.ts";
 import { nodeOf } from "./fake_machine.ts";
 import type { FakeMachine, FakePool } from "./fake_pool.ts";

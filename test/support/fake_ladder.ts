@@ -1,5 +1,5 @@
 /** How machines of a fake pool climb the join ladder. */
-import type { JoinDeadlines, JoinVerdict, Rung } from "../../workflows/contracts.ts";
+import type { JoinDeadlines, JoinVerdict, Rung } from "../../workflows/contracts/mod.ts";
 import { nodeOf } from "./fake_pool.ts";
 import type { FakeMachine, FakePool } from "./fake_pool.ts";
 

@@ -1,5 +1,5 @@
 /** One machine of a fake pool, and how a rollout sees it. */
-import type { Member, RepairRules } from "../../workflows/contracts.ts";
+import type { Member, RepairRules } from "../../workflows/contracts/mod.ts";
 import type { FakePool } from "./fake_pool.ts";
 
 export interface FakeTemplate {

@@ -8,8 +8,8 @@ import type {
   PoolRef,
   RepairRules,
   Rules,
-} from "../../workflows/contracts.ts";
-import type { HistoryEntry, PoolEvent, RolloutReport } from "../../workflows/progress.ts";
+} from "../../workflows/contracts/mod.ts";
+import type { HistoryEntry, PoolEvent, RolloutReport } from "../../workflows/contracts/progress.ts";
 import { hashOf, memberOf } from "./fake_machine.ts";
 import type { FakeMachine, FakeSet, FakeTemplate, Fate } from "./fake_machine.ts";
 import { reconcile } from "./fake_machine_controller.ts";

@@ -1,6 +1,6 @@
 /** The Rollout object of a fake pool: what runs report, and what later runs recall. */
-import type { Memory, PublishActivities } from "../../workflows/contracts.ts";
-import type { HistoryEntry } from "../../workflows/progress.ts";
+import type { Memory, PublishActivities } from "../../workflows/contracts/mod.ts";
+import type { HistoryEntry } from "../../workflows/contracts/progress.ts";
 import type { FakePool } from "./fake_pool.ts";
 
 /** Entries that the real object keeps. */

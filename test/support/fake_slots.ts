@@ -1,5 +1,5 @@
 /** The budget that all pools of a stage share. */
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 
 interface Place {
   pool: PoolRef;

@@ -1,5 +1,5 @@
 /** What a foreign observer of a fake pool may rely on, looked at after every change once the pool was complete. */
-import type { Amount } from "../../workflows/contracts.ts";
+import type { Amount } from "../../workflows/contracts/mod.ts";
 import type { FakeMachine } from "./fake_machine.ts";
 import type { FakePool } from "./fake_pool.ts";
 

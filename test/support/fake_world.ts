@@ -3,7 +3,7 @@ import type { CommandName, Order, Step } from "../../cli/connect/engine.ts";
 import type { ConnectOptions, World } from "../../cli/connect/world.ts";
 import { runProgram } from "../../cli/program.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import type { PoolRef, Progress } from "../../workflows/contracts.ts";
+import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
 import { FakeKube } from "./fake_kube.ts";
 import { machineDeployment, machineSet } from "./machine_objects.ts";
 import type { Ended } from "./fake_terminal.ts";

@@ -1,6 +1,6 @@
 /** Builders of the Kubernetes objects around a pool, each with overrides. */
 import { Buffer } from "node:buffer";
-import type { PoolRef } from "../../workflows/contracts.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { FakeKube, Stored } from "./fake_kube.ts";
 
 export const pool: PoolRef = { namespace: "fleet", name: "pool" };

@@ -1,6 +1,6 @@
 /** What must hold for a pool when its rollout is over, whatever happened meanwhile. */
 import { deepEqual } from "node:assert/strict";
-import type { Gate, Rules } from "../../workflows/contracts.ts";
+import type { Gate, Rules } from "../../workflows/contracts/mod.ts";
 import type { FakePool } from "./fake_pool.ts";
 
 /** The observer's promises were kept, every drain was ours, and nothing of ours is left on any machine. */

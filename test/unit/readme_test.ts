@@ -17,7 +17,7 @@ function rowsOf(text: string): string[][] {
 }
 
 Deno.test("README lists the deadlines with their defaults", async () => {
-  const source = await read("workflows/input.ts");
+  const source = await read("workflows/state/input.ts");
   const [, block = ""] = /defaultDeadlines[^{]*{([^}]*)}/.exec(source) ?? [];
   const coded = [...block.matchAll(/(\w+): "(\w+)"/g)].map(([, name, value]) => [name, value]);
   const section = readme.split(/^##+ /m).find((part) => part.startsWith("Configure")) ?? "";
@@ -27,7 +27,7 @@ Deno.test("README lists the deadlines with their defaults", async () => {
 });
 
 Deno.test("README tells a cure for every reason to halt, and for no other", async () => {
-  const source = await read("workflows/contracts.ts");
+  const source = await read("workflows/contracts/mod.ts");
   const union = (name: string): string[] => {
     const [, block = ""] = new RegExp(`type ${name} =([^;]*);`).exec(source) ?? [];
     return [...block.matchAll(/"(\w+)"/g)].map(([, reason = ""]) => reason);

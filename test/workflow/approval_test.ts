@@ -1,7 +1,7 @@
 /** The field `approval`, and plans with a hash. */
 import { WorkflowUpdateFailedError } from "@temporalio/client";
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
-import type { Progress } from "../../workflows/contracts.ts";
+import type { Progress } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { assertOrderly, assertRuns } from "../support/pool_checks.ts";
 import { onStage } from "../support/workflow_stage.ts";

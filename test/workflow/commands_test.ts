@@ -1,7 +1,7 @@
 import { WorkflowFailedError, WorkflowUpdateFailedError } from "@temporalio/client";
 import { ApplicationFailure } from "@temporalio/common";
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import type { Condition } from "../../workflows/contracts.ts";
+import type { Condition } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";

@@ -1,6 +1,6 @@
 /** The field `drain`: what blocks is shown, and what happens after the timeout is the policy's. */
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
-import type { DrainRules } from "../../workflows/contracts.ts";
+import type { DrainRules } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { protectedPod } from "../support/fake_pool.ts";
 import type { FakePool } from "../support/fake_pool.ts";

@@ -1,7 +1,7 @@
 /** The field `gates`: what they judge per machine and per wave, and what follows from each verdict. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Condition } from "../../workflows/contracts.ts";
+import type { Condition } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { assertOrderly, assertRuns, gateOf } from "../support/pool_checks.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";

@@ -1,7 +1,7 @@
 /** Credentials are renewed in time, whatever their pool is doing, and no machine is touched for it. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { ScheduleDescription } from "@temporalio/client";
-import type { RenewInput, RenewResult } from "../../workflows/contracts.ts";
+import type { RenewInput, RenewResult } from "../../workflows/contracts/mod.ts";
 import { ensureCredentialSchedule, scheduleId } from "../../workers/credential_schedule.ts";
 import { readConfig } from "../../workers/config.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,5 +1,5 @@
 /** Which newcomers boot now, and who goes for them. */
-import type { Member } from "../contracts.ts";
+import type { Member } from "../contracts/mod.ts";
 import { holdsAll } from "./blocks.ts";
 import { hasRoomFor, withJoin, withVictim } from "./budget.ts";
 import type { Budget } from "./budget.ts";

@@ -1,5 +1,5 @@
 /** Amounts of machines as policies write them: a number, or a share of the wanted ones. */
-import type { Amount } from "../contracts.ts";
+import type { Amount } from "../contracts/mod.ts";
 
 /** How many machines an amount is, of so many wanted; a share is rounded up and is never nothing. */
 export function machinesOf(amount: Amount, replicas: number): number {

@@ -10,7 +10,7 @@
  * A healthy victim needs changing + ill < budget. An ill one needs changing < budget: it was out before, and replacing it
  * must never be blocked by itself. So does a repair, which leaves out who is held and still serves, and who was set aside.
  */
-import type { Member } from "../contracts.ts";
+import type { Member } from "../contracts/mod.ts";
 import { machinesOf } from "./amounts.ts";
 import type { Census } from "./census.ts";
 import type { Situation } from "./turn.ts";

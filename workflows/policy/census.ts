@@ -1,5 +1,5 @@
 /** What is on its way in a pool, counted once for all rules of a turn. */
-import type { Member } from "../contracts.ts";
+import type { Member } from "../contracts/mod.ts";
 import type { Situation } from "./turn.ts";
 
 export interface Census {

@@ -1,5 +1,5 @@
 /** Who may be drained and let go, who is spared, and who is ill enough to be replaced where it stands. */
-import type { Member } from "../contracts.ts";
+import type { Member } from "../contracts/mod.ts";
 import type { Budget } from "./budget.ts";
 import { isIdle } from "./census.ts";
 import type { Census } from "./census.ts";

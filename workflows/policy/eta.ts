@@ -1,5 +1,5 @@
 /** When a rollout should be over: an honest guess from what this pool took lately, or nothing. */
-import type { Desired, PoolSnapshot, Rules, WaveState } from "../contracts.ts";
+import type { Desired, PoolSnapshot, Rules, WaveState } from "../contracts/mod.ts";
 import type { Blocked } from "./turn.ts";
 import { machinesOf } from "./amounts.ts";
 import { quantile } from "./usual.ts";

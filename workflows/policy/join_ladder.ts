@@ -1,5 +1,5 @@
 /** The join ladder: instance, address, node registered, node Ready; each rung with a deadline of its own. */
-import type { JoinDeadlines } from "../contracts.ts";
+import type { JoinDeadlines } from "../contracts/mod.ts";
 
 /** How long each rung may take from the start of the wait, in milliseconds. */
 export type RungDurations = Record<keyof JoinDeadlines, number>;

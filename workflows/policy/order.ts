@@ -1,5 +1,5 @@
 /** Who goes next: the order is the pool's, the zones are the policy's. */
-import type { Member } from "../contracts.ts";
+import type { Member } from "../contracts/mod.ts";
 import { machinesOf } from "./amounts.ts";
 import { isKept, isNext, oldestTemplate } from "./census.ts";
 import type { Census } from "./census.ts";

@@ -1,5 +1,5 @@
 /** What the planner sees and says; plain data, so that a run, `ostler plan` and a simulation ask the same question. */
-import type { Boot, Desired, Member, PoolSnapshot, Rules, WaveCount, WaveState } from "../contracts.ts";
+import type { Boot, Desired, Member, PoolSnapshot, Rules, WaveCount, WaveState } from "../contracts/mod.ts";
 
 /** Everything that decides what may begin now. */
 export interface Situation {

@@ -1,5 +1,5 @@
 /** A pool as it might go on: machine-controller and the machines played, with every step as long as is usual. */
-import type { Desired, Member, PoolSnapshot } from "../contracts.ts";
+import type { Desired, Member, PoolSnapshot } from "../contracts/mod.ts";
 
 /** Milliseconds that a machine takes to join, and to be drained and removed. */
 export interface Pace {

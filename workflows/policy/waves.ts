@@ -1,5 +1,5 @@
 /** The waves of a rollout: how far each goes, and when the next one may begin. */
-import type { Rules, WaveCount, WaveState } from "../contracts.ts";
+import type { Rules, WaveCount, WaveState } from "../contracts/mod.ts";
 import { machinesOf } from "./amounts.ts";
 import { isIdle } from "./census.ts";
 import type { Census } from "./census.ts";

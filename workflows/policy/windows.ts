@@ -1,5 +1,5 @@
 /** Maintenance windows as absolute times. */
-import type { Rules } from "../contracts.ts";
+import type { Rules } from "../contracts/mod.ts";
 
 export interface WindowLook {
   open: boolean;

@@ -1,4 +1,4 @@
-import type { RollOutResult } from "../../../workflows/contracts.ts";
+import type { RollOutResult } from "../../../workflows/contracts/mod.ts";
 import type { ObserverReport, Violation } from "../observer/observer_report.ts";
 
 /** What happened to one machine, in the words of the workflow's results. */

@@ -1,6 +1,6 @@
 import type { Client } from "@temporalio/client";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Progress } from "../../../workflows/contracts.ts";
+import type { Progress } from "../../../workflows/contracts/mod.ts";
 import type { Cloud } from "../cloud/cloud.ts";
 import { waitUntil } from "../process/wait_until.ts";
 import type { ApiConnection } from "../stack/api_connection.ts";

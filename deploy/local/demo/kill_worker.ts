@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Progress } from "../../../workflows/contracts.ts";
+import type { Progress } from "../../../workflows/contracts/mod.ts";
 import type { Scene } from "./scene.ts";
 
 const deadMs = 2_000;

@@ -1,6 +1,6 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from "@temporalio/client";
 import { setTimeout as pause } from "node:timers/promises";
-import type { RollOutResult } from "../../../workflows/contracts.ts";
+import type { RollOutResult } from "../../../workflows/contracts/mod.ts";
 import { pool, type Release } from "./pool_objects.ts";
 
 /** The id of the pool's one workflow. */

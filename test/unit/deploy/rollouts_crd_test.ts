@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import type { Phase, RolloutReport } from "../../../workflows/contracts.ts";
+import type { Phase, RolloutReport } from "../../../workflows/contracts/mod.ts";
 
 interface Schema {
   type?: string;

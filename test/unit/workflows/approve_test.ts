@@ -1,9 +1,9 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { defaultRules } from "../../../activities/policy/default_rules.ts";
-import type { Rules } from "../../../workflows/contracts.ts";
-import { commands } from "../../../workflows/commands.ts";
-import { beginChange, freshWave, openRollout } from "../../../workflows/rollout.ts";
-import type { Rollout } from "../../../workflows/rollout.ts";
+import type { Rules } from "../../../workflows/contracts/mod.ts";
+import { commands } from "../../../workflows/commands/commands.ts";
+import { beginChange, freshWave, openRollout } from "../../../workflows/state/rollout.ts";
+import type { Rollout } from "../../../workflows/state/rollout.ts";
 
 const { approve } = commands;
 

@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { holderOf } from "../../../activities/pool/annotations.ts";
-import { workflowIdOf } from "../../../workflows/start_options.ts";
-import * as messages from "../../../workflows/messages.ts";
+import { holderOf } from "../../../activities/backends/machine_controller/annotations.ts";
+import { workflowIdOf } from "../../../workflows/commands/start_options.ts";
+import * as messages from "../../../workflows/commands/messages.ts";
 import { pool } from "../../support/machine_objects.ts";
 
 Deno.test("every message bears on the wire the name of its constant", () => {

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { defaultRules } from "../../../activities/policy/default_rules.ts";
 
 const workflow = "test/workflow";
-const drain = "test/unit/activities/pool/drain_test.ts";
+const drain = "test/unit/activities/node/drain_test.ts";
 const gates = "test/unit/activities/gates";
 
 /** By field as the rules have it: the file, and how the name of the test begins. */

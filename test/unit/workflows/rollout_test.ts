@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
-import type { CarriedState, Desired } from "../../../workflows/contracts.ts";
-import type { ParsedInput } from "../../../workflows/input.ts";
+import type { CarriedState, Desired } from "../../../workflows/contracts/mod.ts";
+import type { ParsedInput } from "../../../workflows/state/input.ts";
 import {
   beginChange,
   carriedState,
@@ -10,7 +10,7 @@ import {
   recordJoin,
   recordReplacement,
   tell,
-} from "../../../workflows/rollout.ts";
+} from "../../../workflows/state/rollout.ts";
 import { pool } from "../../support/machine_objects.ts";
 
 const join = { machine: "b", node: "node-b", image: "i", kubelet: "k" };

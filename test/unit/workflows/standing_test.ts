@@ -1,9 +1,9 @@
 import { deepEqual, equal, match } from "node:assert/strict";
-import type { PoolSnapshot } from "../../../workflows/contracts.ts";
+import type { PoolSnapshot } from "../../../workflows/contracts/mod.ts";
 import type { Blocked, Turn } from "../../../workflows/policy/turn.ts";
-import { openRollout } from "../../../workflows/rollout.ts";
-import type { Rollout, Task } from "../../../workflows/rollout.ts";
-import { activePhase, standingOf } from "../../../workflows/standing.ts";
+import { openRollout } from "../../../workflows/state/rollout.ts";
+import type { Rollout, Task } from "../../../workflows/state/rollout.ts";
+import { activePhase, standingOf } from "../../../workflows/status/standing.ts";
 
 function rollout(given: Partial<Rollout> = {}): Rollout {
   const pool = { namespace: "kube-system", name: "pool" };

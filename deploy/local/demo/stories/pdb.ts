@@ -1,4 +1,4 @@
-import type { Blocker } from "../../../../workflows/contracts.ts";
+import type { Blocker } from "../../../../workflows/contracts/mod.ts";
 import { guests, nextRelease, poolPath, releasePatch } from "../pool_objects.ts";
 import { livingOf, newcomers } from "./machine_groups.ts";
 import type { RolloutStatus } from "./rollout_desk.ts";

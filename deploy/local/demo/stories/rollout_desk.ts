@@ -1,5 +1,5 @@
 import type { Client } from "@temporalio/client";
-import type { Condition, HistoryEntry, RolloutReport } from "../../../../workflows/contracts.ts";
+import type { Condition, HistoryEntry, RolloutReport } from "../../../../workflows/contracts/mod.ts";
 import { pool, poolPath, type Release } from "../pool_objects.ts";
 import { workflowId } from "../runs.ts";
 import type { Cluster } from "./cluster.ts";

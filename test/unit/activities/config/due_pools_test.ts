@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { listDuePools } from "../../../../activities/config/due_pools.ts";
 import { readDesired } from "../../../../activities/pool/read_desired.ts";
-import type { DuePool } from "../../../../workflows/contracts.ts";
+import type { DuePool } from "../../../../workflows/contracts/mod.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 import { machineDeployment, pool, putPool } from "../../../support/machine_objects.ts";
 

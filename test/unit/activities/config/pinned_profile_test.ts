@@ -2,11 +2,11 @@ import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/stri
 import { randomBytes } from "node:crypto";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
 import { renderConfig } from "../../../../activities/config/render_config.ts";
-import { ensureLastGoodRestored } from "../../../../activities/pool/last_good.ts";
+import { ensureLastGoodRestored } from "../../../../activities/backends/machine_controller/last_good.ts";
 import { readDesired } from "../../../../activities/pool/read_desired.ts";
 import { ensureRolloutReported } from "../../../../activities/status/report_rollout.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
-import type { Desired, Quarantined, RolloutReport } from "../../../../workflows/contracts.ts";
+import type { Desired, Quarantined, RolloutReport } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import type { FakeKube } from "../../../support/fake_kube.ts";
 import { machineDeployment, machineSet, pool } from "../../../support/machine_objects.ts";

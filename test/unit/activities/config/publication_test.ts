@@ -2,7 +2,7 @@ import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/stri
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
 import { renderConfig } from "../../../../activities/config/render_config.ts";
 import { annotationsHash, closeTemplateEngines, type NodeSettings } from "../../../../profiles/mod.ts";
-import type { Publication } from "../../../../workflows/contracts.ts";
+import type { Publication } from "../../../../workflows/contracts/mod.ts";
 import { answer } from "../../../support/fake_kube.ts";
 import type { FakeKube } from "../../../support/fake_kube.ts";
 import { clusterInfo, machineDeployment, pool, providerConfig, revisionKey } from "../../../support/machine_objects.ts";

@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
-import type { Check } from "../../../../workflows/contracts.ts";
+import type { Check } from "../../../../workflows/contracts/mod.ts";
 import { answer } from "../../../support/fake_kube.ts";
 import { node } from "../../../support/machine_objects.ts";
 import { ask, gate, kubeWithPool, later, readyPod } from "./gate_question.ts";

@@ -1,5 +1,5 @@
 import { deepEqual, equal, match } from "node:assert/strict";
-import type { Check } from "../../../../workflows/contracts.ts";
+import type { Check } from "../../../../workflows/contracts/mod.ts";
 import type { FakeKube } from "../../../support/fake_kube.ts";
 import { machine, node } from "../../../support/machine_objects.ts";
 import { ask, askWave, gate, kubeWithPool, readyPod } from "./gate_question.ts";

@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
-import type { Check } from "../../../../workflows/contracts.ts";
+import type { Check } from "../../../../workflows/contracts/mod.ts";
 import type { FakeKube, Stored } from "../../../support/fake_kube.ts";
 import { ask, askWave, gate, kubeWithPool, later } from "./gate_question.ts";
 

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Check, GateVerdict } from "../../../../workflows/contracts.ts";
+import type { Check, GateVerdict } from "../../../../workflows/contracts/mod.ts";
 import { ask, gate, kubeWithPool, later } from "./gate_question.ts";
 
 type Prometheus = Extract<Check, { kind: "Prometheus" }>;

@@ -4,7 +4,7 @@ import { machineDeployments } from "../../../../activities/kube/resources.ts";
 import type { MachineDeployment } from "../../../../activities/kube/schemas.ts";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import { rulesFor } from "../../../../activities/policy/rules_for.ts";
-import type { Rules } from "../../../../workflows/contracts.ts";
+import type { Rules } from "../../../../workflows/contracts/mod.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 import { unusable, usable } from "./policy_cases.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import { RolloutPolicySpec } from "../../../../activities/policy/rollout_policy.ts";
 import { rulesOf } from "../../../../activities/policy/rules_of.ts";
-import type { Check, Rules } from "../../../../workflows/contracts.ts";
+import type { Check, Rules } from "../../../../workflows/contracts/mod.ts";
 
 const minute = 60_000;
 

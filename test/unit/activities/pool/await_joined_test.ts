@@ -1,8 +1,8 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { Machine } from "../../../../activities/kube/schemas.ts";
 import { awaitMachinesJoined, rungOf } from "../../../../activities/pool/await_joined.ts";
-import type { NodeFacts } from "../../../../activities/pool/node_facts.ts";
-import type { JoinDeadlines, JoinVerdict } from "../../../../workflows/contracts.ts";
+import type { NodeFacts } from "../../../../activities/node/node_facts.ts";
+import type { JoinDeadlines, JoinVerdict } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 import { machine, node, pool } from "../../../support/machine_objects.ts";

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { Outlook } from "../../../../activities/pool/outlook.ts";
-import type { Member } from "../../../../workflows/contracts.ts";
+import type { Member } from "../../../../workflows/contracts/mod.ts";
 
 const minute = 60_000;
 const grace = 30_000;

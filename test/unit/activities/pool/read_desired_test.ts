@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
 import { awaitDesiredSettled, readDesired } from "../../../../activities/pool/read_desired.ts";
-import type { Desired } from "../../../../workflows/contracts.ts";
+import type { Desired } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 import { machineDeployment, machineSet, pool, putPool, revisionKey } from "../../../support/machine_objects.ts";

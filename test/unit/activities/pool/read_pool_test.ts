@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
 import { awaitPoolChanged, readMembers, readPool } from "../../../../activities/pool/read_pool.ts";
-import type { PoolQuestion } from "../../../../workflows/contracts.ts";
+import type { PoolQuestion } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";

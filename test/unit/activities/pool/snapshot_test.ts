@@ -1,6 +1,6 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
 import { snapshotOf } from "../../../../activities/pool/snapshot.ts";
-import type { Member, PoolSnapshot } from "../../../../workflows/contracts.ts";
+import type { Member, PoolSnapshot } from "../../../../workflows/contracts/mod.ts";
 
 function member(id: string, overrides: Partial<Member> = {}): Member {
   return {

@@ -1,7 +1,7 @@
 import { deepEqual, rejects } from "node:assert/strict";
 import { ensureRolloutReported } from "../../../../activities/status/report_rollout.ts";
 import { recall } from "../../../../activities/status/recall.ts";
-import type { Memory, RolloutReport } from "../../../../workflows/contracts.ts";
+import type { Memory, RolloutReport } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 import { pool, putPool } from "../../../support/machine_objects.ts";

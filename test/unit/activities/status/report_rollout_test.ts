@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { ensureRolloutReported } from "../../../../activities/status/report_rollout.ts";
-import type { HistoryEntry, PoolEvent, RolloutReport } from "../../../../workflows/contracts.ts";
+import type { HistoryEntry, PoolEvent, RolloutReport } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import type { ActivityRun } from "../../../support/activity_context.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";

@@ -4,7 +4,7 @@ import { endingOf } from "../../../../deploy/local/demo/ending.ts";
 import { finalText } from "../../../../deploy/local/demo/final_table.ts";
 import { Interruption } from "../../../../deploy/local/demo/interruption.ts";
 import type { ObserverReport } from "../../../../deploy/local/observer/observer_report.ts";
-import type { RollOutResult } from "../../../../workflows/contracts.ts";
+import type { RollOutResult } from "../../../../workflows/contracts/mod.ts";
 
 const old = { image: "docker://ostler.example/ubuntu:24.04-1", kubelet: "v1.35.3" };
 const young = { image: "docker://ostler.example/ubuntu:24.04-2", kubelet: "v1.36.1" };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isMiddle } from "../../../../deploy/local/demo/kill_worker.ts";
-import type { Progress, ReplacementRecord, Underway } from "../../../../workflows/contracts.ts";
+import type { Progress, ReplacementRecord, Underway } from "../../../../workflows/contracts/mod.ts";
 
 function told(replaced: number, step: Underway["step"] | undefined): Progress {
   const record: ReplacementRecord = { machine: "a", replacedBy: "b", image: "", kubelet: "", drainedSeconds: 1 };

@@ -1,5 +1,5 @@
 import { deepEqual, equal, match } from "node:assert/strict";
-import type { Gate, Member, WaveState } from "../../../../workflows/contracts.ts";
+import type { Gate, Member, WaveState } from "../../../../workflows/contracts/mod.ts";
 import { blockersOf, planTurn } from "../../../../workflows/policy/plan_turn.ts";
 import type { Blocked } from "../../../../workflows/policy/turn.ts";
 import { ill, members, minute, now, ours, situationOf, told } from "./simulation/picture.ts";

@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import type { Member } from "../../../../workflows/contracts.ts";
+import type { Member } from "../../../../workflows/contracts/mod.ts";
 import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
 import { lookAtWindows } from "../../../../workflows/policy/windows.ts";
 import { ill, members, ours, situationOf, told } from "./simulation/picture.ts";

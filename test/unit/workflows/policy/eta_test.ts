@@ -1,6 +1,6 @@
 import { equal } from "node:assert/strict";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
-import type { Desired, PoolSnapshot, Rules } from "../../../../workflows/contracts.ts";
+import type { Desired, PoolSnapshot, Rules } from "../../../../workflows/contracts/mod.ts";
 import { etaOf } from "../../../../workflows/policy/eta.ts";
 import type { EtaQuestion } from "../../../../workflows/policy/eta.ts";
 import { usualReplacement } from "../../../../workflows/policy/usual.ts";

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import { byTurn } from "../../../../activities/pool/snapshot.ts";
-import type { Desired, Member, Memory, RolloutPlan, Rules } from "../../../../workflows/contracts.ts";
+import type { Desired, Member, Memory, RolloutPlan, Rules } from "../../../../workflows/contracts/mod.ts";
 import { forecast } from "../../../../workflows/policy/forecast.ts";
 import { desired, ill, members, minute, now, ours } from "./simulation/picture.ts";
 

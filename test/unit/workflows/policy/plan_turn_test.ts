@@ -1,5 +1,5 @@
 import { deepEqual, equal, match } from "node:assert/strict";
-import type { Member } from "../../../../workflows/contracts.ts";
+import type { Member } from "../../../../workflows/contracts/mod.ts";
 import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
 import { ill, members, minute, now, ours, situationOf, told } from "./simulation/picture.ts";
 import type { Difference } from "./simulation/picture.ts";

@@ -1,6 +1,6 @@
 /** A policy or a pool that is changed while waves are on: no gate is lost, and what is done stays done. */
 import { deepEqual, equal } from "node:assert/strict";
-import type { Gate, Member, Rules, WaveCount, WaveState } from "../../../../workflows/contracts.ts";
+import type { Gate, Member, Rules, WaveCount, WaveState } from "../../../../workflows/contracts/mod.ts";
 import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
 import type { Turn } from "../../../../workflows/policy/turn.ts";
 import { members, minute, now, situationOf, told } from "./simulation/picture.ts";

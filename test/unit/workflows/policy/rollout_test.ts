@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { snapshotOf } from "../../../../activities/pool/snapshot.ts";
-import type { PoolSnapshot } from "../../../../workflows/contracts.ts";
+import type { PoolSnapshot } from "../../../../workflows/contracts/mod.ts";
 import { cases } from "./simulation/cases.ts";
 import { chanceFrom, noChance } from "./simulation/chance.ts";
 import { play } from "./simulation/play.ts";

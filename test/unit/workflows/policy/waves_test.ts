@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import type { Rules, WaveState } from "../../../../workflows/contracts.ts";
+import type { Rules, WaveState } from "../../../../workflows/contracts/mod.ts";
 import { machinesOf } from "../../../../workflows/policy/amounts.ts";
 import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
 import { waveTargets } from "../../../../workflows/policy/waves.ts";

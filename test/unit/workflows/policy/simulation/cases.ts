@@ -1,5 +1,5 @@
 /** The stories that the planner has to bring to a good end, in any order of events. */
-import type { Gate } from "../../../../../workflows/contracts.ts";
+import type { Gate } from "../../../../../workflows/contracts/mod.ts";
 import { minute, start } from "./play.ts";
 import type { Case } from "./play.ts";
 import type { Run } from "./run.ts";

@@ -1,5 +1,5 @@
 /** Machines and a machine-controller (1.66) in virtual time, as far as a planner can see them. */
-import type { Member, PoolSnapshot } from "../../../../../workflows/contracts.ts";
+import type { Member, PoolSnapshot } from "../../../../../workflows/contracts/mod.ts";
 import type { Chance } from "./chance.ts";
 import type { Clock } from "./clock.ts";
 

@@ -1,7 +1,7 @@
 /** Situations written down by hand: machines in groups, and what differs from an ordinary rollout. */
 import { snapshotOf } from "../../../../../activities/pool/snapshot.ts";
 import { defaultRules } from "../../../../../activities/policy/default_rules.ts";
-import type { Desired, Member, Rules } from "../../../../../workflows/contracts.ts";
+import type { Desired, Member, Rules } from "../../../../../workflows/contracts/mod.ts";
 import type { Situation, Step } from "../../../../../workflows/policy/turn.ts";
 
 export const now = 1_000_000_000_000;

@@ -1,6 +1,6 @@
 /** Plays one case from its start to its end, at one speed or by chance. */
 import { defaultRules } from "../../../../../activities/policy/default_rules.ts";
-import type { Rules } from "../../../../../workflows/contracts.ts";
+import type { Rules } from "../../../../../workflows/contracts/mod.ts";
 import type { Blocked } from "../../../../../workflows/policy/turn.ts";
 import type { Chance } from "./chance.ts";
 import { Clock } from "./clock.ts";

@@ -1,5 +1,5 @@
 /** What a rollout promises, looked at from outside at every step; a broken promise is an error that names it. */
-import type { Member } from "../../../../../workflows/contracts.ts";
+import type { Member } from "../../../../../workflows/contracts/mod.ts";
 import { machinesOf } from "../../../../../workflows/policy/amounts.ts";
 import type { Situation, Step } from "../../../../../workflows/policy/turn.ts";
 import type { SimMachine } from "./fleet.ts";

@@ -1,5 +1,5 @@
 /** A run in virtual time: begins what the planner names, and keeps the state that a workflow would. */
-import type { Boot, Desired, Member, Rules, WaveState } from "../../../../../workflows/contracts.ts";
+import type { Boot, Desired, Member, Rules, WaveState } from "../../../../../workflows/contracts/mod.ts";
 import { machinesOf } from "../../../../../workflows/policy/amounts.ts";
 import { planTurn } from "../../../../../workflows/policy/plan_turn.ts";
 import type { Blocked, Situation, Step } from "../../../../../workflows/policy/turn.ts";

@@ -1,0 +1,99 @@
+/** Holding machines and letting them go, by annotations only: nothing in a spec is edited for pacing. */
+import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+import { moot } from "../../failures.ts";
+import { asMergePatch } from "../../kube/client.ts";
+import type { Kube } from "../../kube/client.ts";
+import { deleteObject, machines, patchObject, readObject } from "../../kube/resources.ts";
+import type { Machine } from "../../kube/schemas.ts";
+import { attempting, ifFound } from "../../kube/status.ts";
+import { holdAnnotation, holderOf, skipEvictionAnnotation, victimAnnotation } from "./annotations.ts";
+import { ensureNodeUncordoned } from "../../node/cordon.ts";
+
+export interface MachineOf {
+  pool: PoolRef;
+  machine: string;
+}
+
+/** Marks and holds the machine that has to go next, so that machine-controller picks it and then waits. */
+export function ensureVictimMarked(kube: Kube, target: MachineOf): Promise<void> {
+  return attempting(`choose machine "${target.machine}" to go`, async () => {
+    const machine = await find(kube, target);
+    if (!machine) throw moot("MachineGone", `Cannot choose machine "${target.machine}" to go: it is gone`);
+    const holder = holderOf(target.pool);
+    // What somebody else wrote there stays theirs.
+    const free = [victimAnnotation, holdAnnotation].filter((key) => !machine.metadata.annotations?.[key]);
+    await annotate(kube, target, Object.fromEntries(free.map((key) => [key, holder])));
+  });
+}
+
+/**
+ * Takes back mark and hold, and the cordon of its node. A machine that is already leaving cannot be kept for ever, but as long as it is held it
+ * runs: it stays held unless `letGo` hands it to machine-controller, which drains it by its own rules.
+ */
+export function ensureVictimUnmarked(kube: Kube, target: MachineOf & { letGo?: boolean }): Promise<void> {
+  return attempting(`spare machine "${target.machine}"`, async () => {
+    const machine = await find(kube, target);
+    if (!machine || (machine.metadata.deletionTimestamp && !target.letGo)) return;
+    const node = machine.status?.nodeRef?.name;
+    if (node) await ensureNodeUncordoned(kube, { pool: target.pool, node });
+    await annotate(kube, target, ours(machine, target.pool, [victimAnnotation, holdAnnotation]));
+  });
+}
+
+/** Lets a held new machine boot. */
+export function ensureMachineAdmitted(kube: Kube, target: MachineOf): Promise<void> {
+  return attempting(`admit machine "${target.machine}"`, async () => {
+    const machine = await find(kube, target);
+    if (!machine) throw moot("MachineGone", `Cannot admit machine "${target.machine}": it is gone`);
+    await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
+  });
+}
+
+/** Lets a drained machine go at once: its node needs no second drain, and the hold ends. */
+export function ensureVictimReleased(kube: Kube, target: MachineOf & { node?: string }): Promise<void> {
+  return attempting(`let machine "${target.machine}" go`, async () => {
+    if (target.node) await skipEviction(kube, target.node);
+    const machine = await find(kube, target);
+    if (machine) await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
+  });
+}
+
+/**
+ * Deletes a machine, hold and all, so that machine-controller makes another. Only with `drain` does it evict the pods
+ * first: a dead node confirms no eviction.
+ */
+export function deleteMachine(kube: Kube, target: MachineOf & { node?: string; drain?: boolean }): Promise<void> {
+  return attempting(`delete machine "${target.machine}"`, async () => {
+    const machine = await find(kube, target);
+    if (!machine) return;
+    const node = target.node ?? machine.status?.nodeRef?.name;
+    if (node && !target.drain) await skipEviction(kube, node);
+    // In this order, as a newcomer without its hold would begin to boot.
+    await ifFound(deleteObject(kube, machines, nameOf(target)));
+    await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
+  });
+}
+
+// Only annotations with our own value are taken away; null removes in a merge patch.
+function ours(machine: Machine, pool: PoolRef, keys: string[]): Record<string, null> {
+  const mine = keys.filter((key) => machine.metadata.annotations?.[key] === holderOf(pool));
+  return Object.fromEntries(mine.map((key) => [key, null]));
+}
+
+async function annotate(kube: Kube, target: MachineOf, annotations: Record<string, string | null>): Promise<void> {
+  if (Object.keys(annotations).length === 0) return;
+  await ifFound(patchObject(kube, machines, { ...nameOf(target), body: { metadata: { annotations } } }));
+}
+
+async function skipEviction(kube: Kube, name: string): Promise<void> {
+  const body = { metadata: { annotations: { [skipEvictionAnnotation]: "true" } } };
+  await ifFound(kube.core.patchNode({ name, body }, asMergePatch));
+}
+
+function find(kube: Kube, target: MachineOf): Promise<Machine | undefined> {
+  return ifFound(readObject(kube, machines, nameOf(target)));
+}
+
+function nameOf({ pool, machine }: MachineOf): { namespace: string; name: string } {
+  return { namespace: pool.namespace, name: machine };
+}

@@ -1,0 +1,31 @@
+/** A profile that was left: as long as it stands unchanged, machines boot with the good one that was kept. */
+import { z } from "zod";
+import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+import type { Kube } from "../../kube/client.ts";
+import { patchStatus, readObject, rollouts } from "../../kube/resources.ts";
+import type { RolloutObject } from "../../kube/schemas.ts";
+import { ifFound } from "../../kube/status.ts";
+
+/** Both as `inputsOf` tells them. */
+const Pin = z.object({ bad: z.string().min(1), good: z.string().min(1) });
+export type Pin = z.infer<typeof Pin>;
+
+/** The pin on a Rollout, whether or not it still holds. */
+export function pinOf(rollout: RolloutObject | undefined): Pin | undefined {
+  return Pin.safeParse(rollout?.status?.["pin"]).data;
+}
+
+/** The same, read from the API server. */
+export async function readPin(kube: Kube, { namespace, name }: PoolRef): Promise<Pin | undefined> {
+  return pinOf(await ifFound(readObject(kube, rollouts, { namespace, name })));
+}
+
+/** The good inputs where the pin holds: what stands there now is still what was left. */
+export function pinnedInputs(pin: Pin | undefined, live: string): string | undefined {
+  return pin?.bad === live ? pin.good : undefined;
+}
+
+/** Writes the pin on the pool's Rollout. */
+export async function writePin(kube: Kube, { namespace, name }: PoolRef, pin: Pin): Promise<void> {
+  await patchStatus(kube, rollouts, { namespace, name, status: { pin } });
+}

@@ -1,0 +1,50 @@
+/** A profile and those it is built on: a change of any of them is a change for its pools. */
+import { profiles, readObject } from "../../kube/resources.ts";
+import type { Kube } from "../../kube/client.ts";
+import type { ObjectName } from "../../kube/resources.ts";
+import type { OsProfileObject } from "../../kube/schemas.ts";
+import { ifFound } from "../../kube/status.ts";
+
+/** No more are looked at: a longer line is refused when it is rendered. */
+const longest = 6;
+
+/** One profile of a line; without an object there is none of that name. */
+export interface LinedProfile {
+  ref: ObjectName;
+  object: OsProfileObject | undefined;
+}
+
+/** Identity of a line of profiles: the generation of one that stands alone, else all of them in their order. */
+export function lineState(line: LinedProfile[]): number | string | undefined {
+  const generations = line.map(({ object }) => object?.metadata.generation);
+  if (generations.length <= 1) return generations[0];
+  return generations.map((generation) => generation ?? "none").join(",");
+}
+
+/** The line that begins with `ref`, of objects at hand. */
+export function profileLine(ref: ObjectName, find: (ref: ObjectName) => OsProfileObject | undefined): LinedProfile[] {
+  const line: LinedProfile[] = [];
+  for (let next: ObjectName | undefined = ref; next && line.length < longest;) {
+    const object = find(next);
+    line.push({ ref: next, object });
+    next = parentOf(next, object);
+  }
+  return line;
+}
+
+/** The same, read from the API server. */
+export async function readProfileLine(kube: Kube, ref: ObjectName): Promise<LinedProfile[]> {
+  const line: LinedProfile[] = [];
+  for (let next: ObjectName | undefined = ref; next && line.length < longest;) {
+    const object: OsProfileObject | undefined = await ifFound(readObject(kube, profiles, next));
+    line.push({ ref: next, object });
+    next = parentOf(next, object);
+  }
+  return line;
+}
+
+function parentOf({ namespace }: ObjectName, object: OsProfileObject | undefined): ObjectName | undefined {
+  const spec = object?.spec as { extends?: { name?: unknown } } | null | undefined;
+  const name = spec?.extends?.name;
+  return typeof name === "string" && name !== "" ? { namespace, name } : undefined;
+}

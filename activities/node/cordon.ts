@@ -1,0 +1,67 @@
+/** Keeping new pods and the autoscaler off a node, in a way that only our own part is ever undone. */
+import type { V1Node } from "@kubernetes/client-node";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import { asMergePatch } from "../kube/client.ts";
+import type { Kube } from "../kube/client.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+import {
+  cordonedByAnnotation,
+  holderOf,
+  keptByAnnotation,
+  scaleDownDisabledAnnotation,
+} from "../backends/machine_controller/annotations.ts";
+
+export interface NodeOf {
+  pool: PoolRef;
+  node: string;
+}
+
+interface NodeChange {
+  spec?: { unschedulable: boolean | null };
+  annotations: Record<string, string | null>;
+}
+
+/** Keeps new pods and the autoscaler off a node; what somebody else had done before stays theirs. Done when it is gone. */
+export function ensureNodeCordoned(kube: Kube, { pool, node }: NodeOf): Promise<void> {
+  return attempting(`cordon node "${node}"`, () => {
+    return change(kube, node, ({ spec, metadata }) => {
+      const isOpen = !spec?.unschedulable;
+      const isScaled = metadata?.annotations?.[scaleDownDisabledAnnotation] === undefined;
+      const holder = holderOf(pool);
+      return {
+        ...(isOpen ? { spec: { unschedulable: true } } : {}),
+        annotations: {
+          ...(isOpen ? { [cordonedByAnnotation]: holder } : {}),
+          ...(isScaled ? { [scaleDownDisabledAnnotation]: "true", [keptByAnnotation]: holder } : {}),
+        },
+      };
+    });
+  });
+}
+
+/** Undoes what `ensureNodeCordoned` did for this pool, and nothing else. */
+export function ensureNodeUncordoned(kube: Kube, { pool, node }: NodeOf): Promise<void> {
+  return attempting(`uncordon node "${node}"`, () => {
+    return change(kube, node, ({ metadata }) => {
+      const isOurs = (key: string): boolean => metadata?.annotations?.[key] === holderOf(pool);
+      return {
+        ...(isOurs(cordonedByAnnotation) ? { spec: { unschedulable: null } } : {}),
+        annotations: {
+          ...(isOurs(cordonedByAnnotation) ? { [cordonedByAnnotation]: null } : {}),
+          ...(isOurs(keptByAnnotation) ? { [scaleDownDisabledAnnotation]: null, [keptByAnnotation]: null } : {}),
+        },
+      };
+    });
+  });
+}
+
+// With the resource version, so that what a person does at the same time is seen first; a conflict is tried again.
+async function change(kube: Kube, name: string, changeOf: (node: V1Node) => NodeChange): Promise<void> {
+  const node = await ifFound(kube.core.readNode({ name }));
+  if (!node) return;
+  const { spec, annotations } = changeOf(node);
+  if (!spec && Object.keys(annotations).length === 0) return;
+  const { resourceVersion } = node.metadata ?? {};
+  const metadata = { annotations, ...(resourceVersion ? { resourceVersion } : {}) };
+  await ifFound(kube.core.patchNode({ name, body: { metadata, ...(spec ? { spec } : {}) } }, asMergePatch));
+}

@@ -1,0 +1,44 @@
+/** Which pods of a node have to move, and in which turn. */
+import type { V1Pod } from "@kubernetes/client-node";
+import type { DrainRules } from "../../workflows/contracts/mod.ts";
+import type { Kube } from "../kube/client.ts";
+
+/** The pods that a drain has to move off a node. */
+export async function podsToMove(kube: Kube, node: string): Promise<V1Pod[]> {
+  const { items } = await kube.core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node}` });
+  return items.filter(hasToMove);
+}
+
+// DaemonSet pods would come back at once, mirror pods belong to the kubelet, finished ones hold nothing up.
+function hasToMove(pod: V1Pod): boolean {
+  const isDaemon = pod.metadata?.ownerReferences?.some(({ kind }) => kind === "DaemonSet") ?? false;
+  const isMirror = pod.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined;
+  const isFinished = ["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
+  return !isDaemon && !isMirror && !isFinished;
+}
+
+/** Those that may be evicted now: as long as one of a lower priority is left, the others stay. */
+export function turnOf(pods: V1Pod[], order: DrainRules["order"]): V1Pod[] {
+  if (order === "AllAtOnce") return pods;
+  const lowest = Math.min(...pods.map(priorityOf));
+  return pods.filter((pod) => priorityOf(pod) === lowest);
+}
+
+/** The volume whose data would go with the pod, if it has one. */
+export function localVolumeOf(pod: V1Pod): string | undefined {
+  return pod.spec?.volumes?.find(({ emptyDir }) => emptyDir)?.name;
+}
+
+/** The pod is on its way out. */
+export function isEnding(pod: V1Pod): boolean {
+  return pod.metadata?.deletionTimestamp !== undefined;
+}
+
+/** As "namespace/name". */
+export function nameOf(pod: V1Pod): string {
+  return `${pod.metadata?.namespace}/${pod.metadata?.name}`;
+}
+
+function priorityOf(pod: V1Pod): number {
+  return pod.spec?.priority ?? 0;
+}

@@ -1,0 +1,73 @@
+import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import { LateSets } from "../../../../../activities/backends/machine_controller/late_sets.ts";
+import { readMembers } from "../../../../../activities/pool/read_pool.ts";
+import { FakeKube } from "../../../../support/fake_kube.ts";
+import { machine, machineDeployment, machineSet, node, pool } from "../../../../support/machine_objects.ts";
+
+const wakeKey = "ostler.dev/woken-at";
+const second = 1_000;
+const start = Date.parse("2026-01-01T00:00:00Z");
+
+function kubeWith(...names: string[]): FakeKube {
+  const kube = new FakeKube();
+  kube.put("machinedeployments", machineDeployment());
+  for (const name of names) {
+    kube.put("machines", machine(name));
+    kube.put("nodes", node(`node-${name}`));
+  }
+  return kube;
+}
+
+function count(kube: FakeKube, readyReplicas: number): void {
+  kube.put("machinesets", { ...machineSet(), status: { readyReplicas } });
+}
+
+async function lookAfter(sets: LateSets, kube: FakeKube, seconds: number): Promise<void> {
+  const members = await readMembers(kube.client, pool);
+  await sets.wake({ members, labelSelector: "pool=pool" }, start + seconds * second);
+}
+
+Deno.test("LateSets touches one Machine of a set that counts a node too few, and again while it does", async () => {
+  const kube = kubeWith("a", "b");
+  count(kube, 1);
+  const sets = new LateSets(kube.client, pool, start);
+  await lookAfter(sets, kube, 5);
+  deepEqual(kube.writes, [], "machine-controller may be about to notice");
+  await lookAfter(sets, kube, 10);
+  deepEqual(kube.writes, ["patch machines fleet/a"]);
+  const first = kube.get("machines", "a", "fleet")?.metadata.annotations?.[wakeKey];
+  match(first ?? "", /^2026-01-01T00:00:10/);
+  await lookAfter(sets, kube, 15);
+  notEqual(kube.get("machines", "a", "fleet")?.metadata.annotations?.[wakeKey], first);
+});
+
+Deno.test("LateSets lets machine-controller notice by itself", async () => {
+  const kube = kubeWith("a", "b");
+  count(kube, 1);
+  const sets = new LateSets(kube.client, pool, start);
+  await lookAfter(sets, kube, 5);
+  count(kube, 2);
+  await lookAfter(sets, kube, 10);
+  count(kube, 1);
+  await lookAfter(sets, kube, 15);
+  deepEqual(kube.writes, []);
+});
+
+Deno.test("LateSets leaves alone what counts as many as there are, nodes that are not Ready, and machines that leave", async () => {
+  const kube = kubeWith("a", "b", "c");
+  kube.put("nodes", node("node-b", { ready: false }));
+  kube.put("machines", machine("c", { metadata: { deletionTimestamp: "2026-01-02T00:00:00Z" } }));
+  count(kube, 1);
+  const sets = new LateSets(kube.client, pool, start);
+  for (const seconds of [5, 10, 15]) await lookAfter(sets, kube, seconds);
+  deepEqual(kube.writes, []);
+});
+
+Deno.test("LateSets asks for the sets no more often than every five seconds", async () => {
+  const kube = kubeWith("a");
+  let lists = 0;
+  kube.onRequest = (request) => void (lists += Number(request.startsWith("list machinesets")));
+  const sets = new LateSets(kube.client, pool, start);
+  for (const seconds of [1, 2, 3, 4, 5, 6, 9, 10]) await lookAfter(sets, kube, seconds);
+  equal(lists, 2);
+});

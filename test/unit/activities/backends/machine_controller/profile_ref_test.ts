@@ -1,0 +1,37 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { MachineDeployment } from "../../../../../activities/kube/schemas.ts";
+import { profileRef } from "../../../../../activities/backends/machine_controller/profile_ref.ts";
+
+function refOf(annotations: Record<string, string>, value: unknown): ReturnType<typeof profileRef> {
+  const metadata = {
+    name: "pool",
+    namespace: "fleet",
+    uid: "u",
+    creationTimestamp: "2026-01-01T00:00:00Z",
+    annotations,
+  };
+  const spec = { template: { spec: { providerSpec: { value } } } };
+  return profileRef(MachineDeployment.parse({ metadata, spec }), "kube-system");
+}
+
+const nameKey = "k8c.io/operating-system-profile";
+const ubuntu = { operatingSystem: "ubuntu", cloudProvider: "aws" };
+
+Deno.test("profileRef takes the profile that a MachineDeployment names, from where it says", () => {
+  deepEqual(refOf({ [nameKey]: "mine" }, ubuntu), { name: "mine", namespace: "kube-system" });
+  const both = { [nameKey]: "mine", "k8c.io/operating-system-profile-namespace": "own" };
+  deepEqual(refOf(both, ubuntu), { name: "mine", namespace: "own" });
+});
+
+Deno.test("profileRef takes the default where none is named, whatever else the provider config says", () => {
+  deepEqual(refOf({}, ubuntu), { name: "osp-ubuntu", namespace: "kube-system" });
+  deepEqual(refOf({ [nameKey]: "" }, { ...ubuntu, colour: "red" })?.name, "osp-ubuntu");
+  const byCloudInit = { operatingSystem: "flatcar", operatingSystemSpec: { provisioningUtility: "cloud-init" } };
+  equal(refOf({}, { ...ubuntu, ...byCloudInit })?.name, "osp-flatcar-cloud-init");
+});
+
+Deno.test("profileRef knows no profile for a system without a default, nor where there is no provider config", () => {
+  equal(refOf({}, { ...ubuntu, operatingSystem: "sles" }), undefined);
+  equal(refOf({}, { operatingSystem: "flatcar", cloudProvider: "anexia" }), undefined);
+  equal(refOf({}, undefined), undefined);
+});

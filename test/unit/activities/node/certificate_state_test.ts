@@ -1,0 +1,75 @@
+import { equal } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { certificateStateOf } from "../../../../activities/node/certificate_state.ts";
+import { requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate_request.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
+
+interface Asked {
+  by?: string;
+  created?: string;
+  signerName?: string;
+  status?: Record<string, unknown>;
+}
+
+async function put(kube: FakeKube, name: string, node: string, asked: Asked = {}): Promise<void> {
+  const { by = "system:bootstrap:abcdef", created = "2026-01-01T00:00:00Z", status = {} } = asked;
+  const { signerName = "kubernetes.io/kube-apiserver-client-kubelet" } = asked;
+  const request = Buffer.from((await requestNodeCertificate(node)).request).toString("base64");
+  kube.put("certificatesigningrequests", {
+    metadata: { name, creationTimestamp: created },
+    spec: { request, username: by, signerName },
+    status,
+  });
+}
+
+function condition(type: string, message?: string): Record<string, unknown> {
+  return { conditions: [{ type, status: "True", ...(message ? { message } : {}) }] };
+}
+
+const states: [string, Record<string, unknown>, string][] = [
+  ["nobody has looked at", {}, "waits for approval"],
+  ["was denied", condition("Denied", "unknown host"), "was denied (unknown host)"],
+  ["failed", condition("Failed", "no signer"), "was not signed (no signer)"],
+  ["nobody has signed", condition("Approved"), "was approved, but not signed"],
+  ["was granted", { ...condition("Approved"), certificate: "x" }, "was granted"],
+];
+
+for (const [what, status, words] of states) {
+  Deno.test(`certificateStateOf tells that a request ${what}`, async () => {
+    const kube = new FakeKube();
+    await put(kube, "csr-1", "host-a", { status });
+    equal(await certificateStateOf(kube.client, ["a", "host-a"]), `certificate request "csr-1" ${words}`);
+  });
+}
+
+Deno.test("certificateStateOf takes the newest request of the name", async () => {
+  const kube = new FakeKube();
+  await put(kube, "csr-old", "a", { status: condition("Denied", "too early") });
+  await put(kube, "csr-new", "a", { created: "2026-01-02T00:00:00Z" });
+  equal(await certificateStateOf(kube.client, ["a"]), 'certificate request "csr-new" waits for approval');
+});
+
+Deno.test("certificateStateOf does not take a longer name, or another signer, for the node's", async () => {
+  const kube = new FakeKube();
+  await put(kube, "csr-1", "a0", { by: "system:node:a0" });
+  await put(kube, "csr-2", "a", { signerName: "kubernetes.io/kubelet-serving" });
+  equal(await certificateStateOf(kube.client, ["a"]), "no certificate was asked for in its name");
+});
+
+Deno.test("certificateStateOf tells what bootstrap tokens wait for when no request has the name", async () => {
+  const kube = new FakeKube();
+  await put(kube, "csr-1", "localhost");
+  await put(kube, "csr-2", "b", { status: { certificate: "x" } });
+  equal(
+    await certificateStateOf(kube.client, ["a"]),
+    'no certificate was asked for in its name, but by bootstrap tokens: "csr-1" waits for approval',
+  );
+});
+
+Deno.test("certificateStateOf says nothing where requests may not be read", async () => {
+  const kube = new FakeKube();
+  kube.onRequest = () => {
+    throw answer(403, "Forbidden");
+  };
+  equal(await certificateStateOf(kube.client, ["a"]), undefined);
+});

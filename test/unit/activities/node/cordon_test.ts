@@ -1,0 +1,69 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { ensureNodeCordoned, ensureNodeUncordoned } from "../../../../activities/node/cordon.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import { holder, node, pool } from "../../../support/machine_objects.ts";
+
+const target = { pool, node: "n" };
+const disabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+const [cordonedBy, keptBy] = ["ostler.dev/cordoned-by", "ostler.dev/scale-down-disabled-by"];
+
+function kubeWith({ unschedulable, annotations = {} }: {
+  unschedulable?: boolean;
+  annotations?: Record<string, string>;
+} = {}): FakeKube {
+  const kube = new FakeKube();
+  const made = node("n");
+  kube.put("nodes", { ...made, metadata: { ...made.metadata, annotations }, spec: { unschedulable } });
+  return kube;
+}
+
+function stateOf(kube: FakeKube): unknown[] {
+  const found = kube.get("nodes", "n");
+  return [found?.["spec"], found?.metadata.annotations];
+}
+
+Deno.test("ensureNodeCordoned keeps pods and the autoscaler off, says for whom, and writes once", async () => {
+  const kube = kubeWith();
+  await ensureNodeCordoned(kube.client, target);
+  await ensureNodeCordoned(kube.client, target);
+  deepEqual(stateOf(kube), [{ unschedulable: true }, { [cordonedBy]: holder, [disabled]: "true", [keptBy]: holder }]);
+  deepEqual(kube.writes, ["patch nodes n"]);
+});
+
+Deno.test("ensureNodeUncordoned leaves nothing of ours behind", async () => {
+  const kube = kubeWith({ annotations: { other: "stays" } });
+  await ensureNodeCordoned(kube.client, target);
+  await ensureNodeUncordoned(kube.client, target);
+  deepEqual(stateOf(kube), [{}, { other: "stays" }]);
+});
+
+Deno.test("ensureNodeUncordoned keeps what a person had done before", async () => {
+  const theirs = { unschedulable: true, annotations: { [disabled]: "true" } };
+  const kube = kubeWith(theirs);
+  await ensureNodeCordoned(kube.client, target);
+  await ensureNodeUncordoned(kube.client, target);
+  deepEqual([stateOf(kube), kube.writes], [[{ unschedulable: true }, { [disabled]: "true" }], []]);
+});
+
+Deno.test("ensureNodeUncordoned leaves the cordon of another pool alone", async () => {
+  const kube = kubeWith();
+  await ensureNodeCordoned(kube.client, { pool: { namespace: "fleet", name: "other" }, node: "n" });
+  await ensureNodeUncordoned(kube.client, target);
+  deepEqual(kube.get("nodes", "n")?.["spec"], { unschedulable: true });
+});
+
+Deno.test("ensureNodeCordoned and ensureNodeUncordoned are done when the node is gone", async () => {
+  const kube = new FakeKube();
+  await ensureNodeCordoned(kube.client, target);
+  await ensureNodeUncordoned(kube.client, target);
+  deepEqual(kube.writes, []);
+});
+
+Deno.test("ensureNodeCordoned is tried again when somebody changes the node at the same time", async () => {
+  const kube = kubeWith();
+  kube.onRequest = (request) => {
+    if (request === "patch nodes n") kube.put("nodes", { ...node("n"), spec: { unschedulable: true } });
+  };
+  await rejects(ensureNodeCordoned(kube.client, target), { type: "ApiUnavailable", nonRetryable: false });
+  equal(kube.get("nodes", "n")?.metadata.annotations, undefined);
+});

@@ -1,0 +1,196 @@
+import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import type { Kube } from "../../../../activities/kube/client.ts";
+import { Drain } from "../../../../activities/node/drain.ts";
+import type { Blocker, DrainOutcome } from "../../../../workflows/contracts/mod.ts";
+import { answer, FakeKube, overBudget } from "../../../support/fake_kube.ts";
+import { node, pod, pool } from "../../../support/machine_objects.ts";
+import type { PodOverrides } from "../../../support/machine_objects.ts";
+
+const rules = { timeout: null, onBlocked: "Wait", localStorage: "Block", order: "ByPriority" } as const;
+const labels = { app: "web" };
+const ending = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/keep"] };
+const overdue = Date.parse("2026-01-01T00:00:10Z");
+
+function kubeWith(overrides: PodOverrides = {}, nodeOverrides: Parameters<typeof node>[1] = {}): FakeKube {
+  const kube = new FakeKube();
+  kube.put("nodes", node("n", nodeOverrides));
+  kube.put("pods", pod("web", "n", { ...overrides, metadata: { labels, ...overrides.metadata } }));
+  return kube;
+}
+
+function put(kube: FakeKube, name: string, disruptionsAllowed = 0): void {
+  kube.put("poddisruptionbudgets", {
+    metadata: { namespace: "apps", name },
+    spec: { selector: { matchLabels: labels } },
+    status: { disruptionsAllowed },
+  });
+}
+
+function refuse(kube: FakeKube, error: Error): void {
+  kube.onRequest = (request) => {
+    if (request.startsWith("evict")) throw error;
+  };
+}
+
+async function blocked(client: Kube, { from = 0, force = false } = {}): Promise<DrainOutcome & { outcome: "Blocked" }> {
+  const drain = new Drain(client, { pool, node: "n", until: Number.MAX_SAFE_INTEGER, rules, known: "", force });
+  await drain.look(from); // here it acts, and then it sees what came of it
+  await drain.look(from + 1);
+  const seen = await drain.look(from + 10_001);
+  if (!("answer" in seen) || seen.answer.outcome !== "Blocked") throw new Error(`not blocked: ${JSON.stringify(seen)}`);
+  return seen.answer;
+}
+
+async function only(kube: FakeKube, from = 0): Promise<Blocker | undefined> {
+  return (await blocked(kube.client, { from })).blockers[0];
+}
+
+Deno.test("Drain names the PodDisruptionBudget that protects a pod, and the Deployment to ask about", async () => {
+  const kube = kubeWith();
+  put(kube, "web");
+  kube.put("poddisruptionbudgets", {
+    metadata: { namespace: "apps", name: "other" },
+    spec: { selector: { matchLabels: { app: "db" } } },
+  });
+  const ownerReferences = [{ kind: "Deployment", name: "web", uid: "u", controller: true }];
+  kube.put("replicasets", { metadata: { namespace: "apps", name: "owner", ownerReferences } });
+  refuse(kube, overBudget());
+  deepEqual(await only(kube), {
+    ...{ pod: "apps/web", owner: "Deployment apps/web" },
+    why: "PodDisruptionBudget apps/web allows 0 disruptions",
+  });
+});
+
+Deno.test("Drain names the nearest owner when what is above cannot be read, and none for a pod that nobody owns", async () => {
+  const kube = kubeWith();
+  refuse(kube, overBudget());
+  equal((await only(kube))?.owner, "ReplicaSet apps/owner");
+  const lonely = kubeWith({ metadata: { ownerReferences: [] } });
+  refuse(lonely, overBudget());
+  equal((await only(lonely))?.owner, "");
+});
+
+Deno.test("Drain says what it can of a budget that it may not read", async () => {
+  const kube = kubeWith();
+  put(kube, "web");
+  kube.onRequest = (request) => {
+    if (request.startsWith("evict")) throw overBudget();
+    if (request.startsWith("list poddisruptionbudgets")) throw answer(403, "Forbidden");
+  };
+  equal((await only(kube))?.why, "protected by a PodDisruptionBudget");
+});
+
+Deno.test("Drain names all budgets of a pod that the API server does not evict for there being several", async () => {
+  const kube = kubeWith();
+  put(kube, "a");
+  put(kube, "b");
+  const said = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+  refuse(kube, answer(500, "InternalError", said));
+  equal((await only(kube))?.why, "covered by more than one PodDisruptionBudget: apps/a, apps/b");
+});
+
+Deno.test("Drain says what a webhook or an API server in trouble refuses an eviction with, and does not end by it", async () => {
+  const denied = 'admission webhook "guard.example.com" denied the request: db-0 is the leader';
+  const busy = "Too many requests, please try again later.";
+  for (const [status, said] of [[400, denied], [403, denied], [422, denied], [500, "etcd"], [429, busy]] as const) {
+    const kube = kubeWith();
+    refuse(kube, answer(status, "Refused", said));
+    equal((await only(kube))?.why, `its eviction was refused with HTTP ${status}: ${said}`);
+  }
+});
+
+Deno.test("Drain says of a pod whose namespace is ending that it goes with it", async () => {
+  const kube = kubeWith();
+  refuse(
+    kube,
+    answer(403, "Forbidden", "unable to create new content in namespace apps because it is being terminated"),
+  );
+  match((await only(kube))?.why ?? "", /^goes with its namespace/);
+});
+
+Deno.test("Drain has the same key while only numbers change, and another when the cause does", async () => {
+  const kube = kubeWith();
+  refuse(kube, overBudget());
+  const keys: string[] = [];
+  for (const allowed of [0, 1]) {
+    put(kube, "web", allowed);
+    keys.push((await blocked(kube.client)).key);
+  }
+  equal(keys[0], keys[1]);
+  put(kube, "second");
+  notEqual((await blocked(kube.client)).key, keys[0]);
+});
+
+Deno.test("Drain takes a pod on a node that is not heard of neither for gone nor for dead", async () => {
+  const kube = kubeWith({ metadata: { finalizers: ["example.com/keep"] } }, { heard: false });
+  equal((await only(kube))?.why, "node unreachable: the pod cannot confirm its end");
+  deepEqual(kube.writes, ["evict pods apps/web", "delete pods apps/web"]);
+});
+
+Deno.test("Drain tells the ending pods of a node that is not Ready apart from those that are slow", async () => {
+  const kube = kubeWith({ metadata: ending }, { ready: false });
+  equal((await only(kube))?.why, "node not Ready: the pod has not confirmed its end");
+});
+
+Deno.test("Drain names what keeps a pod whose time is over", async () => {
+  equal((await only(kubeWith({ metadata: ending }), overdue))?.why, "its finalizers remain: example.com/keep");
+  const slow = kubeWith({ metadata: { ...ending, finalizers: [] } });
+  equal((await only(slow, overdue))?.why, "it has not ended in its time, which was over at 2026-01-01T00:00:00.000Z");
+});
+
+interface Deletion {
+  name: string;
+  body: { gracePeriodSeconds: number };
+}
+
+/** A client that also notes the grace of each deletion. */
+function noting(kube: FakeKube, graces: number[]): Kube {
+  const { client } = kube;
+  const remove = client.core.deleteNamespacedPod.bind(client.core) as unknown as (given: Deletion) => Promise<unknown>;
+  const core = new Proxy(client.core, {
+    get: (target, method) => {
+      if (method !== "deleteNamespacedPod") return target[method as keyof typeof target];
+      return (given: Deletion) => {
+        graces.push(given.body.gracePeriodSeconds);
+        return remove(given);
+      };
+    },
+  });
+  return { ...client, core };
+}
+
+function forced(client: Kube): Drain {
+  return new Drain(client, { pool, node: "n", until: Number.MAX_SAFE_INTEGER, rules, known: "", force: true });
+}
+
+Deno.test("Drain by force deletes what budgets and local storage protect, with half a minute to end", async () => {
+  const kube = kubeWith({ spec: { volumes: [{ name: "scratch", emptyDir: {} }] } });
+  refuse(kube, overBudget());
+  const graces: number[] = [];
+  const drain = forced(noting(kube, graces));
+  await drain.look(0);
+  deepEqual(await drain.look(1), { answer: { outcome: "Drained", evicted: 1 } });
+  deepEqual([graces, kube.writes], [[30], ["delete pods apps/web"]]);
+});
+
+Deno.test("Drain by force waits for no node that is not heard of", async () => {
+  const graces: number[] = [];
+  await forced(noting(kubeWith({}, { heard: false }), graces)).look(0);
+  deepEqual(graces, [0]);
+});
+
+Deno.test("Drain by force deletes each pod once in time and once when that is over, and says what still keeps it", async () => {
+  const kube = kubeWith({ metadata: { finalizers: ["example.com/keep"] } });
+  const outcome = await blocked(kube.client, { from: overdue, force: true });
+  deepEqual(outcome.blockers.map(({ why }) => why), ["its finalizers remain: example.com/keep"]);
+  deepEqual(kube.writes, ["delete pods apps/web", "delete pods apps/web"]);
+});
+
+Deno.test("Drain by force takes a pod off the books whose time is over, as under a runtime that is dead", async () => {
+  const graces: number[] = [];
+  const drain = forced(noting(kubeWith({ metadata: ending }, { ready: false }), graces));
+  await drain.look(overdue - 1);
+  await drain.look(overdue);
+  await drain.look(overdue + 1);
+  deepEqual(graces, [30, 0]);
+});

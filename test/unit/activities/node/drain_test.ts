@@ -1,0 +1,199 @@
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
+import { awaitNodeDrained, Drain } from "../../../../activities/node/drain.ts";
+import type { DrainTask } from "../../../../activities/node/drain.ts";
+import type { Blocker, DrainOutcome } from "../../../../workflows/contracts/mod.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { answer, FakeKube, overBudget } from "../../../support/fake_kube.ts";
+import { node, pod, pool } from "../../../support/machine_objects.ts";
+
+const rules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" } as const;
+const due = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/keep"] };
+/** When `due` is not over. */
+const early = Date.parse("2026-01-01T00:00:00Z");
+
+function kubeWith(...pods: ReturnType<typeof pod>[]): FakeKube {
+  const kube = new FakeKube();
+  kube.put("nodes", node("n"));
+  for (const each of pods) kube.put("pods", each);
+  return kube;
+}
+
+function task(overrides: Partial<DrainTask> = {}): DrainTask {
+  return { pool, node: "n", until: Number.MAX_SAFE_INTEGER, rules, known: "", force: false, ...overrides };
+}
+
+function awaited(
+  kube: FakeKube,
+  overrides: Partial<DrainTask> = {},
+  heartbeats: unknown[] = [],
+): Promise<DrainOutcome> {
+  return inActivity(() => awaitNodeDrained(kube.client, task(overrides)), { heartbeats });
+}
+
+/** Looks at each of the times, and gives what the last look said. */
+async function looks(
+  kube: FakeKube,
+  overrides: Partial<DrainTask>,
+  ...times: number[]
+): Promise<DrainOutcome | string | undefined> {
+  const drain = new Drain(kube.client, task(overrides));
+  let seen: Awaited<ReturnType<Drain["look"]>> | undefined;
+  for (const now of times) seen = await drain.look(now);
+  return seen && ("answer" in seen ? seen.answer : seen.missing);
+}
+
+function blockersOf(outcome: DrainOutcome | string | undefined): Blocker[] {
+  return typeof outcome === "object" && outcome.outcome === "Blocked" ? outcome.blockers : [];
+}
+
+function keyOf(outcome: DrainOutcome | string | undefined): string | undefined {
+  return typeof outcome === "object" && outcome.outcome === "Blocked" ? outcome.key : undefined;
+}
+
+function moved(kube: FakeKube): string[] {
+  return kube.writes.filter((write) => write.startsWith("evict"));
+}
+
+function refuse(kube: FakeKube, ...names: string[]): void {
+  kube.onRequest = (request) => {
+    if (names.some((name) => request === `evict pods apps/${name}`)) throw overBudget();
+  };
+}
+
+Deno.test("awaitNodeDrained evicts what has to move and leaves other nodes alone", async () => {
+  const kube = kubeWith(pod("web", "n"), pod("db", "n", { owner: "StatefulSet" }), pod("far", "other"));
+  deepEqual(await awaited(kube), { outcome: "Drained", evicted: 2 });
+  deepEqual(moved(kube), ["evict pods apps/web", "evict pods apps/db"]);
+});
+
+Deno.test("awaitNodeDrained leaves DaemonSet, mirror and finished pods where they are", async () => {
+  const kube = kubeWith(
+    pod("agent", "n", { owner: "DaemonSet" }),
+    pod("static", "n", { annotations: { "kubernetes.io/config.mirror": "x" } }),
+    pod("done", "n", { phase: "Succeeded" }),
+    pod("broken", "n", { phase: "Failed" }),
+  );
+  deepEqual(await awaited(kube), { outcome: "Drained", evicted: 0 });
+  deepEqual(moved(kube), []);
+});
+
+Deno.test("awaitNodeDrained waits while a PodDisruptionBudget protects a pod, and says so", async () => {
+  const kube = kubeWith(pod("web", "n"));
+  const heartbeats: unknown[] = [];
+  let refusals = 0;
+  kube.onRequest = (request) => {
+    if (request === "evict pods apps/web" && refusals++ < 1) throw overBudget();
+  };
+  deepEqual(await awaited(kube, {}, heartbeats), { outcome: "Drained", evicted: 1 });
+  match(String(heartbeats[0]), /1 pods remain \(apps\/web\); apps\/web: protected by a PodDisruptionBudget/);
+});
+
+Deno.test("awaitNodeDrained is done when the node is gone, whatever pods are still listed on it", async () => {
+  const kube = kubeWith(pod("web", "n", { metadata: due }));
+  kube.remove("nodes", "n");
+  deepEqual(await awaited(kube), { outcome: "Drained", evicted: 0 });
+});
+
+Deno.test("awaitNodeDrained fails as AccessDenied when it may not evict", async () => {
+  const kube = kubeWith(pod("web", "n"));
+  const said = 'pods "web" is forbidden: User "ada" cannot create resource "pods/eviction" in API group ""';
+  kube.onRequest = (request) => {
+    if (request.startsWith("evict")) throw answer(403, "Forbidden", said);
+  };
+  await rejects(awaited(kube), { type: "AccessDenied" });
+});
+
+Deno.test("awaitNodeDrained stops when it is cancelled", async () => {
+  const kube = kubeWith(pod("web", "n"));
+  const cancel = new AbortController();
+  kube.onRequest = (request) => {
+    if (!request.startsWith("evict")) return;
+    cancel.abort();
+    throw overBudget();
+  };
+  const work = inActivity(() => awaitNodeDrained(kube.client, task()), { cancel: cancel.signal });
+  await rejects(work, { name: "CancelledFailure" });
+});
+
+Deno.test("Drain takes a pod that vanished for moved", async () => {
+  const kube = kubeWith(pod("web", "n"));
+  kube.onRequest = (request) => {
+    if (!request.startsWith("evict")) return;
+    kube.remove("pods", "web", "apps");
+    throw answer(404, "NotFound");
+  };
+  deepEqual(await looks(kube, {}, 0, 1), { outcome: "Drained", evicted: 1 });
+});
+
+Deno.test("Drain waits for pods that are ending, without evicting them again", async () => {
+  const kube = kubeWith(pod("web", "n", { metadata: due }));
+  match(String(await looks(kube, {}, early, early + 9_999)), /^1 pods remain \(apps\/web\)$/);
+  deepEqual(moved(kube), []);
+});
+
+Deno.test("Drain evicts the next priority only when the lower ones are gone", async () => {
+  const kube = kubeWith(
+    pod("high", "n", { spec: { priority: 1000 } }),
+    pod("low", "n", { metadata: { finalizers: ["example.com/keep"] } }),
+  );
+  await looks(kube, {}, 0, 1);
+  deepEqual(moved(kube), ["evict pods apps/low"]);
+  kube.remove("pods", "low", "apps");
+  await looks(kube, {}, 2);
+  deepEqual(moved(kube), ["evict pods apps/low", "evict pods apps/high"]);
+});
+
+Deno.test("Drain evicts all priorities at once where the rules say so", async () => {
+  const kube = kubeWith(pod("high", "n", { spec: { priority: 1000 } }), pod("low", "n"));
+  await looks(kube, { rules: { ...rules, order: "AllAtOnce" } }, 0);
+  deepEqual(moved(kube), ["evict pods apps/high", "evict pods apps/low"]);
+});
+
+Deno.test("Drain takes local storage with the pod, or lets it block where the rules say so", async () => {
+  const storing = pod("cache", "n", { spec: { volumes: [{ name: "config" }, { name: "scratch", emptyDir: {} }] } });
+  const free = kubeWith(storing);
+  await looks(free, {}, 0);
+  deepEqual(moved(free), ["evict pods apps/cache"]);
+  const kube = kubeWith(storing);
+  const outcome = await looks(kube, { rules: { ...rules, localStorage: "Block" } }, 0, 10_000);
+  deepEqual(blockersOf(outcome).map(({ why }) => why), ['its data in emptyDir "scratch" would be lost']);
+  deepEqual(moved(kube), []);
+});
+
+Deno.test("Drain tells what blocks only when it has stood for ten seconds, and only when it is news", async () => {
+  const kube = kubeWith(pod("web", "n"));
+  refuse(kube, "web");
+  match(String(await looks(kube, {}, 0, 9_999)), /protected by/);
+  const told = await looks(kube, {}, 0, 9_999, 10_000);
+  equal(blockersOf(told).length, 1);
+  match(String(await looks(kube, { known: keyOf(told) ?? "" }, 0, 60_000)), /protected by/);
+});
+
+Deno.test("Drain tells that nothing blocks any more, when that has stood too", async () => {
+  const kube = kubeWith(pod("web", "n", { metadata: { ...due, finalizers: [] } }));
+  const [known, start] = ["earlier", early - 10_000];
+  match(String(await looks(kube, { known }, start, start + 9_999)), /1 pods remain/);
+  deepEqual(await looks(kube, { known }, start, start + 10_000), {
+    ...{ outcome: "Blocked", evicted: 0, blockers: [], key: "" },
+  });
+});
+
+Deno.test("Drain gives up at its time with everything that remains", async () => {
+  const kube = kubeWith(
+    pod("web", "n"),
+    pod("slow", "n", { metadata: due }),
+    pod("high", "n", { spec: { priority: 9 } }),
+  );
+  refuse(kube, "web");
+  const outcome = await looks(kube, { until: early }, early);
+  deepEqual(blockersOf(outcome).map(({ pod: name, why }) => [name, why]), [
+    ["apps/web", "protected by a PodDisruptionBudget"],
+    ["apps/slow", "is still ending"],
+    ["apps/high", "waits until pods of a lower priority are gone"],
+  ]);
+});
+
+Deno.test("Drain returns no more than twenty blockers", async () => {
+  const kube = kubeWith(...Array.from({ length: 30 }, (_, nth) => pod(`web-${nth}`, "n", { metadata: due })));
+  equal(blockersOf(await looks(kube, { until: early }, early)).length, 20);
+});

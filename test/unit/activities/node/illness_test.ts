@@ -1,0 +1,52 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { illnessOf } from "../../../../activities/node/illness.ts";
+import type { NodeFacts } from "../../../../activities/node/node_facts.ts";
+import type { RepairRules } from "../../../../workflows/contracts/mod.ts";
+
+const minute = 60_000;
+const repair: RepairRules = {
+  ...{ enabled: true, notReadyFor: 10 * minute, maxIll: 40 },
+  conditions: [{ type: "KernelDeadlock", status: "True", for: 2 * minute }],
+};
+const sound: NodeFacts = {
+  ...{ name: "w", ready: true, reachable: true, readyReason: "KubeletReady", readyMessage: "", kubelet: "v1.35.3" },
+  ...{ since: 0, conditions: [] },
+};
+
+Deno.test("illnessOf finds nothing wrong with a Ready node", () => {
+  equal(illnessOf({ facts: sound }, repair), undefined);
+});
+
+Deno.test("illnessOf gives a node that is not Ready the time of the policy from when it changed", () => {
+  const facts = { ...sound, ready: false, readyReason: "NodeStatusUnknown", since: minute };
+  deepEqual(illnessOf({ facts }, repair), {
+    ...{ why: 'node "w" is not Ready (NodeStatusUnknown)', since: minute, due: 11 * minute },
+  });
+});
+
+Deno.test("illnessOf counts a condition only in the state that the policy names", () => {
+  const held = (status: string): NodeFacts => {
+    return { ...sound, conditions: [{ type: "KernelDeadlock", status, since: 5 * minute }] };
+  };
+  equal(illnessOf({ facts: held("False") }, repair), undefined);
+  deepEqual(illnessOf({ facts: held("True") }, repair), {
+    ...{ why: 'node "w" has KernelDeadlock=True', since: 5 * minute, due: 7 * minute },
+  });
+});
+
+Deno.test("illnessOf tells the illness that is due first", () => {
+  const conditions = [{ type: "KernelDeadlock", status: "True", since: 0 }];
+  const facts = { ...sound, ready: false, conditions };
+  deepEqual(illnessOf({ facts }, repair)?.due, 2 * minute);
+});
+
+Deno.test("illnessOf counts a node that is gone from when it was first missed", () => {
+  deepEqual(illnessOf({ goneSince: minute, node: "w" }, repair), {
+    ...{ why: 'node "w" is gone', since: minute, due: 11 * minute },
+  });
+});
+
+Deno.test("illnessOf still tells who is ill where nothing is repaired, but never lets it be due", () => {
+  const ill = illnessOf({ facts: { ...sound, ready: false } }, { ...repair, enabled: false });
+  deepEqual([ill?.since, ill?.due], [0, Number.MAX_SAFE_INTEGER]);
+});

@@ -1,0 +1,80 @@
+import { deepEqual, equal } from "node:assert/strict";
+import type { Phase, Quarantined, RollBack } from "../../../../../workflows/contracts/mod.ts";
+import { conditions } from "../../../../../workflows/status/page/conditions.ts";
+import type { Told } from "../../../../../workflows/status/page/conditions.ts";
+
+const bad: Quarantined = {
+  ...{ specHash: "s", templateHash: "t", revision: "4", image: "image-4", kubelet: "k", by: "policy", since: 0 },
+  reason: "JoinAttemptsExhausted: w-9",
+};
+const left: RollBack = { kind: "RollBack", by: "policy", reason: bad.reason, since: 0, bad, reapplied: 0 };
+
+function told(difference: Partial<Told>): Told {
+  return {
+    ...{
+      phase: "Rolling",
+      reason: "Why",
+      message: "words",
+      paused: null,
+      blocked: null,
+      left: null,
+      quarantined: null,
+    },
+    ...difference,
+  };
+}
+
+/** The types that are True. */
+function holding(difference: Partial<Told>): string[] {
+  return conditions(told(difference)).flatMap(({ type, status }) => status === "True" ? [type] : []);
+}
+
+const types = ["Ready", "Progressing", "Blocked", "Paused", "RolledBack", "Quarantined"];
+const phases: [Phase, string[]][] = [
+  ...(["Preparing", "Creating", "Rolling", "RollingBack", "Repairing"] as const).map((phase): [Phase, string[]] => [
+    phase,
+    ["Progressing"],
+  ]),
+  ["Converged", ["Ready"]],
+  ["Halted", []],
+  ["Aborted", []],
+  ["Deleting", []],
+];
+
+for (const [phase, expected] of phases) {
+  Deno.test(`conditions of ${phase}: ${expected.join(", ") || "none"} holds, and none is missing`, () => {
+    deepEqual(holding({ phase }), expected);
+    deepEqual(conditions(told({ phase })).map(({ type }) => type), types);
+  });
+}
+
+const facts: [name: string, difference: Partial<Told>, expected: string[], message: string][] = [
+  ["a pause", { paused: { by: "ada", reason: "incident 12", since: 0 } }, ["Paused"], "Paused by ada: incident 12"],
+  ["what blocks", { blocked: { reason: "Soaking", message: "until ten" } }, ["Progressing", "Blocked"], "until ten"],
+  ["a rollback", { phase: "RolledBack", left }, ["RolledBack"], bad.reason],
+  ["an earlier rollback", { phase: "Converged", left }, ["Ready", "RolledBack"], bad.reason],
+  [
+    "a change that is held",
+    { phase: "Halted", quarantined: bad },
+    ["Quarantined"],
+    "Revision 4 (image-4) is held: JoinAttemptsExhausted: w-9",
+  ],
+];
+
+for (const [name, difference, expected, message] of facts) {
+  Deno.test(`conditions shows ${name}`, () => {
+    const all = conditions(told(difference));
+    deepEqual(holding(difference), expected);
+    equal(all.find(({ type }) => type === expected.at(-1))?.message, message);
+  });
+}
+
+Deno.test("conditions has not rolled back while it goes back", () => {
+  deepEqual(holding({ phase: "RollingBack", left }), ["Progressing"]);
+});
+
+Deno.test("conditions always gives a reason that Kubernetes accepts", () => {
+  for (const { reason } of phases.flatMap(([phase]) => conditions(told({ phase })))) {
+    equal(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/.test(reason), true, reason);
+  }
+});

@@ -1,0 +1,113 @@
+/** Asks gates, of one machine or of a wave; what cannot be judged waits for a person, and is asked again meanwhile. */
+import { condition } from "@temporalio/workflow";
+import type { Gate, GateVerdict } from "../contracts/mod.ts";
+import { awaits } from "../proxies.ts";
+import { iso, warn } from "../state/rollout.ts";
+import type { Rollout, Task } from "../state/rollout.ts";
+import { unlessOver } from "./unless_over.ts";
+
+export interface Asked {
+  run: Gate["run"];
+  /** Tells this asking from all others, for what gates create. */
+  key: string;
+  machine?: string;
+  node?: string;
+}
+
+interface Question extends Asked {
+  gates: Gate[];
+  /** Nobody waits for an answer any more: the gates were taken as passed, or the policy has others. */
+  isOver: () => boolean;
+}
+
+/** Gives undefined when all have passed or were taken as passed, else what failed. */
+export async function passGates(rollout: Rollout, task: Task, asked: Asked): Promise<string | undefined> {
+  for (;;) {
+    if (areUnknown(rollout) && await isPromotedUnknown(rollout, task)) return undefined;
+    const gates = gatesOf(rollout, asked);
+    if (gates.length === 0) return undefined;
+    const told = JSON.stringify(gates);
+    const isOver = (): boolean => task.doubt === promoted || JSON.stringify(gatesOf(rollout, asked)) !== told;
+    const verdicts = await judge(rollout, task, { ...asked, gates, isOver });
+    const isPromoted = task.doubt === promoted;
+    task.doubt = "";
+    if (isPromoted) return undefined;
+    const failed = verdicts?.find(({ outcome }) => outcome === "Failed");
+    if (failed) return `gate "${failed.gate}" failed: ${failed.message}`;
+    if (verdicts) return undefined;
+  }
+}
+
+// Policies contradict each other, and this run has not seen them agree: the rules that hold meanwhile have no gates. What
+// was good before is not held up by that.
+function areUnknown({ rules, desired, memory }: Rollout): boolean {
+  if (!rules || rules.conflict === null || rules.source !== "none") return false;
+  return desired?.specHash !== memory.lastGood?.specHash;
+}
+
+/** Waits until one policy says which gates there are, or somebody says that none matters. */
+async function isPromotedUnknown(rollout: Rollout, task: Task): Promise<boolean> {
+  noteDoubt(rollout, task, { what: "which gates there are is not known: ", message: rollout.rules?.conflict ?? "" });
+  const isOver = (): boolean => task.doubt === promoted || !areUnknown(rollout);
+  const { recheck } = rollout.durations;
+  while (!await condition(isOver, recheck, { summary: "Wait for one policy that says which gates there are" }));
+  const isPromoted = task.doubt === promoted;
+  task.doubt = "";
+  return isPromoted;
+}
+
+function gatesOf({ rules }: Rollout, asked: Asked): Gate[] {
+  return (rules?.gates ?? []).filter(({ run }) => run === asked.run);
+}
+
+/**
+ * Asks until there is no doubt, at times of its own too: somebody may have mended what is measured, or taken the machine
+ * away. By the same key, so that a gate's Job is not run anew. Gives undefined when the question is over.
+ */
+async function judge(rollout: Rollout, task: Task, question: Question): Promise<GateVerdict[] | undefined> {
+  for (;;) {
+    const verdicts = await ask(rollout, task, question);
+    if (question.isOver()) return undefined;
+    const unclear = verdicts && unclearOf(verdicts);
+    if (!unclear) return verdicts;
+    noteDoubt(rollout, task, { what: `gate "${unclear.gate}" could not be judged: `, message: unclear.message });
+    const { recheck } = rollout.durations;
+    task.until = Date.now() + recheck;
+    const summary = `Gate ${unclear.gate} in doubt: wait for a word, or ask again at ${iso(task.until)}`;
+    if (await condition(question.isOver, recheck, { summary })) return undefined;
+  }
+}
+
+async function ask(
+  rollout: Rollout,
+  task: Task,
+  { run: _, gates, isOver, ...asked }: Question,
+): Promise<GateVerdict[] | undefined> {
+  const { rules, pool } = rollout;
+  const within = Math.max(...gates.map((gate) => gate.within));
+  task.until = Date.now() + Math.min(within, asked.machine ? rules?.join.gates ?? within : within);
+  const key = [asked.key, ...(rollout.retriedAt ? [rollout.retriedAt] : [])].join(" ");
+  const summary = `Ask ${
+    gates.length === 1 ? `gate ${gates[0]?.name}` : `${gates.length} gates`
+  } about ${task.subject}`;
+  return await unlessOver(
+    isOver,
+    () => awaits.awaitGates.executeWithOptions({ summary }, [{ pool, gates, ...asked, key, until: task.until }]),
+  );
+}
+
+function unclearOf(verdicts: GateVerdict[]): GateVerdict | undefined {
+  if (verdicts.some(({ outcome }) => outcome === "Failed")) return undefined;
+  return verdicts.find(({ outcome }) => outcome === "Inconclusive");
+}
+
+// An Event for each gate in doubt; that it still is, and what was measured since, is no news.
+function noteDoubt(rollout: Rollout, task: Task, { what, message }: { what: string; message: string }): void {
+  const [before, isNews] = [task.doubt, !task.doubt.startsWith(what)];
+  task.doubt = `${what}${message}`;
+  if (isNews) warn(rollout, "GateInconclusive", `${task.subject}: ${task.doubt}`);
+  if (task.doubt !== before) rollout.nudged = true;
+}
+
+/** What `promote` writes in the place of a doubt. */
+export const promoted = "promoted";

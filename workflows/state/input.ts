@@ -1,0 +1,110 @@
+/** Reads the one argument of a rollout: defaults in, unknown or wrong fields refused by name. */
+import { ApplicationFailure, workflowInfo } from "@temporalio/workflow";
+import type { CarriedState, Deadlines, PoolRef, RollOutInput } from "../contracts/mod.ts";
+import { workflowIdOf } from "../commands/start_options.ts";
+
+/** Deadlines in milliseconds. */
+export type Durations = Record<keyof Deadlines, number>;
+
+export interface ParsedInput {
+  pool: PoolRef;
+  durations: Durations;
+  attempts: number;
+  publishOnly: boolean;
+  carried: CarriedState | undefined;
+}
+
+/** Defaults; the README's table is checked against them. */
+export const defaultDeadlines: Record<keyof Deadlines, string> = {
+  settle: "10m",
+  instance: "10m",
+  address: "12m",
+  registered: "25m",
+  ready: "30m",
+  drain: "1h",
+  gone: "30m",
+  recheck: "10m",
+};
+
+export const defaultAttempts = 2;
+
+const fields = ["namespace", "name", "deadlines", "attempts", "publishOnly", "carried"];
+
+/** Parses the argument, or fails the run with a message that names the field. */
+export function parseInput(input: RollOutInput): ParsedInput {
+  if (typeof input !== "object" || input === null) refuse("the input", "one JSON object is needed");
+  refuseUnknown(input, fields, "");
+  const pool = { namespace: nameField(input, "namespace"), name: nameField(input, "name") };
+  const expected = workflowIdOf(pool);
+  if (workflowInfo().workflowId !== expected) {
+    refuse("the workflow id", `it is "${workflowInfo().workflowId}" but must be "${expected}" for this input`);
+  }
+  return {
+    pool,
+    durations: durations(input.deadlines ?? {}),
+    attempts: attempts(input),
+    publishOnly: publishOnly(input),
+    carried: carried(input),
+  };
+}
+
+function nameField(input: RollOutInput, field: "namespace" | "name"): string {
+  const value: unknown = input[field];
+  if (typeof value !== "string" || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(value)) {
+    refuse(`field "${field}"`, "a Kubernetes name is needed");
+  }
+  return value;
+}
+
+function attempts(input: RollOutInput): number {
+  const value: unknown = input.attempts ?? defaultAttempts;
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > 10) {
+    refuse('field "attempts"', "a whole number from 1 to 10 is needed");
+  }
+  return value;
+}
+
+function publishOnly(input: RollOutInput): boolean {
+  const value: unknown = input.publishOnly ?? false;
+  if (typeof value !== "boolean") refuse('field "publishOnly"', "true or false is needed");
+  return value;
+}
+
+function carried(input: RollOutInput): CarriedState | undefined {
+  const value = input.carried;
+  const isFit = value === undefined || (typeof value === "object" && value?.schemaVersion === 2);
+  if (!isFit) refuse('field "carried"', "it is written by continue-as-new only");
+  return value;
+}
+
+function durations(given: Partial<Deadlines>): Durations {
+  if (typeof given !== "object" || given === null) refuse('field "deadlines"', "an object is needed");
+  refuseUnknown(given, Object.keys(defaultDeadlines), "deadlines.");
+  const merged = { ...defaultDeadlines, ...given };
+  const pairs = Object.entries(merged).map(([name, value]) => [name, milliseconds(name, value)]);
+  return Object.fromEntries(pairs) as Durations;
+}
+
+function milliseconds(name: string, value: unknown): number {
+  const number = typeof value === "number" ? value : tryDuration(value);
+  if (!Number.isFinite(number) || number <= 0) {
+    refuse(`field "deadlines.${name}"`, 'milliseconds above 0 or a text such as "15m" is needed');
+  }
+  return number;
+}
+
+const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function tryDuration(value: unknown): number {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(value)) ?? [];
+  return Number(amount) * (units[unit ?? ""] ?? NaN);
+}
+
+function refuseUnknown(given: object, known: readonly string[], prefix: string): void {
+  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  if (unknown !== undefined) refuse(`field "${prefix}${unknown}"`, `it is not known; known are ${known.join(", ")}`);
+}
+
+function refuse(what: string, state: string): never {
+  throw ApplicationFailure.nonRetryable(`Cannot start the rollout with ${what}: ${state}`, "InvalidInput");
+}

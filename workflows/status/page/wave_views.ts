@@ -1,0 +1,21 @@
+/** The waves of a rollout as people see them. */
+import type { Rules, WaveState, WaveView } from "../../contracts/mod.ts";
+import { waveTargets } from "../../policy/waves.ts";
+
+/** One view per wave, in order. */
+export function waveViews(
+  { rules, replicas, wave, asking }: { rules: Rules; replicas: number; wave: WaveState; asking: boolean },
+): WaveView[] {
+  return waveTargets(rules, replicas).map(({ upTo }, index) => {
+    const state = index < wave.index ? "Done" : index > wave.index ? "Waiting" : stateOf(wave, asking);
+    const soakUntil = state === "Soaking" && wave.soakUntil !== null
+      ? new Date(wave.soakUntil).toISOString()
+      : undefined;
+    return { upTo, state, ...(soakUntil ? { soakUntil } : {}) };
+  });
+}
+
+function stateOf(wave: WaveState, asking: boolean): WaveView["state"] {
+  if (wave.soakUntil !== null) return "Soaking";
+  return asking ? "Gates" : "Rolling";
+}
