@@ -1,7 +1,7 @@
 /** Tells the one workflow of a pool that something changed, and starts it when none runs. */
 import type { Client } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
-import { shownAtStart, workflowIdOf } from "../workflows/commands/start_options.ts";
+import { poolOf, shownAtStart, workflowIdOf } from "../workflows/commands/start_options.ts";
 import type { Config } from "./config.ts";
 import type { PoolNews } from "./pool_notifier.ts";
 
@@ -11,12 +11,11 @@ export async function startRollout(
   config: Config,
   { pool, generation }: PoolNews,
 ): Promise<void> {
-  const { namespace, name } = pool;
   const { typedSearchAttributes, ...shown } = shownAtStart(pool);
   await client.workflow.signalWithStart("rollOutMachineDeployment", {
     workflowId: workflowIdOf(pool),
     taskQueue: config.taskQueue,
-    args: [{ namespace, name, ...givenDeadlines(config) }],
+    args: [{ ...poolOf(pool), ...givenDeadlines(config) }],
     signal: "desiredChanged",
     signalArgs: [{ generation }],
     ...shown,

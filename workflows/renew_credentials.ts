@@ -11,11 +11,11 @@ import {
   setCurrentDetails,
   startChild,
 } from "@temporalio/workflow";
-import type { DuePool, RenewInput, RenewResult } from "./contracts/mod.ts";
+import type { DuePool, PoolRef, RenewInput, RenewResult } from "./contracts/mod.ts";
 import { desiredChanged } from "./commands/messages.ts";
 import { read } from "./proxies.ts";
 import { rollOutMachineDeployment } from "./roll_out_machine_deployment.ts";
-import { shownAtStart, workflowIdOf } from "./commands/start_options.ts";
+import { poolOf, shownAtStart, workflowIdOf } from "./commands/start_options.ts";
 
 /** Starts or tells the rollout of every pool whose credentials are due; never waits for one. */
 export async function renewCredentials(input: RenewInput = {}): Promise<RenewResult> {
@@ -30,11 +30,11 @@ export async function renewCredentials(input: RenewInput = {}): Promise<RenewRes
   return await continueAsNew<typeof renewCredentials>({ ...input, carried: { after: next, pools: seen } });
 }
 
-async function renew(pool: DuePool, { deadlines }: RenewInput): Promise<void> {
-  const { namespace, name, publishOnly } = pool;
+async function renew({ publishOnly, ...due }: DuePool, { cluster, deadlines }: RenewInput): Promise<void> {
+  const pool = poolOf(cluster === undefined ? due : { ...due, cluster });
   const started = startChild(rollOutMachineDeployment, {
     workflowId: workflowIdOf(pool),
-    args: [{ namespace, name, ...(deadlines ? { deadlines } : {}), ...(publishOnly ? { publishOnly } : {}) }],
+    args: [{ ...pool, ...(deadlines ? { deadlines } : {}), ...(publishOnly ? { publishOnly } : {}) }],
     ...shownAtStart(pool),
     // It is a rollout like any other, which goes on whatever becomes of this run.
     parentClosePolicy: ParentClosePolicy.ABANDON,
@@ -47,7 +47,7 @@ async function renew(pool: DuePool, { deadlines }: RenewInput): Promise<void> {
 }
 
 // A rollout that ended in this very moment is found by the next look, if it left anything to renew.
-async function tell(pool: DuePool): Promise<void> {
+async function tell(pool: PoolRef): Promise<void> {
   await getExternalWorkflowHandle(workflowIdOf(pool)).signal(desiredChanged, {}).catch((error: unknown) => {
     if (isCancellation(error)) throw error;
   });

@@ -7,6 +7,7 @@ import { attempting, ifFound } from "../kube/status.ts";
 import {
   cordonedByAnnotation,
   holderOf,
+  isOwnHold,
   keptByAnnotation,
   scaleDownDisabledAnnotation,
 } from "../backends/machine_controller/annotations.ts";
@@ -43,7 +44,7 @@ export function ensureNodeCordoned(kube: Kube, { pool, node }: NodeOf): Promise<
 export function ensureNodeUncordoned(kube: Kube, { pool, node }: NodeOf): Promise<void> {
   return attempting(`uncordon node "${node}"`, () => {
     return change(kube, node, ({ metadata }) => {
-      const isOurs = (key: string): boolean => metadata?.annotations?.[key] === holderOf(pool);
+      const isOurs = (key: string): boolean => isOwnHold(pool, metadata?.annotations?.[key]);
       return {
         ...(isOurs(cordonedByAnnotation) ? { spec: { unschedulable: null } } : {}),
         annotations: {

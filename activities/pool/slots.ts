@@ -40,7 +40,7 @@ export function ensureSlotTaken(
       const map = await readBudget(keeper);
       const key = keyOf(order.pool, order.machine);
       const held = Object.keys(map?.data ?? {});
-      if (held.includes(key)) return { taken: true, holders: [] };
+      if (held.some((other) => isOf(order.pool, other, order.machine))) return { taken: true, holders: [] };
       const left = held.length < order.limit ? [] : await leftBehind(keeper.kube, map?.data ?? {});
       const holders = held.filter((other) => !left.includes(other));
       if (holders.length >= order.limit) return { taken: false, holders: namedOf(order.pool, holders) };
@@ -58,8 +58,8 @@ export function ensureSlotsKept(
 ): Promise<void> {
   return attempting(`give back places of the shared budget of "${pool.namespace}/${pool.name}"`, async () => {
     const map = await readBudget({ kube, profileNamespace: namespace });
-    const kept = machines.map((machine) => keyOf(pool, machine));
-    const over = Object.keys(map?.data ?? {}).filter((key) => key.startsWith(keyOf(pool, "")) && !kept.includes(key));
+    const own = Object.keys(map?.data ?? {}).filter((key) => isOf(pool, key));
+    const over = own.filter((key) => !machines.some((machine) => isOf(pool, key, machine)));
     if (over.length === 0) return;
     // Nobody else writes these keys, so no version has to fit.
     const data = Object.fromEntries(over.map((key) => [key, null]));
@@ -97,7 +97,7 @@ async function leftBehind(kube: Kube, data: Record<string, string>): Promise<str
   const old = Object.entries(data).filter(([, since]) => !(Date.parse(since) > Date.now() - freshMs));
   const pools = new Map<string, Promise<boolean>>();
   const found = await Promise.all(old.map(async ([key]) => {
-    const [namespace = "", name = ""] = key.split(separator);
+    const { namespace, name } = partsOf(key);
     const id = `${namespace}/${name}`;
     const resting = pools.get(id) ?? isAtRest(kube, { namespace, name });
     pools.set(id, resting);
@@ -111,17 +111,32 @@ async function isAtRest(kube: Kube, pool: PoolRef): Promise<boolean> {
   return rollout === undefined || atRest.includes(rollout.status?.phase ?? "");
 }
 
-function keyOf({ namespace, name }: PoolRef, machine: string): string {
-  return [namespace, name, machine].join(separator);
+function keyOf({ cluster, namespace, name }: PoolRef, machine: string): string {
+  const place = [namespace, name, machine];
+  return (cluster === undefined ? place : [cluster, ...place]).join(separator);
 }
 
-// Those of the pool itself first, which it may have forgotten.
+/** A place is the pool's, and `machine`'s where one is named; also one that was taken before its cluster had a name. */
+function isOf(pool: PoolRef, key: string, machine?: string): boolean {
+  const parts = partsOf(key);
+  const isPool = parts.namespace === pool.namespace && parts.name === pool.name;
+  const isCluster = parts.cluster === undefined || parts.cluster === pool.cluster;
+  return isPool && isCluster && (machine === undefined || parts.machine === machine);
+}
+
+function partsOf(key: string): { cluster: string | undefined; namespace: string; name: string; machine: string } {
+  const [machine = "", name = "", namespace = "", cluster] = key.split(separator).reverse();
+  return { cluster, namespace, name, machine };
+}
+
+// Those of the pool itself first, which it may have forgotten, and as the pool knows them.
 function namedOf(pool: PoolRef, keys: string[]): string[] {
-  const own = keyOf(pool, "");
-  const inOrder = [...keys.filter((key) => key.startsWith(own)), ...keys.filter((key) => !key.startsWith(own))];
+  const inOrder = [...keys.filter((key) => isOf(pool, key)), ...keys.filter((key) => !isOf(pool, key))];
   return inOrder.slice(0, named).map(holderOf);
 }
 
+// Without the cluster: it is the one that the ConfigMap is of.
 function holderOf(key: string): string {
-  return key.replaceAll(separator, "/");
+  const { namespace, name, machine } = partsOf(key);
+  return `${namespace}/${name}/${machine}`;
 }

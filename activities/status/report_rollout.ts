@@ -41,11 +41,11 @@ export function ensureRolloutReported(kube: Kube, { pool, report, events }: Repo
 async function ensureRollout(kube: Kube, pool: PoolRef, deployment: MachineDeployment): Promise<RolloutObject> {
   const existing = await ifFound(readObject(kube, rollouts, pool));
   if (existing) return existing;
-  const { name, uid } = deployment.metadata;
+  const { namespace, name, uid } = deployment.metadata;
   const owner = { apiVersion: "cluster.k8s.io/v1alpha1", kind: "MachineDeployment", name, uid };
   const apiVersion = `${rollouts.group}/${rollouts.version}`;
   try {
-    const metadata = { ...pool, ownerReferences: [owner] };
+    const metadata = { namespace, name, ownerReferences: [owner] };
     await createObject(kube, rollouts, { apiVersion, kind: "Rollout", metadata, spec: {} });
   } catch (error) {
     if (statusOf(error) !== 409) throw error;

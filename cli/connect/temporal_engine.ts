@@ -8,7 +8,7 @@ import {
 import { TypedSearchAttributes, WorkflowNotFoundError } from "@temporalio/common";
 import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
 import type { Answer } from "../../workflows/commands/messages.ts";
-import { shownAtStart, workflowIdOf } from "../../workflows/commands/start_options.ts";
+import { poolOf, shownAtStart, workflowIdOf } from "../../workflows/commands/start_options.ts";
 import { Refusal, TimedOut } from "../failure.ts";
 import type { CommandName, Engine, EngineOptions, Order } from "./engine.ts";
 import { isLost, temporalFailure } from "./temporal_failure.ts";
@@ -53,7 +53,7 @@ function update(client: Client, { taskQueue }: EngineOptions, { pool, name, comm
   }
   const { typedSearchAttributes, ...shown } = shownAtStart(pool);
   const startWorkflowOperation = new WithStartWorkflowOperation("rollOutMachineDeployment", {
-    ...{ workflowId, taskQueue, args: [{ ...pool }], workflowIdConflictPolicy: "USE_EXISTING" as const },
+    ...{ workflowId, taskQueue, args: [poolOf(pool)], workflowIdConflictPolicy: "USE_EXISTING" as const },
     ...shown,
     typedSearchAttributes: new TypedSearchAttributes(typedSearchAttributes),
   });

@@ -1,22 +1,34 @@
 /** How the rollout of a pool is started, by whomever: one id, and what the run list shows of it. */
-import type { PoolRef } from "../contracts/mod.ts";
+import type { PoolKind, PoolRef } from "../contracts/mod.ts";
 import { searchAttributes } from "../status/search_attributes.ts";
 
+/** The part of an id that stands for the kind of a pool. */
+const idParts: Record<PoolKind, string> = { MachineDeployment: "machine-deployment" };
+
 /** The workflow id that belongs to a pool, so that no pool can have two rollouts. */
-export function workflowIdOf(pool: PoolRef): string {
-  return `machine-deployment/${pool.namespace}/${pool.name}`;
+export function workflowIdOf({ cluster, kind = "MachineDeployment", namespace, name }: PoolRef): string {
+  const id = `${idParts[kind]}/${namespace}/${name}`;
+  return cluster === undefined ? id : `${cluster}/${id}`;
+}
+
+/** The pool alone of what has more fields; what is absent there stays absent. */
+export function poolOf({ cluster, kind, namespace, name }: PoolRef): PoolRef {
+  const where = cluster === undefined ? {} : { cluster };
+  return kind === undefined ? { ...where, namespace, name } : { ...where, kind, namespace, name };
 }
 
 /** Title, text and columns of a new run. */
-export function shownAtStart({ namespace, name }: PoolRef): {
+export function shownAtStart({ cluster, kind = "MachineDeployment", namespace, name }: PoolRef): {
   staticSummary: string;
   staticDetails: string;
   typedSearchAttributes: { key: typeof searchAttributes[keyof typeof searchAttributes]; value: string }[];
 } {
+  const place = cluster === undefined ? "" : ` of cluster \`${cluster}\``;
   return {
     staticSummary: `Roll out ${namespace}/${name}`,
-    staticDetails: `Brings the machines of MachineDeployment \`${namespace}/${name}\` to what it asks for.`,
+    staticDetails: `Brings the machines of ${kind} \`${namespace}/${name}\`${place} to what it asks for.`,
     typedSearchAttributes: [
+      ...(cluster === undefined ? [] : [{ key: searchAttributes.cluster, value: cluster }]),
       { key: searchAttributes.namespace, value: namespace },
       { key: searchAttributes.machineDeployment, value: name },
       { key: searchAttributes.phase, value: "Preparing" },

@@ -14,8 +14,16 @@ export type { Member, MemberPhase, PoolSnapshot } from "./pool.ts";
 export type * from "./progress.ts";
 export type * from "./rules.ts";
 
-/** One pool of machines: the machines of one MachineDeployment. */
+/** What makes and removes the machines of a pool; each kind has its own place in workflow ids. */
+export type PoolKind = "MachineDeployment";
+
+/**
+ * One pool of machines, which are rolled together. Without a cluster it is one of the installation that has no name for
+ * its cluster; without a kind its machines are those of a MachineDeployment.
+ */
 export interface PoolRef {
+  cluster?: string;
+  kind?: PoolKind;
   namespace: string;
   name: string;
 }
@@ -208,6 +216,8 @@ export interface DuePool extends PoolRef {
 
 /** The single argument of `renewCredentials`. */
 export interface RenewInput {
+  /** The name of the cluster whose pools they are, where it has one. */
+  cluster?: string;
   /** Those of the rollouts that are started. */
   deadlines?: Partial<Deadlines>;
   /** Where an earlier run of the same chain stopped; written by continue-as-new only. */

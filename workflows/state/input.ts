@@ -1,7 +1,7 @@
 /** Reads the one argument of a rollout: defaults in, unknown or wrong fields refused by name. */
 import { ApplicationFailure, workflowInfo } from "@temporalio/workflow";
 import type { CarriedState, Deadlines, PoolRef, RollOutInput } from "../contracts/mod.ts";
-import { workflowIdOf } from "../commands/start_options.ts";
+import { poolOf, workflowIdOf } from "../commands/start_options.ts";
 
 /** Deadlines in milliseconds. */
 export type Durations = Record<keyof Deadlines, number>;
@@ -28,13 +28,13 @@ export const defaultDeadlines: Record<keyof Deadlines, string> = {
 
 export const defaultAttempts = 2;
 
-const fields = ["namespace", "name", "deadlines", "attempts", "publishOnly", "carried"];
+const fields = ["cluster", "kind", "namespace", "name", "deadlines", "attempts", "publishOnly", "carried"];
 
 /** Parses the argument, or fails the run with a message that names the field. */
 export function parseInput(input: RollOutInput): ParsedInput {
   if (typeof input !== "object" || input === null) refuse("the input", "one JSON object is needed");
   refuseUnknown(input, fields, "");
-  const pool = { namespace: nameField(input, "namespace"), name: nameField(input, "name") };
+  const pool = poolField(input);
   const expected = workflowIdOf(pool);
   if (workflowInfo().workflowId !== expected) {
     refuse("the workflow id", `it is "${workflowInfo().workflowId}" but must be "${expected}" for this input`);
@@ -46,6 +46,15 @@ export function parseInput(input: RollOutInput): ParsedInput {
     publishOnly: publishOnly(input),
     carried: carried(input),
   };
+}
+
+function poolField(input: RollOutInput): PoolRef {
+  const { cluster, kind }: { cluster?: unknown; kind?: unknown } = input;
+  if (cluster !== undefined && (typeof cluster !== "string" || !/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(cluster))) {
+    refuse('field "cluster"', "a DNS label is needed");
+  }
+  if (kind !== undefined && kind !== "MachineDeployment") refuse('field "kind"', '"MachineDeployment" is needed');
+  return poolOf({ ...input, namespace: nameField(input, "namespace"), name: nameField(input, "name") });
 }
 
 function nameField(input: RollOutInput, field: "namespace" | "name"): string {

@@ -73,9 +73,11 @@ export async function report(rollout: Rollout, standing: Omit<Standing, "since">
 
 /** Indexes the run, also when it was started by hand without search attributes. */
 export function index(rollout: Rollout): void {
+  const { cluster, namespace, name } = rollout.pool;
   upsertSearchAttributes([
-    { key: searchAttributes.namespace, value: rollout.pool.namespace },
-    { key: searchAttributes.machineDeployment, value: rollout.pool.name },
+    ...(cluster === undefined ? [] : [{ key: searchAttributes.cluster, value: cluster }]),
+    { key: searchAttributes.namespace, value: namespace },
+    { key: searchAttributes.machineDeployment, value: name },
     { key: searchAttributes.phase, value: rollout.standing.phase },
     ...(rollout.desired ? [{ key: searchAttributes.image, value: rollout.desired.image }] : []),
   ]);

@@ -28,6 +28,12 @@ export const instanceFinalizer = "machine-delete-finalizer";
 export const configAnnotation = "ostler.dev/config";
 
 /** The value of our holds and marks: the workflow's id, so nobody else's are ever touched. */
-export function holderOf(pool: PoolRef): string {
-  return `machine-deployment/${pool.namespace}/${pool.name}`;
+export function holderOf({ cluster, namespace, name }: PoolRef): string {
+  const id = `machine-deployment/${namespace}/${name}`;
+  return cluster === undefined ? id : `${cluster}/${id}`;
+}
+
+/** A hold or mark is the pool's own: also one of before its cluster had a name, or of the API server's policy, which knows none. */
+export function isOwnHold(pool: PoolRef, value: string | undefined): boolean {
+  return value === holderOf(pool) || value === holderOf({ namespace: pool.namespace, name: pool.name });
 }

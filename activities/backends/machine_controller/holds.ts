@@ -6,7 +6,7 @@ import type { Kube } from "../../kube/client.ts";
 import { deleteObject, machines, patchObject, readObject } from "../../kube/resources.ts";
 import type { Machine } from "../../kube/schemas.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
-import { holdAnnotation, holderOf, skipEvictionAnnotation, victimAnnotation } from "./annotations.ts";
+import { holdAnnotation, holderOf, isOwnHold, skipEvictionAnnotation, victimAnnotation } from "./annotations.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
 
 export interface MachineOf {
@@ -76,7 +76,7 @@ export function deleteMachine(kube: Kube, target: MachineOf & { node?: string; d
 
 // Only annotations with our own value are taken away; null removes in a merge patch.
 function ours(machine: Machine, pool: PoolRef, keys: string[]): Record<string, null> {
-  const mine = keys.filter((key) => machine.metadata.annotations?.[key] === holderOf(pool));
+  const mine = keys.filter((key) => isOwnHold(pool, machine.metadata.annotations?.[key]));
   return Object.fromEntries(mine.map((key) => [key, null]));
 }
 

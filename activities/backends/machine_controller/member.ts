@@ -1,7 +1,7 @@
 /** A Machine as the planner sees it. */
 import type { Member, MemberPhase, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Machine } from "../../kube/schemas.ts";
-import { holdAnnotation, holderOf, instanceFinalizer, templateHashLabel, victimAnnotation } from "./annotations.ts";
+import { holdAnnotation, instanceFinalizer, isOwnHold, templateHashLabel, victimAnnotation } from "./annotations.ts";
 import { imageOf, kubeletOf } from "./machine_template.ts";
 
 /** Reads phase, hold and mark off a Machine's metadata and status. */
@@ -16,8 +16,8 @@ export function memberOf(pool: PoolRef, machine: Machine): Member {
     kubelet: kubeletOf(spec),
     phase: phaseOf(machine),
     since: metadata.creationTimestamp,
-    marked: metadata.annotations?.[victimAnnotation] === holderOf(pool),
-    held: metadata.annotations?.[holdAnnotation] === holderOf(pool),
+    marked: isOwnHold(pool, metadata.annotations?.[victimAnnotation]),
+    held: isOwnHold(pool, metadata.annotations?.[holdAnnotation]),
     expendable: isExpendable(pool, machine),
   };
 }
@@ -38,7 +38,7 @@ function wasReady({ status }: Machine): boolean {
 
 function isExpendable(pool: PoolRef, { metadata, status }: Machine): boolean {
   const mark = metadata.annotations?.[victimAnnotation];
-  return (mark !== undefined && mark !== holderOf(pool)) || status?.errorReason != null;
+  return (mark !== undefined && !isOwnHold(pool, mark)) || status?.errorReason != null;
 }
 
 function phaseOf(machine: Machine): MemberPhase {

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { holderOf } from "../../../activities/backends/machine_controller/annotations.ts";
-import { workflowIdOf } from "../../../workflows/commands/start_options.ts";
+import { holderOf, isOwnHold } from "../../../activities/backends/machine_controller/annotations.ts";
+import { poolOf, shownAtStart, workflowIdOf } from "../../../workflows/commands/start_options.ts";
 import * as messages from "../../../workflows/commands/messages.ts";
 import { pool } from "../../support/machine_objects.ts";
 
@@ -17,4 +17,26 @@ Deno.test("every message bears on the wire the name of its constant", () => {
 Deno.test("holds and marks bear the id of the workflow that may take them back", () => {
   equal(holderOf(pool), workflowIdOf(pool));
   equal(workflowIdOf(pool), "machine-deployment/fleet/pool");
+  const named = { ...pool, cluster: "north" };
+  equal(holderOf(named), workflowIdOf(named));
+  equal(workflowIdOf(named), "north/machine-deployment/fleet/pool");
+});
+
+Deno.test("a hold of before the cluster had a name is the pool's own, one of another cluster is not", () => {
+  const named = { ...pool, cluster: "north" };
+  equal(isOwnHold(named, "machine-deployment/fleet/pool"), true);
+  equal(isOwnHold(named, "north/machine-deployment/fleet/pool"), true);
+  equal(isOwnHold(named, "south/machine-deployment/fleet/pool"), false);
+  equal(isOwnHold(pool, "north/machine-deployment/fleet/pool"), false);
+  equal(isOwnHold(named, undefined), false);
+});
+
+Deno.test("a pool of an installation without a name starts with the id, input and columns that it always had", () => {
+  const plain = { ...pool };
+  deepEqual(poolOf({ ...plain, kind: "MachineDeployment" }), { ...plain, kind: "MachineDeployment" });
+  equal(workflowIdOf({ ...plain, kind: "MachineDeployment" }), workflowIdOf(plain));
+  deepEqual(shownAtStart(plain).typedSearchAttributes.map(({ key }) => key.name), [
+    ...["KubernetesNamespace", "MachineDeployment", "Phase"],
+  ]);
+  equal(shownAtStart({ ...plain, cluster: "north" }).typedSearchAttributes[0]?.value, "north");
 });

@@ -91,3 +91,15 @@ Deno.test("ensureSlotsKept gives back the pool's places but those of the machine
   await ensureSlotsKept(keeper(new FakeKube()), { pool, machines: [] });
   deepEqual(kube.writes, []);
 });
+
+Deno.test("places are kept by cluster where it has a name, and one of before it had is the pool's own", async () => {
+  const kube = new FakeKube();
+  const named = { ...pool, cluster: "north" };
+  putBudget(kube, { fleet_pool_a: new Date().toISOString() });
+  deepEqual(await take(kube, "a", { of: named }), { taken: true, holders: [] });
+  deepEqual(await take(kube, "b", { of: named }), { taken: true, holders: [] });
+  deepEqual(held(kube), ["fleet_pool_a", "north_fleet_pool_b"]);
+  deepEqual(await take(kube, "c", { of: named }), { taken: false, holders: ["fleet/pool/a", "fleet/pool/b"] });
+  await ensureSlotsKept(keeper(kube), { pool: named, machines: ["b"] });
+  deepEqual(held(kube), ["north_fleet_pool_b"]);
+});
