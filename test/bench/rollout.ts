@@ -12,6 +12,7 @@ import process from "node:process";
 import { defaultRules } from "../../activities/policy/default_rules.ts";
 import type { Rules } from "../../workflows/contracts/mod.ts";
 import { planTurn } from "../../workflows/policy/plan_turn.ts";
+import { supplierOf } from "../../workflows/policy/supplier/supplier_of.ts";
 import { chanceFrom } from "../unit/workflows/policy/simulation/chance.ts";
 import type { Chance } from "../unit/workflows/policy/simulation/chance.ts";
 import { Clock } from "../unit/workflows/policy/simulation/clock.ts";
@@ -75,7 +76,15 @@ function runOf(chance: Chance, { budget, waves }: { budget: number; waves: Rules
   });
   const rules = { ...defaultRules, waves, budget: { ...defaultRules.budget, machines: budget } };
   return new Run(fleet, {
-    ...{ rules, usual: null, gates: [0, 0], undrainable: [], gateFails: () => false, write: [0, 200] },
+    ...{
+      supplier: supplierOf(),
+      rules,
+      usual: null,
+      gates: [0, 0],
+      undrainable: [],
+      gateFails: () => false,
+      write: [0, 200],
+    },
   });
 }
 

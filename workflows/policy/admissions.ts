@@ -63,7 +63,7 @@ function admitHeld(hall: Hall, open: boolean): Admissions {
   const { pool, busy, desired, setAside } = situation;
   const steps: Step[] = [];
   const most = mostMissing(situation);
-  const full = desired.replicas + desired.surge + setAside.length;
+  const full = desired.replicas + census.room + setAside.length;
   for (const newcomer of pool.waiting.filter(({ id }) => !busy.joining.includes(id))) {
     const [booted, staying] = [census.booted + steps.length, census.staying + steps.length];
     if (booted >= full) break;

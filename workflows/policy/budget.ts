@@ -26,17 +26,17 @@ export interface Budget {
 /** What is spent before anything new begins. */
 export function spent(situation: Situation, census: Census): Budget {
   const { rules, desired, pool, busy } = situation;
-  const { joins, unproven, booted, idle, going, chosen } = census;
+  const { joins, unproven, booted, chosen } = census;
   const { leaving } = pool.counts;
+  const draining = Math.max(0, census.draining);
   const repairs = pool.ill.filter(({ id }) => busy.repairing.includes(id)).length;
   const above = Math.max(0, booted - desired.replicas);
   const known = pool.ill.filter(({ id }) => chosen.has(id) || busy.repairing.includes(id)).length;
-  const drained = Math.max(0, going - (desired.surge === 0 ? 0 : idle));
   return {
     total: machinesOf(rules.budget.machines, desired.replicas),
     changing: Math.max(above, joins + leaving - Math.min(unproven, leaving)) + repairs,
     ill: pool.counts.ill - known,
-    repairing: joins + drained - Math.min(unproven, drained) + repairs,
+    repairing: joins + draining - Math.min(unproven, draining) + repairs,
   };
 }
 

@@ -1,14 +1,14 @@
 /** Who may be drained and let go, who is spared, and who is ill enough to be replaced where it stands. */
 import type { Member } from "../contracts/mod.ts";
 import type { Budget } from "./budget.ts";
-import { isIdle } from "./census.ts";
+import { isIdle, viewOf } from "./census.ts";
 import type { Census } from "./census.ts";
 import { surplus } from "./order.ts";
 import type { Situation, Step } from "./turn.ts";
 
 /**
  * Marks and holds of an earlier change, or of a machine that a person skipped while another can go for it. A newcomer may
- * bear a mark until it has passed: when its template is left meanwhile, machine-controller then takes it, and not one
+ * bear a mark until it has passed: when its template is left meanwhile, the supplier then takes it, and not one
  * that serves.
  */
 export function sparesOf(situation: Situation, census: Census): Step[] {
@@ -27,12 +27,12 @@ export function sparesOf(situation: Situation, census: Census): Step[] {
  */
 export function leavesOf(situation: Situation, census: Census, room: Room): Step[] {
   const idle = situation.pool.leaving.filter((member) => isIdle(situation, member));
-  // A surge in percent is none then, and nobody is wanted whom a window, a wave or a failed change could protect.
+  // A share of no machines is none, and nobody is wanted whom a window, a wave or a failed change could protect.
   if (situation.desired.replicas === 0) return idle.map((machine) => ({ kind: "leave", machine }));
   const bare = idle.filter(({ node }) => node === undefined);
   const there = idle.filter((member) => member.node !== undefined && !isQuarantinedAway(situation, member));
   const running = there.filter(({ lost }) => !lost);
-  const free = situation.desired.surge === 0
+  const free = census.room === 0
     ? paced(situation, census, { ...room, running })
     : isEnoughReady(situation)
     ? running
@@ -53,17 +53,12 @@ function isQuarantinedAway({ quarantined, rollingBack, desired }: Situation, { t
   return quarantined && !rollingBack && templateHash !== desired.templateHash;
 }
 
-/**
- * Enough others are proven for one that serves to go. For each old machine that is not Ready machine-controller may yet
- * remove any other of its set, Ready or not, so each of them asks for one more.
- */
-export function isEnoughReady({ pool, desired }: Situation): boolean {
-  const { ready, updatedReady, old } = pool.counts;
-  const unsound = old - (ready - updatedReady);
-  return ready - unsound >= desired.replicas;
+/** Enough others are proven for one that serves to go. */
+export function isEnoughReady(situation: Situation): boolean {
+  return situation.supplier.isEnoughReady(viewOf(situation));
 }
 
-// Without surge the drain is where a replacement begins, so what paces admissions elsewhere paces drains here.
+// Without room the drain is where a replacement begins, so what paces admissions elsewhere paces drains here.
 function paced(
   situation: Situation,
   census: Census,
@@ -111,7 +106,7 @@ function isRepairable(
   const isBusy = [busy.joining, busy.leaving, busy.repairing, setAside, skipped].some((ids) => ids.includes(id));
   if (isBusy || census.chosen.has(id)) return false;
   if (templateHash === desired.templateHash) return !quarantined || rollingBack;
-  return !open || census.booted >= desired.replicas + desired.surge + setAside.length;
+  return !open || census.booted >= desired.replicas + census.room + setAside.length;
 }
 
 // One ill machine is never too many, or a pool of two would never be mended.

@@ -3,6 +3,8 @@ import type { Desired, Member, Memory, RolloutPlan, Rules } from "../contracts/m
 import { machinesOf } from "./amounts.ts";
 import { blockersOf, planTurn } from "./plan_turn.ts";
 import { planHash } from "./plan_hash.ts";
+import type { Supplier } from "./supplier/supplier.ts";
+import { supplierOf } from "./supplier/supplier_of.ts";
 import type { Situation } from "./turn.ts";
 import { quantile, usualReplacement } from "./usual.ts";
 import { VirtualPool } from "./virtual_pool.ts";
@@ -12,6 +14,8 @@ import { waveTargets } from "./waves.ts";
 export interface ForecastQuestion {
   /** Epoch ms. */
   now: number;
+  /** Of the pool; absent is the usual one. */
+  kind?: string;
   desired: Desired;
   rules: Rules;
   memory: Memory;
@@ -19,11 +23,14 @@ export interface ForecastQuestion {
   members: readonly Member[];
 }
 
+type Question = ForecastQuestion & { supplier: Supplier };
+
 /**
  * Order, waves, what blocks at the start, and how long it takes: with every machine as fast as the median of those
  * before, to all as slow as the slowest tenth. People are taken to approve and resume at once. Names every machine.
  */
-export function forecast(question: ForecastQuestion): RolloutPlan {
+export function forecast(asked: ForecastQuestion, supplier = supplierOf(asked.kind)): RolloutPlan {
+  const question = { ...asked, supplier };
   const { desired, rules, members } = question;
   // Nothing about time may change the order that a hash stands for.
   const timeless = { ...rules, windows: null, waves: rules.waves.map(({ upTo }) => ({ upTo, soak: 0 })) };
@@ -42,7 +49,7 @@ export function forecast(question: ForecastQuestion): RolloutPlan {
   };
 }
 
-function rangeOf(question: ForecastQuestion): RolloutPlan["seconds"] {
+function rangeOf(question: Question): RolloutPlan["seconds"] {
   const { join, leave } = question.memory.usual;
   if (join.length === 0) return null;
   const paceAt = (q: number): Pace => ({ join: quantile(join, q) * 1000, leave: quantile(leave, q) * 1000 });
@@ -52,7 +59,7 @@ function rangeOf(question: ForecastQuestion): RolloutPlan["seconds"] {
   return { low: low ?? 0, high: high ?? 0 };
 }
 
-function situationOf(question: ForecastQuestion): Situation {
+function situationOf(question: Question): Situation {
   const { memory, desired } = question;
   const first = play(question, { join: 1000, leave: 1000 }, 0).situation;
   const quarantined = memory.quarantine.some(({ specHash }) => specHash === desired.specHash);
@@ -73,15 +80,15 @@ function turnsAtMost({ desired, members }: ForecastQuestion): number {
 }
 
 /** Plays turns until it has converged, nothing moves any more, or `turns` are over. */
-function play(question: ForecastQuestion, pace: Pace, turns = turnsAtMost(question)): Played {
-  const { desired, rules, members, memory, now } = question;
+function play(question: Question, pace: Pace, turns = turnsAtMost(question)): Played {
+  const { supplier, desired, rules, members, memory, now } = question;
   const { machines, perZone, zones } = rules.budget;
   const isZoned = perZone !== null || zones === "OneAfterAnother";
   const limit = isZoned ? Infinity : Math.max(20, 2 * machinesOf(machines, desired.replicas));
-  const pool = new VirtualPool({ desired, pace, now, members, limit });
+  const pool = new VirtualPool({ supplier, desired, pace, now, members, limit });
   const chosen = new Map<string, number>();
   let situation: Situation = {
-    ...{ now, desired, rules: { ...rules, conflict: null }, pool: pool.snapshot(), booting: {}, retries: [] },
+    ...{ now, supplier, desired, rules: { ...rules, conflict: null }, pool: pool.snapshot(), booting: {}, retries: [] },
     busy: { joining: [...pool.joining.keys()], leaving: [], repairing: [] },
     ...{ rolled: pool.snapshot().counts.old > 0, skipped: [], setAside: [], usual: usualReplacement(memory.usual) },
     wave: { index: 0, soakUntil: null, passed: false, approved: false },

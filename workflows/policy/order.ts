@@ -1,7 +1,7 @@
 /** Who goes next: the order is the pool's, the zones are the policy's. */
 import type { Member } from "../contracts/mod.ts";
 import { machinesOf } from "./amounts.ts";
-import { isKept, isNext, oldestTemplate } from "./census.ts";
+import { isKept, nextOf } from "./census.ts";
 import type { Census } from "./census.ts";
 import type { Situation } from "./turn.ts";
 
@@ -18,10 +18,8 @@ export interface Victims {
 /** The old machines of a turn in their order, without those that are chosen already or stay on purpose. */
 export function victimsOf(situation: Situation, census: Census): Victims {
   const { pool } = situation;
-  const oldest = oldestTemplate(situation);
-  const candidates = pool.old.filter((each) =>
-    !isKept(situation, each) && !census.chosen.has(each.id) && isNext(each, oldest)
-  );
+  const isNext = nextOf(situation);
+  const candidates = pool.old.filter((each) => !isKept(situation, each) && !census.chosen.has(each.id) && isNext(each));
   const free = orphans(situation, census);
   const zones = zoneRules(situation, census, candidates);
   const taken = new Set<string>();
@@ -69,7 +67,7 @@ function zoneRules(situation: Situation, census: Census, candidates: Member[]): 
   const out = perZone === null ? new Map<string, number>() : outByZone(situation, census);
   return {
     allow(member): boolean {
-      // It serves nobody where it is, and machine-controller waits for nobody's zones to be rid of it.
+      // It serves nobody where it is, and who makes the machines waits for nobody's zones to be rid of it.
       if (member.ill) return true;
       return (out.get(zoneOf(member)) ?? 0) < most && (current === undefined || zoneOf(member) === current);
     },

@@ -1,10 +1,13 @@
-/** What the planner sees and says; plain data, so that a run, `ostler plan` and a simulation ask the same question. */
+/** What the planner sees and says, so that a run, `ostler plan` and a simulation ask the same question. */
 import type { Boot, Desired, Member, PoolSnapshot, Rules, WaveCount, WaveState } from "../contracts/mod.ts";
+import type { Supplier } from "./supplier/supplier.ts";
 
 /** Everything that decides what may begin now. */
 export interface Situation {
   /** Epoch ms. */
   now: number;
+  /** Who makes and removes the machines; all else is plain data. */
+  supplier: Supplier;
   desired: Desired;
   rules: Rules;
   pool: PoolSnapshot;

@@ -1,5 +1,6 @@
-/** A pool as it might go on: machine-controller and the machines played, with every step as long as is usual. */
+/** A pool as it might go on: its supplier and the machines played, with every step as long as is usual. */
 import type { Desired, Member, PoolSnapshot } from "../contracts/mod.ts";
+import type { Batch, Supplier } from "./supplier/supplier.ts";
 
 /** Milliseconds that a machine takes to join, and to be drained and removed. */
 export interface Pace {
@@ -8,6 +9,7 @@ export interface Pace {
 }
 
 export interface VirtualQuestion {
+  supplier: Supplier;
   desired: Desired;
   pace: Pace;
   now: number;
@@ -25,6 +27,8 @@ export class VirtualPool {
   #old: Member[];
   #marked: Member[] = [];
   #waiting: Member[];
+  /** Of each old template, from the oldest: how many stay, and how many of them are well. */
+  readonly #batches: Map<string, Batch>;
   #updated = 0;
   #ill = 0;
   #made = 0;
@@ -37,6 +41,7 @@ export class VirtualPool {
     this.#marked = old.filter(({ marked }) => marked);
     this.#old = old.filter(({ marked }) => !marked);
     this.#ill = old.filter(({ ill }) => ill).length;
+    this.#batches = batchesOf(old);
     this.#waiting = staying.filter((each) => isUpdated(each) && each.phase === "Held");
     for (const { id, phase } of staying.filter((each) => isUpdated(each) && each.phase !== "Held")) {
       if (phase === "Ready" || phase === "NotReady") this.#updated += 1;
@@ -48,14 +53,17 @@ export class VirtualPool {
     this.control();
   }
 
-  /** What machine-controller does by itself: newcomers up to the surge, and victims once there are others for them. */
+  /** Lets the supplier do what it does by itself, until that is nothing. */
   control(): void {
-    const { replicas, surge } = this.question.desired;
-    const least = surge === 0 ? Math.max(0, replicas - 1) : replicas;
-    const hasVictim = (): boolean => this.#ill > 0 || this.#ready() > least;
-    while (this.#oldSize() > 0 && this.#oldSize() + this.#updated > least && hasVictim()) this.#remove();
-    while (this.#size() < replicas + surge && this.#size() - this.#oldSize() < replicas) {
-      this.#waiting.push(this.#newcomer());
+    const { supplier, desired } = this.question;
+    for (;;) {
+      const size = this.#updated + this.joining.size + this.#waiting.length;
+      const old = [...this.#batches.values()];
+      const { makes, takes } = supplier.moveOf(desired, { old, target: { size, ready: this.#updated } });
+      const templates = [...this.#batches.keys()];
+      for (const [nth, taken] of takes.entries()) this.#take(templates[nth] ?? "", taken);
+      for (let made = 0; made < makes; made++) this.#waiting.push(this.#newcomer());
+      if (makes <= 0 && takes.every((taken) => taken === 0)) return;
     }
   }
 
@@ -63,21 +71,29 @@ export class VirtualPool {
     return this.#old.length + this.#marked.length;
   }
 
-  #size(): number {
-    return this.#oldSize() + this.#updated + this.joining.size + this.#waiting.length;
-  }
-
   #ready(): number {
     return this.#oldSize() - this.#ill + this.#updated;
   }
 
-  #remove(): void {
-    const member = this.#marked.shift() ?? this.#old.shift();
+  #take(template: string, count: number): void {
+    for (let taken = 0; taken < count; taken++) {
+      const isOfIt = ({ templateHash }: Member): boolean => templateHash === template;
+      const next = this.#marked.find(isOfIt) ?? this.#old.find(isOfIt);
+      if (next) this.#remove(next.id, Infinity);
+    }
+  }
+
+  /** Takes an old machine out of those that stay; `until` it is gone. */
+  #remove(id: string, until: number): void {
+    const from = this.#marked.some((each) => each.id === id) ? this.#marked : this.#old;
+    const [member] = from.splice(from.findIndex((each) => each.id === id), 1);
     if (!member) return;
     if (member.ill) this.#ill -= 1;
-    // Without surge nobody could mark it; that it is held is what paces it.
+    const batch = this.#batches.get(member.templateHash);
+    if (batch) Object.assign(batch, { size: batch.size - 1, ready: batch.ready - (member.ill ? 0 : 1) });
+    // Without room nobody could mark it; that it is held is what paces it.
     const lost = member.phase === "NotReady" ? { lost: true as const } : {};
-    this.leaving.set(member.id, { member: { ...member, ...lost, phase: "Leaving", held: true }, until: Infinity });
+    this.leaving.set(member.id, { member: { ...member, ...lost, phase: "Leaving", held: true }, until });
   }
 
   #newcomer(): Member {
@@ -97,6 +113,9 @@ export class VirtualPool {
   }
 
   leave(machine: string, now: number): void {
+    // Where none is removed before we say so, this is the word.
+    const isTold = [...this.#marked, ...this.#old].some(({ id }) => id === machine);
+    if (isTold) this.#remove(machine, Infinity);
     const going = this.leaving.get(machine);
     if (going) this.leaving.set(machine, { ...going, until: now + (going.member.node ? this.question.pace.leave : 0) });
   }
@@ -106,6 +125,8 @@ export class VirtualPool {
     const mended = (each: Member): Member => {
       if (each.id !== machine || !each.ill) return each;
       this.#ill -= 1;
+      const batch = this.#batches.get(each.templateHash);
+      if (batch) batch.ready += 1;
       const { ill: _, ...rest } = each;
       return { ...rest, phase: "Ready" };
     };
@@ -145,4 +166,13 @@ export class VirtualPool {
       ill: [...this.#marked, ...seen].filter(({ ill }) => ill),
     };
   }
+}
+
+function batchesOf(old: readonly Member[]): Map<string, Batch> {
+  const batches = new Map<string, Batch>();
+  for (const { templateHash, ill } of [...old].sort((a, b) => a.since < b.since ? -1 : 1)) {
+    const { size, ready } = batches.get(templateHash) ?? { size: 0, ready: 0 };
+    batches.set(templateHash, { size: size + 1, ready: ready + (ill ? 0 : 1) });
+  }
+  return batches;
 }

@@ -18,7 +18,7 @@ export interface Findings {
 
 /** The end of the sentence "waiting for …". */
 export function waitsForOf(situation: Situation, findings: Findings): string {
-  const { pool, desired, setAside } = situation;
+  const { pool, desired, setAside, supplier } = situation;
   const { census, wave, blocks } = findings;
   const { machines, held, old, updated } = pool.counts;
   const ours = pool.leaving.find((member) => isIdle(situation, member) && member.node !== undefined);
@@ -29,11 +29,11 @@ export function waitsForOf(situation: Situation, findings: Findings): string {
   if (wave.gatesDue) return `the gates of wave ${wave.state.index + 1}`;
   if (blocks[0]) return `the end of what blocks it: ${blocks[0].message}`;
   if (findings.isSpent) return budgetText(findings);
-  // Short of one that serves, machine-controller neither adds nor removes any.
+  // Short of one that serves, nobody adds or removes any.
   const missed = pool.ill.find(({ phase }) => phase === "NotReady");
   if (missed) return `${missed.id} to be Ready again`;
-  if (updated < desired.replicas && held === 0) return "machine-controller to create a machine";
-  if (old > 0 || machines > desired.replicas) return "machine-controller to remove a machine";
+  if (updated < desired.replicas && held === 0) return `${supplier.title} to create a machine`;
+  if (old > 0 || machines > desired.replicas) return `${supplier.title} to remove a machine`;
   return "every machine to be Ready";
 }
 

@@ -1,6 +1,7 @@
 /** A run as people see it: the answer to the query `progress`. */
 import type { PoolSnapshot, Progress, Underway, WaveView } from "../contracts/mod.ts";
 import { etaOf } from "../policy/eta.ts";
+import { supplierOf } from "../policy/supplier/supplier_of.ts";
 import { waveViews } from "./page/wave_views.ts";
 import { isApproved } from "../commands/approval.ts";
 import { iso } from "../state/rollout.ts";
@@ -43,7 +44,8 @@ export function wavesNow({ rules, desired, wave, rolled, rollBack, tasks }: Roll
 export function etaNow(rollout: Rollout): number | null {
   const { rules, desired, snapshot, memory, wave, blocked } = rollout;
   if (!rules || !desired || !snapshot || !rollout.rolled) return null;
-  return etaOf({ now: Date.now(), rules, desired, counts: snapshot.counts, usual: memory.usual, wave, blocked });
+  const room = supplierOf().roomOf(desired);
+  return etaOf({ now: Date.now(), rules, room, desired, counts: snapshot.counts, usual: memory.usual, wave, blocked });
 }
 
 function numbers({ desired, rendering, snapshot }: Rollout): Pick<Progress, "target" | "counts"> {

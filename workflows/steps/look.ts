@@ -1,13 +1,14 @@
 /** How a run looks at its machines. */
 import type { Desired, Member, PoolQuestion, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { machinesOf } from "../policy/amounts.ts";
+import { supplierOf } from "../policy/supplier/supplier_of.ts";
 import { read } from "../proxies.ts";
 import type { Rollout } from "../state/rollout.ts";
 
 /** How this run looks at its pool. */
 export function questionOf(rollout: Rollout, desired: Desired, rules: Rules): PoolQuestion {
   const most = machinesOf(rules.budget.machines, desired.replicas);
-  const limit = Math.max(20, 2 * Math.min(most, desired.surge || most));
+  const limit = Math.max(20, 2 * Math.min(most, supplierOf().roomOf(desired) || most));
   const { pool, booting } = rollout;
   return {
     pool,

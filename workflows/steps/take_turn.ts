@@ -8,6 +8,7 @@ import { halt } from "./halt.ts";
 import { beginJoin } from "../machine/join_machine.ts";
 import { look } from "./look.ts";
 import { planTurn } from "../policy/plan_turn.ts";
+import { supplierOf } from "../policy/supplier/supplier_of.ts";
 import type { Blocked, Situation, Step, Turn } from "../policy/turn.ts";
 import { usualReplacement } from "../policy/usual.ts";
 import { isRelisted } from "../policy/waves.ts";
@@ -66,7 +67,19 @@ function situation(
     victims: Object.values(rollout.tasks).flatMap(({ victim }) => victim ?? []),
   };
   return {
-    ...{ now: Date.now(), ...seen, busy, booting, rolled, wave, retries, skipped, setAside, repaired },
+    ...{
+      now: Date.now(),
+      supplier: supplierOf(),
+      ...seen,
+      busy,
+      booting,
+      rolled,
+      wave,
+      retries,
+      skipped,
+      setAside,
+      repaired,
+    },
     paused: memory.paused !== null,
     quarantined: isQuarantined(rollout),
     rollingBack: rollout.rollBack !== null,

@@ -11,6 +11,7 @@ function question(given: Partial<EtaQuestion> & { rules?: Rules } = {}): EtaQues
   return {
     now: 0,
     rules: defaultRules,
+    room: 3,
     desired: { replicas: 10, surge: 3 } as Desired,
     counts: { old: 6, leaving: 0 } as PoolSnapshot["counts"],
     usual: { join: [60, 60, 60], leave: [60] },

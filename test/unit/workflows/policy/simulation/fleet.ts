@@ -1,5 +1,7 @@
 /** Machines and a machine-controller (1.66) in virtual time, as far as a planner can see them. */
 import type { Member, PoolSnapshot } from "../../../../../workflows/contracts/mod.ts";
+import { machineController } from "../../../../../workflows/policy/supplier/machine_controller.ts";
+import type { Batch } from "../../../../../workflows/policy/supplier/supplier.ts";
 import type { Chance } from "./chance.ts";
 import type { Clock } from "./clock.ts";
 
@@ -105,28 +107,13 @@ export class Fleet {
   }
 
   #roll(): void {
-    const { replicas, surge, template } = this;
-    const current = this.sets.get(template) ?? 0;
-    const grown = current + Math.max(0, Math.min(replicas + surge - this.#size(), replicas - current));
-    this.sets.set(template, Math.min(replicas, grown));
-    const least = surge === 0 ? replicas - 1 : replicas;
-    const unready = (hash: string): number => (this.sets.get(hash) ?? 0) - this.#ready(hash);
-    let spare = this.#size() - least - unready(template);
-    const old = [...this.sets.keys()].filter((hash) => hash !== template);
-    for (const hash of old) spare -= this.#shrink(hash, Math.min(spare, unready(hash)));
-    spare = Math.min(spare, [...this.sets.keys()].reduce((sum, hash) => sum + this.#ready(hash), 0) - least);
-    for (const hash of old) spare -= this.#shrink(hash, spare);
-  }
-
-  #shrink(hash: string, by: number): number {
-    const size = this.sets.get(hash) ?? 0;
-    const taken = Math.max(0, Math.min(by, size));
-    this.sets.set(hash, size - taken);
-    return taken;
-  }
-
-  #size(): number {
-    return [...this.sets.values()].reduce((sum, size) => sum + size, 0);
+    const { replicas, surge, template, sets } = this;
+    const batchOf = (hash: string): Batch => ({ size: sets.get(hash) ?? 0, ready: this.#ready(hash) });
+    const old = [...sets.keys()].filter((hash) => hash !== template);
+    const batches = { old: old.map(batchOf), target: batchOf(template) };
+    const { makes, takes } = machineController.moveOf({ replicas, surge }, batches);
+    sets.set(template, batches.target.size + makes);
+    for (const [nth, hash] of old.entries()) sets.set(hash, (sets.get(hash) ?? 0) - (takes[nth] ?? 0));
   }
 
   #ready(hash: string): number {

@@ -2,6 +2,7 @@
 import { snapshotOf } from "../../../../../activities/pool/snapshot.ts";
 import { defaultRules } from "../../../../../activities/policy/default_rules.ts";
 import type { Desired, Member, Rules } from "../../../../../workflows/contracts/mod.ts";
+import { supplierOf } from "../../../../../workflows/policy/supplier/supplier_of.ts";
 import type { Situation, Step } from "../../../../../workflows/policy/turn.ts";
 
 export const now = 1_000_000_000_000;
@@ -48,7 +49,7 @@ export function situationOf(pool: Member[], difference: Difference = {}): Situat
   const { rules, budget, busy, limit = 20, situation } = difference;
   const unproven = Object.keys(situation?.booting ?? {});
   return {
-    ...{ now, desired: { ...desired, ...difference.desired } },
+    ...{ now, supplier: supplierOf(), desired: { ...desired, ...difference.desired } },
     rules: { ...defaultRules, ...rules, budget: { ...defaultRules.budget, ...budget } },
     pool: snapshotOf(pool, { templateHash: "new", unproven, limit }),
     busy: { joining: [], leaving: [], repairing: [], ...busy },

@@ -1,6 +1,7 @@
 /** Plays one case from its start to its end, at one speed or by chance. */
 import { defaultRules } from "../../../../../activities/policy/default_rules.ts";
 import type { Rules } from "../../../../../workflows/contracts/mod.ts";
+import { supplierOf } from "../../../../../workflows/policy/supplier/supplier_of.ts";
 import type { Blocked } from "../../../../../workflows/policy/turn.ts";
 import type { Chance } from "./chance.ts";
 import { Clock } from "./clock.ts";
@@ -42,6 +43,7 @@ export interface Case {
 export function play(story: Case, chance: Chance): Run {
   const clock = new Clock(start);
   const run = new Run(fleetOf(story, clock, chance), {
+    supplier: supplierOf(),
     rules: rulesOf(story),
     usual: story.usual ?? null,
     ...{ gates: [1_000, 30_000], write: [0, 1_000] },

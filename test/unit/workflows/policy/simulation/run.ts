@@ -2,11 +2,13 @@
 import type { Boot, Desired, Member, Rules, WaveState } from "../../../../../workflows/contracts/mod.ts";
 import { machinesOf } from "../../../../../workflows/policy/amounts.ts";
 import { planTurn } from "../../../../../workflows/policy/plan_turn.ts";
+import type { Supplier } from "../../../../../workflows/policy/supplier/supplier.ts";
 import type { Blocked, Situation, Step } from "../../../../../workflows/policy/turn.ts";
 import { pictureOf } from "./fleet.ts";
 import type { Fleet, SimMachine } from "./fleet.ts";
 
 export interface RunOptions {
+  supplier: Supplier;
   rules: Rules;
   usual: number | null;
   /** Milliseconds that gates take, from least to most. */
@@ -68,7 +70,15 @@ export class Run {
       ...{ leaving: [...this.leaving], repairing: [...this.repairing], victims: [...this.victims.values()] },
     };
     return {
-      ...{ now: fleet.clock.now, desired: desiredOf(fleet), rules: options.rules, pool, busy, booting },
+      ...{
+        now: fleet.clock.now,
+        supplier: options.supplier,
+        desired: desiredOf(fleet),
+        rules: options.rules,
+        pool,
+        busy,
+        booting,
+      },
       ...{ rolled: this.rolled, wave, retries, skipped, setAside, paused, quarantined, rollingBack, approved },
       usual: options.usual,
     };
