@@ -2,6 +2,7 @@
 import { loadYaml } from "@kubernetes/client-node";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import type { Rate } from "../activities/kube/request_rate.ts";
 import { conflictsOf, NodeSettings } from "../profiles/node_settings.ts";
 import { refuseFaults } from "../profiles/settings/read_node_settings.ts";
 import { readSettings } from "../profiles/settings/read_settings.ts";
@@ -30,6 +31,11 @@ export function readConfig(env: Record<string, string | undefined>, argv: string
   ]);
   refuseFaults(conflictsOf(values));
   return { ...pick(ProcessSettings, values), node: pick(NodeSettings, values), warnings };
+}
+
+/** How many requests a process may make of the API server. */
+export function rateOf({ kubeApiQps, kubeApiBurst }: Config): Rate {
+  return { qps: kubeApiQps, burst: kubeApiBurst };
 }
 
 function readSettingsFile(env: Record<string, string | undefined>, argv: string[]): Record<string, unknown> {

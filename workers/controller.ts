@@ -1,7 +1,7 @@
 /** The controller process: tells Temporal about changes, and decides nothing. */
 import process from "node:process";
 import { connectKube, loadKubeConfig } from "../activities/kube/client.ts";
-import type { Config } from "./config.ts";
+import { type Config, rateOf } from "./config.ts";
 import { keepCredentialSchedule } from "./credential_schedule.ts";
 import { installDefaultProfiles } from "./default_profiles.ts";
 import { serveHealth } from "./health.ts";
@@ -16,7 +16,7 @@ import { watchPools } from "./watch_pools.ts";
 /** Runs until `signal` aborts or leadership is lost. */
 export async function runController(config: Config, signal: AbortSignal): Promise<void> {
   const log = createLogger(config.logLevel);
-  const kubeConfig = loadKubeConfig(config.kubeconfig);
+  const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config));
   const kube = connectKube(kubeConfig);
   const client = new LazyClient({ address: config.temporalAddress, namespace: config.temporalNamespace });
   // Who stands by is ready too: else no update of the Deployment, and no drain of the leader's node, would ever end.

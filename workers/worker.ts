@@ -7,7 +7,7 @@ import { createActivities } from "../activities/mod.ts";
 import { caOf, connectKube, loadKubeConfig } from "../activities/kube/client.ts";
 import { HttpsWatch } from "../activities/kube/https_watch.ts";
 import { forecast } from "../workflows/policy/forecast.ts";
-import type { Config } from "./config.ts";
+import { type Config, rateOf } from "./config.ts";
 import { serveHealth } from "./health.ts";
 import { createLogger } from "./logger.ts";
 import { ensureSearchAttributes } from "./search_attributes.ts";
@@ -34,7 +34,7 @@ function installRuntime(config: Config): void {
 }
 
 function workerOptions(config: Config): WorkerOptions {
-  const kubeConfig = loadKubeConfig(config.kubeconfig);
+  const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config));
   const activities = createActivities({
     kube: { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) },
     clusterCa: caOf(kubeConfig),

@@ -3,22 +3,36 @@ import {
   AppsV1Api,
   CertificatesV1Api,
   CoreV1Api,
+  createConfiguration,
   CustomObjectsApi,
   DiscoveryV1Api,
   KubeConfig,
   PatchStrategy,
   PolicyV1Api,
   RbacAuthorizationV1Api,
+  ServerConfiguration,
+  setHeaderMiddleware,
   setHeaderOptions,
+  wrapHttpLibrary,
 } from "@kubernetes/client-node";
-import type { Watch } from "@kubernetes/client-node";
+import type { Configuration, HttpLibrary, Watch } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
+import { PacedHttp } from "./paced_http.ts";
+import { type Rate, RequestRate } from "./request_rate.ts";
 
 type CreateDispatcher = (...input: unknown[]) => unknown;
 
-/** Makes a config keep its connections: by itself it opens a new TLS connection for every call. */
-export function pooled(config: KubeConfig): KubeConfig {
+/** The name of our requests in the API server's logs. */
+const userAgent = "ostler";
+
+/**
+ * Makes a config keep its connections, as by itself it opens a new TLS connection for every call; and lets all of its
+ * clients share one rate of requests.
+ */
+export function pooled(config: KubeConfig, rate?: Rate): KubeConfig {
+  const http = wrapHttpLibrary(new PacedHttp(new RequestRate(rate)));
+  config.makeApiClient = (type) => new type(configurationOf(config, http));
   const open = config as unknown as Record<"createDispatcher" | "createDispatcherOptions", CreateDispatcher>;
   const create = open.createDispatcher.bind(config);
   let pool: { key: string; dispatcher: unknown } | undefined;
@@ -29,6 +43,15 @@ export function pooled(config: KubeConfig): KubeConfig {
     return pool.dispatcher;
   };
   return config;
+}
+
+function configurationOf(config: KubeConfig, httpApi: HttpLibrary): Configuration {
+  const cluster = config.getCurrentCluster();
+  if (!cluster) throw new Error("Cannot talk to an API server: the kubeconfig names no current cluster");
+  return createConfiguration({
+    ...{ httpApi, baseServer: new ServerConfiguration(cluster.server, {}), authMethods: { default: config } },
+    middleware: [setHeaderMiddleware("User-Agent", userAgent)],
+  });
 }
 
 interface Composable {
@@ -65,11 +88,11 @@ export interface Kube {
 }
 
 /** Reads a kubeconfig file, or the usual places (in-cluster included) when none is named. */
-export function loadKubeConfig(path: string | undefined): KubeConfig {
+export function loadKubeConfig(path: string | undefined, rate?: Rate): KubeConfig {
   const config = new KubeConfig();
   if (path) config.loadFromFile(path);
   else config.loadFromDefault();
-  return pooled(config);
+  return pooled(config, rate);
 }
 
 /** PEM of the CA by which a config trusts its API server; "" where it names none. */

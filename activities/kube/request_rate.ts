@@ -1,0 +1,31 @@
+/** How many requests a process may make, so that no storm of its own can take an API server down. */
+
+/** Requests a second that are always allowed, and how many may come at once after a rest. */
+export interface Rate {
+  qps: number;
+  burst: number;
+}
+
+/** What an API server takes from one client without noticing; as many settings of other controllers. */
+export const usualRate: Rate = { qps: 100, burst: 200 };
+
+/** A token bucket. Who comes when it is empty is told how long to wait, in the order of coming. */
+export class RequestRate {
+  readonly #rate: Rate;
+  #tokens: number;
+  #at: number | undefined;
+
+  constructor(rate: Rate = usualRate) {
+    this.#rate = rate;
+    this.#tokens = rate.burst;
+  }
+
+  /** Takes a place in the order; milliseconds until it has come. `now` is epoch ms. */
+  take(now: number): number {
+    const { qps, burst } = this.#rate;
+    const passed = Math.max(0, now - (this.#at ?? now));
+    this.#at = now;
+    this.#tokens = Math.min(burst, this.#tokens + passed * qps / 1000) - 1;
+    return this.#tokens >= 0 ? 0 : Math.ceil(-this.#tokens * 1000 / qps);
+  }
+}

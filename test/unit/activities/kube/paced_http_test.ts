@@ -1,0 +1,125 @@
+import { CoordinationV1Api, HttpMethod, RequestContext } from "@kubernetes/client-node";
+import type { ResponseContext } from "@kubernetes/client-node";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { connectKube, type Kube, pooled } from "../../../../activities/kube/client.ts";
+import { PacedHttp } from "../../../../activities/kube/paced_http.ts";
+import { RequestRate } from "../../../../activities/kube/request_rate.ts";
+import { statusOf } from "../../../../activities/kube/status.ts";
+import { FaultyApi, response } from "../../../support/faulty_api.ts";
+import type { Fault } from "../../../support/faulty_api.ts";
+
+const where = { namespace: "n", name: "p" };
+const generated = { metadata: { generateName: "p-" } };
+const tokenBody = { spec: { audiences: [], expirationSeconds: 600 } };
+
+/** Everything we ask for that is not the same when it is done twice, and what is. */
+const calls: Record<string, (kube: Kube) => Promise<unknown>> = {
+  "an eviction": ({ core }) => core.createNamespacedPodEviction({ ...where, body: { metadata: where } }),
+  "a token request": ({ core }) => core.createNamespacedServiceAccountToken({ ...where, body: tokenBody }),
+  "a create with generateName": ({ core }) => core.createNamespacedSecret({ namespace: "n", body: generated }),
+  "a replacement": ({ core }) => core.replaceNamespacedSecret({ ...where, body: { metadata: where } }),
+  "a status write": ({ core }) => core.patchNamespacedPodStatus({ ...where, body: { status: {} } }),
+  "a deletion": ({ core }) => core.deleteNamespacedPod(where),
+  "a read": ({ core }) => core.readNamespacedSecret(where),
+};
+
+/** A client with connections that were used before. */
+async function warm(api: FaultyApi): Promise<Kube> {
+  const kube = connectKube(pooled(api.config));
+  for (let nth = 0; nth < 6; nth++) await calls["a read"]?.(kube);
+  api.seen.length = 0;
+  return kube;
+}
+
+for (const fault of ["break", "end", "break in head"] satisfies Fault[]) {
+  for (const [what, call] of Object.entries(calls)) {
+    Deno.test(`PacedHttp sends ${what} once that meets a "${fault}" on a kept connection`, async () => {
+      await using api = await FaultyApi.start();
+      const kube = await warm(api);
+      api.faults = [fault];
+      await rejects(call(kube), { message: "fetch failed" });
+      await calls["a read"]?.(kube);
+      deepEqual(api.seen.map(({ nth }) => nth > 1 || "a new connection").slice(0, 1), [true]);
+      equal(api.seen.length, 2);
+    });
+  }
+}
+
+async function ask(api: FaultyApi, wholeMs: number): Promise<ResponseContext> {
+  const request = new RequestContext(`${api.url}/api/v1/pods`, HttpMethod.GET);
+  await pooled(api.config).applySecurityAuthentication(request);
+  return await new PacedHttp(new RequestRate(), wholeMs).send(request);
+}
+
+Deno.test("PacedHttp ends a request whose answer breaks off within its body", async () => {
+  await using api = await FaultyApi.start();
+  api.faults = ["break in body"];
+  await rejects(ask(api, 200), { name: "TimeoutError", message: "no whole answer within 0.2 seconds" });
+});
+
+const busy = response(429, { "Retry-After": "0" });
+const overBudget = response(429, { "Retry-After": "0" }, '{"message":"disruption budget"}');
+
+Deno.test("PacedHttp comes again when the API server was too busy to let it in", async () => {
+  await using api = await FaultyApi.start();
+  const kube = await warm(api);
+  api.faults = [busy, busy];
+  await calls["a create with generateName"]?.(kube);
+  equal(api.seen.length, 3);
+});
+
+Deno.test("PacedHttp gives up after three times, and when it is asked to wait for long", async () => {
+  await using api = await FaultyApi.start();
+  const kube = await warm(api);
+  api.faults = [busy, busy, busy];
+  await rejects(async () => await calls["a read"]?.(kube), (error) => statusOf(error) === 429);
+  equal(api.seen.length, 3);
+  api.faults = [response(429, { "Retry-After": "60" })];
+  await rejects(async () => await calls["a read"]?.(kube), (error) => statusOf(error) === 429);
+  equal(api.seen.length, 4);
+});
+
+Deno.test("PacedHttp leaves it to the drain what a PodDisruptionBudget says", async () => {
+  await using api = await FaultyApi.start();
+  const kube = await warm(api);
+  api.faults = [overBudget];
+  await rejects(async () => await calls["an eviction"]?.(kube), (error) => statusOf(error) === 429);
+  equal(api.seen.length, 1);
+});
+
+Deno.test("PacedHttp repeats what was told to come again with HTTP 503 only where that changes nothing", async () => {
+  await using api = await FaultyApi.start();
+  const kube = await warm(api);
+  const down = response(503, { "Retry-After": "0" });
+  api.faults = [down];
+  await calls["a read"]?.(kube);
+  equal(api.seen.length, 2);
+  api.faults = [down];
+  await rejects(async () => await calls["an eviction"]?.(kube), (error) => statusOf(error) === 503);
+  equal(api.seen.length, 3);
+});
+
+Deno.test("RequestRate lets a burst through and the rest at its rate, in the order of coming", () => {
+  const rate = new RequestRate({ qps: 10, burst: 2 });
+  deepEqual([1, 2, 3, 4].map(() => rate.take(1000)), [0, 0, 100, 200]);
+  deepEqual([rate.take(1200), rate.take(1800)], [100, 0]);
+});
+
+Deno.test("RequestRate saves up no more than a burst", () => {
+  const rate = new RequestRate({ qps: 10, burst: 2 });
+  rate.take(0);
+  deepEqual([1, 2, 3].map(() => rate.take(60_000)), [0, 0, 100]);
+});
+
+Deno.test("pooled has all clients of a process share one rate, and leases wait for nobody", async () => {
+  await using api = await FaultyApi.start();
+  const config = pooled(api.config, { qps: 4, burst: 1 });
+  const kube = connectKube(config);
+  const begun = Date.now();
+  const all = Promise.all([kube.core.readNode({ name: "a" }), kube.policy.readNamespacedPodDisruptionBudget(where)]);
+  await config.makeApiClient(CoordinationV1Api).readNamespacedLease(where);
+  const leased = Date.now() - begun;
+  await all;
+  const took = Date.now() - begun;
+  ok(took >= 240 && leased < took, `the lease took ${leased} of ${took} ms`);
+});
