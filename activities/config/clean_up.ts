@@ -14,6 +14,7 @@ import {
 import { attempting, ifFound } from "../kube/status.ts";
 import { ensureVictimUnmarked } from "../backends/machine_controller/holds.ts";
 import { hasLabels, labelSelectorOf } from "../backends/machine_controller/selector.ts";
+import { removeBootReport } from "../pool/report_place.ts";
 import { ensureSlotsKept } from "../pool/slots.ts";
 import { removeFinalizer } from "./finalizer.ts";
 import { keptProfileName } from "./kept_profile.ts";
@@ -69,13 +70,13 @@ async function deleteSecrets(kube: Kube, pool: PoolRef): Promise<void> {
 
 // Deleting the service account revokes its tokens at once. Machines can write to the boot report, also who owns it.
 async function deleteIdentity(kube: Kube, pool: PoolRef): Promise<void> {
-  const { identity, bootReport } = namesOf(pool);
+  const { identity } = namesOf(pool);
   const name = { name: identity, namespace: secretsNamespace };
   const account = await ifFound(kube.core.readNamespacedServiceAccount(name));
   if (account && !isOurs(pool, account.metadata?.annotations)) return;
   await ifFound(kube.rbac.deleteNamespacedRoleBinding(name));
   await ifFound(kube.rbac.deleteNamespacedRole(name));
-  await ifFound(kube.core.deleteNamespacedConfigMap({ ...name, name: bootReport }));
+  await removeBootReport(kube, pool);
   await ifFound(kube.core.deleteNamespacedServiceAccount(name));
 }
 

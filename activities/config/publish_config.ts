@@ -8,7 +8,7 @@ import type { Publication } from "../../workflows/contracts/mod.ts";
 import { moot, refused } from "../failures.ts";
 import { attempting } from "../kube/status.ts";
 import { revisionAnnotation } from "../backends/machine_controller/annotations.ts";
-import { ensureBootReport } from "../pool/boot_report.ts";
+import { ensureBootReport } from "../pool/report_place.ts";
 import { ensureConfig, ensureSecret } from "./artefacts.ts";
 import type { Artefact } from "./artefacts.ts";
 import { type Credentials, issueCredentials } from "./credentials.ts";

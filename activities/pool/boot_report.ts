@@ -1,12 +1,9 @@
 /** What booting machines say about themselves; machines write it, so nothing in it is believed. */
 import type { V1ConfigMap } from "@kubernetes/client-node";
-import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
-import { machines, readObject } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 
 /** The one line that each machine keeps under its own name. */
@@ -20,16 +17,13 @@ const BootReport = z.object({
 
 const longestLine = 8192;
 const longestMessage = 300;
-/** Machines looked for in one pass; what is left is found by a later one. */
-const lookedAt = 20;
-/** A report this young stays, though no machine has its name: some clouds tell machines only a host name. */
 const freshMs = 3_600_000;
 
 type BootReport = z.infer<typeof BootReport>;
 
 /** The last report under one of the names of a machine in words, or undefined when there is none that can be read. */
 export async function lastBootReport(kube: Kube, pool: PoolRef, names: string[]): Promise<string | undefined> {
-  const reports = (await readMap(kube, pool))?.data ?? {};
+  const reports = (await readReports(kube, pool))?.data ?? {};
   const report = names.map((name) => parsed(reports[name])).find((each) => each !== undefined);
   if (!report) return undefined;
   const { phase, step, state, message, at } = report;
@@ -44,41 +38,14 @@ export function silenceOf(addresses: string[]): string {
     `or has a token that is no longer valid; "journalctl -u bootstrap -u setup" on ${place} tells`;
 }
 
-/** Makes sure that machines have a place to report to, and forgets a few of those that are gone. */
-export async function ensureBootReport(kube: Kube, pool: PoolRef): Promise<void> {
-  const name = namesOf(pool).bootReport;
-  const namespace = secretsNamespace;
-  const map = await readMap(kube, pool);
-  if (!map) {
-    return void await kube.core.createNamespacedConfigMap({ namespace, body: { metadata: { name, namespace } } });
-  }
-  const gone = await goneOf(kube, pool, map.data ?? {});
-  if (gone.length === 0) return;
-  const data = Object.fromEntries(gone.map((key) => [key, null]));
-  await kube.core.patchNamespacedConfigMap({ name, namespace, body: { data } }, asMergePatch);
-}
-
-async function goneOf(kube: Kube, pool: PoolRef, reports: Record<string, string>): Promise<string[]> {
-  const keys = Object.keys(reports).filter((key) => !isFresh(reports[key]));
-  const start = keys.length > lookedAt ? randomInt(keys.length - lookedAt + 1) : 0;
-  const looked = await Promise.all(
-    keys.slice(start, start + lookedAt).map(async (key) => await isMachine(kube, pool, key) ? [] : [key]),
-  );
-  return looked.flat();
-}
-
-function isFresh(line: string | undefined): boolean {
+/** A report this young stays, though no machine has its name: some clouds tell machines only a host name. */
+export function isFresh(line: string | undefined): boolean {
   const age = Date.now() - Date.parse(parsed(line)?.at ?? "");
   return age > -freshMs && age < freshMs;
 }
 
-// A key that no machine could have is not asked for: it could be a path of its own.
-async function isMachine(kube: Kube, { namespace }: PoolRef, name: string): Promise<boolean> {
-  if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name) || name.includes("..")) return false;
-  return await ifFound(readObject(kube, machines, { namespace, name })) !== undefined;
-}
-
-function readMap(kube: Kube, pool: PoolRef): Promise<V1ConfigMap | undefined> {
+/** The config map as it stands; anything may stand there. */
+export function readReports(kube: Kube, pool: PoolRef): Promise<V1ConfigMap | undefined> {
   const where = { name: namesOf(pool).bootReport, namespace: secretsNamespace };
   return ifFound(kube.core.readNamespacedConfigMap(where));
 }

@@ -39,6 +39,14 @@ Deno.test("ensurePoolCleanedUp removes everything that was made, lets machines g
   equal(kube.writes.at(-1), "patch machinedeployments fleet/pool");
 });
 
+Deno.test("ensurePoolCleanedUp removes a boot report whose deletion a machine holds up", async () => {
+  const kube = await deletedPool();
+  const metadata = { namespace: "cloud-init-settings", name: "ostler-boot-pool-fleet", finalizers: ["example.com/x"] };
+  kube.put("configmaps", { metadata });
+  await ensurePoolCleanedUp(publisher(kube), pool);
+  equal(kube.get("configmaps", metadata.name, metadata.namespace), undefined);
+});
+
 Deno.test("ensurePoolCleanedUp gives back the pool's places of the shared budget", async () => {
   const kube = await deletedPool();
   const metadata = { namespace: "kube-system", name: "ostler-budget" };

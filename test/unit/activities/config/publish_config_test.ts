@@ -71,6 +71,15 @@ Deno.test("publishConfig gives machines a token for exactly their two secrets an
   ok(textOf(kube, bootstrap).includes(canary));
 });
 
+Deno.test("publishConfig goes on when a machine has made its boot report immutable, with a key that no machine has", async () => {
+  const kube = await publishingKube();
+  const report = { metadata: { namespace: "cloud-init-settings", name: "ostler-boot-pool-fleet" }, immutable: true };
+  kube.put("configmaps", { ...report, data: { "no machine": "{}" } });
+  equal((await publish(kube)).news, "Published");
+  kube.put("configmaps", { ...report, data: { "no machine": "{}" } });
+  equal((await publish(kube)).news, "None");
+});
+
 Deno.test("publishConfig writes nothing when everything is current", async () => {
   const kube = await publishingKube();
   const first = await publish(kube);

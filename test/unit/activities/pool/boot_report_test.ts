@@ -1,7 +1,7 @@
-import { deepEqual, equal, match } from "node:assert/strict";
-import { ensureBootReport, lastBootReport } from "../../../../activities/pool/boot_report.ts";
+import { equal, match } from "node:assert/strict";
+import { lastBootReport } from "../../../../activities/pool/boot_report.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
-import { machine, pool } from "../../../support/machine_objects.ts";
+import { pool } from "../../../support/machine_objects.ts";
 
 const namespace = "cloud-init-settings";
 const name = "ostler-boot-pool-fleet";
@@ -68,43 +68,4 @@ Deno.test("lastBootReport lets no token through that a script printed", async ()
   const text = await said({ ...failed, message }) ?? "";
   for (const token of ["opaque-5f3a", "eyJ", "0123456789abcdef"]) equal(text.includes(token), false, text);
   match(text, /Bearer \(hidden\) again \(hidden\), kubelet with \(hidden\)/);
-});
-
-Deno.test("ensureBootReport makes an empty place for reports, once", async () => {
-  const kube = new FakeKube();
-  await ensureBootReport(kube.client, pool);
-  await ensureBootReport(kube.client, pool);
-  deepEqual(kube.writes, [`create configmaps ${namespace}/${name}`]);
-  equal(kube.get("configmaps", name, namespace)?.["data"], undefined);
-});
-
-Deno.test("ensureBootReport forgets machines that are gone, and keys that no machine could have", async () => {
-  const kube = reportingKube({ a: "{}", b: "{}", "..": "{}", A_B: "{}" });
-  kube.put("machines", machine("a"));
-  const asked: string[] = [];
-  kube.onRequest = (request) => void (request.includes(" machines ") && asked.push(request));
-  await ensureBootReport(kube.client, pool);
-  deepEqual(Object.keys(kube.get("configmaps", name, namespace)?.["data"] ?? {}), ["a"]);
-  deepEqual(asked, ["get machines fleet/a", "get machines fleet/b"]);
-});
-
-Deno.test("ensureBootReport keeps a fresh report under a name that no machine has, as a host name may be", async () => {
-  const report = (at: number): string => JSON.stringify({ ...failed, at: new Date(at).toISOString() });
-  const now = Date.now();
-  const kube = reportingKube({ "ip-10-0-0-1": report(now), "ip-10-0-0-2": report(now - 86_400_000) });
-  await ensureBootReport(kube.client, pool);
-  deepEqual(Object.keys(kube.get("configmaps", name, namespace)?.["data"] ?? {}), ["ip-10-0-0-1"]);
-});
-
-Deno.test("ensureBootReport looks for a bounded number of machines, and finds all that are gone in the end", async () => {
-  const keys = Array.from({ length: 90 }, (_, nth) => `m${nth}`);
-  const kube = reportingKube(Object.fromEntries(keys.map((key) => [key, "{}"])));
-  let asked = 0;
-  kube.onRequest = (request) => void (request.includes(" machines ") && asked++);
-  for (const left of [70, 50, 30, 10, 0]) {
-    asked = 0;
-    await ensureBootReport(kube.client, pool);
-    equal(Object.keys(kube.get("configmaps", name, namespace)?.["data"] ?? {}).length, left);
-    equal(asked <= 20, true);
-  }
 });
