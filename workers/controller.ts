@@ -26,7 +26,7 @@ export async function runController(config: Config, signal: AbortSignal): Promis
   try {
     await leadWhileHolding(kubeConfig, { config, log, signal, onStandby }, async (leading) => {
       ready = false;
-      if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace);
+      if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace, log);
       const watch = watchPools(kubeConfig, { profileNamespace: config.namespace, log, signal: leading });
       const notifier = new PoolNotifier(watch, {
         notify: async (news) => await startRollout(await client.get(), config, news),

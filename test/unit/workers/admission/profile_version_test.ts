@@ -1,17 +1,15 @@
 import { equal, match } from "node:assert/strict";
-import { compareVersions, versionFault } from "../../../../workers/admission/profile_version.ts";
+import { versionFault } from "../../../../workers/admission/profile_version.ts";
 
-Deno.test("compareVersions orders as SemVer 2.0 does", () => {
+Deno.test("versionFault orders as SemVer 2.0 does", () => {
   // The example of semver.org, section 11, with a version of two digits.
   const rising = [
     ...["v1.0.0-alpha", "v1.0.0-alpha.1", "v1.0.0-alpha.beta", "v1.0.0-beta", "v1.0.0-beta.2", "v1.0.0-beta.11"],
     ...["v1.0.0-rc.1", "v1.0.0", "v1.2.0", "v1.10.0", "v2.0.0"],
   ];
   rising.forEach((one, at) =>
-    rising.forEach((other, place) => equal(Math.sign(compareVersions(one, other) ?? NaN), Math.sign(at - place)))
+    rising.forEach((other, place) => equal(versionFault(one, other) !== undefined, place <= at, `${one} to ${other}`))
   );
-  equal(compareVersions("v1.0.0+a", "v1.0.0+b"), 0);
-  equal(compareVersions("xxv1.0.0", "v1.0.0"), undefined);
 });
 
 Deno.test("a profile with another spec needs another version that is not lower", () => {
