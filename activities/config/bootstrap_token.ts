@@ -39,7 +39,6 @@ export async function createBootstrapToken(kube: Kube, pool: PoolRef, expiresAt:
         "token-secret": secret,
         expiration: expiresAt.toISOString().replace(/\.\d+Z$/, "Z"),
         "usage-bootstrap-authentication": "true",
-        "usage-bootstrap-signing": "true",
         "auth-extra-groups": bootstrapGroup,
       },
     },
