@@ -2,7 +2,9 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
+import type { CarriedState } from "../../workflows/contracts/mod.ts";
 import type { FakePool } from "../support/fake_pool.ts";
+import { recall } from "../support/fake_rollout.ts";
 import { assertOrderly, assertRuns, budgetOf, gateOf } from "../support/pool_checks.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Stage } from "../support/workflow_stage.ts";
@@ -126,3 +128,20 @@ test("no gate counts as passed in a run that has only seen policies contradict e
   equal((await handle.result()).replaced, 1);
   assertOrderly(pool);
 });
+
+for (const schemaVersion of [2, 9]) {
+  test(`a chain goes on from state of version ${schemaVersion}, also where that lacks fields`, async (stage) => {
+    const pool = await stage.grownPool({ replicas: 2 });
+    pool.change({ image: "image-2" });
+    const paused = { by: "ada", reason: "incident", since: 1 };
+    const { paused: _, ...memory } = recall(pool);
+    const state = schemaVersion === 2
+      ? { memory: { ...memory, paused } }
+      : { memory, people: { paused, mood: "calm" }, quarters: {} };
+    const handle = await stage.rollOut(pool, { carried: { schemaVersion, ...state } as unknown as CarriedState });
+    deepEqual((await stage.stands(handle, "Rolling", "Paused")).pausedBy, paused);
+    await stage.ask(pool, "resume");
+    equal((await handle.result()).replaced, 2);
+    assertRuns(pool, "image-2");
+  });
+}

@@ -1,19 +1,24 @@
 /** What people may ask of a rollout: when it is refused, and what it changes. Each is safe to ask twice. */
-import { isApproved, wasApproved } from "./approval.ts";
 import { promoted } from "../machine/gates.ts";
-import type { Command } from "./messages.ts";
-import { waveTargets } from "../policy/waves.ts";
-import { isQuarantined } from "../steps/quarantine.ts";
-import { freshWave, tell, warn } from "../state/rollout.ts";
-import type { Rollout, Task } from "../state/rollout.ts";
 import { callOff } from "../machine/tasks.ts";
+import { waveTargets } from "../policy/waves.ts";
+import { retryMachines } from "../state/machines.ts";
+import { forgetBad } from "../state/memory.ts";
+import type { Part, Rollout, Seen } from "../state/rollout.ts";
+import { isLastGood } from "../state/target.ts";
+import type { Task } from "../state/tasks.ts";
+import { tell, warn } from "../state/view.ts";
+import { freshWave } from "../state/waves.ts";
+import { isQuarantined } from "../steps/quarantine.ts";
+import { isApproved, wasApproved } from "./approval.ts";
+import type { Command } from "./messages.ts";
 
 export interface Effect {
   /** Its fields, for the list of handlers in the web UI. */
   takes: string;
   /** Why it cannot be done now; undefined when it can. */
-  refuse: (rollout: Rollout, command: Command) => string | undefined;
-  /** Does it, and says what that leads to. */
+  refuse: (rollout: Seen, command: Command) => string | undefined;
+  /** Does it, and says what that leads to; the groups that it takes are those that it touches. */
   apply: (rollout: Rollout, command: Command) => string;
 }
 
@@ -22,10 +27,10 @@ const never = (): undefined => undefined;
 const pause: Effect = {
   takes: "{by, reason}",
   refuse: never,
-  apply(rollout, command): string {
-    const isNew = rollout.memory.paused === null;
-    rollout.memory.paused ??= { ...said(command), since: Date.now() };
-    if (isNew) tell(rollout, "Paused", `Paused by ${byWhom(command)}`);
+  apply({ people, view }, command): string {
+    const isNew = people.paused === null;
+    people.paused ??= { ...said(command), since: Date.now() };
+    if (isNew) tell(view, "Paused", `Paused by ${byWhom(command)}`);
     return "No machine is admitted until resume; joins under way, repairs and renewals go on";
   },
 };
@@ -33,9 +38,9 @@ const pause: Effect = {
 const resume: Effect = {
   takes: "{by, reason}",
   refuse: never,
-  apply(rollout, command): string {
-    if (rollout.memory.paused) tell(rollout, "Resumed", `Resumed by ${byWhom(command)}`);
-    rollout.memory.paused = null;
+  apply({ people, view }, command): string {
+    if (people.paused) tell(view, "Resumed", `Resumed by ${byWhom(command)}`);
+    people.paused = null;
     return "Machines are admitted again";
   },
 };
@@ -43,21 +48,23 @@ const resume: Effect = {
 const retry: Effect = {
   takes: "{by, reason}",
   // On the way back only machines of the last good revision can be tried again.
-  refuse: ({ rollBack, failed }) =>
-    rollBack && failed.length === 0
+  refuse: ({ memory, machines }) =>
+    memory.rollback && machines.failed.length === 0
       ? "it goes back to the last good revision; apply the change again after that"
       : undefined,
-  apply(rollout, command): string {
-    const { memory, desired, rollBack } = rollout;
-    const isBack = desired?.specHash === memory.lastGood?.specHash && rollBack === null;
-    memory.quarantine = memory.quarantine.filter(({ specHash }) => !isBack && specHash !== desired?.specHash);
-    rollout.booting = freshBoots(rollout);
-    Object.assign(rollout, { failed: [], failedMachines: 0, retries: [], mishaps: [], skipped: [], setAside: [] });
+  apply({ target, people, machines, memory, tasks, loop, view }, command): string {
+    if (isLastGood(target, memory.lastGood) && !memory.rollback) memory.quarantine = [];
+    forgetBad(memory, target.desired?.specHash);
+    retryMachines(machines);
+    people.skipped = [];
+    people.abortAsked = null;
+    people.retriedAt = Date.now();
+    loop.mishaps = [];
     // What machines boot with may be what failed: somebody may have taken it away.
-    Object.assign(rollout, { abortAsked: null, retriedAt: Date.now(), publication: undefined });
+    target.publication = undefined;
     // A machine that ran out of time gets a fresh start, and a wave whose gates failed is asked again.
-    callOff(rollout, ({ kind }) => kind === "join" || kind === "gates");
-    tell(rollout, "Retried", `Tried again by ${byWhom(command)}`);
+    callOff(tasks, ({ kind }) => kind === "join" || kind === "gates");
+    tell(view, "Retried", `Tried again by ${byWhom(command)}`);
     return "It is tried again now, with fresh attempts";
   },
 };
@@ -66,21 +73,23 @@ const approve: Effect = {
   takes: "{plan, by, reason}; plan is the hash of the plan that is meant",
   refuse(rollout, { plan }): string | undefined {
     if (wasApproved(rollout, plan)) return undefined;
-    if (!rollout.plan) return "no plan waits for approval";
-    const { hash } = rollout.plan;
+    const { people } = rollout;
+    if (!people.plan) return "no plan waits for approval";
+    const { hash } = people.plan;
     const which = isApproved(rollout)
-      ? `"${rollout.approvedHash}" is approved already`
+      ? `"${people.approvedHash}" is approved already`
       : `the plan that waits is "${hash}"`;
     if (plan === undefined) return `field "plan" is missing; ${which}`;
     return plan === hash ? undefined : `plan "${plan}" is stale; ${which}`;
   },
-  apply(rollout, command): string {
+  apply({ people, target, waves, view }, command): string {
     const { plan = "" } = command;
-    const wave = rollout.wave.index + 1;
-    if (!wasApproved(rollout, plan)) {
-      Object.assign(rollout, { approvedPlan: rollout.change, approvedHash: plan });
-      rollout.wave = { ...rollout.wave, approved: true };
-      tell(rollout, "Approved", `Plan ${plan}, wave ${wave}, approved by ${byWhom(command)}`);
+    const wave = waves.current.index + 1;
+    if (!wasApproved({ people, target, waves }, plan)) {
+      people.approvedPlan = target.change;
+      people.approvedHash = plan;
+      waves.current = { ...waves.current, approved: true };
+      tell(view, "Approved", `Plan ${plan}, wave ${wave}, approved by ${byWhom(command)}`);
     }
     return `Plan ${plan} may begin with wave ${wave}`;
   },
@@ -88,33 +97,33 @@ const approve: Effect = {
 
 const promote: Effect = {
   takes: "{full, by, reason}; with full all that is left becomes one wave",
-  refuse(rollout, { full }): string | undefined {
-    const isSoaking = rollout.wave.soakUntil !== null || doubtful(rollout).length > 0;
-    return isSoaking || (full && rollout.rolled) ? undefined : "nothing soaks and no gate waits for a word";
+  refuse({ waves, tasks }, { full }): string | undefined {
+    const isSoaking = waves.current.soakUntil !== null || doubtful(tasks).length > 0;
+    return isSoaking || (full && waves.rolled) ? undefined : "nothing soaks and no gate waits for a word";
   },
-  apply(rollout, command): string {
-    for (const task of doubtful(rollout)) task.doubt = promoted;
-    const { wave } = rollout;
-    rollout.wave = wave.soakUntil === null ? wave : { ...wave, soakUntil: Date.now() };
-    if (command.full) beginLastWave(rollout);
-    tell(rollout, "Promoted", `Promoted ${command.full ? "to the end " : ""}by ${byWhom(command)}`);
+  apply({ target, waves, tasks, view }, command): string {
+    for (const task of doubtful(tasks)) task.doubt = promoted;
+    const { current } = waves;
+    waves.current = current.soakUntil === null ? current : { ...current, soakUntil: Date.now() };
+    if (command.full) beginLastWave({ waves, target });
+    tell(view, "Promoted", `Promoted ${command.full ? "to the end " : ""}by ${byWhom(command)}`);
     return command.full ? "All that is left is one wave now" : "The wave is taken as good";
   },
 };
 
 const skip: Effect = {
   takes: "{machine, by, reason}",
-  refuse(rollout, { machine }): string | undefined {
+  refuse({ machines, memory }, { machine }): string | undefined {
     if (machine === undefined) return 'field "machine" is missing';
-    const { leaving = [], old = [] } = rollout.snapshot ?? {};
+    const { leaving = [], old = [] } = machines.snapshot ?? {};
     if (leaving.some(({ id }) => id === machine)) return `machine "${machine}" is already leaving`;
     if (old.some(({ id, marked }) => marked && id === machine)) return `machine "${machine}" is already chosen to go`;
-    return rollout.rollBack ? "it goes back to the last good revision, which leaves no machine out" : undefined;
+    return memory.rollback ? "it goes back to the last good revision, which leaves no machine out" : undefined;
   },
-  apply(rollout, { machine = "", ...command }): string {
-    if (!rollout.skipped.includes(machine)) {
-      rollout.skipped = [...rollout.skipped, machine];
-      tell(rollout, "Skipped", `${machine} is left as it is, by ${byWhom(command)}`);
+  apply({ people, view }, { machine = "", ...command }): string {
+    if (!people.skipped.includes(machine)) {
+      people.skipped = [...people.skipped, machine];
+      tell(view, "Skipped", `${machine} is left as it is, by ${byWhom(command)}`);
     }
     return `Machine "${machine}" is left as it is until retry`;
   },
@@ -123,29 +132,22 @@ const skip: Effect = {
 const abort: Effect = {
   takes: "{by, reason}",
   refuse(rollout): string | undefined {
-    const { memory, desired, rollBack } = rollout;
+    const { memory, target, waves, view } = rollout;
     // One that is being told as converged is over.
-    const isRolling = rollout.rolled && rollout.standing.phase !== "Converged";
-    const isUnder = isRolling || isQuarantined(rollout) || desired?.specHash !== memory.lastGood?.specHash;
-    return isUnder || rollBack ? undefined : "nothing is being rolled out";
+    const isRolling = waves.rolled && view.standing.phase !== "Converged";
+    const isUnder = isRolling || isQuarantined(rollout) || !isLastGood(target, memory.lastGood);
+    return isUnder || memory.rollback ? undefined : "nothing is being rolled out";
   },
-  apply(rollout, command): string {
-    if (rollout.rollBack) return "It goes back already";
-    rollout.abortAsked ??= { ...said(command), since: Date.now() };
-    warn(rollout, "AbortRequested", `Abort requested by ${byWhom(command)}`);
+  apply({ people, memory, view }, command): string {
+    if (memory.rollback) return "It goes back already";
+    people.abortAsked ??= { ...said(command), since: Date.now() };
+    warn(view, "AbortRequested", `Abort requested by ${byWhom(command)}`);
     return "Nothing new begins; the pool goes back to the last good revision";
   },
 };
 
 /** All of them, by their names on the wire. */
 export const commands = { pause, resume, retry, approve, promote, skip, abort };
-
-// Also of those that failed for good: one that is Ready must not be taken for one that passed its gates.
-function freshBoots({ booting, failed }: Rollout): Rollout["booting"] {
-  const fresh = { since: Date.now(), attempt: 0 };
-  const known = Object.entries(booting).map(([machine, { counted: _, ...boot }]) => [machine, { ...boot, ...fresh }]);
-  return Object.fromEntries([...known, ...failed.map((machine) => [machine, { ...fresh }])]);
-}
 
 function said({ by, reason }: Command): { by: string; reason: string } {
   return { by: by ?? "unknown", reason: reason ?? "" };
@@ -156,17 +158,15 @@ function byWhom(command: Command): string {
   return `${by}${reason ? `: ${reason}` : ""}`;
 }
 
-function doubtful({ tasks }: Rollout): Task[] {
-  return Object.values(tasks).filter(({ doubt }) => doubt !== "" && doubt !== promoted);
+function doubtful({ running }: Seen["tasks"]): Task[] {
+  return Object.values(running).filter(({ doubt }) => doubt !== "" && doubt !== promoted);
 }
 
-function beginLastWave(rollout: Rollout): void {
-  const { rules, desired } = rollout;
+function beginLastWave({ waves, target: { rules, desired } }: Part<"waves"> & Seen<"target">): void {
   if (!rules || !desired) return;
-  const { waves, growth } = rules;
   const { replicas } = desired;
   // By the rules that it is counted in, which may be newer than those of the last look.
-  rollout.countedBy = { waves, growth, replicas };
+  waves.countedBy = { waves: rules.waves, growth: rules.growth, replicas };
   const index = Math.max(0, waveTargets(rules, replicas).length - 1);
-  rollout.wave = { ...freshWave(), index, approved: true };
+  waves.current = { ...freshWave(), index, approved: true };
 }

@@ -7,13 +7,14 @@ import { describe } from "../status/describe.ts";
 import * as messages from "./messages.ts";
 import type { Answer, Command } from "./messages.ts";
 import { refresh } from "../status/report.ts";
-import { warn } from "../state/rollout.ts";
+import { stir } from "../state/loop.ts";
 import type { Rollout } from "../state/rollout.ts";
+import { warn } from "../state/view.ts";
 
 /** Registers every handler; must run before the first await, or an early message is lost. */
 export function listen(rollout: Rollout): void {
   setHandler(messages.progress, () => describe(rollout), { description: "Where the rollout is" });
-  setHandler(messages.desiredChanged, () => wake(rollout), { description: "Read the world again" });
+  setHandler(messages.desiredChanged, () => stir(rollout.loop), { description: "Read the world again" });
   const { pause, resume, retry, approve, promote, skip, abort } = messages;
   hear(rollout, { update: pause, signal: messages.pauseRequested, effect: commands.pause });
   hear(rollout, { update: resume, signal: messages.resumeRequested, effect: commands.resume });
@@ -32,39 +33,35 @@ interface Hearing {
 
 // The same command as an update for people, who get an answer, and as a signal for tctl and batches.
 function hear(rollout: Rollout, { update, signal, effect }: Hearing): void {
+  const { target, people, loop, view } = rollout;
   const refuse = (why: string | undefined): void => {
     if (why !== undefined) throw ApplicationFailure.nonRetryable(`Cannot ${update.name}: ${why}`, "CommandRefused");
   };
   const apply = (command: Command): Answer => {
     const message = effect.apply(rollout, command);
-    rollout.heard = true;
-    wake(rollout);
+    people.heard = true;
+    stir(loop);
     refresh(rollout);
-    return { phase: rollout.standing.phase, message };
+    return { phase: view.standing.phase, message };
   };
   const answered = async (command: Command): Promise<Answer> => {
-    if (rollout.known) return apply(command ?? {});
+    if (target.known) return apply(command ?? {});
     // Nothing can be judged yet, and a word that comes first must not be lost under what is read.
-    await condition(() => rollout.known);
+    await condition(() => target.known);
     refuse(effect.refuse(rollout, command ?? {}));
     return apply(command ?? {});
   };
   const validator = (command: Command): void => {
-    refuse(wrongField(command) ?? (rollout.known ? effect.refuse(rollout, command ?? {}) : undefined));
+    refuse(wrongField(command) ?? (target.known ? effect.refuse(rollout, command ?? {}) : undefined));
   };
   setHandler(update, answered, { validator, description: `${update.name}: ${effect.takes}` });
   // A signal cannot be refused: one with wrong fields is taken without them, one that makes no sense is told and left.
   setHandler(signal, async (given) => {
     const command = wrongField(given) === undefined ? given ?? {} : {};
-    await condition(() => rollout.known);
+    await condition(() => target.known);
     const why = effect.refuse(rollout, command);
     if (why === undefined) return void apply(command);
-    warn(rollout, "CommandIgnored", `Cannot ${update.name}: ${why}`);
-    wake(rollout);
+    warn(view, "CommandIgnored", `Cannot ${update.name}: ${why}`);
+    stir(loop);
   }, { description: `${update.name}, without an answer: ${effect.takes}` });
-}
-
-function wake(rollout: Rollout): void {
-  rollout.stirredAt = Date.now();
-  rollout.nudged = true;
 }

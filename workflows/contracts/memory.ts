@@ -1,5 +1,4 @@
 /** What outlives a run: on the Rollout object for the next rollout, and through continue-as-new for the same one. */
-import type { JoinRecord, ReplacementRecord } from "./progress.ts";
 import type { Rules } from "./rules.ts";
 
 /** Who asked, why, and since when (epoch ms). */
@@ -76,51 +75,12 @@ export interface WaveCount extends Pick<Rules, "waves" | "growth"> {
   replicas: number;
 }
 
-/** State that outlives continue-as-new. */
-export interface CarriedState {
-  schemaVersion: 2;
-  memory: Memory;
-  startedAt: number;
-  startedFor: string;
-  /** The spec that the counters below are about. */
-  change: string;
-  /** The config that machines of the desired template first booted with. */
-  begun: { templateHash: string; configDigest: string } | null;
-  /** Machines that failed for good. */
-  failedMachines: number;
-  /** Attempts of places whose machine failed and that wait for their next one. */
-  retries: number[];
-  booting: Record<string, Boot>;
-  /** Machines of changes that were left before these had passed: they have not, should their change come back. */
-  dropped: Record<string, Boot>;
-  /** Machines that are drained or removed: what they were, and when that began (epoch ms). */
-  draining: Record<string, { since: number; templateHash: string; image: string; kubelet: string }>;
-  /** Machines set aside because they could not be drained. */
-  setAside: string[];
-  skipped: string[];
-  /** Machines that were replaced for being ill, and for which no other one has been admitted yet. */
-  repaired: string[];
-  /** Machines kept to look at: they failed for good. */
-  failed: string[];
-  /** When somebody last said retry (epoch ms, 0 for never): gates are asked afresh then. */
-  retriedAt: number;
-  /** Old machines were seen in this rollout. */
-  rolled: boolean;
-  wave: WaveState;
-  /** What `wave` counts in; null before the first look. */
-  countedBy: WaveCount | null;
-  /** The spec whose plan was approved. */
-  approvedPlan: string;
-  /** The hash that this plan was approved by. */
-  approvedHash: string;
-  rollBack: RollBack | null;
-  /** Somebody asked for it and it has not begun. */
-  abortAsked: Request | null;
-  /** Places of the shared budget, by the machine that came for each. */
-  slots: string[];
-  joins: JoinRecord[];
-  replacements: ReplacementRecord[];
-  replaced: number;
+/** A machine that is drained or removed: what it was, and when that began (epoch ms). */
+export interface Draining {
+  since: number;
+  templateHash: string;
+  image: string;
+  kubelet: string;
 }
 
 /** What a rollout would do: the same planner as the run's, played forward. */

@@ -5,9 +5,11 @@
 import type { PoolSnapshot } from "./pool.ts";
 import type { JoinRecord, PoolEvent, ReplacementRecord, RolloutReport } from "./progress.ts";
 import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict } from "./outcomes.ts";
-import type { CarriedState, Memory, RolloutPlan } from "./memory.ts";
+import type { CarriedState } from "./carried.ts";
+import type { Memory, RolloutPlan } from "./memory.ts";
 import type { DrainRules, Gate, RepairRules, Rules } from "./rules.ts";
 
+export type * from "./carried.ts";
 export type * from "./memory.ts";
 export type * from "./outcomes.ts";
 export type { Member, MemberPhase, PoolSnapshot } from "./pool.ts";

@@ -1,5 +1,5 @@
 /** What a rollout tells people: on the Rollout object, in Events, and as the answer to the query `progress`. */
-import type { Blocker } from "./mod.ts";
+import type { Blocker } from "./outcomes.ts";
 import type { LastGood, Quarantined, Request, RollBack } from "./memory.ts";
 
 /** `RollingBack` and `RolledBack` are a rollout that went back; `Repairing` replaces an ill machine and is no rollout. */

@@ -2,8 +2,12 @@
 import { condition } from "@temporalio/workflow";
 import type { Gate, GateVerdict } from "../contracts/mod.ts";
 import { awaits } from "../proxies.ts";
-import { iso, warn } from "../state/rollout.ts";
-import type { Rollout, Task } from "../state/rollout.ts";
+import { nudge } from "../state/loop.ts";
+import { iso } from "../state/rfc3339.ts";
+import type { Part, Seen } from "../state/rollout.ts";
+import { isLastGood } from "../state/target.ts";
+import type { Task } from "../state/tasks.ts";
+import { warn } from "../state/view.ts";
 import { unlessOver } from "./unless_over.ts";
 
 export interface Asked {
@@ -20,10 +24,13 @@ interface Question extends Asked {
   isOver: () => boolean;
 }
 
+/** What asking gates touches. */
+export type Asking = Seen<"settings" | "target" | "people" | "memory"> & Part<"loop" | "view">;
+
 /** Gives undefined when all have passed or were taken as passed, else what failed. */
-export async function passGates(rollout: Rollout, task: Task, asked: Asked): Promise<string | undefined> {
+export async function passGates(rollout: Asking, task: Task, asked: Asked): Promise<string | undefined> {
   for (;;) {
-    if (areUnknown(rollout) && await isPromotedUnknown(rollout, task)) return undefined;
+    if (areUnknown(rollout) && await waitForPolicy(rollout, task) === "Promoted") return undefined;
     const gates = gatesOf(rollout, asked);
     if (gates.length === 0) return undefined;
     const told = JSON.stringify(gates);
@@ -40,23 +47,25 @@ export async function passGates(rollout: Rollout, task: Task, asked: Asked): Pro
 
 // Policies contradict each other, and this run has not seen them agree: the rules that hold meanwhile have no gates. What
 // was good before is not held up by that.
-function areUnknown({ rules, desired, memory }: Rollout): boolean {
+function areUnknown({ target, memory }: Seen<"target" | "memory">): boolean {
+  const { rules } = target;
   if (!rules || rules.conflict === null || rules.source !== "none") return false;
-  return desired?.specHash !== memory.lastGood?.specHash;
+  return !isLastGood(target, memory.lastGood);
 }
 
 /** Waits until one policy says which gates there are, or somebody says that none matters. */
-async function isPromotedUnknown(rollout: Rollout, task: Task): Promise<boolean> {
-  noteDoubt(rollout, task, { what: "which gates there are is not known: ", message: rollout.rules?.conflict ?? "" });
+async function waitForPolicy(rollout: Asking, task: Task): Promise<"Promoted" | "Known"> {
+  const message = rollout.target.rules?.conflict ?? "";
+  noteDoubt(rollout, task, { what: "which gates there are is not known: ", message });
   const isOver = (): boolean => task.doubt === promoted || !areUnknown(rollout);
-  const { recheck } = rollout.durations;
+  const { recheck } = rollout.settings.durations;
   while (!await condition(isOver, recheck, { summary: "Wait for one policy that says which gates there are" }));
   const isPromoted = task.doubt === promoted;
   task.doubt = "";
-  return isPromoted;
+  return isPromoted ? "Promoted" : "Known";
 }
 
-function gatesOf({ rules }: Rollout, asked: Asked): Gate[] {
+function gatesOf({ target: { rules } }: Seen<"target">, asked: Asked): Gate[] {
   return (rules?.gates ?? []).filter(({ run }) => run === asked.run);
 }
 
@@ -64,14 +73,14 @@ function gatesOf({ rules }: Rollout, asked: Asked): Gate[] {
  * Asks until there is no doubt, at times of its own too: somebody may have mended what is measured, or taken the machine
  * away. By the same key, so that a gate's Job is not run anew. Gives undefined when the question is over.
  */
-async function judge(rollout: Rollout, task: Task, question: Question): Promise<GateVerdict[] | undefined> {
+async function judge(rollout: Asking, task: Task, question: Question): Promise<GateVerdict[] | undefined> {
   for (;;) {
     const verdicts = await ask(rollout, task, question);
     if (question.isOver()) return undefined;
     const unclear = verdicts && unclearOf(verdicts);
     if (!unclear) return verdicts;
     noteDoubt(rollout, task, { what: `gate "${unclear.gate}" could not be judged: `, message: unclear.message });
-    const { recheck } = rollout.durations;
+    const { recheck } = rollout.settings.durations;
     task.until = Date.now() + recheck;
     const summary = `Gate ${unclear.gate} in doubt: wait for a word, or ask again at ${iso(task.until)}`;
     if (await condition(question.isOver, recheck, { summary })) return undefined;
@@ -79,17 +88,15 @@ async function judge(rollout: Rollout, task: Task, question: Question): Promise<
 }
 
 async function ask(
-  rollout: Rollout,
+  { settings: { pool }, target: { rules }, people: { retriedAt } }: Seen<"settings" | "target" | "people">,
   task: Task,
   { run: _, gates, isOver, ...asked }: Question,
 ): Promise<GateVerdict[] | undefined> {
-  const { rules, pool } = rollout;
   const within = Math.max(...gates.map((gate) => gate.within));
   task.until = Date.now() + Math.min(within, asked.machine ? rules?.join.gates ?? within : within);
-  const key = [asked.key, ...(rollout.retriedAt ? [rollout.retriedAt] : [])].join(" ");
-  const summary = `Ask ${
-    gates.length === 1 ? `gate ${gates[0]?.name}` : `${gates.length} gates`
-  } about ${task.subject}`;
+  const key = [asked.key, ...(retriedAt ? [retriedAt] : [])].join(" ");
+  const which = gates.length === 1 ? `gate ${gates[0]?.name}` : `${gates.length} gates`;
+  const summary = `Ask ${which} about ${task.subject}`;
   return await unlessOver(
     isOver,
     () => awaits.awaitGates.executeWithOptions({ summary }, [{ pool, gates, ...asked, key, until: task.until }]),
@@ -102,11 +109,15 @@ function unclearOf(verdicts: GateVerdict[]): GateVerdict | undefined {
 }
 
 // An Event for each gate in doubt; that it still is, and what was measured since, is no news.
-function noteDoubt(rollout: Rollout, task: Task, { what, message }: { what: string; message: string }): void {
+function noteDoubt(
+  { loop, view }: Part<"loop" | "view">,
+  task: Task,
+  { what, message }: { what: string; message: string },
+): void {
   const [before, isNews] = [task.doubt, !task.doubt.startsWith(what)];
   task.doubt = `${what}${message}`;
-  if (isNews) warn(rollout, "GateInconclusive", `${task.subject}: ${task.doubt}`);
-  if (task.doubt !== before) rollout.nudged = true;
+  if (isNews) warn(view, "GateInconclusive", `${task.subject}: ${task.doubt}`);
+  if (task.doubt !== before) nudge(loop);
 }
 
 /** What `promote` writes in the place of a doubt. */

@@ -1,25 +1,43 @@
 /** Sees one machine join within its deadlines and pass its gates; one that does not is recreated, a bounded number of times. */
 import { CancellationScope } from "@temporalio/workflow";
-import type { Boot, Joined, JoinFailure } from "../contracts/mod.ts";
-import { passGates } from "./gates.ts";
+import type { Joined, JoinFailure } from "../contracts/mod.ts";
 import { joinDeadlines } from "../policy/join_ladder.ts";
 import { awaits, write } from "../proxies.ts";
+import { countFailure, ensureBoot, keepFailed } from "../state/machines.ts";
+import type { Part, Seen } from "../state/rollout.ts";
+import type { Target } from "../state/target.ts";
+import type { Task } from "../state/tasks.ts";
+import { warn } from "../state/view.ts";
 import { giveUp } from "../steps/quarantine.ts";
-import { recordJoin, warn } from "../state/rollout.ts";
-import type { Rollout, Task } from "../state/rollout.ts";
+import { passGates } from "./gates.ts";
+import { recordJoin } from "./record.ts";
 import { begin } from "./tasks.ts";
+
+/** What a join touches: it may be the one that its change is given up for. */
+export type Joining =
+  & Seen<"settings" | "target" | "people">
+  & Part<"machines" | "tasks" | "records" | "memory" | "loop" | "view">;
 
 /** Begins to watch a machine that boots; `enter` lets it boot first. */
 export function beginJoin(
-  rollout: Rollout,
+  rollout: Joining,
   { machine, attempt, victim }: { machine: string; attempt: number; victim?: string },
   enter: () => Promise<void> = () => Promise.resolve(),
 ): void {
-  const { since, attempt: nth, templateHash } = bootOf(rollout, machine, attempt);
-  const until = deadlines(rollout, since).ready;
+  const { templateHash: desired = "", kubelet = "" } = rollout.target.desired ?? {};
+  // A join that is begun again is of the change that its machine was admitted for, whatever is desired by now.
+  const boot = ensureBoot(rollout.machines, machine, { since: Date.now(), attempt, templateHash: desired, kubelet });
   const task: Task = {
-    ...{ kind: "join", subject: machine, templateHash, step: "Joining", since, until },
-    ...{ attempt: nth, blockers: [], doubt: "", ...(victim ? { victim } : {}) },
+    kind: "join",
+    subject: machine,
+    ...(victim ? { victim } : {}),
+    templateHash: boot.templateHash ?? desired,
+    step: "Joining",
+    since: boot.since,
+    until: deadlines(rollout, boot.since).ready,
+    attempt: boot.attempt,
+    blockers: [],
+    doubt: "",
   };
   begin(rollout, task, async () => {
     await enter();
@@ -27,29 +45,21 @@ export function beginJoin(
   });
 }
 
-// A join that is begun again is of the change that its machine was admitted for, whatever is desired by now.
-function bootOf(rollout: Rollout, machine: string, attempt: number): Boot & { templateHash: string } {
-  const { templateHash = "", kubelet = "" } = rollout.desired ?? {};
-  const known = rollout.booting[machine];
-  // Whoever boots for a place that failed takes its attempts over, once.
-  if (!known) rollout.retries = without(rollout.retries, attempt);
-  return rollout.booting[machine] = { templateHash, kubelet, ...(known ?? { since: Date.now(), attempt }) };
-}
-
-async function seeJoin(rollout: Rollout, task: Task): Promise<void> {
+async function seeJoin(rollout: Joining, task: Task): Promise<void> {
+  const { settings: { pool }, machines: { booting } } = rollout;
   const machine = task.subject;
-  const { kubelet = "" } = rollout.booting[machine] ?? {};
+  const { kubelet = "" } = booting[machine] ?? {};
   const verdict = await awaits.awaitMachinesJoined.executeWithOptions({ summary: `Wait for ${machine} to join` }, [
-    { pool: rollout.pool, kubelet, machines: [{ machine, deadlines: deadlines(rollout, task.since) }] },
+    { pool, kubelet, machines: [{ machine, deadlines: deadlines(rollout, task.since) }] },
   ]);
   if (isCalledOff()) return;
   const [joined, failure] = [verdict.joined[0], verdict.failed[0]];
   if (joined) return await prove(rollout, task, joined);
   if (failure) return await recreate(rollout, task, failure);
-  delete rollout.booting[machine];
+  delete rollout.machines.booting[machine];
 }
 
-async function prove(rollout: Rollout, task: Task, joined: Joined): Promise<void> {
+async function prove(rollout: Joining, task: Task, joined: Joined): Promise<void> {
   const { machine, node } = joined;
   Object.assign(task, { step: "Gates", node });
   const key = `${task.templateHash} ${machine}`;
@@ -58,43 +68,41 @@ async function prove(rollout: Rollout, task: Task, joined: Joined): Promise<void
   recordJoin(rollout, joined);
 }
 
-async function recreate(rollout: Rollout, task: Task, { machine, rung, evidence }: JoinFailure): Promise<void> {
-  if (isOfEarlier(rollout, task)) return dropEarlier(rollout, machine);
-  const attempt = (rollout.booting[machine]?.attempt ?? 0) + 1;
-  const allowed = rollout.rules?.join.attempts ?? rollout.attemptsAllowed;
+async function recreate(rollout: Joining, task: Task, { machine, rung, evidence }: JoinFailure): Promise<void> {
+  const { settings, target, machines, view } = rollout;
+  if (isOfEarlier(target, task)) return dropEarlier(rollout, machine);
+  const attempt = (machines.booting[machine]?.attempt ?? 0) + 1;
+  const allowed = target.rules?.join.attempts ?? settings.attempts;
   const isLast = attempt > allowed;
   const next = isLast ? "it was the last attempt" : `recreating it, ${attempt} of ${allowed}`;
   const message = `Machine "${machine}" did not get past "${rung}": ${evidence}`;
-  warn(rollout, "JoinDeadlineExceeded", `${message}; ${next}`);
-  if (isLast && await isLastStraw(rollout, machine, message)) return;
-  await write.deleteMachine.executeWithOptions({ summary: `Recreate ${machine}` }, [{ pool: rollout.pool, machine }]);
+  warn(view, "JoinDeadlineExceeded", `${message}; ${next}`);
+  if (isLast && judgeFailed(rollout, machine, message) === "GivenUp") return;
+  const { pool } = settings;
+  await write.deleteMachine.executeWithOptions({ summary: `Recreate ${machine}` }, [{ pool, machine }]);
   if (isCalledOff()) return;
   // Not before it is on its way out: one that is Ready, and boots no more, is taken for one that passed its gates.
-  delete rollout.booting[machine];
-  if (!isLast && !isOfEarlier(rollout, task)) rollout.retries = [...rollout.retries, attempt];
+  delete machines.booting[machine];
+  if (!isLast && !isOfEarlier(target, task)) machines.retries = [...machines.retries, attempt];
 }
 
-function isOfEarlier({ desired }: Rollout, { templateHash }: Task): boolean {
+function isOfEarlier({ desired }: Readonly<Target>, { templateHash }: Task): boolean {
   return templateHash !== desired?.templateHash;
 }
 
 // It says nothing about what is desired now; as an old machine it is replaced in its turn.
-function dropEarlier(rollout: Rollout, machine: string): void {
-  delete rollout.booting[machine];
-  warn(rollout, "MachineDropped", `Machine "${machine}" of an earlier change did not join: it is replaced in its turn`);
+function dropEarlier({ machines, view }: Part<"machines" | "view">, machine: string): void {
+  delete machines.booting[machine];
+  warn(view, "MachineDropped", `Machine "${machine}" of an earlier change did not join: it is replaced in its turn`);
 }
 
-// The last one is kept, so that somebody can look at it.
-async function isLastStraw(rollout: Rollout, machine: string, message: string): Promise<boolean> {
-  const boot = rollout.booting[machine];
-  // Once, however often its deletion has to be tried again.
-  if (!boot?.counted) rollout.failedMachines += 1;
-  if (boot) boot.counted = true;
-  if (rollout.failedMachines < (rollout.rules?.maxFailed ?? 1)) return false;
-  rollout.failed = [...rollout.failed, machine];
-  delete rollout.booting[machine];
-  await giveUp(rollout, { reason: "JoinAttemptsExhausted", message });
-  return true;
+// The last one that may fail is kept, so that somebody can look at it.
+function judgeFailed(rollout: Joining, machine: string, message: string): "Tolerated" | "GivenUp" {
+  const { target, machines } = rollout;
+  if (countFailure(machines, machine) < (target.rules?.maxFailed ?? 1)) return "Tolerated";
+  keepFailed(machines, machine);
+  giveUp(rollout, { reason: "JoinAttemptsExhausted", message });
+  return "GivenUp";
 }
 
 // What was asked may be answered yet, but whoever called it off has begun something else.
@@ -102,14 +110,15 @@ function isCalledOff(): boolean {
   return CancellationScope.current().consideredCancelled;
 }
 
-function deadlines(rollout: Rollout, since: number): ReturnType<typeof joinDeadlines> {
-  const { durations, rules } = rollout;
+function deadlines(
+  { settings: { durations }, target: { rules } }: Seen<"settings" | "target">,
+  since: number,
+): ReturnType<typeof joinDeadlines> {
   const rung = (name: "instance" | "address" | "registered" | "ready"): number => rules?.join[name] ?? durations[name];
-  const ladder = { instance: rung("instance"), address: rung("address"), registered: rung("registered") };
-  return joinDeadlines(since, { ...ladder, ready: rung("ready") });
-}
-
-function without(numbers: number[], one: number): number[] {
-  const at = numbers.indexOf(one);
-  return at < 0 ? numbers : numbers.toSpliced(at, 1);
+  return joinDeadlines(since, {
+    instance: rung("instance"),
+    address: rung("address"),
+    registered: rung("registered"),
+    ready: rung("ready"),
+  });
 }

@@ -1,63 +1,62 @@
-/** What is under way beside the main loop: one task per machine, each in a scope in which it can be called off. */
+/** Work beside the main loop: one task per machine, each in a scope in which it can be called off. */
 import { CancellationScope, isCancellation } from "@temporalio/workflow";
-import type { Rollout, Task } from "../state/rollout.ts";
+import { nudge } from "../state/loop.ts";
+import type { Loop, Mishap } from "../state/loop.ts";
+import type { Part } from "../state/rollout.ts";
+import type { Task, Tasks } from "../state/tasks.ts";
 import { troubleOf } from "../steps/trouble.ts";
 
 /** The scopes of tasks; they are no state: a continued run begins its tasks anew. */
 const scopes = new WeakMap<Task, CancellationScope>();
 
 /** Begins a task unless it is under way; its end wakes the main loop. */
-export function begin(rollout: Rollout, task: Task, work: (task: Task) => Promise<void>): void {
+export function begin({ tasks, loop }: Part<"tasks" | "loop">, task: Task, work: () => Promise<void>): void {
   const key = keyOf(task);
-  if (rollout.tasks[key]) return;
-  rollout.tasks[key] = task;
+  if (tasks.running[key]) return;
+  tasks.running[key] = task;
   const scope = new CancellationScope();
   scopes.set(task, scope);
-  let isMishap = false;
-  void scope.run(() => work(task))
-    .catch((error: unknown) => void (isMishap = note(rollout, task, error)))
+  let noted: "Mishap" | "Nothing" = "Nothing";
+  void scope.run(work)
+    .catch((error: unknown) => void (noted = noteFailure({ tasks, loop }, task, error)))
     .finally(() => {
-      rollout.justEnded.push(task.subject);
-      if (!isOn(rollout, task)) return; // whoever called it off knows
-      delete rollout.tasks[key];
+      tasks.justEnded.push(task.subject);
+      if (!isOn(tasks, task)) return; // whoever called it off knows
+      delete tasks.running[key];
       // A mishap wakes by itself: as news too it would end the very halt that it is told with.
-      if (!isMishap) rollout.nudged = true;
+      if (noted === "Nothing") nudge(loop);
     });
 }
 
 /** Calls off all tasks that `fits` names. */
-export function callOff(rollout: Rollout, fits: (task: Task) => boolean): void {
-  for (const [key, task] of Object.entries(rollout.tasks)) {
+export function callOff({ running }: Tasks, fits: (task: Task) => boolean): void {
+  for (const [key, task] of Object.entries(running)) {
     if (!fits(task)) continue;
     scopes.get(task)?.cancel();
-    delete rollout.tasks[key];
+    delete running[key];
   }
 }
 
-/** Tasks of one kind, as the names of what they are about. */
-export function busyWith(rollout: Rollout, kind: Task["kind"]): string[] {
-  return Object.values(rollout.tasks).filter((task) => task.kind === kind).map(({ subject }) => subject);
-}
-
-// A bug must stop the workflow task, not the process: the main loop throws it again. True for what the loop has to tell.
-function note(rollout: Rollout, task: Task, error: unknown): boolean {
-  if (isCancellation(error)) return false;
+// A bug must stop the workflow task, not the process: the main loop throws it again.
+function noteFailure({ tasks, loop }: Part<"tasks" | "loop">, task: Task, error: unknown): "Mishap" | "Nothing" {
+  if (isCancellation(error)) return "Nothing";
   const trouble = troubleOf(error);
-  if (trouble.kind === "rethrow") Object.assign(rollout, { bug: error, nudged: true });
-  if (!isOn(rollout, task)) return false;
-  const before = rollout.mishaps.length;
-  if (trouble.kind === "halt") rollout.mishaps.push({ ...trouble, kind: "halt" });
-  if (trouble.kind === "unreachable") rollout.mishaps.push({ ...trouble, kind: "unreachable", reason: "Unreachable" });
-  return rollout.mishaps.length > before;
+  if (trouble.kind === "rethrow") noteBug(loop, error);
+  if (!isOn(tasks, task)) return "Nothing";
+  if (trouble.kind !== "halt" && trouble.kind !== "unreachable") return "Nothing";
+  const { kind, message } = trouble;
+  const mishap: Mishap = { kind, message, reason: kind === "halt" ? trouble.reason : "Unreachable" };
+  loop.mishaps.push(mishap);
+  return "Mishap";
 }
 
-/** Something was said, a task has ended, or one has stopped with what has to be told. */
-export function isWoken({ nudged, mishaps }: Rollout): boolean {
-  return nudged || mishaps.length > 0;
+function noteBug(loop: Loop, error: unknown): void {
+  loop.bug = error;
+  nudge(loop);
 }
 
-function isOn(rollout: Rollout, task: Task): boolean {
-  return rollout.tasks[keyOf(task)] === task;
+function isOn({ running }: Readonly<Tasks>, task: Task): boolean {
+  return running[keyOf(task)] === task;
 }
 
 function keyOf({ kind, subject }: Task): string {

@@ -2,15 +2,21 @@
 import { ApplicationFailure, workflowInfo } from "@temporalio/workflow";
 import type { CarriedState, Deadlines, PoolRef, RollOutInput } from "../contracts/mod.ts";
 import { poolOf, workflowIdOf } from "../commands/start_options.ts";
+import { readCarried } from "./carried.ts";
 
 /** Deadlines in milliseconds. */
 export type Durations = Record<keyof Deadlines, number>;
 
-export interface ParsedInput {
-  pool: PoolRef;
-  durations: Durations;
-  attempts: number;
-  publishOnly: boolean;
+/** What a run is given once and for all. */
+export interface Settings {
+  readonly pool: PoolRef;
+  readonly durations: Durations;
+  /** How often a machine that does not join is recreated, where the policy says nothing. */
+  readonly attempts: number;
+  readonly publishOnly: boolean;
+}
+
+export interface ParsedInput extends Settings {
   carried: CarriedState | undefined;
 }
 
@@ -80,10 +86,10 @@ function publishOnly(input: RollOutInput): boolean {
 }
 
 function carried(input: RollOutInput): CarriedState | undefined {
-  const value = input.carried;
-  const isFit = value === undefined || (typeof value === "object" && value?.schemaVersion === 2);
-  if (!isFit) refuse('field "carried"', "it is written by continue-as-new only");
-  return value;
+  const value: unknown = input.carried;
+  if (value === undefined) return undefined;
+  if (typeof value !== "object" || value === null) refuse('field "carried"', "it is written by continue-as-new only");
+  return readCarried(value, Date.now());
 }
 
 function durations(given: Partial<Deadlines>): Durations {

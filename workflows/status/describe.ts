@@ -1,54 +1,72 @@
 /** A run as people see it: the answer to the query `progress`. */
-import type { PoolSnapshot, Progress, Underway, WaveView } from "../contracts/mod.ts";
+import { isApproved } from "../commands/approval.ts";
+import type { PoolSnapshot, Progress, RollBack, Underway, WaveView } from "../contracts/mod.ts";
 import { etaOf } from "../policy/eta.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
+import { iso } from "../state/rfc3339.ts";
+import type { Seen } from "../state/rollout.ts";
+import type { Task } from "../state/tasks.ts";
 import { waveViews } from "./page/wave_views.ts";
-import { isApproved } from "../commands/approval.ts";
-import { iso } from "../state/rollout.ts";
-import type { Rollout, Task } from "../state/rollout.ts";
 
 /** Answers the query `progress`. */
-export function describe(rollout: Rollout): Progress {
-  const { standing, memory, rollBack, plan, rules } = rollout;
+export function describe(rollout: Seen): Progress {
+  const { target, people, waves, machines, tasks, memory, records, view } = rollout;
+  const { phase, reason, message, since, until } = view.standing;
   const eta = etaNow(rollout);
   return {
-    ...{ phase: standing.phase, reason: standing.reason, message: standing.message, since: iso(standing.since) },
-    ...(standing.until === undefined ? {} : { until: iso(standing.until) }),
-    paused: memory.paused !== null,
-    ...(memory.paused ? { pausedBy: memory.paused } : {}),
-    policy: rules?.source ?? "",
-    ...numbers(rollout),
-    ...{ waves: wavesNow(rollout), wave: rollout.wave.index + 1 },
+    phase,
+    reason,
+    message,
+    since: iso(since),
+    ...(until === undefined ? {} : { until: iso(until) }),
+    paused: people.paused !== null,
+    ...(people.paused ? { pausedBy: people.paused } : {}),
+    policy: target.rules?.source ?? "",
+    ...targetPart(rollout),
+    waves: wavesNow(rollout),
+    wave: waves.current.index + 1,
     ...(eta === null ? {} : { eta: iso(eta) }),
-    ...(plan ? { plan: { hash: plan.hash, approved: isApproved(rollout) } } : {}),
-    ...(rollBack ? { rollBack: { ...pickBack(rollBack), revision: rollBack.bad.revision } } : {}),
-    ...{ quarantine: memory.quarantine, failedMachines: rollout.failedMachines },
-    ...{ skipped: rollout.skipped, setAside: rollout.setAside, underway: underway(rollout) },
-    ...{ joins: rollout.joins, replacements: rollout.replacements },
+    ...(people.plan ? { plan: { hash: people.plan.hash, approved: isApproved(rollout) } } : {}),
+    ...(memory.rollback ? { rollBack: backPart(memory.rollback) } : {}),
+    quarantine: memory.quarantine,
+    failedMachines: machines.failures,
+    skipped: people.skipped,
+    setAside: machines.setAside,
+    underway: underway(tasks),
+    joins: records.joins,
+    replacements: records.replacements,
   };
 }
 
 /** Everything under way, the oldest first. */
-export function underway({ tasks }: Rollout): Underway[] {
-  return Object.values(tasks).sort((a, b) => a.since - b.since).map(shown);
+export function underway({ running }: Seen["tasks"]): Underway[] {
+  return Object.values(running).sort((a, b) => a.since - b.since).map(shown);
 }
 
 /** The waves of this rollout; none when it is no rollout. */
-export function wavesNow({ rules, desired, wave, rolled, rollBack, tasks }: Rollout): WaveView[] {
-  if (!rules || !desired || !rolled || rollBack) return [];
-  const asking = Object.values(tasks).some(({ kind }) => kind === "gates");
-  return waveViews({ rules, replicas: desired.replicas, wave, asking });
+export function wavesNow(
+  { target: { rules, desired }, waves, memory, tasks }: Seen<"target" | "waves" | "memory" | "tasks">,
+): WaveView[] {
+  if (!rules || !desired || !waves.rolled || memory.rollback) return [];
+  const asking = Object.values(tasks.running).some(({ kind }) => kind === "gates");
+  return waveViews({ rules, replicas: desired.replicas, wave: waves.current, asking });
 }
 
 /** When it should be over (epoch ms), if anything is known. */
-export function etaNow(rollout: Rollout): number | null {
-  const { rules, desired, snapshot, memory, wave, blocked } = rollout;
-  if (!rules || !desired || !snapshot || !rollout.rolled) return null;
+export function etaNow(
+  { target: { rules, desired }, machines: { snapshot }, memory: { usual }, waves, view: { blocked } }: Seen<
+    "target" | "machines" | "memory" | "waves" | "view"
+  >,
+): number | null {
+  if (!rules || !desired || !snapshot || !waves.rolled) return null;
   const room = supplierOf().roomOf(desired);
-  return etaOf({ now: Date.now(), rules, room, desired, counts: snapshot.counts, usual: memory.usual, wave, blocked });
+  const { counts } = snapshot;
+  return etaOf({ now: Date.now(), rules, room, desired, counts, usual, wave: waves.current, blocked });
 }
 
-function numbers({ desired, rendering, snapshot }: Rollout): Pick<Progress, "target" | "counts"> {
+function targetPart(
+  { target: { desired, rendering }, machines: { snapshot } }: Seen<"target" | "machines">,
+): Pick<Progress, "target" | "counts"> {
   if (!desired) return {};
   const { generation, revision, image, kubelet, replicas } = desired;
   const target = rendering && { generation, revision, image, kubelet, configDigest: rendering.configDigest };
@@ -63,17 +81,17 @@ function publicCounts(counts: PoolSnapshot["counts"]): Omit<NonNullable<Progress
   return { machines, updated, updatedReady, ready, old, leaving, ill };
 }
 
-function pickBack(
-  { kind, by, reason }: NonNullable<Rollout["rollBack"]>,
-): Omit<NonNullable<Progress["rollBack"]>, "revision"> {
-  return { kind, by, reason };
+function backPart({ kind, by, reason, bad }: RollBack): NonNullable<Progress["rollBack"]> {
+  return { kind, by, reason, revision: bad.revision };
 }
 
 function shown({ subject, node, step, since, until, attempt, blockers }: Task): Underway {
   return {
     machine: subject,
     ...(node ? { node } : {}),
-    ...{ step, since: iso(since), until: iso(until) },
+    step,
+    since: iso(since),
+    until: iso(until),
     ...(attempt > 0 ? { attempt } : {}),
     ...(blockers.length > 0 ? { blockers } : {}),
   };

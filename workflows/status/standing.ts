@@ -1,20 +1,25 @@
 /** Where a run stands, in one phase, one reason and one sentence. */
 import type { Phase } from "../contracts/mod.ts";
 import type { Blocked, Turn } from "../policy/turn.ts";
-import { iso } from "../state/rollout.ts";
-import type { Rollout, Standing, Task } from "../state/rollout.ts";
+import { iso } from "../state/rfc3339.ts";
+import type { Seen } from "../state/rollout.ts";
+import type { Task } from "../state/tasks.ts";
+import type { Standing } from "../state/view.ts";
+
+/** What a standing is told by. */
+type Told = Seen<"target" | "waves" | "machines" | "tasks" | "memory" | "view">;
 
 /** Reasons that need a person: the run stands still until one acts. */
 const halting: Blocked["reason"][] = ["PolicyConflict", "Quarantined", "OnlySkippedRemain", "SetAside"];
 
 /** What is said after a look; what stands in the way comes before what goes on. */
-export function standingOf(rollout: Rollout, turn: Turn): Omit<Standing, "since"> {
-  const tasks = Object.values(rollout.tasks);
+export function standingOf(rollout: Told, turn: Turn): Omit<Standing, "since"> {
+  const tasks = Object.values(rollout.tasks.running);
   const doubtful = tasks.find(({ doubt }) => doubt !== "");
   if (doubtful) {
     return { phase: "Halted", reason: "GateInconclusive", message: `${doubtful.subject}: ${doubtful.doubt}` };
   }
-  const { blocked } = rollout;
+  const { blocked } = rollout.view;
   if (blocked?.reason === "Quarantined") return { phase: "Halted", ...quarantined(rollout, blocked) };
   if (blocked && halting.includes(blocked.reason)) return { phase: "Halted", ...sentence(blocked) };
   const overdue = tasks.find((task) => task.step === "Draining" && task.blockers.length > 0);
@@ -26,10 +31,10 @@ export function standingOf(rollout: Rollout, turn: Turn): Omit<Standing, "since"
 }
 
 /** The phase of a run that goes on. */
-export function activePhase({ rollBack, rolled, snapshot }: Rollout): Phase {
-  if (rollBack) return "RollingBack";
-  if (rolled) return "Rolling";
-  return (snapshot?.counts.ill ?? 0) > 0 ? "Repairing" : "Creating";
+export function activePhase({ memory, waves, machines }: Seen<"memory" | "waves" | "machines">): Phase {
+  if (memory.rollback) return "RollingBack";
+  if (waves.rolled) return "Rolling";
+  return (machines.snapshot?.counts.ill ?? 0) > 0 ? "Repairing" : "Creating";
 }
 
 function sentence({ reason, message, until }: Blocked): Pick<Standing, "reason" | "message" | "until"> {
@@ -37,7 +42,10 @@ function sentence({ reason, message, until }: Blocked): Pick<Standing, "reason" 
 }
 
 // The reason of the failure says more than that it is remembered.
-function quarantined({ memory, desired, failed }: Rollout, blocked: Blocked): Pick<Standing, "reason" | "message"> {
+function quarantined(
+  { memory, target: { desired }, machines: { failed } }: Seen<"memory" | "target" | "machines">,
+  blocked: Blocked,
+): Pick<Standing, "reason" | "message"> {
   const bad = memory.quarantine.find(({ specHash }) => specHash === desired?.specHash);
   if (!bad) {
     const message = `Of the last good revision too, ${failed.slice(0, 3).join(", ")} did not join; ` +

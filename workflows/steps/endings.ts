@@ -1,75 +1,89 @@
 /** How a run ends, and what it says then. */
 import type { Desired, Phase, RollOutResult } from "../contracts/mod.ts";
-import { read, write } from "../proxies.ts";
 import { spare } from "../machine/remove_machine.ts";
-import { report, stand } from "../status/report.ts";
-import { historyEntry, warn } from "../state/rollout.ts";
-import type { Rollout } from "../state/rollout.ts";
-import { giveBackSlots } from "./slots.ts";
-import { questionOf } from "./look.ts";
 import { callOff } from "../machine/tasks.ts";
+import { read, write } from "../proxies.ts";
+import type { Part, Seen, Telling } from "../state/rollout.ts";
+import { warn } from "../state/view.ts";
+import { historyEntry } from "../status/history_entry.ts";
+import { report, stand } from "../status/report.ts";
+import { questionOf } from "./look.ts";
+import { giveBackSlots } from "./slots.ts";
 import { troubleOf } from "./trouble.ts";
 
 /** Everything runs what is desired: says so, and remembers the template whose machines need no admission. */
-export async function converge(rollout: Rollout, desired: Desired): Promise<RollOutResult> {
+export async function converge(
+  rollout: Telling & Part<"slots" | "memory" | "waves">,
+  desired: Desired,
+): Promise<RollOutResult> {
+  const { memory, waves, target } = rollout;
   await giveBackSlots(rollout, true);
-  if (rollout.rollBack) return await arriveBack(rollout, desired);
-  const { memory } = rollout;
-  if (memory.left && memory.lastGood?.specHash === desired.specHash) return await stayBack(rollout, desired);
-  memory.left = null;
+  if (memory.rollback) return await arriveBack(rollout, desired);
+  if (memory.lastRollback && memory.lastGood?.specHash === desired.specHash) return await stayBack(rollout, desired);
+  memory.lastRollback = null;
   const { specHash, templateHash, revision, image, kubelet } = desired;
-  const configDigest = rollout.rendering?.configDigest ?? "";
+  const configDigest = target.rendering?.configDigest ?? "";
   // Scaling and repair are no rollouts: they are not for the history.
-  const isNews = rollout.rolled || memory.lastGood?.configDigest !== configDigest;
+  const isNews = waves.rolled || memory.lastGood?.configDigest !== configDigest;
   memory.lastGood = { specHash, templateHash, revision, image, kubelet, configDigest };
   await report(rollout, { phase: "Converged", ...convergedText(desired) }, {
     convergedTemplateHash: templateHash,
     ...(isNews ? { history: historyEntry(rollout, "Converged") } : {}),
   });
-  rollout.rolled = false; // it is told: who calls now has a round begun that is no rollout
+  waves.rolled = false; // it is told: who calls now has a round begun that is no rollout
   return ended(rollout, "Converged");
 }
 
 /** The run stops where it is, by a person's word, where there is nothing to go back to. */
-export async function endAborted(rollout: Rollout, by: string, reason: string): Promise<RollOutResult> {
+export async function endAborted(
+  rollout: Telling & Part<"slots" | "machines">,
+  by: string,
+  reason: string,
+): Promise<RollOutResult> {
   await letAllGo(rollout);
   await giveBackSlots(rollout, true);
   const message = `Aborted by ${by}${reason ? ` (${reason})` : ""}; machines stay as they are`;
-  warn(rollout, "RolloutAborted", message);
+  warn(rollout.view, "RolloutAborted", message);
   await report(rollout, { phase: "Aborted", reason: "Aborted", message });
   return ended(rollout, "Aborted");
 }
 
 /** The MachineDeployment is going: so does everything that was made for it. */
-export async function cleanUp(rollout: Rollout): Promise<RollOutResult> {
-  callOff(rollout, () => true);
+export async function cleanUp(rollout: Telling & Part<"tasks" | "slots" | "target">): Promise<RollOutResult> {
+  const { settings: { pool }, tasks, target } = rollout;
+  callOff(tasks, () => true);
   stand(rollout, { phase: "Deleting", reason: "Deleting", message: "Removing everything made for this pool" });
   await giveBackSlots(rollout, true);
-  await write.ensurePoolCleanedUp.executeWithOptions({ summary: "Remove config, secrets and holds" }, [
-    { pool: rollout.pool },
-  ]);
-  rollout.cleanedUp = true;
+  await write.ensurePoolCleanedUp.executeWithOptions({ summary: "Remove config, secrets and holds" }, [{ pool }]);
+  target.cleanedUp = true;
   return ended(rollout, "Deleted");
 }
 
+/** The MachineDeployment is gone: nothing is left to be done. */
+export async function endGone(rollout: Seen & Part<"tasks" | "slots">): Promise<RollOutResult> {
+  callOff(rollout.tasks, () => true);
+  await giveBackSlots(rollout, true);
+  return ended(rollout, rollout.target.cleanedUp ? "Deleted" : "Gone");
+}
+
 /** The pool stays as the cancelled rollout left it; a real change meanwhile makes this a rollout like any other. */
-export async function renewOnly(rollout: Rollout): Promise<RollOutResult> {
+export async function renewOnly(rollout: Telling): Promise<RollOutResult> {
   const message = "Cancelled before: only the credentials were renewed";
   await report(rollout, { phase: "Aborted", reason: "CredentialsRenewed", message });
   return ended(rollout, "Published");
 }
 
 /** Cancelled in Temporal: leaves no hold on a machine that runs, and says what stands where. */
-export async function stop(rollout: Rollout): Promise<void> {
-  callOff(rollout, () => true);
+export async function stop(rollout: Telling & Part<"tasks" | "slots" | "machines">): Promise<void> {
+  const { tasks, view, memory: { lastGood, rollback } } = rollout;
+  callOff(tasks, () => true);
   try {
     await letAllGo(rollout);
     await giveBackSlots(rollout, true);
     const message = "Cancelled: machines not admitted yet stay held, old machines stay";
-    warn(rollout, "RolloutAborted", message);
-    const { lastGood } = rollout.memory;
+    warn(view, "RolloutAborted", message);
     // On the way back every newcomer is held; nobody would admit those of the good template any more.
-    const news = rollout.rollBack && lastGood ? { convergedTemplateHash: lastGood.templateHash } : {};
+    const news = rollback && lastGood ? { convergedTemplateHash: lastGood.templateHash } : {};
     await report(rollout, { phase: "Aborted", reason: "Cancelled", message }, news);
   } catch (error) {
     const trouble = troubleOf(error);
@@ -81,22 +95,28 @@ export async function stop(rollout: Rollout): Promise<void> {
 }
 
 /** Takes back every mark and hold of machines that run; one that is leaving is left to machine-controller. */
-export async function letAllGo(rollout: Rollout, letGo = true): Promise<void> {
-  const { desired, rules } = rollout;
+export async function letAllGo(
+  rollout: Seen<"settings" | "target"> & Part<"machines">,
+  letGo = true,
+): Promise<void> {
+  const { settings, target: { desired, rules }, machines } = rollout;
   if (!desired || !rules) return;
   const question = { ...questionOf(rollout, desired, rules), limit: 1000 };
   const pool = await read.readPool.executeWithOptions({ summary: "Read what is held" }, [question]);
   const all = [...pool.old, ...pool.stale, ...pool.leaving];
   const ours = all.filter(({ phase, marked, held }) => phase !== "Held" && (marked || held)).map(({ id }) => id);
   // One that is drained because it is ill, and not leaving yet, bears nothing but a cordon.
-  const cordoned = Object.keys(rollout.draining).filter((machine) => !pool.leaving.some(({ id }) => id === machine));
-  await Promise.all([...new Set([...ours, ...cordoned])].map((machine) => spare(rollout, machine, letGo)));
-  rollout.draining = {};
+  const cordoned = Object.keys(machines.draining).filter((machine) => !pool.leaving.some(({ id }) => id === machine));
+  await Promise.all([...new Set([...ours, ...cordoned])].map((machine) => spare(settings.pool, machine, letGo)));
+  machines.draining = {};
 }
 
 /** The result of a run. */
-export function ended(rollout: Rollout, outcome: RollOutResult["outcome"]): RollOutResult {
-  const { desired, rendering, replaced, joins, replacements } = rollout;
+function ended(
+  { target: { desired, rendering }, records }: Seen<"target" | "records">,
+  outcome: RollOutResult["outcome"],
+): RollOutResult {
+  const { replaced, joins, replacements } = records;
   if (!desired || !rendering) return { outcome, replaced, joins, replacements };
   const { generation, revision, image, kubelet } = desired;
   const { configDigest } = rendering;
@@ -109,34 +129,32 @@ function convergedText({ replicas, revision }: Desired): { reason: string; messa
 }
 
 /** The way back is at its end. */
-async function arriveBack(rollout: Rollout, desired: Desired): Promise<RollOutResult> {
-  const { rollBack, memory } = rollout;
-  const outcome = rollBack?.kind === "Abort" ? "Aborted" : "RolledBack";
+async function arriveBack(rollout: Telling & Part<"memory" | "waves">, desired: Desired): Promise<RollOutResult> {
+  const { memory, waves, view } = rollout;
+  const outcome = memory.rollback?.kind === "Abort" ? "Aborted" : "RolledBack";
   const history = historyEntry(rollout, outcome);
   const { text, phase } = backText(rollout, desired);
-  memory.left = rollBack;
-  warn(rollout, outcome === "Aborted" ? "RolloutAborted" : "RolledBack", text);
-  await report(rollout, { phase, reason: phase, message: text }, {
-    convergedTemplateHash: desired.templateHash,
-    history,
-  });
+  memory.lastRollback = memory.rollback;
+  warn(view, outcome === "Aborted" ? "RolloutAborted" : "RolledBack", text);
+  const news = { convergedTemplateHash: desired.templateHash, history };
+  await report(rollout, { phase, reason: phase, message: text }, news);
   // Not before it stands in the history: an outage in between would lose it.
-  rollout.rollBack = null;
-  rollout.rolled = false;
+  memory.rollback = null;
+  waves.rolled = false;
   return ended(rollout, outcome);
 }
 
 /** Nothing but scaling, repair or renewal happened since the pool went back: that is still what people have to know. */
-async function stayBack(rollout: Rollout, desired: Desired): Promise<RollOutResult> {
+async function stayBack(rollout: Telling, desired: Desired): Promise<RollOutResult> {
   const { text, phase } = backText(rollout, desired);
   await report(rollout, { phase, reason: phase, message: text }, { convergedTemplateHash: desired.templateHash });
   return ended(rollout, phase === "Aborted" ? "Aborted" : "RolledBack");
 }
 
-function backText(rollout: Rollout, { image, replicas }: Desired): { text: string; phase: Phase } {
-  const left = rollout.rollBack ?? rollout.memory.left;
-  const why = left?.reason ? `: ${left.reason}` : "";
-  const how = left?.kind === "Abort" ? `aborted by ${left.by}` : "rolled back";
-  const text = `All ${replicas} machines run ${image} again; revision ${left?.bad.revision} was ${how}${why}`;
-  return { text, phase: left?.kind === "Abort" ? "Aborted" : "RolledBack" };
+function backText({ memory }: Seen<"memory">, { image, replicas }: Desired): { text: string; phase: Phase } {
+  const back = memory.rollback ?? memory.lastRollback;
+  const why = back?.reason ? `: ${back.reason}` : "";
+  const how = back?.kind === "Abort" ? `aborted by ${back.by}` : "rolled back";
+  const text = `All ${replicas} machines run ${image} again; revision ${back?.bad.revision} was ${how}${why}`;
+  return { text, phase: back?.kind === "Abort" ? "Aborted" : "RolledBack" };
 }

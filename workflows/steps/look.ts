@@ -3,31 +3,37 @@ import type { Desired, Member, PoolQuestion, PoolSnapshot, Rules } from "../cont
 import { machinesOf } from "../policy/amounts.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
 import { read } from "../proxies.ts";
-import type { Rollout } from "../state/rollout.ts";
+import type { Part, Seen } from "../state/rollout.ts";
 
 /** How this run looks at its pool. */
-export function questionOf(rollout: Rollout, desired: Desired, rules: Rules): PoolQuestion {
+export function questionOf(
+  { settings, machines }: Seen<"settings" | "machines">,
+  desired: Desired,
+  rules: Rules,
+): PoolQuestion {
   const most = machinesOf(rules.budget.machines, desired.replicas);
-  const limit = Math.max(20, 2 * Math.min(most, supplierOf().roomOf(desired) || most));
-  const { pool, booting } = rollout;
   return {
-    pool,
+    pool: settings.pool,
     templateHash: desired.templateHash,
-    unproven: [...Object.keys(booting), ...rollout.failed],
+    unproven: [...Object.keys(machines.booting), ...machines.failed],
     repair: rules.repair,
-    limit,
+    limit: Math.max(20, 2 * Math.min(most, supplierOf().roomOf(desired) || most)),
   };
 }
 
 /** Reads the machines, as many as matter next. */
-export async function look(rollout: Rollout, desired: Desired, rules: Rules): Promise<PoolSnapshot> {
-  const question = questionOf(rollout, desired, rules);
-  rollout.justEnded = [];
+export async function look(
+  { settings, machines, tasks, waves }: Seen<"settings"> & Part<"machines" | "tasks" | "waves">,
+  desired: Desired,
+  rules: Rules,
+): Promise<PoolSnapshot> {
+  const question = questionOf({ settings, machines }, desired, rules);
+  tasks.justEnded = [];
   const pool = await read.readPool.executeWithOptions({ summary: "Read the machines" }, [question]);
-  rollout.snapshot = pool;
-  rollout.failed = stillThere(rollout.failed, pool, question.limit);
+  machines.snapshot = pool;
+  machines.failed = stillThere(machines.failed, pool, question.limit);
   const isOfAnother = ({ templateHash }: Member): boolean => templateHash !== desired.templateHash;
-  rollout.rolled ||= pool.counts.old > 0 || pool.leaving.some(isOfAnother);
+  waves.rolled ||= pool.counts.old > 0 || pool.leaving.some(isOfAnother);
   return pool;
 }
 

@@ -3,72 +3,81 @@ import { CancellationScope, condition, isCancellation } from "@temporalio/workfl
 import type { PoolSnapshot } from "../contracts/mod.ts";
 import type { Turn } from "../policy/turn.ts";
 import { awaits } from "../proxies.ts";
-import { iso } from "../state/rollout.ts";
-import type { Rollout } from "../state/rollout.ts";
+import { isWoken } from "../state/loop.ts";
+import { iso } from "../state/rfc3339.ts";
+import type { Part, Seen } from "../state/rollout.ts";
+import { isIdle } from "../state/tasks.ts";
 import { questionOf } from "./look.ts";
-import { isWoken } from "../machine/tasks.ts";
 
 /** A pool that waits for a window or a person is watched this long after news (ms); then it is news that wakes. */
 const watchedAfterNewsMs = 30_000;
 
+type Resting = Seen<"settings" | "target" | "machines" | "tasks" | "loop" | "view">;
+
 /** Notes since when nothing changes; says what is still waited for once that has lasted too long and nothing explains it. */
-export function overdueOf(rollout: Rollout, turn: Turn, pool: PoolSnapshot): string | undefined {
+export function noteSettling(
+  rollout: Resting & Part<"loop">,
+  turn: Turn,
+  pool: PoolSnapshot,
+): "InTime" | { overdue: string } {
+  const { loop } = rollout;
   const isSettling = isWaitingForNothing(rollout, turn);
   // A pool that rested while something else was waited for begins to settle when that is over.
   const fingerprint = `${pool.fingerprint}${isSettling ? "" : " at rest"}`;
-  if (rollout.settling.fingerprint !== fingerprint) rollout.settling = { fingerprint, since: Date.now() };
-  const isOverdue = isSettling && !isWoken(rollout) && Date.now() >= settleEnd(rollout);
-  return isOverdue ? `Nothing changed in time; still waiting for ${turn.waitsFor}` : undefined;
+  if (loop.settling.fingerprint !== fingerprint) loop.settling = { fingerprint, since: Date.now() };
+  const isOverdue = isSettling && !isWoken(loop) && Date.now() >= settleEnd(rollout);
+  return isOverdue ? { overdue: `Nothing changed in time; still waiting for ${turn.waitsFor}` } : "InTime";
 }
 
 /** Rests after a look. */
-export async function rest(rollout: Rollout, turn: Turn, pool: PoolSnapshot): Promise<void> {
-  if (isWoken(rollout)) return;
+export async function rest(rollout: Resting, turn: Turn, pool: PoolSnapshot): Promise<void> {
+  if (isWoken(rollout.loop)) return;
   const until = wakeTime(rollout, turn, isWaitingForNothing(rollout, turn) ? settleEnd(rollout) : Infinity);
   await sleepOrWatch(rollout, pool, { until, watchUntil: watchTime(rollout, turn, { pool, until }) });
 }
 
-function isWaitingForNothing({ tasks, blocked }: Rollout, { lookAgainAt }: Turn): boolean {
-  return Object.keys(tasks).length === 0 && !blocked && lookAgainAt === null;
+function isWaitingForNothing({ tasks, view }: Seen<"tasks" | "view">, { lookAgainAt }: Turn): boolean {
+  return isIdle(tasks) && !view.blocked && lookAgainAt === null;
 }
 
-function settleEnd({ settling, durations }: Rollout): number {
-  return settling.since + durations.settle;
+function settleEnd({ loop, settings }: Seen<"loop" | "settings">): number {
+  return loop.settling.since + settings.durations.settle;
 }
 
-function wakeTime(rollout: Rollout, { lookAgainAt }: Turn, settled: number): number {
-  const { blocked, durations, publication } = rollout;
+function wakeTime(
+  { view, settings: { durations }, target: { publication } }: Seen<"view" | "settings" | "target">,
+  { lookAgainAt }: Turn,
+  settled: number,
+): number {
   const renewal = publication ? Math.max(Date.parse(publication.renewAt), Date.now() + 1000) : Infinity;
-  const times = [lookAgainAt ?? Infinity, blocked?.until ?? Infinity, settled, renewal];
+  const times = [lookAgainAt ?? Infinity, view.blocked?.until ?? Infinity, settled, renewal];
   return Math.max(Date.now() + 1, Math.min(...times, Date.now() + durations.recheck));
 }
 
 /** Until when the pool itself is watched; 0 when others tell all that matters. */
 function watchTime(
-  rollout: Rollout,
+  { target, tasks, view, loop, settings: { durations } }: Resting,
   turn: Turn,
   { pool, until }: { pool: PoolSnapshot; until: number },
 ): number {
-  const { desired, tasks, blocked, settling, stirredAt, durations } = rollout;
-  const isIdle = Object.keys(tasks).length === 0;
-  const { replicas = 0 } = desired ?? {};
+  const { replicas = 0 } = target.desired ?? {};
   const { machines, leaving, ready, old } = pool.counts;
   // machine-controller owes us something: a victim to be picked, or a newcomer to be made.
   const isOwed = ready > replicas || machines - leaving < replicas || (pool.waiting.length === 0 && old > 0);
-  if (!isIdle && !isOwed) return 0;
-  const news = Math.max(settling.since, stirredAt) + Math.min(watchedAfterNewsMs, durations.settle);
-  const isPatient = (blocked !== null || turn.lookAgainAt !== null) && isIdle;
+  if (!isIdle(tasks) && !isOwed) return 0;
+  const news = Math.max(loop.settling.since, loop.stirredAt) + Math.min(watchedAfterNewsMs, durations.settle);
+  const isPatient = (view.blocked !== null || turn.lookAgainAt !== null) && isIdle(tasks);
   return isPatient ? Math.min(until, news) : until;
 }
 
 async function sleepOrWatch(
-  rollout: Rollout,
+  rollout: Seen<"settings" | "target" | "machines" | "loop">,
   pool: PoolSnapshot,
   { until, watchUntil }: { until: number; watchUntil: number },
 ): Promise<void> {
   const scope = new CancellationScope();
   const summary = `Look again at ${iso(until)}, or at news`;
-  const woken = scope.run(() => condition(() => isWoken(rollout), until - Date.now(), { summary }));
+  const woken = scope.run(() => condition(() => isWoken(rollout.loop), until - Date.now(), { summary }));
   const isWatched = watchUntil > Date.now() + 50;
   const changed = isWatched ? scope.run(() => watch(rollout, pool, watchUntil)) : woken;
   try {
@@ -88,8 +97,12 @@ async function ended(wait: Promise<unknown>): Promise<void> {
   });
 }
 
-async function watch(rollout: Rollout, { fingerprint }: PoolSnapshot, until: number): Promise<boolean> {
-  const { desired, rules } = rollout;
+async function watch(
+  rollout: Seen<"settings" | "target" | "machines">,
+  { fingerprint }: PoolSnapshot,
+  until: number,
+): Promise<boolean> {
+  const { desired, rules } = rollout.target;
   if (!desired || !rules) return false;
   return await awaits.awaitPoolChanged.executeWithOptions({ summary: "Watch the machines" }, [
     { ...questionOf(rollout, desired, rules), fingerprint, until },

@@ -1,58 +1,67 @@
 /** Places of the budget that all pools share: taken before a replacement begins, given back when its victim is gone. */
-import { write } from "../proxies.ts";
 import type { Blocked } from "../policy/turn.ts";
-import type { Rollout } from "../state/rollout.ts";
+import { write } from "../proxies.ts";
+import type { Part, Seen } from "../state/rollout.ts";
 
 /** A full budget is asked again after this long, and each time after twice as long (ms): many pools may wait for it. */
 const askAgainMs = { first: 15_000, most: 120_000 };
 
+type Sharing = Seen<"settings" | "target" | "machines"> & Part<"slots">;
+
 /** Takes a place for a machine that comes; gives what stands in the way when all are taken. */
-export async function takeSlot(rollout: Rollout, machine: string): Promise<Blocked | undefined> {
-  const limit = rollout.rules?.budget.cluster ?? null;
-  if (limit === null || rollout.slots.includes(machine)) return undefined;
+export async function takeSlot(rollout: Sharing, machine: string): Promise<Blocked | undefined> {
+  const { target, slots } = rollout;
+  const limit = target.rules?.budget.cluster ?? null;
+  if (limit === null || slots.held.includes(machine)) return undefined;
   let { taken, holders } = await ask(rollout, machine, limit);
-  if (!taken && isAdopted(rollout, holders)) {
+  if (!taken && adoptSlots(rollout, holders) === "Adopted") {
     await giveBackSlots(rollout);
     ({ taken, holders } = await ask(rollout, machine, limit));
   }
   if (taken) {
-    rollout.slotTries = 0;
-    return void rollout.slots.push(machine);
+    slots.tries = 0;
+    return void slots.held.push(machine);
   }
-  const pause = Math.min(askAgainMs.most, askAgainMs.first * 2 ** rollout.slotTries++);
+  const pause = Math.min(askAgainMs.most, askAgainMs.first * 2 ** slots.tries++);
   const message = `All ${limit} places of the shared budget are taken, by ${holders.slice(0, 3).join(", ")}`;
   return { reason: "ClusterBudget", message, until: Date.now() + pause };
 }
 
-function ask({ pool }: Rollout, machine: string, limit: number): Promise<{ taken: boolean; holders: string[] }> {
+function ask(
+  { settings: { pool } }: Seen<"settings">,
+  machine: string,
+  limit: number,
+): Promise<{ taken: boolean; holders: string[] }> {
   const summary = `Take a place of the shared budget for ${machine}`;
   return write.ensureSlotTaken.executeWithOptions({ summary }, [{ pool, machine, limit }]);
 }
 
-/** Takes over places of this pool that a run of before had no time to give back; true when there were such. */
-function isAdopted(rollout: Rollout, holders: string[]): boolean {
-  const { namespace, name } = rollout.pool;
-  const own = `${namespace}/${name}/`;
+/** Takes over places of this pool that a run of before had no time to give back. */
+function adoptSlots(
+  { settings: { pool }, slots }: Seen<"settings"> & Part<"slots">,
+  holders: string[],
+): "Adopted" | "NoneLeft" {
+  const own = `${pool.namespace}/${pool.name}/`;
   const left = holders.filter((holder) => holder.startsWith(own)).map((holder) => holder.slice(own.length));
-  const unknown = left.filter((machine) => !rollout.slots.includes(machine));
-  rollout.slots = [...unknown, ...rollout.slots];
-  return unknown.length > 0;
+  const unknown = left.filter((machine) => !slots.held.includes(machine));
+  slots.held = [...unknown, ...slots.held];
+  return unknown.length > 0 ? "Adopted" : "NoneLeft";
 }
 
 /** Gives back the places of replacements that have ended; all of them when `all`. */
-export async function giveBackSlots(rollout: Rollout, all = false): Promise<void> {
-  const { booting, pool } = rollout;
-  const out = Math.max(Object.keys(booting).length, goingOf(rollout));
-  const keep = all || out === 0 ? [] : rollout.slots.slice(-out);
-  if (keep.length === rollout.slots.length) return;
+export async function giveBackSlots(rollout: Sharing, all = false): Promise<void> {
+  const { settings: { pool }, machines, slots } = rollout;
+  const out = Math.max(Object.keys(machines.booting).length, goingOf(rollout));
+  const keep = all || out === 0 ? [] : slots.held.slice(-out);
+  if (keep.length === slots.held.length) return;
   await write.ensureSlotsKept.executeWithOptions({ summary: "Give back places of the shared budget" }, [
     { pool, machines: keep },
   ]);
-  rollout.slots = keep;
+  slots.held = keep;
 }
 
 /** Victims that leave or are about to: one whose newcomer failed stays until there is another, and needs no place. */
-function goingOf({ snapshot, desired, failed }: Rollout): number {
+function goingOf({ machines: { snapshot, failed }, target: { desired } }: Seen<"machines" | "target">): number {
   if (!snapshot) return 0;
   const { machines, held, leaving } = snapshot.counts;
   const marked = snapshot.old.filter((member) => member.marked).length;

@@ -1,20 +1,27 @@
 import { deepEqual, equal, match } from "node:assert/strict";
-import type { PoolSnapshot } from "../../../workflows/contracts/mod.ts";
-import type { Blocked, Turn } from "../../../workflows/policy/turn.ts";
-import { openRollout } from "../../../workflows/state/rollout.ts";
-import type { Rollout, Task } from "../../../workflows/state/rollout.ts";
-import { activePhase, standingOf } from "../../../workflows/status/standing.ts";
+import type { PoolSnapshot } from "../../../../workflows/contracts/mod.ts";
+import type { Blocked, Turn } from "../../../../workflows/policy/turn.ts";
+import type { Rollout } from "../../../../workflows/state/rollout.ts";
+import type { Task } from "../../../../workflows/state/tasks.ts";
+import { activePhase, standingOf } from "../../../../workflows/status/standing.ts";
+import { openRun } from "../../../support/open_run.ts";
+import type { Given } from "../../../support/open_run.ts";
 
-function rollout(given: Partial<Rollout> = {}): Rollout {
-  const pool = { namespace: "kube-system", name: "pool" };
-  const input = { pool, durations: {} as Rollout["durations"], attempts: 2, publishOnly: false, carried: undefined };
-  return { ...openRollout(input), rolled: true, ...given };
+function rollout(given: Given = {}): Rollout {
+  return openRun({ waves: { rolled: true }, ...given });
 }
 
 function task(subject: string, given: Partial<Task> = {}): Task {
   return {
-    ...{ kind: "join", subject, templateHash: "t", step: "Joining", since: 0, until: 100 },
-    ...{ attempt: 0, blockers: [], doubt: "" },
+    kind: "join",
+    subject,
+    templateHash: "t",
+    step: "Joining",
+    since: 0,
+    until: 100,
+    attempt: 0,
+    blockers: [],
+    doubt: "",
     ...given,
   };
 }
@@ -24,14 +31,14 @@ const idle: Turn = {
   ...{ converged: false, waitsFor: "machine-controller to create a machine", lookAgainAt: null },
 };
 
-function blockedBy(reason: Blocked["reason"], until: number | null = null): Partial<Rollout> {
-  return { blocked: { reason, message: "because", until } };
+function blockedBy(reason: Blocked["reason"], until: number | null = null): Given {
+  return { view: { blocked: { reason, message: "because", until } } };
 }
 
 Deno.test("standingOf names what goes on, the soonest deadline, and three of many", () => {
   const tasks = Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, task(name)]));
   tasks["e"] = task("e", { kind: "leave", step: "Draining", until: 50 });
-  const { phase, message, until } = standingOf(rollout({ tasks }), idle);
+  const { phase, message, until } = standingOf(rollout({ tasks: { running: tasks } }), idle);
   deepEqual([phase, until], ["Rolling", 50]);
   equal(message, "Joining a, b, c and 1 more; Draining e");
 });
@@ -46,7 +53,7 @@ Deno.test("standingOf puts a drain that is blocked before what goes on", () => {
     { pod: "default/web-2", owner: "Deployment default/web", why: "the same" },
   ];
   const drain = task("m-1", { kind: "leave", step: "Draining", node: "n-1", blockers });
-  const { reason, message } = standingOf(rollout({ tasks: { a: task("m-2"), b: drain } }), idle);
+  const { reason, message } = standingOf(rollout({ tasks: { running: { a: task("m-2"), b: drain } } }), idle);
   equal(reason, "PodsRemaining");
   match(
     message,
@@ -60,7 +67,7 @@ Deno.test("standingOf halts only where a person is needed", () => {
   const window = standingOf(rollout(blockedBy("OutsideWindow", 70)), idle);
   deepEqual(window, { phase: "Rolling", reason: "OutsideWindow", message: "because", until: 70 });
   const doubtful = { a: task("m-1", { step: "Gates", doubt: 'gate "web" could not be judged: no samples' }) };
-  const { phase, reason } = standingOf(rollout({ tasks: doubtful }), idle);
+  const { phase, reason } = standingOf(rollout({ tasks: { running: doubtful } }), idle);
   deepEqual([phase, reason], ["Halted", "GateInconclusive"]);
 });
 
@@ -72,6 +79,6 @@ Deno.test("standingOf says what is waited for when nothing is under way", () => 
 Deno.test("activePhase tells a rollout from scaling and from repair", () => {
   const counts = { ill: 1 } as PoolSnapshot["counts"];
   equal(activePhase(rollout()), "Rolling");
-  equal(activePhase(rollout({ rolled: false })), "Creating");
-  equal(activePhase(rollout({ rolled: false, snapshot: { counts } as PoolSnapshot })), "Repairing");
+  equal(activePhase(rollout({ waves: {} })), "Creating");
+  equal(activePhase(rollout({ waves: {}, machines: { snapshot: { counts } as PoolSnapshot } })), "Repairing");
 });

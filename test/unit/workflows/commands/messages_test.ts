@@ -1,8 +1,8 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { holderOf, isOwnHold } from "../../../activities/backends/machine_controller/annotations.ts";
-import { poolOf, shownAtStart, workflowIdOf } from "../../../workflows/commands/start_options.ts";
-import * as messages from "../../../workflows/commands/messages.ts";
-import { pool } from "../../support/machine_objects.ts";
+import { holderOf, isOwnHold } from "../../../../activities/backends/machine_controller/annotations.ts";
+import { poolOf, shownAtStart, workflowIdOf } from "../../../../workflows/commands/start_options.ts";
+import * as messages from "../../../../workflows/commands/messages.ts";
+import { pool } from "../../../support/machine_objects.ts";
 
 Deno.test("every message bears on the wire the name of its constant", () => {
   const names = Object.entries(messages).map(([constant, { name }]) => [constant, name]);

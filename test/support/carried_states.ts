@@ -1,0 +1,82 @@
+/** One state of a run in the middle of everything, as each version carries it. */
+import type { CarriedState } from "../../workflows/contracts/mod.ts";
+
+const request = { by: "ada", reason: "incident", since: 2000 };
+const bad = { ...request, specHash: "s2", templateHash: "t2", revision: "2", image: "i2", kubelet: "k2" };
+const lastGood = { specHash: "s1", templateHash: "t1", revision: "1", image: "i1", kubelet: "k1", configDigest: "d1" };
+const rollback = { ...request, kind: "Abort" as const, bad, reapplied: 3 };
+const join = { machine: "b", node: "node-b", image: "i", kubelet: "k", joinedSeconds: 4 };
+const replacement = { machine: "a", replacedBy: "b", image: "i", kubelet: "k", drainedSeconds: 1 };
+const wave = { index: 1, soakUntil: 6000, passed: true, approved: true };
+const countedBy = { waves: [{ upTo: 1, soak: 2 }], growth: null, replicas: 3 };
+const draining = { a: { since: 4000, templateHash: "t1", image: "i", kubelet: "k" } };
+
+/** By groups, as this version does. */
+export const carriedNow: CarriedState = {
+  schemaVersion: 3,
+  target: {
+    change: "s2",
+    startedAt: 1000,
+    startedFor: "g7",
+    begun: { templateHash: "t2", configDigest: "d2" },
+  },
+  people: {
+    paused: request,
+    abortAsked: { ...request, by: "ben" },
+    skipped: ["e"],
+    approvedPlan: "s2",
+    approvedHash: "h2",
+    retriedAt: 5000,
+  },
+  waves: { current: wave, countedBy, rolled: true },
+  machines: {
+    booting: { c: { since: 3000, attempt: 1 } },
+    dropped: { g: { since: 3000, attempt: 0, templateHash: "t3" } },
+    draining,
+    setAside: ["d"],
+    repaired: ["f"],
+    failed: ["x"],
+    failures: 2,
+    retries: [1],
+  },
+  records: { joins: [join], replacements: [replacement], replaced: 7 },
+  slots: { held: ["b"] },
+  memory: {
+    quarantine: [bad],
+    lastGood,
+    usual: { join: [4], leave: [9] },
+    lastRollback: rollback,
+    rollback,
+  },
+};
+
+/** The same side by side, as version 2 wrote it. */
+export const carriedFlat = {
+  schemaVersion: 2,
+  memory: { paused: request, quarantine: [bad], lastGood, usual: { join: [4], leave: [9] }, left: rollback },
+  startedAt: 1000,
+  startedFor: "g7",
+  change: "s2",
+  begun: { templateHash: "t2", configDigest: "d2" },
+  failedMachines: 2,
+  retries: [1],
+  booting: { c: { since: 3000, attempt: 1 } },
+  dropped: { g: { since: 3000, attempt: 0, templateHash: "t3" } },
+  draining,
+  setAside: ["d"],
+  skipped: ["e"],
+  repaired: ["f"],
+  failed: ["x"],
+  retriedAt: 5000,
+  rolled: true,
+  wave,
+  countedBy,
+  approvedPlan: "s2",
+  approvedHash: "h2",
+  rollBack: rollback,
+  abortAsked: { ...request, by: "ben" },
+  slots: ["b"],
+  joins: [join],
+  replacements: [replacement],
+  replaced: 7,
+};

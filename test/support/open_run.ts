@@ -1,0 +1,31 @@
+/** The state of a run that has just begun, for tests of what changes or reads it. */
+import type { CarriedState } from "../../workflows/contracts/mod.ts";
+import { openRollout } from "../../workflows/state/rollout.ts";
+import type { Rollout } from "../../workflows/state/rollout.ts";
+
+const hour = 3_600_000;
+
+/** Groups, of which only some fields are given. */
+export type Given = { [Group in keyof Rollout]?: Partial<Rollout[Group]> };
+
+/** A run as it opens, with the fields that are given. */
+export function openRun(given: Given = {}, carried?: CarriedState): Rollout {
+  const rollout = openRollout({
+    pool: { namespace: "fleet", name: "pool" },
+    durations: {
+      settle: hour,
+      instance: hour,
+      address: hour,
+      registered: hour,
+      ready: hour,
+      drain: hour,
+      gone: hour,
+      recheck: hour,
+    },
+    attempts: 2,
+    publishOnly: false,
+    carried,
+  });
+  for (const [group, fields] of Object.entries(given)) Object.assign(rollout[group as keyof Rollout], fields);
+  return rollout;
+}

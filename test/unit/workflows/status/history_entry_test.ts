@@ -1,0 +1,16 @@
+import { deepEqual } from "node:assert/strict";
+import type { Desired } from "../../../../workflows/contracts/mod.ts";
+import { historyEntry } from "../../../../workflows/status/history_entry.ts";
+import { carriedNow } from "../../../support/carried_states.ts";
+import { openRun } from "../../../support/open_run.ts";
+
+Deno.test("historyEntry is about the change that was left, and who left it", () => {
+  const desired = { revision: "3", image: "i1", kubelet: "k1", actor: "kubectl" } as Desired;
+  const rollout = openRun({ target: { desired } }, carriedNow);
+  const left = historyEntry(rollout, "Aborted");
+  deepEqual([left.revision, left.image, left.kubelet, left.actor, left.reason], ["2", "i2", "k2", "ada", "incident"]);
+  const { memory } = rollout;
+  memory.rollback = null;
+  const { revision, image, actor, reason } = historyEntry(rollout, "Converged");
+  deepEqual([revision, image, actor, reason], ["3", "i1", "kubectl", ""]);
+});

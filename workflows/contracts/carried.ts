@@ -1,0 +1,97 @@
+/** What continue-as-new hands to the next run of a chain: the lasting part of each group of a run's state. */
+import type { Boot, Draining, LastGood, Quarantined, Request, RollBack, WaveCount, WaveState } from "./memory.ts";
+import type { JoinRecord, ReplacementRecord } from "./progress.ts";
+
+/** Of what is desired. */
+export interface CarriedTarget {
+  /** The spec that everything counted is about. */
+  change: string;
+  /** When its rollout began (epoch ms). */
+  startedAt: number;
+  /** What the run was started for, as the controller told it apart. */
+  startedFor: string;
+  /** The config that machines of the desired template first booted with. */
+  begun: { templateHash: string; configDigest: string } | null;
+}
+
+/** Of what people asked for. */
+export interface CarriedPeople {
+  paused: Request | null;
+  /** Somebody asked for it and it has not begun. */
+  abortAsked: Request | null;
+  /** Machines that a person wants to keep as they are. */
+  skipped: string[];
+  /** The spec whose plan was approved. */
+  approvedPlan: string;
+  /** The hash that this plan was approved by. */
+  approvedHash: string;
+  /** When somebody last said retry (epoch ms, 0 for never): gates are asked afresh then. */
+  retriedAt: number;
+}
+
+/** Of the waves. */
+export interface CarriedWaves {
+  current: WaveState;
+  /** What `current` counts in; null before the first look. */
+  countedBy: WaveCount | null;
+  /** Old machines were seen in this rollout: only then it is one. */
+  rolled: boolean;
+}
+
+/** Of single machines. */
+export interface CarriedMachines {
+  booting: Record<string, Boot>;
+  /** Machines of changes that were left before these had passed: they have not, should their change come back. */
+  dropped: Record<string, Boot>;
+  draining: Record<string, Draining>;
+  /** Machines set aside because they could not be drained. */
+  setAside: string[];
+  /** Machines that were replaced for being ill, and for which no other one has been admitted yet. */
+  repaired: string[];
+  /** Machines kept to look at: they failed for good. */
+  failed: string[];
+  /** How many failed for good, those included that are gone. */
+  failures: number;
+  /** Attempts of places whose machine failed and that wait for their next one. */
+  retries: number[];
+}
+
+/** What machines joined and which went, for the query and the result. */
+export interface CarriedRecords {
+  /** The last hundred. */
+  joins: JoinRecord[];
+  /** The last hundred. */
+  replacements: ReplacementRecord[];
+  /** All of them. */
+  replaced: number;
+}
+
+/** Of the budget that all pools share. */
+export interface CarriedSlots {
+  /** Places that the pool has, by the machine that came for each. */
+  held: string[];
+}
+
+/** Of what outlives the chain too, on the Rollout object, and the way back that is under way. */
+export interface CarriedMemory {
+  quarantine: Quarantined[];
+  lastGood: LastGood | null;
+  /** Seconds that machines lately took to join, and to be drained and removed; the newest last. */
+  usual: { join: number[]; leave: number[] };
+  /** What was rolled back or aborted last, until another change converges. */
+  lastRollback: RollBack | null;
+  /** Going back, by policy or by a person who aborted. */
+  rollback: RollBack | null;
+}
+
+/** State that outlives continue-as-new, by the groups of `Rollout`. */
+export interface CarriedState {
+  schemaVersion: 3;
+  target: CarriedTarget;
+  people: CarriedPeople;
+  waves: CarriedWaves;
+  machines: CarriedMachines;
+  records: CarriedRecords;
+  slots: CarriedSlots;
+  memory: CarriedMemory;
+}

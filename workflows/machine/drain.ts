@@ -1,0 +1,89 @@
+/**
+ * Empties a node: cordon, then drain by the rules, which may change meanwhile. What blocks a drain is shown; after its
+ * time it is waited for, its machine is set aside, or it is forced.
+ */
+import type { DrainOutcome, DrainRules, Member } from "../contracts/mod.ts";
+import { awaits, write } from "../proxies.ts";
+import { nudge } from "../state/loop.ts";
+import type { Part, Seen } from "../state/rollout.ts";
+import type { Task } from "../state/tasks.ts";
+import { warn } from "../state/view.ts";
+import { unlessOver } from "./unless_over.ts";
+
+const standardDrain: DrainRules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" };
+
+/** What draining touches. */
+export type Draining = Seen<"settings" | "target"> & Part<"machines" | "loop" | "view">;
+
+/** When a drain that began at `since` has had its time (epoch ms). */
+export function drainEnd({ settings, target }: Seen<"settings" | "target">, since: number): number {
+  return since + (rulesOf(target).timeout ?? settings.durations.drain);
+}
+
+/** Drains the node of a machine; one that could not be drained in time may be set aside by the rules. */
+export async function drain(rollout: Draining, task: Task, { id, node }: Member): Promise<"Drained" | "SetAside"> {
+  if (!node) return "Drained";
+  const { settings: { pool } } = rollout;
+  await write.ensureNodeCordoned.executeWithOptions({ summary: `Cordon ${node}` }, [{ pool, machine: id, node }]);
+  for (let known = "";;) {
+    const seen = await drainOnce(rollout, task, { node, known });
+    if (seen?.outcome === "Drained") return "Drained";
+    if (seen) known = noteBlockers(rollout, task, seen);
+    if (Date.now() < drainEnd(rollout, task.since) || !maySetAside(rollout, task)) continue;
+    setAside(rollout, task);
+    return "SetAside";
+  }
+}
+
+/** One look that lasts until something is news; undefined when the rules changed meanwhile. */
+function drainOnce(
+  { settings, target }: Seen<"settings" | "target">,
+  task: Task,
+  { node, known }: { node: string; known: string },
+): Promise<DrainOutcome | undefined> {
+  const rules = rulesOf(target);
+  const end = drainEnd({ settings, target }, task.since);
+  const isOver = Date.now() >= end;
+  // Past its time it is looked at again and again: each look has a deadline, and each is told when something changed.
+  const until = isOver ? Date.now() + settings.durations.recheck : end;
+  task.until = until;
+  const force = isOver && rules.onBlocked === "Force";
+  const summary = force ? `Drain ${node} by force` : `Drain ${node}`;
+  const told = JSON.stringify(rules);
+  const order = { pool: settings.pool, node, until, rules, known, force };
+  return unlessOver(
+    () => JSON.stringify(rulesOf(target)) !== told,
+    () => awaits.awaitNodeDrained.executeWithOptions({ summary }, [order]),
+  );
+}
+
+function rulesOf({ rules }: Seen["target"]): DrainRules {
+  return rules?.drain ?? standardDrain;
+}
+
+function noteBlockers(
+  { loop, view }: Part<"loop" | "view">,
+  task: Task,
+  { blockers, key }: DrainOutcome & { outcome: "Blocked" },
+): string {
+  task.blockers = blockers;
+  nudge(loop);
+  const [first] = blockers;
+  if (!first) return key; // what blocked it has eased
+  const rest = blockers.length > 1 ? ` and ${blockers.length - 1} more` : "";
+  const what = `${first.pod} of ${first.owner} (${first.why})${rest}`;
+  warn(view, "DrainBlocked", `Draining ${task.node}: ${what}`);
+  return key;
+}
+
+function maySetAside({ target }: Seen<"target">, { kind }: Task): boolean {
+  return target.rules?.drain.onBlocked === "Quarantine" && kind !== "repair";
+}
+
+function setAside({ machines, view }: Part<"machines" | "view">, { subject }: Task): void {
+  machines.setAside = [...machines.setAside, subject];
+  delete machines.draining[subject]; // after a retry it has its time again
+  const message =
+    `Machine "${subject}" could not be drained in time: it stays cordoned and held, and counts in the budget`;
+  warn(view, "MachineSetAside", message);
+}

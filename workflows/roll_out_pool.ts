@@ -1,0 +1,161 @@
+/**
+ * A pool's way from a change to converged, for a pool of any kind:
+ *   read what is desired → render → publish → look at the machines, begin what may begin, until nothing is left to do.
+ * Each round looks at the world afresh, so a restart, a partition or a newer change needs no case of its own.
+ * Invariants: no machine goes before enough others are Ready; no more are out or changing than the budget says; every
+ * wait has a deadline; a run ends only when the pool has converged, has gone back, was aborted, or is gone.
+ */
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  workflowInfo,
+} from "@temporalio/workflow";
+import { dropPlan, planWhereAsked } from "./commands/asked_plan.ts";
+import { listen } from "./commands/handlers.ts";
+import type { Desired, RollOutInput, RollOutResult, Rules } from "./contracts/mod.ts";
+import { missedIn, noteMissed } from "./machine/remove_machine.ts";
+import { callOff } from "./machine/tasks.ts";
+import { carriedState } from "./state/carried.ts";
+import { parseInput } from "./state/input.ts";
+import { openRollout } from "./state/rollout.ts";
+import type { Part, Rollout, Seen, Telling } from "./state/rollout.ts";
+import { index, report, show } from "./status/report.ts";
+import { answerAbort } from "./steps/abort.ts";
+import { beginSteps } from "./steps/begin_steps.ts";
+import { noteChange, recallEarlier } from "./steps/change.ts";
+import { cleanUp, converge, endGone, renewOnly, stop } from "./steps/endings.ts";
+import { halt } from "./steps/halt.ts";
+import { look } from "./steps/look.ts";
+import { answerMishaps, waitOver } from "./steps/mishaps.ts";
+import { observe } from "./steps/observe.ts";
+import { noteWaves, planOf } from "./steps/plan.ts";
+import { prepare, rollProfile } from "./steps/prepare.ts";
+import { isGivenUp } from "./steps/quarantine.ts";
+import { noteSettling, rest } from "./steps/rest.ts";
+import { restoreLastGood } from "./steps/rollback.ts";
+import { giveBackSlots } from "./steps/slots.ts";
+import { troubleOf } from "./steps/trouble.ts";
+
+/** Rolls out the pool that the input names, until nothing is left to do. */
+export async function rollOutPool(input: RollOutInput): Promise<RollOutResult> {
+  const rollout = openRollout(parseInput(input));
+  listen(rollout);
+  index(rollout);
+  try {
+    return await untilNothingIsLeft(rollout, input);
+  } catch (error) {
+    if (isCancellation(error)) await CancellationScope.nonCancellable(() => stop(rollout));
+    throw error;
+  }
+}
+
+async function untilNothingIsLeft(rollout: Rollout, input: RollOutInput): Promise<RollOutResult> {
+  const { loop, target } = rollout;
+  for (;;) {
+    if (workflowInfo().continueAsNewSuggested && mayGoOnAfresh(rollout)) await goOnAfresh(rollout, input);
+    loop.nudged = false;
+    const result = await round(rollout);
+    if (loop.bug) throw loop.bug;
+    // No await between this look and the return: a late signal then starts a new round, or a new run.
+    if (result && !loop.nudged) return result;
+    // Who calls now would else have started a new run, which publishes what cannot be seen to have changed too.
+    if (result) target.publication = undefined;
+  }
+}
+
+async function round(rollout: Rollout): Promise<RollOutResult | undefined> {
+  try {
+    return await reconcile(rollout);
+  } catch (error) {
+    const trouble = troubleOf(error);
+    if (trouble.kind === "rethrow") throw error;
+    await waitOver(rollout, trouble);
+    return undefined;
+  }
+}
+
+/** One round: what is desired is read, published and answered; then the machines have their turn. */
+async function reconcile(rollout: Rollout): Promise<RollOutResult | undefined> {
+  const { settings, target } = rollout;
+  await recallEarlier(rollout);
+  if (rollout.people.heard) await showHeard(rollout);
+  const seen = await observe(rollout);
+  if (seen.state !== "Present") return await endWithoutPool(rollout, seen.state);
+  const { desired, rules } = seen;
+  noteChange(rollout, { desired, rules });
+  const aborted = await answerAbort(rollout, desired);
+  if (aborted) return aborted;
+  if (await restoreLastGood(rollout, desired) === "LookAgain") return undefined;
+  await prepare(rollout, desired);
+  if (settings.publishOnly && target.startedFor === desired.observed) return await renewOnly(rollout);
+  if (await rollProfile(rollout, desired, rules) === "Stamped") return undefined;
+  if (await answerMishaps(rollout) === "LookAgain") return undefined;
+  return await takeTurn(rollout, desired, target.rules ?? rules);
+}
+
+/** Looks at the machines, begins what the plan names, and rests; gives a result when nothing is left to do. */
+async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promise<RollOutResult | undefined> {
+  const { waves, view, memory } = rollout;
+  const pool = await look(rollout, desired, rules);
+  const missed = missedIn(pool, rollout);
+  if (missed.length > 0) await noteMissed(rollout, missed);
+  await giveBackSlots(rollout);
+  await planWhereAsked(rollout, desired, rules);
+  // Given up while this was read: a turn on the way back is planned by what it leads to.
+  if (memory.rollback && isGivenUp(rollout)) return undefined;
+  const found = { desired, rules, pool };
+  const turn = planOf(rollout, found);
+  const before = waves.current;
+  noteWaves(rollout, turn, found);
+  const dropped = dropPlan(rollout, before);
+  view.blocked = turn.blocked;
+  view.blocked = await beginSteps(rollout, turn.steps) ?? turn.blocked;
+  if (turn.converged) return await converge(rollout, desired);
+  if (dropped === "Dropped") await planWhereAsked(rollout, desired, rules);
+  const settling = noteSettling(rollout, turn, pool);
+  if (settling !== "InTime") return void await halt(rollout, "SettleExpired", settling.overdue);
+  await show(rollout, turn);
+  await rest(rollout, turn, pool);
+  return undefined;
+}
+
+// Before anything is read: what was left may be desired again by a word.
+async function showHeard(rollout: Telling & Part<"people">): Promise<void> {
+  const { people, view } = rollout;
+  people.heard = false;
+  await report(rollout, view.standing).catch((error: unknown) => {
+    people.heard = true;
+    throw error;
+  });
+}
+
+async function endWithoutPool(rollout: Rollout, state: "Gone" | "Deleting"): Promise<RollOutResult> {
+  rollout.target.known = true; // whoever asked for something gets an answer
+  return await (state === "Deleting" ? cleanUp(rollout) : endGone(rollout));
+}
+
+// Who asked for something while the API was out of reach waits for an answer, which only a round can give.
+function mayGoOnAfresh({ memory, target }: Seen<"memory" | "target">): boolean {
+  return memory.recalled && (target.known || allHandlersFinished());
+}
+
+// Tasks are begun again by the next run: it finds in the world, and in what is carried, where they stood.
+async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<void> {
+  await tellRest(rollout);
+  // Somebody may have asked meanwhile, whom only a round can answer.
+  if (!mayGoOnAfresh(rollout)) return;
+  await condition(allHandlersFinished);
+  callOff(rollout.tasks, () => true);
+  await continueAsNew<typeof rollOutPool>({ ...input, carried: carriedState(rollout) });
+}
+
+// Events, and what people asked for, are not carried; out of reach, they are given up.
+async function tellRest(rollout: Telling): Promise<void> {
+  if (!rollout.people.heard && rollout.view.news.length === 0) return;
+  await report(rollout, rollout.view.standing).catch((error: unknown) => {
+    if (troubleOf(error).kind === "rethrow") throw error;
+  });
+}

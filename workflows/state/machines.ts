@@ -1,0 +1,115 @@
+/** Single machines: what was last seen of them, and which of them boot, are drained, failed or wait. */
+import type { Boot, CarriedMachines, PoolSnapshot } from "../contracts/mod.ts";
+
+export interface Machines extends CarriedMachines {
+  snapshot: PoolSnapshot | undefined;
+}
+
+/** Machines of changes that were left which are remembered. */
+const droppedKept = 200;
+
+/** Of a converged pool nobody has to admit those that come, so that nothing else takes them off. */
+const repairsKept = 100;
+
+/** Nothing is done with any machine. */
+export function freshMachines(): CarriedMachines {
+  return {
+    booting: {},
+    dropped: {},
+    draining: {},
+    setAside: [],
+    repaired: [],
+    failed: [],
+    failures: 0,
+    retries: [],
+  };
+}
+
+/** Goes on with what the run before had under way; the machines are looked at again. */
+export function openMachines(carried: CarriedMachines): Machines {
+  return { ...carried, snapshot: undefined };
+}
+
+/** Gives the boot of a machine, which begins now unless it has begun; its attempt is taken from those that wait. */
+export function ensureBoot(machines: Machines, machine: string, boot: Boot): Boot {
+  const known = machines.booting[machine];
+  // Whoever boots for a place that failed takes its attempts over, once.
+  if (!known) machines.retries = without(machines.retries, boot.attempt);
+  return machines.booting[machine] = { ...boot, ...known };
+}
+
+/** Starts the time of a machine anew that has not been admitted yet, however long ago it was chosen. */
+export function restartBoot({ booting }: Machines, machine: string): void {
+  if (booting[machine]) booting[machine] = { ...booting[machine], since: Date.now() };
+}
+
+/** Fresh attempts and times for all that boot or failed for good; nothing is skipped any more or counts as failed. */
+export function retryMachines(machines: Machines): void {
+  const fresh = { since: Date.now(), attempt: 0 };
+  const known = Object.entries(machines.booting).map(([id, { counted: _, ...boot }]) => [id, { ...boot, ...fresh }]);
+  // Also those that failed for good: one that is Ready must not be taken for one that passed its gates.
+  machines.booting = Object.fromEntries([...known, ...machines.failed.map((id) => [id, { ...fresh }])]);
+  machines.failed = [];
+  machines.failures = 0;
+  machines.retries = [];
+  machines.setAside = [];
+}
+
+/** Forgets what was counted of another change, except where that is still being left. */
+export function forgetFailures(machines: Machines, { keepCounts }: { keepCounts: boolean }): void {
+  if (!keepCounts) {
+    machines.failures = 0;
+    machines.setAside = [];
+  }
+  machines.retries = [];
+  machines.failed = [];
+  machines.repaired = [];
+}
+
+/** Counts a machine that failed for good, once, however often its deletion has to be tried again. */
+export function countFailure(machines: Machines, machine: string): number {
+  const boot = machines.booting[machine];
+  if (!boot?.counted) machines.failures += 1;
+  if (boot) boot.counted = true;
+  return machines.failures;
+}
+
+/** Keeps a machine that failed for good, so that somebody can look at it. */
+export function keepFailed(machines: Machines, machine: string): void {
+  machines.failed = [...machines.failed, machine];
+  delete machines.booting[machine];
+}
+
+/** Drops boots of a change that is left: one of them that is Ready would else be taken for one that passed its gates. */
+export function dropBoots(machines: Machines, isDropped: (boot: Boot) => boolean, templateHash: string): void {
+  const entries = Object.entries(machines.booting);
+  const failed = machines.failed.map((id): [string, Boot] => [id, { since: 0, attempt: 0, templateHash }]);
+  const all = [...Object.entries(machines.dropped), ...entries.filter(([, boot]) => isDropped(boot)), ...failed];
+  machines.dropped = Object.fromEntries(all.slice(-droppedKept));
+  machines.booting = Object.fromEntries(entries.filter(([, boot]) => !isDropped(boot)));
+}
+
+/** Drops everything that boots. */
+export function dropAllBoots(machines: Machines): void {
+  machines.dropped = { ...machines.dropped, ...machines.booting };
+  machines.booting = {};
+}
+
+/** Takes dropped machines of this template back, with a fresh start. */
+export function takeBack(machines: Machines, templateHash: string): void {
+  const isBack = ([, boot]: [string, Boot]): boolean => boot.templateHash === templateHash;
+  const entries = Object.entries(machines.dropped);
+  const back = entries.filter(isBack).map(([id, boot]) => [id, { ...boot, since: Date.now() }]);
+  machines.dropped = Object.fromEntries(entries.filter((each) => !isBack(each)));
+  machines.booting = { ...machines.booting, ...Object.fromEntries(back) };
+}
+
+/** Notes a machine that was replaced for being ill. */
+export function noteRepaired(machines: Machines, machine: string): void {
+  machines.repaired = [...machines.repaired, machine].slice(-repairsKept);
+}
+
+function without(numbers: number[], one: number): number[] {
+  const at = numbers.indexOf(one);
+  return at < 0 ? numbers : numbers.toSpliced(at, 1);
+}

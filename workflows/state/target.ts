@@ -1,0 +1,36 @@
+/** What is desired, by which rules, and what was published for it. */
+import type { CarriedTarget, Desired, Publication, Rendering, Rules } from "../contracts/mod.ts";
+
+export interface Target extends CarriedTarget {
+  desired: Desired | undefined;
+  rules: Rules | undefined;
+  rendering: Rendering | undefined;
+  publication: Publication | undefined;
+  /** It was seen in this run: from now on what people ask for can be judged. */
+  known: boolean;
+  /** What was made for the pool has been removed. */
+  cleanedUp: boolean;
+}
+
+/** Nothing is known yet. */
+export function freshTarget(now: number): CarriedTarget {
+  return { change: "", startedAt: now, startedFor: "", begun: null };
+}
+
+/** Goes on with what the run before knew; the rest is read again. */
+export function openTarget(carried: CarriedTarget): Target {
+  return {
+    ...carried,
+    desired: undefined,
+    rules: undefined,
+    rendering: undefined,
+    publication: undefined,
+    known: false,
+    cleanedUp: false,
+  };
+}
+
+/** What is desired is what the pool came to rest with last. */
+export function isLastGood({ desired }: Readonly<Target>, lastGood: { specHash: string } | null): boolean {
+  return desired?.specHash === lastGood?.specHash;
+}
