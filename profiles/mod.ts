@@ -16,7 +16,7 @@ export { normaliseKubeletVersion, supportedKubeletVersion, supportedMinors } fro
 export { type ArtefactNames, namesOf, secretsNamespace } from "./names.ts";
 export { defaultNodeSettings, type NodeSettings } from "./node_settings.ts";
 export { bytesOf, type OsConfig, type OsConfigPhase, specOf } from "./os_config.ts";
-export { parameterPrefix } from "./parameters.ts";
+export { parameterPrefix } from "./parameter_values.ts";
 export { checkNetworkFits, checkProfileFits } from "./profile_fit.ts";
 export { parseProviderConfig, type ProviderConfig } from "./provider_config.ts";
 export { ProfileRefused, ReferenceMissing, type RefusalReason } from "./refusal.ts";

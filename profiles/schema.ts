@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defaultFault } from "./parameters.ts";
+import { Parameter } from "./parameter.ts";
 import { faultsOf, ProfileRefused } from "./refusal.ts";
 
 // SemVer 2.0 with a leading v; Operating System Manager forgets to anchor it at the start.
@@ -61,20 +61,6 @@ export const ProfilePhase = z.strictObject({
 export type ProfilePhase = z.infer<typeof ProfilePhase>;
 
 const parameterName = z.string().regex(/^[a-z][A-Za-z0-9]{0,62}$/);
-
-/** Something that a MachineDeployment may set for a profile; without a default, something that it must. */
-export const Parameter = z.strictObject({
-  type: z.enum(["string", "integer", "boolean", "list"]).default("string"),
-  description: z.string(),
-  default: z.union([z.string(), z.int(), z.boolean(), z.array(z.string())]).optional(),
-  /** What the whole of a string, or of each item of a list, must match; without it, text that is safe in shell files. */
-  pattern: z.string().optional(),
-  enum: z.array(z.string()).min(1).optional(),
-}).superRefine((parameter, context) => {
-  const fault = defaultFault(parameter);
-  if (fault !== undefined) context.addIssue({ code: "custom", ...fault });
-});
-export type Parameter = z.infer<typeof Parameter>;
 
 const wholeProfile = z.strictObject({
   osName: z.enum(["flatcar", "rhel", "ubuntu", "amzn2", "rockylinux", "debian"]),

@@ -4,7 +4,7 @@ import { EtaEngine } from "./engines/eta.ts";
 import { GoEngine } from "./engines/go.ts";
 import type { TemplateEngine } from "./engines/template_engine.ts";
 import { goData } from "./go_data.ts";
-import { parameterValues } from "./parameters.ts";
+import { parameterValues } from "./parameter_values.ts";
 import type { OsProfile, Templating } from "./schema.ts";
 
 /** Template engines by the language a profile is written in. */

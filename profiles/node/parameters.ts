@@ -1,4 +1,4 @@
-import type { Parameter } from "../schema.ts";
+import type { Parameter } from "../parameter.ts";
 
 /** The kubelet's own default for systems that have cgroup v2, as all but one of ours do. */
 export const failCgroupV1: Parameter = {

@@ -4,7 +4,7 @@ import type { RenderFacts } from "../facts.ts";
 import { kubeletAnnotationPrefix } from "../kubelet_settings.ts";
 import { supportedMinors } from "../kubelet_version.ts";
 import { defaultNodeSettings, type NodeSettings } from "../node_settings.ts";
-import { parameterPrefix } from "../parameters.ts";
+import { parameterPrefix } from "../parameter_values.ts";
 import type { ProviderConfig } from "../provider_config.ts";
 import type { OsProfile } from "../schema.ts";
 

@@ -1,5 +1,4 @@
-import type { Facts } from "./pool_record.ts";
-import type { Kind } from "./pool_facts.ts";
+import type { Facts, Kind } from "./pool_facts.ts";
 
 /** What became of one machine, as far as it was seen; times are RFC 3339. */
 export interface MachineLife {

@@ -15,6 +15,9 @@ export interface ApiObject {
 /** A kind of object that is watched. */
 export type Kind = "nodes" | "instances" | "machines" | "secrets";
 
+/** One kind's objects: the fact that counts, under each name. */
+export type Facts = ReadonlyMap<string, boolean>;
+
 /** Reads the one fact that counts, or undefined when the object is not the pool's. */
 export type FactReader = (pool: PoolName, object: ApiObject) => boolean | undefined;
 

@@ -1,6 +1,6 @@
 import { MachineLives } from "./machine_lives.ts";
 import type { ObserverReport, Property, Violation } from "./observer_report.ts";
-import type { Kind } from "./pool_facts.ts";
+import type { Facts, Kind } from "./pool_facts.ts";
 
 /** What has to hold. */
 export interface PoolRules {
@@ -11,9 +11,6 @@ export interface PoolRules {
   /** Never missing, and never without data. */
   readonly secrets: readonly string[];
 }
-
-/** One kind's objects: the fact that counts, under each name. */
-export type Facts = ReadonlyMap<string, boolean>;
 
 type Findings = Record<Property, { names: string[]; message: string } | undefined>;
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parameterValues } from "../../../profiles/parameters.ts";
+import { parameterValues } from "../../../profiles/parameter_values.ts";
 import {
   closeTemplateEngines,
   type OsProfile,

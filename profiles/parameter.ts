@@ -1,0 +1,86 @@
+import { runInNewContext } from "node:vm";
+import { z } from "zod";
+
+/** What templates see: text, whole number, true or false, or texts. */
+export type ParameterValue = string | number | boolean | string[];
+
+// A pattern is as foreign as the profile it stands in, and some take longer than the universe will last.
+const matchMs = 100;
+
+/** Letters, digits, signs and spaces of any script, without those that end or expand a quoted word of a shell. */
+const safeText = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u;
+const unsafe = /["'`\\$]/;
+const safeWords = "printable text without quotes, backslashes, $ and `";
+
+const fields = z.strictObject({
+  type: z.enum(["string", "integer", "boolean", "list"]).default("string"),
+  description: z.string(),
+  default: z.union([z.string(), z.int(), z.boolean(), z.array(z.string())]).optional(),
+  /** What the whole of a string, or of each item of a list, must match; without it, text that is safe in shell files. */
+  pattern: z.string().optional(),
+  enum: z.array(z.string()).min(1).optional(),
+});
+
+type Rules = Pick<z.infer<typeof fields>, "type" | "pattern" | "enum" | "default">;
+
+/** Something that a MachineDeployment may set for a profile; without a default, something that it must. */
+export const Parameter = fields.superRefine((parameter, context) => {
+  const fault = defaultFault(parameter);
+  if (fault !== undefined) context.addIssue({ code: "custom", ...fault });
+});
+export type Parameter = z.infer<typeof Parameter>;
+
+/** What is wrong with a parameter's default or pattern, and in which field; undefined when nothing is. */
+function defaultFault(parameter: Rules): { path: string[]; message: string } | undefined {
+  const { pattern, default: value } = parameter;
+  if (pattern !== undefined && !isPattern(pattern)) {
+    return { path: ["pattern"], message: "must be a regular expression" };
+  }
+  if (value === undefined || isFit(parameter, value)) return undefined;
+  return { path: ["default"], message: `must be ${wantedOf(parameter)}` };
+}
+
+/** Whether a value is what a parameter wants. */
+export function isFit({ type, pattern, enum: choices }: Rules, value: ParameterValue): boolean {
+  if (type === "boolean") return typeof value === "boolean";
+  const texts = textsOf(type, value);
+  if (texts === undefined || (choices !== undefined && !texts.every((text) => choices.includes(text)))) return false;
+  if (pattern !== undefined) return allMatch(pattern, texts);
+  return choices !== undefined || texts.every((text) => safeText.test(text) && !unsafe.test(text));
+}
+
+function textsOf(type: Parameter["type"], value: ParameterValue): string[] | undefined {
+  if (type === "list") return Array.isArray(value) ? value : undefined;
+  if (type === "integer") return Number.isSafeInteger(value) ? [String(value)] : undefined;
+  return typeof value === "string" ? [value] : undefined;
+}
+
+function allMatch(pattern: string, texts: string[]): boolean {
+  try {
+    const script = "const wanted = new RegExp(`^(?:${pattern})$`, 'u'); texts.every((text) => wanted.test(text))";
+    return runInNewContext(script, { pattern, texts }, { timeout: matchMs });
+  } catch {
+    return false;
+  }
+}
+
+function isPattern(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, "u") instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+/** What a parameter wants, in words. */
+export function wantedOf({ type, pattern, enum: choices }: Rules): string {
+  const text = choices ? `one of ${choices.join(", ")}` : pattern === undefined ? safeWords : `text like ${pattern}`;
+  const isFree = choices === undefined && pattern === undefined;
+  const wanted = {
+    string: text,
+    integer: isFree ? "a whole number" : `a whole number, ${text}`,
+    boolean: "true or false",
+    list: `a list of ${text}, joined by commas`,
+  };
+  return wanted[type];
+}
