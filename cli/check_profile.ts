@@ -8,7 +8,8 @@ import {
   userDataFacts,
 } from "../profiles/mod.ts";
 import { type Trial, trialsOf } from "../profiles/trial/trial_facts.ts";
-import { isFault } from "../profiles/trial/try_profile.ts";
+import { enginesUntil } from "../profiles/templates.ts";
+import { isFault, isRunaway } from "../profiles/trial/try_profile.ts";
 import { checkFiles, checkUserData, type Subject } from "./check_rendered.ts";
 import { type Finding, Findings } from "./findings.ts";
 import type { OutsideValidator } from "./outside_validators.ts";
@@ -29,6 +30,8 @@ export interface CheckOptions {
   validators: ReadonlySet<OutsideValidator>;
   /** Called before each rendering. */
   onProgress: (done: number, all: number) => void;
+  /** Ends the check at once. */
+  signal: AbortSignal;
 }
 
 /** What came out for one profile. */
@@ -37,13 +40,16 @@ export interface ProfileCheck {
   providers: string[];
   renderings: number;
   findings: Finding[];
+  /** It had to end before everything was tried. */
+  isCutShort: boolean;
 }
 
 /** Reads a profile, merges its parents in, and renders it for each of its providers and every kubelet minor. */
 export async function checkProfile(source: ProfileSource, options: CheckOptions): Promise<ProfileCheck> {
   const findings = new Findings();
   const ended = (providers: string[] = [], renderings = 0): ProfileCheck => {
-    return { profile: source.name, providers, renderings, findings: findings.list() };
+    const isCutShort = options.signal.aborted;
+    return { profile: source.name, providers, renderings, findings: findings.list(), isCutShort };
   };
   if (!isReadable(source, findings)) return ended();
   const family = options.library.familyOf(source);
@@ -55,7 +61,9 @@ export async function checkProfile(source: ProfileSource, options: CheckOptions)
   if (profile === undefined) return ended();
   warnOfUnusedPackages(profile, { source, findings });
   const trials = trialsOfMinors(profile, options.parameters);
-  const subject = { profile, family, findings, validators: options.validators, checked: new Set<string>() };
+  const { validators, signal } = options;
+  const engines = enginesUntil(signal);
+  const subject = { profile, family, findings, validators, checked: new Set<string>(), engines, signal };
   const providers = profile.supportedCloudProviders.map(({ name }) => name);
   for (const [done, trial] of trials.entries()) {
     options.onProgress(done, trials.length);
@@ -102,13 +110,14 @@ function trialsOfMinors(profile: OsProfile, parameters: Record<string, string>):
   );
 }
 
-/** False when no further rendering can tell anything new. */
+/** False when no further rendering can tell anything new, or there is no time for one. */
 async function tryOne(subject: Subject, trial: Trial): Promise<boolean> {
   const { profile, family, findings } = subject;
   const { facts, provider, situation } = trial;
   const where = `on ${provider} with kubelet ${facts.deployment.kubelet}, ${situation}`;
   try {
-    const config = await renderConfig(profile, facts);
+    subject.signal.throwIfAborted();
+    const config = await renderConfig(profile, facts, subject.engines);
     // What a script says of versions is the same in each, and other programs take their time.
     if (facts.deployment.kubelet === newestKubelet) await checkFiles(subject, config);
     for (const phase of phases) {
@@ -116,8 +125,14 @@ async function tryOne(subject: Subject, trial: Trial): Promise<boolean> {
       await checkUserData(subject, { phase, provider, userData, situation, where });
     }
   } catch (error) {
+    if (subject.signal.aborted && error === subject.signal.reason) return false;
     if (!(error instanceof ProfileRefused)) throw error;
     const { reason, message } = error;
+    if (isRunaway(error)) {
+      const told = `${message}; nothing further was tried`;
+      findings.add({ place: refusalPlace(family, error), check: "render", severity: "error", message: told }, where);
+      return false;
+    }
     if (reason === "ParameterInvalid") {
       findings.add({
         place: parameterPlace(family),

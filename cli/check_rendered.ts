@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { parse } from "yaml";
-import type { OsConfig, OsProfile, Phase } from "../profiles/mod.ts";
+import type { OsConfig, OsProfile, Phase, TemplateEngines } from "../profiles/mod.ts";
 import { sizeWarning } from "../profiles/trial/size_limits.ts";
 import type { CheckName, Findings } from "./findings.ts";
 import { machineFiles } from "./machine_files.ts";
@@ -25,6 +25,9 @@ export interface Subject {
   validators: ReadonlySet<OutsideValidator>;
   /** Hashes of texts that other programs have seen already. */
   checked: Set<string>;
+  engines: TemplateEngines;
+  /** Ends the check at once: renderings and other programs reject with its reason. */
+  signal: AbortSignal;
 }
 
 const unitFile = /^\/etc\/systemd\/system\/([^/]+(?:\.d\/[^/]+\.conf)?)$/;
@@ -37,10 +40,10 @@ export async function checkFiles(subject: Subject, config: OsConfig): Promise<vo
     if (unit !== undefined) units[unit] = text;
     if (/\.(json|ya?ml)$/.test(path)) checkSyntax(subject, path, text);
     if (!isShellScript(text) || !isNew(subject, "shellcheck", text)) continue;
-    tell(subject, { path, check: "shellcheck" }, await checkScript(text));
+    tell(subject, { path, check: "shellcheck" }, await checkScript(text, subject.signal));
   }
   if (!isNew(subject, "systemd-analyze", JSON.stringify(units))) return;
-  for (const finding of await checkUnits(units)) {
+  for (const finding of await checkUnits(units, subject.signal)) {
     tell(subject, { path: `/etc/systemd/system/${finding.unit}`, check: "systemd" }, [finding]);
   }
 }
@@ -85,7 +88,7 @@ export async function checkUserData(
   // How it is written does not depend on what stands in its files, and each look takes a third of a second.
   const kind = JSON.stringify([phase, provider === "aws", situation]);
   if (isIgnition || !isNew(subject, "cloud-init", kind)) return;
-  for (const { severity, message } of await checkCloudConfig(userData)) {
+  for (const { severity, message } of await checkCloudConfig(userData, subject.signal)) {
     findings.add({ place, check: "cloud-init", severity, message: `${phase} user-data: ${message}` }, where);
   }
 }

@@ -24,9 +24,11 @@ export async function isInstalled(name: OutsideValidator, path: string): Promise
 }
 
 /** cloud-init's own schema; it names no lines. */
-export async function checkCloudConfig(text: string): Promise<OutsideFinding[]> {
+export async function checkCloudConfig(text: string, signal?: AbortSignal): Promise<OutsideFinding[]> {
   return await inFolder({ "user-data": text }, async (folder) => {
-    const { code, output } = await run("cloud-init", ["schema", "--config-file", join(folder, "user-data")]);
+    const { code, output } = await run("cloud-init", ["schema", "--config-file", join(folder, "user-data")], {
+      signal,
+    });
     if (code === 0) return [];
     const lines = output.split("\n").map((line) => line.trim()).filter((line) => line !== "" && line !== "Error:");
     const message = lines.join(" ").replaceAll(/Cloud config schema \w+: /g, "").replace(
@@ -45,12 +47,22 @@ interface ShellComment {
 }
 
 /** shellcheck's errors and warnings about a script; its notes on style stay out. */
-export async function checkScript(text: string): Promise<OutsideFinding[]> {
-  const { output } = await run("shellcheck", ["--format=json1", "--severity=warning", "-"], text);
-  const { comments } = JSON.parse(output) as { comments: ShellComment[] };
+export async function checkScript(text: string, signal?: AbortSignal): Promise<OutsideFinding[]> {
+  const { output } = await run("shellcheck", ["--format=json1", "--severity=warning", "-"], { stdin: text, signal });
+  const comments = commentsIn(output);
+  if (comments === undefined) return [{ severity: "error", message: "shellcheck gave up on it" }];
   return comments.map(({ line, code, level, message }) => {
     return { line, severity: level === "error" ? "error" : "warning", message: `SC${code}: ${message}` };
   });
+}
+
+/** Undefined where shellcheck did not come to its end, or said more than is heard. */
+function commentsIn(output: string): ShellComment[] | undefined {
+  try {
+    return (JSON.parse(output) as { comments: ShellComment[] }).comments;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether a text is a script that shellcheck knows. */
@@ -62,11 +74,16 @@ export function isShellScript(text: string): boolean {
 const notHere = /is not executable: No such file or directory|^(Failed to (load|create|add) .*|Unit \S+) not found/;
 
 /** systemd's own reading of units, by their file names below /etc/systemd/system; `dir/x` is a drop-in. */
-export async function checkUnits(units: Record<string, string>): Promise<(OutsideFinding & { unit: string })[]> {
+export async function checkUnits(
+  units: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<(OutsideFinding & { unit: string })[]> {
   return await inFolder(units, async (folder) => {
     const files = Object.keys(units).filter((name) => !name.includes("/")).map((name) => join(folder, name));
     if (files.length === 0) return [];
-    const { output } = await run("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", ...files]);
+    const { output } = await run("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", ...files], {
+      signal,
+    });
     const said = output.split("\n").filter((line) => line !== "" && !notHere.test(line));
     return [...new Set(said)].flatMap((line) => {
       const [, path, number, message] = /^(\S+?):(\d+)?:? ?(.*)$/.exec(line) ?? [];
@@ -91,15 +108,32 @@ async function inFolder<T>(files: Record<string, string>, work: (folder: string)
   }
 }
 
-/** Runs a program to its end; `output` is what it says anywhere. */
-function run(command: string, args: string[], stdin = ""): Promise<{ code: number | null; output: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: "pipe", timeout: 60_000 });
+interface RunOptions {
+  stdin?: string;
+  signal: AbortSignal | undefined;
+}
+
+/** So many characters of what a program says are heard: more than anybody reads. */
+const longestOutput = 4 * 1024 * 1024;
+
+/** Runs a program to its end; `output` is what it says anywhere. Rejects with the signal's reason when that aborts. */
+async function run(
+  command: string,
+  args: string[],
+  { stdin = "", signal }: RunOptions,
+): Promise<{ code: number | null; output: string }> {
+  const running = new Promise<{ code: number | null; output: string }>((resolve, reject) => {
+    const child = spawn(command, args, { stdio: "pipe", timeout: 60_000, ...(signal ? { signal } : {}) });
     let output = "";
-    const hear = (chunk: string): void => void (output += chunk);
+    const hear = (chunk: string): void => {
+      if (output.length < longestOutput) output += chunk;
+    };
     child.stdout.setEncoding("utf8").on("data", hear);
     child.stderr.setEncoding("utf8").on("data", hear);
     child.on("error", reject).on("close", (code) => resolve({ code, output }));
     child.stdin.on("error", () => {}).end(stdin);
+  });
+  return await running.catch((error) => {
+    throw signal?.aborted ? signal.reason : error;
   });
 }

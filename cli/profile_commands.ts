@@ -30,6 +30,11 @@ function addRender(program: Command, { terminal, argv, end }: Wiring): void {
   });
 }
 
+const validateHelp = `
+A template that does not end, or takes too much memory, is an error, with which its profile is through.
+
+Exit code 0: no errors; 1: errors; 2: it could not be looked at; 3: no errors by --timeout.`;
+
 function addValidate(program: Command, { terminal, end }: Wiring): void {
   const command = program.command("validate")
     .summary("check profiles")
@@ -37,7 +42,8 @@ function addValidate(program: Command, { terminal, end }: Wiring): void {
     .argument("[profiles...]", "files or names; without any, the profiles that come with Ostler")
     .addOption(outputOption("text", "json"))
     .option("--parameter <name=value>", "value to try a parameter with that has no default", collect)
-    .addHelpText("after", "\nExit code 0: no errors; 1: errors; 2: it could not be looked at.");
+    .option("--timeout <duration>", "how long all of it may take, such as 90s or 1h30m; 0 is for ever", "10m")
+    .addHelpText("after", validateHelp);
   withParents(command).action(async (profiles: string[], given: ValidateOptions) => {
     end(await validate(terminal, { ...given, profiles }));
   });

@@ -1,10 +1,12 @@
 import { defaultProfiles } from "../profiles/mod.ts";
 import { type CheckOptions, checkProfile, type ProfileCheck } from "./check_profile.ts";
+import { TimedOut } from "./failure.ts";
 import { type Finding, findingTable } from "./findings.ts";
 import { isInstalled, type OutsideValidator, outsideValidators } from "./outside_validators.ts";
 import { ProfileLibrary, profilesNamed, type ProfileSource } from "./profile_library.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
+import { type Patience, patienceOf } from "./view/durations.ts";
 import { YamlFault } from "./yaml_file.ts";
 
 /** What `ostler validate` was asked for. */
@@ -15,23 +17,36 @@ export interface ValidateOptions {
   /** Values of parameters, as `name=value`. */
   parameter?: string[];
   output: "text" | "json";
+  /** A duration, after which what was found by then is told. */
+  timeout: string;
 }
 
-/** Checks profiles and shows what is wrong; exit code 1 when there is an error. */
+/** Checks profiles and shows what is wrong; exit code 1 when there is an error, else fails with 3 at --timeout. */
 export async function validate(terminal: Terminal, options: ValidateOptions): Promise<number> {
+  const patience = patienceOf(options);
+  const parameters = parametersOf(options.parameter ?? []);
+  const signal = patience.ms === 0 ? new AbortController().signal : AbortSignal.timeout(patience.ms);
   const library = await ProfileLibrary.read(terminal, options.files ?? []);
   const { sources, findings } = await readSources(terminal, library, options.profiles);
   const validators = new Set(await installed(terminal));
   const checks: ProfileCheck[] = [];
   for (const source of sources) {
     const onProgress = progress(terminal, source.name);
-    const parameters = parametersOf(options.parameter ?? []);
-    checks.push(await checkProfile(source, { library: library.with(sources), parameters, validators, onProgress }));
+    const whole = library.with(sources);
+    checks.push(await checkProfile(source, { library: whole, parameters, validators, onProgress, signal }));
   }
   if (terminal.isErrWatched) terminal.err("\r\x1b[K");
   const all = [...findings, ...checks.flatMap((check) => check.findings)];
   terminal.out(options.output === "json" ? jsonText(checks, all, validators) : text(terminal, checks, all));
-  return all.some(({ severity }) => severity === "error") ? 1 : 0;
+  if (all.some(({ severity }) => severity === "error")) return 1;
+  refuseCutShort(checks, patience);
+  return 0;
+}
+
+function refuseCutShort(checks: ProfileCheck[], patience: Patience): void {
+  const unfinished = checks.filter(({ isCutShort }) => isCutShort).map(({ profile }) => profile);
+  if (unfinished.length === 0) return;
+  throw new TimedOut(`Cannot check any longer than ${patience.text}: not finished are ${unfinished.join(", ")}`);
 }
 
 interface Sources {
@@ -77,9 +92,9 @@ function parametersOf(given: string[]): Record<string, string> {
 }
 
 function text(terminal: Terminal, checks: ProfileCheck[], findings: Finding[]): string {
-  const lines = checks.map(({ profile, renderings, providers, findings: own }) => {
+  const lines = checks.map(({ profile, renderings, providers, findings: own, isCutShort }) => {
     const tried = renderings === 0 ? "not rendered" : `${renderings} renderings for ${providers.join(", ")}`;
-    return `${profile}: ${countText(own)}; ${tried}\n`;
+    return `${profile}: ${isCutShort ? "not finished, " : ""}${countText(own)}; ${tried}\n`;
   });
   return findingTable(terminal, findings) + lines.join("");
 }
@@ -92,6 +107,6 @@ function countText(findings: Finding[]): string {
 }
 
 function jsonText(checks: ProfileCheck[], findings: Finding[], validators: ReadonlySet<OutsideValidator>): string {
-  const profiles = checks.map(({ profile, providers, renderings }) => ({ profile, providers, renderings }));
+  const profiles = checks.map(({ findings: _, ...told }) => told);
   return `${JSON.stringify({ profiles, validators: [...validators], findings }, null, 2)}\n`;
 }

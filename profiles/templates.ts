@@ -17,6 +17,15 @@ export function sharedEngines(): TemplateEngines {
   return shared ??= { eta: new EtaEngine(), go: new GoEngine() };
 }
 
+/** Engines whose renders reject with the signal's reason as soon as it aborts. */
+export function enginesUntil(signal: AbortSignal, { eta, go }: TemplateEngines = sharedEngines()): TemplateEngines {
+  const bound = (engine: TemplateEngine): TemplateEngine => ({
+    render: (request) => engine.render(request, signal),
+    close: () => engine.close(),
+  });
+  return { eta: bound(eta), go: bound(go) };
+}
+
 /** Ends the processes that are kept alive between calls; a later call starts new ones. */
 export async function closeTemplateEngines(): Promise<void> {
   const engines = shared;

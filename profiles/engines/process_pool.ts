@@ -1,6 +1,7 @@
-import { RenderProcess, RunawayFault } from "./render_process.ts";
+import { type Patience, RenderProcess } from "./render_process.ts";
 import { RenderSlot, type SlotLimits } from "./render_slot.ts";
-import { type TemplateEngine, TemplateFault, type TemplateRequest } from "./template_engine.ts";
+import { RunawayFault, type TemplateEngine, type TemplateRequest } from "./template_engine.ts";
+import { untilAborted } from "./until_aborted.ts";
 
 export interface PoolLimits extends SlotLimits {
   /** How many processes are kept at most. */
@@ -29,6 +30,9 @@ const defaultLimits: PoolLimits = {
 /** What a file may take by itself when one of several ran away; a webhook has to answer in eight seconds. */
 const blameMs = 2_000;
 
+/** What the search for that file may take in all; a profile may have thousands of them. */
+const searchMs = 10_000;
+
 /** A template engine whose templates run in processes without any permission, which are kept between renders. */
 export class ProcessPool implements TemplateEngine {
   readonly #kind: ProcessKind;
@@ -40,31 +44,37 @@ export class ProcessPool implements TemplateEngine {
     this.#limits = { ...defaultLimits, ...limits };
   }
 
-  async render(request: TemplateRequest): Promise<string[]> {
+  async render(request: TemplateRequest, signal?: AbortSignal): Promise<string[]> {
     try {
-      return await this.#renderIn(request, this.#limits.renderMs);
+      return await this.#renderIn(request, { limitMs: this.#limits.renderMs, signal });
     } catch (error) {
-      throw error instanceof RunawayFault ? await this.#placed(request, error) : error;
+      throw error instanceof RunawayFault ? await this.#placed(request, error, signal) : error;
     }
   }
 
-  async #renderIn({ scope, files, snippets, data }: TemplateRequest, limitMs: number): Promise<string[]> {
+  async #renderIn({ scope, files, snippets, data }: TemplateRequest, patience: Patience): Promise<string[]> {
     let slot = this.#slotFor(scope);
     while (slot === undefined) {
-      await Promise.race([...this.#slots.values()].map(({ last }) => last));
+      await untilAborted(Promise.race([...this.#slots.values()].map(({ last }) => last)), patience.signal);
       slot = this.#slotFor(scope);
     }
-    return await slot.render({ files, snippets, data, maxBytes: this.#limits.answerBytes }, limitMs);
+    return await slot.render({ files, snippets, data, maxBytes: this.#limits.answerBytes }, patience);
   }
 
-  /** The same fault with the file that is to blame: it is found by rendering each alone; first comes none, for snippets. */
-  async #placed(request: TemplateRequest, fault: RunawayFault): Promise<TemplateFault> {
+  /**
+   * The same fault with the file that is to blame: it is found by rendering each alone; first comes none, for snippets.
+   * Without a file when that takes too long: the verdict stands all the same.
+   */
+  async #placed(request: TemplateRequest, fault: RunawayFault, asked?: AbortSignal): Promise<RunawayFault> {
     const limitMs = Math.min(this.#limits.renderMs, blameMs);
+    const late = AbortSignal.timeout(searchMs);
+    const signal = asked ? AbortSignal.any([asked, late]) : late;
     for (const files of [[], ...request.files.map((file) => [file])]) {
+      if (signal.aborted) break;
       try {
-        await this.#renderIn({ ...request, files }, limitMs);
+        await this.#renderIn({ ...request, files }, { limitMs, signal });
       } catch (error) {
-        if (error instanceof RunawayFault) return new TemplateFault(fault.message, files[0]?.path);
+        if (error instanceof RunawayFault) return new RunawayFault(fault.message, files[0]?.path);
       }
     }
     return fault;

@@ -1,4 +1,4 @@
-import { TemplateFault } from "./template_engine.ts";
+import { RunawayFault, TemplateFault } from "./template_engine.ts";
 
 /** What the operating system and the parent hold a process to. */
 export interface RenderLimits {
@@ -11,13 +11,19 @@ export interface RenderLimits {
   cpuSeconds: number;
 }
 
-/** Templates that were stopped from outside: nobody knows yet which of them it was. */
-export class RunawayFault extends TemplateFault {}
-
 /** The process ended before it answered. */
 export class RenderProcessEnded extends Error {
   override readonly name = "RenderProcessEnded";
 }
+
+/** How long an answer may take: its limit, and when nobody wants it any more. */
+export interface Patience {
+  limitMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** A fault tells what a template said, which may be as long as an answer. */
+const longestFault = 1_000;
 
 /** No answer came in time; the process was killed. */
 export class RenderTimeout extends Error {
@@ -52,8 +58,8 @@ export class RenderProcess {
   static async start(module: URL, limits: RenderLimits, opening?: object): Promise<RenderProcess> {
     const process = new RenderProcess(spawn(module, limits), limits);
     try {
-      await process.#within(limits.startMs, () => process.#answerTo("ready"));
-      if (opening !== undefined) await process.ask(opening, limits.startMs);
+      await process.#within({ limitMs: limits.startMs }, () => process.#answerTo("ready"));
+      if (opening !== undefined) await process.ask(opening, { limitMs: limits.startMs });
       return process;
     } catch (error) {
       await process.stop();
@@ -66,15 +72,19 @@ export class RenderProcess {
     return this.#isEnded;
   }
 
-  /** Sends one request; rejects with RenderTimeout, RenderProcessEnded, or TemplateFault for what the template did. */
-  async ask(request: object, limitMs: number): Promise<string[]> {
+  /**
+   * Sends one request; rejects with RenderTimeout, RenderProcessEnded, TemplateFault for what the template did, or the
+   * signal's reason. The process has ended after the first two and the last.
+   */
+  async ask(request: object, patience: Patience): Promise<string[]> {
+    patience.signal?.throwIfAborted();
     // The template never sees the id, so it cannot forge an answer, nor leave one for the next request.
     const id = crypto.randomUUID();
-    const { texts, fault, file } = await this.#within(limitMs, async () => {
+    const { texts, fault, file } = await this.#within(patience, async () => {
       await this.#send(`${JSON.stringify({ id, ...request })}\n`);
       return await this.#answerTo(id);
     });
-    if (texts === undefined) throw new TemplateFault(fault ?? "it gave no text", file);
+    if (texts === undefined) throw new TemplateFault(cut(fault ?? "it gave no text"), file);
     return texts;
   }
 
@@ -96,18 +106,22 @@ export class RenderProcess {
     ]);
   }
 
-  async #within<T>(limitMs: number, work: () => Promise<T>): Promise<T> {
+  async #within<T>({ limitMs, signal }: Patience, work: () => Promise<T>): Promise<T> {
     let isLate = false;
+    const stop = (): void => void this.stop();
     const timer = setTimeout(() => {
       isLate = true;
-      void this.stop();
+      stop();
     }, limitMs);
+    signal?.addEventListener("abort", stop, { once: true });
     try {
       return await work();
     } catch (error) {
+      if (signal?.aborted) throw signal.reason;
       throw isLate ? new RenderTimeout(`Cannot wait longer than ${limitMs} ms`) : error;
     } finally {
       clearTimeout(timer);
+      signal?.removeEventListener("abort", stop);
     }
   }
 
@@ -180,6 +194,10 @@ function parseAnswer(line: string, id: string): Answer | undefined {
   } catch {
     return undefined;
   }
+}
+
+function cut(text: string): string {
+  return text.length > longestFault ? `${text.slice(0, longestFault)}…` : text;
 }
 
 /** The line in which a process that has ended says why, if it did. */

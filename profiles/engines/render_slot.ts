@@ -1,10 +1,7 @@
-import {
-  type RenderLimits,
-  type RenderProcess,
-  RenderProcessEnded,
-  RenderTimeout,
-  RunawayFault,
-} from "./render_process.ts";
+import { type Patience, type RenderLimits, RenderProcessEnded, RenderTimeout } from "./render_process.ts";
+import type { RenderProcess } from "./render_process.ts";
+import { RunawayFault } from "./template_engine.ts";
+import { untilAborted } from "./until_aborted.ts";
 
 /** How much the templates of a phase may take before they are stopped. */
 export interface SlotLimits extends RenderLimits {
@@ -36,11 +33,11 @@ export class RenderSlot {
     return this.#last;
   }
 
-  async render(request: object, limitMs = this.#limits.renderMs): Promise<string[]> {
+  async render(request: object, patience: Patience): Promise<string[]> {
     this.#waiting++;
-    const turn = this.#last.then(() => this.#renderTwice(request, limitMs)).finally(() => this.#waiting--);
+    const turn = this.#last.then(() => this.#renderTwice(request, patience)).finally(() => this.#waiting--);
     this.#last = turn.catch(() => {});
-    return await turn;
+    return await untilAborted(turn, patience.signal);
   }
 
   /** Ends the process when nothing waits for it any more. */
@@ -50,21 +47,22 @@ export class RenderSlot {
   }
 
   // A process may also die of what is not the template's fault, so its first death proves nothing.
-  async #renderTwice(request: object, limitMs: number): Promise<string[]> {
+  async #renderTwice(request: object, patience: Patience): Promise<string[]> {
     try {
-      return await this.#renderOnce(request, limitMs);
+      return await this.#renderOnce(request, patience);
     } catch (error) {
       if (!(error instanceof RenderProcessEnded)) throw error;
     }
     try {
-      return await this.#renderOnce(request, limitMs);
+      return await this.#renderOnce(request, patience);
     } catch (error) {
       if (!(error instanceof RenderProcessEnded)) throw error;
       throw new RunawayFault(`it ended its process (${error.message}): it may use ${this.#limits.heapMiB} MiB`);
     }
   }
 
-  async #renderOnce(request: object, limitMs: number): Promise<string[]> {
+  async #renderOnce(request: object, patience: Patience): Promise<string[]> {
+    patience.signal?.throwIfAborted();
     if (this.#renders >= this.#limits.rendersPerProcess) await this.#process?.stop();
     if (this.#process === undefined || this.#process.isEnded) {
       this.#process = await this.#start();
@@ -72,10 +70,10 @@ export class RenderSlot {
     }
     this.#renders++;
     try {
-      return await this.#process.ask(request, limitMs);
+      return await this.#process.ask(request, patience);
     } catch (error) {
       if (!(error instanceof RenderTimeout)) throw error;
-      throw new RunawayFault(`it was not done after ${limitMs} ms`);
+      throw new RunawayFault(`it was not done after ${patience.limitMs} ms`);
     }
   }
 }

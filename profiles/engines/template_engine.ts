@@ -13,9 +13,10 @@ export interface TemplateRequest {
 export interface TemplateEngine {
   /**
    * Gives one text per file, in their order.
-   * Rejects with TemplateFault when a template is to blame, with another error when a new try may help.
+   * Rejects with TemplateFault when a template is to blame, with the signal's reason as soon as that aborts, and with
+   * another error when a new try may help.
    */
-  render(request: TemplateRequest): Promise<string[]>;
+  render(request: TemplateRequest, signal?: AbortSignal): Promise<string[]>;
   /** Ends what is kept alive between renders. */
   close(): Promise<void>;
 }
@@ -29,3 +30,6 @@ export class TemplateFault extends Error {
     super(message);
   }
 }
+
+/** Templates that had to be stopped, as they were endless or took too much: rendering them again only takes as long again. */
+export class RunawayFault extends TemplateFault {}

@@ -1,10 +1,11 @@
 import { generateUserData, userDataFacts } from "../generate_user_data.ts";
 import type { Phase } from "../generators/user_data_generator.ts";
 import type { OsConfig } from "../os_config.ts";
+import { RunawayFault } from "../engines/template_engine.ts";
 import { ProfileRefused } from "../refusal.ts";
 import { renderConfig } from "../render_config.ts";
 import type { OsProfile } from "../schema.ts";
-import type { TemplateEngines } from "../templates.ts";
+import { enginesUntil, type TemplateEngines } from "../templates.ts";
 import { sizeWarning } from "./size_limits.ts";
 import { type Trial, trialsOf } from "./trial_facts.ts";
 
@@ -18,7 +19,7 @@ export interface TrialResult {
 
 export interface TrialOptions {
   engines?: TemplateEngines;
-  /** Ends the trial between two renders; what was not tried by then is a warning. */
+  /** Ends the trial at once; what was not tried by then is a warning. */
   signal?: AbortSignal;
 }
 
@@ -27,29 +28,40 @@ const isOnPurpose = /error calling fail:/;
 const mayMissSomething = /error calling |<nil>|nil pointer evaluating/;
 
 /**
- * Renders a profile whose parents are merged in, and writes its user-data, in all situations on all its providers.
+ * Renders a profile whose parents are merged in, and writes its user-data, in all situations on all its providers; the
+ * first template that runs away ends it, as every further trial would take as long.
  * Rejects with what the engines reject with when a new try may help.
  */
 export async function tryProfile(profile: OsProfile, { engines, signal }: TrialOptions = {}): Promise<TrialResult> {
   const faults = new Map<string, string>();
   const warnings = new Map<string, string>();
+  const bounded = signal === undefined ? engines : enginesUntil(signal, engines);
   for (const trial of trialsOf(profile)) {
-    if (signal?.aborted) {
-      warnings.set("late", `the trial took too long; it ended before provider "${trial.provider}" ${trial.situation}`);
-      break;
-    }
+    const where = `provider "${trial.provider}" ${trial.situation}`;
     try {
-      const config = await renderConfig(profile, trial.facts, engines);
+      signal?.throwIfAborted();
+      const config = await renderConfig(profile, trial.facts, bounded);
       for (const [phase, warning] of sizesOf(config, trial)) warnings.set(`${trial.provider} ${phase}`, warning);
     } catch (error) {
+      if (signal?.aborted && error === signal.reason) {
+        warnings.set("late", `the trial took too long; it ended before ${where} was done`);
+        break;
+      }
       if (!(error instanceof ProfileRefused)) throw error;
       const found = isFault(error, trial) ? faults : warnings;
       const { message } = error;
-      if (!found.has(message)) found.set(message, `${message} (on provider "${trial.provider}" ${trial.situation})`);
+      const rest = isRunaway(error) ? "; nothing further was tried" : "";
+      if (!found.has(message)) found.set(message, `${message} (on ${where})${rest}`);
+      if (isRunaway(error)) break;
     }
   }
   for (const message of faults.keys()) warnings.delete(message);
   return { faults: [...faults.values()], warnings: [...warnings.values()] };
+}
+
+/** A template had to be stopped: the next trial would end the same way, and take as long. */
+export function isRunaway({ cause }: ProfileRefused): boolean {
+  return cause instanceof RunawayFault;
 }
 
 /** The profile is to blame; false where it may be right, but not for every MachineDeployment. */

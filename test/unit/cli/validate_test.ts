@@ -133,3 +133,29 @@ Deno.test("ostler validate finds nothing wrong with profiles that come with Ostl
   assert.match(out, /^osp-amzn2: sound; 12 renderings for aws$/m);
   assert.match(out, /^osp-flatcar-cloud-init: sound; 12 renderings for anexia$/m);
 });
+
+/** Names of providers, each of which is tried in a dozen ways. */
+const many = ["aws", "azure", "gce", "hetzner", "kubevirt", "linode", "nutanix", "openstack", "vsphere", "anexia"];
+
+Deno.test("ostler validate is through with a profile as soon as a template of it runs away", async () => {
+  const yaml = profileYaml({ data: `<%= "x".repeat(5_000_000) %>` })
+    .replace("{ name: kubevirt }", many.map((name) => `{ name: ${name} }`).join(", "));
+  using terminal = new FakeTerminal({ "osp.yaml": yaml });
+  const { code, out } = await terminal.run(["validate", "osp.yaml", "-o", "json"]);
+  const { profiles, findings } = JSON.parse(out);
+  assert.deepEqual([code, profiles[0].renderings, findings.length], [1, 0, 1]);
+  assert.match(
+    findings[0].message,
+    /^Cannot render file "\/etc\/motd": it made more than 4194304 bytes; nothing further was tried \(on aws with /,
+  );
+});
+
+Deno.test("ostler validate ends at its deadline in the middle of a rendering, and says what was not finished", async () => {
+  using terminal = new FakeTerminal({ "osp.yaml": profileYaml({ data: "<% for (;;); %>" }) });
+  const started = performance.now();
+  const { code, out, err } = await terminal.run(["validate", "osp.yaml", "--timeout", "1s"]);
+  assert.equal(code, 3);
+  assert.equal(out, "osp-acme: not finished, sound; not rendered\n");
+  assert.match(err, /^Cannot check any longer than 1s: not finished are osp-acme$/m);
+  assert.ok(performance.now() - started < 4_000, "it waited for the rendering");
+});

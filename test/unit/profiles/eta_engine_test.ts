@@ -105,7 +105,7 @@ Deno.test("RenderProcess grants what runs in it no permission at all", async () 
   const limits = { startMs: 30_000, heapMiB: 64, answerBytes: 10_000, cpuSeconds: 10 };
   const process = await RenderProcess.start(new URL("./prying_child.ts", import.meta.url), limits);
   try {
-    const [answer = ""] = await process.ask({}, 10_000);
+    const [answer = ""] = await process.ask({}, { limitMs: 10_000 });
     const found = JSON.parse(answer) as Record<string, string>;
     assert.deepEqual(Object.keys(found), ["read", "write", "environment", "network", "processes", "system", "library"]);
     for (const [what, result] of Object.entries(found)) assert.equal(result, "NotCapable", what);
@@ -174,3 +174,26 @@ Deno.test("EtaEngine goes on after its process was replaced, and after it was cl
   assert.deepEqual(await render("a"), ["7"]);
   await engine.close();
 });
+
+Deno.test("EtaEngine ends a render that is called off at once, also one that still waits, and goes on", async () => {
+  const engine = new EtaEngine({ processes: 1, renderMs: 60_000 });
+  const render = (template: string, signal?: AbortSignal): Promise<string[]> =>
+    engine.render({ scope: "one", files: [{ path: "f", template }], snippets: {}, data: { n: 7 } }, signal);
+  try {
+    await render("<%= it.n %>");
+    const stop = new AbortController();
+    const called = [render("<% for (;;); %>", stop.signal), render("<%= it.n %>", stop.signal)];
+    setTimeout(() => stop.abort(new Error("called off")), 50);
+    for (const one of called) await assert.rejects(one, { message: "called off" });
+    assert.deepEqual(await render("<%= it.n %>"), ["7"]);
+    await assert.rejects(render("<%= it.n %>", stop.signal), { message: "called off" });
+  } finally {
+    await engine.close();
+  }
+});
+
+Deno.test("EtaEngine cuts what a template says in an error short", () =>
+  withEngine(async (render) => {
+    const fault = await faultOf(render(`<% throw new Error("x".repeat(100_000)) %>`));
+    assert.equal(fault, `line 1: ${"x".repeat(992)}…`);
+  }));

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { TemplateFault } from "../../../../profiles/engines/template_engine.ts";
+import { RunawayFault, TemplateFault } from "../../../../profiles/engines/template_engine.ts";
 import { closeTemplateEngines, type TemplateEngine, type TemplateEngines } from "../../../../profiles/mod.ts";
 import type { AdmissionRequest, KubeObject, Verdict } from "../../../../workers/admission/admission_review.ts";
 import { admitProfile } from "../../../../workers/admission/admit_profile.ts";
@@ -138,6 +138,43 @@ Deno.test("a trial that is called off says what it did not try", async () => {
   const { denial, warnings } = await admit(request(profile()), AbortSignal.abort());
   equal(denial, undefined);
   match(warnings?.[0] ?? "", /took too long; it ended before provider "aws"/);
+});
+
+Deno.test("a template that runs away is denied after its first trial", async () => {
+  let renders = 0;
+  const runaway: TemplateEngine = {
+    ...echo,
+    render: () => {
+      renders++;
+      return Promise.reject(new RunawayFault("it was not done after 5000 ms", "/opt/setup"));
+    },
+  };
+  const supportedCloudProviders = ["aws", "azure", "gce"].map((name) => ({ name }));
+  const message = await denial(request(profile({ supportedCloudProviders })), { engine: runaway });
+  equal(
+    message,
+    'Cannot render file "/opt/setup": it was not done after 5000 ms (on provider "aws" with nothing set); ' +
+      "nothing further was tried",
+  );
+  equal(renders, 1);
+});
+
+Deno.test("a trial is called off in the middle of a rendering", async () => {
+  const stop = new AbortController();
+  const endless: TemplateEngine = {
+    ...echo,
+    render: (_, signal) => {
+      setTimeout(() => stop.abort(), 1);
+      return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+    },
+  };
+  const admit = admitProfile({
+    ...{ specOf: () => Promise.resolve(undefined), trustedUsers: [] },
+    engines: { go: endless, eta: endless },
+  });
+  const { denial, warnings } = await admit(request(profile()), stop.signal);
+  equal(denial, undefined);
+  match(warnings?.[0] ?? "", /took too long; it ended before provider "aws" with nothing set was done/);
 });
 
 const engineStories: [string, Record<string, unknown>, RegExp][] = [
