@@ -50,6 +50,8 @@ export async function withWorld(options: WorldOptions, story: (world: World) => 
     settings: options.settings ?? {},
     ...(options.machines ? { machines: options.machines } : {}),
     onCrash: (crash) => crashes.push(crash),
+    // Nothing of ours may end unasked, though in a cluster it would be started again.
+    onRevival: (line) => crashes.push(new Error(line)),
   });
   const world = await World.open(site, tools);
   try {

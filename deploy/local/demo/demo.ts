@@ -125,6 +125,7 @@ async function openSite({ options, narrator, stage, directory }: Demo, tools: To
       ...(ground.machines ? { machines: ground.machines } : {}),
       onProgress: (text) => narrator.say(`  ${text}`),
       onCrash: (crash) => stage.end(crash),
+      onRevival: (line) => narrator.say(`  ${line}`),
       signal: stage.signal,
     }),
   );

@@ -20,14 +20,18 @@ export interface ProcessCrashFacts {
 export class ProcessCrash extends Error {
   readonly processName: string;
   readonly exit: ProcessExit;
+  /** How it ended, in words that follow its name. */
+  readonly how: string;
   readonly logTail: string;
 
   constructor(facts: ProcessCrashFacts) {
+    const how = howItEnded(facts.exit);
     const tail = facts.logTail === "" ? "its log is empty" : `last lines of "${facts.logPath}":\n${facts.logTail}`;
-    super(`Cannot keep "${facts.processName}" running: it ${howItEnded(facts.exit)}; ${tail}`);
+    super(`Cannot keep "${facts.processName}" running: it ${how}; ${tail}`);
     this.name = "ProcessCrash";
     this.processName = facts.processName;
     this.exit = facts.exit;
+    this.how = how;
     this.logTail = facts.logTail;
   }
 }

@@ -19,6 +19,8 @@ export interface ProcessSpec {
   readonly readyTimeoutMs?: number;
   /** Time between SIGTERM and SIGKILL; 5 s unless told. */
   readonly graceMs?: number;
+  /** Started again when it ends unasked after it was ready, unless it keeps ending. */
+  readonly isRevived?: boolean;
 }
 
 /** What a supervised process is given by its supervisor. */
@@ -40,6 +42,7 @@ export class SupervisedProcess {
   readonly logPath: string;
   readonly #surroundings: ProcessSurroundings;
   #run: ProcessRun | undefined;
+  #isWanted = false;
 
   constructor(spec: ProcessSpec, surroundings: ProcessSurroundings) {
     this.spec = spec;
@@ -60,6 +63,11 @@ export class SupervisedProcess {
     return this.#run !== undefined && !this.#run.isGone;
   }
 
+  /** Somebody started it, and nobody has ended it on purpose since. */
+  get isWanted(): boolean {
+    return this.#isWanted;
+  }
+
   /** Resolves when the current run is gone; rejects when there never was one. */
   get exit(): Promise<ProcessExit> {
     return this.#run?.exit ??
@@ -75,6 +83,7 @@ export class SupervisedProcess {
     const until = signal === undefined ? lifetime : AbortSignal.any([signal, lifetime]);
     until.throwIfAborted();
     if (this.isRunning) throw new Error(`Cannot start "${this.name}": it is running`);
+    this.#isWanted = true;
     const run = this.#spawn();
     try {
       await this.#awaitReady(run, until);
@@ -87,11 +96,13 @@ export class SupervisedProcess {
 
   /** Sends a signal at once and deliberately: an exit that follows is no crash. Await `exit` to see it gone. */
   kill(signal: NodeJS.Signals): void {
+    if (signal !== "SIGSTOP" && signal !== "SIGCONT") this.#isWanted = false;
     this.#run?.kill(signal);
   }
 
   /** Resolves when the process is gone: SIGTERM, then SIGKILL after the grace. */
   async stop(): Promise<void> {
+    this.#isWanted = false;
     await this.#run?.end(this.#graceMs);
   }
 

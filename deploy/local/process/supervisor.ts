@@ -2,34 +2,42 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { OrphanGuard } from "./orphan_guard.ts";
 import type { ProcessCrash } from "./process_crash.ts";
+import { Revival } from "./revival.ts";
 import { type ProcessSpec, SupervisedProcess } from "./supervised_process.ts";
 
 export interface SupervisorOptions {
   /** Logs go to `<directory>/logs/<name>.log`. */
   readonly directory: string;
-  /** Called for each unexpected exit after readiness; an earlier one rejects `start`. */
-  readonly onCrash?: (crash: ProcessCrash) => void;
+  /**
+   * Called for each unexpected exit after readiness, and for the last one of what was started again and keeps ending;
+   * an exit before readiness rejects `start`.
+   */
+  readonly onCrash?: (crash: Error) => void;
+  /** Called with one line each time that a process which ended unasked is started again. */
+  readonly onRevival?: (line: string) => void;
 }
 
 /** Runs named processes that end before we do, however we end. */
 export class Supervisor {
-  /** Resolves with the first process that ended unasked after it was ready; stays pending otherwise. */
-  readonly firstCrash: Promise<ProcessCrash>;
+  /** Resolves with what `onCrash` hears first; stays pending otherwise. */
+  readonly firstCrash: Promise<Error>;
   readonly #logs: string;
   readonly #guard = new OrphanGuard();
   readonly #processes = new Map<string, SupervisedProcess>();
-  readonly #reportCrash: (crash: ProcessCrash) => void;
+  readonly #reportCrash: (crash: Error) => void;
+  readonly #reportRevival: (line: string) => void;
   readonly #lifetime = new AbortController();
 
   constructor(options: SupervisorOptions) {
     this.#logs = join(options.directory, "logs");
     mkdirSync(this.#logs, { recursive: true, mode: 0o700 });
-    const { promise, resolve } = Promise.withResolvers<ProcessCrash>();
+    const { promise, resolve } = Promise.withResolvers<Error>();
     this.firstCrash = promise;
     this.#reportCrash = (crash) => {
       resolve(crash);
       options.onCrash?.(crash);
     };
+    this.#reportRevival = (line) => options.onRevival?.(line);
   }
 
   /** Every process started so far and not replaced, in the order of their starts. */
@@ -47,17 +55,24 @@ export class Supervisor {
   /** Resolves when the process is ready; rejects as SupervisedProcess.start does, with nothing left running. */
   async start(spec: ProcessSpec, signal?: AbortSignal): Promise<SupervisedProcess> {
     if (this.#processes.get(spec.name)?.isRunning) throw new Error(`Cannot start "${spec.name}": it is running`);
-    const started = new SupervisedProcess(spec, {
+    const started: SupervisedProcess = new SupervisedProcess(spec, {
       logPath: join(this.#logs, `${spec.name}.log`),
       guard: this.#guard,
       lifetime: this.#lifetime.signal,
-      onCrash: this.#reportCrash,
+      onCrash: (crash) => onEnd(crash),
     });
+    const onEnd = spec.isRevived ? this.#revivalOf(started) : this.#reportCrash;
     // Removed first, so that a second start of a name takes its place at the end of the order.
     this.#processes.delete(spec.name);
     this.#processes.set(spec.name, started);
     await started.start(signal);
     return started;
+  }
+
+  #revivalOf(process: SupervisedProcess): (crash: ProcessCrash) => void {
+    const { signal: lifetime } = this.#lifetime;
+    const revival = new Revival(process, { say: this.#reportRevival, giveUp: this.#reportCrash, lifetime });
+    return (crash) => void revival.after(crash);
   }
 
   /** Stops everything, the youngest first, one after the other; may be called again, and while starts are under way. */

@@ -65,5 +65,7 @@ function specOf(
     ready: httpProbe({ url: `http://127.0.0.1:${port}/readyz` }),
     // A worker waits for its activities, and Temporal gives them to the next one: nothing is lost by not waiting here.
     graceMs: 2_000,
+    // A controller that lost its lease leaves, and counts on its kubelet.
+    isRevived: true,
   };
 }

@@ -6,7 +6,6 @@ import type { Cloud } from "../cloud/cloud.ts";
 import { startCloud } from "../cloud/cloud.ts";
 import type { MachineKind } from "../cloud/machine_kind.ts";
 import type { ScriptChange } from "../cloud/script.ts";
-import type { ProcessCrash } from "../process/process_crash.ts";
 import { startMachineController } from "../stack/machine_controller.ts";
 import { kubeconfigFor } from "../stack/service_account_kubeconfig.ts";
 import { startStack } from "../stack/stack.ts";
@@ -27,7 +26,9 @@ export interface SiteOptions {
   /** Added to the environment of controller and worker. */
   settings?: Record<string, string>;
   onProgress?: (text: string) => void;
-  onCrash?: (crash: ProcessCrash) => void;
+  onCrash?: (crash: Error) => void;
+  /** Takes one line each time that Ostler's controller or worker ended unasked and is started again. */
+  onRevival?: (line: string) => void;
   signal?: AbortSignal;
 }
 

@@ -1,6 +1,5 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ProcessCrash } from "../process/process_crash.ts";
 import { Supervisor } from "../process/supervisor.ts";
 import { type ApiServer, startApiServer } from "./api_server.ts";
 import { publishClusterInfo } from "./cluster_info.ts";
@@ -29,8 +28,10 @@ export interface StackOptions {
   readonly directory: string;
   readonly tools: StackTools;
   readonly onProgress?: (text: string) => void;
-  /** Called for each process that ends unasked after it was ready. */
-  readonly onCrash?: (crash: ProcessCrash) => void;
+  /** Called for each process that ends unasked after it was ready and is not started again. */
+  readonly onCrash?: (crash: Error) => void;
+  /** Called with one line each time that a process which ended unasked is started again. */
+  readonly onRevival?: (line: string) => void;
   /** Address of this host that the API server listens on; loopback unless told. Machines outside need another. */
   readonly address?: string;
   /** Range of addresses for pods, such as `10.244.0.0/16`, of which each node gets a part; none unless told. */

@@ -6,6 +6,7 @@ import { ProcessCrash } from "../../../../deploy/local/process/process_crash.ts"
 import type { ProcessSpec } from "../../../../deploy/local/process/supervised_process.ts";
 import { Supervisor, type SupervisorOptions } from "../../../../deploy/local/process/supervisor.ts";
 import { waitUntil } from "../../../../deploy/local/process/wait_until.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { scratchDirectory } from "./scratch_directory.ts";
 
 interface World extends AsyncDisposable {
@@ -108,17 +109,32 @@ Deno.test("Supervisor gives up a start when its signal aborts", async () => {
 });
 
 Deno.test("Supervisor reports an unasked exit after readiness through callback and promise", async () => {
-  const crashes: ProcessCrash[] = [];
+  const crashes: Error[] = [];
   await using world = await given({ onCrash: (crash) => crashes.push(crash) });
   const { pid } = await world.supervisor.start(world.spec("web"));
   process.kill(pid!, "SIGKILL");
   const crash = await world.supervisor.firstCrash;
+  assert.ok(crash instanceof ProcessCrash);
   assert.deepEqual([crash.processName, crash.exit.signal, crashes.length], ["web", "SIGKILL", 1]);
   assert.match(crash.message, /up web/);
 });
 
+Deno.test("Supervisor starts what ends unasked again, says so in one line, and reports no crash", async () => {
+  const [crashes, lines]: [Error[], string[]] = [[], []];
+  await using world = await given({
+    onCrash: (crash) => crashes.push(crash),
+    onRevival: (line) => lines.push(line),
+  });
+  const web = await world.supervisor.start(world.spec("web", { isRevived: true }));
+  const before = web.pid!;
+  process.kill(before, "SIGKILL");
+  await eventually("another run", () => web.pid !== undefined && web.pid !== before);
+  assert.deepEqual(lines, ['"web" was ended by SIGKILL; it is started again in 1 s']);
+  assert.deepEqual(crashes, []);
+});
+
 Deno.test("SupervisedProcess.kill ends the process without counting as a crash", async () => {
-  const crashes: ProcessCrash[] = [];
+  const crashes: Error[] = [];
   await using world = await given({ onCrash: (crash) => crashes.push(crash) });
   const web = await world.supervisor.start(world.spec("web"));
   web.kill("SIGKILL");

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { BackOff } from "../../../../deploy/local/process/back_off.ts";
+import { ProcessCrash } from "../../../../deploy/local/process/process_crash.ts";
+import { type Revivable, Revival } from "../../../../deploy/local/process/revival.ts";
+
+const rules = { firstMs: 1_000, longestMs: 8_000, forgivenAfterMs: 60_000, mostEnds: 5, withinMs: 60_000 };
+
+const exit = { code: 3, signal: null, isExpected: false };
+const crash = new ProcessCrash({ processName: "controller", exit, logPath: "/logs/controller.log", logTail: "a\nb" });
+
+/** A process that cannot fall but by `starts`: what each of its starts comes to. */
+class FakeProcess implements Revivable {
+  readonly name = "controller";
+  isRunning = false;
+  isWanted = true;
+  started = 0;
+
+  constructor(private readonly starts: (Error | undefined)[] = []) {}
+
+  start(): Promise<void> {
+    const failure = this.starts[this.started++];
+    this.isRunning = failure === undefined;
+    return failure === undefined ? Promise.resolve() : Promise.reject(failure);
+  }
+}
+
+interface Given {
+  revival: Revival;
+  said: string[];
+  rests: number[];
+  ends: Error[];
+  lifetime: AbortController;
+  clock: { ms: number };
+}
+
+/** A revival by a clock that only its rests move. */
+function given(process: FakeProcess, duringRest: () => void = () => {}): Given {
+  const [said, rests, ends]: [string[], number[], Error[]] = [[], [], []];
+  const lifetime = new AbortController();
+  const clock = { ms: 0 };
+  const revival = new Revival(process, {
+    say: (line) => said.push(line),
+    giveUp: (end) => ends.push(end),
+    lifetime: lifetime.signal,
+    backOff: new BackOff(rules),
+    now: () => clock.ms,
+    rest: (ms) => {
+      rests.push(ms);
+      clock.ms += ms;
+      duringRest();
+      return Promise.resolve();
+    },
+  });
+  return { revival, said, rests, ends, lifetime, clock };
+}
+
+Deno.test("Revival starts what ended again after a second, and says so in one line", async () => {
+  const process = new FakeProcess();
+  const { revival, said, rests, ends } = given(process);
+  await revival.after(crash);
+  assert.deepEqual([process.started, process.isRunning, rests, ends], [1, true, [1_000], []]);
+  assert.deepEqual(said, ['"controller" exited with code 3; it is started again in 1 s']);
+});
+
+Deno.test("Revival waits twice as long after each end, and gives up what ends five times within a minute", async () => {
+  const late = new Error('Cannot see "controller" ready within 60 s: no answer\nand more');
+  const process = new FakeProcess([crash, crash, late, crash]);
+  const { revival, said, rests, ends } = given(process);
+  await revival.after(crash);
+  assert.deepEqual([process.started, rests], [4, [1_000, 2_000, 4_000, 8_000]]);
+  assert.equal(said.at(-1), 'Cannot see "controller" ready within 60 s: no answer; it is started again in 8 s');
+  assert.deepEqual(ends, [crash], "who ends the demo hears of the last end, with the lines of its log");
+});
+
+Deno.test("Revival goes on for ever where starts fail slowly, as they do while an API server sleeps", async () => {
+  const process = new FakeProcess(Array(20).fill(crash));
+  const { revival, ends, rests, clock } = given(process, () => void (clock.ms += 20_000));
+  await revival.after(crash);
+  assert.deepEqual([process.started, ends], [21, []]);
+  assert.equal(Math.max(...rests), rules.longestMs);
+});
+
+Deno.test("Revival begins with the first pause again for what ran for a minute", async () => {
+  const process = new FakeProcess();
+  const { revival, rests, clock } = given(process);
+  for (const ranMs of [0, 1_000, 61_000]) {
+    clock.ms += ranMs;
+    await revival.after(crash);
+  }
+  assert.deepEqual(rests, [1_000, 2_000, 1_000]);
+});
+
+for (
+  const [what, interfere] of [
+    ["was stopped on purpose meanwhile", (one: FakeProcess) => void (one.isWanted = false)],
+    ["was started by somebody else meanwhile", (one: FakeProcess) => void (one.isRunning = true)],
+  ] as const
+) {
+  Deno.test(`Revival leaves alone what ${what}`, async () => {
+    const process = new FakeProcess();
+    const { revival, ends } = given(process, () => interfere(process));
+    await revival.after(crash);
+    assert.deepEqual([process.started, ends], [0, []]);
+  });
+}
+
+Deno.test("Revival starts nothing after the end of the whole stack", async () => {
+  const process = new FakeProcess();
+  const { revival, lifetime, ends } = given(process, () => lifetime.abort());
+  await revival.after(crash);
+  assert.deepEqual([process.started, ends], [0, []]);
+});
