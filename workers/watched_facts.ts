@@ -3,7 +3,8 @@ import { z } from "zod";
 import type { Resource } from "../activities/kube/resources.ts";
 import { machines, machineSets, rolloutPolicies, rollouts } from "../activities/kube/resources.ts";
 import { Machine, MachineSet, RolloutObject, RolloutPolicyObject } from "../activities/kube/schemas.ts";
-import { LabelSelector, selects } from "../activities/policy/label_selector.ts";
+import { selects } from "../activities/kube/label_selector.ts";
+import { LabelSelector } from "../activities/policy/label_selector.ts";
 import { hasJoined } from "../activities/backends/machine_controller/member.ts";
 
 /** Whose node it is; missing of a machine that has not joined yet or is on its way out, which a rollout looks after. */

@@ -3,7 +3,8 @@
  * nodeSelector and required node affinity match, and every taint that keeps pods off is tolerated.
  */
 import type { V1Node, V1Taint } from "@kubernetes/client-node";
-import type { Placement, Requirement, Term, Toleration } from "./workloads.ts";
+import { holds } from "../kube/label_selector.ts";
+import type { Placement, Term, Toleration } from "./workloads.ts";
 
 /** Taints that the controller tolerates for every daemon pod, as they come and go with the node's health. */
 const alwaysTolerated = [
@@ -28,16 +29,6 @@ function matches({ matchExpressions, matchFields }: Term, node: V1Node): boolean
   if (expressions.length + fields.length === 0) return false;
   return expressions.every((requirement) => holds(requirement, labels[requirement.key])) &&
     fields.every((requirement) => holds(requirement, node.metadata?.name));
-}
-
-function holds({ operator, values }: Requirement, value: string | undefined): boolean {
-  const wanted = values ?? [];
-  if (operator === "In") return value !== undefined && wanted.includes(value);
-  if (operator === "NotIn") return value === undefined || !wanted.includes(value);
-  if (operator === "Exists") return value !== undefined;
-  if (operator === "DoesNotExist") return value === undefined;
-  if (operator === "Gt") return Number(value) > Number(wanted[0]);
-  return operator === "Lt" && Number(value) < Number(wanted[0]);
 }
 
 function isTolerated(taint: V1Taint, { tolerations, hostNetwork }: Placement): boolean {

@@ -2,6 +2,7 @@
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import type { Check } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
+import { selectorText } from "../kube/label_selector.ts";
 import { wantsPodOn } from "./daemon_set_fit.ts";
 import { some } from "./finding.ts";
 import type { Finding } from "./finding.ts";
@@ -9,7 +10,7 @@ import { isReady, listPods } from "./pods.ts";
 import { nodesOf } from "./subject.ts";
 import type { Subject } from "./subject.ts";
 import { listDaemonSets } from "./workloads.ts";
-import type { DaemonSet, Requirement } from "./workloads.ts";
+import type { DaemonSet } from "./workloads.ts";
 
 type DaemonSets = Extract<Check, { kind: "DaemonSets" }>;
 
@@ -60,17 +61,6 @@ function placeOfPod({ metadata, spec }: V1Pod): string {
 
 function placeOf(uid: string, node: string): string {
   return `${uid} ${node}`;
-}
-
-function selectorText({ matchLabels, matchExpressions }: DaemonSet["spec"]["selector"]): string {
-  const labels = Object.entries(matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
-  return [...labels, ...(matchExpressions ?? []).map(expressionText)].join(",");
-}
-
-function expressionText({ key, operator, values }: Requirement): string {
-  if (operator === "Exists") return key;
-  if (operator === "DoesNotExist") return `!${key}`;
-  return `${key} ${operator.toLowerCase()} (${(values ?? []).join(",")})`;
 }
 
 function quoted(name: string): string {

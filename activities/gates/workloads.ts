@@ -2,13 +2,11 @@
 import { z } from "zod";
 import type { Kube } from "../kube/client.ts";
 import { refused } from "../failures.ts";
+import { Requirement, Selector } from "../kube/label_selector.ts";
 import type { Resource } from "../kube/resources.ts";
 
 const labels = z.record(z.string(), z.string()).nullish();
 const Metadata = z.object({ name: z.string(), namespace: z.string(), uid: z.string(), annotations: labels }).loose();
-
-const Requirement = z.object({ key: z.string(), operator: z.string(), values: z.array(z.string()).nullish() });
-export type Requirement = z.infer<typeof Requirement>;
 
 const Term = z.object({
   matchExpressions: z.array(Requirement).nullish(),
@@ -40,7 +38,7 @@ export type Placement = z.infer<typeof Placement>;
 export const DaemonSet = z.object({
   metadata: Metadata,
   spec: z.object({
-    selector: z.object({ matchLabels: labels, matchExpressions: z.array(Requirement).nullish() }),
+    selector: Selector,
     template: z.object({ spec: Placement }),
   }),
 });

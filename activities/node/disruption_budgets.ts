@@ -1,6 +1,7 @@
 /** Which PodDisruptionBudgets protect a pod. */
-import type { V1LabelSelector, V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
+import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import type { Kube } from "../kube/client.ts";
+import { selects } from "../kube/label_selector.ts";
 import { statusOf } from "../kube/status.ts";
 
 /** So long one list is good enough: it only names what the API server has decided. */
@@ -21,7 +22,7 @@ export class DisruptionBudgets {
     const known = this.#lists.get(namespace);
     const list = known && now - known.at < listedMs ? known : { at: now, budgets: this.#list(namespace) };
     this.#lists.set(namespace, list);
-    return (await list.budgets).filter(({ spec }) => selects(spec?.selector, pod.metadata?.labels ?? {}));
+    return (await list.budgets).filter((budget) => protects(budget, pod));
   }
 
   async #list(namespace: string): Promise<V1PodDisruptionBudget[]> {
@@ -34,16 +35,7 @@ export class DisruptionBudgets {
   }
 }
 
-/** Whether a selector of policy/v1 matches: an empty one selects everything, a missing one nothing. */
-export function selects(selector: V1LabelSelector | undefined, labels: Record<string, string>): boolean {
-  if (!selector) return false;
-  const { matchLabels = {}, matchExpressions = [] } = selector;
-  return Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-    matchExpressions.every(({ key, operator, values = [] }) => {
-      const value = labels[key];
-      if (operator === "Exists") return value !== undefined;
-      if (operator === "DoesNotExist") return value === undefined;
-      const isListed = value !== undefined && values.includes(value);
-      return operator === "In" ? isListed : !isListed;
-    });
+// In policy/v1 an empty selector means every pod, a missing one none.
+function protects({ spec }: V1PodDisruptionBudget, { metadata }: V1Pod): boolean {
+  return spec?.selector !== undefined && selects(spec.selector, metadata?.labels);
 }

@@ -1,7 +1,8 @@
 /** A gate as it is written in a RolloutPolicy: a name, when it is asked, and exactly one check. */
 import { z } from "zod";
 import { PositiveDuration } from "./duration.ts";
-import { LabelSelector, requirementsOf } from "./label_selector.ts";
+import { requirementsOf } from "../kube/label_selector.ts";
+import { LabelSelector } from "./label_selector.ts";
 
 const name = z.string().min(1).max(63).regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "must be a DNS label");
 const objectName = z.string().min(1).max(253);

@@ -1,4 +1,4 @@
-/** Label selectors as Kubernetes writes them, told apart by how much they ask for. */
+/** The label selectors that a RolloutPolicy may hold: bounded, and with nothing in them that is not understood. */
 import { z } from "zod";
 
 const key = z.string().min(1).max(317);
@@ -9,7 +9,6 @@ const Expression = z.strictObject({
   operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"]),
   values: z.array(value).max(32).optional(),
 }).refine(hasFittingValues, "In and NotIn need values, Exists and DoesNotExist have none");
-type Expression = z.infer<typeof Expression>;
 
 /** Which objects are meant; an empty one means all. */
 export const LabelSelector = z.strictObject({
@@ -19,37 +18,6 @@ export const LabelSelector = z.strictObject({
 });
 export type LabelSelector = z.infer<typeof LabelSelector>;
 
-/** How many requirements a selector makes; 0 is every object. */
-export function requirementsOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): number {
-  return Object.keys(matchLabels).length + matchExpressions.length;
-}
-
-/** All requirements hold for the labels. */
-export function selects(selector: LabelSelector, labels: Record<string, string> = {}): boolean {
-  const { matchLabels = {}, matchExpressions = [] } = selector;
-  return Object.entries(matchLabels).every(([key, wanted]) => labels[key] === wanted) &&
-    matchExpressions.every((expression) => holds(expression, labels[expression.key]));
-}
-
-/** The same selector as one text, which is how the API server is asked. */
-export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
-  const equal = Object.entries(matchLabels).map(([key, wanted]) => `${key}=${wanted}`);
-  return [...equal, ...matchExpressions.map(expressionText)].join(",");
-}
-
 function hasFittingValues({ operator, values = [] }: { operator: string; values?: string[] | undefined }): boolean {
   return (operator === "In" || operator === "NotIn") === (values.length > 0);
-}
-
-// As in Kubernetes, an object without the label is not "in" anything, and so it is "not in".
-function holds({ operator, values = [] }: Expression, found: string | undefined): boolean {
-  if (operator === "Exists") return found !== undefined;
-  if (operator === "DoesNotExist") return found === undefined;
-  return (found !== undefined && values.includes(found)) === (operator === "In");
-}
-
-function expressionText({ key, operator, values = [] }: Expression): string {
-  if (operator === "Exists") return key;
-  if (operator === "DoesNotExist") return `!${key}`;
-  return `${key} ${operator === "In" ? "in" : "notin"} (${values.join(",")})`;
 }

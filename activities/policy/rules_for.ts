@@ -2,11 +2,12 @@
 import { z } from "zod";
 import type { Rules } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
+import { requirementsOf, selects } from "../kube/label_selector.ts";
 import { listObjects, rolloutPolicies } from "../kube/resources.ts";
 import type { MachineDeployment, RolloutPolicyObject } from "../kube/schemas.ts";
 import { attempting } from "../kube/status.ts";
 import { defaultRules } from "./default_rules.ts";
-import { LabelSelector, requirementsOf, selects } from "./label_selector.ts";
+import { LabelSelector } from "./label_selector.ts";
 import { RolloutPolicySpec } from "./rollout_policy.ts";
 import { rulesOf } from "./rules_of.ts";
 import type { RolloutPolicy } from "./rules_of.ts";

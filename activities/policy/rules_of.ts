@@ -3,7 +3,7 @@ import type { Check, Gate, RepairRules, Rules, Wave } from "../../workflows/cont
 import { defaultRules } from "./default_rules.ts";
 import { millisecondsOf } from "./duration.ts";
 import type { PolicyGate } from "./gate_schema.ts";
-import { selectorText } from "./label_selector.ts";
+import { selectorText } from "../kube/label_selector.ts";
 import type { RolloutPolicySpec } from "./rollout_policy.ts";
 import { openIntervals } from "./windows.ts";
 

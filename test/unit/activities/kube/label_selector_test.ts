@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { LabelSelector, requirementsOf, selectorText, selects } from "../../../../activities/policy/label_selector.ts";
+import { requirementsOf, selectorText, selects } from "../../../../activities/kube/label_selector.ts";
+import { LabelSelector } from "../../../../activities/policy/label_selector.ts";
 
 function selector(matchLabels: Record<string, string>, ...expressions: [string, string, string[]?][]): LabelSelector {
   const matchExpressions = expressions.map(([key, operator, values]) => ({ key, operator, ...(values && { values }) }));
