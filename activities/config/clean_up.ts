@@ -13,7 +13,7 @@ import {
 } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { ensureVictimUnmarked } from "../backends/machine_controller/holds.ts";
-import { hasLabels, labelSelectorOf } from "../backends/machine_controller/selector.ts";
+import { hasSelector, labelSelectorOf } from "../backends/machine_controller/selector.ts";
 import { removeBootReport } from "../pool/report_place.ts";
 import { ensureSlotsKept } from "../pool/slots.ts";
 import { removeFinalizer } from "./finalizer.ts";
@@ -44,8 +44,9 @@ export function ensurePoolCleanedUp(
 
 async function releaseMachines(kube: Kube, pool: PoolRef): Promise<void> {
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
-  // Without labels nobody can tell its machines, and its deletion must not hang on that.
-  if (!deployment || !hasLabels(deployment)) return;
+  // Without a selector nobody can tell its machines, and its deletion must not hang on that. By labels, not by owner: who
+  // deletes it may have orphaned them first; and of any other pool nothing is taken back.
+  if (!deployment || !hasSelector(deployment)) return;
   const where = { namespace: pool.namespace, labelSelector: labelSelectorOf(deployment) };
   await abreast(width, await listObjects(kube, machines, where), ({ metadata }) => {
     return ensureVictimUnmarked(kube, { pool, machine: metadata.name, letGo: true });

@@ -2,12 +2,12 @@
 import type { V1Node } from "@kubernetes/client-node";
 import type { Gate, PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
-import { listObjects, machineDeployments, machines, readObject } from "../kube/resources.ts";
+import { machineDeployments, readObject } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 import { templateHashLabel } from "../backends/machine_controller/annotations.ts";
 import { currentSet } from "../backends/machine_controller/machine_sets.ts";
 import { hasJoined } from "../backends/machine_controller/member.ts";
-import { labelSelectorOf } from "../backends/machine_controller/selector.ts";
+import { ownMachines } from "../backends/machine_controller/owned.ts";
 
 export interface Subject {
   kube: Kube;
@@ -61,9 +61,8 @@ async function listedNodes(kube: Kube): Promise<V1Node[]> {
 async function updatedNodes({ kube, pool }: Subject): Promise<string[]> {
   const deployment = await readObject(kube, machineDeployments, pool);
   const hash = (await currentSet(kube, deployment))?.metadata.labels?.[templateHashLabel];
-  const where = { namespace: pool.namespace, labelSelector: labelSelectorOf(deployment) };
-  const found = await listObjects(kube, machines, where);
-  return found
+  const { machines } = await ownMachines(kube, deployment);
+  return machines
     .filter((machine) => hasJoined(machine) && !machine.metadata.deletionTimestamp)
     .filter(({ metadata }) => metadata.labels?.[templateHashLabel] === hash)
     .flatMap(({ status }) => status?.nodeRef?.name ?? []);

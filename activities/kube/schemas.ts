@@ -1,5 +1,6 @@
 /** What Ostler reads of machine-controller's objects; lenient about everything it does not use. */
 import { z } from "zod";
+import { Selector } from "./label_selector.ts";
 
 const annotations = z.record(z.string(), z.string()).optional();
 
@@ -35,7 +36,7 @@ export const MachineDeployment = z.object({
   metadata: Metadata,
   spec: z.object({
     replicas: z.number().int().optional(),
-    selector: z.object({ matchLabels: z.record(z.string(), z.string()).optional() }).loose().optional(),
+    selector: Selector.loose().optional(),
     strategy: z.object({
       rollingUpdate: z.object({ maxSurge: Amount.nullish(), maxUnavailable: Amount.nullish() }).loose().nullish(),
     }).loose().nullish(),

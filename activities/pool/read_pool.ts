@@ -3,15 +3,16 @@ import type { Member, PoolQuestion, PoolRef, PoolSnapshot, RepairRules } from ".
 import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
-import { listObjects, machineDeployments, machines, readObject } from "../kube/resources.ts";
+import { machineDeployments, readObject } from "../kube/resources.ts";
+import type { MachineSet } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { illnessOf, isLost, neverRepaired } from "../node/illness.ts";
 import { LateSets } from "../backends/machine_controller/late_sets.ts";
 import { memberOf } from "../backends/machine_controller/member.ts";
+import { ownMachines } from "../backends/machine_controller/owned.ts";
 import type { NodeFacts } from "../node/node_facts.ts";
 import { nodeWatchOf } from "../node/node_watch.ts";
 import { outlookOf } from "./outlook.ts";
-import { labelSelectorOf } from "../backends/machine_controller/selector.ts";
 import { snapshotOf } from "./snapshot.ts";
 
 export { snapshotOf } from "./snapshot.ts";
@@ -80,21 +81,20 @@ export async function readMembers(kube: Kube, pool: PoolRef, repair: RepairRules
   return (await findMembers(kube, pool, repair)).members;
 }
 
-/** Members, and the labels that they and their sets were found by. */
+/** Members, and the sets that they are of. */
 interface Found {
   members: Member[];
-  labelSelector: string;
+  sets: MachineSet[];
 }
 
 async function findMembers(kube: Kube, pool: PoolRef, repair: RepairRules): Promise<Found> {
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
   if (!deployment) throw moot("GenerationStale", `Cannot read the machines of "${pool.name}": it is gone`);
-  const labelSelector = labelSelectorOf(deployment);
-  const found = await listObjects(kube, machines, { namespace: pool.namespace, labelSelector });
-  const known = found.map((machine) => memberOf(pool, machine));
+  const { machines, sets } = await ownMachines(kube, deployment);
+  const known = machines.map((machine) => memberOf(pool, machine));
   const nodes = await nodeWatchOf(kube).find(known.flatMap(({ node }) => node ?? []));
   const members = known.map((member) => judged({ kube, pool, repair, facts: nodes.get(member.node ?? "") }, member));
-  return { members, labelSelector };
+  return { members, sets };
 }
 
 interface Judgement {

@@ -3,7 +3,7 @@ import { machineSets } from "../../activities/kube/resources.ts";
 import { MachineDeployment, MachineSet, type MachineSpec } from "../../activities/kube/schemas.ts";
 import { revisionAnnotation, templateHashLabel } from "../../activities/backends/machine_controller/annotations.ts";
 import { imageOf, kubeletOf } from "../../activities/backends/machine_controller/machine_template.ts";
-import { hasLabels, labelSelectorOf } from "../../activities/backends/machine_controller/selector.ts";
+import { hasSelector, labelSelectorOf } from "../../activities/backends/machine_controller/selector.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 import { listAll } from "../connect/cluster.ts";
 import { changesPatch, type TemplateChange, templateChanges } from "../view/template_changes.ts";
@@ -85,7 +85,7 @@ async function goodSide(kube: Kube, { pool, status }: PoolRow, deployment: unkno
 // Those of all pools where the object does not say which labels its sets carry.
 function labelsOf(deployment: unknown): { labelSelector?: string } {
   const { data } = MachineDeployment.safeParse(deployment);
-  return data && hasLabels(data) ? { labelSelector: labelSelectorOf(data) } : {};
+  return data && hasSelector(data) ? { labelSelector: labelSelectorOf(data) } : {};
 }
 
 function revisionOf({ metadata }: MachineSet): number {

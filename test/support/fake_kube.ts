@@ -255,11 +255,21 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 function fits(object: Stored, { namespace, labelSelector, fieldSelector }: Request): boolean {
-  const labels = labelSelector?.split(",").map((pair) => pair.split("=")) ?? [];
   const fields = fieldSelector?.split(",").map((pair) => pair.split("=")) ?? [];
   return (namespace === undefined || object.metadata.namespace === namespace) &&
-    labels.every(([key = "", value]) => object.metadata.labels?.[key] === value) &&
+    hasLabels(object, labelSelector) &&
     fields.every(([path = "", value]) => path.split(".").reduce<unknown>(step, object) === value);
+}
+
+// A comma within brackets is one of a list of values.
+function hasLabels({ metadata: { labels = {} } }: Stored, labelSelector = ""): boolean {
+  return labelSelector.split(/,(?![^(]*\))/).filter(Boolean).every((asked) => {
+    const [, key = "", not, list = ""] = /^(\S+) (not)?in \((.*)\)$/.exec(asked) ?? [];
+    if (key) return list.split(",").includes(labels[key] ?? "") === (not === undefined);
+    const [label = "", value] = asked.split("=");
+    if (label.startsWith("!")) return labels[label.slice(1)] === undefined;
+    return value === undefined ? labels[label] !== undefined : labels[label] === value;
+  });
 }
 
 function step(at: unknown, key: string): unknown {

@@ -77,6 +77,7 @@ export function machine(name: string, overrides: MachineOverrides = {}): Stored 
     metadata: {
       ...{ namespace: "fleet", name, uid: `uid-of-${name}`, creationTimestamp: "2026-01-01T00:00:00.000Z" },
       ...{ annotations, labels: { pool: "pool", "machine-template-hash": hash, ...labels }, finalizers },
+      ...{ ownerReferences: [{ kind: "MachineSet", name: `pool-${hash}`, uid: `uid-of-pool-${hash}` }] },
       ...metadata,
     },
     spec: { versions: { kubelet: "1.35.3" }, providerSpec: { value: providerConfig() } },
@@ -147,8 +148,9 @@ export function clusterInfo(): Stored {
   };
 }
 
-/** Puts a MachineDeployment with its set in place. */
+/** Puts a MachineDeployment with its set in place, and the set of an earlier template. */
 export function putPool(kube: FakeKube, overrides: DeploymentOverrides = {}): void {
   kube.put("machinedeployments", machineDeployment(overrides));
+  kube.put("machinesets", machineSet("0", "hash-0"));
   kube.put("machinesets", machineSet());
 }

@@ -5,7 +5,7 @@
  */
 import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
-import { listObjects, machines, machineSets, patchObject } from "../../kube/resources.ts";
+import { machines, patchObject } from "../../kube/resources.ts";
 import type { MachineSet } from "../../kube/schemas.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
 import { templateHashLabel, wakeAnnotation } from "./annotations.ts";
@@ -28,12 +28,11 @@ export class LateSets {
   }
 
   /** Touches one Machine of each set that still counts fewer Ready nodes than there are; `now` is epoch ms. */
-  async wake({ members, labelSelector }: { members: Member[]; labelSelector: string }, now: number): Promise<void> {
+  async wake({ members, sets }: { members: Member[]; sets: MachineSet[] }, now: number): Promise<void> {
     if (now - this.#lookedAt < restMs) return;
     this.#lookedAt = now;
     const { namespace, name } = this.#pool;
     await attempting(`wake machine-controller for "${namespace}/${name}"`, async () => {
-      const sets = await listObjects(this.#kube, machineSets, { namespace, labelSelector });
       const late = sets.flatMap((set) => witnessOf(set, members) ?? []);
       for (const each of late.filter(({ templateHash }) => this.#late.has(templateHash))) await this.#touch(each, now);
       this.#late = new Set(late.map(({ templateHash }) => templateHash));

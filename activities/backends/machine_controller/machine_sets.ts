@@ -1,9 +1,8 @@
 /** The MachineSets of a MachineDeployment, one for each template that machine-controller remembers. */
 import type { Kube } from "../../kube/client.ts";
-import { listObjects, machineSets } from "../../kube/resources.ts";
 import type { MachineDeployment, MachineSet } from "../../kube/schemas.ts";
 import { revisionAnnotation, templateHashLabel } from "./annotations.ts";
-import { labelSelectorOf } from "./selector.ts";
+import { ownSets } from "./owned.ts";
 
 /** The set that carries the MachineDeployment's own revision: the one its template made. */
 export async function currentSet(kube: Kube, deployment: MachineDeployment): Promise<MachineSet | undefined> {
@@ -21,10 +20,4 @@ export async function setOfTemplate(
 ): Promise<MachineSet | undefined> {
   const sets = await ownSets(kube, deployment);
   return sets.find(({ metadata }) => metadata.labels?.[templateHashLabel] === templateHash);
-}
-
-async function ownSets(kube: Kube, deployment: MachineDeployment): Promise<MachineSet[]> {
-  const { namespace, uid } = deployment.metadata;
-  const sets = await listObjects(kube, machineSets, { namespace, labelSelector: labelSelectorOf(deployment) });
-  return sets.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
 }

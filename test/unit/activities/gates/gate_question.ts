@@ -5,7 +5,7 @@ import type { Check, Gate, GateVerdict } from "../../../../workflows/contracts/m
 import { inActivity } from "../../../support/activity_context.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 import type { Stored } from "../../../support/fake_kube.ts";
-import { machine, machineDeployment, machineSet, node, pool } from "../../../support/machine_objects.ts";
+import { machine, node, pool, putPool } from "../../../support/machine_objects.ts";
 
 /** Looks follow each other at once, and a time that is over is over. */
 const hasty = { machine: 1, wave: 1, metric: 1, grace: 0 };
@@ -39,8 +39,7 @@ export function later(): number {
 /** A pool of updated machines "a" and "b", and "old" of another template; each on its node. */
 export function kubeWithPool(): FakeKube {
   const kube = new FakeKube();
-  kube.put("machinedeployments", machineDeployment());
-  kube.put("machinesets", machineSet());
+  putPool(kube);
   for (const name of ["a", "b", "old"]) {
     kube.put("machines", machine(name, name === "old" ? { hash: "hash-0" } : {}));
     kube.put("nodes", node(`node-${name}`));

@@ -4,7 +4,7 @@ import type { PoolQuestion } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
-import { hold, holder, machine, machineDeployment, node, pool } from "../../../support/machine_objects.ts";
+import { hold, holder, machine, machineDeployment, node, pool, putPool } from "../../../support/machine_objects.ts";
 
 const minute = 60_000;
 const repair = { enabled: true, notReadyFor: 10 * minute, conditions: [], maxIll: 40 };
@@ -12,7 +12,7 @@ const question: PoolQuestion = { pool, templateHash: "hash-1", unproven: [], rep
 
 function kubeWith(...names: string[]): FakeKube {
   const kube = new FakeKube();
-  kube.put("machinedeployments", machineDeployment());
+  putPool(kube);
   for (const name of names) {
     kube.put("machines", machine(name));
     kube.put("nodes", node(`node-${name}`));

@@ -4,7 +4,7 @@ import { machine, node } from "../../../support/machine_objects.ts";
 import { condition, FakeWorld, readyStatus, rollingStatus, start } from "../../../support/fake_world.ts";
 
 const hold = { "machine-controller.kubermatic.io/initializers": "machine-deployment/fleet/pool" };
-const owned = { ownerReferences: [{ kind: "MachineSet", name: "pool-1", uid: "u" }] };
+const owned = { ownerReferences: [{ kind: "MachineSet", name: "pool-1", uid: "uid-of-pool-1" }] };
 
 /** A world with one machine in a pool that says this. */
 function world(status: object, given: Parameters<typeof machine>[1] = {}, name = "m-1"): FakeWorld {
@@ -14,7 +14,8 @@ function world(status: object, given: Parameters<typeof machine>[1] = {}, name =
     metadata: {
       namespace: "fleet",
       name: "pool-1",
-      ownerReferences: [{ kind: "MachineDeployment", name: "pool", uid: "u" }],
+      labels: { pool: "pool" },
+      ownerReferences: [{ kind: "MachineDeployment", name: "pool", uid: "uid-of-pool" }],
     },
   });
   made.kube.put("machines", machine(name, { ...given, metadata: { ...owned, ...given.metadata } }));

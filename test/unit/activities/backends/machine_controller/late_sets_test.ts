@@ -1,8 +1,10 @@
-import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import { deepEqual, match, notEqual } from "node:assert/strict";
 import { LateSets } from "../../../../../activities/backends/machine_controller/late_sets.ts";
+import { ownMachines } from "../../../../../activities/backends/machine_controller/owned.ts";
+import { MachineDeployment } from "../../../../../activities/kube/schemas.ts";
 import { readMembers } from "../../../../../activities/pool/read_pool.ts";
 import { FakeKube } from "../../../../support/fake_kube.ts";
-import { machine, machineDeployment, machineSet, node, pool } from "../../../../support/machine_objects.ts";
+import { machine, machineSet, node, pool, putPool } from "../../../../support/machine_objects.ts";
 
 const wakeKey = "ostler.dev/woken-at";
 const second = 1_000;
@@ -10,7 +12,7 @@ const start = Date.parse("2026-01-01T00:00:00Z");
 
 function kubeWith(...names: string[]): FakeKube {
   const kube = new FakeKube();
-  kube.put("machinedeployments", machineDeployment());
+  putPool(kube);
   for (const name of names) {
     kube.put("machines", machine(name));
     kube.put("nodes", node(`node-${name}`));
@@ -24,7 +26,11 @@ function count(kube: FakeKube, readyReplicas: number): void {
 
 async function lookAfter(sets: LateSets, kube: FakeKube, seconds: number): Promise<void> {
   const members = await readMembers(kube.client, pool);
-  await sets.wake({ members, labelSelector: "pool=pool" }, start + seconds * second);
+  const { sets: seen } = await ownMachines(
+    kube.client,
+    MachineDeployment.parse(kube.get("machinedeployments", "pool", "fleet")),
+  );
+  await sets.wake({ members, sets: seen }, start + seconds * second);
 }
 
 Deno.test("LateSets touches one Machine of a set that counts a node too few, and again while it does", async () => {
@@ -63,11 +69,12 @@ Deno.test("LateSets leaves alone what counts as many as there are, nodes that ar
   deepEqual(kube.writes, []);
 });
 
-Deno.test("LateSets asks for the sets no more often than every five seconds", async () => {
+Deno.test("LateSets looks no more often than every five seconds, and asks for nothing by itself", async () => {
   const kube = kubeWith("a");
-  let lists = 0;
-  kube.onRequest = (request) => void (lists += Number(request.startsWith("list machinesets")));
+  count(kube, 0);
   const sets = new LateSets(kube.client, pool, start);
-  for (const seconds of [1, 2, 3, 4, 5, 6, 9, 10]) await lookAfter(sets, kube, seconds);
-  equal(lists, 2);
+  for (const seconds of [1, 2, 3, 4, 5, 6, 9]) await lookAfter(sets, kube, seconds);
+  deepEqual(kube.writes, []);
+  await lookAfter(sets, kube, 10);
+  deepEqual(kube.writes, ["patch machines fleet/a"]);
 });
