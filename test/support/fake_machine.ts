@@ -1,6 +1,5 @@
 /** One machine of a fake pool, and how a rollout sees it. */
 import type { Member, RepairRules } from "../../workflows/contracts/mod.ts";
-import type { FakePool } from "./fake_pool.ts";
 
 export interface FakeTemplate {
   image: string;
@@ -52,8 +51,8 @@ export interface FakeMachine {
   isStuck: boolean;
 }
 
-/** What activities read off the machine and its node. */
-export function memberOf(pool: FakePool, machine: FakeMachine, repair?: RepairRules): Member {
+/** What activities read off the machine and its node; holds and marks are ours when they name the holder. */
+export function memberOf(machine: FakeMachine, holder: string, repair?: RepairRules): Member {
   const { name, set, created, hold, mark, zone } = machine;
   const ill = repair && illOf(machine, repair);
   return {
@@ -62,7 +61,7 @@ export function memberOf(pool: FakePool, machine: FakeMachine, repair?: RepairRu
     ...(machine.ready && zone !== undefined ? { zone } : {}),
     ...{ templateHash: set.hash, image: set.image, kubelet: set.kubelet, phase: phaseOf(machine) },
     since: new Date(created * 1000).toISOString(),
-    ...{ marked: mark === pool.holder, held: hold === pool.holder, expendable: false },
+    ...{ marked: mark === holder, held: hold === holder, expendable: false },
     ...(ill ? { ill } : {}),
   };
 }

@@ -1,10 +1,26 @@
 /** machine-controller's rules for sets and machines (1.66), without its waiting: rolling, victims, boot and removal. */
 import { hashOf } from "./fake_machine.ts";
-import type { FakeMachine, FakeSet } from "./fake_machine.ts";
-import type { FakePool } from "./fake_pool.ts";
+import type { FakeMachine, FakeSet, FakeTemplate } from "./fake_machine.ts";
+
+/** What machine-controller sees of a pool, and does to it. */
+export interface ControlledPool {
+  state: "Present" | "Deleting" | "Gone";
+  template: FakeTemplate;
+  replicas: number;
+  surge: number;
+  sets: FakeSet[];
+  readonly current: FakeSet | undefined;
+  machines: FakeMachine[];
+  published: { revision: number } | undefined;
+  readonly bootMs: number;
+  readonly drainedByController: string[];
+  readonly watch: { lose(): void };
+  make(set: FakeSet): void;
+  touch(): void;
+}
 
 /** Acts until nothing is left to do; what takes time in reality comes back through a timer. */
-export function reconcile(pool: FakePool): void {
+export function reconcile(pool: ControlledPool): void {
   if (pool.state === "Present") {
     number(pool);
     roll(pool);
@@ -16,7 +32,7 @@ export function reconcile(pool: FakePool): void {
 }
 
 // A template that was seen before gets its set back, with a new number.
-function number(pool: FakePool): void {
+function number(pool: ControlledPool): void {
   const highest = Math.max(0, ...pool.sets.map((set) => set.revision));
   const known = pool.current;
   if (!known) {
@@ -25,7 +41,7 @@ function number(pool: FakePool): void {
   } else if (known.revision < highest) known.revision = highest + 1;
 }
 
-function roll(pool: FakePool): void {
+function roll(pool: ControlledPool): void {
   const current = pool.current as FakeSet;
   const old = pool.sets.filter((set) => set !== current);
   const { replicas, surge } = pool;
@@ -51,15 +67,15 @@ function sum(sets: FakeSet[]): number {
   return sets.reduce((total, set) => total + set.replicas, 0);
 }
 
-function staying(pool: FakePool, set: FakeSet): FakeMachine[] {
+function staying(pool: ControlledPool, set: FakeSet): FakeMachine[] {
   return pool.machines.filter((machine) => machine.set === set && !machine.leaving);
 }
 
-function available(pool: FakePool, set: FakeSet): FakeMachine[] {
+function available(pool: ControlledPool, set: FakeSet): FakeMachine[] {
   return staying(pool, set).filter((machine) => machine.ready);
 }
 
-function scale(pool: FakePool, set: FakeSet): void {
+function scale(pool: ControlledPool, set: FakeSet): void {
   const there = staying(pool, set);
   for (let missing = set.replicas - there.length; missing > 0; missing--) pool.make(set);
   // The real one picks at random among the unmarked; the worst is one that serves, and the newest of them.
@@ -69,7 +85,7 @@ function scale(pool: FakePool, set: FakeSet): void {
   for (const machine of byTurn.slice(0, Math.max(0, there.length - set.replicas))) machine.leaving = true;
 }
 
-function boot(pool: FakePool, machine: FakeMachine): void {
+function boot(pool: ControlledPool, machine: FakeMachine): void {
   if (machine.isJoining || machine.hold || machine.fate === "instance") return;
   if (pool.published?.revision !== machine.set.revision && !machine.booted) return;
   machine.booted = true;
@@ -78,7 +94,7 @@ function boot(pool: FakePool, machine: FakeMachine): void {
   soon(pool, () => machine.ready = true, pool.bootMs);
 }
 
-function leave(pool: FakePool, machine: FakeMachine): void {
+function leave(pool: ControlledPool, machine: FakeMachine): void {
   if (!machine.booted) return void remove(pool, machine);
   if (machine.hold) return;
   if (machine.isGoing) return;
@@ -87,12 +103,12 @@ function leave(pool: FakePool, machine: FakeMachine): void {
   soon(pool, () => remove(pool, machine));
 }
 
-function remove(pool: FakePool, machine: FakeMachine): void {
+function remove(pool: ControlledPool, machine: FakeMachine): void {
   if (machine.ill) pool.watch.lose();
   pool.machines = pool.machines.filter((other) => other !== machine);
 }
 
-function soon(pool: FakePool, act: () => void, afterMs = 2): void {
+function soon(pool: ControlledPool, act: () => void, afterMs = 2): void {
   setTimeout(() => {
     act();
     pool.touch();

@@ -197,7 +197,7 @@ export class FakePool {
   }
 
   members(repair?: RepairRules): Member[] {
-    return this.machines.map((machine) => memberOf(this, machine, repair));
+    return this.machines.map((machine) => memberOf(machine, this.holder, repair));
   }
 
   /** Images of all machines, oldest first. */

@@ -1,13 +1,20 @@
 /** The Rollout object of a fake pool: what runs report, and what later runs recall. */
 import type { Memory, PublishActivities } from "../../workflows/contracts/mod.ts";
-import type { HistoryEntry } from "../../workflows/contracts/progress.ts";
-import type { FakePool } from "./fake_pool.ts";
+import type { HistoryEntry, PoolEvent, RolloutReport } from "../../workflows/contracts/progress.ts";
 
 /** Entries that the real object keeps. */
 const historyKept = 10;
 
 export interface FakeRollout extends Memory {
   history: HistoryEntry[];
+}
+
+/** A pool that is reported about. */
+export interface ReportedPool {
+  rollout: FakeRollout;
+  reports: RolloutReport[];
+  events: PoolEvent[];
+  convergedHash: string;
 }
 
 /** What a pool without any run has. */
@@ -17,14 +24,14 @@ export function emptyRollout(): FakeRollout {
 }
 
 /** Through JSON, as the API server gives it back. */
-export function recall({ rollout }: FakePool): Memory {
+export function recall({ rollout }: Pick<ReportedPool, "rollout">): Memory {
   const { paused, quarantine, lastGood, usual, left } = rollout;
   return JSON.parse(JSON.stringify({ paused, quarantine, lastGood, usual, left })) as Memory;
 }
 
 /** Writes the report; an end that is news is appended to the history, with an Event. */
 export function writeReport(
-  pool: FakePool,
+  pool: ReportedPool,
   { report, events }: Parameters<PublishActivities["ensureRolloutReported"]>[0],
 ): void {
   const { rollout } = pool;
@@ -43,7 +50,7 @@ export function writeReport(
   remember(pool, report);
 }
 
-function remember({ rollout }: FakePool, report: FakePool["reports"][number]): void {
+function remember({ rollout }: ReportedPool, report: RolloutReport): void {
   rollout.paused = report.pausedBy;
   rollout.quarantine = report.quarantine;
   rollout.left = report.left ?? null;

@@ -1,7 +1,18 @@
 /** What a foreign observer of a fake pool may rely on, looked at after every change once the pool was complete. */
-import type { Amount } from "../../workflows/contracts/mod.ts";
-import type { FakeMachine } from "./fake_machine.ts";
-import type { FakePool } from "./fake_pool.ts";
+import type { Amount, Rules } from "../../workflows/contracts/mod.ts";
+import type { FakeMachine, FakeSet } from "./fake_machine.ts";
+
+/** What of a pool is looked at. */
+export interface WatchedPool {
+  state: "Present" | "Deleting" | "Gone";
+  convergedHash: string;
+  machines: FakeMachine[];
+  current: FakeSet | undefined;
+  replicas: number;
+  surge: number;
+  rules: Pick<Rules, "budget">;
+  published: object | undefined;
+}
 
 /** Notes every break of a promise once, in words. */
 export class FakeWatch {
@@ -19,7 +30,7 @@ export class FakeWatch {
     this.#lost += 1;
   }
 
-  look(pool: FakePool): void {
+  look(pool: WatchedPool): void {
     if (pool.convergedHash === "" || pool.state !== "Present") return;
     this.#lookAtReady(pool);
     this.#lookAtBooted(pool);
@@ -27,7 +38,7 @@ export class FakeWatch {
     if (pool.published === undefined) this.violations.push("no secrets");
   }
 
-  #lookAtReady(pool: FakePool): void {
+  #lookAtReady(pool: WatchedPool): void {
     const ready = pool.machines.filter((machine) => machine.ready && (!machine.isGoing || machine.ill)).length;
     if (ready < Math.min(pool.replicas, this.#complete - this.#lost)) this.violations.push(`${ready} Ready`);
     if (ready < pool.replicas) return;
@@ -36,14 +47,14 @@ export class FakeWatch {
   }
 
   // After a scale-down there are too many for a while; then none may be added.
-  #lookAtBooted(pool: FakePool): void {
+  #lookAtBooted(pool: WatchedPool): void {
     const booted = pool.machines.filter((machine) => machine.booted && !machine.isStuck).length;
     const most = pool.replicas + Math.max(1, pool.surge);
     if (booted > most && booted > this.#booted) this.violations.push(`${booted} booted`);
     this.#booted = booted;
   }
 
-  #lookAtBudget(pool: FakePool): void {
+  #lookAtBudget(pool: WatchedPool): void {
     const { machines, perZone, zones } = pool.rules.budget;
     const changing = pool.machines.filter((machine) => isChanging(machine, pool));
     if (changing.length > this.mostChanging && changing.length > amountOf(machines, pool.replicas)) {
@@ -61,7 +72,7 @@ export class FakeWatch {
 
 // A newcomer from its admission until it has passed, and an old machine from its cordon until it is gone. What
 // machine-controller takes by itself, as after a scale-down, is no doing of the rollout.
-function isChanging(machine: FakeMachine, { current }: FakePool): boolean {
+function isChanging(machine: FakeMachine, { current }: WatchedPool): boolean {
   if (machine.leaving) return machine.ready && !machine.ill && machine.cordoned;
   return machine.isAdmitted && machine.booted && (!machine.ready || (machine.isJudged && machine.set === current));
 }
