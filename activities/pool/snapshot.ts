@@ -1,9 +1,16 @@
 /** The bounded picture of a pool. */
+import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Member, PoolQuestion, PoolSnapshot } from "../../workflows/contracts/mod.ts";
 
 /** What of a question decides how members are counted and listed. */
 export type SnapshotQuestion = Omit<PoolQuestion, "pool">;
+
+/**
+ * Bytes of JSON that all listed members may have together: what an activity answers stands in the history, and no answer
+ * may have 2 MB. Longer lists are cut evenly; the counts stay exact.
+ */
+const mostBytes = 192 * 1024;
 
 /** Sorts members into groups with exact counts, of which the first few are listed; pure. */
 export function snapshotOf(
@@ -12,22 +19,72 @@ export function snapshotOf(
 ): PoolSnapshot {
   const groups = groupsOf([...members].sort(byTurn), question.templateHash);
   const first = (group: Member[]): Member[] => group.slice(0, question.limit);
-  return {
-    fingerprint: fingerprintOf(members),
-    counts: countsOf(groups, new Set(question.unproven)),
-    old: firstOfZones(groups.old, question.limit),
-    waiting: first(groups.updated.filter(isWaiting)),
-    joining: first(groups.updated.filter(({ phase }) => ["Provisioning", "Booting", "Joining"].includes(phase))),
-    stale: first(groups.updated.filter((member) => member.phase !== "Held" && (member.marked || member.held))),
+  const { updated } = groups;
+  const listed = withinBytes({
+    old: nextOfZones(groups.old, question.limit),
+    waiting: first(updated.filter(isWaiting)),
+    joining: first(updated.filter(({ phase }) => ["Provisioning", "Booting", "Joining"].includes(phase))),
+    stale: first(updated.filter((member) => member.phase !== "Held" && (member.marked || member.held))),
     leaving: first(groups.leaving),
     ill: first(groups.ill),
-  };
+  });
+  const counts = countsOf(groups, new Set(question.unproven));
+  return { fingerprint: fingerprintOf(members), counts, ...listed, old: listed.old.sort(byTurn) };
 }
 
-// As many of each zone, as the next to go may have to be of one of them.
-function firstOfZones(group: Member[], limit: number): Member[] {
-  const taken: Record<string, number> = {};
-  return group.filter(({ zone = "" }) => (taken[zone] = (taken[zone] ?? 0) + 1) <= limit);
+type Lists = Pick<PoolSnapshot, "old" | "waiting" | "joining" | "stale" | "leaving" | "ill">;
+
+// One of each list in turn, so that none is crowded out by another.
+function withinBytes(lists: Lists): Lists {
+  const kept: Lists = { old: [], waiting: [], joining: [], stale: [], leaving: [], ill: [] };
+  const names = Object.keys(kept) as (keyof Lists)[];
+  const longest = Math.max(...names.map((name) => lists[name].length));
+  let bytes = 0;
+  for (let nth = 0; nth < longest; nth++) {
+    for (const name of names) {
+      const member = lists[name][nth];
+      if (member === undefined) continue;
+      bytes += Buffer.byteLength(JSON.stringify(member)) + 1;
+      if (bytes > mostBytes) return kept;
+      kept[name].push(member);
+    }
+  }
+  return kept;
+}
+
+/**
+ * As many of each zone, as the next to go may have to be of one of them; who is needed first comes first. Those are the
+ * chosen ones, then those of the oldest template, which may have to be emptied before others, and who does not serve.
+ * Among these the first zone by name is whole, as zones may go one after another, and then each zone has its next one.
+ */
+function nextOfZones(group: Member[], limit: number): Member[] {
+  const oldest = group.reduce<Member | undefined>(older, undefined)?.templateHash;
+  const [firstZone] = [...new Set(group.map(zoneOf))].sort();
+  const taken = new Map<string, number>();
+  const ranked = group.map((member) => {
+    const rank = taken.get(zoneOf(member)) ?? 0;
+    taken.set(zoneOf(member), rank + 1);
+    const isNext = !isReady(member) || member.templateHash === oldest;
+    const round = zoneOf(member) === firstZone ? 0 : rank;
+    return { member, rank, needs: [Number(!member.marked), Number(!isNext), round] };
+  });
+  return ranked.filter(({ rank }) => rank < limit)
+    .sort((a, b) => firstDifference(a.needs, b.needs) || zoneOf(a.member).localeCompare(zoneOf(b.member)))
+    .map(({ member }) => member);
+}
+
+// Held newcomers of an earlier change are paper, and no set of theirs is emptied.
+function older(found: Member | undefined, each: Member): Member | undefined {
+  if (each.phase === "Held") return found;
+  return found !== undefined && found.since <= each.since ? found : each;
+}
+
+function firstDifference(one: number[], other: number[]): number {
+  return one.map((value, nth) => value - (other[nth] ?? 0)).find((difference) => difference !== 0) ?? 0;
+}
+
+function zoneOf({ zone = "" }: Member): string {
+  return zone;
 }
 
 interface Groups {
@@ -63,7 +120,7 @@ function countsOf({ staying, leaving, updated, old, ill }: Groups, unproven: Set
   };
 }
 
-/** The order of going: chosen before, preferred by machine-controller, ill, no loss, oldest. */
+/** The order of going: chosen before, preferred by who makes the machines, ill, no loss, oldest. */
 export function byTurn(a: Member, b: Member): number {
   return Number(b.marked) - Number(a.marked) || Number(b.expendable) - Number(a.expendable) ||
     byDue(a, b) || Number(isReady(a)) - Number(isReady(b)) ||

@@ -47,7 +47,8 @@ export function missedIn(
   { leaving, old, ill, counts }: PoolSnapshot,
   { machines, tasks }: Seen<"machines" | "tasks">,
 ): string[] {
-  if (counts.leaving > leaving.length || counts.old > old.length) return []; // not all are named
+  const lists = [[counts.leaving, leaving], [counts.old, old], [counts.ill, ill]] as const;
+  if (lists.some(([number, listed]) => number > listed.length)) return []; // not all are named
   const seen = [...leaving, ...old, ...ill].map(({ id }) => id);
   const there = new Set([...seen, ...Object.values(tasks.running).map(({ subject }) => subject)]);
   return Object.keys(machines.draining).filter((machine) => !there.has(machine));

@@ -1,5 +1,5 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
-import { snapshotOf } from "../../../../activities/pool/snapshot.ts";
+import { byTurn, snapshotOf } from "../../../../activities/pool/snapshot.ts";
 import type { Member, PoolSnapshot } from "../../../../workflows/contracts/mod.ts";
 
 function member(id: string, overrides: Partial<Member> = {}): Member {
@@ -100,4 +100,50 @@ Deno.test("snapshotOf lists as many old members of each zone, so that every zone
   const east = ["a", "b", "c"].map((id) => member(id, { ...old, zone: "east" }));
   const west = ["dd", "ee", "ff"].map((id) => member(id, { ...old, zone: "west" }));
   deepEqual(ids(snapshot([...east, ...west], { limit: 2 }).old), ["a", "b", "dd", "ee"]);
+});
+
+/** 10,000 old machines over zones, with names as long as those of clouds; the older template is that of the last tenth. */
+function large(zones: number): Member[] {
+  return Array.from({ length: 10_000 }, (_, nth) => {
+    const id = `production-workers-7f9c8d5b44-${String(nth).padStart(5, "0")}`;
+    return member(id, {
+      ...{ node: `${id}.eu-central-1.compute.internal`, zone: `eu-central-${String(nth % zones).padStart(4, "0")}` },
+      image: "docker://registry.example/kubevirt/ubuntu-22.04-node@sha256:0123456789abcdef0123456789abcdef",
+      templateHash: nth >= 9_000 ? "2719871235" : "3908712345",
+      since: nth >= 9_000 ? "2025-01-01T00:00:00.000Z" : "2026-01-01T00:00:00.000Z",
+      ...(nth % 1_000 === 7 ? { marked: true, held: true } : {}),
+    });
+  });
+}
+
+for (const zones of [3, 1_000]) {
+  Deno.test(`snapshotOf of 10,000 machines in ${zones} zones stays small, and names whom the planner needs`, () => {
+    const members = large(zones);
+    const seen = snapshot(members, { limit: 2_000 });
+    const bytes = JSON.stringify(seen).length;
+    equal(bytes < 256 * 1024, true, `it has ${bytes} bytes`);
+    equal(seen.counts.old, 10_000);
+    const [firstZone] = [...new Set(members.map(({ zone = "" }) => zone))].sort();
+    const isOldest = ({ templateHash }: Member): boolean => templateHash === "2719871235";
+    deepEqual(seen.old.filter(({ marked }) => marked).length, 10, "all that are chosen");
+    const own = members.filter((each) => isOldest(each) && each.zone === firstZone).length;
+    const listed = seen.old.filter((each) => isOldest(each) && each.zone === firstZone);
+    equal(listed.length >= Math.min(own, 20), true, "those of the first zone that may go now");
+    const others = new Set(seen.old.filter(isOldest).map(({ zone }) => zone));
+    equal(others.size >= Math.min(zones, 200), true, `of ${others.size} zones somebody may go now`);
+    deepEqual(seen.old, [...seen.old].sort(byTurn), "in the order of going");
+  });
+}
+
+Deno.test("snapshotOf cuts no list to make room for another", () => {
+  const ailing = large(3).map((each, nth) => ({ ...each, ...ill(nth) }));
+  const seen = snapshot([
+    ...ailing,
+    ...large(3).map((each) => ({ ...each, id: `${each.id}-x`, phase: "Leaving" as const })),
+  ], {
+    limit: 5_000,
+  });
+  const lengths = [seen.old, seen.leaving, seen.ill].map(({ length }) => length);
+  equal(Math.min(...lengths) > 100, true, lengths.join());
+  equal(JSON.stringify(seen).length < 256 * 1024, true);
 });
