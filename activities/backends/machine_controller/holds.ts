@@ -49,12 +49,14 @@ export function ensureMachineAdmitted(kube: Kube, target: MachineOf): Promise<vo
   });
 }
 
-/** Lets a drained machine go at once: its node needs no second drain, and the hold ends. */
+/**
+ * Lets a drained machine go at once: its node needs no second drain, and the hold ends. A node whose machine is gone, or
+ * stays, is left alone: another machine may take its name, and its pods would be moved by nobody.
+ */
 export function ensureVictimReleased(kube: Kube, target: MachineOf & { node?: string }): Promise<void> {
   return attempting(`let machine "${target.machine}" go`, async () => {
-    if (target.node) await skipEviction(kube, target.node);
     const machine = await find(kube, target);
-    if (machine) await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
+    if (machine) await letGo(kube, target, machine);
   });
 }
 
@@ -66,12 +68,35 @@ export function deleteMachine(kube: Kube, target: MachineOf & { node?: string; d
   return attempting(`delete machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
     if (!machine) return;
-    const node = target.node ?? machine.status?.nodeRef?.name;
-    if (node && !target.drain) await skipEviction(kube, node);
+    const node = target.drain ? undefined : target.node ?? machine.status?.nodeRef?.name;
+    // Held, machine-controller waits until its node is told; told before, the node would keep it if the deletion fails.
+    const undo = node ? await ensureHeld(kube, target, machine) : undefined;
     // In this order, as a newcomer without its hold would begin to boot.
-    await ifFound(deleteObject(kube, machines, nameOf(target)));
-    await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
+    await ifFound(deleteObject(kube, machines, nameOf(target))).catch(async (error: unknown) => {
+      await undo?.().catch(() => undefined); // the next try begins with it, and so does whoever spares the machine
+      throw error;
+    });
+    const leaving = await find(kube, target);
+    const { pool, machine: name } = target;
+    if (leaving) await letGo(kube, { pool, machine: name, ...(node ? { node } : {}) }, leaving);
   });
+}
+
+/** Only a machine that leaves has its node told, and before the hold ends, as machine-controller acts at once. */
+async function letGo(kube: Kube, target: MachineOf & { node?: string }, machine: Machine): Promise<void> {
+  if (target.node && machine.metadata.deletionTimestamp) await skipEviction(kube, target.node);
+  await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
+}
+
+// The hold of somebody else keeps machine-controller off as well. Gives what takes a new hold back.
+async function ensureHeld(
+  kube: Kube,
+  target: MachineOf,
+  { metadata }: Machine,
+): Promise<(() => Promise<void>) | undefined> {
+  if (metadata.annotations?.[holdAnnotation]) return undefined;
+  await annotate(kube, target, { [holdAnnotation]: holderOf(target.pool) });
+  return () => annotate(kube, target, { [holdAnnotation]: null });
 }
 
 // Only annotations with our own value are taken away; null removes in a merge patch.

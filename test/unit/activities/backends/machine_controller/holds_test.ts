@@ -7,10 +7,16 @@ import {
   ensureVictimReleased,
   ensureVictimUnmarked,
 } from "../../../../../activities/backends/machine_controller/holds.ts";
-import { FakeKube } from "../../../../support/fake_kube.ts";
+import { answer, FakeKube } from "../../../../support/fake_kube.ts";
 import { hold, holder, machine, mark, node, pool } from "../../../../support/machine_objects.ts";
 
 const target = { pool, machine: "a" };
+
+const leaving = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+
+function skips(kube: FakeKube): string | undefined {
+  return kube.get("nodes", "node-a")?.metadata.annotations?.["kubermatic.io/skip-eviction"];
+}
 
 function kubeWith(annotations: Record<string, string>, metadata: Record<string, unknown> = {}): FakeKube {
   const kube = new FakeKube();
@@ -51,7 +57,6 @@ Deno.test("ensureVictimUnmarked takes both back and calls a machine that is gone
 });
 
 Deno.test("ensureVictimUnmarked keeps a leaving machine held, so that it runs on", async () => {
-  const leaving = { deletionTimestamp: "2026-01-01T00:00:00Z" };
   const kube = kubeWith({ [hold]: holder, [mark]: holder }, leaving);
   await ensureVictimUnmarked(kube.client, target);
   equal(annotationsOf(kube)[hold], holder);
@@ -73,11 +78,20 @@ Deno.test("ensureMachineAdmitted calls a machine that is gone moot", async () =>
 });
 
 Deno.test("ensureVictimReleased spares the node a second drain before it lets the machine go", async () => {
-  const kube = kubeWith({ [hold]: holder, [mark]: holder });
+  const kube = kubeWith({ [hold]: holder, [mark]: holder }, leaving);
   await ensureVictimReleased(kube.client, { ...target, node: "node-a" });
   deepEqual(kube.writes, ["patch nodes node-a", "patch machines fleet/a"]);
   equal(kube.get("nodes", "node-a")?.metadata.annotations?.["kubermatic.io/skip-eviction"], "true");
   deepEqual(annotationsOf(kube), { [mark]: holder });
+});
+
+Deno.test("ensureVictimReleased leaves the node alone of a machine that is gone or stays, as others may use its name", async () => {
+  const kube = kubeWith({ [hold]: holder, [mark]: holder });
+  await ensureVictimReleased(kube.client, { ...target, node: "node-a" });
+  deepEqual([skips(kube), annotationsOf(kube)], [undefined, { [mark]: holder }]);
+  kube.remove("machines", "a", "fleet");
+  await ensureVictimReleased(kube.client, { ...target, node: "node-a" });
+  equal(skips(kube), undefined);
 });
 
 Deno.test("ensureVictimReleased is done when node and machine are gone", async () => {
@@ -110,11 +124,28 @@ Deno.test("deleteMachine deletes before it ends our hold, so that nothing boots,
 });
 
 for (const given of [{}, { node: "node-a" }]) {
-  Deno.test(`deleteMachine spares the node a drain before it deletes, ${given.node ? "named" : "not named"}`, async () => {
+  Deno.test(`deleteMachine spares the node a drain before machine-controller may act, ${given.node ? "named" : "not named"}`, async () => {
     const kube = kubeWith({});
     await deleteMachine(kube.client, { ...target, ...given });
-    deepEqual(kube.writes, ["patch nodes node-a", "delete machines fleet/a"]);
-    equal(kube.get("nodes", "node-a")?.metadata.annotations?.["kubermatic.io/skip-eviction"], "true");
+    deepEqual(kube.writes, [
+      ...["patch machines fleet/a", "delete machines fleet/a", "patch nodes node-a", "patch machines fleet/a"],
+    ]);
+    deepEqual([skips(kube), annotationsOf(kube)], ["true", {}]);
+  });
+}
+
+for (const [what, refused] of [["refused", answer(403, "Forbidden")], ["lost", answer(503, "Unavailable")]] as const) {
+  Deno.test(`deleteMachine leaves nothing on the node when the deletion is ${what}`, async () => {
+    const kube = kubeWith({});
+    kube.onRequest = (request) => {
+      if (request.startsWith("delete")) throw refused;
+    };
+    await rejects(deleteMachine(kube.client, target));
+    equal(skips(kube), undefined, "whoever drains this node later has its pods moved");
+    deepEqual(annotationsOf(kube), {});
+    kube.onRequest = () => {};
+    await deleteMachine(kube.client, target);
+    deepEqual([skips(kube), annotationsOf(kube)], ["true", {}]);
   });
 }
 
