@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { parse } from "yaml";
-import type { OsConfig, OsProfile, Phase, TemplateEngines } from "../profiles/mod.ts";
-import { sizeWarning } from "../profiles/trial/size_limits.ts";
+import { bytesOf, type OsConfig, type OsProfile, type Phase, type TemplateEngines } from "../profiles/mod.ts";
+import { secretLimit, sizeWarning } from "../profiles/trial/size_limits.ts";
 import type { CheckName, Findings } from "./findings.ts";
 import { machineFiles } from "./machine_files.ts";
 import {
@@ -49,12 +49,18 @@ export async function checkFiles(subject: Subject, config: OsConfig): Promise<vo
 }
 
 function checkSyntax(subject: Subject, path: string, text: string): void {
+  if (isTooLarge(text)) return;
   try {
     parse(text);
   } catch (error) {
     const [message = ""] = (error as Error).message.split("\n");
     tell(subject, { path, check: "render" }, [{ severity: "error", message: `is no YAML: ${message}` }]);
   }
+}
+
+/** What is larger than a Secret cannot be used, which is said elsewhere; parsing it would take a few hundred times as much. */
+function isTooLarge(text: string): boolean {
+  return bytesOf(text) > secretLimit;
 }
 
 /** One user-data text, and for whom it was made. */
@@ -77,7 +83,7 @@ export async function checkUserData(
   const isIgnition = profile.provisioningUtility === "ignition";
   try {
     if (isIgnition) JSON.parse(userData);
-    else parse(userData, { version: "1.1" });
+    else if (!isTooLarge(userData)) parse(userData, { version: "1.1" });
   } catch (error) {
     const [why = ""] = (error as Error).message.split("\n");
     const message = `the ${phase} user-data cannot be read: ${why}`;

@@ -76,6 +76,7 @@ function programOf(wiring: Wiring): Command {
 
 const helpAfter = `
 PROFILE is a file, - for standard input, or the name of a profile that comes with Ostler; these commands need no cluster.
+A file has at most 1.5 MiB, a folder 6 MiB.
 POOL is a MachineDeployment; -l, --all and -A choose several. Only commands that steer need Temporal.
 
 ${exitCodes}`;

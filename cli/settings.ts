@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 import type { NodeSettings } from "../profiles/mod.ts";
 import { readNodeSettings } from "../profiles/settings/read_node_settings.ts";
+import { readFileBoundedSync } from "./bounded_text.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
 import { readTextFile } from "./yaml_file.ts";
@@ -18,7 +18,7 @@ export interface SettingArguments {
 /** Reads the settings as the processes of Ostler do; throws UsageError that names every wrong one. */
 export async function readSettings(terminal: Terminal, { argv, config }: SettingArguments): Promise<NodeSettings> {
   const file = config === undefined ? {} : await readConfig(terminal, config);
-  const readFile = (path: string): string => readFileSync(resolve(terminal.directory, path), "utf8");
+  const readFile = (path: string): string => readFileBoundedSync(resolve(terminal.directory, path));
   try {
     const { settings, restOfFile } = readNodeSettings({ argv, env: terminal.env, file }, readFile);
     // The same file may have settings of the processes, or a slip of the pen.

@@ -1,6 +1,6 @@
-import { Buffer } from "node:buffer";
 import process from "node:process";
 import { styleText } from "node:util";
+import { readBounded } from "./bounded_text.ts";
 import { askOn } from "./question.ts";
 
 type Style = Parameters<typeof styleText>[0];
@@ -46,7 +46,7 @@ export function processTerminal(): Terminal {
     isWatched: stdout.isTTY === true,
     isErrWatched: stderr.isTTY === true,
     // Once: profile and MachineDeployment may come in one stream.
-    readStdin: () => read ??= wholeText(stdin),
+    readStdin: () => read ??= readBounded(stdin, "standard input"),
     ...(stdin.isTTY && stderr.isTTY
       ? { ask: (question: string) => askOn({ input: stdin, output: stderr }, question) }
       : {}),
@@ -57,12 +57,6 @@ export function processTerminal(): Terminal {
     directory: env["INIT_CWD"] ?? process.cwd(),
     env,
   };
-}
-
-async function wholeText(stream: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** Styles a text where somebody looks at it; NO_COLOR switches that off. */

@@ -1,7 +1,9 @@
 /** Kubernetes objects in YAML files, with the lines on which their fields stand. */
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { type Document, isScalar, LineCounter, type Node, parseAllDocuments, type TagId, type Tags } from "yaml";
+import { Composer, type CST, type Document, isScalar, Lexer, LineCounter, type Node, Parser } from "yaml";
+import type { TagId, Tags } from "yaml";
+import { largestText, readFileBounded } from "./bounded_text.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
 
@@ -25,6 +27,12 @@ export interface YamlObject {
   placeOfLine(path: FieldPath, line: number): Place;
 }
 
+/** Most bytes of the files of a folder. */
+const largestFolder = 4 * largestText;
+
+/** Most levels at which a value stands; each list or mapping has two in a parser. Schemas of Kubernetes have a few dozen. */
+const deepest = 200;
+
 /** A file is no YAML; the message starts with its place. */
 export class YamlFault extends UsageError {
   constructor(readonly place: Place, readonly why: string) {
@@ -37,12 +45,13 @@ export function placeText({ file, line }: Place): string {
   return line === undefined ? file : `${file}:${line}`;
 }
 
-/** Reads a file, or stdin for `-`; throws UsageError when there is none. */
+/** Reads a file, or stdin for `-`; throws UsageError when there is none, or it is too large. */
 export async function readTextFile(terminal: Terminal, file: string): Promise<string> {
   if (file === "-") return await terminal.readStdin();
   try {
-    return await readFile(resolve(terminal.directory, file), "utf8");
+    return await readFileBounded(resolve(terminal.directory, file), `"${file}"`);
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     throw new UsageError(`Cannot read "${file}": ${whyUnread(error)}`);
   }
 }
@@ -59,6 +68,10 @@ async function filesOf(terminal: Terminal, file: string): Promise<string[]> {
   const isFolder = await stat(path).then((found) => found.isDirectory(), () => false);
   if (!isFolder) return [file];
   const names = (await readdir(path)).filter((name) => /\.(ya?ml|json)$/.test(name));
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(path, name))).size));
+  if (sizes.reduce((sum, size) => sum + size, 0) > largestFolder) {
+    throw new UsageError(`Cannot read "${file}": its YAML files have more than 6 MiB`);
+  }
   return names.sort().map((name) => join(file, name));
 }
 
@@ -77,8 +90,27 @@ export function parseObjects(file: string, text: string): YamlObject[] {
   const lines = new LineCounter();
   // The YAML that kubectl reads: 0644 is octal and yes is true, but a date is text.
   const customTags = (tags: Tags): Tags => tags.filter((tag) => !isStrange(tag));
-  const documents = parseAllDocuments(text, { version: "1.1", lineCounter: lines, customTags });
-  return [...documents].flatMap((document) => objectsIn({ file, lines, document: document as Document }));
+  const composer = new Composer({ version: "1.1", customTags });
+  const documents = composer.compose(tokensOf({ file, text, lines }));
+  return [...documents].flatMap((document) => objectsIn({ file, lines, document }));
+}
+
+interface Text {
+  file: string;
+  text: string;
+  lines: LineCounter;
+}
+
+/** As yaml's own parsing, but that it ends before it has built something that is nested without end. */
+function* tokensOf({ file, text, lines }: Text): Generator<CST.Token> {
+  lines.addNewLine(0);
+  const parser = new Parser(lines.addNewLine);
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme);
+    if (parser.stack.length <= deepest) continue;
+    throw new YamlFault({ file, line: lines.linePos(parser.offset).line }, "it is nested too deep");
+  }
+  yield* parser.end();
 }
 
 function isStrange(tag: Tags[number]): boolean {
@@ -93,11 +125,10 @@ interface Parsed {
 }
 
 function objectsIn(parsed: Parsed): YamlObject[] {
-  const { file, document } = parsed;
+  const { file, lines, document } = parsed;
   const [error] = document.errors;
   if (error !== undefined) {
-    const line = error.linePos?.[0].line;
-    throw new YamlFault({ file, ...(line === undefined ? {} : { line }) }, error.message.split(" at line ")[0] ?? "");
+    throw new YamlFault({ file, line: lines.linePos(error.pos[0]).line }, error.message);
   }
   const value = plainValue(parsed);
   if (value === null || value === undefined) return [];

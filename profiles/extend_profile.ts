@@ -1,3 +1,4 @@
+import { isLargerThan, largestProfile } from "./object_size.ts";
 import { ProfileRefused } from "./refusal.ts";
 import type { CloudInitModules, OsFile, OsProfile, OsUnit, ProfilePhase } from "./schema.ts";
 
@@ -10,7 +11,8 @@ const deepest = 5;
 /**
  * The profile with everything its parents say merged in, so that it stands alone. What the child says counts: files are
  * replaced by path, units by name, snippets and parameters by key; packages and commands follow the parents'. Empty
- * counts as not said. Throws ProfileRefused when a parent is missing, too far away, its own child, or of another kind.
+ * counts as not said. Throws ProfileRefused when a parent is missing, too far away, its own child, or of another kind, or
+ * when all of it is too large.
  */
 export async function resolveProfile(profile: OsProfile, lookup: ProfileLookup): Promise<OsProfile> {
   const line: OsProfile[] = [profile];
@@ -29,7 +31,9 @@ export async function resolveProfile(profile: OsProfile, lookup: ProfileLookup):
     names.push(name);
     line.push(parent);
   }
-  return line.reduceRight((parent, child) => extend({ name: names[line.indexOf(child)] ?? "", parent }, child));
+  const whole = line.reduceRight((parent, child) => extend({ name: names[line.indexOf(child)] ?? "", parent }, child));
+  if (!isLargerThan(whole, largestProfile)) return whole;
+  throw cannotExtend(names[0] ?? "", `with all its parents the profile has more than ${largestProfile} bytes`);
 }
 
 async function parentOf(name: string, lookup: ProfileLookup): Promise<OsProfile | undefined> {
@@ -79,10 +83,10 @@ type Runtime = NonNullable<ProfilePhase["supportedContainerRuntimes"]>[number];
 function mergePhase(parent: ProfilePhase, child: ProfilePhase): ProfilePhase {
   const parents = { files: parent.files ?? [], runtimes: parent.supportedContainerRuntimes ?? [] };
   const children = { files: child.files ?? [], runtimes: child.supportedContainerRuntimes ?? [] };
-  const own = [...children.files, ...children.runtimes.flatMap(({ files }) => files)];
+  const own = firstBy("path", [...children.files, ...children.runtimes.flatMap(({ files }) => files)]);
   const known = new Set([...parents.files, ...parents.runtimes.flatMap(({ files }) => files)].map(({ path }) => path));
   const merge = (left: OsFile[], right: OsFile[]): OsFile[] => [
-    ...left.map((file) => own.find(({ path }) => path === file.path) ?? file),
+    ...left.map((file) => own.get(file.path) ?? file),
     ...right.filter(({ path }) => !known.has(path)),
   ];
   const runtimes = replaceBy("name", parents.runtimes, children.runtimes).map(({ name }): Runtime => {
@@ -119,8 +123,13 @@ function replaceBy<K extends string, T extends Record<K, string>>(
   left: readonly T[],
   right: readonly T[],
 ): T[] {
-  const added = right.filter((one) => !left.some((other) => other[key] === one[key]));
-  return [...left.map((one) => right.find((other) => other[key] === one[key]) ?? one), ...added];
+  const [old, own] = [firstBy(key, left), firstBy(key, right)];
+  return [...left.map((one) => own.get(one[key]) ?? one), ...right.filter((one) => !old.has(one[key]))];
+}
+
+/** By a key of theirs; a profile may have thousands. */
+function firstBy<K extends string, T extends Record<K, string>>(key: K, all: readonly T[]): Map<string, T> {
+  return new Map(all.map((one): [string, T] => [one[key], one]).reverse());
 }
 
 function firstFilled<T>(first: T[], second: T[]): T[] {

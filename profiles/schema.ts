@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isLargerThan, largestProfile } from "./object_size.ts";
 import { Parameter } from "./parameter.ts";
 import { faultsOf, ProfileRefused } from "./refusal.ts";
 
@@ -60,6 +61,8 @@ export const ProfilePhase = z.strictObject({
 });
 export type ProfilePhase = z.infer<typeof ProfilePhase>;
 
+/** Patterns of parameters are tried one by one, each for up to a tenth of a second. */
+const mostParameters = 50;
 const parameterName = z.string().regex(/^[a-z][A-Za-z0-9]{0,62}$/);
 
 const wholeProfile = z.strictObject({
@@ -106,10 +109,19 @@ export type OsProfile = z.infer<typeof OsProfile>;
 /** The language of a profile's templates. */
 export type Templating = NonNullable<OsProfile["templating"]>;
 
-function withDefaults(spec: unknown): unknown {
+function withDefaults(spec: unknown, context: z.RefinementCtx): unknown {
   if (typeof spec !== "object" || spec === null || Array.isArray(spec)) return spec;
+  const excess = excessOf(spec);
+  if (excess !== undefined) context.addIssue({ code: "custom", ...excess });
   if (!("extends" in spec)) return { templating: "go", ...spec };
   return { osVersion: "", supportedCloudProviders: [], bootstrapConfig: {}, provisioningConfig: {}, ...spec };
+}
+
+/** What there is too much of to look at it more closely. */
+function excessOf(spec: { parameters?: unknown }): { path: string[]; message: string } | undefined {
+  if (isLargerThan(spec, largestProfile)) return { path: [], message: `has more than ${largestProfile} bytes` };
+  if (Object.keys(spec.parameters ?? {}).length <= mostParameters) return undefined;
+  return { path: ["parameters"], message: `has more than ${mostParameters}` };
 }
 
 /** Reads the `.spec` of an OperatingSystemProfile; throws ProfileRefused (ProfileInvalid) naming the field. */

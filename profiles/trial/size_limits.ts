@@ -21,7 +21,7 @@ const userDataLimits: Record<string, number> = {
 };
 
 /** The API server takes no Secret of more than 1 MiB. */
-const secretLimit = 1_048_576;
+export const secretLimit = 1_048_576;
 
 export interface SizedUserData {
   phase: Phase;

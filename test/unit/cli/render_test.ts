@@ -173,3 +173,36 @@ Deno.test("ostler render refuses a profile that does not fit the MachineDeployme
   assert.equal(code, 2);
   assert.equal(err, `Cannot use the profile on provider "gce": it supports kubevirt\n`);
 });
+
+Deno.test("ostler render refuses what is too large before it reads all of it", async () => {
+  const large = `# ${"x".repeat(1_600_000)}\n`;
+  using terminal = new FakeTerminal({ ...files, "large.yaml": large + profileYaml() });
+  for (let part = 0; part < 5; part++) terminal.write(`folder/${part}.yaml`, `# ${"x".repeat(1_400_000)}\n`);
+  const cases: [string[], string][] = [
+    [["large.yaml", "md.yaml"], 'Cannot read "large.yaml": it has more than 1.5 MiB\n'],
+    [["/dev/zero", "md.yaml"], 'Cannot read "/dev/zero": it has more than 1.5 MiB\n'],
+    [["osp.yaml", "large.yaml"], 'Cannot read "large.yaml": it has more than 1.5 MiB\n'],
+    [["osp.yaml", "md.yaml", "--config", "large.yaml"], 'Cannot read "large.yaml": it has more than 1.5 MiB\n'],
+    [["osp.yaml", "md.yaml", "-f", "folder"], 'Cannot read "folder": its YAML files have more than 6 MiB\n'],
+    [
+      ["osp.yaml", "md.yaml", "--host-ca-bundle", "/dev/zero"],
+      'Cannot use the settings: --host-ca-bundle "/dev/zero": the file cannot be read (EFBIG)\n',
+    ],
+  ];
+  for (const [args, err] of cases) {
+    assert.deepEqual(await terminal.run(["render", ...args]), { code: 2, out: "", err });
+  }
+});
+
+Deno.test("ostler render refuses a profile that aliases make too large", async () => {
+  const aliases = Array(40).fill("*texts").join(", ");
+  const bomb = profileYaml().replace(
+    "    files:",
+    `    modules: { bootcmd: &texts [${"x".repeat(50_000)}] }\n    files:`,
+  )
+    .concat(`    modules: { yum_repos: { a: { b: [${aliases}] } } }\n`);
+  using terminal = new FakeTerminal({ ...files, "bomb.yaml": bomb });
+  const { code, err } = await terminal.run(["render", "bomb.yaml", "md.yaml"]);
+  assert.equal(code, 2);
+  assert.match(err, /^bomb\.yaml:1: Cannot read the profile: spec: has more than 1572864 bytes/);
+});

@@ -34,3 +34,14 @@ Deno.test("parseObjects names file and line of what is no YAML, and refuses alia
     level("e", "d");
   assert.throws(() => parseObjects("x.yaml", bomb), /Cannot read YAML: .*alias/);
 });
+
+Deno.test("parseObjects refuses what is nested without end, before it is built", () => {
+  const deep = ["[".repeat(100_000), "- ".repeat(100_000), `${"{ a: ".repeat(300)}1${" }".repeat(300)}`];
+  for (const text of deep) {
+    assert.throws(() => parseObjects("x.yaml", `a: 1\nb:\n ${text}`), {
+      message: "x.yaml:3: Cannot read YAML: it is nested too deep",
+    });
+  }
+  const allowed = `${"[".repeat(90)}${"]".repeat(90)}`;
+  assert.equal(parseObjects("x.yaml", `a: ${allowed}`).length, 1);
+});

@@ -256,3 +256,18 @@ Deno.test("parseProfile refuses packages for Flatcar, which has none", () => {
 Deno.test("renderConfig refuses to render a profile without its parents", async () => {
   await assert.rejects(renderConfig(parseProfile(child), renderFacts()), /its parents are not merged in/);
 });
+
+Deno.test("resolveProfile refuses a profile that is too large with its parents, and merges thousands of files at once", async () => {
+  const withFiles = (profile: object, files: object[]): OsProfile =>
+    parseProfile({ ...profile, bootstrapConfig: { files } });
+  const many = Array.from({ length: 12_000 }, (_, n) => file(`/etc/${n}`, ""));
+  const started = performance.now();
+  const whole = await resolveProfile(withFiles(child, many), () => Promise.resolve(withFiles(parent, many)));
+  assert.equal(whole.bootstrapConfig.files?.length, many.length);
+  assert.ok(performance.now() - started < 5_000, "it compared each with each");
+  const large = (path: string): object[] => [file(path, "x".repeat(1_000_000))];
+  await assert.rejects(
+    resolveProfile(withFiles(child, large("/a")), () => Promise.resolve(withFiles(parent, large("/b")))),
+    { message: 'Cannot extend profile "parent": with all its parents the profile has more than 1572864 bytes' },
+  );
+});
