@@ -2,7 +2,7 @@ import { NodeSettings } from "../profiles/node_settings.ts";
 import { readFlagArguments } from "../profiles/settings/flag_arguments.ts";
 import { readDeployment } from "./deployment_file.ts";
 import { ProfileLibrary, profileNamed } from "./profile_library.ts";
-import { phases, type Rendering, renderMachines } from "./rendering.ts";
+import { phases, type Rendering, renderMachines, warnOfIgnored } from "./rendering.ts";
 import { readSettings, type SettingArguments } from "./settings.ts";
 import { styled, type Terminal } from "./terminal.ts";
 import { type FileChange, fileChanges } from "./unified_diff.ts";
@@ -32,6 +32,7 @@ export async function diff(terminal: Terminal, options: DiffOptions): Promise<nu
     return await renderMachines(await profileNamed(terminal, library, { argument, wanted }), deployment, settings);
   };
   const [before, after] = [await side(options.before, []), await side(options.after, options.set ?? [])];
+  warnOfIgnored(terminal, [...before.ignoredSettings, ...after.ignoredSettings]);
   const changes = fileChanges(before, after);
   terminal.out(
     options.output === "json" ? jsonText(before, after, changes) : diffText(terminal, { before, after, changes }),
@@ -46,7 +47,7 @@ function asFlag(text: string): string {
 }
 
 function jsonText(before: Rendering, after: Rendering, changes: FileChange[]): string {
-  const side = ({ profile, digest }: Rendering): object => ({ profile, digest });
+  const side = ({ profile, digest, ignoredSettings }: Rendering): object => ({ profile, digest, ignoredSettings });
   return `${JSON.stringify({ before: side(before), after: side(after), changes }, null, 2)}\n`;
 }
 

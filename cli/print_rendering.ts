@@ -33,7 +33,7 @@ function fileText(terminal: Terminal, { phase, path, mode, text }: MachineFile):
 }
 
 function plain(rendering: Rendering): object {
-  const { profile, deployment, config, digest, userData } = rendering;
+  const { profile, deployment, config, digest, userData, ignoredSettings } = rendering;
   const { namespace, name, kubelet } = deployment.deployment;
   const { bootstrapConfig, provisioningConfig, ...rest } = config;
   const files = machineFiles(rendering.config).filter(({ mode }) => mode !== "");
@@ -46,6 +46,7 @@ function plain(rendering: Rendering): object {
     profile,
     machineDeployment: { namespace, name, kubelet },
     digest,
+    ignoredSettings,
     ...rest,
     bootstrap: phaseOf("bootstrap", bootstrapConfig),
     provisioning: phaseOf("provisioning", provisioningConfig),

@@ -17,6 +17,9 @@ export function addProfileCommands(program: Command, wiring: Wiring): void {
   addDiff(program, wiring);
 }
 
+/** The commands that take settings of the machines. */
+export const takeSettings: readonly string[] = ["render", "diff"];
+
 function addRender(program: Command, { terminal, argv, end }: Wiring): void {
   const command = program.command("render")
     .summary("show what machines would boot with")

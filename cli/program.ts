@@ -7,7 +7,7 @@ import { addCompletion, completeWord, suggested } from "./completion/completion_
 import { seenThrough } from "./connect/seen_through.ts";
 import { type Connect, connectWorld } from "./connect/world.ts";
 import { CommandFailure, exitCodeOf, exitCodes } from "./failure.ts";
-import { addProfileCommands } from "./profile_commands.ts";
+import { addProfileCommands, takeSettings } from "./profile_commands.ts";
 import { inWorld } from "./rollout/cluster_command.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
 import { calledAs, type Terminal } from "./terminal.ts";
@@ -36,9 +36,7 @@ export async function runProgram(
       terminal.out(await suggested(program, wiring, args.slice(1)));
       return 0;
     }
-    // Settings are flags of their own kind, with one dash or two; commander sees the rest.
-    const { rest } = readFlagArguments(NodeSettings.shape, [...args]);
-    await program.parseAsync(rest, { from: "user" });
+    await program.parseAsync(withoutSettings(args), { from: "user" });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -47,6 +45,13 @@ export async function runProgram(
   } finally {
     await closeTemplateEngines();
   }
+}
+
+/** Settings are flags of their own kind, with one dash or two; commander sees the rest, and all where none are taken. */
+function withoutSettings(args: readonly string[]): readonly string[] {
+  const { rest } = readFlagArguments(NodeSettings.shape, [...args]);
+  const command = rest.find((argument) => !argument.startsWith("-"));
+  return command !== undefined && takeSettings.includes(command) ? rest : args;
 }
 
 function explained(error: unknown): string {

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { readDeployment } from "./deployment_file.ts";
 import { printRendering, type RenderFormat, summaryText } from "./print_rendering.ts";
 import { ProfileLibrary, profileNamed } from "./profile_library.ts";
-import { renderMachines } from "./rendering.ts";
+import { renderMachines, warnOfIgnored } from "./rendering.ts";
 import { readSettings, type SettingArguments } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 import { writeTree } from "./write_tree.ts";
@@ -26,6 +26,7 @@ export async function render(terminal: Terminal, options: RenderOptions): Promis
   const wanted = deployment.profile;
   const profile = await profileNamed(terminal, library, { argument: options.profile, wanted });
   const rendering = await renderMachines(profile, deployment, settings);
+  warnOfIgnored(terminal, rendering.ignoredSettings);
   if (options.out === undefined) {
     printRendering(terminal, rendering, options.output);
   } else {

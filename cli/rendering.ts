@@ -14,9 +14,11 @@ import {
   userDataFacts,
 } from "../profiles/mod.ts";
 import { TemplateFault } from "../profiles/engines/template_engine.ts";
+import { flagOf } from "../profiles/settings/setting.ts";
 import type { DeploymentFile } from "./deployment_file.ts";
 import type { NamedProfile } from "./profile_library.ts";
 import { refusalPlace } from "./template_place.ts";
+import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
 import { placeText } from "./yaml_file.ts";
 
@@ -30,6 +32,8 @@ export interface Rendering {
   /** The same as in the cluster, where its address, CA and settings are the same and no secret lasts as long as a machine. */
   digest: string;
   userData: Record<Phase, string>;
+  /** Flags of settings that were given and have no effect here. */
+  ignoredSettings: string[];
 }
 
 // Without a cluster nobody knows them; their flags are `--override-bootstrap-kubelet-apiserver` and `--kubernetes-ca-bundle`.
@@ -68,11 +72,26 @@ export async function renderMachines(
     config,
     digest: configDigest(config, facts),
     userData: { bootstrap: userData("bootstrap"), provisioning: userData("provisioning") },
+    ignoredSettings: ignoredOf(settings),
   };
 }
 
+/** Settings that only name what stands in a cluster, or what tokens are made for: neither is known here. */
+const clusterSettings = ["nodeRegistryCredentialsSecret", "bootstrapTokenServiceAccountName"] as const;
+
+function ignoredOf(settings: NodeSettings): string[] {
+  return clusterSettings.filter((name) => settings[name] !== "").map(flagOf);
+}
+
+/** Says once which settings were left out of renderings, if any were. */
+export function warnOfIgnored({ err }: Terminal, ignored: readonly string[]): void {
+  const flags = [...new Set(ignored)].map((flag) => `--${flag}`).join(", ");
+  if (flags !== "") err(`left out, as it takes a cluster to know what they stand for: ${flags}\n`);
+}
+
 function factsOf({ deployment, provider }: DeploymentFile, settings: NodeSettings): RenderFacts {
-  const facts = { deployment, provider, cluster: placeholderCluster, settings, secrets: noSecrets };
+  const cluster = { ...placeholderCluster, caPem: settings.kubernetesCaBundle || placeholderCluster.caPem };
+  const facts = { deployment, provider, cluster, settings, secrets: noSecrets };
   // What a cloud-config says may stand in Secrets and in the environment of a worker, and is hidden here anyhow.
   const isElsewhere = referencesOf(facts).length > 0;
   return isElsewhere ? { ...facts, provider: { ...provider, overwriteCloudConfig: hidden } } : facts;

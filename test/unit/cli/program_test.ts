@@ -24,7 +24,13 @@ Deno.test("ostler --version is one line", async () => {
 
 Deno.test("ostler ends with 2 for what it does not know", async () => {
   using terminal = new FakeTerminal();
-  for (const args of [[], ["rendr"], ["--bogus"], ["render", "--output", "xml", "a", "b"]]) {
+  for (
+    const args of [[], ["rendr"], ["--bogus"], ["render", "--output", "xml", "a", "b"], [
+      "validate",
+      "osp-ubuntu",
+      "--cluster-dns=192.0.2.1",
+    ]]
+  ) {
     const { code, out, err } = await terminal.run(args);
     assert.deepEqual([code, out], [2, ""], args.join(" "));
     assert.notEqual(err, "");
