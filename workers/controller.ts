@@ -1,6 +1,7 @@
 /** The controller process: tells Temporal about changes, and decides nothing. */
 import process from "node:process";
 import { connectKube, loadKubeConfig } from "../activities/kube/client.ts";
+import { HttpsWatch } from "../activities/kube/https_watch.ts";
 import { type Config, rateOf } from "./config.ts";
 import { keepCredentialSchedule } from "./credential_schedule.ts";
 import { installDefaultProfiles } from "./default_profiles.ts";
@@ -17,7 +18,7 @@ import { watchPools } from "./watch_pools.ts";
 export async function runController(config: Config, signal: AbortSignal): Promise<void> {
   const log = createLogger(config.logLevel);
   const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config));
-  const kube = connectKube(kubeConfig);
+  const kube = { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) };
   const client = new LazyClient({ address: config.temporalAddress, namespace: config.temporalNamespace });
   // Who stands by is ready too: else no update of the Deployment, and no drain of the leader's node, would ever end.
   let ready = false;
@@ -27,7 +28,7 @@ export async function runController(config: Config, signal: AbortSignal): Promis
     await leadWhileHolding(kubeConfig, { config, log, signal, onStandby }, async (leading) => {
       ready = false;
       if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace, log);
-      const watch = watchPools(kubeConfig, { profileNamespace: config.namespace, log, signal: leading });
+      const watch = watchPools({ kube, profileNamespace: config.namespace, log, signal: leading });
       const notifier = new PoolNotifier(watch, {
         notify: async (news) => await startRollout(await client.get(), config, news),
         log,

@@ -1,9 +1,8 @@
 /** Watches nodes, and the machines that say whose they are, for illness that may have to be repaired. */
-import type { KubeConfig } from "@kubernetes/client-node";
 import { createHash } from "node:crypto";
+import { Informer } from "../activities/kube/informer.ts";
+import type { InformerDeps } from "../activities/kube/informer.ts";
 import { JoinedNodes } from "./joined_nodes.ts";
-import { Store } from "./store.ts";
-import type { StoreDeps } from "./store.ts";
 import type { IllCondition } from "./watched_facts.ts";
 import { illnessOf, watchedMachines, watchedNodes, watchedSets } from "./watched_facts.ts";
 
@@ -13,12 +12,12 @@ export interface NodeWatch {
   start(): Promise<void>;
 }
 
-type Deps = Pick<StoreDeps<never>, "log" | "signal"> & { onChange: (pool: string) => void };
+type Deps = Pick<InformerDeps<never>, "kube" | "log" | "signal"> & { onChange: (pool: string) => void };
 
 /** Tells of pools of which a joined machine changed, or a condition of its node did; not of heartbeats. */
-export function watchNodes(config: KubeConfig, { onChange, ...deps }: Deps): NodeWatch {
+export function watchNodes({ onChange, ...deps }: Deps): NodeWatch {
   const joined = new JoinedNodes();
-  const sets = new Store(config, watchedSets, {
+  const sets = new Informer(watchedSets, {
     ...deps,
     onChange: (set) => machines.keys().filter((key) => machines.get(key)?.set === set).forEach(look),
   });
@@ -27,8 +26,8 @@ export function watchNodes(config: KubeConfig, { onChange, ...deps }: Deps): Nod
     const pool = sets.get(set)?.pool;
     joined.place(key, pool && node ? { pool, node } : undefined).forEach(onChange);
   };
-  const machines = new Store(config, watchedMachines, { ...deps, onChange: look });
-  const nodes = new Store(config, watchedNodes, {
+  const machines = new Informer(watchedMachines, { ...deps, onChange: look });
+  const nodes = new Informer(watchedNodes, {
     ...deps,
     onChange: (node) => [joined.poolOf(node)].forEach((pool) => pool && onChange(pool)),
   });

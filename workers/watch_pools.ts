@@ -1,18 +1,19 @@
 /** Watches MachineDeployments and all that decides about their machines; holds no more of each than decides about news. */
-import type { KubeConfig } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
+import type { Kube } from "../activities/kube/client.ts";
+import { Informer } from "../activities/kube/informer.ts";
 import { machineDeployments, profiles } from "../activities/kube/resources.ts";
 import { finalizer } from "../activities/backends/machine_controller/annotations.ts";
 import { observedOf } from "../activities/pool/observed.ts";
 import { type LinedProfile, lineState, profileLine } from "../activities/backends/machine_controller/profile_line.ts";
 import { profileRef } from "../activities/backends/machine_controller/profile_ref.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
-import { Store } from "./store.ts";
 import { watchNodes } from "./watch_nodes.ts";
 import { mayMean, watchedPolicies, watchedRollouts } from "./watched_facts.ts";
 import type { PolicyFacts } from "./watched_facts.ts";
 
 export interface WatchDeps {
+  kube: Kube;
   profileNamespace: string;
   log: Pick<Logger, "warn">;
   signal: AbortSignal;
@@ -22,17 +23,17 @@ export interface WatchDeps {
 const ended = ["Converged", "RolledBack", "Aborted"];
 
 /** Pools are the MachineDeployments that have a profile, and those that wait for us to clean up. */
-export function watchPools(config: KubeConfig, deps: WatchDeps): PoolWatch & { start(): Promise<void> } {
+export function watchPools(deps: WatchDeps): PoolWatch & { start(): Promise<void> } {
   const listeners: ((key: string) => void)[] = [];
   const tell = (key: string): void => listeners.forEach((listener) => listener(key));
-  const deployments = new Store(config, machineDeployments, { ...deps, onChange: tell });
-  const results = new Store(config, watchedRollouts, { ...deps, onChange: tell });
-  const templates = new Store(config, profiles, {
+  const deployments = new Informer(machineDeployments, { ...deps, onChange: tell });
+  const results = new Informer(watchedRollouts, { ...deps, onChange: tell });
+  const templates = new Informer(profiles, {
     ...deps,
     onChange: (key) => deployments.keys().filter((pool) => usesProfile(pool, key)).forEach(tell),
   });
-  const nodes = watchNodes(config, { ...deps, onChange: tell });
-  const policies = new Store(config, watchedPolicies, {
+  const nodes = watchNodes({ ...deps, onChange: tell });
+  const policies = new Informer(watchedPolicies, {
     ...deps,
     onChange: (key) => deployments.keys().filter((pool) => namespaceOf(pool) === namespaceOf(key)).forEach(tell),
   });
@@ -70,7 +71,7 @@ export function watchPools(config: KubeConfig, deps: WatchDeps): PoolWatch & { s
     onChange: (listener) => void listeners.push(listener),
     start: async () => {
       const pools = [templates, results, policies, deployments];
-      await Promise.all([nodes.start(), ...pools.map((store) => store.start())]);
+      await Promise.all([nodes.start(), ...pools.map((informer) => informer.start())]);
     },
   };
 }

@@ -3,6 +3,9 @@ import { request, type RequestOptions } from "node:https";
 import { createInterface } from "node:readline";
 import { type KubeConfig, Watch } from "@kubernetes/client-node";
 
+/** As long as a stream may take to open: then the API server is cut off. */
+const openMs = 20_000;
+
 type Query = Record<string, string | number | boolean | undefined>;
 // The library hands over whatever the server sent.
 type Handler = Parameters<Watch["watch"]>[2];
@@ -17,7 +20,10 @@ export class HttpsWatch extends Watch {
     this.#quietMs = quietMs;
   }
 
-  /** Streams events to the handler; calls done exactly once, with a TimeoutError when nothing came for too long. */
+  /**
+   * Streams events to the handler; calls done exactly once, with a TimeoutError when nothing came for too long. Resolves
+   * when the stream is open, or has ended before.
+   */
   override async watch(...[path, query, handler, done]: Parameters<Watch["watch"]>): Promise<AbortController> {
     const controller = new AbortController();
     const stream = new EventStream({ handler, done, quietMs: this.#quietMs });
@@ -25,7 +31,7 @@ export class HttpsWatch extends Watch {
     try {
       const options: RequestOptions = {};
       await this.config.applyToHTTPSOptions(options);
-      stream.open(watchUrl(this.config, path, query), { ...options, agent: false });
+      await stream.open(watchUrl(this.config, path, query), { ...options, agent: false });
     } catch (error) {
       stream.end(error);
     }
@@ -44,17 +50,19 @@ class EventStream {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #close: () => void = () => {};
   #isOver = false;
+  readonly #begun = Promise.withResolvers<void>();
 
   constructor(ends: StreamEnds) {
     this.#ends = ends;
   }
 
-  open(url: URL, options: RequestOptions): void {
+  open(url: URL, options: RequestOptions): Promise<void> {
     const call = request(url, options, (response) => this.#read(response));
     this.#close = () => call.destroy();
     call.on("error", (error) => this.end(error));
     call.end();
-    this.#expectMore();
+    this.#expectMore(Math.min(this.#ends.quietMs, openMs));
+    return this.#begun.promise;
   }
 
   end(error: unknown): void {
@@ -62,6 +70,7 @@ class EventStream {
     this.#isOver = true;
     clearTimeout(this.#timer);
     this.#close();
+    this.#begun.resolve();
     this.#ends.done(error);
   }
 
@@ -70,6 +79,7 @@ class EventStream {
       return this.end(Object.assign(new Error(`HTTP ${response.statusCode}`), { statusCode: response.statusCode }));
     }
     this.#expectMore();
+    this.#begun.resolve();
     response.on("error", (error) => this.end(error));
     response.on("close", () => this.end(null));
     const lines = createInterface(response);
@@ -91,10 +101,10 @@ class EventStream {
     this.#ends.handler(event.type, event.object, event);
   }
 
-  #expectMore(): void {
+  #expectMore(ms = this.#ends.quietMs): void {
     clearTimeout(this.#timer);
     const expired = new DOMException("no event for too long", "TimeoutError");
-    this.#timer = setTimeout(() => this.end(expired), this.#ends.quietMs);
+    this.#timer = setTimeout(() => this.end(expired), ms);
   }
 }
 

@@ -1,39 +1,86 @@
-/** Looks again and again until there is an answer or an absolute time has come, with a heartbeat at each look. */
+/** Looks again and again until there is an answer or an absolute time has come, with a heartbeat all the while. */
 import { Context } from "@temporalio/activity";
 import { setTimeout as pause } from "node:timers/promises";
+import type { News } from "./news.ts";
 
 export interface Poll<T> {
   /** Epoch milliseconds of the last look. */
   until: number;
-  /** Milliseconds between looks; a function is asked after each of them. */
+  /** Milliseconds between looks where there is no news to wait for; a function is asked after each of them. */
   every?: number | (() => number);
+  /** Wakes it; as long as all news is heard of, nobody looks without any but once in a while. */
+  news?: News;
+  /** Epoch milliseconds of the next look at the latest; asked after each. */
+  lookBy?: () => number;
   /** Gives the answer, or in `missing` what is still waited for (names only; it becomes the heartbeat). */
   look: () => Promise<{ answer: T } | { missing: string }>;
-  /** Milliseconds between the heartbeats of a look that takes longer; shorter than any heartbeat timeout. */
+  /** Milliseconds between heartbeats; shorter than any heartbeat timeout. */
   beat?: number;
   /** Makes the failure when the time has come. */
   expired: (missing: string) => Error;
 }
 
-/** Polls; a cancelled or timed-out activity stops at its next look. */
-export async function poll<T>({ until, every = 500, look, beat = 3_000, expired }: Poll<T>): Promise<T> {
+/** Between looks without news: no watch is trusted for ever. */
+const restMs = { from: 30_000, to: 45_000 };
+/** Looks a second of all waits of a process together while they have to go by the clock. */
+const looksPerSecond = 20;
+const longestMs = 15_000;
+
+/** Waits of this process that go by the clock though they are made for news. */
+let deaf = 0;
+
+/** Polls; a cancelled or timed-out activity stops at its next look, and at once while it rests. */
+export async function poll<T>(wait: Poll<T>): Promise<T> {
+  const { until, news, look, beat = 3_000, expired } = wait;
   const context = Context.current();
   let last = "";
   for (;;) {
+    news?.begin();
     const seen = await beating(look, { last, beat });
     if ("answer" in seen) return seen.answer;
     if (Date.now() >= until) throw expired(seen.missing);
     last = seen.missing;
     context.heartbeat(last);
-    const rest = typeof every === "number" ? every : every();
-    await pause(Math.min(rest, Math.max(1, until - Date.now())), undefined, {
-      signal: context.cancellationSignal,
-    })
-      .catch((cause: unknown) => {
-        context.cancellationSignal.throwIfAborted();
-        throw cause;
-      });
+    await rest(wait, () => context.heartbeat(last));
   }
+}
+
+/** Rests until there is news or it is time to look again. */
+async function rest<T>(wait: Poll<T>, pulse: () => void): Promise<void> {
+  const { until, news, lookBy, beat = 3_000 } = wait;
+  const { cancellationSignal: signal } = Context.current();
+  const every = typeof wait.every === "function" ? wait.every() : wait.every ?? 500;
+  const begun = Date.now();
+  const slow = restMs.from + Math.random() * (restMs.to - restMs.from);
+  const latest = Math.max(begun + 1, Math.min(until, lookBy?.() ?? Infinity));
+  for (let [isNews, beaten] = [false, begun]; !isNews;) {
+    const isDeaf = news !== undefined && !news.isHeard;
+    if (isDeaf) deaf += 1;
+    try {
+      const byClock = isDeaf || !news ? Math.max(every, Math.min(longestMs, deaf * 1000 / looksPerSecond)) : slow;
+      const left = Math.min(latest, begun + byClock) - Date.now();
+      if (left <= 0) return;
+      if (Date.now() - beaten >= beat) {
+        pulse();
+        beaten = Date.now();
+      }
+      isNews = await next(news, Math.min(left, beat), signal);
+    } finally {
+      if (isDeaf) deaf -= 1;
+    }
+  }
+  // What changes all the time is not looked at all the time.
+  const gap = begun + every / 2 - Date.now();
+  if (gap > 0) await next(undefined, gap, signal);
+}
+
+async function next(news: News | undefined, ms: number, signal: AbortSignal): Promise<boolean> {
+  if (news) return await news.next(ms, signal);
+  await pause(ms, undefined, { signal }).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw cause;
+  });
+  return false;
 }
 
 /** A look that takes longer hangs, although each request has an end of its own: the next try begins it afresh. */

@@ -12,6 +12,7 @@ import { imageOf } from "../backends/machine_controller/machine_template.ts";
 import { hasInstance, hasJoined } from "../backends/machine_controller/member.ts";
 import { nodeFacts } from "../node/node_facts.ts";
 import type { NodeFacts } from "../node/node_facts.ts";
+import { newsOfMachines } from "./pool_watch.ts";
 
 export interface JoinQuestion {
   pool: PoolRef;
@@ -26,11 +27,17 @@ type Climb = { joined: Joined } | { gone: true } | { rung: Rung; says: string };
 const graceMs = 30_000;
 
 /** Ends when each machine has joined, is gone, or missed the deadline of the rung it stands before. */
-export function awaitMachinesJoined(kube: Kube, question: JoinQuestion): Promise<JoinVerdict> {
+export async function awaitMachinesJoined(kube: Kube, question: JoinQuestion): Promise<JoinVerdict> {
   const judgeFrom = judgementStart(question, Date.now());
-  return poll<JoinVerdict>({
+  const names = question.machines.map(({ machine }) => machine);
+  const nodes = new Set<string>();
+  using news = newsOfMachines(kube, { namespace: question.pool.namespace, names }, () => nodes);
+  return await poll<JoinVerdict>({
     until: Number.MAX_SAFE_INTEGER, // each machine ends by its own deadlines
-    look: () => attempting(`see machines of "${question.pool.name}" join`, () => look(kube, question, judgeFrom)),
+    news,
+    lookBy: () => nextDeadline(question, judgeFrom),
+    look: () =>
+      attempting(`see machines of "${question.pool.name}" join`, () => look(kube, { question, judgeFrom, nodes })),
     expired: (missing) => new Error(missing),
   });
 }
@@ -41,15 +48,28 @@ function judgementStart({ machines }: JoinQuestion, now: number): number {
   return isOverdue ? now + graceMs : now;
 }
 
+/** The next time at which somebody may be late; a moment after it, as a timer may be early. */
+function nextDeadline({ machines }: JoinQuestion, judgeFrom: number): number {
+  const now = Date.now();
+  const times = [judgeFrom, ...machines.flatMap(({ deadlines }) => Object.values(deadlines) as number[])];
+  return Math.min(...times.filter((time) => time > now)) + 1;
+}
+
+interface Watch {
+  question: JoinQuestion;
+  judgeFrom: number;
+  /** Nodes of the machines, by name; those that a look finds are added. */
+  nodes: Set<string>;
+}
+
 async function look(
   kube: Kube,
-  question: JoinQuestion,
-  judgeFrom: number,
+  { question, judgeFrom, nodes }: Watch,
 ): Promise<{ answer: JoinVerdict } | { missing: string }> {
   const climbs = await Promise.all(question.machines.map(async ({ machine, deadlines }) => ({
     machine,
     deadlines,
-    climb: await climbOf(kube, question, machine),
+    climb: await climbOf(kube, { question, nodes }, machine),
   })));
   const joined = climbs.flatMap(({ climb }) => "joined" in climb ? [climb.joined] : []);
   const gone = climbs.flatMap(({ machine, climb }) => "gone" in climb ? [machine] : []);
@@ -59,10 +79,12 @@ async function look(
   return { answer: { joined, failed, gone } };
 }
 
-async function climbOf(kube: Kube, { pool, kubelet }: JoinQuestion, name: string): Promise<Climb> {
+async function climbOf(kube: Kube, watch: Pick<Watch, "question" | "nodes">, name: string): Promise<Climb> {
+  const { pool, kubelet } = watch.question;
   const machine = await ifFound(readObject(kube, machines, { namespace: pool.namespace, name }));
   if (!machine || machine.metadata.deletionTimestamp) return { gone: true };
   const node = machine.status?.nodeRef?.name;
+  if (node) watch.nodes.add(node);
   return rungOf(machine, node ? await nodeFacts(kube, node) : undefined, kubelet);
 }
 

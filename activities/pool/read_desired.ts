@@ -11,6 +11,7 @@ import { actorOf, type WrittenDeployment, writtenDeployments } from "../backends
 import { revisionAnnotation, templateHashLabel } from "../backends/machine_controller/annotations.ts";
 import { imageOf, kubeletOf } from "../backends/machine_controller/machine_template.ts";
 import { currentSet } from "../backends/machine_controller/machine_sets.ts";
+import { isSurelyUnsettled, newsOfTemplate } from "./pool_watch.ts";
 import { changeOf, inputsOf, observedOf, specHashOf } from "./observed.ts";
 import { pinnedInputs, readPin } from "../backends/machine_controller/pin.ts";
 import { lineState, readProfileLine } from "../backends/machine_controller/profile_line.ts";
@@ -36,17 +37,22 @@ export function readDesired(reader: DesiredReader, pool: PoolRef): Promise<Desir
 }
 
 /** Waits until machine-controller has numbered the template; `until` in epoch ms. */
-export function awaitDesiredSettled(
+export async function awaitDesiredSettled(
   reader: DesiredReader,
   { pool, until }: { pool: PoolRef; until: number },
 ): Promise<DesiredState> {
-  return poll<DesiredState>({
-    until,
+  let missing = "";
+  using news = newsOfTemplate(reader.kube, pool);
+  return await poll<DesiredState>({
+    ...{ until, news },
     every: 250,
     look: async () => {
+      // After the first look a watch tells whether another one is worth its requests; but none is trusted for ever.
+      if (missing && news.isNew && isSurelyUnsettled(reader.kube, pool)) return { missing };
       const seen = await readDesired(reader, pool);
       if (seen.state !== "Present" || seen.desired.settled) return { answer: seen };
-      return { missing: `machine-controller has not seen generation ${seen.desired.generation}` };
+      missing = `machine-controller has not seen generation ${seen.desired.generation}`;
+      return { missing };
     },
     expired: (missing) =>
       expired("SettleExpired", `Cannot roll out "${pool.namespace}/${pool.name}": ${missing}; is it running?`),

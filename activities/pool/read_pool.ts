@@ -13,13 +13,13 @@ import { ownMachines } from "../backends/machine_controller/owned.ts";
 import type { NodeFacts } from "../node/node_facts.ts";
 import { nodeWatchOf } from "../node/node_watch.ts";
 import { outlookOf } from "./outlook.ts";
+import { countedReady, newsOfPool } from "./pool_watch.ts";
 import { snapshotOf } from "./snapshot.ts";
 
 export { snapshotOf } from "./snapshot.ts";
 
 const restMs = 500;
 const restPerMachineMs = 5;
-/** A heartbeat comes with each look, so looks must not be further apart. */
 const longestRestMs = 5_000;
 
 /** Counts and the next few members of each group; after an outage nobody is ill enough to be repaired at the first look. */
@@ -45,31 +45,26 @@ export async function awaitPoolChanged(
   kube: Kube,
   { fingerprint, until, ...question }: PoolQuestion & { fingerprint: string; until: number },
 ): Promise<boolean> {
-  let size = 0;
-  waiting += 1;
+  let seen: Found = { members: [], sets: [] };
+  const nodesNow = (): ReadonlySet<string> => new Set(seen.members.flatMap(({ node }) => node ?? []));
+  using news = newsOfPool(kube, question.pool, nodesNow);
   const sets = new LateSets(kube, question.pool, Date.now());
-  try {
-    return await poll<boolean>({
-      until: Number.MAX_SAFE_INTEGER, // to see no change is an answer too
-      every: () =>
-        Math.min(longestRestMs, restMs + restPerMachineMs * (size + waiting), Math.max(1, until - Date.now())),
-      look: async () => {
-        const { found, snapshot: seen } = await look(kube, question);
-        size = seen.counts.machines;
-        const isNews = seen.fingerprint !== fingerprint;
-        if (isNews || Date.now() >= until) return { answer: isNews };
-        await sets.wake(found, Date.now());
-        return { missing: wordsOf(seen) };
-      },
-      expired: (missing) => new Error(missing),
-    });
-  } finally {
-    waiting -= 1;
-  }
+  return await poll<boolean>({
+    until: Number.MAX_SAFE_INTEGER, // to see no change is an answer too
+    news,
+    every: () => Math.min(longestRestMs, restMs + restPerMachineMs * seen.members.length),
+    lookBy: () => Math.min(until, sets.lookBy(seen.members, countedReady(kube, question.pool))),
+    look: async () => {
+      const { found, snapshot } = await look(kube, question);
+      seen = found;
+      const isNews = snapshot.fingerprint !== fingerprint;
+      if (isNews || Date.now() >= until) return { answer: isNews };
+      await sets.wake(found, Date.now());
+      return { missing: wordsOf(snapshot) };
+    },
+    expired: (missing) => new Error(missing),
+  });
 }
-
-/** Waits of this process: the more pools are looked at, the less often each. */
-let waiting = 0;
 
 function wordsOf({ counts }: PoolSnapshot): string {
   const { machines, updatedReady, old, leaving, ill } = counts;

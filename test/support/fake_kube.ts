@@ -40,6 +40,8 @@ export class FakeKube {
   readonly writes: string[] = [];
   /** Runs before each request as "verb plural namespace/name"; may throw what the API server would answer. */
   onRequest: (request: string) => void = () => {};
+  /** Told of each change as a watch would be. */
+  onChange: (change: { type: "ADDED" | "MODIFIED" | "DELETED"; plural: string; object: Stored }) => void = () => {};
   /** What a token request is answered with. */
   token: { token: string; expirationTimestamp: Date } | undefined;
   #objects = new Map<string, Stored>();
@@ -56,7 +58,7 @@ export class FakeKube {
   put(plural: string, object: Given & { metadata: { name: string } }): Stored {
     const key = keyOf(plural, object.metadata);
     const stored = this.#stamped({ uid: `uid-of-${object.metadata.name}`, generation: 1, ...object.metadata }, object);
-    this.#objects.set(key, stored);
+    this.#store(key, stored);
     return stored;
   }
 
@@ -65,7 +67,7 @@ export class FakeKube {
   }
 
   remove(plural: string, name: string, namespace?: string): void {
-    this.#objects.delete(keyOf(plural, { name, ...(namespace ? { namespace } : {}) }));
+    this.#forget(keyOf(plural, { name, ...(namespace ? { namespace } : {}) }));
   }
 
   all(plural: string): Stored[] {
@@ -152,7 +154,7 @@ export class FakeKube {
     const name = body.metadata?.name ?? "";
     const metadata = { uid: `uid-of-${name}`, generation: 1, ...body.metadata, name };
     const stored = this.#stamped({ ...metadata, ...(namespace ? { namespace } : {}) }, body);
-    this.#objects.set(key, stored);
+    this.#store(key, stored);
     return structuredClone(stored);
   }
 
@@ -167,15 +169,27 @@ export class FakeKube {
     const { uid, creationTimestamp } = existing.metadata;
     const metadata = { ...wanted.metadata, name: existing.metadata.name, uid, creationTimestamp } as Metadata;
     const stored = this.#stamped(metadata, wanted);
-    this.#objects.set(key, stored);
-    if (stored.metadata.deletionTimestamp && !stored.metadata.finalizers?.length) this.#objects.delete(key);
+    this.#store(key, stored);
+    if (stored.metadata.deletionTimestamp && !stored.metadata.finalizers?.length) this.#forget(key);
     return structuredClone(stored);
   }
 
   #delete(key: string, existing: Stored): Stored {
     if (existing.metadata.finalizers?.length) existing.metadata.deletionTimestamp ??= new Date(0).toISOString();
-    else this.#objects.delete(key);
+    else this.#forget(key);
     return existing;
+  }
+
+  #store(key: string, object: Stored): void {
+    const type = this.#objects.has(key) ? "MODIFIED" : "ADDED";
+    this.#objects.set(key, object);
+    this.onChange({ type, plural: key.slice(0, key.indexOf(" ")), object });
+  }
+
+  #forget(key: string): void {
+    const object = this.#objects.get(key);
+    this.#objects.delete(key);
+    if (object) this.onChange({ type: "DELETED", plural: key.slice(0, key.indexOf(" ")), object });
   }
 
   #stamped(metadata: Metadata, object: Given): Stored {

@@ -2,6 +2,8 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { connectKube, type Kube, pooled } from "../../activities/kube/client.ts";
+import { HttpsWatch } from "../../activities/kube/https_watch.ts";
 import { startTlsServer } from "../unit/deploy/cloud/tls_server.ts";
 import type { TlsServer } from "../unit/deploy/cloud/tls_server.ts";
 
@@ -32,6 +34,11 @@ export class WatchedApi {
     const cluster = { name: "c", server: this.#server.url, caData, skipTLSVerify: false };
     config.loadFromClusterAndUser(cluster, { name: "u", token: "t" });
     return config;
+  }
+
+  get kube(): Kube {
+    const config = pooled(this.config);
+    return { ...connectKube(config), watch: new HttpsWatch(config) };
   }
 
   /** Stores an object under the path of its kind, such as "/api/v1/nodes", and streams it to whoever watches. */

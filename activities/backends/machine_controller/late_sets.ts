@@ -27,6 +27,13 @@ export class LateSets {
     this.#lookedAt = now;
   }
 
+  /** Epoch ms at which to look again, where sets count too few by `counted` (Ready nodes by template) or nobody knows. */
+  lookBy(members: readonly Member[], counted: ReadonlyMap<string, number> | undefined): number {
+    if (!counted || this.#late.size > 0) return this.#lookedAt + restMs;
+    const isLate = [...counted].some(([templateHash, ready]) => readyOf(templateHash, members).length > ready);
+    return isLate ? this.#lookedAt + restMs : Infinity;
+  }
+
   /** Touches one Machine of each set that still counts fewer Ready nodes than there are; `now` is epoch ms. */
   async wake({ members, sets }: { members: Member[]; sets: MachineSet[] }, now: number): Promise<void> {
     if (now - this.#lookedAt < restMs) return;
@@ -47,8 +54,10 @@ export class LateSets {
 
 /** A Ready machine of a set that counts fewer of them than there are; undefined for any other set. */
 function witnessOf({ metadata, status }: MachineSet, members: Member[]): Member | undefined {
-  const ready = members.filter(({ phase, templateHash }) =>
-    phase === "Ready" && templateHash === metadata.labels?.[templateHashLabel]
-  );
+  const ready = readyOf(metadata.labels?.[templateHashLabel], members);
   return ready.length > (status?.readyReplicas ?? 0) ? ready[0] : undefined;
+}
+
+function readyOf(wanted: string | undefined, members: readonly Member[]): Member[] {
+  return members.filter(({ phase, templateHash }) => phase === "Ready" && templateHash === wanted);
 }

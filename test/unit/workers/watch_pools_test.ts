@@ -50,7 +50,8 @@ async function twoPools(api: WatchedApi): Promise<Fleet> {
     api.put(paths.nodes, node(`${name}-node`, { Ready: "True" }));
   }
   const stop = new AbortController();
-  const watch = watchPools(api.config, {
+  const watch = watchPools({
+    kube: api.kube,
     profileNamespace: "kube-system",
     log: { warn: () => {} },
     signal: stop.signal,

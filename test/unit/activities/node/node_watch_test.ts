@@ -48,7 +48,7 @@ function stage({ streams = true } = {}): Stage {
 async function synced(): Promise<Stage> {
   const made = stage();
   await made.watch.find(names);
-  await eventually("the watch", () => made.watch.isSynced);
+  await eventually("the watch", () => made.watch.isFresh);
   made.gets.length = 0;
   return made;
 }
@@ -126,5 +126,5 @@ Deno.test("NodeWatch leaves the word to GETs while nodes may not be listed", asy
   };
   equal((await watch.find(names)).size, 30);
   equal((await watch.find(names)).size, 30);
-  deepEqual([stream.opened, watch.isSynced], [0, false]);
+  deepEqual([stream.opened, watch.isFresh], [0, false]);
 });

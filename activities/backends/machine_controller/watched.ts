@@ -1,0 +1,83 @@
+/** What of machine-controller's objects a wait can wait for; no more of them is kept while they are watched. */
+import { createHash } from "node:crypto";
+import { machineDeployments, machines, machineSets } from "../../kube/resources.ts";
+import type { Resource } from "../../kube/resources.ts";
+import { Machine, MachineDeployment, MachineSet } from "../../kube/schemas.ts";
+import type { Metadata } from "../../kube/schemas.ts";
+import {
+  holdAnnotation,
+  instanceFinalizer,
+  revisionAnnotation,
+  templateHashLabel,
+  victimAnnotation,
+} from "./annotations.ts";
+
+export interface DeploymentFacts {
+  generation: number;
+  observed: number;
+  revision: string;
+  /** Identity of all else that waits are about. */
+  state: string;
+}
+
+export interface SetFacts {
+  /** The pool that it belongs to, as "namespace/name"; "" for none. */
+  pool: string;
+  revision: string;
+  templateHash: string;
+  ready: number;
+}
+
+export interface MachineFacts {
+  /** The set that it belongs to, as "namespace/name"; "" for none. */
+  set: string;
+  /** Identity of all that its place in the pool and on its way to join depend on. */
+  state: string;
+}
+
+export const watchedDeployments: Resource<DeploymentFacts> = {
+  ...machineDeployments,
+  schema: MachineDeployment.transform(({ metadata, status }) => ({
+    ...{ generation: metadata.generation ?? 0, observed: status?.observedGeneration ?? 0 },
+    revision: metadata.annotations?.[revisionAnnotation] ?? "",
+    state: digest([metadata.uid, metadata.deletionTimestamp]),
+  })),
+};
+
+export const watchedSets: Resource<SetFacts> = {
+  ...machineSets,
+  schema: MachineSet.transform(({ metadata, status }) => ({
+    pool: ownerOf(metadata, "MachineDeployment"),
+    revision: metadata.annotations?.[revisionAnnotation] ?? "",
+    templateHash: metadata.labels?.[templateHashLabel] ?? "",
+    ready: status?.readyReplicas ?? 0,
+  })),
+};
+
+export const watchedMachines: Resource<MachineFacts> = {
+  ...machines,
+  schema: Machine.transform((machine) => ({
+    set: ownerOf(machine.metadata, "MachineSet"),
+    state: stateOf(machine),
+  })),
+};
+
+function stateOf({ metadata, status }: Machine): string {
+  const { uid, deletionTimestamp, annotations = {}, labels = {}, finalizers = [] } = metadata;
+  const { nodeRef, addresses, conditions, errorReason, errorMessage } = status ?? {};
+  return digest([
+    ...[uid, deletionTimestamp, labels[templateHashLabel], finalizers.includes(instanceFinalizer)],
+    ...[annotations[holdAnnotation], annotations[victimAnnotation]],
+    ...[nodeRef?.name, addresses?.map(({ address }) => address), errorReason, errorMessage],
+    conditions?.map(({ type, status }) => [type, status]),
+  ]);
+}
+
+function ownerOf({ namespace, ownerReferences }: Metadata, wanted: string): string {
+  const owner = ownerReferences?.find(({ kind }) => kind === wanted);
+  return owner ? `${namespace}/${owner.name}` : "";
+}
+
+function digest(facts: unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(facts)).digest("base64").slice(0, 16);
+}

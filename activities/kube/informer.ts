@@ -1,0 +1,176 @@
+/**
+ * A kind of object, listed once and then watched: of each object no more is kept than the resource's schema reads. What
+ * a page or an event brings is read at once and let go, so ten thousand machines cost what their facts do.
+ */
+import type { Logger } from "@temporalio/common";
+import { setTimeout as pause } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Kube } from "./client.ts";
+import { eachPage } from "./pages.ts";
+import type { PageOf } from "./pages.ts";
+import type { Resource } from "./resources.ts";
+import { statusOf } from "./status.ts";
+
+export interface InformerDeps<T> {
+  kube: Kube;
+  /** Told when what was read of an object changed, and when it came or went; `before` is what was read until now. */
+  onChange?: (key: string, before: T | undefined) => void;
+  log?: Pick<Logger, "warn">;
+  /** Aborting it ends the watch. */
+  signal: AbortSignal;
+}
+
+/** Between the end of one stream and the next, what was known still counts. */
+const gapMs = 15_000;
+/** Pause before a stream that ended is opened again; it grows while that fails. */
+const restMs = 1_000;
+const longestRestMs = 15_000;
+/** A stream that lasted this long worked: its end is nothing to wait for. */
+const soundMs = 5_000;
+
+interface Watched {
+  metadata?: { name?: string; namespace?: string; resourceVersion?: string };
+}
+
+/** Keys are "namespace/name", or the name where there is no namespace. */
+export class Informer<T> {
+  readonly #resource: Resource<T>;
+  readonly #deps: InformerDeps<T>;
+  readonly #objects = new Map<string, T>();
+  readonly #ready = Promise.withResolvers<void>();
+  /** Where in the stream of changes we are; undefined when everything has to be listed. */
+  #version: string | undefined;
+  #freshUntil = 0;
+
+  constructor(resource: Resource<T>, deps: InformerDeps<T>) {
+    this.#resource = resource;
+    this.#deps = deps;
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  keys(): string[] {
+    return [...this.#objects.keys()];
+  }
+
+  values(): Iterable<T> {
+    return this.#objects.values();
+  }
+
+  /** Whether all changes up to about now are known. */
+  get isFresh(): boolean {
+    return Date.now() < this.#freshUntil;
+  }
+
+  /** Watches until the signal aborts; resolves after the first complete list, or when it aborts before. */
+  start(): Promise<void> {
+    const { signal } = this.#deps;
+    signal.addEventListener("abort", () => this.#ready.resolve(), { once: true });
+    if (signal.aborted) this.#ready.resolve();
+    else void this.#run();
+    return this.#ready.promise;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#deps;
+    for (let rest = restMs; !signal.aborted; rest = Math.min(longestRestMs, rest * 2)) {
+      const begun = Date.now();
+      await this.#listAndFollow().catch((error: unknown) => this.#note(error));
+      if (Date.now() - begun > soundMs) rest = restMs;
+      // Not all processes at once, after a restart of the API server; aborting ends the rest early.
+      const ms = rest * (0.5 + Math.random() / 2);
+      await pause(ms, undefined, { ref: false, signal }).catch(() => undefined);
+    }
+    this.#freshUntil = 0;
+    this.#objects.clear();
+  }
+
+  async #listAndFollow(): Promise<void> {
+    this.#version ??= await this.#list();
+    this.#ready.resolve();
+    await this.#follow(this.#version);
+  }
+
+  // Page by page; what was deleted while nobody watched is missing at the end.
+  async #list(): Promise<string> {
+    const there = new Set<string>();
+    const version = await eachPage((page) => this.#page(page), (items) => {
+      for (const object of items) {
+        there.add(keyOf(object));
+        this.#put(object);
+      }
+    });
+    for (const key of this.keys()) if (!there.has(key)) this.#remove(key);
+    return version;
+  }
+
+  #page(page: PageOf): Promise<{ items?: Watched[] }> {
+    const { group, version, plural } = this.#resource;
+    const { core, custom } = this.#deps.kube;
+    // Nodes are the one kind of the core group that is watched.
+    return group === "" ? core.listNode(page) : custom.listClusterCustomObject({ group, version, plural, ...page });
+  }
+
+  async #follow(resourceVersion: string): Promise<void> {
+    const { kube, signal } = this.#deps;
+    const { group, version, plural } = this.#resource;
+    const path = group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`;
+    const { promise: ended, resolve } = Promise.withResolvers<unknown>();
+    if (!kube.watch) throw new Error(`Cannot watch ${plural}: nothing streams here`);
+    const stream = await kube.watch.watch(path, { resourceVersion }, (type: string, object: Watched) => {
+      if (type !== "ERROR") return this.#tell(type, object);
+      this.#version = undefined; // our place in the stream is gone
+      resolve(undefined);
+    }, (error) => resolve(this.#ended(error)));
+    const stop = (): void => stream.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    this.#freshUntil = Infinity;
+    const error = await ended.finally(() => {
+      signal.removeEventListener("abort", stop);
+      stop();
+    });
+    if (error) throw error;
+  }
+
+  #ended(error: unknown): unknown {
+    // A stream that went quiet was out of date before anybody noticed.
+    const isStale = error instanceof Error && error.name === "TimeoutError";
+    this.#freshUntil = isStale ? 0 : Math.min(this.#freshUntil, Date.now() + gapMs);
+    return error;
+  }
+
+  // Where the API server does not take our place in the stream, what it has now has to be listed. Anything else may pass.
+  #note(error: unknown): void {
+    const { log, signal } = this.#deps;
+    const status = statusOf(error) ?? (error as { statusCode?: number }).statusCode;
+    if (status !== undefined && ![429, 500, 502, 503].includes(status)) this.#version = undefined;
+    if (!signal.aborted) log?.warn(`Watch of ${this.#resource.plural} broke: it is started again`, { error });
+  }
+
+  #tell(type: string, object: Watched): void {
+    this.#version = object.metadata?.resourceVersion ?? this.#version;
+    if (type === "DELETED") this.#remove(keyOf(object));
+    else if (type !== "BOOKMARK") this.#put(object);
+  }
+
+  #put(object: Watched): void {
+    const key = keyOf(object);
+    const { data } = this.#resource.schema.safeParse(object);
+    if (data === undefined) return void this.#deps.log?.warn(`Cannot read ${this.#resource.plural} "${key}"`, {});
+    const before = this.#objects.get(key);
+    this.#objects.set(key, data);
+    // Most updates of nodes and machines are heartbeats, of which nothing is kept.
+    if (!isDeepStrictEqual(before, data)) this.#deps.onChange?.(key, before);
+  }
+
+  #remove(key: string): void {
+    const before = this.#objects.get(key);
+    if (this.#objects.delete(key)) this.#deps.onChange?.(key, before);
+  }
+}
+
+function keyOf({ metadata }: Watched): string {
+  return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : `${metadata?.name}`;
+}

@@ -1,0 +1,85 @@
+/** Wakes the waits of a process for what happens to pools and machines: one slim watch a kind, for all of them. */
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import { watchedDeployments, watchedMachines, watchedSets } from "../backends/machine_controller/watched.ts";
+import type { DeploymentFacts, MachineFacts, SetFacts } from "../backends/machine_controller/watched.ts";
+import type { Kube } from "../kube/client.ts";
+import { News, sourceOf } from "../kube/news.ts";
+import { SharedWatch } from "../kube/shared_watch.ts";
+import { nodeWatchOf } from "../node/node_watch.ts";
+
+/** The watches of one API server; each begins with the first wait that needs it. */
+class PoolWatches {
+  readonly deployments: SharedWatch<DeploymentFacts>;
+  readonly sets: SharedWatch<SetFacts>;
+  readonly machines: SharedWatch<MachineFacts>;
+
+  constructor(kube: Kube) {
+    this.deployments = new SharedWatch(kube, watchedDeployments);
+    this.sets = new SharedWatch(kube, watchedSets);
+    this.machines = new SharedWatch(kube, watchedMachines);
+  }
+}
+
+const known = new WeakMap<object, PoolWatches>();
+
+export function poolWatchesOf(kube: Kube): PoolWatches {
+  const watches = known.get(kube.core) ?? new PoolWatches(kube);
+  known.set(kube.core, watches);
+  return watches;
+}
+
+/** News of a MachineDeployment and of its sets. */
+export function newsOfTemplate(kube: Kube, { namespace, name }: PoolRef): News {
+  const { deployments, sets } = poolWatchesOf(kube);
+  const pool = `${namespace}/${name}`;
+  return new News([
+    sourceOf(deployments, ({ key }) => key === pool),
+    sourceOf(sets, ({ before, now }) => before?.pool === pool || now?.pool === pool),
+  ]);
+}
+
+/** News of a pool: of its MachineDeployment and sets, of its machines, and of `nodes()`, by name. */
+export function newsOfPool(kube: Kube, { namespace, name }: PoolRef, nodes: () => ReadonlySet<string>): News {
+  const { deployments, sets, machines } = poolWatchesOf(kube);
+  const pool = `${namespace}/${name}`;
+  // One whose set is not known yet may be anybody's.
+  const isOwn = ({ set }: MachineFacts): boolean => (sets.get(set)?.pool ?? pool) === pool;
+  const isNear = (key: string): boolean => key.startsWith(`${namespace}/`);
+  return new News([
+    sourceOf(deployments, ({ key }) => key === pool),
+    sourceOf(sets, ({ before, now }) => before?.pool === pool || now?.pool === pool),
+    sourceOf(machines, ({ key, before, now }) => isNear(key) && [before, now].some((each) => each && isOwn(each))),
+    sourceOf(nodeWatchOf(kube), ({ key }) => nodes().has(key)),
+  ]);
+}
+
+/** News of machines, and of `nodes()` where they matter, by name. */
+export function newsOfMachines(
+  kube: Kube,
+  { namespace, names }: { namespace: string; names: readonly string[] },
+  nodes?: () => ReadonlySet<string>,
+): News {
+  const keys = new Set(names.map((name) => `${namespace}/${name}`));
+  return new News([
+    sourceOf(poolWatchesOf(kube).machines, ({ key }) => keys.has(key)),
+    ...(nodes ? [sourceOf(nodeWatchOf(kube), ({ key }) => nodes().has(key))] : []),
+  ]);
+}
+
+/** Whether the watches know better than to ask if machine-controller has numbered the template: it surely has not. */
+export function isSurelyUnsettled(kube: Kube, { namespace, name }: PoolRef): boolean {
+  const { deployments, sets } = poolWatchesOf(kube);
+  const pool = `${namespace}/${name}`;
+  const facts = deployments.get(pool);
+  if (!deployments.isFresh || !sets.isFresh || !facts) return false;
+  if (facts.observed < facts.generation || facts.revision === "") return true;
+  return ![...sets.values()].some((set) => set.pool === pool && set.revision === facts.revision);
+}
+
+/** Ready nodes that machine-controller counts in each of the pool's sets, by template hash; undefined while not all is known. */
+export function countedReady(kube: Kube, { namespace, name }: PoolRef): ReadonlyMap<string, number> | undefined {
+  const { sets } = poolWatchesOf(kube);
+  if (!sets.isFresh) return undefined;
+  const own = [...sets.values()].filter(({ pool }) => pool === `${namespace}/${name}`);
+  return new Map(own.map(({ templateHash, ready }) => [templateHash, ready]));
+}

@@ -1,0 +1,41 @@
+/** Watches over a fake API server: what changes there is streamed to whoever watches its kind. */
+import type { Watch } from "@kubernetes/client-node";
+import type { Kube } from "../../activities/kube/client.ts";
+import type { FakeKube } from "./fake_kube.ts";
+
+type Ends = { handler: Parameters<Watch["watch"]>[2]; done: Parameters<Watch["watch"]>[3] };
+
+export class FakeStreams {
+  /** Kinds whose watch was opened, in order. */
+  readonly opened: string[] = [];
+  /** Requests that the API server was asked, watches left out. */
+  readonly requests: string[] = [];
+  readonly client: Kube;
+  /** No stream can be opened. */
+  isDown = false;
+  readonly #streams = new Map<string, Ends>();
+
+  constructor(kube: FakeKube) {
+    const watch = { watch: (...request: Parameters<Watch["watch"]>) => this.#open(request) } as unknown as Watch;
+    this.client = { ...kube.client, watch };
+    kube.onRequest = (request) => void this.requests.push(request);
+    kube.onChange = ({ type, plural, object }) => this.#streams.get(plural)?.handler(type, structuredClone(object));
+  }
+
+  /** Ends the stream of a kind, as a dying API server does, or as one that went quiet. */
+  end(plural: string, error: unknown = null): void {
+    const ends = this.#streams.get(plural);
+    this.#streams.delete(plural);
+    ends?.done(error);
+  }
+
+  #open([path, , handler, done]: Parameters<Watch["watch"]>): Promise<AbortController> {
+    if (this.isDown) return Promise.reject(new Error("connect ECONNREFUSED"));
+    const plural = path.slice(path.lastIndexOf("/") + 1);
+    this.opened.push(plural);
+    this.#streams.set(plural, { handler, done });
+    const controller = new AbortController();
+    controller.signal.addEventListener("abort", () => done(null));
+    return Promise.resolve(controller);
+  }
+}

@@ -1,0 +1,114 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { z } from "zod";
+import { Informer } from "../../../../activities/kube/informer.ts";
+import type { Resource } from "../../../../activities/kube/resources.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import { FakeStreams } from "../../../support/fake_streams.ts";
+import { WatchedApi } from "../../../support/watched_api.ts";
+
+const path = "/api/v1/nodes";
+/** Of a node nothing but its provider id is read. */
+const nodes: Resource<string> = {
+  ...{ group: "", version: "v1", plural: "nodes" },
+  schema: z.object({ spec: z.object({ providerID: z.string() }) }).transform(({ spec }) => spec.providerID),
+};
+
+/** An informer of nodes, with what it told; disposing of it ends its watch. */
+function watching(api: WatchedApi): { informer: Informer<string>; told: string[]; [Symbol.dispose]: () => void } {
+  const told: string[] = [];
+  const stop = new AbortController();
+  const informer: Informer<string> = new Informer(nodes, {
+    kube: api.kube,
+    onChange: (key, before) => told.push(`${key}: ${before} to ${informer.get(key)}`),
+    log: { warn: () => {} },
+    signal: stop.signal,
+  });
+  return { informer, told, [Symbol.dispose]: () => stop.abort() };
+}
+
+function node(name: string, providerID: unknown): { metadata: { name: string }; spec: object } {
+  return { metadata: { name }, spec: { providerID } };
+}
+
+Deno.test("Informer.start reads every page of a list before it resolves", async () => {
+  await using api = await WatchedApi.start();
+  api.pageSize = 2;
+  for (const name of ["a", "b", "c", "d", "e"]) api.put(path, node(name, "red"));
+  using watched = watching(api);
+  await watched.informer.start();
+  deepEqual(watched.informer.keys(), ["a", "b", "c", "d", "e"]);
+  deepEqual(api.lists.map((list) => new URLSearchParams(list.split("?")[1]).get("continue")), [null, "2", "4"]);
+});
+
+Deno.test("Informer tells of what was read of an object, and not of an update without news", async () => {
+  await using api = await WatchedApi.start();
+  api.put(path, node("a", "red"));
+  using watched = watching(api);
+  await watched.informer.start();
+  await eventually("a watch", () => api.watches(path) === 1);
+  api.put(path, node("a", "red"));
+  api.put(path, node("a", "blue"));
+  await eventually("two notices", () => watched.told.length >= 2);
+  api.remove(path, node("a", "blue"));
+  await eventually("three notices", () => watched.told.length >= 3);
+  deepEqual(watched.told, ["a: undefined to red", "a: red to blue", "a: blue to undefined"]);
+});
+
+Deno.test("Informer keeps what it last read of an object that cannot be read any more", async () => {
+  await using api = await WatchedApi.start();
+  api.put(path, node("a", "red"));
+  using watched = watching(api);
+  await watched.informer.start();
+  await eventually("a watch", () => api.watches(path) === 1);
+  api.put(path, node("a", 7));
+  api.put(path, node("b", "green"));
+  await eventually("the next one", () => watched.informer.get("b") === "green");
+  equal(watched.informer.get("a"), "red");
+});
+
+Deno.test("Informer.start ends when it is stopped before anything could be listed", async () => {
+  const api = await WatchedApi.start();
+  const { kube } = api;
+  await api[Symbol.asyncDispose]();
+  const stop = new AbortController();
+  const log = { warn: () => stop.abort() };
+  await new Informer(nodes, { kube, onChange: () => {}, log, signal: stop.signal }).start();
+  equal(stop.signal.aborted, true);
+  await new Informer(nodes, { kube, onChange: () => {}, log, signal: stop.signal }).start();
+});
+
+function streamed(): { streams: FakeStreams; informer: Informer<string>; [Symbol.dispose]: () => void } {
+  const kube = new FakeKube();
+  kube.put("nodes", node("a", "red"));
+  const streams = new FakeStreams(kube);
+  const stop = new AbortController();
+  const informer = new Informer(nodes, { kube: streams.client, signal: stop.signal });
+  return { streams, informer, [Symbol.dispose]: () => stop.abort() };
+}
+
+Deno.test("Informer goes on from its place when a stream ends, and lists again only when that is gone", async () => {
+  using watched = streamed();
+  const { streams, informer } = watched;
+  await informer.start();
+  await eventually("a stream", () => informer.isFresh);
+  streams.end("nodes");
+  await eventually("another stream", () => streams.opened.length === 2);
+  deepEqual(streams.requests, ["list nodes "]);
+  streams.end("nodes", Object.assign(new Error("HTTP 410"), { statusCode: 410 }));
+  await eventually("a third one", () => streams.opened.length === 3);
+  deepEqual(streams.requests, ["list nodes ", "list nodes "]);
+});
+
+Deno.test("Informer keeps its place while the API server is down, and is out of date after a while", async () => {
+  using watched = streamed();
+  const { streams, informer } = watched;
+  await informer.start();
+  await eventually("a stream", () => informer.isFresh);
+  streams.isDown = true;
+  streams.end("nodes", new DOMException("no event for too long", "TimeoutError"));
+  equal(informer.isFresh, false);
+  streams.isDown = false;
+  await eventually("another stream", () => informer.isFresh);
+  deepEqual([streams.requests.length, informer.get("a")], [1, "red"]);
+});

@@ -1,0 +1,157 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import { awaitMachinesJoined } from "../../../../activities/pool/await_joined.ts";
+import { awaitMachineGone } from "../../../../activities/pool/await_machine.ts";
+import { poolWatchesOf } from "../../../../activities/pool/pool_watch.ts";
+import { awaitDesiredSettled } from "../../../../activities/pool/read_desired.ts";
+import { awaitPoolChanged, readPool } from "../../../../activities/pool/read_pool.ts";
+import { neverRepaired } from "../../../../activities/node/illness.ts";
+import { nodeWatchOf } from "../../../../activities/node/node_watch.ts";
+import type { Kube } from "../../../../activities/kube/client.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import { FakeStreams } from "../../../support/fake_streams.ts";
+import { machine, machineDeployment, machineSet, node, pool, putPool } from "../../../support/machine_objects.ts";
+
+/** Longer than any wait let pass between two looks when it looked by the clock. */
+const aWhileMs = 1_500;
+const until = Date.now() + 3_600_000;
+const question = { pool, templateHash: "hash-1", unproven: [], repair: neverRepaired, limit: 20 };
+const far = { instance: until, address: until, registered: until, ready: until };
+const owned = { ownerReferences: [{ kind: "MachineSet", name: "pool-hash-1", uid: "uid-of-pool-hash-1" }] };
+
+interface Stage {
+  kube: FakeKube;
+  streams: FakeStreams;
+  client: Kube;
+}
+
+function stage(): Stage {
+  const kube = new FakeKube();
+  putPool(kube);
+  kube.put("machines", machine("a", { metadata: owned }));
+  kube.put("nodes", node("node-a"));
+  const streams = new FakeStreams(kube);
+  return { kube, streams, client: streams.client };
+}
+
+/** Waits until every wait is on its watches, and nothing is asked for a while. */
+async function quiet({ streams, client }: Stage, kinds: number): Promise<void> {
+  await eventually("the watches", () => streams.opened.length === kinds);
+  const { deployments, sets, machines } = poolWatchesOf(client);
+  const all = [deployments, sets, machines, nodeWatchOf(client)];
+  await eventually("fresh watches", () => all.filter(({ isFresh }) => isFresh).length === kinds);
+  await pause(300);
+  streams.requests.length = 0;
+  await pause(aWhileMs);
+  deepEqual(streams.requests, []);
+}
+
+const waits: { what: string; kinds: number; prepare?: (kube: FakeKube) => void; begin: Begin; change: Change }[] = [
+  {
+    what: "awaitDesiredSettled",
+    kinds: 2,
+    prepare: (kube) => kube.put("machinedeployments", machineDeployment({ metadata: { generation: 2 } })),
+    begin: (kube) => awaitDesiredSettled({ kube, profileNamespace: "kube-system" }, { pool, until }),
+    change: (kube) => kube.put("machinedeployments", { ...machineDeployment(), status: { observedGeneration: 2 } }),
+  },
+  {
+    what: "awaitMachineGone",
+    kinds: 1,
+    begin: (kube) => awaitMachineGone(kube, { pool, machine: "a", until }),
+    change: (kube) => kube.remove("machines", "a", "fleet"),
+  },
+  {
+    what: "awaitMachinesJoined",
+    kinds: 2,
+    prepare: (kube) => kube.put("nodes", node("node-a", { ready: false })),
+    begin: (kube) =>
+      awaitMachinesJoined(kube, { pool, kubelet: "1.35.3", machines: [{ machine: "a", deadlines: far }] }),
+    change: (kube) => kube.put("nodes", node("node-a")),
+  },
+  ...[
+    { what: "of a machine", change: (kube: FakeKube) => kube.remove("machines", "a", "fleet") },
+    { what: "of a node", change: (kube: FakeKube) => kube.put("nodes", node("node-a", { ready: false })) },
+    { what: "of a newcomer", change: (kube: FakeKube) => kube.put("machines", machine("b", { metadata: owned })) },
+  ].map(({ what, change }) => ({
+    what: `awaitPoolChanged, told ${what},`,
+    kinds: 4,
+    begin: async (kube: Kube) => {
+      // As many are Ready as machine-controller counts: nobody has to be woken.
+      const { fingerprint } = await readPool(kube, question);
+      return await awaitPoolChanged(kube, { ...question, fingerprint, until });
+    },
+    prepare: (kube: FakeKube) => kube.put("machinesets", { ...machineSet(), status: { readyReplicas: 1 } }),
+    change,
+  })),
+];
+
+type Begin = (kube: Kube) => Promise<unknown>;
+type Change = (kube: FakeKube) => unknown;
+
+for (const { what, kinds, prepare = () => {}, begin, change } of waits) {
+  Deno.test(`${what} asks nothing while nothing happens, and ends when it does`, async () => {
+    const staged = stage();
+    prepare(staged.kube);
+    const wait = inActivity(() => begin(staged.client));
+    await quiet(staged, kinds);
+    const begun = Date.now();
+    change(staged.kube);
+    await wait;
+    ok(Date.now() - begun < 400, `it took ${Date.now() - begun} ms`);
+  });
+}
+
+Deno.test("awaitPoolChanged asks nothing for what happens to another pool, and to a node of another", async () => {
+  const staged = stage();
+  const { kube, streams, client } = staged;
+  kube.put("machinesets", { ...machineSet(), status: { readyReplicas: 1 } });
+  const theirs = {
+    ...machineSet().metadata,
+    name: "other-1",
+    ownerReferences: [{ kind: "MachineDeployment", name: "other", uid: "o" }],
+  };
+  kube.put("machinesets", { metadata: theirs });
+  const stop = new AbortController();
+  const { fingerprint } = await readPool(client, question);
+  const work = (): Promise<boolean> => awaitPoolChanged(client, { ...question, fingerprint, until });
+  const wait = inActivity(work, { cancel: stop.signal });
+  wait.catch(() => undefined); // ends with the test
+  await quiet(staged, 4);
+  const metadata = { ownerReferences: [{ kind: "MachineSet", name: "other-1", uid: "u" }] };
+  kube.put("machines", machine("z", { labels: { pool: "other" }, metadata }));
+  kube.put("nodes", node("node-z", { ready: false }));
+  kube.put("machines", machine("y", { metadata: { ...metadata, namespace: "else" } }));
+  await pause(300);
+  deepEqual(streams.requests, []);
+  stop.abort();
+});
+
+Deno.test("a wait goes by the clock while its watch is broken, and by news again when it is mended", async () => {
+  const staged = stage();
+  const { kube, streams, client } = staged;
+  const wait = inActivity(() => awaitMachineGone(client, { pool, machine: "a", until }));
+  await quiet(staged, 1);
+  streams.isDown = true;
+  streams.end("machines", new DOMException("no event for too long", "TimeoutError"));
+  await eventually("a look", () => streams.requests.includes("get machines fleet/a"), 10_000);
+  streams.isDown = false;
+  await eventually("another watch", () => streams.opened.length === 2);
+  await pause(600);
+  streams.requests.length = 0;
+  await pause(600);
+  deepEqual(streams.requests, []);
+  kube.remove("machines", "a", "fleet");
+  await wait;
+});
+
+Deno.test("a wait without streams goes by the clock", async () => {
+  const { kube } = stage();
+  let looks = 0;
+  kube.onRequest = () => {
+    if (looks++ === 1) kube.remove("machines", "a", "fleet");
+  };
+  await inActivity(() => awaitMachineGone(kube.client, { pool, machine: "a", until }));
+  equal(looks, 2);
+});
