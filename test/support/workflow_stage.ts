@@ -1,7 +1,14 @@
-/** A Temporal server in memory with a worker of the real workflow bundle over fake activities; one per test file. */
+/** A Temporal server in memory with a worker of the real workflow bundle over fake activities; files of a process share it. */
 import { Client } from "@temporalio/client";
 import type { WorkflowHandle } from "@temporalio/client";
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  makeTelemetryFilterString,
+  NativeConnection,
+  Runtime,
+  Worker,
+} from "@temporalio/worker";
 import type { WorkflowBundle } from "@temporalio/worker";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,6 +32,9 @@ export const testDeadlines: Partial<Deadlines> = {
   ...{ drain: 10_000, gone: 10_000, recheck: 200 },
 };
 
+/** The SDK has one runtime in a process. */
+let isQuiet = false;
+
 /** Of client and worker, so that no host name gets into a recorded history. */
 const identity = "tester";
 
@@ -47,6 +57,9 @@ export class Stage {
   #bundle: WorkflowBundle | undefined;
   #worker: { worker: Worker; done: Promise<void> } | undefined;
   #pools = 0;
+  #opening: Promise<void> | undefined;
+  /** Whose runs have not been ended yet. */
+  #left: FakePool[] = [];
 
   constructor(options: StageOptions = {}) {
     this.#options = options;
@@ -62,9 +75,16 @@ export class Stage {
     return new Client({ connection: this.#native });
   }
 
-  /** Starts server and worker. */
-  async open(): Promise<void> {
-    Runtime.install({ logger: new DefaultLogger("ERROR") });
+  /** Starts server and worker, once. */
+  open(): Promise<void> {
+    return this.#opening ??= this.#open();
+  }
+
+  async #open(): Promise<void> {
+    isQuiet ||= Boolean(Runtime.install({
+      logger: new DefaultLogger("ERROR"),
+      telemetryOptions: { logging: { filter: makeTelemetryFilterString({ core: "ERROR" }) } },
+    }));
     this.#address = await this.#startServer();
     this.#native = await NativeConnection.connect({ address: this.#address });
     await ensureSearchAttributes(this.#native, "default");
@@ -106,7 +126,15 @@ export class Stage {
   /** A fresh pool that nothing looks after yet. */
   pool(options: FakePoolOptions = {}): FakePool {
     this.#pools += 1;
-    return this.activities.add(new FakePool({ namespace: "fleet", name: `pool${this.#pools}` }, options));
+    const pool = new FakePool({ namespace: "fleet", name: `pool${this.#pools}` }, options);
+    this.#left.push(pool);
+    return this.activities.add(pool);
+  }
+
+  /** Ends every run that a story left behind: those that look again and again would slow down the next stories. */
+  async clear(): Promise<void> {
+    const handles = this.#left.splice(0).map(({ holder }) => this.client.workflow.getHandle(holder));
+    await Promise.allSettled(handles.map((handle) => handle.terminate("its story is over")));
   }
 
   /** A pool that has converged once by the default rules, with the records of that run forgotten. */
@@ -194,15 +222,26 @@ async function seen(
   }
 }
 
-/** Registers a test with a stage of its file, which is opened before the first test and closed after the last. */
+const stages = new Map<string, Stage>();
+
+/** Registers tests with the stage of this process that has these options; it is opened before the first, and closed after all. */
 export function onStage(options: StageOptions = {}): (name: string, run: (stage: Stage) => Promise<void>) => void {
-  const stage = new Stage(options);
-  Deno.test.beforeAll(() => stage.open());
-  Deno.test.afterAll(() => stage.close());
+  const stage = stages.get(JSON.stringify(options)) ?? newStage(options);
   return (name, run) => {
+    const fn = async (): Promise<void> => {
+      await stage.open();
+      await inTime(stage, run).finally(() => stage.clear());
+    };
     // The native part of the SDK keeps handles of its own between tests.
-    Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn: () => inTime(stage, run) });
+    Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn });
   };
+}
+
+function newStage(options: StageOptions): Stage {
+  const stage = new Stage(options);
+  stages.set(JSON.stringify(options), stage);
+  Deno.test.afterAll(() => stage.close());
+  return stage;
 }
 
 /** No story takes longer than this on the slowest machine; one that does is stuck, and its calls tell where. */
