@@ -1,48 +1,62 @@
 // deno-lint-ignore-file no-console -- saying what passed and what failed is this program's job
-/** Runs steps and groups of tests by name, and ends whatever they leave running. */
+/** Runs steps and groups of tests by name, side by side as the cores allow, and ends whatever they leave running. */
+import { availableParallelism } from "node:os";
 import { Children } from "./run/children.ts";
-import { closingLine, nothing, oneFailed, total } from "./run/counts.ts";
+import { closingLine, slowestLines, total } from "./run/counts.ts";
 import { groups, steps } from "./run/groups.ts";
-import type { Step } from "./run/groups.ts";
-import { filesOf, runGroup } from "./run/run_group.ts";
-import type { Ending } from "./run/run_group.ts";
+import { inLanes, portsOf } from "./run/lanes.ts";
+import { type Piece, piecesOf } from "./run/pieces.ts";
+import { type Ending, runPiece } from "./run/run_piece.ts";
 
 const children = new Children();
 
-async function runStep(step: Step): Promise<Ending> {
-  const { isSuccess, note } = await children.run(step);
-  return { counts: isSuccess ? nothing : oneFailed, failures: [], note: note ?? "ok" };
-}
+// More than run at once on two cores; each has ports for some dozens of stacks.
+const lanes = 12;
 
-/** Undefined when there is nothing to run under that name. */
-async function runNamed(name: string, extra: string[]): Promise<Ending | undefined> {
-  const step = steps[name];
-  const group = groups[name];
-  if (step === undefined && (group === undefined || filesOf(group).length === 0)) return undefined;
-  console.log(`\n== ${name}`);
-  if (step !== undefined) return await runStep(step);
-  return group && await runGroup(group, { children, extra, say: (text) => console.log(text) });
+/** A piece that was begun, and when, in milliseconds. */
+interface Done {
+  piece: Piece;
+  ending: Ending;
+  from: number;
+  to: number;
 }
 
 async function runAll(names: string[], extra: string[]): Promise<number> {
-  const endings: Ending[] = [];
-  const table: string[] = [];
-  for (const name of names) {
-    if (children.isInterrupted) break;
-    const start = performance.now();
-    const ending = await runNamed(name, extra);
-    if (ending === undefined) continue;
-    endings.push(ending);
-    const seconds = ((performance.now() - start) / 1000).toFixed(1);
-    table.push(`${name.padEnd(12)}${seconds.padStart(7)} s  ${ending.note}`);
-  }
+  const pieces = names.flatMap(piecesOf);
+  const say = pieces.length > 1 ? (text: string): void => console.log(text) : undefined;
+  const room = { cores: Math.max(2, availableParallelism()), lanes };
+  const done = await inLanes(pieces, room, async (piece, lane): Promise<Done[]> => {
+    if (children.isInterrupted) return [];
+    const from = performance.now();
+    const env = { OSTLER_PORTS: portsOf(lane, lanes) };
+    const ending = await runPiece(piece, { children, extra, env, ...(say && { say }) });
+    return [{ piece, ending, from, to: performance.now() }];
+  });
   await children.close();
-  // Who sees only the end of a long log still learns what to look for.
-  const failures = endings.flatMap((ending) => ending.failures).map((name) => `FAILED ${name}\n`);
+  return closeWith(names, done.flat());
+}
+
+function closeWith(names: string[], done: Done[]): number {
+  const endings = done.map(({ ending }) => ending);
   const counts = total(endings.map((ending) => ending.counts));
-  console.log(`\n${table.join("\n")}\n\n${failures.join("")}${closingLine(counts)}`);
+  const table = names.flatMap((name) => lineOf(name, done.filter(({ piece }) => piece.name === name)));
+  const slowest = slowestLines(endings.flatMap(({ times }) => times));
+  // Who sees only the end of a long log still learns what to look for.
+  const failures = endings.flatMap((ending) => ending.failures).map((name) => `FAILED ${name}`);
+  const parts = [table, ["The slowest:", ...slowest], failures, [closingLine(counts)]];
+  console.log(`\n${parts.filter((part) => part.length > 0).map((part) => part.join("\n")).join("\n\n")}`);
   if (children.isInterrupted) return 130;
   return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
+}
+
+/** From the begin of the first piece to the end of the last; other names may have run meanwhile. */
+function lineOf(name: string, done: Done[]): string[] {
+  if (done.length === 0) return [];
+  const span = Math.max(...done.map(({ to }) => to)) - Math.min(...done.map(({ from }) => from));
+  const notes = new Set(done.map(({ ending }) => ending.note).filter((note) => note !== ""));
+  const counted = name in groups ? [closingLine(total(done.map(({ ending }) => ending.counts)))] : [];
+  const note = [...counted, ...notes].join("; ") || "ok";
+  return [`${name.padEnd(12)}${(span / 1000).toFixed(1).padStart(7)} s  ${note}`];
 }
 
 async function main(args: string[]): Promise<number> {

@@ -5,9 +5,11 @@ import { join } from "node:path";
 import process from "node:process";
 import { stripVTControlCharacters } from "node:util";
 import { Children } from "./run/children.ts";
-import { closingLine, countTests, failedTests, judgeTests, total } from "./run/counts.ts";
-import { inLanes, portsOf } from "./run/lanes.ts";
-import { filesOf, runGroup } from "./run/run_group.ts";
+import { closingLine, countTests, failedTests, judgeTests, secondsOfFiles, slowestLines, total } from "./run/counts.ts";
+import { groups, steps } from "./run/groups.ts";
+import { inLanes, type Job, portsOf } from "./run/lanes.ts";
+import { filesOf, piecesOf, piecesOfGroup } from "./run/pieces.ts";
+import { runPiece } from "./run/run_piece.ts";
 import { eventually } from "./support/eventually.ts";
 
 const junit = (cases: string): string => `<testsuites><testsuite name="a">${cases}</testsuite></testsuites>`;
@@ -58,21 +60,108 @@ Deno.test("total adds every column", () => {
   assert.deepEqual(sum, { passed: 11, failed: 22, skipped: 33 });
 });
 
-Deno.test("inLanes begins in order, never more at once than there are lanes, and keeps the order of results", async () => {
-  const gates = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());
+Deno.test("secondsOfFiles adds up what the tests of a file took, without the steps inside them", () => {
+  const timed = (name: string, seconds: number): string => `<testcase name="${name}" time="${seconds}">\n</testcase>`;
+  const suite = (name: string, cases: string): string => `<testsuite name="${name}">${cases}</testsuite>`;
+  const report = suite("./test/a_test.ts", timed("one", 1.5) + timed("one &gt; step", 1) + timed("two", 2)) +
+    suite("./test/b_test.ts", timed("three", 0.25));
+  assert.deepEqual(secondsOfFiles(report), [
+    { what: "test/a_test.ts", seconds: 3.5 },
+    { what: "test/b_test.ts", seconds: 0.25 },
+  ]);
+});
+
+Deno.test("slowestLines shows ten, the slowest first", () => {
+  const lines = slowestLines(Array.from({ length: 12 }, (_, at) => ({ what: `file ${at}`, seconds: at })));
+  assert.equal(lines.length, 10);
+  assert.deepEqual(lines.slice(0, 2), ["   11.0 s  file 11", "   10.0 s  file 10"]);
+});
+
+/** Runs jobs that end when they are told to, and notes in which lane each began. */
+function told(jobs: (Job & { title: string })[], cores: number): {
+  begun: string[];
+  end: (title: string) => void;
+  done: Promise<string[]>;
+} {
+  const gates = new Map(jobs.map(({ title }) => [title, Promise.withResolvers<void>()]));
   const begun: string[] = [];
-  const done = inLanes(gates, 2, async (gate, lane) => {
-    const at = gates.indexOf(gate);
-    begun.push(`${at} in lane ${lane}`);
-    await gate.promise;
-    return at;
+  const done = inLanes(jobs, { cores, lanes: 4 }, async ({ title }, lane) => {
+    begun.push(`${title} in lane ${lane}`);
+    await gates.get(title)?.promise;
+    return title;
   });
-  assert.deepEqual(begun, ["0 in lane 0", "1 in lane 1"]);
-  gates[1]?.resolve();
+  return { begun, done, end: (title) => gates.get(title)?.resolve() };
+}
+
+const job = (title: string, load: number, after: string[] = []): Job & { title: string } => {
+  return { title, name: title.slice(0, 1), load, after };
+};
+
+Deno.test("inLanes begins in order what fits into the cores, and keeps the order of results", async () => {
+  const { begun, end, done } = told([job("a1", 1), job("a2", 1), job("b1", 1), job("c1", 0.5)], 2);
+  assert.deepEqual(begun, ["a1 in lane 0", "a2 in lane 1"]);
+  end("a2");
   await eventually("the third", () => begun.length === 3);
-  assert.equal(begun[2], "2 in lane 1");
-  for (const { resolve } of gates) resolve();
-  assert.deepEqual(await done, [0, 1, 2, 3]);
+  assert.equal(begun[2], "b1 in lane 1", "a lane that is free is taken again");
+  for (const title of ["a1", "b1", "c1"]) end(title);
+  assert.deepEqual(await done, ["a1", "a2", "b1", "c1"]);
+});
+
+Deno.test("inLanes lets a small job go before a large one that does not fit", async () => {
+  const { begun, end, done } = told([job("a1", 1.5), job("b1", 1), job("c1", 0.5)], 2);
+  assert.deepEqual(begun, ["a1 in lane 0", "c1 in lane 1"]);
+  for (const title of ["a1", "b1", "c1"]) end(title);
+  await done;
+});
+
+Deno.test("inLanes begins nothing before all that it comes after is over", async () => {
+  const { begun, end, done } = told([job("a1", 1), job("a2", 1), job("b1", 0.1, ["a"]), job("c1", 0.1, ["b"])], 4);
+  end("a1");
+  await eventually("a1 over", () => Promise.resolve(true));
+  assert.deepEqual(begun, ["a1 in lane 0", "a2 in lane 1"]);
+  end("a2");
+  await eventually("the third", () => begun.length === 3);
+  for (const title of ["b1", "c1"]) end(title);
+  await done;
+  assert.deepEqual(begun.slice(2), ["b1 in lane 0", "c1 in lane 0"]);
+});
+
+Deno.test("inLanes leaves a job alone that fills all cores, and begins nothing beside it", async () => {
+  const { begun, end, done } = told([job("a1", 0.5), job("b1", Infinity), job("c1", 0.5, ["b"])], 2);
+  assert.deepEqual(begun, ["a1 in lane 0"]);
+  end("a1");
+  await eventually("the lonely one", () => begun.length === 2);
+  for (const title of ["b1", "c1"]) end(title);
+  assert.deepEqual(await done, ["a1", "b1", "c1"]);
+});
+
+Deno.test("inLanes refuses jobs that wait for each other", async () => {
+  const jobs = [job("a1", 1, ["b"]), job("b1", 1, ["a"])];
+  await assert.rejects(inLanes(jobs, { cores: 2, lanes: 2 }, () => Promise.resolve()), /they wait for each other/);
+});
+
+Deno.test("every group comes only after names that there are", () => {
+  const known = { ...steps, ...groups };
+  const named = Object.values(known).flatMap(({ after = [] }) => after);
+  assert.deepEqual(named.filter((name) => !(name in known)), []);
+});
+
+Deno.test("host begins when all others that start servers are over", () => {
+  const [first] = piecesOf("host");
+  const others = ["validators", "workflow", "integration", "prepare", "machines"];
+  assert.deepEqual([first?.load, others.filter((name) => !first?.after.includes(name))], [Infinity, []]);
+});
+
+Deno.test("piecesOfGroup loses no file, whether they share processes or not", () => {
+  const paths = ["test/unit", "test/run_test.ts"];
+  const asked = { paths, allow: [], limitMinutes: 1, load: 1, longest: ["test/run_test.ts"] };
+  const files = filesOf(asked).toSorted();
+  for (const shares of [undefined, 1, 4]) {
+    const pieces = piecesOfGroup("unit", { ...asked, ...(shares === undefined ? {} : { shares }) });
+    assert.equal(pieces.length, shares ?? files.length);
+    assert.deepEqual(pieces.flatMap(({ tests }) => tests?.files ?? []).toSorted(), files);
+    assert.equal(pieces[0]?.tests?.files[0], "test/run_test.ts", "the longest begin first");
+  }
 });
 
 Deno.test("portsOf gives no port to two lanes", () => {
@@ -88,25 +177,44 @@ Deno.test("filesOf puts the files that take longest first, and leaves out what i
   assert.deepEqual(sorted, [last, first, ...others.slice(0, -1)]);
 });
 
-Deno.test("runGroup runs files side by side in lanes, and says whole what each said", async () => {
+Deno.test("runPiece says whole what a file said, while another one runs beside it", async () => {
   await using given = await scene();
   for (const [own, other] of [["a", "b"], ["b", "a"]] as const) given.write(`${own}_test.ts`, meeting(own, other));
   const said: string[] = [];
-  const runner = {
-    children: given.children,
-    extra: ["--no-check"],
-    say: (text: string) => said.push(stripVTControlCharacters(text)),
+  const runner = { children: given.children, extra: ["--no-check"], env: {}, say: (text: string) => said.push(text) };
+  const group = { paths: [given.folder], allow: ["--allow-all"], limitMinutes: 1, load: 1 };
+  const endings = await Promise.all(piecesOfGroup("x", group).map((piece) => runPiece(piece, runner)));
+  const { counts, times } = {
+    counts: total(endings.map((one) => one.counts)),
+    times: endings.flatMap((one) => one.times),
   };
-  const group = { paths: [given.folder], allow: ["--allow-all"], lanes: 2, limitMinutes: 1 };
-  const { counts } = await runGroup(group, runner);
   assert.deepEqual(counts, { passed: 2, failed: 0, skipped: 0 }, said.join("\n"));
-  const logs = said.filter((text) => text.includes("is here"));
+  assert.deepEqual(times.map(({ what }) => what.slice(-9)), ["a_test.ts", "b_test.ts"]);
+  const texts = said.map(stripVTControlCharacters);
+  assert.equal(texts.length, 2, "each log is said once, and holds one file");
   for (const own of ["a", "b"]) {
-    const log = logs.find((text) => text.includes(`${own} is here`)) ?? "";
+    const log = texts.find((text) => text.includes(`${own} is here`)) ?? "";
     assert.match(log, new RegExp(`${own} is here\\n(.*\\n)*${own} goes\\n`));
-    assert.match(log, /ok \| 1 passed \| 0 failed/);
+    assert.match(log, /_test\.ts: 1 passed, 0 failed in \d/);
   }
-  assert.equal(logs.length, 2, "each log is said once, and holds one file");
+});
+
+Deno.test("runPiece loads files that share a process into one, and still tells them apart", async () => {
+  await using given = await scene();
+  given.write("a_test.ts", `globalThis.seen = 1; Deno.test("one", () => {});`);
+  given.write(
+    "b_test.ts",
+    `Deno.test("two", () => { if (globalThis.seen !== 1) throw new Error("alone"); });
+    Deno.test("three", () => { throw new Error("as told"); });`,
+  );
+  const group = { paths: [given.folder], allow: ["--allow-all"], shares: 1, limitMinutes: 1, load: 1 };
+  const [piece, ...others] = piecesOfGroup("x", group);
+  assert.ok(piece && others.length === 0);
+  const runner = { children: given.children, extra: ["--no-check"], env: {}, say: () => {} };
+  const { counts, failures, times } = await runPiece(piece, runner);
+  assert.deepEqual(counts, { passed: 2, failed: 1, skipped: 0 });
+  assert.match(failures.join(), /b_test\.ts => three$/);
+  assert.deepEqual(times.map(({ what }) => what.slice(-9)), ["a_test.ts", "b_test.ts"]);
 });
 
 Deno.test("interrupt ends all children and whatever they started, and lets no other start", async () => {

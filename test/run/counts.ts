@@ -25,9 +25,29 @@ export function failedTests(junit: string): string[] {
   return failed.map(({ suite, name }) => unescaped(`${suite} => ${name}`));
 }
 
+/** Something that took its time. */
+export interface Timed {
+  what: string;
+  seconds: number;
+}
+
+/** How long the tests of each file of a JUnit report took together. */
+export function secondsOfFiles(junit: string): Timed[] {
+  const sums = new Map<string, number>();
+  for (const { suite, seconds } of testsOf(junit)) sums.set(suite, (sums.get(suite) ?? 0) + seconds);
+  return [...sums].map(([suite, seconds]) => ({ what: unescaped(suite).replace(/^\.\//, ""), seconds }));
+}
+
+/** The ten that took longest, a line each. */
+export function slowestLines(all: readonly Timed[]): string[] {
+  const slowest = all.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
+  return slowest.map(({ what, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${what}`);
+}
+
 interface Case {
   suite: string;
   name: string;
+  seconds: number;
   body: string;
 }
 
@@ -36,9 +56,11 @@ function testsOf(junit: string): Case[] {
   const cases = [...junit.matchAll(/<testsuite name="([^"]*)"(.*?)<\/testsuite>/gs)].flatMap((
     [, suite, content = ""],
   ) =>
-    [...content.matchAll(/<testcase name="([^"]*)".*?>(.*?)<\/testcase>/gs)].map(([, name = "", body = ""]) => {
-      return { suite: suite ?? "", name, body };
-    })
+    [...content.matchAll(/<testcase name="([^"]*)"(.*?)>(.*?)<\/testcase>/gs)].map(
+      ([, name = "", told = "", body = ""]) => {
+        return { suite: suite ?? "", name, seconds: Number(/ time="([^"]*)"/.exec(told)?.[1] ?? 0), body };
+      },
+    )
   );
   return cases.filter(({ name }) => !cases.some((test) => name.startsWith(`${test.name} &gt; `)));
 }

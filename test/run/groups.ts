@@ -1,26 +1,31 @@
 /** What can be run, by name: steps, which only succeed or fail, and groups of tests. */
 
-/** Arguments of one deno. */
-export interface Step {
-  args: string[];
+/** What steps and groups have in common. */
+interface Named {
+  /** For each process. */
   limitMinutes: number;
+  /** How many cores one of its processes keeps busy, waits counted in. */
+  load: number;
+  /** What has to be over before, where that is run too. */
+  after?: string[];
+}
+
+/** Arguments of one deno. */
+export interface Step extends Named {
+  args: string[];
 }
 
 /** Tests with the same permissions and limit. */
-export interface Group {
+export interface Group extends Named {
   paths: string[];
   allow: string[];
-  /** Files share one process, in threads of their own. */
-  isParallel?: boolean;
   /**
-   * Each file in a process of its own, so many of them side by side: threads of Temporal's native client may outlive
-   * the file that started them, and crash.
+   * Files share so many processes, which load what they all import once; else each has a process of its own, as what it
+   * starts may outlive it.
    */
-  lanes?: number;
-  /** Files that take longest, the longest first: begun last, one of them would keep all other lanes waiting. */
+  shares?: number;
+  /** Files that take longest, the longest first: begun last, one of them would keep all others waiting. */
   longest?: string[];
-  /** For each process. */
-  limitMinutes: number;
 }
 
 const noServer = [
@@ -30,50 +35,73 @@ const noServer = [
 
 const allowed = ["--allow-all"];
 
+const named = (folder: string, names: string[]): string[] => names.map((name) => `test/${folder}/${name}_test.ts`);
+
 export const steps: Record<string, Step> = {
-  fmt: { args: ["fmt", "--check"], limitMinutes: 5 },
-  lint: { args: ["lint"], limitMinutes: 5 },
-  check: { args: ["check"], limitMinutes: 5 },
-  packages: { args: ["run", "--allow-all", "test/validators/install_packages.ts"], limitMinutes: 10 },
-  // Building them on a fresh machine takes longer than any test may.
-  tools: { args: ["run", "--allow-all", "deploy/local/tools/main.ts"], limitMinutes: 45 },
+  fmt: { args: ["fmt", "--check"], limitMinutes: 5, load: 0.5 },
+  lint: { args: ["lint"], limitMinutes: 5, load: 1 },
+  check: { args: ["check"], limitMinutes: 5, load: 1 },
+  packages: { args: ["run", "--allow-all", "test/validators/install_packages.ts"], limitMinutes: 10, load: 0.5 },
+  // Building them on a fresh machine takes longer than any test may, and all cores.
+  tools: { args: ["run", "--allow-all", "deploy/local/tools/main.ts"], limitMinutes: 45, load: 2 },
   // The same of what machines are made of, where they can run.
-  prepare: { args: ["run", "--allow-all", "test/machines/prepare.ts"], limitMinutes: 45 },
+  prepare: { args: ["run", "--allow-all", "test/machines/prepare.ts"], limitMinutes: 45, load: 1, after: ["tools"] },
 };
 
 export const groups: Record<string, Group> = {
   unit: {
     paths: ["test/unit", "test/house_rules_test.ts", "test/run_test.ts"],
     allow: noServer,
-    isParallel: true,
+    shares: 4,
+    longest: [
+      ...named("unit", ["profiles/go_engine", "workflows/policy/rollout", "profiles/eta_engine"]),
+      ...named("unit", ["profiles/setup_scripts", "profiles/yaml_text", "cli/render", "profiles/cloud_init"]),
+    ],
     limitMinutes: 15,
+    load: 1,
   },
-  golden: { paths: ["test/golden"], allow: noServer, isParallel: true, limitMinutes: 10 },
-  replay: { paths: ["test/replay"], allow: noServer, limitMinutes: 10 },
+  golden: { paths: ["test/golden"], allow: noServer, shares: 1, limitMinutes: 10, load: 1 },
+  replay: { paths: ["test/replay"], allow: noServer, shares: 1, limitMinutes: 10, load: 1 },
   // Missing checkers are built first, which takes the kubelet's code some minutes.
-  validators: { paths: ["test/validators"], allow: allowed, limitMinutes: 15 },
+  validators: {
+    paths: ["test/validators"],
+    allow: allowed,
+    limitMinutes: 15,
+    load: 1,
+    after: ["tools", "packages"],
+  },
   workflow: {
     paths: ["test/workflow"],
     allow: allowed,
-    lanes: 3,
-    longest: ["trouble", "roll_back", "budget", "drain", "restart"].map((name) => `test/workflow/${name}_test.ts`),
+    shares: 4,
+    longest: named("workflow", ["trouble", "roll_back", "budget", "drain", "restart"]),
     limitMinutes: 20,
+    load: 0.66,
+    after: ["tools"],
   },
   integration: {
     paths: ["test/integration"],
     allow: allowed,
-    lanes: 2,
-    longest: ["stories", "web_ui", "pacing", "join", "repair"].map((name) => `test/integration/${name}_test.ts`),
+    longest: named("integration", ["stories", "web_ui", "pacing", "join", "repair"]),
     limitMinutes: 40,
+    load: 0.66,
+    after: ["tools"],
   },
-  chaos: { paths: ["test/chaos"], allow: allowed, lanes: 1, limitMinutes: 240 },
+  chaos: { paths: ["test/chaos"], allow: allowed, limitMinutes: 240, load: Infinity },
   machines: {
     paths: ["test/machines"],
     allow: allowed,
-    lanes: 2,
-    longest: ["rolling", "failure"].map((name) => `test/machines/${name}_test.ts`),
+    longest: named("machines", ["rolling", "failure"]),
     limitMinutes: 40,
+    load: 0.66,
+    after: ["prepare"],
   },
   // Alone on this host, as they look at what is left on it.
-  host: { paths: ["test/host"], allow: allowed, lanes: 1, limitMinutes: 20 },
+  host: {
+    paths: ["test/host"],
+    allow: allowed,
+    limitMinutes: 20,
+    load: Infinity,
+    after: ["prepare", "validators", "workflow", "integration", "machines"],
+  },
 };

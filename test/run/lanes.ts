@@ -1,0 +1,63 @@
+/** Work side by side. */
+import { usualPorts } from "../../deploy/local/process/free_ports.ts";
+
+/** A piece of work that may have to wait for others. */
+export interface Job {
+  /** What it is part of. */
+  readonly name: string;
+  /** Names of which no job may be left. */
+  readonly after: readonly string[];
+  /** How many cores it keeps busy; Infinity for what has to be alone. */
+  readonly load: number;
+}
+
+/** So many cores may be busy, and so many jobs run, at once. */
+export interface Room {
+  readonly cores: number;
+  readonly lanes: number;
+}
+
+/**
+ * Does all jobs, each in a lane of its own (from 0): the first that is ready and fits into the cores left begins first,
+ * and where nothing runs any load fits. Results keep the order of the jobs.
+ */
+export async function inLanes<One extends Job, Result>(
+  jobs: readonly One[],
+  { cores, lanes }: Room,
+  work: (job: One, lane: number) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const waiting = new Set(jobs.keys());
+  const running = new Map<number, { job: One; done: Promise<number> }>();
+  const jobAt = (at: number): One => jobs[at] as One;
+  const mayBegin = (at: number): boolean => {
+    const { after, load } = jobAt(at);
+    const busy = [...running.values()].reduce((sum, { job }) => sum + job.load, 0);
+    // Loads are decimal fractions, whose sum may be off by a hair.
+    const fits = running.size === 0 || busy + load <= cores + 0.01;
+    const left = [...[...waiting].map(jobAt), ...[...running.values()].map(({ job }) => job)];
+    return fits && running.size < lanes && !left.some(({ name }) => after.includes(name));
+  };
+  const begin = (at: number): void => {
+    waiting.delete(at);
+    const lane = Array.from({ length: lanes }, (_, each) => each).find((each) => !running.has(each)) ?? 0;
+    const done = work(jobAt(at), lane).then((result) => {
+      results[at] = result;
+      return lane;
+    });
+    running.set(lane, { job: jobAt(at), done });
+  };
+  while (waiting.size > 0 || running.size > 0) {
+    for (let at = [...waiting].find(mayBegin); at !== undefined; at = [...waiting].find(mayBegin)) begin(at);
+    if (running.size === 0) throw new Error("Cannot begin any job that is left: they wait for each other");
+    running.delete(await Promise.race([...running.values()].map(({ done }) => done)));
+  }
+  return results;
+}
+
+/** A lane's share of the ports for servers, as OSTLER_PORTS takes it. */
+export function portsOf(lane: number, lanes: number): string {
+  const { first, last } = usualPorts;
+  const share = Math.floor((last - first + 1) / lanes);
+  return `${first + lane * share}-${first + (lane + 1) * share - 1}`;
+}

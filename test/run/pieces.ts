@@ -1,0 +1,66 @@
+/** Cuts steps and groups into what one process does. */
+import { existsSync, readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { root } from "./children.ts";
+import type { Group, Step } from "./groups.ts";
+import { groups, steps } from "./groups.ts";
+import type { Job } from "./lanes.ts";
+
+/** What one process does. */
+export interface Piece extends Job {
+  /** For people: its group, and which part of that. */
+  readonly title: string;
+  readonly limitMinutes: number;
+  /** Either the arguments of a deno, or test files and what they may do. */
+  readonly args?: readonly string[];
+  readonly tests?: Tests;
+}
+
+export interface Tests {
+  readonly files: readonly string[];
+  readonly allow: readonly string[];
+  /** They are loaded into one process together. */
+  readonly isShared: boolean;
+}
+
+/** The pieces of a step or a group, those that take longest first; none where there is nothing to run under that name. */
+export function piecesOf(name: string): Piece[] {
+  const [step, group] = [steps[name], groups[name]];
+  if (step !== undefined) return [{ ...jobOf(name, step), title: name, args: step.args }];
+  return group === undefined ? [] : piecesOfGroup(name, group);
+}
+
+/** The pieces of tests. */
+export function piecesOfGroup(name: string, group: Group): Piece[] {
+  const { allow, shares } = group;
+  const files = filesOf(group);
+  const parts = shares === undefined ? files.map((file) => [file]) : dealt(files, shares);
+  return parts.map((part, at) => {
+    const title = shares === undefined ? part.join() : parts.length === 1 ? name : `${name} ${at + 1}/${parts.length}`;
+    return { ...jobOf(name, group), title, tests: { files: part, allow, isShared: shares !== undefined } };
+  });
+}
+
+function jobOf(name: string, { limitMinutes, load, after = [] }: Step | Group): Job & { limitMinutes: number } {
+  return { name, limitMinutes, load, after };
+}
+
+/** The test files of a group, those known to take longest first, the others in order. */
+export function filesOf({ paths, longest = [] }: Pick<Group, "paths" | "longest">): string[] {
+  const files = paths.flatMap(testFiles);
+  return [...longest.filter((file) => files.includes(file)), ...files.filter((file) => !longest.includes(file))];
+}
+
+/** The test files of a path, which may be one itself, in order. */
+function testFiles(path: string): string[] {
+  if (!existsSync(resolve(root, path))) return [];
+  if (path.endsWith("_test.ts")) return [path];
+  const found = readdirSync(resolve(root, path), { recursive: true }).map(String);
+  return found.filter((file) => file.endsWith("_test.ts")).sort().map((file) => join(path, file));
+}
+
+/** Deals out as cards are, so that no share gets all that takes long. */
+function dealt(files: readonly string[], shares: number): string[][] {
+  const hands = Array.from({ length: shares }, (_, hand) => files.filter((_, at) => at % shares === hand));
+  return hands.filter((hand) => hand.length > 0);
+}

@@ -1,0 +1,72 @@
+/** Runs one piece, and counts its tests. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Children, root } from "./children.ts";
+import { closingLine, type Counts, failedTests, judgeTests, nothing, oneFailed, secondsOfFiles } from "./counts.ts";
+import type { Timed } from "./counts.ts";
+import type { Piece, Tests } from "./pieces.ts";
+
+/** What a piece came to. */
+export interface Ending {
+  counts: Counts;
+  /** Which tests failed, by file and name. */
+  failures: string[];
+  /** How long it took, by file where it ran several. */
+  times: Timed[];
+  note: string;
+}
+
+/** What it takes to run a piece. */
+export interface Runner {
+  children: Children;
+  /** Flags of `deno test` that a person added. */
+  extra: readonly string[];
+  env: Record<string, string>;
+  /** Takes what a piece said, whole, when it has ended; undefined lets it speak for itself. */
+  say?: (text: string) => void;
+}
+
+/** Resolves when the piece is over, however it ended. */
+export async function runPiece(piece: Piece, runner: Runner): Promise<Ending> {
+  const start = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), "ostler-test-"));
+  const log = join(folder, "log");
+  try {
+    const ending = await runIn(folder, piece, { ...runner, ...(runner.say && { log }) });
+    const seconds = (performance.now() - start) / 1000;
+    const text = existsSync(log) ? readFileSync(log, "utf8").trimEnd() : "";
+    const result = piece.tests ? closingLine(ending.counts) : ending.note || "ok";
+    const note = piece.tests && ending.note !== "" ? `; ${ending.note}` : "";
+    runner.say?.(
+      `== ${piece.title}\n${text}${text && "\n"}${piece.title}: ${result} in ${seconds.toFixed(1)} s${note}\n`,
+    );
+    return ending.times.length > 1 ? ending : { ...ending, times: [{ what: piece.title, seconds }] };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function runIn(folder: string, piece: Piece, runner: Runner & { log?: string }): Promise<Ending> {
+  const { tests, args = [], limitMinutes } = piece;
+  const { children, env, extra, log } = runner;
+  const report = join(folder, "junit.xml");
+  const test = tests && ["test", ...tests.allow, `--junit-path=${report}`, ...extra, ...entryOf(folder, tests)];
+  const order = { args: test ?? [...args], limitMinutes, env, ...(log === undefined ? {} : { log }) };
+  const { isSuccess, isStopped, note = "" } = await children.run(order);
+  if (tests === undefined) return { counts: isSuccess ? nothing : oneFailed, failures: [], times: [], note };
+  // A stopped run reports its pending tests as if they had passed.
+  const junit = !isStopped && existsSync(report) ? readFileSync(report, "utf8") : undefined;
+  const [failures, times] = [failedTests(junit ?? ""), secondsOfFiles(junit ?? "")];
+  return { counts: judgeTests(isSuccess, junit), failures, times, note };
+}
+
+/** What Deno is told to load: files that share a process are imported by one of ours. */
+function entryOf(folder: string, { files, isShared }: Tests): string[] {
+  if (!isShared || files.length === 1) return [...files];
+  const entry = join(folder, "all_test.ts");
+  const urls = files.map((file) => pathToFileURL(resolve(root, file)).href);
+  writeFileSync(entry, urls.map((url) => `import ${JSON.stringify(url)};\n`).join(""));
+  return [entry];
+}
