@@ -36,7 +36,11 @@ async function rollUnderFire(world: World, image: string, random: () => number):
 }
 
 async function bootedImages(world: World): Promise<string[]> {
-  const nodes = await world.list<{ status: { nodeInfo: { osImage: string } } }>("/api/v1/nodes");
+  // machine-controller takes the nodes of machines away that are gone.
+  const nodes = await world.until("three nodes", async () => {
+    const found = await world.list<{ status: { nodeInfo: { osImage: string } } }>("/api/v1/nodes");
+    return found.length === 3 && found;
+  });
   return nodes.map((node) => node.status.nodeInfo.osImage);
 }
 

@@ -45,7 +45,11 @@ async function roll(world: World, secrets: SecretCollector): Promise<void> {
   const status = await world.untilPhase("pool", "Converged");
   assert.equal(status.updated, "3/3");
   assert.equal(status.history?.length, 2);
-  const nodes = await world.list<{ status: { nodeInfo: { kubeletVersion: string } } }>("/api/v1/nodes");
+  // machine-controller takes the nodes of machines away that are gone.
+  const nodes = await world.until("three nodes", async () => {
+    const found = await world.list<{ status: { nodeInfo: { kubeletVersion: string } } }>("/api/v1/nodes");
+    return found.length === 3 && found;
+  });
   assert.deepEqual(nodes.map((node) => node.status.nodeInfo.kubeletVersion), ["v1.36.1", "v1.36.1", "v1.36.1"]);
 }
 

@@ -19,10 +19,14 @@ export async function checkEnd(booted: Booted): Promise<void> {
   await world.until("the container to go", async () => await container(machine.id) === undefined);
   await world.until("the node to go", async () => await world.get(`/api/v1/nodes/${name}`) === undefined);
   await world.until("the pool to go", async () => await world.get(poolPath(pool)) === undefined);
-  for (const volume of volumes) assert.equal(await isVolume(volume), false, `volume "${volume}" is left over`);
+  for (const volume of volumes) {
+    await world.until(`volume "${volume}" to go`, async () => !await isVolume(volume));
+  }
   const { provisioning } = namesIn(pool);
-  const { status } = await asMachine(booted, { method: "GET", path: secretPath(provisioning), token });
-  assert.equal(status, 401);
+  // The API server hears of a ServiceAccount that is gone a moment later.
+  await world.until("the token to be refused", async () => {
+    return (await asMachine(booted, { method: "GET", path: secretPath(provisioning), token })).status === 401;
+  });
 }
 
 interface Inspection {

@@ -47,7 +47,11 @@ export async function replaceAll(
   const now = await pool.names();
   assert.equal(now.length, replicas);
   assert.deepEqual(now.filter((name) => before.includes(name)), [], "all are replaced");
-  assert.deepEqual(await pool.versions(), now.map((name) => `${name} v${kubelet}`));
+  // machine-controller takes the nodes of machines away that are gone.
+  await world.until("the new nodes alone", async () => {
+    assert.deepEqual(await pool.versions(), now.map((name) => `${name} v${kubelet}`));
+    return true;
+  });
   const isGone = async (): Promise<boolean> => (await pool.containersOf(before)).length === 0;
   await world.until("no old machine at the engine", isGone);
   assert.deepEqual(await pool.containersOf(now), now);

@@ -1,7 +1,7 @@
 import { firstRelease, nextRelease, poolPath, releasePatch } from "../pool_objects.ts";
 import { livingOf, lostOf, newcomers } from "./machine_groups.ts";
 import type { Play, Story } from "./story.ts";
-import { desiredImage, imagesOf, tracesLeft } from "./traces.ts";
+import { desiredImage, imagesOf, taintsLeft, tracesLeft } from "./traces.ts";
 
 const reason = "the new image misbehaves under load";
 
@@ -26,6 +26,12 @@ export const abort: Story = {
   },
 };
 
+/** A taint follows the cordon, and is gone a moment after it. */
+export async function checkTaints({ cluster, checks }: Pick<Play, "cluster" | "checks">): Promise<void> {
+  const seen = await cluster.settled("no taint", { look: () => taintsLeft(cluster), wanted: [] });
+  checks.equal("no taint is left", { seen, wanted: [] });
+}
+
 async function checkGone({ cluster, rollout, checks }: Play): Promise<void> {
   const status = await rollout.until("the end of the abort", ({ phase }) => phase === "Aborted", 150);
   checks.equal("the template has the last good image again", {
@@ -35,7 +41,8 @@ async function checkGone({ cluster, rollout, checks }: Play): Promise<void> {
   const images = [...(await imagesOf(cluster)).values()];
   checks.equal("all machines run it", { seen: images, wanted: Array(4).fill(firstRelease.image) });
   checks.equal("all of them are Ready", { seen: status.readyReplicas, wanted: 4 });
-  checks.equal("no hold, mark, cordon, taint or annotation is left", { seen: await tracesLeft(cluster), wanted: [] });
+  checks.equal("no hold, mark, cordon or annotation is left", { seen: await tracesLeft(cluster), wanted: [] });
+  await checkTaints({ cluster, checks });
   const entry = status.history?.at(-1);
   checks.add({
     name: "the history says who aborted and why",

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { waitUntil } from "../../process/wait_until.ts";
 import { type ApiConnection, ApiRefusal } from "../../stack/api_connection.ts";
 import type { Stage } from "../stage.ts";
@@ -32,6 +33,23 @@ export class Cluster {
   /** Changes an object by a merge patch. */
   async patch(path: string, body: object): Promise<void> {
     await this.#api.call({ method: "PATCH", path, body, contentType: mergePatch });
+  }
+
+  /**
+   * What a look gives once that is as wanted, or at the end of so many seconds: for what others bring about or take back
+   * a moment later, and nobody could rightly judge at once.
+   */
+  async settled<T>(what: string, { look, wanted }: { look: () => Promise<T>; wanted: T }, seconds = 30): Promise<T> {
+    let last: T | undefined;
+    const isSettled = async (): Promise<boolean> => {
+      last = await look();
+      return isDeepStrictEqual(last, wanted);
+    };
+    await this.until(what, isSettled, seconds).catch((error: unknown) => {
+      this.#stage.signal.throwIfAborted();
+      if (last === undefined) throw error;
+    });
+    return last as T;
   }
 
   /** Waits, at most so many seconds, until a look gives something; a look that fails counts as nothing. */

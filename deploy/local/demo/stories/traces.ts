@@ -26,7 +26,7 @@ const nodeTraces = ["kubermatic.io/skip-eviction", "cluster-autoscaler.kubernete
 /** Path of the pool's machines on the API server. */
 export const machinesPath = `/apis/cluster.k8s.io/v1alpha1/namespaces/${pool.namespace}/machines`;
 
-/** Every hold, mark, cordon, taint and annotation that a rollout left behind, in words. */
+/** Every hold, mark, cordon and annotation that a rollout left behind, in words. */
 export async function tracesLeft(cluster: Cluster): Promise<string[]> {
   const [machines, nodes] = await Promise.all([
     cluster.list<Machine>(machinesPath),
@@ -34,8 +34,16 @@ export async function tracesLeft(cluster: Cluster): Promise<string[]> {
   ]);
   return [
     ...machines.flatMap((machine) => annotations(machine, machineTraces)),
-    ...nodes.flatMap((node) => [...annotations(node, nodeTraces), ...barriers(node)]),
+    ...nodes.flatMap((node) => [...annotations(node, nodeTraces), ...cordons(node)]),
   ];
+}
+
+/** Every taint, in words: kube-controller-manager gives them to nodes that are cordoned or not Ready, and takes them back. */
+export async function taintsLeft(cluster: Cluster): Promise<string[]> {
+  const nodes = await cluster.list<Node>("/api/v1/nodes");
+  return nodes.flatMap(({ metadata, spec }) =>
+    (spec?.taints ?? []).map(({ key }) => `${metadata.name} is tainted ${key}`)
+  );
 }
 
 /** The image of every machine that is there to stay, by name. */
@@ -59,7 +67,6 @@ function annotations({ metadata }: Annotated, keys: string[]): string[] {
   return keys.filter((key) => metadata.annotations?.[key]).map((key) => `${metadata.name} has ${key}`);
 }
 
-function barriers({ metadata, spec }: Node): string[] {
-  const taints = (spec?.taints ?? []).map(({ key }) => `${metadata.name} is tainted ${key}`);
-  return spec?.unschedulable ? [...taints, `${metadata.name} is cordoned`] : taints;
+function cordons({ metadata, spec }: Node): string[] {
+  return spec?.unschedulable ? [`${metadata.name} is cordoned`] : [];
 }
