@@ -5,6 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { GenericContainer, getContainerRuntimeClient } from "testcontainers";
+import type { DebianArchives } from "../mirror/debian_archives.ts";
 import { takeBuildLock } from "../tools/build_lock.ts";
 import { findOnPath } from "../tools/environment.ts";
 import { runCommand } from "../tools/run_command.ts";
@@ -12,6 +13,8 @@ import { runCommand } from "../tools/run_command.ts";
 export interface ImageOptions {
   /** A folder with room for an unpacked system, emptied afterwards; must allow device files. */
   workFolder: string;
+  /** Where its packages come from, now and when it is a machine. */
+  archives: DebianArchives;
   onProgress?: (text: string) => void;
   signal?: AbortSignal;
 }
@@ -21,16 +24,19 @@ const suite = "bookworm";
 const folderPrefix = "image-build-";
 // A program that was killed may write a last file.
 const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 200 };
-const source = "http://deb.debian.org/debian";
 
 /** Gives the name of the machine image, made first where the engine does not have it; throws with the step that failed. */
 export async function machineImage(options: ImageOptions): Promise<string> {
-  const name = `ostler-machine:${await recipeDigest()}`;
+  const name = `ostler-machine:${await recipeDigest(options.archives)}`;
   if (await hasImage(name)) return name;
   options.onProgress?.("Building the machine image from Debian's packages, once; this takes some minutes");
   const base = await baseImage(options);
   options.signal?.throwIfAborted();
-  const builder = GenericContainer.fromDockerfile(recipeFolder).withBuildArgs({ BASE: base });
+  const builder = GenericContainer.fromDockerfile(recipeFolder).withBuildArgs({
+    BASE: base,
+    ARCHIVE: options.archives.debian,
+    ...proxies(options.archives),
+  });
   await builder.build(name, { deleteOnExit: false }).catch((error: unknown) => {
     throw new Error(`Cannot build the machine image: ${messageOf(error)}`, { cause: error });
   });
@@ -38,8 +44,8 @@ export async function machineImage(options: ImageOptions): Promise<string> {
   return name;
 }
 
-async function recipeDigest(): Promise<string> {
-  const hash = createHash("sha256").update([process.arch, suite].join());
+async function recipeDigest({ debian }: DebianArchives): Promise<string> {
+  const hash = createHash("sha256").update([process.arch, suite, debian].join());
   const files = await readdir(recipeFolder, { recursive: true, withFileTypes: true });
   const paths = files.filter((file) => file.isFile()).map(({ parentPath, name }) => join(parentPath, name)).sort();
   for (const path of paths) hash.update(path.slice(recipeFolder.length)).update(await readFile(path));
@@ -50,13 +56,14 @@ async function recipeDigest(): Promise<string> {
 async function baseImage(options: ImageOptions): Promise<string> {
   const [debootstrap] = await findOnPath("debootstrap", process.env);
   if (debootstrap === undefined || process.getuid?.() !== 0) return `debian:${suite}-slim`;
-  const name = `ostler-machine-base:${suite}`;
+  const archive = createHash("sha256").update(options.archives.debian).digest("hex").slice(0, 8);
+  const name = `ostler-machine-base:${suite}-${archive}`;
   if (!await hasImage(name)) await importBase({ ...options, debootstrap, name });
   return name;
 }
 
 async function importBase(
-  { workFolder, debootstrap, name, signal, onProgress }: ImageOptions & { debootstrap: string; name: string },
+  { workFolder, archives, debootstrap, name, signal, onProgress }: ImageOptions & { debootstrap: string; name: string },
 ): Promise<void> {
   using _lock = await takeBuildLock(join(workFolder, "image-lock"), {
     onWait: (holder) => onProgress?.(`waiting for ${holder}, which builds the same image`),
@@ -65,15 +72,16 @@ async function importBase(
   if (await hasImage(name)) return; // made by whoever had the lock
   await sweepFolders(workFolder);
   const folder = await mkdtemp(join(workFolder, folderPrefix));
+  const env = { PATH: process.env.PATH ?? "", ...proxies(archives) };
   const run = async (program: string, args: string[]): Promise<void> => {
-    const { code, lines } = await runCommand({ program, args, env: { PATH: process.env.PATH ?? "" }, signal });
+    const { code, lines } = await runCommand({ program, args, env, signal });
     if (code === 0) return;
     throw new Error(`Cannot make the machine image: "${program}" ended with ${code}: ${lines.at(-1) ?? ""}`);
   };
   try {
     onProgress?.(`Fetching Debian "${suite}" with debootstrap`);
     const root = join(folder, "root");
-    const args = ["--variant=minbase", "--include=ca-certificates", suite, root, source];
+    const args = ["--variant=minbase", "--include=ca-certificates", suite, root, archives.debian];
     // What it mounts goes with it, also when it is killed.
     await run("unshare", ["--mount", debootstrap, ...args]);
     const archive = join(folder, "root.tar");
@@ -88,6 +96,12 @@ async function importBase(
 async function sweepFolders(workFolder: string): Promise<void> {
   const names = (await readdir(workFolder)).filter((name) => name.startsWith(folderPrefix));
   for (const name of names) await rm(join(workFolder, name), removal);
+}
+
+/** Of apt, or else those of our own environment, for whatever fetches by itself. */
+function proxies({ proxy }: DebianArchives): Record<string, string> {
+  const own = Object.entries(process.env).filter(([name]) => /^(https?|no)_proxy$/.test(name)) as [string, string][];
+  return { ...Object.fromEntries(own), ...(proxy === undefined ? {} : { http_proxy: proxy, https_proxy: proxy }) };
 }
 
 async function importArchive(archive: string, name: string): Promise<void> {

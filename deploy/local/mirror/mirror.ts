@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { freePorts } from "../process/free_ports.ts";
 import type { NodePrograms } from "../tools/node_programs.ts";
 import type { Answer } from "./answer.ts";
+import type { DebianArchives } from "./debian_archives.ts";
 import { imageNames, prepareImages } from "./images.ts";
 import { listen } from "./listener.ts";
 import { passPackagesOn } from "./packages.ts";
@@ -14,8 +15,8 @@ export interface MirrorOptions {
   /** Keeps archives and packages from one run to the next. */
   readonly directory: string;
   readonly programs: NodePrograms;
-  /** Where Debian's packages come from; `http://deb.debian.org` unless told. */
-  readonly packageSource?: string;
+  /** Where Debian's packages come from. */
+  readonly archives: DebianArchives;
   /** Hears of each request when it was answered: `GET /path 200`. */
   readonly log?: (line: string) => void;
 }
@@ -72,13 +73,13 @@ export async function startMirror(options: MirrorOptions): Promise<Mirror> {
 }
 
 async function prepareAnswers(
-  { directory, programs, packageSource = "http://deb.debian.org" }: MirrorOptions,
+  { directory, programs, archives }: MirrorOptions,
   signal: AbortSignal,
 ): Promise<{ releases: Releases; answers: Answer[] }> {
   const files = join(directory, "files");
   const releases = await prepareReleases(files, programs);
   const images = await prepareImages(files, programs);
-  const packages = passPackagesOn({ directory: join(directory, "packages"), source: packageSource, signal });
+  const packages = passPackagesOn({ directory: join(directory, "packages"), archives, signal });
   return { releases, answers: [releases.answer, images, packages] };
 }
 

@@ -1,4 +1,6 @@
-/** Asks the Debian mirror behind us; what it says of a file, or why there is nothing to say, is an answer to pass on. */
+import type { DebianArchives } from "./debian_archives.ts";
+
+/** Asks the archives behind us; what it says of a file, or why there is nothing to say, is an answer to pass on. */
 export interface PackageSource {
   /** The file's answer where it is there (`ok`), else 404 or 502 with the reason. */
   ask(path: string, method?: string): Promise<Response>;
@@ -8,17 +10,22 @@ export interface PackageSource {
 
 const limitMs = 5 * 60_000;
 
-/** `signal` ends all that is under way. */
-export function packageSource(address: string, signal: AbortSignal): PackageSource {
-  const origin = address.replace(/\/+$/, "");
+/** Paths begin with the archive's name, `debian` or `debian-security`; `signal` ends all that is under way. */
+export function packageSource(archives: DebianArchives, signal: AbortSignal): PackageSource {
+  const client = archives.proxy === undefined ? undefined : Deno.createHttpClient({ proxy: { url: archives.proxy } });
+  signal.addEventListener("abort", () => client?.close(), { once: true });
+  const urlOf = (path: string): string => {
+    const [, name, rest] = /^(debian|debian-security)\/(.*)$/.exec(path) ?? [];
+    return `${archives[name as "debian" | "debian-security"]}/${rest}`;
+  };
   const broken = (path: string, reason: unknown): Response => {
-    return new Response(`Cannot fetch "${origin}/${path}": ${reasonOf(reason)}\n`, { status: 502 });
+    return new Response(`Cannot fetch "${urlOf(path)}": ${reasonOf(reason)}\n`, { status: 502 });
   };
   const ask = async (path: string, method = "GET"): Promise<Response> => {
     const limits = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
     try {
-      const response = await fetch(`${origin}/${path}`, { method, signal: limits });
-      return response.ok ? response : await refusalOf(`${origin}/${path}`, response, broken.bind(undefined, path));
+      const response = await fetch(urlOf(path), { method, signal: limits, ...(client && { client }) });
+      return response.ok ? response : await refusalOf(urlOf(path), response, broken.bind(undefined, path));
     } catch (error) {
       return broken(path, error);
     }

@@ -1,12 +1,12 @@
 import type { Answer } from "./answer.ts";
+import type { DebianArchives } from "./debian_archives.ts";
 import { keepPackages } from "./kept_packages.ts";
 import { type PackageSource, packageSource } from "./package_source.ts";
 
 /** Where packages come from, and where those that never change are kept. */
 export interface PackageOptions {
   readonly directory: string;
-  /** The Debian mirror that is asked; `debian` and `debian-security` lie below it. */
-  readonly source: string;
+  readonly archives: DebianArchives;
   /** Ends downloads that are under way. */
   readonly signal: AbortSignal;
 }
@@ -20,8 +20,8 @@ const indexSeconds = 60;
 const largestIndex = 1024 * 1024;
 
 /** Passes Debian's packages on, below packages/, as they are, signatures and all; keeps what never changes, and small indexes for a minute. */
-export function passPackagesOn({ directory, source: address, signal }: PackageOptions): Answer {
-  const source = packageSource(address, signal);
+export function passPackagesOn({ directory, archives, signal }: PackageOptions): Answer {
+  const source = packageSource(archives, signal);
   const sendKept = keepPackages(directory, source);
   const indexes = new Map<string, Index>();
   return async (request, whole) => {

@@ -24,9 +24,10 @@ export class MirrorSandbox implements AsyncDisposable {
   }
 
   /** A mirror on loopback, over the same folder as the last one; stopped with the sandbox. */
-  async start(packageSource = nowhere): Promise<Mirror> {
+  async start(source = nowhere): Promise<Mirror> {
+    const archives = { debian: `${source}/debian`, "debian-security": `${source}/debian-security` };
     const directory = join(this.folder, "mirror");
-    const mirror = await startMirror({ address: "127.0.0.1", directory, programs: this.programs, packageSource });
+    const mirror = await startMirror({ address: "127.0.0.1", directory, programs: this.programs, archives });
     this.#mirrors.push(mirror);
     return mirror;
   }

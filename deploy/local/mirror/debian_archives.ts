@@ -1,0 +1,66 @@
+/** Where this host gets Debian's packages from, as its own apt says: machines get theirs from nowhere else. */
+import process from "node:process";
+import { runCommand } from "../tools/run_command.ts";
+
+/** Addresses of archives, without a slash at the end. */
+export interface DebianArchives {
+  readonly debian: string;
+  readonly "debian-security": string;
+  /** What apt goes through to them, such as "http://proxy.example:3128"; undefined where it asks them itself. */
+  readonly proxy?: string;
+}
+
+/** Where apt knows no archive of Debian, as on another system, there is only the one that everybody knows. */
+const everybodys = "http://deb.debian.org";
+
+/** Runs a program and gives its standard output; undefined where it is not there or fails. */
+export type Ask = (program: string, args: readonly string[]) => Promise<string | undefined>;
+
+/** Asks apt, which reads its own files in all their forms. */
+export async function debianArchives(ask: Ask = askProgram): Promise<DebianArchives> {
+  const fields = ["REPO_URI", "RELEASE", "COMPONENT", "LABEL"].map((name) => `$(${name})`).join("|");
+  const targets = await ask("apt-get", ["indextargets", "--format", fields, "Created-By: Packages"]) ?? "";
+  const archives = targets.split("\n").map(readTarget).filter(({ uri, component }) => {
+    return component === "main" && /^https?:/.test(uri);
+  });
+  const debian = archives.find(isDebian)?.uri ?? `${everybodys}/debian`;
+  const security = archives.find(isSecurity)?.uri ?? debian.replace(/\/[^/]+$/, "/debian-security");
+  const proxy = await proxyTo(debian, ask);
+  return { debian, "debian-security": security, ...(proxy === undefined ? {} : { proxy }) };
+}
+
+interface Target {
+  readonly uri: string;
+  readonly release: string;
+  readonly component: string;
+  /** What the archive calls itself; known once apt has fetched its lists. */
+  readonly label: string;
+}
+
+function readTarget(line: string): Target {
+  const [uri = "", release = "", component = "", label = ""] = line.split("|");
+  return { uri: uri.replace(/\/+$/, ""), release, component, label };
+}
+
+function isDebian({ uri, release, label }: Target): boolean {
+  return !release.includes("-") && (label === "Debian" || uri.endsWith("/debian"));
+}
+
+function isSecurity({ uri, release, label }: Target): boolean {
+  return release.endsWith("-security") && (label === "Debian-Security" || uri.endsWith("/debian-security"));
+}
+
+async function proxyTo(archive: string, ask: Ask): Promise<string | undefined> {
+  const scheme = new URL(archive).protocol.slice(0, -1);
+  const told = await ask("apt-config", ["shell", "PROXY", `Acquire::${scheme}::Proxy`]) ?? "";
+  const [, proxy = ""] = /^PROXY='(.*)'$/m.exec(told) ?? [];
+  return proxy === "" || proxy === "DIRECT" ? undefined : proxy;
+}
+
+async function askProgram(program: string, args: readonly string[]): Promise<string | undefined> {
+  const env = { PATH: process.env["PATH"] ?? "", LC_ALL: "C" };
+  const result = await runCommand({ program, args, env }).catch((error: unknown) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+  return result?.code === 0 ? result.stdout : undefined;
+}

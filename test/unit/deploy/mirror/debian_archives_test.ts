@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { debianArchives } from "../../../../deploy/local/mirror/debian_archives.ts";
+
+/** An apt that knows these sources, and perhaps a proxy. */
+function apt(sources: string[], proxy = ""): (program: string) => Promise<string> {
+  const config = proxy === "" ? "" : `PROXY='${proxy}'\n`;
+  return (program) => Promise.resolve(program === "apt-get" ? `${sources.join("\n")}\n` : config);
+}
+
+Deno.test("debianArchives takes the archives that the host's apt knows as Debian's, whatever their addresses", async () => {
+  const found = await debianArchives(apt([
+    "https://packages.example/node/|bookworm|main|Node",
+    "https://packages.example/debian/|bookworm|stable|Engine",
+    "https://site.example/apt/deb-updates/|bookworm-updates|main|Debian",
+    "https://site.example/apt/deb/|bookworm|contrib|Debian",
+    "https://site.example/apt/deb/|bookworm|main|Debian",
+    "https://site.example/apt/sec/|bookworm-security|main|Debian-Security",
+  ]));
+  assert.deepEqual(found, {
+    debian: "https://site.example/apt/deb",
+    "debian-security": "https://site.example/apt/sec",
+  });
+});
+
+Deno.test("debianArchives knows them by their paths where apt has fetched no list yet", async () => {
+  const found = await debianArchives(apt([
+    "http://mirror.example/debian-security/|bookworm-security|main|$(LABEL)",
+    "http://mirror.example/debian/|bookworm|main|$(LABEL)",
+  ]));
+  assert.deepEqual(found, {
+    debian: "http://mirror.example/debian",
+    "debian-security": "http://mirror.example/debian-security",
+  });
+});
+
+Deno.test("debianArchives looks for security fixes beside the archive where the host names none", async () => {
+  const { debian, "debian-security": security } = await debianArchives(
+    apt(["http://mirror.example/pub/debian/|trixie|main|Debian", "file:/srv/debian/|trixie|main|Debian"]),
+  );
+  assert.deepEqual([debian, security], [
+    "http://mirror.example/pub/debian",
+    "http://mirror.example/pub/debian-security",
+  ]);
+});
+
+Deno.test("debianArchives goes through the proxy that apt goes through, and through none where it goes by itself", async () => {
+  const source = "http://mirror.example/debian/|bookworm|main|Debian";
+  assert.equal((await debianArchives(apt([source], "http://proxy.example:3142"))).proxy, "http://proxy.example:3142");
+  assert.equal("proxy" in await debianArchives(apt([source], "DIRECT")), false);
+});
+
+Deno.test("debianArchives falls back on the archive that everybody knows where there is no apt of Debian", async () => {
+  const nobody = (): Promise<undefined> => Promise.resolve(undefined);
+  for (const ask of [nobody, apt(["http://archive.ubuntu.example/ubuntu/|noble|main|Ubuntu"])]) {
+    assert.match((await debianArchives(ask)).debian, /^http:\/\/deb\.debian\.org\/debian$/);
+  }
+});
