@@ -1,19 +1,40 @@
 /** The README tells the truth: its commands do on a running rollout what it says. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { mkdir, readFile, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
+const pluginPath = fileURLToPath(new URL("../../cli/kubectl-ostler", import.meta.url));
+
 const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
+
+function textOf(section: string): string {
+  return readme.split(/^##+ /m).find((part) => part.startsWith(section)) ?? "";
+}
+
+/** What a person types in the README's console blocks. */
+function typedIn(section: string): string[] {
+  const blocks = [...textOf(section).matchAll(/```console\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+  return blocks.flatMap((block) => [...block.matchAll(/^\$ ((?:.*\\\n)*.*)$/gm)].map(([, command = ""]) => command));
+}
+
+/** Calls of the command in the README's table that ask and change nothing; a live view has no end. */
+function questions(machine: string): string[] {
+  const told = [...textOf("Operate").matchAll(/`(ostler (?:status|explain|plan|history|logs) [^`]+)`/g)];
+  const commands = told.map(([, command = ""]) => command.replace(/ -w$/, "").replace("pool-7d9f4-x2lqv", machine));
+  assert.ok(commands.length >= 6 && commands.some((command) => command.includes(machine)), commands.join("\n"));
+  return commands;
+}
 
 /** Commands of the README's shell blocks, in order; the quick start is what runs this very test. */
 function commandsOf(section: string): string[] {
-  const text = readme.split(/^##+ /m).find((part) => part.startsWith(section)) ?? "";
+  const text = textOf(section);
   const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
   return blocks.flatMap((block) => block.trim().split("\n"));
 }
@@ -24,11 +45,15 @@ Deno.test("README commands of Operate work on a running rollout", async () => {
   await withWorld({ script: { bootSeconds: { min: 4, max: 5 } } }, async (world) => {
     await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
     await world.untilPhase("pool", "Converged");
-    await world.patch(poolPath("pool"), rollTo("1.36.1"));
+    const [change = "", ...looks] = typedIn("A change");
+    await run(world, change);
     await world.until("a running rollout", async () => (await world.status("pool"))?.phase === "Rolling");
     const [running, starting] = split(commands);
     for (const command of running) await run(world, command);
+    for (const look of looks) await run(world, look);
     await world.untilPhase("pool", "Converged");
+    const [machine] = world.site.cloud.machines().filter(({ phase }) => phase === "ready");
+    for (const question of questions(machine?.name ?? "")) await run(world, question);
     for (const command of starting) await runWhenIdle(world, command);
   });
 });
@@ -70,15 +95,20 @@ async function runWhenIdle(world: World, command: string): Promise<void> {
 
 async function run(world: World, command: string): Promise<void> {
   const { address } = world.site.stack.temporal;
-  const { temporal, tctl } = world.tools;
+  const { temporal, tctl, kubectl } = world.tools;
+  const folder = join(world.site.stack.directory, "bin");
+  await mkdir(folder, { recursive: true });
+  await symlink(pluginPath, join(folder, "ostler")).catch(() => undefined); // there since the last command
   const env = {
     ...process.env,
-    PATH: `${dirname(temporal)}:${dirname(tctl)}:${process.env["PATH"]}`,
+    PATH: [folder, ...[temporal, tctl, kubectl].map((tool) => dirname(tool)), process.env["PATH"]].join(":"),
+    DENO: process.execPath,
+    KUBECONFIG: world.site.stack.adminKubeconfig,
     TEMPORAL_ADDRESS: address,
     TEMPORAL_CLI_ADDRESS: address,
   };
   try {
-    await promisify(execFile)("/bin/sh", ["-c", command], { env, timeout: 30_000 });
+    await promisify(execFile)("/bin/sh", ["-c", command], { env, timeout: 120_000 });
   } catch (error) {
     throw new Error(`The README's command failed: ${command}`, { cause: error });
   }

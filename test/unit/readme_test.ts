@@ -61,6 +61,14 @@ Deno.test("DIFFERENCES lists each difference from Operating System Manager that 
   assert.deepEqual(told, Object.values(listed).map(({ ours, reason }) => [ours, reason]));
 });
 
+Deno.test("README's commands that ask or steer name the namespace that they need", () => {
+  const operate = readme.split(/^##+ /m).find((part) => part.startsWith("Operate")) ?? "";
+  const table = operate.split("\n").filter((line) => line.startsWith("| "));
+  const commands = table.flatMap((line) => [...line.matchAll(/`(ostler [^`]+)`/g)].map(([, command = ""]) => command));
+  assert.ok(commands.length >= 12, commands.join("\n"));
+  assert.deepEqual(commands.filter((command) => !/ -n kube-system\b| -A\b/.test(command)), []);
+});
+
 Deno.test("README stays a front door of at most 200 lines", () => {
   assert.ok(readme.split("\n").length <= 200);
 });
