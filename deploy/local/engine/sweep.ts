@@ -11,10 +11,16 @@ interface Labelled {
   readonly Labels: Readonly<Record<string, string>> | null;
 }
 
-const looks = { most: 40, pauseMs: 500 };
+/** How often, and with what pauses, somebody looks whether containers are gone. */
+export interface Looks {
+  readonly most: number;
+  readonly pauseMs: number;
+}
+
+const usualLooks: Looks = { most: 40, pauseMs: 500 };
 
 /** Removes the run's containers with their anonymous volumes, then its networks and volumes. */
-export async function sweepRun(api: DockerApi, runId: string): Promise<void> {
+export async function sweepRun(api: DockerApi, runId: string, looks = usualLooks): Promise<void> {
   const filter = `${machineLabel}=${runId}`;
   // Twice at least, and until none is left: a creation that was under way when its owner died completes after the first
   // look, and what somebody else removes takes its time.
