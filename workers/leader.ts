@@ -8,9 +8,23 @@ import { setTimeout } from "node:timers/promises";
 import { ifFound, statusOf } from "../activities/kube/status.ts";
 import type { Config } from "./config.ts";
 
-/** Seconds without renewal after which a lease is free; renewed five times as often. */
+/** Seconds without renewal after which a lease is free. */
 const leaseSeconds = 15;
-const renewMs = 3_000;
+
+/** Milliseconds; together with `leave` the deadline is shorter than a lease, so that two never lead. */
+export const leaderTimes = {
+  /** Between renewals. */
+  renew: 3_000,
+  /** Without renewal a leader leaves after this long. */
+  deadline: 10_000,
+  /** What it had begun has this long to end. */
+  leave: 3_000,
+};
+
+/** Another may lead by now: the process ends, and begins again as one that stands by. */
+export class LeaseLost extends Error {
+  override name = "LeaseLost";
+}
 
 export interface LeaderDeps {
   config: Config;
@@ -18,44 +32,64 @@ export interface LeaderDeps {
   signal: AbortSignal;
   /** Told each time that another one was seen to hold the lease. */
   onStandby?: () => void;
+  times?: typeof leaderTimes;
 }
 
 /**
- * Waits for the lease, runs `work`, and aborts its signal when the lease is lost or `signal` aborts.
- * Where leader-elect is off, works at once.
+ * Waits for the lease, runs `work`, and aborts its signal when the lease is lost or `signal` aborts; throws LeaseLost
+ * where it was lost. Where leader-elect is off, works at once.
  */
 export async function leadWhileHolding(
   kubeConfig: KubeConfig,
-  { config, log, signal, onStandby = () => {} }: LeaderDeps,
+  deps: LeaderDeps,
   work: (leading: AbortSignal) => Promise<void>,
 ): Promise<void> {
+  const { config, log, signal, onStandby = () => {}, times = leaderTimes } = deps;
   if (!config.leaderElect) return await work(signal);
   const lease = new LeaseHolder(kubeConfig, config, onStandby);
-  while (!signal.aborted && !await lease.tryHold(log)) await rest(signal);
+  while (!signal.aborted && !await lease.tryHold(log)) await rest(times.renew, signal);
   if (signal.aborted) return;
   log.info("Leading", { identity: lease.identity });
   const lost = new AbortController();
   const leading = AbortSignal.any([signal, lost.signal]);
-  const renewing = keepRenewing(lease, { log, signal: leading, lost });
-  await work(leading);
-  await renewing;
-  if (lost.signal.aborted) throw new Error("Cannot go on as leader: the lease was not renewed in time");
+  const renewing = keepRenewing(lease, { log, signal: leading, lost, times });
+  const ended = new AbortController();
+  try {
+    await Promise.race([work(leading), tooLate(lost.signal, times.leave, ended.signal)]);
+    await renewing;
+  } catch (error) {
+    // What work fails with when it is ended in its midst is due to that.
+    if (!lost.signal.aborted) throw error;
+  } finally {
+    ended.abort();
+  }
+  if (!lost.signal.aborted) return;
+  const seconds = times.deadline / 1000;
+  throw new LeaseLost(`Cannot go on as leader: Lease "${lease.name}" could not be renewed for ${seconds} seconds`);
 }
 
 async function keepRenewing(
   lease: LeaseHolder,
-  { log, signal, lost }: { log: LeaderDeps["log"]; signal: AbortSignal; lost: AbortController },
+  { log, signal, lost, times }: Required<Pick<LeaderDeps, "log" | "signal" | "times">> & { lost: AbortController },
 ): Promise<void> {
   let renewed = Date.now();
   while (!signal.aborted) {
-    await rest(signal);
-    if (await lease.tryHold(log)) renewed = Date.now();
-    else if (Date.now() - renewed > leaseSeconds * 1000 * 2 / 3) lost.abort();
+    await rest(times.renew, signal);
+    // An API server that is frozen answers nothing for much longer than a lease lasts.
+    const left = Math.max(0, renewed + times.deadline - Date.now());
+    const isHeld = await Promise.race([lease.tryHold(log), rest(left, signal).then(() => false)]);
+    if (isHeld) renewed = Date.now();
+    else if (!signal.aborted && Date.now() - renewed >= times.deadline) lost.abort();
   }
 }
 
-async function rest(signal: AbortSignal): Promise<void> {
-  await setTimeout(renewMs, undefined, { signal }).catch(() => undefined); // aborting ends the rest early
+// Work may hang on what was cut off.
+function tooLate(lost: AbortSignal, afterMs: number, ended: AbortSignal): Promise<void> {
+  return new Promise((resolve) => lost.addEventListener("abort", () => void rest(afterMs, ended).then(resolve)));
+}
+
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined); // aborting ends the rest early
 }
 
 class LeaseHolder {
@@ -68,6 +102,10 @@ class LeaseHolder {
   constructor(kubeConfig: KubeConfig, config: Config, private readonly onStandby: () => void) {
     this.#api = kubeConfig.makeApiClient(CoordinationV1Api);
     this.#name = { name: "ostler-controller", namespace: config.systemNamespace };
+  }
+
+  get name(): string {
+    return `${this.#name.namespace}/${this.#name.name}`;
   }
 
   /** Takes or renews the lease; false when somebody else holds it or the API did not answer. */

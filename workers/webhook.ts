@@ -1,6 +1,5 @@
 /** The webhook process: judges MachineDeployments, profiles and configs when they are written. Nothing else needs it. */
 import type { Server } from "node:https";
-import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import { connectKube, type Kube, loadKubeConfig } from "../activities/kube/client.ts";
 import { type ObjectName, profiles, readObject } from "../activities/kube/resources.ts";
@@ -15,7 +14,7 @@ import { createWebhookServer } from "./admission/webhook_server.ts";
 import type { Config } from "./config.ts";
 import { serveHealth } from "./health.ts";
 import { createLogger } from "./logger.ts";
-import { settingsOfProcess } from "./settings_of_process.ts";
+import { runProcess } from "./run_process.ts";
 
 /** How often the certificate's files are looked at; whoever renews it does so days ahead. */
 const lookEveryMs = 10_000;
@@ -61,9 +60,4 @@ function listen(server: Server, { host, port }: { host: string; port: number }):
   });
 }
 
-if (import.meta.main) {
-  const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-  await runWebhook(settingsOfProcess(), stop.signal);
-  process.exit(0);
-}
+if (import.meta.main) await runProcess(runWebhook);

@@ -1,14 +1,19 @@
 import type { KubeConfig, V1Lease } from "@kubernetes/client-node";
-import { equal, ok, rejects } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { readConfig } from "../../../workers/config.ts";
-import { leadWhileHolding } from "../../../workers/leader.ts";
+import { leadWhileHolding, LeaseLost } from "../../../workers/leader.ts";
+import { exitCodeOf } from "../../../workers/run_process.ts";
 import { answer } from "../../support/fake_kube.ts";
+
+const times = { renew: 2, deadline: 30, leave: 10 };
 
 /** An API server that knows one Lease. */
 class LeaseServer {
   lease: V1Lease | undefined;
   writes = 0;
   isDown = false;
+  /** Answers nothing at all, as an API server whose machine sleeps. */
+  isFrozen = false;
 
   get config(): KubeConfig {
     const api = {
@@ -21,6 +26,7 @@ class LeaseServer {
 
   async #answer<T>(act: () => T): Promise<T> {
     await Promise.resolve();
+    if (this.isFrozen) await new Promise(() => {});
     if (this.isDown) throw answer(503, "ServiceUnavailable");
     return act();
   }
@@ -42,7 +48,11 @@ function lead(
   onStandby = (): void => {},
 ): Promise<void> {
   const log = { info: () => {}, warn: () => {} };
-  return leadWhileHolding(server.config, { config: readConfig({}), log, signal, onStandby }, work);
+  return leadWhileHolding(server.config, { config: readConfig({}), log, signal, onStandby, times }, work);
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 }
 
 Deno.test("leadWhileHolding leads at once where nobody holds the lease, until it is told to stop", async () => {
@@ -97,4 +107,36 @@ Deno.test("leadWhileHolding passes on what its work fails with", async () => {
   const work = lead(new LeaseServer(), stop.signal, () => Promise.reject(new Error("no profiles")));
   await rejects(work, { message: "no profiles" });
   stop.abort();
+});
+
+for (const trouble of ["isDown", "isFrozen"] as const) {
+  Deno.test(`leadWhileHolding leaves when the API server ${trouble}, in one sentence`, async () => {
+    const server = new LeaseServer();
+    const leaving = lead(server, new AbortController().signal, async (leading) => {
+      server[trouble] = true;
+      await untilAborted(leading);
+    });
+    await rejects(leaving, (error: Error) => {
+      ok(error instanceof LeaseLost);
+      match(error.message, /^Cannot go on as leader: Lease "ostler-system\/ostler-controller" could not be renewed/);
+      equal(exitCodeOf(error), 75);
+      return true;
+    });
+  });
+}
+
+Deno.test("leadWhileHolding leaves when another took the lease, also from work that hangs or fails of it", async () => {
+  const works = [() => new Promise<void>(() => {}), async (leading: AbortSignal): Promise<void> => {
+    await untilAborted(leading);
+    throw new Error("cut off");
+  }];
+  for (const work of works) {
+    const server = new LeaseServer();
+    const leaving = lead(server, new AbortController().signal, (leading) => {
+      server.lease = { spec: { holderIdentity: "another" } };
+      return work(leading);
+    });
+    await rejects(leaving, LeaseLost);
+    deepEqual(server.lease, { spec: { holderIdentity: "another" } });
+  }
 });
