@@ -1,5 +1,7 @@
 /** The activities in four classes of timeout and retry; every retry is bounded, every wait has a deadline of its own. */
-import { proxyActivities, proxyLocalActivities } from "@temporalio/workflow";
+import { proxyActivities, proxyLocalActivities, workflowInfo } from "@temporalio/workflow";
+import type { ActivityInterfaceFor } from "@temporalio/workflow";
+import { waitsQueueOf } from "./commands/start_options.ts";
 import type { AwaitActivities, PublishActivities, ReadActivities, WriteActivities } from "./contracts/mod.ts";
 
 // Eight tries in half a minute: longer trouble is left to the main loop, which says so and looks again.
@@ -41,9 +43,19 @@ export const write = proxyActivities<WriteActivities>({
 // A killed worker is noticed by its missing heartbeat, so the timeout is the pause a kill costs.
 const heartbeatTimeout = "10s";
 
-/** Waits: heartbeats tell what is still missing; the absolute deadline is part of the input. */
-export const awaits = proxyActivities<AwaitActivities>({
+const waiting = {
   startToCloseTimeout: "24h",
   heartbeatTimeout,
   retry: { initialInterval: "500ms", backoffCoefficient: 2, maximumInterval: "15s", maximumAttempts: 80 },
+} as const;
+
+/**
+ * Waits: heartbeats tell what is still missing; the absolute deadline is part of the input. On a queue of their own, as
+ * one may last a day: thousands of them take no slot from a step. Which queue only a run knows, so it is asked for late.
+ */
+export const awaits: ActivityInterfaceFor<AwaitActivities> = new Proxy({} as ActivityInterfaceFor<AwaitActivities>, {
+  get: (_, name: keyof AwaitActivities) => {
+    const taskQueue = waitsQueueOf(workflowInfo().taskQueue);
+    return proxyActivities<AwaitActivities>({ ...waiting, taskQueue })[name];
+  },
 });

@@ -20,6 +20,7 @@ import { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import type { Deadlines, Phase, Progress, RollOutInput, RollOutResult } from "../../workflows/contracts/mod.ts";
 import type { Answer, Command } from "../../workflows/commands/messages.ts";
+import { waitsQueueOf } from "../../workflows/commands/start_options.ts";
 import { ensureSearchAttributes } from "../../workers/search_attributes.ts";
 import { eventually } from "./eventually.ts";
 import { FakeActivities } from "./fake_activities.ts";
@@ -39,6 +40,8 @@ let isQuiet = false;
 const identity = "tester";
 
 export interface StageOptions {
+  /** Of the worker for short steps and of the one for waits; as many as are needed unless told. */
+  slots?: { steps: number; waits: number };
   /** 0 makes the worker replay the whole history at every workflow task. */
   maxCachedWorkflows?: number;
   /** Dynamic configuration of the server as "key=value". */
@@ -55,7 +58,7 @@ export class Stage {
   #address = "";
   #native: NativeConnection | undefined;
   #bundle: WorkflowBundle | undefined;
-  #worker: { worker: Worker; done: Promise<void> } | undefined;
+  #workers: { worker: Worker; done: Promise<void> }[] = [];
   #pools = 0;
   #opening: Promise<void> | undefined;
   /** Whose runs have not been ended yet. */
@@ -87,7 +90,7 @@ export class Stage {
     }));
     this.#address = await this.#startServer();
     this.#native = await NativeConnection.connect({ address: this.#address });
-    await ensureSearchAttributes(this.#native, "default");
+    await ensureSearchAttributes(this.#native, { namespace: "default" });
     const workflowsPath = fileURLToPath(new URL("../../workflows/mod.ts", import.meta.url));
     this.#bundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger("ERROR") });
     await this.startWorker();
@@ -100,27 +103,40 @@ export class Stage {
     rmSync(this.#directory, { recursive: true });
   }
 
+  /** Starts a worker for workflows and short steps, and one for waits. */
   async startWorker(): Promise<void> {
-    const worker = await Worker.create({
+    const { maxCachedWorkflows = 100, slots = { steps: 100, waits: 100 } } = this.#options;
+    const common = {
       connection: this.#native as NativeConnection,
-      workflowBundle: this.#bundle as WorkflowBundle,
       activities: this.activities.all(),
-      taskQueue: "ostler",
       identity,
-      maxCachedWorkflows: this.#options.maxCachedWorkflows ?? 100,
       maxHeartbeatThrottleInterval: 50,
       defaultHeartbeatThrottleInterval: 50,
       shutdownGraceTime: 1,
-      stickyQueueScheduleToStartTimeout: "1s",
-    });
-    this.#worker = { worker, done: worker.run() };
+    };
+    const workers = [
+      await Worker.create({
+        ...common,
+        workflowBundle: this.#bundle as WorkflowBundle,
+        taskQueue: "ostler",
+        maxCachedWorkflows,
+        maxConcurrentActivityTaskExecutions: slots.steps,
+        stickyQueueScheduleToStartTimeout: "1s",
+      }),
+      await Worker.create({
+        ...common,
+        taskQueue: waitsQueueOf("ostler"),
+        maxConcurrentActivityTaskExecutions: slots.waits,
+      }),
+    ];
+    this.#workers = workers.map((worker) => ({ worker, done: worker.run() }));
   }
 
-  /** Ends the worker in order; running activities are cancelled. */
+  /** Ends the workers in order; running activities are cancelled. */
   async stopWorker(): Promise<void> {
-    this.#worker?.worker.shutdown();
-    await this.#worker?.done;
-    this.#worker = undefined;
+    for (const { worker } of this.#workers) worker.shutdown();
+    await Promise.all(this.#workers.map(({ done }) => done));
+    this.#workers = [];
   }
 
   /** A fresh pool that nothing looks after yet. */

@@ -1,0 +1,39 @@
+/** Waits have slots of their own, so that pools which wait for a day starve none that acts. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage({ slots: { steps: 2, waits: 2 } });
+
+test("a step still runs at once when every slot for waits is taken", async (stage) => {
+  const waiting = [await stage.grownPool({ replicas: 1 }), await stage.grownPool({ replicas: 1 })];
+  const handles = [];
+  for (const pool of waiting) {
+    pool.fate = () => "registered";
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool, { deadlines: { settle: 60_000, registered: 60_000, ready: 60_000 } });
+    await stage.sees(pool, "a machine that joins", ({ underway }) => underway.length === 1);
+    handles.push(handle);
+  }
+  const third = stage.pool({ replicas: 1 });
+  const begun = Date.now();
+  await stage.rollOut(third);
+  await stage.sees(third, "its config published", () => third.count("publishConfig") === 1);
+  await stage.sees(third, "its machines read", () => third.count("readPool") > 0);
+  ok(Date.now() - begun < 10_000);
+  for (const handle of handles) await handle.cancel();
+  await stage.client.workflow.getHandle(third.holder).cancel();
+});
+
+test("every wait is on the queue for waits, and nothing else is", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 2 });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await handle.result();
+  const { events } = await stage.client.workflow.getHandle(pool.holder).fetchHistory();
+  const scheduled = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: each }) => each ?? []);
+  const byQueue = Map.groupBy(scheduled, ({ taskQueue }) => String(taskQueue?.name));
+  deepEqual([...byQueue.keys()].sort(), ["ostler", "ostler-waits"]);
+  for (const { activityType, taskQueue } of scheduled) {
+    equal(taskQueue?.name, activityType?.name?.startsWith("await") ? "ostler-waits" : "ostler");
+  }
+});

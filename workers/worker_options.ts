@@ -1,0 +1,58 @@
+/** What the workers of a process are made of: one for workflows and short steps, and one for waits. */
+import type { WorkerOptions } from "@temporalio/worker";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { caOf, connectKube, loadKubeConfig } from "../activities/kube/client.ts";
+import { HttpsWatch } from "../activities/kube/https_watch.ts";
+import { createActivities } from "../activities/mod.ts";
+import { waitsQueueOf } from "../workflows/commands/start_options.ts";
+import { forecast } from "../workflows/policy/forecast.ts";
+import type { Config } from "./config.ts";
+
+/** The options of both workers, without their connection. */
+export function workersOf(config: Config): WorkerOptions[] {
+  const activities = activitiesOf(config);
+  const common = {
+    activities,
+    namespace: config.temporalNamespace,
+    ...(config.identity ? { identity: config.identity } : {}),
+    maxHeartbeatThrottleInterval: "3s",
+    defaultHeartbeatThrottleInterval: "3s",
+    shutdownGraceTime: "25s",
+    shutdownForceTime: "50s",
+  } as const;
+  return [
+    {
+      ...common,
+      ...workflowSource(config),
+      taskQueue: config.taskQueue,
+      maxConcurrentActivityTaskExecutions: config.stepSlots,
+      maxCachedWorkflows: 200,
+      stickyQueueScheduleToStartTimeout: "2s",
+    },
+    // Waits use neither CPU nor memory, but a slot each for as long as a day: on slots of their own they starve nobody.
+    {
+      ...common,
+      taskQueue: waitsQueueOf(config.taskQueue),
+      maxConcurrentActivityTaskExecutions: config.waitSlots,
+    },
+  ];
+}
+
+function activitiesOf(config: Config): ReturnType<typeof createActivities> {
+  const kubeConfig = loadKubeConfig(config.kubeconfig);
+  return createActivities({
+    kube: { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) },
+    clusterCa: caOf(kubeConfig),
+    environment: process.env,
+    profileNamespace: config.namespace,
+    credentialSeconds: config.credentialSeconds,
+    settings: config.node,
+    forecast,
+  });
+}
+
+function workflowSource(config: Config): Partial<WorkerOptions> {
+  if (config.workflowBundle) return { workflowBundle: { codePath: config.workflowBundle } };
+  return { workflowsPath: fileURLToPath(new URL("../workflows/mod.ts", import.meta.url)) };
+}
