@@ -6,6 +6,7 @@ import type { Rate } from "../activities/kube/request_rate.ts";
 import { conflictsOf, NodeSettings } from "../profiles/node_settings.ts";
 import { refuseFaults } from "../profiles/settings/read_node_settings.ts";
 import { readSettings } from "../profiles/settings/read_settings.ts";
+import { taskQueueOf } from "../workflows/commands/start_options.ts";
 import { OsmSettings, ProcessSettings } from "./process_settings.ts";
 
 const All = z.object({ ...ProcessSettings.shape, ...NodeSettings.shape, ...OsmSettings.shape });
@@ -30,7 +31,9 @@ export function readConfig(env: Record<string, string | undefined>, argv: string
     ...restOfFile.map((key) => `${key} in the file: there is no such setting`),
   ]);
   refuseFaults(conflictsOf(values));
-  return { ...pick(ProcessSettings, values), node: pick(NodeSettings, values), warnings };
+  const processes = pick(ProcessSettings, values);
+  const taskQueue = processes.taskQueue || taskQueueOf(processes.cluster);
+  return { ...processes, taskQueue, node: pick(NodeSettings, values), warnings };
 }
 
 /** How many requests a process may make of the API server. */

@@ -1,7 +1,9 @@
 /** The controller process: tells Temporal about changes, and decides nothing. */
-import process from "node:process";
+import type { KubeConfig } from "@kubernetes/client-node";
 import { connectKube, loadKubeConfig } from "../activities/kube/client.ts";
 import { HttpsWatch } from "../activities/kube/https_watch.ts";
+import { claimPlace } from "./claim.ts";
+import { type ClusterIdentity, readClusterIdentity } from "./cluster_identity.ts";
 import { type Config, rateOf } from "./config.ts";
 import { keepCredentialSchedule } from "./credential_schedule.ts";
 import { installDefaultProfiles } from "./default_profiles.ts";
@@ -9,7 +11,8 @@ import { serveHealth } from "./health.ts";
 import { leadWhileHolding } from "./leader.ts";
 import { createLogger } from "./logger.ts";
 import { PoolNotifier } from "./pool_notifier.ts";
-import { settingsOfProcess } from "./settings_of_process.ts";
+import { runProcess } from "./run_process.ts";
+import { serveWhileOurs } from "./serve_while_ours.ts";
 import { startRollout } from "./start_rollout.ts";
 import { LazyClient } from "./temporal_client.ts";
 import { watchPools } from "./watch_pools.ts";
@@ -18,26 +21,24 @@ import { watchPools } from "./watch_pools.ts";
 export async function runController(config: Config, signal: AbortSignal): Promise<void> {
   const log = createLogger(config.logLevel);
   const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config));
-  const kube = { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) };
   const client = new LazyClient({ address: config.temporalAddress, namespace: config.temporalNamespace });
   // Who stands by is ready too: else no update of the Deployment, and no drain of the leader's node, would ever end.
   let ready = false;
   const onStandby = (): void => void (ready = true);
   const health = serveHealth({ ...config.healthProbeAddress, isReady: () => ready });
+  let self: ClusterIdentity = { name: config.cluster, uid: "" };
+  const claim = async (): Promise<void> => {
+    self = await readClusterIdentity(kubeConfig, config, log);
+    await claimPlace(await client.get(), config, self);
+  };
   try {
     await leadWhileHolding(kubeConfig, { config, log, signal, onStandby }, async (leading) => {
       ready = false;
-      if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace, log);
-      const watch = watchPools({ kube, profileNamespace: config.namespace, log, signal: leading });
-      const notifier = new PoolNotifier(watch, {
-        notify: async (news) => await startRollout(await client.get(), config, news),
-        log,
+      await serveWhileOurs({ claim, log, signal: leading }, async (serving) => {
+        const onReady = (): void => void (ready = true);
+        await tell({ config, kubeConfig, client, self, log, onReady }, serving);
+        ready = false;
       });
-      await watch.start();
-      ready = true;
-      log.info("Controller is watching");
-      const schedule = keepCredentialSchedule(config, { connect: () => client.get(), log, signal: leading });
-      await Promise.all([notifier.run(leading), schedule]);
     });
   } finally {
     health?.close();
@@ -45,9 +46,28 @@ export async function runController(config: Config, signal: AbortSignal): Promis
   }
 }
 
-if (import.meta.main) {
-  const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-  await runController(settingsOfProcess(), stop.signal);
-  process.exit(0);
+interface Telling {
+  config: Config;
+  kubeConfig: KubeConfig;
+  client: LazyClient;
+  self: ClusterIdentity;
+  log: ReturnType<typeof createLogger>;
+  onReady: () => void;
 }
+
+async function tell({ config, kubeConfig, client, self, log, onReady }: Telling, signal: AbortSignal): Promise<void> {
+  const kube = { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) };
+  if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace, log);
+  const watch = watchPools({ kube, profileNamespace: config.namespace, log, signal });
+  const notifier = new PoolNotifier(watch, {
+    notify: async (news) => await startRollout(await client.get(), config, news),
+    log,
+  });
+  await watch.start();
+  onReady();
+  log.info("Controller is watching");
+  const schedule = keepCredentialSchedule(config, { connect: () => client.get(), self, log, signal });
+  await Promise.all([notifier.run(signal), schedule]);
+}
+
+if (import.meta.main) await runProcess(runController);

@@ -1,20 +1,30 @@
 /** The Schedule that has credentials renewed: one for the installation, in the web UI under Schedules. */
-import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from "@temporalio/client";
+import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from "@temporalio/client";
 import type { Client, ScheduleOptions } from "@temporalio/client";
 import type { Logger } from "@temporalio/common";
 import { setTimeout } from "node:timers/promises";
 import { lookEveryMs } from "../activities/config/renewal.ts";
+import type { ClusterIdentity } from "./cluster_identity.ts";
 import type { Config } from "./config.ts";
 import { givenDeadlines } from "./start_rollout.ts";
 
+/** The workflow that it starts, by which a Schedule of ours is known. */
+export const renewal = "renewCredentials";
+
+const plainId = "renew-credentials";
+
 /** Id of the Schedule, and of its runs, to which Temporal adds the time. */
-export const scheduleId = "renew-credentials";
+export function scheduleIdOf({ cluster }: Config): string {
+  return cluster === "" ? plainId : `${cluster}/${plainId}`;
+}
 
 /** Milliseconds until the Schedule is looked for again: when it stands, as somebody may delete it, and when not. */
 const pauses = { standing: 600_000, failed: 5_000 };
 
 export interface ScheduleDeps {
   connect: () => Promise<Client>;
+  /** Whose it is. */
+  self: ClusterIdentity;
   log: Pick<Logger, "info" | "warn">;
   signal: AbortSignal;
   pauses?: { standing: number; failed: number };
@@ -22,13 +32,13 @@ export interface ScheduleDeps {
 
 /** Keeps the Schedule there until `signal` aborts, also where Temporal comes and goes; never fails. */
 export async function keepCredentialSchedule(config: Config, deps: ScheduleDeps): Promise<void> {
-  const { connect, log, signal } = deps;
+  const { connect, self, log, signal } = deps;
   const { standing, failed } = deps.pauses ?? pauses;
   let isCurrent = false;
   while (!signal.aborted) {
     try {
-      await ensureCredentialSchedule(await connect(), config, isCurrent);
-      if (!isCurrent) log.info("Schedule stands", { scheduleId });
+      await ensureCredentialSchedule(await connect(), { config, self, isCurrent });
+      if (!isCurrent) log.info("Schedule stands", { scheduleId: scheduleIdOf(config) });
       isCurrent = true;
     } catch (error) {
       isCurrent = false;
@@ -40,32 +50,66 @@ export async function keepCredentialSchedule(config: Config, deps: ScheduleDeps)
 }
 
 /** Creates the Schedule, or brings it to what the settings say now unless that is known; paused it stays paused. */
-export async function ensureCredentialSchedule(client: Client, config: Config, isCurrent = false): Promise<void> {
-  const wanted = credentialSchedule(config);
+export async function ensureCredentialSchedule(
+  client: Client,
+  { config, self, isCurrent = false }: { config: Config; self: ClusterIdentity; isCurrent?: boolean },
+): Promise<void> {
+  const outcome = await createCredentialSchedule(client, config, self);
+  if (isCurrent) return;
+  if (outcome === "Present") await updateCredentialSchedule(client, config, self);
+  await retirePlainSchedule(client, config, self);
+}
+
+/** Creates the Schedule; one that is there stays as it is. */
+export async function createCredentialSchedule(
+  client: Client,
+  config: Config,
+  self: ClusterIdentity,
+): Promise<"Created" | "Present"> {
   try {
-    await client.schedule.create(wanted);
+    await client.schedule.create(credentialSchedule(config, self));
+    return "Created";
   } catch (error) {
-    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    if (isCurrent) return;
-    const { scheduleId: _, memo: __, ...update } = wanted;
-    const handle = client.schedule.getHandle(scheduleId);
-    await handle.update(({ state }) => ({ ...update, state: state.paused ? state : wanted.state ?? {} }));
+    if (error instanceof ScheduleAlreadyRunning) return "Present";
+    throw error;
   }
 }
 
-function credentialSchedule(config: Config): ScheduleOptions {
+/** Brings a Schedule that is there to the settings, and writes on it whose it is; paused it stays paused. */
+export async function updateCredentialSchedule(client: Client, config: Config, self: ClusterIdentity): Promise<void> {
+  const wanted = credentialSchedule(config, self);
+  const { scheduleId, memo: _, ...update } = wanted;
+  const handle = client.schedule.getHandle(scheduleId);
+  await handle.update(({ state }) => ({ ...update, state: state.paused ? state : wanted.state ?? {} }));
+}
+
+// The one of before the cluster had a name: nobody may serve its queue any more.
+async function retirePlainSchedule(client: Client, config: Config, self: ClusterIdentity): Promise<void> {
+  if (config.cluster === "" || self.uid === "") return;
+  const handle = client.schedule.getHandle(plainId);
+  try {
+    const owner = (await handle.describe()).action.memo?.["cluster"] as ClusterIdentity | undefined;
+    if (owner?.uid === self.uid) await handle.delete();
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError)) throw error;
+  }
+}
+
+function credentialSchedule(config: Config, self: ClusterIdentity): ScheduleOptions {
   const every = lookEveryMs(config.credentialSeconds);
   const purpose = "Renews the credentials that new machines boot with, at a third of their life. While it is paused, " +
     "machines may be made that cannot join.";
   return {
-    scheduleId,
+    scheduleId: scheduleIdOf(config),
     spec: { intervals: [{ every }] },
     action: {
       type: "startWorkflow",
-      workflowType: "renewCredentials",
-      workflowId: scheduleId,
+      workflowType: renewal,
+      workflowId: scheduleIdOf(config),
       taskQueue: config.taskQueue,
-      args: [givenDeadlines(config)],
+      args: [{ ...(config.cluster === "" ? {} : { cluster: config.cluster }), ...givenDeadlines(config) }],
+      // Of the action, as the Schedule's own memo cannot be written later.
+      ...(self.uid === "" ? {} : { memo: { cluster: { ...self } } }),
       staticSummary: "Renew credentials that are due",
       staticDetails: "Starts or tells the rollout of each pool whose credentials are due; touches no machine.",
     },

@@ -3,6 +3,12 @@ import { setTimeout } from "node:timers/promises";
 import type { Logger } from "@temporalio/common";
 import type { PoolRef } from "../workflows/contracts/mod.ts";
 
+/** The run that a Rollout was last written by. */
+export interface ReportedRun {
+  workflowId: string;
+  runId: string;
+}
+
 /** One pool as the watch sees it. */
 export interface WatchedPool {
   pool: PoolRef;
@@ -19,6 +25,8 @@ export interface WatchedPool {
   policies: string;
   /** Identity of what is wrong with its joined nodes; "" when nothing is. */
   illness: string;
+  /** Of a rollout that has not ended. */
+  run?: ReportedRun;
 }
 
 export interface PoolWatch {
@@ -31,6 +39,7 @@ export interface PoolWatch {
 export interface PoolNews {
   pool: PoolRef;
   generation: number;
+  run?: ReportedRun;
 }
 
 export interface NotifierDeps {
@@ -97,8 +106,8 @@ export class PoolNotifier {
     if (!seen) return void this.#memories.delete(key);
     if (!this.isNews(key, seen)) return void this.#memories.set(key, this.#memoryOf(key, seen));
     try {
-      await this.deps.notify({ pool: seen.pool, generation: seen.generation });
-      const { observed, illness, policies } = seen;
+      const { pool, generation, run, observed, illness, policies } = seen;
+      await this.deps.notify({ pool, generation, ...(run ? { run } : {}) });
       this.#memories.set(key, { observed, illness, policies, at: Date.now() });
       this.deps.log.info("Rollout notified", { pool: key, generation: seen.generation });
     } catch (error) {

@@ -25,6 +25,7 @@ const deadlines = readBy((value) => {
   }
 }, 'must be one JSON object such as {"drain": "30m"}');
 const names = text.transform((value) => value.split(",").map((item) => item.trim()).filter(Boolean));
+const dnsLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const ours = "system:serviceaccount:ostler-system:ostler";
 
 /** The names that Operating System Manager has too mean the same. */
@@ -51,7 +52,20 @@ export const ProcessSettings = z.object({
   logLevel: setting(level, "INFO", { description: "least severity that is logged: DEBUG, INFO, WARN, ERROR" }),
   temporalAddress: setting(text, "127.0.0.1:7233", { description: "Temporal's frontend", env: "TEMPORAL_ADDRESS" }),
   temporalNamespace: setting(text, "default", { description: "Temporal's namespace", env: "TEMPORAL_NAMESPACE" }),
-  taskQueue: setting(text, "ostler", { description: "task queue of the workers" }),
+  cluster: setting(optional(dnsLabel, "must be a DNS label such as north-1"), "", {
+    description:
+      "name of this cluster among those on one Temporal namespace; part of ids and of the task queue's default",
+  }),
+  taskQueue: setting(text, "", {
+    description: "task queue of the workers; else `ostler`, with a cluster's name `ostler-<cluster>`",
+  }),
+  stepSlots: setting(wholeNumber(1, 10_000), "200", {
+    description: "short steps that a worker does at once; the API server is asked by each",
+  }),
+  waitSlots: setting(wholeNumber(1, 100_000), "5000", {
+    description:
+      "waits that a worker keeps at once, on the queue `<task-queue>-waits`; one for each machine under way and each pool that waits",
+  }),
   identity: setting(text, "", { description: "name of this process in Temporal; else made from host and process" }),
   systemNamespace: setting(text, "ostler-system", { description: "namespace of the controller's lease" }),
   workflowBundle: setting(text, "", { description: "file made by `deno task bundle`; else bundled at start" }),

@@ -1,19 +1,68 @@
-/** Registers the columns of the run list on the Temporal server. */
+/** Registers the columns of the run list on the Temporal server, or finds that somebody else has. */
 import type { NativeConnection } from "@temporalio/worker";
 import { searchAttributes } from "../workflows/status/search_attributes.ts";
 
-/** gRPC's number for "already exists". */
-const alreadyExists = 6;
+/** gRPC's numbers. */
+const [alreadyExists, invalidArgument] = [6, 3];
 /** Temporal's number for a keyword (temporal.api.enums.v1.IndexedValueType). */
 const keyword = 2;
 
-/** Makes sure that every search attribute exists. */
-export async function ensureSearchAttributes(connection: NativeConnection, namespace: string): Promise<void> {
-  for (const { name } of Object.values(searchAttributes)) {
+export type SearchService = Pick<NativeConnection, "operatorService" | "workflowService">;
+
+/** Where runs are listed, and the columns that ours fill. */
+export interface RunList {
+  namespace: string;
+  /** The cluster's name, which only a cluster that has one shows. */
+  cluster?: string;
+}
+
+/**
+ * Makes sure that every search attribute exists. Who may not register them, as on a server that others look after, goes
+ * on where queries already know them; else fails with what somebody has to do, as no run could be started.
+ */
+export async function ensureSearchAttributes(service: SearchService, list: RunList): Promise<void> {
+  const { cluster, ...plain } = searchAttributes;
+  const columns = Object.values(list.cluster ? { cluster, ...plain } : plain);
+  const missing: string[] = [];
+  let reason: unknown;
+  for (const { name } of columns) {
     try {
-      await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: { [name]: keyword } });
+      await register(service, list.namespace, name);
     } catch (error) {
-      if ((error as { code?: unknown }).code !== alreadyExists) throw error;
+      if (await isKnown(service, list.namespace, name)) continue;
+      reason ??= error;
+      missing.push(name);
     }
   }
+  if (missing.length > 0) throw new Error(whatToDo(list.namespace, missing), { cause: reason });
+}
+
+async function register({ operatorService }: SearchService, namespace: string, name: string): Promise<void> {
+  try {
+    await operatorService.addSearchAttributes({ namespace, searchAttributes: { [name]: keyword } });
+  } catch (error) {
+    if (codeOf(error) !== alreadyExists) throw error;
+  }
+}
+
+// The visibility store refuses a query about a column that it does not have.
+async function isKnown({ workflowService }: SearchService, namespace: string, name: string): Promise<boolean> {
+  try {
+    await workflowService.listWorkflowExecutions({ namespace, pageSize: 1, query: `${name} = "none"` });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === invalidArgument) return false;
+    throw error;
+  }
+}
+
+function whatToDo(namespace: string, missing: string[]): string {
+  const names = missing.map((name) => `"${name}"`).join(", ");
+  const options = missing.map((name) => `--name ${name} --type Keyword`).join(" ");
+  return `Cannot register the search attributes ${names} in Temporal's namespace "${namespace}": somebody who may has to ` +
+    `run \`temporal operator search-attribute create --namespace ${namespace} ${options}\``;
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown }).code;
 }

@@ -1,25 +1,40 @@
 /** Tells the one workflow of a pool that something changed, and starts it when none runs. */
 import type { Client } from "@temporalio/client";
-import { TypedSearchAttributes } from "@temporalio/common";
+import { TypedSearchAttributes, WorkflowNotFoundError } from "@temporalio/common";
 import { poolOf, shownAtStart, workflowIdOf } from "../workflows/commands/start_options.ts";
+import type { PoolRef } from "../workflows/contracts/mod.ts";
 import type { Config } from "./config.ts";
-import type { PoolNews } from "./pool_notifier.ts";
+import type { PoolNews, ReportedRun } from "./pool_notifier.ts";
 
 /** Safe to call any number of times: one id per pool, and the signal says only "read again". */
 export async function startRollout(
   client: Client,
   config: Config,
-  { pool, generation }: PoolNews,
+  { pool: seen, generation, run }: PoolNews,
 ): Promise<void> {
+  const pool = config.cluster === "" ? poolOf(seen) : { cluster: config.cluster, ...poolOf(seen) };
+  await endUnderOtherId(client, pool, run);
   const { typedSearchAttributes, ...shown } = shownAtStart(pool);
   await client.workflow.signalWithStart("rollOutMachineDeployment", {
     workflowId: workflowIdOf(pool),
     taskQueue: config.taskQueue,
-    args: [{ ...poolOf(pool), ...givenDeadlines(config) }],
+    args: [{ ...pool, ...givenDeadlines(config) }],
     signal: "desiredChanged",
     signalArgs: [{ generation }],
     ...shown,
     typedSearchAttributes: new TypedSearchAttributes(typedSearchAttributes),
+  });
+}
+
+// The cluster was given a name, or another one: two runs must not look after one pool. The next one goes on from what
+// stands on the Rollout and on the machines.
+async function endUnderOtherId(client: Client, pool: PoolRef, run: ReportedRun | undefined): Promise<void> {
+  const id = workflowIdOf(pool);
+  const plain = workflowIdOf({ namespace: pool.namespace, name: pool.name });
+  if (!run || run.workflowId === id || !`/${run.workflowId}`.endsWith(`/${plain}`)) return;
+  const handle = client.workflow.getHandle(run.workflowId, run.runId);
+  await handle.terminate(`It goes on as "${id}": its cluster has another name`).catch((error: unknown) => {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
   });
 }
 

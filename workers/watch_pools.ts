@@ -54,12 +54,14 @@ export function watchPools(deps: WatchDeps): PoolWatch & { start(): Promise<void
     const { namespace, name, generation = 0, labels } = deployment.metadata;
     const last = results.get(key);
     const own = policiesOf(namespace).filter((policy) => mayMean(policy, labels));
+    const isOpen = !ended.includes(last?.phase ?? "");
     return {
       pool: { namespace, name },
       generation,
       observed: observedOf(deployment, lineState(line)),
       reported: last?.observed,
-      isOpen: !ended.includes(last?.phase ?? ""),
+      isOpen,
+      ...(isOpen && last?.run ? { run: last.run } : {}),
       isLeft: last?.phase === "Aborted" && !last.wentBack,
       policies: own.map(({ version }) => version).sort().join(),
       illness: nodes.illness(key, own.flatMap(({ conditions }) => conditions)),

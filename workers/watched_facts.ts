@@ -5,6 +5,7 @@ import { machines, machineSets, rolloutPolicies, rollouts } from "../activities/
 import { Machine, MachineSet, RolloutObject, RolloutPolicyObject } from "../activities/kube/schemas.ts";
 import { selects } from "../activities/kube/label_selector.ts";
 import { LabelSelector } from "../activities/policy/label_selector.ts";
+import type { ReportedRun } from "./pool_notifier.ts";
 import { hasJoined } from "../activities/backends/machine_controller/member.ts";
 
 /** Whose node it is; missing of a machine that has not joined yet or is on its way out, which a rollout looks after. */
@@ -33,6 +34,7 @@ export interface IllCondition {
 export interface RolloutFacts {
   observed?: string;
   phase?: string;
+  run?: ReportedRun;
   /** It went back to the last good revision, and what was left is still remembered. */
   wentBack: boolean;
 }
@@ -46,6 +48,7 @@ export interface PolicyFacts {
   conditions: IllCondition[];
 }
 
+const Running = z.object({ workflowId: z.string(), runId: z.string() });
 const Selecting = z.object({ selector: LabelSelector.optional() });
 const Repairing = z.object({
   repair: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })) }),
@@ -96,7 +99,13 @@ function setFacts({ metadata }: MachineSet): SetFacts {
 
 function rolloutFacts({ status }: RolloutObject): RolloutFacts {
   const { observed, phase } = status ?? {};
-  return { ...(observed ? { observed } : {}), ...(phase ? { phase } : {}), wentBack: Boolean(status?.["left"]) };
+  const run = Running.safeParse(status).data;
+  return {
+    ...(observed ? { observed } : {}),
+    ...(phase ? { phase } : {}),
+    ...(run ? { run } : {}),
+    wentBack: Boolean(status?.["left"]),
+  };
 }
 
 function policyFacts({ metadata, spec }: RolloutPolicyObject): PolicyFacts {

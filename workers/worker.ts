@@ -1,72 +1,73 @@
 /** The worker process: runs workflows and activities until it is told to stop. */
-import { NativeConnection, Runtime, Worker } from "@temporalio/worker";
-import type { WorkerOptions } from "@temporalio/worker";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
-import { createActivities } from "../activities/mod.ts";
-import { caOf, connectKube, loadKubeConfig } from "../activities/kube/client.ts";
-import { HttpsWatch } from "../activities/kube/https_watch.ts";
-import { forecast } from "../workflows/policy/forecast.ts";
+import type { KubeConfig } from "@kubernetes/client-node";
+import type { NativeConnection } from "@temporalio/worker";
+import { Runtime, Worker } from "@temporalio/worker";
+import { loadKubeConfig } from "../activities/kube/client.ts";
+import { claimPlace } from "./claim.ts";
+import { readClusterIdentity } from "./cluster_identity.ts";
 import { type Config, rateOf } from "./config.ts";
 import { serveHealth } from "./health.ts";
 import { createLogger } from "./logger.ts";
+import { runProcess } from "./run_process.ts";
 import { ensureSearchAttributes } from "./search_attributes.ts";
-import { settingsOfProcess } from "./settings_of_process.ts";
+import { serveWhileOurs } from "./serve_while_ours.ts";
+import { LazyClient } from "./temporal_client.ts";
+import { workersOf } from "./worker_options.ts";
 
-/** Starts a worker and resolves when it has drained after SIGTERM or SIGINT. */
-export async function runWorker(config: Config): Promise<void> {
-  installRuntime(config);
-  const connection = await NativeConnection.connect({ address: config.temporalAddress });
-  await ensureSearchAttributes(connection, config.temporalNamespace);
-  const worker = await Worker.create({ ...workerOptions(config), connection });
-  const health = serveHealth({ ...config.healthProbeAddress, isReady: () => worker.getState() === "RUNNING" });
+/** Serves until `signal` aborts, and resolves when what was begun has drained. */
+export async function runWorker(config: Config, signal: AbortSignal): Promise<void> {
+  const log = installRuntime(config);
+  const client = new LazyClient({ address: config.temporalAddress, namespace: config.temporalNamespace });
+  let workers: Worker[] = [];
+  const isReady = (): boolean => workers.length > 0 && workers.every((worker) => worker.getState() === "RUNNING");
+  const health = serveHealth({ ...config.healthProbeAddress, isReady });
+  const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config));
+  const options = workersOf(config, kubeConfig);
+  const claim = claiming(config, { client, kubeConfig, log });
   try {
-    await worker.run();
+    await serveWhileOurs({ claim, log, signal }, async (serving) => {
+      const connection = (await client.get()).connection as NativeConnection;
+      workers = await Promise.all(options.map((each) => Worker.create({ ...each, connection })));
+      await runUntil(workers, serving);
+      workers = [];
+    });
   } finally {
     health?.close();
-    await connection.close();
+    await client.close();
   }
 }
 
-function installRuntime(config: Config): void {
+function installRuntime(config: Config): ReturnType<typeof createLogger> {
+  const logger = createLogger(config.logLevel);
   const metrics = config.metricsAddress ? { metrics: { prometheus: { bindAddress: config.metricsAddress } } } : {};
-  Runtime.install({ logger: createLogger(config.logLevel), telemetryOptions: metrics });
+  // Signals are ours: the runtime would stop what runs, but not what waits to run.
+  Runtime.install({ logger, telemetryOptions: metrics, shutdownSignals: [] });
+  return logger;
 }
 
-function workerOptions(config: Config): WorkerOptions {
-  const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config));
-  const activities = createActivities({
-    kube: { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) },
-    clusterCa: caOf(kubeConfig),
-    environment: process.env,
-    profileNamespace: config.namespace,
-    credentialSeconds: config.credentialSeconds,
-    settings: config.node,
-    forecast,
-  });
-  return {
-    ...workflowSource(config),
-    activities,
-    namespace: config.temporalNamespace,
-    taskQueue: config.taskQueue,
-    ...(config.identity ? { identity: config.identity } : {}),
-    // Waits use neither CPU nor memory: a fixed number is honest, and each machine under way needs one.
-    maxConcurrentActivityTaskExecutions: 1000,
-    maxCachedWorkflows: 200,
-    stickyQueueScheduleToStartTimeout: "2s",
-    maxHeartbeatThrottleInterval: "3s",
-    defaultHeartbeatThrottleInterval: "3s",
-    shutdownGraceTime: "25s",
-    shutdownForceTime: "50s",
+function claiming(
+  config: Config,
+  { client, kubeConfig, log }: { client: LazyClient; kubeConfig: KubeConfig; log: ReturnType<typeof createLogger> },
+): () => Promise<void> {
+  const { temporalNamespace: namespace, cluster } = config;
+  let isIndexed = false;
+  return async () => {
+    const temporal = await client.get();
+    if (!isIndexed) await ensureSearchAttributes(temporal.connection as NativeConnection, { namespace, cluster });
+    isIndexed = true;
+    await claimPlace(temporal, config, await readClusterIdentity(kubeConfig, config, log));
   };
 }
 
-function workflowSource(config: Config): Partial<WorkerOptions> {
-  if (config.workflowBundle) return { workflowBundle: { codePath: config.workflowBundle } };
-  return { workflowsPath: fileURLToPath(new URL("../workflows/mod.ts", import.meta.url)) };
+/** Runs all of them until `signal` aborts, or one of them fails. */
+async function runUntil(workers: Worker[], signal: AbortSignal): Promise<void> {
+  const stop = (): void => workers.filter((each) => each.getState() === "RUNNING").forEach((each) => each.shutdown());
+  const runs = workers.map((worker) => worker.run().finally(stop));
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  const ended = await Promise.allSettled(runs);
+  const failed = ended.find((each) => each.status === "rejected");
+  if (failed) throw failed.reason;
 }
 
-if (import.meta.main) {
-  await runWorker(settingsOfProcess());
-  process.exit(0);
-}
+if (import.meta.main) await runProcess(runWorker);

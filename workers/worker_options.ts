@@ -1,8 +1,9 @@
 /** What the workers of a process are made of: one for workflows and short steps, and one for waits. */
+import type { KubeConfig } from "@kubernetes/client-node";
 import type { WorkerOptions } from "@temporalio/worker";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { caOf, connectKube, loadKubeConfig } from "../activities/kube/client.ts";
+import { caOf, connectKube } from "../activities/kube/client.ts";
 import { HttpsWatch } from "../activities/kube/https_watch.ts";
 import { createActivities } from "../activities/mod.ts";
 import { waitsQueueOf } from "../workflows/commands/start_options.ts";
@@ -10,8 +11,8 @@ import { forecast } from "../workflows/policy/forecast.ts";
 import type { Config } from "./config.ts";
 
 /** The options of both workers, without their connection. */
-export function workersOf(config: Config): WorkerOptions[] {
-  const activities = activitiesOf(config);
+export function workersOf(config: Config, kubeConfig: KubeConfig): WorkerOptions[] {
+  const activities = activitiesOf(config, kubeConfig);
   const common = {
     activities,
     namespace: config.temporalNamespace,
@@ -39,8 +40,7 @@ export function workersOf(config: Config): WorkerOptions[] {
   ];
 }
 
-function activitiesOf(config: Config): ReturnType<typeof createActivities> {
-  const kubeConfig = loadKubeConfig(config.kubeconfig);
+function activitiesOf(config: Config, kubeConfig: KubeConfig): ReturnType<typeof createActivities> {
   return createActivities({
     kube: { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) },
     clusterCa: caOf(kubeConfig),

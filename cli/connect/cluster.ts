@@ -8,6 +8,8 @@ import { Refusal, Unreachable } from "../failure.ts";
 /** One API server as commands see it. */
 export interface Cluster {
   kube: Kube;
+  /** Its name in Temporal; missing without one. */
+  name?: string;
   /** Its address, for messages. */
   server: string;
   /** Of the context, where none is named. */
@@ -23,10 +25,11 @@ export interface Where {
 }
 
 /** Clients for the current context. */
-export function clusterOf(config: KubeConfig): Cluster {
+export function clusterOf(config: KubeConfig, name = ""): Cluster {
   const context = config.getContextObject(config.getCurrentContext());
   return {
     kube: connectKube(config),
+    ...(name === "" ? {} : { name }),
     server: config.getCurrentCluster()?.server ?? "",
     namespace: context?.namespace || "default",
     whoAmI: async () => {

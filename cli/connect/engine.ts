@@ -45,4 +45,6 @@ export interface EngineOptions {
   address: string;
   namespace: string;
   taskQueue: string;
+  /** The cluster's name in Temporal; "" for none. */
+  cluster: string;
 }

@@ -9,6 +9,7 @@ import { TypedSearchAttributes, WorkflowNotFoundError } from "@temporalio/common
 import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
 import type { Answer } from "../../workflows/commands/messages.ts";
 import { poolOf, shownAtStart, workflowIdOf } from "../../workflows/commands/start_options.ts";
+import { inCluster } from "./cluster_name.ts";
 import { Refusal, TimedOut } from "../failure.ts";
 import type { CommandName, Engine, EngineOptions, Order } from "./engine.ts";
 import { isLost, temporalFailure } from "./temporal_failure.ts";
@@ -20,11 +21,12 @@ const startsRun: readonly CommandName[] = ["pause", "resume", "retry"];
 
 /** The engine as a client of Temporal knows it. */
 export function engineOf(client: Client, options: EngineOptions): Engine {
-  const { address } = options;
+  const { address, cluster } = options;
+  const idOf = (pool: PoolRef): string => workflowIdOf(inCluster(cluster, pool));
   return {
-    send: (order) => send(client, options, order),
-    progress: (pool) => readProgress(client, pool),
-    steps: (pool, limit) => understood(address, () => readSteps(client, workflowIdOf(pool), limit)),
+    send: (order) => send(client, options, { ...order, pool: inCluster(cluster, order.pool) }),
+    progress: (pool) => readProgress(client, idOf(pool)),
+    steps: (pool, limit) => understood(address, () => readSteps(client, idOf(pool), limit)),
   };
 }
 
@@ -63,8 +65,8 @@ function update(client: Client, { taskQueue }: EngineOptions, { pool, name, comm
   });
 }
 
-async function readProgress(client: Client, pool: PoolRef): Promise<Progress | undefined> {
-  const ask = (): Promise<Progress> => client.workflow.getHandle(workflowIdOf(pool)).query<Progress>("progress");
+async function readProgress(client: Client, workflowId: string): Promise<Progress | undefined> {
+  const ask = (): Promise<Progress> => client.workflow.getHandle(workflowId).query<Progress>("progress");
   // Nobody waits for it: what stands on the Rollout is shown then.
   return await client.withDeadline(Date.now() + queryMs, ask).catch(() => undefined);
 }

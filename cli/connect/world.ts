@@ -1,12 +1,14 @@
 /** Everything outside that a command may need; opened when first asked for, so that no command needs more than it uses. */
 import { hostname } from "node:os";
 import { setTimeout } from "node:timers/promises";
+import { taskQueueOf } from "../../workflows/commands/start_options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Engine } from "./engine.ts";
 
 /** Where Kubernetes and Temporal are, and who asks; flags of every command that looks at a cluster. */
 export interface ConnectOptions {
+  cluster?: string;
   kubeconfig?: string;
   context?: string;
   temporalAddress?: string;
@@ -52,19 +54,22 @@ export const connectWorld: Connect = (terminal, options) => {
 async function openCluster(terminal: Terminal, options: ConnectOptions): Promise<Cluster> {
   const { openKubeConfig } = await import("./kube_config.ts");
   const { clusterOf } = await import("./cluster.ts");
-  return clusterOf(openKubeConfig(terminal, options));
+  const { clusterNameOf } = await import("./cluster_name.ts");
+  return clusterOf(openKubeConfig(terminal, options), clusterNameOf(terminal, options));
 }
 
 // The native connection takes a while to load, and most commands need none.
-async function openEngine(
-  { env }: Terminal,
-  { temporalAddress, temporalNamespace, taskQueue }: ConnectOptions,
-): Promise<OpenEngine> {
+async function openEngine(terminal: Terminal, options: ConnectOptions): Promise<OpenEngine> {
+  const { temporalAddress, temporalNamespace, taskQueue } = options;
+  const { env } = terminal;
+  const { clusterNameOf } = await import("./cluster_name.ts");
+  const cluster = clusterNameOf(terminal, options);
   const { connectEngine } = await import("./native_connection.ts");
   return await connectEngine({
     address: temporalAddress ?? env["TEMPORAL_ADDRESS"] ?? "127.0.0.1:7233",
     namespace: temporalNamespace ?? env["TEMPORAL_NAMESPACE"] ?? "default",
-    taskQueue: taskQueue ?? "ostler",
+    taskQueue: taskQueue ?? (env["OSTLER_TASK_QUEUE"] || taskQueueOf(cluster)),
+    cluster,
   });
 }
 

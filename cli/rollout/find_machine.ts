@@ -3,6 +3,7 @@ import { machineDeployments, machines, machineSets } from "../../activities/kube
 import { Machine } from "../../activities/kube/schemas.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { type Cluster, listAll, listReadable } from "../connect/cluster.ts";
+import { inCluster } from "../connect/cluster_name.ts";
 import { Refusal } from "../failure.ts";
 import { nearText } from "./near_names.ts";
 import { rawObject } from "./pools.ts";
@@ -52,7 +53,7 @@ export async function noMachine(
 }
 
 // Machine → MachineSet → MachineDeployment, by owner references as machine-controller writes them.
-async function poolOf({ kube }: Cluster, { metadata }: Machine): Promise<PoolRef | undefined> {
+async function poolOf({ kube, name: cluster = "" }: Cluster, { metadata }: Machine): Promise<PoolRef | undefined> {
   const { namespace } = metadata;
   const set = ownerNamed(metadata, "MachineSet");
   if (set === undefined) return undefined;
@@ -60,11 +61,11 @@ async function poolOf({ kube }: Cluster, { metadata }: Machine): Promise<PoolRef
     metadataOf(await rawObject(kube, machineSets, { namespace, name: set })),
     "MachineDeployment",
   );
-  if (owner !== undefined) return { namespace, name: owner };
+  if (owner !== undefined) return inCluster(cluster, { namespace, name: owner });
   // A set is named after its MachineDeployment; one that is being deleted may be gone before its machines.
   const named = (await listAll(kube, machineDeployments, { namespace })).map((one) => metadataOf(one)?.name ?? "");
   const name = makerByName(set, named);
-  return name === undefined ? undefined : { namespace, name };
+  return name === undefined ? undefined : inCluster(cluster, { namespace, name });
 }
 
 /** Whose name begins the name of what it made; the longest, as "web-blue" is no machine of "web". */

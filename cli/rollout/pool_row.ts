@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { Metadata } from "../../activities/kube/schemas.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import { inCluster } from "../connect/cluster_name.ts";
 
 // The object may be older or newer than this command: what is missing or odd is left out, and the rest still shown.
 const text = z.string().catch("");
@@ -90,12 +91,12 @@ const Deployment = z.object({
 
 const Rollout = z.object({ metadata: Metadata, status: z.unknown() });
 
-/** Joins both objects; undefined for what is no MachineDeployment. */
-export function poolRow(deployment: unknown, rollout: unknown): PoolRow | undefined {
+/** Joins both objects, of the cluster of that name in Temporal; undefined for what is no MachineDeployment. */
+export function poolRow(deployment: unknown, rollout: unknown, cluster = ""): PoolRow | undefined {
   const { data } = Deployment.safeParse(deployment);
   if (data === undefined) return undefined;
   const { namespace, name, generation = 0 } = data.metadata;
-  const row: PoolRow = { pool: { namespace, name }, generation, replicas: data.spec.replicas ?? 1 };
+  const row: PoolRow = { pool: inCluster(cluster, { namespace, name }), generation, replicas: data.spec.replicas ?? 1 };
   const found = Rollout.safeParse(rollout).data;
   if (found === undefined) return row;
   row.createdAt = found.metadata.creationTimestamp;

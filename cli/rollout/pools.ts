@@ -4,6 +4,7 @@ import { ifFound } from "../../activities/kube/status.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { type Cluster, ifAllowed, listAll, listReadable } from "../connect/cluster.ts";
+import { inCluster } from "../connect/cluster_name.ts";
 import { Refusal } from "../failure.ts";
 import { UsageError } from "../usage_error.ts";
 import { nearText } from "./near_names.ts";
@@ -23,7 +24,7 @@ export interface Selection {
 export type Chosen = { kind: "one"; pool: PoolRef } | { kind: "many"; namespace?: string; labelSelector?: string };
 
 /** Reads the flags; `whole` allows none at all, which is every pool of the namespace. */
-export function chosenBy(selection: Selection, { namespace: usual }: Cluster, whole: boolean): Chosen {
+export function chosenBy(selection: Selection, { namespace: usual, name = "" }: Cluster, whole: boolean): Chosen {
   const { pool, namespace = usual, selector, all = false, allNamespaces = false } = selection;
   // An empty one, as from a variable that is not set, would choose everything.
   if (selector?.trim() === "") {
@@ -31,7 +32,7 @@ export function chosenBy(selection: Selection, { namespace: usual }: Cluster, wh
   }
   const many = selector !== undefined || all || allNamespaces;
   if (pool !== undefined && many) throw new UsageError(`Cannot choose "${pool}" and others at once: leave one out`);
-  if (pool !== undefined) return { kind: "one", pool: refOf(pool, namespace) };
+  if (pool !== undefined) return { kind: "one", pool: inCluster(name, refOf(pool, namespace)) };
   if (!many && !whole) {
     throw new UsageError("Cannot choose a pool: name a MachineDeployment, or give -l SELECTOR, --all or -A");
   }
@@ -63,12 +64,15 @@ export async function readRow(cluster: Cluster, pool: PoolRef): Promise<PoolRow>
     rawObject(cluster.kube, machineDeployments, pool),
     rawObject(cluster.kube, rollouts, pool),
   ]);
-  const row = poolRow(deployment, rollout);
+  const row = poolRow(deployment, rollout, cluster.name);
   if (row !== undefined) return row;
   throw new Refusal(await notFound(cluster, pool));
 }
 
-async function readMany({ kube }: Cluster, where: { namespace?: string; labelSelector?: string }): Promise<PoolRow[]> {
+async function readMany(
+  { kube, name }: Cluster,
+  where: { namespace?: string; labelSelector?: string },
+): Promise<PoolRow[]> {
   const { labelSelector: _, ...place } = where;
   const [deployments, reports] = await Promise.all([
     listAll(kube, machineDeployments, where),
@@ -76,7 +80,7 @@ async function readMany({ kube }: Cluster, where: { namespace?: string; labelSel
     ifFound(listAll(kube, rollouts, place)),
   ]);
   const byKey = new Map((reports ?? []).map((one) => [keyOf(one), one]));
-  const rows = deployments.flatMap((one) => poolRow(one, byKey.get(keyOf(one))) ?? []);
+  const rows = deployments.flatMap((one) => poolRow(one, byKey.get(keyOf(one)), name) ?? []);
   return rows.sort((a, b) =>
     a.pool.namespace.localeCompare(b.pool.namespace) || a.pool.name.localeCompare(b.pool.name)
   );

@@ -1,7 +1,6 @@
 /** What is published on a real API server: the recorded bytes, credentials that stay fresh, and nothing left behind. */
 import assert from "node:assert/strict";
 import { annotationsHash } from "../../profiles/mod.ts";
-import { scheduleId } from "../../workers/credential_schedule.ts";
 import { expectedConfig, expectedText, getterToken, osmCase } from "../support/osm_vectors.ts";
 import { goProfileOf } from "./go_profile.ts";
 import { machineDeployment, poolPath, poolsPath, secretPath } from "./pool_objects.ts";
@@ -48,7 +47,7 @@ async function text(world: World, secret: string, key: string): Promise<string> 
 }
 
 async function renews(world: World): Promise<void> {
-  const handle = world.temporal.schedule.getHandle(scheduleId);
+  const handle = world.temporal.schedule.getHandle("renew-credentials");
   const { spec, state } = await handle.describe();
   assert.equal(spec.intervals?.[0]?.every, 3_600_000);
   assert.match(state.note ?? "", /Renews the credentials/);

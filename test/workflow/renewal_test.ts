@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { ScheduleDescription } from "@temporalio/client";
 import type { RenewInput, RenewResult } from "../../workflows/contracts/mod.ts";
-import { ensureCredentialSchedule, scheduleId } from "../../workers/credential_schedule.ts";
+import { ensureCredentialSchedule } from "../../workers/credential_schedule.ts";
 import { readConfig } from "../../workers/config.ts";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
@@ -10,6 +10,8 @@ import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
+
+const self = { name: "", uid: "uid-1" };
 
 function renew(stage: Stage, id: string): Promise<RenewResult> {
   const args: [RenewInput] = [{ deadlines: testDeadlines }];
@@ -113,13 +115,13 @@ test("rollOutMachineDeployment publishes anew for whoever calls in the moment in
 });
 
 function describe(stage: Stage): Promise<ScheduleDescription> {
-  return stage.client.schedule.getHandle(scheduleId).describe();
+  return stage.client.schedule.getHandle("renew-credentials").describe();
 }
 
 test("ensureCredentialSchedule makes one Schedule that says what it does, and whose runs renew", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   const config = readConfig({ OSTLER_CREDENTIAL_SECONDS: "86400", OSTLER_DEADLINES: '{"recheck": "1m"}' });
-  await ensureCredentialSchedule(stage.client, config);
+  await ensureCredentialSchedule(stage.client, { config, self });
   const made = await describe(stage);
   deepEqual(made.spec.intervals?.map(({ every }) => every), [3_600_000]);
   equal(made.policies.overlap, "SKIP");
@@ -128,18 +130,18 @@ test("ensureCredentialSchedule makes one Schedule that says what it does, and wh
   equal(made.action.workflowType, "renewCredentials");
   deepEqual(made.action.args, [{ deadlines: { recheck: "1m" } }]);
   makeDue(pool);
-  await stage.client.schedule.getHandle(scheduleId).trigger();
+  await stage.client.schedule.getHandle("renew-credentials").trigger();
   await isRenewed(pool);
   const [run] = (await describe(stage)).info.recentActions;
   ok(run?.action.workflow.workflowId.startsWith("renew-credentials-"));
 });
 
 test("ensureCredentialSchedule follows the settings, and leaves paused what a person paused", async (stage) => {
-  await ensureCredentialSchedule(stage.client, readConfig({ OSTLER_CREDENTIAL_SECONDS: "7200" }));
+  await ensureCredentialSchedule(stage.client, { config: readConfig({ OSTLER_CREDENTIAL_SECONDS: "7200" }), self });
   await eventually("the settings", async () => (await describe(stage)).spec.intervals?.[0]?.every === 300_000);
-  await stage.client.schedule.getHandle(scheduleId).pause("incident 12");
+  await stage.client.schedule.getHandle("renew-credentials").pause("incident 12");
   await eventually("the pause", async () => (await describe(stage)).state.paused);
-  await ensureCredentialSchedule(stage.client, readConfig({ OSTLER_CREDENTIAL_SECONDS: "3600" }));
+  await ensureCredentialSchedule(stage.client, { config: readConfig({ OSTLER_CREDENTIAL_SECONDS: "3600" }), self });
   await eventually("the change", async () => (await describe(stage)).spec.intervals?.[0]?.every === 150_000);
   const { state } = await describe(stage);
   deepEqual([state.paused, state.note], [true, "incident 12"]);

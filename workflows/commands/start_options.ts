@@ -11,6 +11,16 @@ export function workflowIdOf({ cluster, kind = "MachineDeployment", namespace, n
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
+/** The task queue of an installation, unless it is told another; "" is the one whose cluster has no name. */
+export function taskQueueOf(cluster: string): string {
+  return cluster === "" ? "ostler" : `ostler-${cluster}`;
+}
+
+/** The task queue for waits that belongs to one for workflows and short steps. */
+export function waitsQueueOf(taskQueue: string): string {
+  return `${taskQueue}-waits`;
+}
+
 /** The pool alone of what has more fields; what is absent there stays absent. */
 export function poolOf({ cluster, kind, namespace, name }: PoolRef): PoolRef {
   const where = cluster === undefined ? {} : { cluster };

@@ -122,9 +122,12 @@ Deno.test("rbac/controller.yaml touches no secret, and changes neither pools nor
   const resources = (some: Rule[]): string[] => [...new Set(some.flatMap((rule) => rule.resources ?? []))].sort();
   assert.deepEqual(resources(changed), ["leases", "operatingsystemprofiles"]);
   assert.deepEqual(resources(granted), [
-    ...["leases", "machinedeployments", "machines", "machinesets", "nodes", "operatingsystemprofiles"],
-    ...["rolloutpolicies", "rollouts"],
+    ...["leases", "machinedeployments", "machines", "machinesets", "namespaces", "nodes"],
+    ...["operatingsystemprofiles", "rolloutpolicies", "rollouts"],
   ]);
+  assert.deepEqual(granted.filter(({ resources }) => resources?.includes("namespaces")).map(({ verbs }) => verbs), [[
+    "get",
+  ]]);
 });
 
 Deno.test("custom resources keep the names that others rely on", () => {

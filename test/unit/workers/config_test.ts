@@ -35,6 +35,15 @@ Deno.test("readConfig works with nothing set", () => {
   deepEqual(config.node, defaultNodeSettings);
 });
 
+Deno.test("readConfig gives a named cluster a task queue of its own, unless told which", () => {
+  const queueOf = (settings: Record<string, string>): string => readConfig(settings).taskQueue;
+  equal(queueOf({ OSTLER_CLUSTER: "north-1" }), "ostler-north-1");
+  equal(queueOf({ OSTLER_CLUSTER: "north-1", OSTLER_TASK_QUEUE: "mine" }), "mine");
+  for (const cluster of ["North", "north.1", "a/b", "-north", "n".repeat(64)]) {
+    match(fault({ OSTLER_CLUSTER: cluster }), /must be a DNS label such as north-1/);
+  }
+});
+
 Deno.test("readConfig takes an empty variable for one that is not set", () => {
   deepEqual(readConfig({ TEMPORAL_ADDRESS: "", OSTLER_HEALTH_PROBE_ADDRESS: "" }), readConfig({}));
 });

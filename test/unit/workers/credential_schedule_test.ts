@@ -7,6 +7,8 @@ import { eventually } from "../../support/eventually.ts";
 
 type Update = (previous: { state: object }) => { state: object; spec: object };
 
+const self = { name: "", uid: "uid-1" };
+
 /** Temporal's Schedules, as far as they are asked for here. */
 class FakeSchedules {
   readonly calls: string[] = [];
@@ -32,7 +34,7 @@ class FakeSchedules {
 
 Deno.test("ensureCredentialSchedule creates what is missing, and says in it what it is for", async () => {
   const schedules = new FakeSchedules();
-  await ensureCredentialSchedule(schedules.client, readConfig({ OSTLER_TASK_QUEUE: "queue" }));
+  await ensureCredentialSchedule(schedules.client, { config: readConfig({ OSTLER_TASK_QUEUE: "queue" }), self });
   deepEqual(schedules.calls, ["create"]);
   const { spec, action, policies, memo, state } = schedules.made ?? {};
   deepEqual([spec, policies], [
@@ -46,11 +48,11 @@ Deno.test("ensureCredentialSchedule creates what is missing, and says in it what
 
 Deno.test("ensureCredentialSchedule brings one that is there to the settings, but does not start what a person paused", async () => {
   const schedules = new FakeSchedules();
-  await ensureCredentialSchedule(schedules.client, readConfig({}));
-  await ensureCredentialSchedule(schedules.client, readConfig({}));
+  await ensureCredentialSchedule(schedules.client, { config: readConfig({}), self });
+  await ensureCredentialSchedule(schedules.client, { config: readConfig({}), self });
   match(JSON.stringify(schedules.updated), /"note":"Renews/);
   schedules.state = { paused: true, note: "incident 12" };
-  await ensureCredentialSchedule(schedules.client, readConfig({}));
+  await ensureCredentialSchedule(schedules.client, { config: readConfig({}), self });
   deepEqual(schedules.updated?.state, schedules.state);
   deepEqual(schedules.calls, ["create", "create", "update", "create", "update"]);
 });
@@ -64,6 +66,7 @@ Deno.test("keepCredentialSchedule outlasts a Temporal that is away, and makes ag
     connect: () => absences-- > 0 ? Promise.reject(new Error("Temporal is down")) : Promise.resolve(schedules.client),
     log: { info: () => {}, warn: (message) => void warnings.push(message) },
     signal: stop.signal,
+    self,
     pauses: { standing: 5, failed: 1 },
   });
   await eventually("the Schedule", () => schedules.made !== undefined);

@@ -5,11 +5,18 @@ import { startRollout } from "../../../workers/start_rollout.ts";
 
 type Options = Parameters<Client["workflow"]["signalWithStart"]>[1];
 
-async function started(environment: Record<string, string>): Promise<[unknown, Options]> {
+async function started(
+  environment: Record<string, string>,
+  run?: { workflowId: string; runId: string },
+  ended: unknown[] = [],
+): Promise<[unknown, Options]> {
   const calls: [unknown, Options][] = [];
   const signalWithStart = (...call: [unknown, Options]): Promise<void> => Promise.resolve(void calls.push(call));
-  const client = { workflow: { signalWithStart } } as unknown as Client;
-  const news = { pool: { namespace: "fleet", name: "pool" }, generation: 7 };
+  const getHandle = (...which: string[]): unknown => ({
+    terminate: () => Promise.resolve(void ended.push(which)),
+  });
+  const client = { workflow: { signalWithStart, getHandle } } as unknown as Client;
+  const news = { pool: { namespace: "fleet", name: "pool" }, generation: 7, ...(run ? { run } : {}) };
   await startRollout(client, readConfig(environment), news);
   equal(calls.length, 1);
   return calls[0] as [unknown, Options];
@@ -32,4 +39,23 @@ Deno.test("startRollout starts or signals the one workflow of the pool", async (
 Deno.test("startRollout passes on the deadlines and what an administrator set", async () => {
   const [, options] = await started({ OSTLER_DEADLINES: '{"drain": "5m"}' });
   deepEqual(options.args, [{ namespace: "fleet", name: "pool", deadlines: { drain: "5m" } }]);
+});
+
+Deno.test("startRollout starts the rollout of a named cluster under its name, on its queue", async () => {
+  const [, options] = await started({ OSTLER_CLUSTER: "north" });
+  deepEqual([options.workflowId, options.taskQueue], ["north/machine-deployment/fleet/pool", "ostler-north"]);
+  deepEqual(options.args, [{ cluster: "north", namespace: "fleet", name: "pool" }]);
+});
+
+Deno.test("startRollout ends the pool's run of before the cluster had its name, and no other", async () => {
+  const ended: unknown[] = [];
+  const runOf = (workflowId: string): { workflowId: string; runId: string } => ({ workflowId, runId: "run-1" });
+  await started({ OSTLER_CLUSTER: "north" }, runOf("machine-deployment/fleet/pool"), ended);
+  await started({ OSTLER_CLUSTER: "north" }, runOf("south/machine-deployment/fleet/pool"), ended);
+  deepEqual(ended, [["machine-deployment/fleet/pool", "run-1"], ["south/machine-deployment/fleet/pool", "run-1"]]);
+  ended.length = 0;
+  await started({ OSTLER_CLUSTER: "north" }, runOf("north/machine-deployment/fleet/pool"), ended);
+  await started({ OSTLER_CLUSTER: "north" }, runOf("machine-deployment/fleet/other-pool"), ended);
+  await started({}, runOf("machine-deployment/fleet/pool"), ended);
+  deepEqual(ended, []);
 });

@@ -1,0 +1,60 @@
+import { deepEqual, rejects } from "node:assert/strict";
+import { ensureSearchAttributes, type SearchService } from "../../../workers/search_attributes.ts";
+import { grpcStatus } from "../../support/grpc_status.ts";
+
+const [permissionDenied, unavailable] = [7, 14];
+
+/** A server that knows some columns, and lets nobody register more unless told. */
+class FakeServer {
+  readonly asked: string[] = [];
+  refusal: Error | undefined = grpcStatus(permissionDenied, "Request unauthorized.");
+  isDown = false;
+
+  constructor(readonly known: string[]) {}
+
+  get service(): SearchService {
+    const addSearchAttributes = ({ searchAttributes }: { searchAttributes: Record<string, number> }): Promise<void> => {
+      if (this.refusal) return Promise.reject(this.refusal);
+      this.known.push(...Object.keys(searchAttributes));
+      return Promise.resolve();
+    };
+    const listWorkflowExecutions = ({ query }: { query: string }): Promise<object> => {
+      this.asked.push(query);
+      if (this.isDown) return Promise.reject(grpcStatus(unavailable, "connection refused"));
+      const [name = ""] = query.split(" ");
+      if (this.known.includes(name)) return Promise.resolve({ executions: [] });
+      return Promise.reject(grpcStatus(3, `invalid query: column name '${name}' is not a valid search attribute`));
+    };
+    return { operatorService: { addSearchAttributes }, workflowService: { listWorkflowExecutions } } as never;
+  }
+}
+
+const all = ["KubernetesNamespace", "MachineDeployment", "TargetImage", "Phase"];
+
+Deno.test("ensureSearchAttributes registers what it may, and asks nothing more", async () => {
+  const server = new FakeServer([]);
+  server.refusal = undefined;
+  await ensureSearchAttributes(server.service, { namespace: "fleet" });
+  deepEqual([server.known, server.asked], [all, []]);
+  await ensureSearchAttributes(server.service, { namespace: "fleet", cluster: "north" });
+  deepEqual(server.known.includes("KubernetesCluster"), true);
+});
+
+Deno.test("ensureSearchAttributes goes on where it may not register what others have", async () => {
+  await ensureSearchAttributes(new FakeServer(all).service, { namespace: "fleet", cluster: "" });
+});
+
+Deno.test("ensureSearchAttributes names what is missing, and the command that makes it", async () => {
+  const server = new FakeServer(all.slice(0, 3));
+  await rejects(ensureSearchAttributes(server.service, { namespace: "fleet", cluster: "north" }), {
+    message: 'Cannot register the search attributes "KubernetesCluster", "Phase" in Temporal\'s namespace "fleet": ' +
+      "somebody who may has to run `temporal operator search-attribute create --namespace fleet " +
+      "--name KubernetesCluster --type Keyword --name Phase --type Keyword`",
+  });
+});
+
+Deno.test("ensureSearchAttributes takes an outage for no answer", async () => {
+  const server = new FakeServer(all);
+  server.isDown = true;
+  await rejects(ensureSearchAttributes(server.service, { namespace: "fleet" }), { message: "connection refused" });
+});

@@ -1,0 +1,89 @@
+/** Two clusters on one Temporal namespace keep apart, or the later one is told to. */
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { claimPlace, ClusterConflict } from "../../workers/claim.ts";
+import { type Config, readConfig } from "../../workers/config.ts";
+import { ensureCredentialSchedule } from "../../workers/credential_schedule.ts";
+import { eventually } from "../support/eventually.ts";
+import { onStage } from "../support/workflow_stage.ts";
+import type { Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+/** As a cluster of that name and UID would have it. */
+async function claim(stage: Stage, uid: string, settings: Record<string, string> = {}): Promise<void> {
+  const config = readConfig(settings);
+  await claimPlace(stage.client, config, { name: config.cluster, uid });
+}
+
+async function ownerOf(stage: Stage, scheduleId: string): Promise<unknown> {
+  const { action } = await stage.client.schedule.getHandle(scheduleId).describe();
+  return action.memo?.["cluster"];
+}
+
+async function forget(stage: Stage, ...scheduleIds: string[]): Promise<void> {
+  for (const id of scheduleIds) await stage.client.schedule.getHandle(id).delete();
+}
+
+test("of two clusters without a name the later one is refused, with both of them and the setting", async (stage) => {
+  await claim(stage, "uid-north");
+  await claim(stage, "uid-north");
+  await rejects(claim(stage, "uid-south"), (error: Error) => {
+    equal(error instanceof ClusterConflict, true);
+    for (const part of ["uid-north", "uid-south", "--cluster (OSTLER_CLUSTER)", '"renew-credentials"', '"ostler"']) {
+      equal(error.message.includes(part), true, `${part} in ${error.message}`);
+    }
+    return true;
+  });
+  deepEqual(await ownerOf(stage, "renew-credentials"), { name: "", uid: "uid-north" });
+  await forget(stage, "renew-credentials");
+  await claim(stage, "uid-south");
+  await forget(stage, "renew-credentials");
+});
+
+test("clusters with names of their own have a Schedule and a queue each", async (stage) => {
+  await claim(stage, "uid-north", { OSTLER_CLUSTER: "north" });
+  await claim(stage, "uid-south", { OSTLER_CLUSTER: "south" });
+  await claim(stage, "uid-plain");
+  await rejects(claim(stage, "uid-other", { OSTLER_CLUSTER: "north" }), ClusterConflict);
+  const { action } = await stage.client.schedule.getHandle("north/renew-credentials").describe();
+  deepEqual([action.taskQueue, action.workflowId, action.args], [
+    ...["ostler-north", "north/renew-credentials", [{ cluster: "north" }]],
+  ]);
+  await forget(stage, "north/renew-credentials", "south/renew-credentials", "renew-credentials");
+});
+
+test("of two names on one task queue the later one is refused, and the earlier one goes on", async (stage) => {
+  const [north, south] = ["north", "south"].map((OSTLER_CLUSTER) => ({ OSTLER_CLUSTER, OSTLER_TASK_QUEUE: "shared" }));
+  await claim(stage, "uid-north", north);
+  // The list of Schedules lags behind.
+  await eventually("a refusal", async () => {
+    const refusal = await claim(stage, "uid-south", south).then(() => undefined, (error: unknown) => error);
+    if (refusal === undefined) await forget(stage, "south/renew-credentials");
+    return refusal instanceof ClusterConflict;
+  });
+  await claim(stage, "uid-north", north);
+  await forget(stage, "north/renew-credentials");
+});
+
+test("a Schedule of before identities were kept is taken over, paused as it is", async (stage) => {
+  const old: Config = readConfig({});
+  await ensureCredentialSchedule(stage.client, { config: old, self: { name: "", uid: "" } });
+  await stage.client.schedule.getHandle("renew-credentials").pause("incident 12");
+  equal(await ownerOf(stage, "renew-credentials"), undefined);
+  await claim(stage, "uid-north");
+  deepEqual(await ownerOf(stage, "renew-credentials"), { name: "", uid: "uid-north" });
+  equal((await stage.client.schedule.getHandle("renew-credentials").describe()).state.paused, true);
+  await rejects(claim(stage, "uid-south"), ClusterConflict);
+  await forget(stage, "renew-credentials");
+});
+
+test("the Schedule of before a cluster had a name goes when it gets one; that of another cluster stays", async (stage) => {
+  const named = readConfig({ OSTLER_CLUSTER: "north" });
+  const isThere = (): Promise<boolean> => ownerOf(stage, "renew-credentials").then(() => true, () => false);
+  await claim(stage, "uid-south");
+  await ensureCredentialSchedule(stage.client, { config: named, self: { name: "north", uid: "uid-north" } });
+  equal(await isThere(), true);
+  await ensureCredentialSchedule(stage.client, { config: named, self: { name: "north", uid: "uid-south" } });
+  equal(await isThere(), false);
+  await forget(stage, "north/renew-credentials");
+});

@@ -1,0 +1,74 @@
+/** Serves as long as the place in Temporal is this cluster's; refused, the process stays up and looks again. */
+import type { Logger } from "@temporalio/common";
+import { setTimeout } from "node:timers/promises";
+import { ClusterConflict } from "./claim.ts";
+
+/** Milliseconds: the first pause after a refusal or a failure, which doubles up to the last, and between looks while serving. */
+export const claimPauses = { first: 5_000, last: 300_000, serving: 60_000 };
+
+export interface ServeDeps {
+  /** Throws ClusterConflict when the place is another's. */
+  claim: () => Promise<void>;
+  log: Pick<Logger, "info" | "warn" | "error">;
+  signal: AbortSignal;
+  pauses?: typeof claimPauses;
+}
+
+/** Runs `work` once the place is ours, ends it when it turns out to be another's, and begins again. */
+export async function serveWhileOurs(deps: ServeDeps, work: (serving: AbortSignal) => Promise<void>): Promise<void> {
+  while (await isOursAtLast(deps)) {
+    const ending = new AbortController();
+    const serving = AbortSignal.any([deps.signal, ending.signal]);
+    const looking = endWhenLost({ ...deps, signal: serving }, ending);
+    try {
+      await work(serving);
+      // Work that ends by itself, and not because the place was lost, is the end of all.
+      if (!ending.signal.aborted) return;
+    } finally {
+      ending.abort();
+      await looking;
+    }
+  }
+}
+
+/** False when `signal` aborted before. */
+async function isOursAtLast(deps: ServeDeps): Promise<boolean> {
+  const { first, last } = deps.pauses ?? claimPauses;
+  let said = "";
+  for (let pause = first; !deps.signal.aborted; pause = Math.min(last, pause * 2)) {
+    const trouble = await troubleOf(deps.claim);
+    if (!trouble) return true;
+    // Once: it stays so until somebody does something about it.
+    if (trouble.message !== said) tell(deps.log, trouble);
+    said = trouble.message;
+    await rest(pause, deps.signal);
+  }
+  return false;
+}
+
+async function endWhenLost(deps: ServeDeps, ending: AbortController): Promise<void> {
+  while (!deps.signal.aborted) {
+    await rest((deps.pauses ?? claimPauses).serving, deps.signal);
+    if (deps.signal.aborted) return;
+    // Where Temporal or Kubernetes is away, nobody took anything.
+    if (await troubleOf(deps.claim) instanceof ClusterConflict) ending.abort();
+  }
+}
+
+async function troubleOf(claim: () => Promise<void>): Promise<Error | undefined> {
+  try {
+    await claim();
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function tell(log: ServeDeps["log"], trouble: Error): void {
+  if (trouble instanceof ClusterConflict) log.error(trouble.message);
+  else log.warn("Cannot begin to serve: it is tried again", { error: trouble });
+}
+
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined); // aborting ends the rest early
+}
