@@ -1,6 +1,6 @@
 /** One constructor per class of failure, sorted by what the workflow does next. */
 import { ApplicationFailure } from "@temporalio/common";
-import type { ExpiredType, MootType, RefusedType } from "../workflows/contracts/mod.ts";
+import type { BugType, ExpiredType, MootType, RefusedType } from "../workflows/contracts/mod.ts";
 
 /** It can never work as things are; the workflow halts with `type` as the reason. */
 export function refused(type: RefusedType, message: string): ApplicationFailure {
@@ -25,6 +25,12 @@ export function denied(message: string): ApplicationFailure {
 /** Somebody has to put something there; retried for a while, as it may be on its way, then the workflow halts. */
 export function missing(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, "CredentialsMissing" satisfies RefusedType);
+}
+
+/** Our own code broke at `place`; a person, or a newer version, is needed when that `isLasting`. */
+export function bug(step: string, place: string, isLasting: boolean): ApplicationFailure {
+  const message = `Cannot do "${step}": a fault of Ostler itself, ${place}`;
+  return ApplicationFailure.create({ message, type: "InternalError" satisfies BugType, nonRetryable: isLasting });
 }
 
 /** The API could not answer; retried, then waited for. */

@@ -5,6 +5,7 @@ import type {
   ReadActivities,
   WriteActivities,
 } from "../workflows/contracts/mod.ts";
+import { withBugsSorted } from "./bugs.ts";
 import { ensurePoolCleanedUp } from "./config/clean_up.ts";
 import { listDuePools } from "./config/due_pools.ts";
 import { publishConfig } from "./config/publish_config.ts";
@@ -39,7 +40,7 @@ export type ActivityDeps = Publisher & { forecast: Forecast };
 /** The activities over one API server. */
 export function createActivities(deps: ActivityDeps): Activities {
   const { kube } = deps;
-  return {
+  return withBugsSorted<Activities>({
     readDesired: ({ pool }) => readDesired(deps, pool),
     readPool: (input) => readPool(kube, input),
     recall: ({ pool }) => recall(kube, pool),
@@ -65,5 +66,5 @@ export function createActivities(deps: ActivityDeps): Activities {
     awaitNodeDrained: (input) => awaitNodeDrained(kube, input),
     awaitGates: (input) => awaitGates(kube, input),
     awaitMachineGone: (input) => awaitMachineGone(kube, input),
-  };
+  });
 }

@@ -20,6 +20,7 @@ import { missedIn, noteMissed } from "./machine/remove_machine.ts";
 import { callOff } from "./machine/tasks.ts";
 import { carriedState } from "./state/carried.ts";
 import { parseInput } from "./state/input.ts";
+import { countBug } from "./state/loop.ts";
 import { openRollout } from "./state/rollout.ts";
 import type { Part, Rollout, Seen, Telling } from "./state/rollout.ts";
 import { index, report, show } from "./status/report.ts";
@@ -30,6 +31,7 @@ import { cleanUp, converge, endGone, renewOnly, stop } from "./steps/endings.ts"
 import { halt } from "./steps/halt.ts";
 import { look } from "./steps/look.ts";
 import { answerMishaps, waitOver } from "./steps/mishaps.ts";
+import { bugIn, waitAfterBug } from "./steps/internal_error.ts";
 import { observe } from "./steps/observe.ts";
 import { noteWaves, planOf } from "./steps/plan.ts";
 import { prepare, rollProfile } from "./steps/prepare.ts";
@@ -45,10 +47,13 @@ export async function rollOutPool(input: RollOutInput): Promise<RollOutResult> {
   listen(rollout);
   index(rollout);
   try {
+    await waitAfterBug(rollout);
     return await untilNothingIsLeft(rollout, input);
   } catch (error) {
     if (isCancellation(error)) await CancellationScope.nonCancellable(() => stop(rollout));
-    throw error;
+    const bug = bugIn(error);
+    if (bug === undefined) throw error;
+    return await goOnAfterBug(rollout, input, bug);
   }
 }
 
@@ -58,7 +63,7 @@ async function untilNothingIsLeft(rollout: Rollout, input: RollOutInput): Promis
     if (workflowInfo().continueAsNewSuggested && mayGoOnAfresh(rollout)) await goOnAfresh(rollout, input);
     loop.nudged = false;
     const result = await round(rollout);
-    if (loop.bug) throw loop.bug;
+    if (loop.thrown) throw loop.thrown;
     // No await between this look and the return: a late signal then starts a new round, or a new run.
     if (result && !loop.nudged) return result;
     // Who calls now would else have started a new run, which publishes what cannot be seen to have changed too.
@@ -150,6 +155,13 @@ async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<void> 
   await condition(allHandlersFinished);
   callOff(rollout.tasks, () => true);
   await continueAsNew<typeof rollOutPool>({ ...input, carried: carriedState(rollout) });
+}
+
+// In a history of its own, which a version without the fault can follow; this one it could not.
+async function goOnAfterBug(rollout: Rollout, input: RollOutInput, bug: string): Promise<never> {
+  countBug(rollout.loop, bug, rollout.settings.durations.recheck);
+  callOff(rollout.tasks, () => true);
+  return await continueAsNew<typeof rollOutPool>({ ...input, carried: carriedState(rollout) });
 }
 
 // Events, and what people asked for, are not carried; out of reach, they are given up.

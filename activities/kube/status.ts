@@ -42,8 +42,13 @@ function sorted(attempt: string, error: unknown): unknown {
 
 function isNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if ("code" in error && typeof error.code === "string") return true;
+  if ("code" in error && typeof error.code === "string") return isOfTheWire(error.code);
   return error.name === "TimeoutError" || error.message === "fetch failed";
+}
+
+// Node marks faults of the caller with codes too, such as ERR_INVALID_ARG_TYPE: nothing that waiting cures.
+function isOfTheWire(code: string): boolean {
+  return !code.startsWith("ERR_") || /^ERR_(TLS|SSL|SOCKET|STREAM|HTTP|HTTP2)_/.test(code);
 }
 
 function reasonOf(error: unknown): string {

@@ -7,6 +7,8 @@ import type { Logger } from "@temporalio/common";
 export interface ActivityRun {
   activityId?: string;
   runId?: string;
+  /** Which try it is. */
+  attempt?: number;
   /** Collects what is sent as a heartbeat. */
   heartbeats?: unknown[];
   /** Aborting it cancels the activity. */
@@ -15,18 +17,21 @@ export interface ActivityRun {
 
 /** Runs `work` inside an activity of the workflow "machine-deployment/fleet/pool". */
 export function inActivity<T>(work: () => Promise<T>, run: ActivityRun = {}): Promise<T> {
-  const { activityId = "1", runId = "run-1", heartbeats = [], cancel = new AbortController().signal } = run;
+  const { activityId = "1", runId = "run-1", attempt = 1, heartbeats = [], cancel = new AbortController().signal } =
+    run;
   const execution = { workflowId: "machine-deployment/fleet/pool", runId };
   const stopping = new AbortController();
   const { promise: cancelled, reject } = Promise.withResolvers<never>();
   cancelled.catch(() => undefined); // nobody has to listen
-  cancel.addEventListener("abort", () => {
+  const stop = (): void => {
     const reason = new CancelledFailure("CANCELLED");
     stopping.abort(reason);
     reject(reason);
-  });
+  };
+  if (cancel.aborted) stop();
+  cancel.addEventListener("abort", stop);
   const context = new Context(
-    { activityId, workflowExecution: execution } as Info,
+    { activityId, attempt, workflowExecution: execution } as Info,
     cancelled,
     stopping.signal,
     (details) => void heartbeats.push(details),

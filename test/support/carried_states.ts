@@ -42,12 +42,14 @@ export const carriedNow: CarriedState = {
   records: { joins: [join], replacements: [replacement], replaced: 7 },
   slots: { held: ["b"] },
   memory: {
+    recalled: true,
     quarantine: [bad],
     lastGood,
     usual: { join: [4], leave: [9] },
     lastRollback: rollback,
     rollback,
   },
+  loop: { bugs: 0, bug: "" },
 };
 
 /** The same side by side, as version 2 wrote it. */

@@ -7,7 +7,7 @@ import { describe } from "../status/describe.ts";
 import * as messages from "./messages.ts";
 import type { Answer, Command } from "./messages.ts";
 import { refresh } from "../status/report.ts";
-import { stir } from "../state/loop.ts";
+import { nudge, stir } from "../state/loop.ts";
 import type { Rollout } from "../state/rollout.ts";
 import { warn } from "../state/view.ts";
 
@@ -44,10 +44,14 @@ function hear(rollout: Rollout, { update, signal, effect }: Hearing): void {
     refresh(rollout);
     return { phase: view.standing.phase, message };
   };
+  // Nothing can be judged yet, and a word that comes first must not be lost under what is read.
+  const untilKnown = async (): Promise<void> => {
+    if (loop.bugs > 0) nudge(loop); // it may wait before it looks
+    await condition(() => target.known);
+  };
   const answered = async (command: Command): Promise<Answer> => {
     if (target.known) return apply(command ?? {});
-    // Nothing can be judged yet, and a word that comes first must not be lost under what is read.
-    await condition(() => target.known);
+    await untilKnown();
     refuse(effect.refuse(rollout, command ?? {}));
     return apply(command ?? {});
   };
@@ -58,7 +62,7 @@ function hear(rollout: Rollout, { update, signal, effect }: Hearing): void {
   // A signal cannot be refused: one with wrong fields is taken without them, one that makes no sense is told and left.
   setHandler(signal, async (given) => {
     const command = wrongField(given) === undefined ? given ?? {} : {};
-    await condition(() => target.known);
+    await untilKnown();
     const why = effect.refuse(rollout, command);
     if (why === undefined) return void apply(command);
     warn(view, "CommandIgnored", `Cannot ${update.name}: ${why}`);

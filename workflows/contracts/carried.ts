@@ -74,6 +74,8 @@ export interface CarriedSlots {
 
 /** Of what outlives the chain too, on the Rollout object, and the way back that is under way. */
 export interface CarriedMemory {
+  /** What earlier runs left was read; before that nothing may be written over it. */
+  recalled: boolean;
   quarantine: Quarantined[];
   lastGood: LastGood | null;
   /** Seconds that machines lately took to join, and to be drained and removed; the newest last. */
@@ -82,6 +84,14 @@ export interface CarriedMemory {
   lastRollback: RollBack | null;
   /** Going back, by policy or by a person who aborted. */
   rollback: RollBack | null;
+}
+
+/** Of the main loop. */
+export interface CarriedLoop {
+  /** How often in a row a run of the chain ended by a fault of our own code. */
+  bugs: number;
+  /** What the last of them was. */
+  bug: string;
 }
 
 /** State that outlives continue-as-new, by the groups of `Rollout`. */
@@ -94,4 +104,5 @@ export interface CarriedState {
   records: CarriedRecords;
   slots: CarriedSlots;
   memory: CarriedMemory;
+  loop: CarriedLoop;
 }

@@ -208,7 +208,10 @@ export type MootType = "MachineGone" | "GenerationStale";
 /** A wait whose deadline passed; the message says what remains. */
 export type ExpiredType = "SettleExpired" | "MachineRemains";
 
-export type FailureType = RefusedType | MootType | ExpiredType | "ApiUnavailable";
+/** A broken promise of our own code: tried a few times, then a person or a newer version is needed. */
+export type BugType = "InternalError";
+
+export type FailureType = RefusedType | MootType | ExpiredType | BugType | "ApiUnavailable";
 
 /** A pool whose credentials are due. */
 export interface DuePool extends PoolRef {

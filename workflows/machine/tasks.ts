@@ -37,7 +37,7 @@ export function callOff({ running }: Tasks, fits: (task: Task) => boolean): void
   }
 }
 
-// A bug must stop the workflow task, not the process: the main loop throws it again.
+// A bug must end the round, not the process: the main loop throws it again.
 function noteFailure({ tasks, loop }: Part<"tasks" | "loop">, task: Task, error: unknown): "Mishap" | "Nothing" {
   if (isCancellation(error)) return "Nothing";
   const trouble = troubleOf(error);
@@ -51,7 +51,7 @@ function noteFailure({ tasks, loop }: Part<"tasks" | "loop">, task: Task, error:
 }
 
 function noteBug(loop: Loop, error: unknown): void {
-  loop.bug = error;
+  loop.thrown = error;
   nudge(loop);
 }
 

@@ -2,6 +2,7 @@
 import type { CarriedState } from "../contracts/mod.ts";
 import { fromVersion2 } from "./carried_version_2.ts";
 import { filled } from "./filled.ts";
+import { freshLoop } from "./loop.ts";
 import { freshMachines } from "./machines.ts";
 import { freshMemory } from "./memory.ts";
 import { freshPeople } from "./people.ts";
@@ -21,6 +22,7 @@ export function freshState(now: number): CarriedState {
     records: freshRecords(),
     slots: freshSlots(),
     memory: freshMemory(),
+    loop: freshLoop(),
   };
 }
 

@@ -20,6 +20,7 @@ export function fromVersion2(given: object): Fields {
     records: pick(flat, ["joins", "replacements", "replaced"]),
     slots: { held: flat["slots"] },
     memory: {
+      recalled: flat["memory"] !== undefined, // it was carried only then
       lastRollback: remembered["left"],
       rollback: flat["rollBack"],
       ...pick(remembered, ["quarantine", "lastGood", "usual"]),

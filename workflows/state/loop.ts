@@ -1,4 +1,5 @@
-/** What wakes the main loop. */
+/** What wakes the main loop, and what ends it. */
+import type { CarriedLoop } from "../contracts/mod.ts";
 
 /** What a task stopped with; the main loop says so and looks again. */
 export interface Mishap {
@@ -7,7 +8,7 @@ export interface Mishap {
   message: string;
 }
 
-export interface Loop {
+export interface Loop extends CarriedLoop {
   /** Somebody said that the world changed, a task ended, or somebody asked for something. */
   nudged: boolean;
   /** When somebody last said that the world changed (epoch ms). */
@@ -15,13 +16,28 @@ export interface Loop {
   mishaps: Mishap[];
   /** What the pool looks like, and since when it does (epoch ms). */
   settling: { fingerprint: string; since: number };
-  /** A broken promise of our own code, to be thrown by the main loop. */
-  bug: unknown;
+  /** A broken promise of our own code, found beside the main loop, which throws it. */
+  thrown: unknown;
+  /** When this run of the chain began its work (epoch ms). */
+  steadySince: number;
+}
+
+/** No fault of ours was seen. */
+export function freshLoop(): CarriedLoop {
+  return { bugs: 0, bug: "" };
 }
 
 /** Nothing has happened yet. */
-export function openLoop(now: number): Loop {
-  return { nudged: false, stirredAt: now, mishaps: [], settling: { fingerprint: "", since: now }, bug: undefined };
+export function openLoop(carried: CarriedLoop, now: number): Loop {
+  const settling = { fingerprint: "", since: now };
+  return { ...carried, nudged: false, stirredAt: now, mishaps: [], settling, thrown: undefined, steadySince: now };
+}
+
+/** Counts a fault of our own code; one after a long time without any is the first again. */
+export function countBug(loop: Loop, bug: string, steadyMs: number): void {
+  const isSteady = Date.now() - loop.steadySince >= steadyMs;
+  loop.bugs = isSteady ? 1 : loop.bugs + 1;
+  loop.bug = bug;
 }
 
 /** Has the main loop look again. */

@@ -1,10 +1,8 @@
 /** What outlives a run, on the Rollout object, and the way back that is under way. */
 import type { CarriedMemory, Memory as Recalled, Quarantined } from "../contracts/mod.ts";
 
-export interface Memory extends CarriedMemory {
-  /** What earlier runs left was read; before that nothing may be written over it. */
-  recalled: boolean;
-}
+/** All of it is carried. */
+export type Memory = CarriedMemory;
 
 /** Changes a pool remembers as bad. */
 const remembered = 5;
@@ -14,12 +12,14 @@ const samplesKept = 20;
 
 /** A pool without a past. */
 export function freshMemory(): CarriedMemory {
-  return { quarantine: [], lastGood: null, usual: { join: [], leave: [] }, lastRollback: null, rollback: null };
-}
-
-/** Goes on with what the run before knew; without one it has to be recalled. */
-export function openMemory(carried: CarriedMemory, { recalled }: { recalled: boolean }): Memory {
-  return { ...carried, recalled };
+  return {
+    recalled: false,
+    quarantine: [],
+    lastGood: null,
+    usual: { join: [], leave: [] },
+    lastRollback: null,
+    rollback: null,
+  };
 }
 
 /** Takes over what earlier runs left on the Rollout object. */

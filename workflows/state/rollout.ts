@@ -6,7 +6,6 @@ import { beginLoop, openLoop } from "./loop.ts";
 import type { Loop } from "./loop.ts";
 import { forgetFailures, openMachines } from "./machines.ts";
 import type { Machines } from "./machines.ts";
-import { openMemory } from "./memory.ts";
 import type { Memory } from "./memory.ts";
 import { forgetPlan, openPeople } from "./people.ts";
 import type { People } from "./people.ts";
@@ -57,9 +56,9 @@ export function openRollout({ carried, ...settings }: ParsedInput): Rollout {
     machines: openMachines(state.machines),
     tasks: openTasks(),
     slots: openSlots(state.slots),
-    memory: openMemory(state.memory, { recalled: carried !== undefined }),
+    memory: { ...state.memory },
     records: { ...state.records },
-    loop: openLoop(now),
+    loop: openLoop(state.loop, now),
     view: openView(now),
   };
 }

@@ -1,6 +1,6 @@
 /** Sorts what went wrong by what happens next. */
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from "@temporalio/workflow";
-import type { ExpiredType, MootType, RefusedType } from "../contracts/mod.ts";
+import type { BugType, ExpiredType, MootType, RefusedType } from "../contracts/mod.ts";
 
 export type Trouble =
   /** It can never work as things are, or a deadline passed: a person or a change is needed. */
@@ -9,12 +9,13 @@ export type Trouble =
   | { kind: "replan" }
   /** Out of reach for now: neither success nor failure. */
   | { kind: "unreachable"; message: string }
-  /** Not ours to handle: a cancellation, or a bug that must stop the workflow task. */
+  /** Not for a step to handle: a cancellation, or a bug, which ends this run of the chain. */
   | { kind: "rethrow" };
 
 const moot: Record<MootType, true> = { MachineGone: true, GenerationStale: true };
 
-const halting: Record<RefusedType | ExpiredType, true> = {
+const halting: Record<RefusedType | ExpiredType | BugType, true> = {
+  InternalError: true,
   ProfileMissing: true,
   ProfileInvalid: true,
   UtilityMismatch: true,
@@ -35,6 +36,8 @@ const halting: Record<RefusedType | ExpiredType, true> = {
   MachineRemains: true,
 };
 
+const outOfReach = ["ApiUnavailable", "NotFoundError"];
+
 /** Tells what an error of a step means for the run. */
 export function troubleOf(error: unknown): Trouble {
   if (isCancellation(error)) return { kind: "rethrow" };
@@ -45,5 +48,8 @@ export function troubleOf(error: unknown): Trouble {
   const type = cause.type ?? "";
   if (type in moot) return { kind: "replan" };
   if (type in halting) return { kind: "halt", reason: type, message: cause.message };
-  return { kind: "unreachable", message: cause.message };
+  // A worker of another version may not know the step yet.
+  if (outOfReach.includes(type)) return { kind: "unreachable", message: cause.message };
+  const reason: BugType = "InternalError";
+  return { kind: "halt", reason, message: `A step failed with "${type}": ${cause.message}` };
 }

@@ -77,3 +77,10 @@ Deno.test("ifFound gives undefined for what does not exist and passes everything
   equal(await ifFound(Promise.reject(answer(404, "NotFound"))), undefined);
   await rejects(ifFound(Promise.reject(answer(403, "Forbidden"))), (error) => statusOf(error) === 403);
 });
+
+Deno.test("attempting takes a fault of the caller for no outage, whatever code it bears", async () => {
+  const fault = Object.assign(new TypeError("The argument must be of type string"), { code: "ERR_INVALID_ARG_TYPE" });
+  await rejects(attempting("do it", () => Promise.reject(fault)), fault);
+  const untrusted = Object.assign(new Error("altname"), { code: "ERR_TLS_CERT_ALTNAME_INVALID" });
+  equal((await sorted(untrusted)).type, "ApiUnavailable");
+});

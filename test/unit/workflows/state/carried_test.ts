@@ -17,11 +17,11 @@ Deno.test("carriedState survives JSON and the next run of the chain", () => {
 Deno.test("carriedState leaves behind what the next run reads or begins anew", () => {
   const groups = Object.entries(carriedState(openRun({}, carriedNow)));
   deepEqual(groups.map(([group]) => group), [
-    ...["schemaVersion", "target", "people", "waves", "machines", "records", "slots", "memory"],
+    ...["schemaVersion", "target", "people", "waves", "machines", "records", "slots", "memory", "loop"],
   ]);
   const fields = groups.flatMap(([, fields]) => Object.keys(fields as object));
   deepEqual(
-    fields.filter((field) => ["desired", "plan", "heard", "snapshot", "tries", "recalled"].includes(field)),
+    fields.filter((field) => ["desired", "plan", "heard", "snapshot", "tries", "nudged", "thrown"].includes(field)),
     [],
   );
 });

@@ -28,7 +28,9 @@ const table: [string, string][] = [
   ["LastGoodMissing", "halt"],
   ["SettleExpired", "halt"],
   ["ApiUnavailable", "unreachable"],
-  ["SomethingNew", "unreachable"],
+  ["NotFoundError", "unreachable"],
+  ["InternalError", "halt"],
+  ["SomethingNew", "halt"],
 ];
 
 for (const [type, kind] of table) {

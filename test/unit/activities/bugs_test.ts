@@ -1,0 +1,42 @@
+import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { withBugsSorted } from "../../../activities/bugs.ts";
+import { refused } from "../../../activities/failures.ts";
+import { inActivity } from "../../support/activity_context.ts";
+import type { ActivityRun } from "../../support/activity_context.ts";
+
+async function failureOf(error: unknown, run: ActivityRun = {}): Promise<unknown> {
+  const steps = withBugsSorted({ publishConfig: (_: object) => Promise.reject<void>(error) });
+  return await inActivity(() => steps.publishConfig({}).then(() => undefined, (reason) => reason), run);
+}
+
+Deno.test("withBugsSorted tells a fault of ours by its step and its place, never in its own words", async () => {
+  const fault = new TypeError('Unexpected token in "hunter2"');
+  const failure = await failureOf(fault);
+  ok(failure instanceof ApplicationFailure);
+  equal(failure.type, "InternalError");
+  match(failure.message, /^Cannot do "publishConfig": a fault of Ostler itself, TypeError at bugs_test\.ts:\d+$/);
+  equal(JSON.stringify([failure, failure.stack, failure.cause]).includes("hunter2"), false);
+});
+
+Deno.test("withBugsSorted has it tried again, a bounded number of times", async () => {
+  const kinds = await Promise.all([1, 2, 3, 4, 5].map((attempt) => failureOf(new RangeError("x"), { attempt })));
+  deepEqual(kinds.map((each) => (each as ApplicationFailure).nonRetryable), [false, false, false, true, true]);
+});
+
+Deno.test("withBugsSorted leaves what the world did, and who was cancelled, as it is", async () => {
+  const refusal = refused("ObjectInvalid", "Cannot do it: HTTP 422");
+  equal(await failureOf(refusal), refusal);
+  const cancelled = new CancelledFailure("CANCELLED");
+  equal(await failureOf(cancelled), cancelled);
+  const late = new Error("broken off");
+  equal(await failureOf(late, { cancel: AbortSignal.abort() }), late);
+});
+
+Deno.test("withBugsSorted gives what its steps give", async () => {
+  const steps = withBugsSorted({ double: (input: { of: number }) => Promise.resolve(2 * input.of) });
+  equal(await inActivity(() => steps.double({ of: 21 })), 42);
+  await rejects(inActivity(() => withBugsSorted({ step: () => Promise.reject<void>("a text") }).step()), {
+    message: 'Cannot do "step": a fault of Ostler itself, string',
+  });
+});

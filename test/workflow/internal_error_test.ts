@@ -1,0 +1,77 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import { ApplicationFailure } from "@temporalio/common";
+import { eventually } from "../support/eventually.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+/** Nobody waits for it here: what goes on does so because it was told. */
+const deadlines = { ...testDeadlines, recheck: "1h" };
+
+/** Rules such as no version writes: what plans by them breaks. */
+function breakPlanner(pool: FakePool): () => void {
+  const { windows } = pool.rules;
+  Object.assign(pool.rules, { windows: 7 });
+  return () => void Object.assign(pool.rules, { windows });
+}
+
+function haltsOf(pool: FakePool): string[] {
+  return pool.events.filter(({ reason }) => reason === "InternalError").map(({ message }) => message);
+}
+
+test("rollOutMachineDeployment halts in plain sight when its own code breaks again and again", async (stage) => {
+  const pool = await stage.grownPool();
+  const mend = breakPlanner(pool);
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines });
+  const { message } = await stage.sees(pool, "a halt", ({ reason }) => reason === "InternalError");
+  match(message, /^A fault of Ostler itself, 3 times in a row: TypeError: /);
+  await eventually("a report", () => pool.reports.at(-1)?.blockedReason === "InternalError");
+  mend();
+  await stage.ask(pool, "retry", { by: "ada" });
+  const result = await handle.result();
+  deepEqual([result.outcome, result.replaced], ["Converged", 3]);
+  deepEqual(haltsOf(pool).length, 1);
+  deepEqual(pool.violations, []);
+});
+
+test("rollOutMachineDeployment goes on by itself when a fault of its own code is gone", async (stage) => {
+  const pool = await stage.grownPool();
+  const mend = breakPlanner(pool);
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines });
+  await pause(300);
+  mend();
+  deepEqual([(await handle.result()).outcome, haltsOf(pool)], ["Converged", []]);
+});
+
+test("rollOutMachineDeployment halts when a step broke for good, and goes on when told", async (stage) => {
+  const pool = await stage.grownPool();
+  let isBroken = true;
+  pool.before["ensureVictimMarked"] = () => {
+    if (isBroken) throw ApplicationFailure.nonRetryable("Cannot do it: a fault", "InternalError");
+  };
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines });
+  await stage.stands(handle, "Halted", "InternalError");
+  isBroken = false;
+  await stage.tell(pool);
+  equal((await handle.result()).outcome, "Converged");
+});
+
+test("rollOutMachineDeployment takes a failure that it has no word for as a fault, not as an outage", async (stage) => {
+  const pool = await stage.grownPool();
+  let isBroken = true;
+  pool.before["readPool"] = () => {
+    if (isBroken) throw ApplicationFailure.nonRetryable("x is not a function", "TypeError");
+  };
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines });
+  const { message } = await stage.stands(handle, "Halted", "InternalError");
+  equal(message, 'A step failed with "TypeError": x is not a function');
+  isBroken = false;
+  await stage.tell(pool);
+  equal((await handle.result()).outcome, "Converged");
+});
