@@ -57,7 +57,7 @@ export function lookAtWaves(situation: Situation, census: Census): WaveLook {
   for (let state = placeOf(situation, census, targets);; state = waveAt(state.index + 1)) {
     const target = targets[state.index];
     if (!target) return { ...free, state, done: rules.conflict === null };
-    if (target.upTo <= (targets[state.index - 1]?.upTo ?? 0)) continue;
+    if (isEmpty(targets, state.index)) continue;
     const on = { state, upTo: target.upTo, gatesDue: false, soaking: false, done: false };
     // Without rules that hold, nobody can say that a wave needs no gate and no soak.
     const isOpen = rules.conflict !== null || !isUpdated(situation, census, target);
@@ -85,11 +85,17 @@ function placeOf(situation: Situation, census: Census, targets: WaveTarget[]): W
   const counted: WaveCount = situation.countedBy ?? { ...rules, replicas: desired.replicas };
   const before = waveTargets(counted, counted.replicas);
   const wasDone = wave.index >= before.length;
-  const isSame = !isRelisted(counted, rules) || before[wave.index]?.upTo === targets[wave.index]?.upTo;
+  // One that another size of the pool has left without machines is no wave any more.
+  const isLeft = isEmpty(targets, wave.index) && !isEmpty(before, wave.index);
+  const isSame = !isLeft && (!isRelisted(counted, rules) || before[wave.index]?.upTo === targets[wave.index]?.upTo);
   if (rules.conflict !== null || (isSame && !wasDone && wave.index < targets.length)) return wave;
   const next = isOldLeft(situation, census) ? targets.findIndex(({ upTo }) => upTo > pool.counts.updatedReady) : -1;
   if (next >= 0 && (wasDone || next <= wave.index)) return waveAt(next);
   return wasDone ? waveAt(targets.length) : { ...wave, index: Math.min(wave.index, targets.length - 1) };
+}
+
+function isEmpty(targets: WaveTarget[], index: number): boolean {
+  return (targets[index]?.upTo ?? 0) <= (targets[index - 1]?.upTo ?? 0);
 }
 
 function isOldLeft(situation: Situation, { onlyKeptRemain }: Census): boolean {

@@ -56,6 +56,11 @@ const back: [name: string, story: Story, wave: WaveState, admitted: number][] = 
     ...[at(1), 3] as const,
   ],
   [
+    "goes back when the pool is so small by now that nothing is left of the wave that is on",
+    { updated: 4, old: 1, wave: at(1), before: { ...listed(5, 6), replicas: 6 }, rules: listed(5, 6), replicas: 5 },
+    ...[at(0), 1] as const,
+  ],
+  [
     "goes back to the first wave that is not reached when as many larger ones are listed",
     { updated: 3, old: 17, wave: at(2, soaked), before: listed(1, 2, 3, "100%"), rules: listed("25%", "50%", "100%") },
     ...[at(0), 2] as const,
