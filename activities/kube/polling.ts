@@ -8,8 +8,6 @@ export interface Poll<T> {
   until: number;
   /** Milliseconds between looks where there is no news to wait for; a function is asked after each of them. */
   every?: number | (() => number);
-  /** Least milliseconds between looks that news asks for; half of `every` unless told. */
-  gap?: number;
   /** Wakes it; as long as all news is heard of, nobody looks without any but once in a while. */
   news?: News;
   /** Epoch milliseconds of the next look at the latest; asked after each. */
@@ -72,7 +70,7 @@ async function rest<T>(wait: Poll<T>, pulse: () => void): Promise<void> {
     }
   }
   // What changes all the time is not looked at all the time.
-  const gap = begun + (wait.gap ?? every / 2) - Date.now();
+  const gap = begun + every / 2 - Date.now();
   if (gap > 0) await next(undefined, gap, signal);
 }
 

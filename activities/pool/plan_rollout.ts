@@ -1,5 +1,5 @@
 /** Plans a rollout as its run would, from what is there now. */
-import type { Desired, Member, Memory, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts/mod.ts";
+import type { Desired, Member, Memory, PoolKind, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts/mod.ts";
 import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { attempting } from "../kube/status.ts";
@@ -10,7 +10,14 @@ import { byTurn } from "./snapshot.ts";
 
 /** The planner played forward, over all members in the order of going; `now` in epoch ms. */
 export type Forecast = (
-  question: { now: number; desired: Desired; rules: Rules; memory: Memory; members: readonly Member[] },
+  question: {
+    now: number;
+    kind?: PoolKind;
+    desired: Desired;
+    rules: Rules;
+    memory: Memory;
+    members: readonly Member[];
+  },
 ) => RolloutPlan;
 
 /** What planning needs: deciding is not done here, so it is handed in. */
@@ -52,5 +59,12 @@ async function planOf(planner: Planner, pool: PoolRef): Promise<{ desired: Desir
   const [memory, members] = await attempting(`read the machines of "${pool.namespace}/${pool.name}"`, () => {
     return Promise.all([recall(kube, pool), readMembers(kube, pool, rules.repair)]);
   });
-  return { desired, plan: forecast({ now: Date.now(), desired, rules, memory, members: members.sort(byTurn) }) };
+  return {
+    desired,
+    plan: forecast({ now: Date.now(), ...kindOf(pool), desired, rules, memory, members: members.sort(byTurn) }),
+  };
+}
+
+function kindOf({ kind }: PoolRef): { kind?: PoolKind } {
+  return kind === undefined ? {} : { kind };
 }

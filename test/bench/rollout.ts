@@ -16,7 +16,7 @@ import { supplierOf } from "../../workflows/policy/supplier/supplier_of.ts";
 import { chanceFrom } from "../unit/workflows/policy/simulation/chance.ts";
 import type { Chance } from "../unit/workflows/policy/simulation/chance.ts";
 import { Clock } from "../unit/workflows/policy/simulation/clock.ts";
-import { Fleet } from "../unit/workflows/policy/simulation/fleet.ts";
+import { SetFleet } from "../unit/workflows/policy/simulation/set_fleet.ts";
 import { Run } from "../unit/workflows/policy/simulation/run.ts";
 
 const machines = 1_000;
@@ -70,7 +70,7 @@ function measure(budget: number, waves: Rules["waves"]): Measurement {
 }
 
 function runOf(chance: Chance, { budget, waves }: { budget: number; waves: Rules["waves"] }): Run {
-  const fleet = new Fleet(new Clock(0), chance, {
+  const fleet = new SetFleet(new Clock(0), chance, {
     ...{ replicas: machines, surge: budget, zones: [], join, leave, reaction: [0, 1_000] },
     ...{ fails: () => false, repairAfter: 600_000, marksNewcomers: true },
   });

@@ -74,7 +74,7 @@ export const groups: Record<string, Group> = {
     paths: ["test/workflow"],
     allow: allowed,
     shares: 4,
-    longest: named("workflow", ["trouble", "roll_back", "budget", "drain", "restart"]),
+    longest: named("workflow", ["planner", "trouble", "roll_back", "budget", "drain", "restart"]),
     limitMinutes: 20,
     load: 0.66,
     after: ["tools"],
@@ -82,7 +82,7 @@ export const groups: Record<string, Group> = {
   integration: {
     paths: ["test/integration"],
     allow: allowed,
-    longest: named("integration", ["demo", "web_ui", "pacing", "join", "readme", "repair", "stories/window"]),
+    longest: named("integration", ["stories", "web_ui", "pacing", "join", "repair"]),
     limitMinutes: 40,
     load: 0.66,
     after: ["tools"],

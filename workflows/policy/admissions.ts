@@ -60,16 +60,17 @@ function forgotten({ pool, busy, booting }: Situation): Step[] {
 
 function admitHeld(hall: Hall, open: boolean): Admissions {
   const { situation, census } = hall;
-  const { pool, busy, desired, setAside } = situation;
+  const { pool, busy, desired } = situation;
   const steps: Step[] = [];
   const most = mostMissing(situation);
-  const full = desired.replicas + census.room + setAside.length;
+  const upTo = Math.min(hall.upTo, desired.replicas);
+  const isReplaced = situation.supplier.capabilities.updates.includes("Replace");
   for (const newcomer of pool.waiting.filter(({ id }) => !busy.joining.includes(id))) {
     const [booted, staying] = [census.booted + steps.length, census.staying + steps.length];
-    if (booted >= full) break;
+    if (booted >= census.most) break;
     const isMissing = staying + census.owed < desired.replicas;
     if ((staying < desired.replicas && !isMissing) || (isMissing && steps.length >= most)) break;
-    if (!isMissing && (!open || most < Infinity || census.started + steps.length >= hall.upTo)) break;
+    if (!isMissing && (!isReplaced || !open || most < Infinity || census.started + steps.length >= upTo)) break;
     const victim = isMissing ? null : nextVictim(hall);
     if (isMissing) hall.budget = withJoin(hall.budget);
     if (!isMissing && !victim) return { steps, isSpent: hall.victims.remain };

@@ -10,6 +10,8 @@ export interface Census {
   staying: number;
   /** Machines that may be there above the wanted ones; with none, a replacement begins with the drain. */
   room: number;
+  /** Machines that may be there at most. */
+  most: number;
   /** Machines that the supplier is about to make, maybe of an old template, which then boot unasked. */
   owed: number;
   /** Of the target template, admitted or there. */
@@ -45,6 +47,7 @@ export function censusOf(situation: Situation): Census {
     booted,
     staying: booted - counts.leaving,
     room,
+    most: desired.replicas + room + (supplier.capabilities.makesUpForAside ? setAside.length : 0),
     owed: supplier.owedOf(viewOf(situation)),
     started: counts.updated - updatedHeld(situation) + admitted,
     joins: coming.size,

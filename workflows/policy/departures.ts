@@ -1,5 +1,6 @@
 /** Who may be drained and let go, who is spared, and who is ill enough to be replaced where it stands. */
 import type { Member } from "../contracts/mod.ts";
+import { hasRoomFor } from "./budget.ts";
 import type { Budget } from "./budget.ts";
 import { isIdle, viewOf } from "./census.ts";
 import type { Census } from "./census.ts";
@@ -65,12 +66,18 @@ function paced(
   { budget, upTo, open, running }: Room & { running: Member[] },
 ): Member[] {
   const { desired, pool } = situation;
-  const serving = pool.counts.ready + census.idle;
-  const unfilled = Math.max(0, desired.replicas - census.staying - census.idle);
-  const most = Math.min(budget.total - Math.max(0, desired.replicas - serving), upTo - census.started - unfilled);
-  const old = running.filter(({ templateHash }) => templateHash !== desired.templateHash);
-  const surplusOnes = running.filter(({ templateHash }) => templateHash === desired.templateHash);
-  return [...(isEnoughReady(situation) ? surplusOnes : []), ...old.slice(0, open ? Math.max(0, most) : 0)];
+  const isOld = ({ templateHash }: Member): boolean => templateHash !== desired.templateHash;
+  const serving = pool.counts.ready + running.filter(({ ill }) => !ill).length;
+  let out = Math.max(0, desired.replicas - serving);
+  let begun = census.started + Math.max(0, desired.replicas - census.staying - census.idle);
+  const old = running.filter(isOld).filter((member) => {
+    // One that is ill was out before.
+    if (!open || begun >= upTo || out - (member.ill ? 1 : 0) >= budget.total) return false;
+    begun += 1;
+    if (!member.ill) out += 1;
+    return true;
+  });
+  return [...(isEnoughReady(situation) ? running.filter((each) => !isOld(each)) : []), ...old];
 }
 
 export interface Repairs {
@@ -82,12 +89,14 @@ export interface Repairs {
 
 /**
  * Ill machines that are due. An old one is rather taken as the next victim, unless replacements cannot begin now
- * (`open` is false, or the pool is full): then it gives way to another of its own template.
+ * (`open` is false, the budget is spent, or the pool is full): then it gives way to another of its own template.
  */
 export function repairsOf(situation: Situation, census: Census, { budget, open }: Room): Repairs {
   const { rules, pool, now } = situation;
   if (!rules.repair.enabled) return { steps: [], tooMany: false, next: null };
-  const mine = pool.ill.filter((member) => member.ill && isRepairable(situation, census, { member, open }));
+  const mine = pool.ill.filter((member) => {
+    return member.ill && isRepairable(situation, census, { member, open: open && hasRoomFor(budget, member) });
+  });
   const due = mine.filter(({ ill }) => ill !== undefined && ill.due <= now);
   const later = mine.flatMap(({ ill }) => ill && ill.due > now ? [ill.due] : []);
   const next = later.length > 0 ? Math.min(...later) : null;
@@ -104,9 +113,10 @@ function isRepairable(
   const { busy, desired, setAside, skipped, quarantined, rollingBack } = situation;
   const { id, templateHash } = member;
   const isBusy = [busy.joining, busy.leaving, busy.repairing, setAside, skipped].some((ids) => ids.includes(id));
-  if (isBusy || census.chosen.has(id)) return false;
+  // One that is chosen is as good as gone, unless nobody comes for it.
+  if (isBusy || (census.chosen.has(id) && surplus(situation, census) === 0)) return false;
   if (templateHash === desired.templateHash) return !quarantined || rollingBack;
-  return !open || census.booted >= desired.replicas + census.room + setAside.length;
+  return !open || census.booted >= census.most;
 }
 
 // One ill machine is never too many, or a pool of two would never be mended.

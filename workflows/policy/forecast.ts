@@ -1,5 +1,5 @@
 /** What a rollout would do from here: the run's own planner, played forward over a virtual pool with a virtual clock. */
-import type { Desired, Member, Memory, RolloutPlan, Rules } from "../contracts/mod.ts";
+import type { Desired, Member, Memory, PoolKind, RolloutPlan, Rules } from "../contracts/mod.ts";
 import { machinesOf } from "./amounts.ts";
 import { blockersOf, planTurn } from "./plan_turn.ts";
 import { planHash } from "./plan_hash.ts";
@@ -15,7 +15,7 @@ export interface ForecastQuestion {
   /** Epoch ms. */
   now: number;
   /** Of the pool; absent is the usual one. */
-  kind?: string;
+  kind?: PoolKind;
   desired: Desired;
   rules: Rules;
   memory: Memory;

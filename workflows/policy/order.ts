@@ -63,13 +63,13 @@ function zoneRules(situation: Situation, census: Census, candidates: Member[]): 
   const { rules, desired } = situation;
   const { perZone, zones } = rules.budget;
   const most = perZone === null ? Infinity : machinesOf(perZone, desired.replicas);
-  const current = zones === "OneAfterAnother" ? firstZone(situation, census, candidates) : undefined;
+  const current = zones === "OneAfterAnother" ? zonesNow(situation, census, candidates) : undefined;
   const out = perZone === null ? new Map<string, number>() : outByZone(situation, census);
   return {
     allow(member): boolean {
       // It serves nobody where it is, and who makes the machines waits for nobody's zones to be rid of it.
       if (member.ill) return true;
-      return (out.get(zoneOf(member)) ?? 0) < most && (current === undefined || zoneOf(member) === current);
+      return (out.get(zoneOf(member)) ?? 0) < most && (current?.every((zone) => zone === zoneOf(member)) ?? true);
     },
     note(victim): void {
       if (!victim.ill) out.set(zoneOf(victim), (out.get(zoneOf(victim)) ?? 0) + 1);
@@ -81,19 +81,25 @@ function zoneOf({ zone }: Member): string {
   return zone ?? "";
 }
 
-/** The first zone in which something is left to do or under way. */
-function firstZone(situation: Situation, { chosen }: Census, candidates: Member[]): string | undefined {
+/** The zones in which something is under way, maybe of an earlier change; else the first in which something is left to do. */
+function zonesNow(situation: Situation, { chosen }: Census, candidates: Member[]): string[] {
   const { pool, setAside, desired } = situation;
   const going = pool.leaving.filter((each) =>
     each.node !== undefined && each.templateHash !== desired.templateHash && !setAside.includes(each.id)
   );
-  const marked = pool.old.filter(({ id }) => chosen.has(id));
-  return [...candidates, ...going, ...marked].map(zoneOf).sort()[0];
+  const marked = pool.old.filter((each) => isOut(each, chosen));
+  const underWay = [...going, ...marked].map(zoneOf);
+  return underWay.length > 0 ? underWay : candidates.map(zoneOf).sort().slice(0, 1);
+}
+
+/** Chosen, also when another is taken before it by now. */
+function isOut({ id, phase, marked, held }: Member, chosen: Set<string>): boolean {
+  return chosen.has(id) || (phase !== "Held" && marked && held);
 }
 
 function outByZone({ pool, busy }: Situation, { chosen }: Census): Map<string, number> {
   const out = new Map<string, number>();
-  const marked = pool.old.filter(({ id }) => chosen.has(id));
+  const marked = pool.old.filter((each) => isOut(each, chosen));
   const ill = pool.ill.filter(({ id }) => !chosen.has(id) || busy.repairing.includes(id));
   for (const member of [...pool.leaving, ...marked, ...ill]) {
     out.set(zoneOf(member), (out.get(zoneOf(member)) ?? 0) + 1);

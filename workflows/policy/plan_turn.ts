@@ -5,6 +5,7 @@ import { spent } from "./budget.ts";
 import { censusOf } from "./census.ts";
 import { leavesOf, repairsOf, sparesOf } from "./departures.ts";
 import type { Repairs } from "./departures.ts";
+import { withRemovals } from "./removals.ts";
 import type { Blocked, Situation, Step, Turn } from "./turn.ts";
 import { waitsForOf } from "./waits_for.ts";
 import { lookAtWaves } from "./waves.ts";
@@ -22,7 +23,8 @@ export function blockersOf(situation: Situation): Blocked[] {
   return look(situation).blocks;
 }
 
-function look(situation: Situation): { turn: Omit<Turn, "blocked">; blocks: Blocked[] } {
+function look(given: Situation): { turn: Omit<Turn, "blocked">; blocks: Blocked[] } {
+  const situation = withRemovals(given);
   const census = censusOf(situation);
   const budget = spent(situation, census);
   const wave = lookAtWaves(situation, census);

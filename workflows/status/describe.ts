@@ -54,12 +54,12 @@ export function wavesNow(
 
 /** When it should be over (epoch ms), if anything is known. */
 export function etaNow(
-  { target: { rules, desired }, machines: { snapshot }, memory: { usual }, waves, view: { blocked } }: Seen<
-    "target" | "machines" | "memory" | "waves" | "view"
+  { settings, target: { rules, desired }, machines: { snapshot }, memory: { usual }, waves, view: { blocked } }: Seen<
+    "settings" | "target" | "machines" | "memory" | "waves" | "view"
   >,
 ): number | null {
   if (!rules || !desired || !snapshot || !waves.rolled) return null;
-  const room = supplierOf().roomOf(desired);
+  const room = supplierOf(settings.pool.kind).roomOf(desired);
   const { counts } = snapshot;
   return etaOf({ now: Date.now(), rules, room, desired, counts, usual, wave: waves.current, blocked });
 }

@@ -17,7 +17,7 @@ export function questionOf(
     templateHash: desired.templateHash,
     unproven: [...Object.keys(machines.booting), ...machines.failed],
     repair: rules.repair,
-    limit: Math.max(20, 2 * Math.min(most, supplierOf().roomOf(desired) || most)),
+    limit: Math.max(20, 2 * Math.min(most, supplierOf(settings.pool.kind).roomOf(desired) || most)),
   };
 }
 

@@ -21,7 +21,7 @@ export interface Found {
 }
 
 /** What the planner is asked with. */
-type Planning = Seen<"target" | "people" | "waves" | "machines" | "tasks" | "memory">;
+type Planning = Seen<"settings" | "target" | "people" | "waves" | "machines" | "tasks" | "memory">;
 
 /** Everything that may begin now, and what holds the rest up. */
 export function planOf(rollout: Planning, found: Found): Turn {
@@ -33,10 +33,10 @@ export function planOf(rollout: Planning, found: Found): Turn {
 }
 
 function situation(rollout: Planning, { desired, rules, pool }: Found): Situation {
-  const { people, waves, machines, tasks, memory } = rollout;
+  const { settings, people, waves, machines, tasks, memory } = rollout;
   return {
     now: Date.now(),
-    supplier: supplierOf(),
+    supplier: supplierOf(settings.pool.kind),
     desired,
     rules,
     pool,

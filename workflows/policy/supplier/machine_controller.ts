@@ -5,7 +5,7 @@ import type { Batch, Move, Supplier, SupplierView, Wanted } from "./supplier.ts"
 /** Its rules, as far as a planner has to reckon with them. */
 export const machineController: Supplier = {
   title: "machine-controller",
-  capabilities: { updates: ["Replace"], removal: "ByItself" },
+  capabilities: { updates: ["Replace"], removal: "ByItself", makesUpForAside: true },
   roomOf: ({ surge }) => surge,
   owedOf,
   nextOf,

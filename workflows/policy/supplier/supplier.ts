@@ -18,6 +18,8 @@ export interface Capabilities {
    * let go. WhenTold: none goes before we say so; then the planner says which, by the same rules.
    */
   readonly removal: "ByItself" | "WhenTold";
+  /** What is set aside is made up for by others beside it; else it uses up the room. */
+  readonly makesUpForAside: boolean;
 }
 
 /** What is asked about: what is wanted, what is there, and who is being repaired. */

@@ -102,6 +102,20 @@ Deno.test("planTurn does one zone after another", () => {
   deepEqual(victims([...gone, ...members("new", [2, "Ready"]), ...newcomers], { budget }), ["b0", "b1"]);
 });
 
+Deno.test("planTurn ends what is under way in a zone, also of an earlier change, before it begins in another", () => {
+  const budget = { machines: 6, zones: "OneAfterAnother" as const };
+  const leaving = { ...ours, ...zone("c"), templateHash: "between" };
+  const pool = [...spread.slice(0, 4), ...members("old", [2, "Leaving", leaving]), ...members("new", [2, "Ready"])];
+  deepEqual(victims([...pool, ...newcomers], { budget }), []);
+});
+
+Deno.test("planTurn counts in its zone a machine that was chosen, though another goes before it by now", () => {
+  const of = { ...ours, ...zone("a"), templateHash: "between", since: "2026-03-01", id: "chosen" };
+  const old = members("old", [5, "Ready", zone("a")]);
+  const pool = [...old, ...members("between" as "old", [1, "Ready", of]), ...newcomers];
+  deepEqual(victims(pool, { budget: { machines: 6, perZone: 1 } }), []);
+});
+
 Deno.test("planTurn goes on to the next zone past machines that were skipped", () => {
   const budget = { machines: 1, zones: "OneAfterAnother" as const };
   deepEqual(victims([...spread, ...newcomers], { budget, situation: { skipped: ["a2", "a3"] } }), ["b0"]);

@@ -216,6 +216,21 @@ const rows: Row[] = [
     { rules: { windows: [] } },
     ["repair old NotReady 1"],
   ],
+  [
+    "repairs an old machine in its place while one that waits for it has spent the budget",
+    [
+      ...members("old", [1, "Ready"], [1, "NotReady", ill], [1, "Leaving", ours]),
+      ...members("new", [1, "Ready"], [2, "Held"]),
+    ],
+    { desired: { surge: 3 } },
+    ["repair old NotReady 1"],
+  ],
+  [
+    "lets nobody in where nobody is wanted",
+    [...members("old", [1, "Ready"]), ...waiting],
+    { desired: { replicas: 0, surge: 5 }, budget: { machines: 3 } },
+    [],
+  ],
   ["has nothing to do where all is as desired", members("new", [3, "Ready"]), {}, []],
 ];
 

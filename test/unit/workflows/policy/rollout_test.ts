@@ -3,6 +3,7 @@ import { snapshotOf } from "../../../../activities/pool/snapshot.ts";
 import type { PoolSnapshot } from "../../../../workflows/contracts/mod.ts";
 import { cases } from "./simulation/cases.ts";
 import { chanceFrom, noChance } from "./simulation/chance.ts";
+import { judge } from "./simulation/judge.ts";
 import { play } from "./simulation/play.ts";
 import type { Case } from "./simulation/play.ts";
 import { Promises } from "./simulation/promises.ts";
@@ -54,21 +55,4 @@ Deno.test("planTurn has 47 stories or more to bring to a good end", () => ok(Obj
 /** The members of each group, by name; order matters for old ones alone. */
 function listed({ fingerprint: _, counts: __, ...groups }: PoolSnapshot): string[][] {
   return Object.values(groups).map((group) => group.map(({ id }) => id).sort());
-}
-
-function judge(story: Case, run: Run): void {
-  const { fleet } = run;
-  const machines = [...fleet.machines.values()];
-  const template = story.template ?? "B";
-  const old = machines.filter(({ hash }) => hash !== template);
-  if (story.ends !== undefined) {
-    equal(run.blocked?.reason, story.ends);
-    if (story.left !== undefined) equal(old.length, story.left);
-    return;
-  }
-  if (!story.unchosen) equal(fleet.unchosen, 0, "machine-controller removed a machine that nobody had chosen");
-  equal(run.converged, true, `blocked by ${JSON.stringify(run.blocked)}`);
-  equal(old.length, 0);
-  equal(machines.length, fleet.replicas);
-  equal(machines.filter(({ held, marked, ready, going }) => held || marked || going || !ready).length, 0);
 }

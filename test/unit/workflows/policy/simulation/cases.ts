@@ -1,49 +1,28 @@
 /** The stories that the planner has to bring to a good end, in any order of events. */
 import type { Gate } from "../../../../../workflows/contracts/mod.ts";
+import {
+  approve,
+  approveWave,
+  change,
+  holdAll,
+  pause,
+  recover,
+  remove,
+  restart,
+  retry,
+  rollBack,
+  scale,
+  sicken,
+  skip,
+} from "./events.ts";
 import { minute, start } from "./play.ts";
 import type { Case } from "./play.ts";
-import type { Run } from "./run.ts";
 
 const waveGate: Gate = {
   ...{ name: "g", run: "EachWave", within: minute },
   check: { kind: "NodeCondition", type: "Ready", status: "True" },
 };
 const zones = ["a", "b", "c"];
-const scale = (replicas: number) => (run: Run): void => run.fleet.scale(replicas);
-const change = (template: string) => (run: Run): void => run.change(template);
-const pause = (paused: boolean) => (run: Run): void => void (run.paused = paused);
-const restart = (run: Run): void => run.restart();
-const skip = (id: string) => (run: Run): void => void (run.skipped = [...run.skipped, id]);
-const approve = (run: Run): void => void (run.approved = true);
-const approveWave = (run: Run): void => void (run.wave = { ...run.wave, approved: true });
-const sicken = (id: string) => (run: Run): void => {
-  const machine = run.fleet.machines.get(id);
-  if (machine) machine.ill = run.fleet.clock.now;
-};
-const recover = (id: string) => (run: Run): void => {
-  const machine = run.fleet.machines.get(id);
-  if (machine) machine.ill = undefined;
-};
-const retry = (run: Run): void => {
-  run.fleet.options.fails = () => false;
-  run.options.gateFails = () => false;
-  for (const id of run.failed) Object.assign(run.fleet.machines.get(id) ?? {}, { leaving: true, held: false });
-  Object.assign(run, { failed: [], retries: [], quarantined: false });
-};
-const rollBack = (run: Run): void => {
-  run.change("A");
-  run.fleet.converged = "rolling-back";
-  run.rollingBack = true;
-};
-const remove = (id: string) => (run: Run): void => {
-  const machine = run.fleet.machines.get(id);
-  if (!machine || machine.leaving) return;
-  if (machine.ready) run.fleet.unchosen += 1;
-  run.fleet.evict(machine);
-};
-const holdAll = (run: Run): void => {
-  for (const machine of run.fleet.machines.values()) machine.held = true;
-};
 const listed = (...waves: [number | string, number][]): NonNullable<Case["rules"]> => ({
   waves: waves.map(([upTo, soak]) => ({ upTo, soak: soak * minute })),
 });

@@ -1,11 +1,14 @@
 /** Plays one case from its start to its end, at one speed or by chance. */
 import { defaultRules } from "../../../../../activities/policy/default_rules.ts";
 import type { Rules } from "../../../../../workflows/contracts/mod.ts";
+import type { Supplier } from "../../../../../workflows/policy/supplier/supplier.ts";
 import { supplierOf } from "../../../../../workflows/policy/supplier/supplier_of.ts";
 import type { Blocked } from "../../../../../workflows/policy/turn.ts";
 import type { Chance } from "./chance.ts";
 import { Clock } from "./clock.ts";
-import { Fleet } from "./fleet.ts";
+import type { Fleet, FleetOptions } from "./fleet.ts";
+import { group, GroupFleet } from "./group_fleet.ts";
+import { SetFleet } from "./set_fleet.ts";
 import { Promises } from "./promises.ts";
 import { Run } from "./run.ts";
 
@@ -28,6 +31,8 @@ export interface Case {
   /** What happens beside, at minutes from the start; the change to template B at 0 is left out with `quiet`. */
   script?: [minutes: number, act: (run: Run) => void][];
   quiet?: boolean;
+  /** Said again and again, from the first time on, in minutes; a story need not wait for it. */
+  word?: { first: number; every: number; act: (run: Run) => void };
   /** How it ends when not converged. */
   ends?: Blocked["reason"];
   template?: string;
@@ -39,11 +44,22 @@ export interface Case {
   left?: number;
 }
 
+/** Who owns the machines of a story, and by which rules it is planned. */
+export interface Owner {
+  supplier: Supplier;
+  fleet: (clock: Clock, chance: Chance, options: FleetOptions) => Fleet;
+}
+
+export const owners = {
+  sets: { supplier: supplierOf(), fleet: (clock, chance, options) => new SetFleet(clock, chance, options) },
+  group: { supplier: group, fleet: (clock, chance, options) => new GroupFleet(clock, chance, options) },
+} satisfies Record<string, Owner> as Record<"sets" | "group", Owner>;
+
 /** Plays on until the script is over and the pool has converged, or nothing moves any more. */
-export function play(story: Case, chance: Chance): Run {
+export function play(story: Case, chance: Chance, owner = owners.sets): Run {
   const clock = new Clock(start);
-  const run = new Run(fleetOf(story, clock, chance), {
-    supplier: supplierOf(),
+  const run = new Run(owner.fleet(clock, chance, fleetOptions(story)), {
+    supplier: owner.supplier,
     rules: rulesOf(story),
     usual: story.usual ?? null,
     ...{ gates: [1_000, 30_000], write: [0, 1_000] },
@@ -59,6 +75,7 @@ export function play(story: Case, chance: Chance): Run {
       run.fleet.touch();
     });
   }
+  if (story.word) speak(run, story.word, story.word.first);
   const bound = 400 + 60 * story.replicas;
   while (clock.tick()) {
     run.turn();
@@ -68,14 +85,21 @@ export function play(story: Case, chance: Chance): Run {
   return run;
 }
 
+function speak(run: Run, word: NonNullable<Case["word"]>, minutes: number): void {
+  run.fleet.clock.after(minutes * minute, () => {
+    word.act(run);
+    speak(run, word, word.every);
+  });
+}
+
 const beginning: [number, (run: Run) => void] = [0, (run) => run.change("B")];
 
-function fleetOf(story: Case, clock: Clock, chance: Chance): Fleet {
-  return new Fleet(clock, chance, {
+function fleetOptions(story: Case): FleetOptions {
+  return {
     ...{ replicas: story.replicas, surge: story.surge ?? 1, zones: story.zones ?? [] },
     ...{ join: [5_000, 300_000], leave: [1_000, 120_000], reaction: [0, 5_000] },
     ...{ fails: story.fails ?? (() => false), repairAfter: 10 * minute, marksNewcomers: story.unmarked !== true },
-  });
+  };
 }
 
 function rulesOf({ rules, budget }: Case): Rules {

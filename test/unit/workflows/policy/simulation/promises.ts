@@ -12,6 +12,8 @@ export class Promises implements Watch {
   #complete = 0;
   #lost = 0;
   #unchosen = 0;
+  /** There was no room since then. */
+  #isBare = false;
   #ill = new Set<string>();
   #wave = 0;
   #lastAdmitted = -Infinity;
@@ -33,13 +35,18 @@ export class Promises implements Watch {
     const all = [...fleet.machines.values()];
     const serving = all.filter((each) => isServing(each) && !(each.id in booting)).length;
     for (const id of this.#ill) if (!fleet.machines.has(id) && this.#ill.delete(id)) this.#lost += 1;
-    for (const each of all) each.ill === undefined ? this.#ill.delete(each.id) : this.#ill.add(each.id);
-    this.#lost += fleet.unchosen - this.#unchosen;
-    this.#unchosen = fleet.unchosen;
+    for (const { id, ill, leaving } of all) {
+      if (ill !== undefined) this.#ill.add(id);
+      // One that gets well on its way out is lost all the same.
+      else if (!leaving) this.#ill.delete(id);
+    }
+    this.#lost += fleet.unchosen + fleet.loose - this.#unchosen;
+    this.#unchosen = fleet.unchosen + fleet.loose;
     this.#complete = Math.min(this.#complete, fleet.replicas);
-    const least = this.#complete - this.#lost - this.#ill.size - (fleet.surge === 0 ? this.#budget() : 0);
+    this.#isBare ||= fleet.surge === 0;
+    const least = this.#complete - this.#lost - this.#ill.size - (this.#isBare ? this.#budget() : 0);
     this.#keep(serving >= least, `${serving} serve, at least ${least} should`);
-    if (serving >= fleet.replicas) [this.#complete, this.#lost] = [fleet.replicas, 0];
+    if (serving >= fleet.replicas) [this.#complete, this.#lost, this.#isBare] = [fleet.replicas, 0, false];
     if (wave.index > this.#wave) this.#judgeWave();
     this.#wave = wave.index;
     if (this.#admittedNow) this.#lastAdmitted = fleet.clock.now;
@@ -57,7 +64,7 @@ export class Promises implements Watch {
     this.#keep(all.filter(comes).length < most, `more than ${most} instances`);
     this.#keep(!run.joining.has(newcomer.id), "a newcomer is admitted once");
     if (!victim) {
-      const staying = all.filter((each) => comes(each) && !each.leaving).length;
+      const staying = all.filter((each) => comes(each) && !each.leaving && !each.going).length;
       return this.#keep(staying < fleet.replicas, "without a victim only missing machines are added");
     }
     this.#judgeVictim(victim);
@@ -81,11 +88,12 @@ export class Promises implements Watch {
     this.#keep(!run.setAside.includes(victim.id), "a machine that was set aside is left alone");
     const chosen = this.#chosen().filter(({ id }) => id !== victim.id);
     const all = [...run.fleet.machines.values()];
-    const repairing = all.filter(({ id }) => run.repairing.has(id)).length;
+    const repairing = all.filter(({ id, leaving }) => run.repairing.has(id) && !leaving).length;
     const above = all.filter((each) => each.booted || !each.held || run.joining.has(each.id)).length + 1 -
       run.fleet.replicas;
+    const isOut = ({ leaving, going }: SimMachine): boolean => leaving || going;
     const ill =
-      all.filter((each) => each.ill !== undefined && !each.leaving && !chosen.includes(each) && each.id !== victim.id)
+      all.filter((each) => each.ill !== undefined && !isOut(each) && !chosen.includes(each) && each.id !== victim.id)
         .length;
     const changing = above + (victim.ill ? 0 : ill + repairing);
     this.mostChanging = Math.max(this.mostChanging, changing);
@@ -105,11 +113,28 @@ export class Promises implements Watch {
     const { fleet } = run;
     this.#keep(!run.setAside.includes(id), "a machine that was set aside is left alone");
     const isOld = templateHash !== fleet.template;
+    const machine = fleet.machines.get(id);
+    const isOut = machine?.going === true || machine?.ill !== undefined;
     this.#keep(!isOld || !run.quarantined || run.rollingBack, "nothing old goes while quarantined");
-    if (fleet.surge > 0) return this.#keep(pool.counts.ready >= fleet.replicas, "enough others are proven");
+    if (fleet.surge > 0) return this.#judgeOthers(id, pool);
     const serving = [...fleet.machines.values()].filter((each) => isServing(each) && !run.setAside.includes(each.id));
-    this.#keep(fleet.replicas - serving.length < this.#budget() || !isOld, "the budget holds without surge too");
+    this.#keep(
+      fleet.replicas - serving.length - (isOut ? 1 : 0) < this.#budget() || !isOld,
+      "the budget holds without surge too",
+    );
     this.#keep(!isOld || !run.paused, "without surge nothing old goes while paused");
+  }
+
+  /** Without those that go: where none is taken from us, they are still listed with the others. */
+  #judgeOthers(id: string, { counts, old }: Situation["pool"]): void {
+    const { fleet, booting } = this.run;
+    const listed = old.find((each) => each.id === id);
+    if (!listed?.ill) {
+      const others = counts.ready - (listed?.phase === "Ready" ? 1 : 0);
+      return this.#keep(others >= fleet.replicas, "enough others are proven");
+    }
+    const proven = [...fleet.machines.values()].filter((each) => each.ready && !each.going && !(each.id in booting));
+    this.#keep(proven.length > fleet.replicas, "another stands in the place of an ill one");
   }
 
   #judgeWave(): void {
@@ -127,8 +152,8 @@ export class Promises implements Watch {
 
   #chosen(): SimMachine[] {
     const victims = new Set(this.run.victims.values());
-    return [...this.run.fleet.machines.values()].filter(({ id, marked, hash }) =>
-      (marked && hash !== this.run.fleet.template) || victims.has(id)
+    return [...this.run.fleet.machines.values()].filter(({ id, booted, marked, held, hash }) =>
+      (booted && marked && held && hash !== this.run.fleet.template) || victims.has(id)
     );
   }
 
@@ -145,6 +170,7 @@ export class Promises implements Watch {
   }
 }
 
-function isServing({ ready, ill, going }: SimMachine): boolean {
-  return ready && ill === undefined && !going;
+/** Its pods are left alone: one that leaves serves as long as somebody holds it. */
+function isServing({ ready, ill, leaving, held, going }: SimMachine): boolean {
+  return ready && ill === undefined && !going && (!leaving || held);
 }

@@ -1,11 +1,11 @@
 /** A run in virtual time: begins what the planner names, and keeps the state that a workflow would. */
-import type { Boot, Desired, Member, Rules, WaveState } from "../../../../../workflows/contracts/mod.ts";
+import type { Boot, Desired, Member, Rules, WaveCount, WaveState } from "../../../../../workflows/contracts/mod.ts";
 import { machinesOf } from "../../../../../workflows/policy/amounts.ts";
 import { planTurn } from "../../../../../workflows/policy/plan_turn.ts";
 import type { Supplier } from "../../../../../workflows/policy/supplier/supplier.ts";
 import type { Blocked, Situation, Step } from "../../../../../workflows/policy/turn.ts";
-import { pictureOf } from "./fleet.ts";
 import type { Fleet, SimMachine } from "./fleet.ts";
+import { pictureOf } from "./seen.ts";
 
 export interface RunOptions {
   supplier: Supplier;
@@ -37,6 +37,7 @@ export class Run {
   repairing = new Set<string>();
   victims = new Map<string, string>();
   wave: WaveState = freshWave();
+  countedBy: WaveCount | undefined;
   rolled = false;
   retries: number[] = [];
   skipped: string[] = [];
@@ -80,7 +81,7 @@ export class Run {
         booting,
       },
       ...{ rolled: this.rolled, wave, retries, skipped, setAside, paused, quarantined, rollingBack, approved },
-      usual: options.usual,
+      ...{ usual: options.usual, countedBy: this.countedBy },
     };
   }
 
@@ -88,11 +89,14 @@ export class Run {
   turn(): void {
     this.turns += 1;
     for (const id of this.joining) this.#see(id);
+    for (const id of this.repairing) if (!this.fleet.machines.has(id)) this.repairing.delete(id);
     const situation = this.situation();
     const turn = planTurn(situation);
     this.blocked = turn.blocked;
     this.converged = turn.converged;
     this.wave = turn.wave;
+    const { waves, growth } = situation.rules;
+    this.countedBy = { waves, growth, replicas: situation.desired.replicas };
     for (const step of turn.steps) {
       this.watch.begins(step, situation);
       this.#begin(step);
@@ -127,7 +131,7 @@ export class Run {
   #begin(step: Step): void {
     switch (step.kind) {
       case "spare":
-        return this.#set(step.machine.id, { marked: false, held: false });
+        return this.#set(step.machine.id, { marked: false, held: false, going: false });
       case "join":
         return this.#join(step.machine, step.attempt);
       case "admit":
@@ -209,11 +213,10 @@ export class Run {
 
   #repair({ id }: Member): void {
     this.repairing.add(id);
-    this.#soon(this.options.write, () => this.#set(id, { leaving: true, held: false, going: true }));
-    this.#soon(this.fleet.options.leave, () => {
-      this.repairing.delete(id);
+    // Once it is asked for, its owner removes it, whatever becomes of the run.
+    this.#soon(this.options.write, () => {
       const machine = this.fleet.machines.get(id);
-      if (machine) this.fleet.remove(machine);
+      if (machine) this.fleet.evict(Object.assign(machine, { held: false }));
     });
   }
 
