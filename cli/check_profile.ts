@@ -51,7 +51,7 @@ export async function checkProfile(source: ProfileSource, options: CheckOptions)
     const isCutShort = options.signal.aborted;
     return { profile: source.name, providers, renderings, findings: findings.list(), isCutShort };
   };
-  if (!isReadable(source, findings)) return ended();
+  if (judgeFields(source, findings) === "unusable") return ended();
   const family = options.library.familyOf(source);
   const profile = await options.library.resolve(source).catch((error) => {
     if (!(error instanceof ProfileRefused)) throw error;
@@ -72,7 +72,8 @@ export async function checkProfile(source: ProfileSource, options: CheckOptions)
   return ended(providers, trials.length);
 }
 
-function isReadable(source: ProfileSource, findings: Findings): boolean {
+/** Tells of every field that is wrong. */
+function judgeFields(source: ProfileSource, findings: Findings): "usable" | "unusable" {
   const parsed = OsProfile.safeParse(source.spec);
   for (const issue of parsed.error?.issues ?? []) {
     const extra = issue.code === "unrecognized_keys" ? [issue.keys[0] ?? ""] : [];
@@ -81,7 +82,7 @@ function isReadable(source: ProfileSource, findings: Findings): boolean {
     const message = `${["spec", ...path].join(".")}: ${issue.message}`;
     findings.add({ place, check: "schema", severity: "error", message });
   }
-  return parsed.success;
+  return parsed.success ? "usable" : "unusable";
 }
 
 // What is not installed by the profile itself, nobody installs.

@@ -39,10 +39,10 @@ export async function checkFiles(subject: Subject, config: OsConfig): Promise<vo
     const [, unit] = unitFile.exec(path) ?? [];
     if (unit !== undefined) units[unit] = text;
     if (/\.(json|ya?ml)$/.test(path)) checkSyntax(subject, path, text);
-    if (!isShellScript(text) || !isNew(subject, "shellcheck", text)) continue;
+    if (!isShellScript(text) || takeUp(subject, "shellcheck", text) !== "new") continue;
     tell(subject, { path, check: "shellcheck" }, await checkScript(text, subject.signal));
   }
-  if (!isNew(subject, "systemd-analyze", JSON.stringify(units))) return;
+  if (takeUp(subject, "systemd-analyze", JSON.stringify(units)) !== "new") return;
   for (const finding of await checkUnits(units, subject.signal)) {
     tell(subject, { path: `/etc/systemd/system/${finding.unit}`, check: "systemd" }, [finding]);
   }
@@ -93,19 +93,23 @@ export async function checkUserData(
   if (warning !== undefined) findings.add({ place, check: "size", severity: "error", message: warning }, where);
   // How it is written does not depend on what stands in its files, and each look takes a third of a second.
   const kind = JSON.stringify([phase, provider === "aws", situation]);
-  if (isIgnition || !isNew(subject, "cloud-init", kind)) return;
+  if (isIgnition || takeUp(subject, "cloud-init", kind) !== "new") return;
   for (const { severity, message } of await checkCloudConfig(userData, subject.signal)) {
     findings.add({ place, check: "cloud-init", severity, message: `${phase} user-data: ${message}` }, where);
   }
 }
 
-/** Whether a program is there and has not seen this text yet. */
-function isNew({ validators, checked }: Subject, validator: OutsideValidator, text: string): boolean {
-  if (!validators.has(validator)) return false;
+/** Notes that a program sees this text now, unless it is missing or has seen it already. */
+function takeUp(
+  { validators, checked }: Subject,
+  validator: OutsideValidator,
+  text: string,
+): "new" | "seen" | "missing" {
+  if (!validators.has(validator)) return "missing";
   const key = `${validator} ${createHash("sha256").update(text).digest("hex")}`;
-  if (checked.has(key)) return false;
+  if (checked.has(key)) return "seen";
   checked.add(key);
-  return true;
+  return "new";
 }
 
 interface Said {

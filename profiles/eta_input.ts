@@ -102,7 +102,8 @@ function given(facts: RenderFacts): z.input<typeof EtaInput> {
   const osSettings = osSettingsOf(provider.operatingSystemSpec);
   const { cidr = "", gateway = "", dns, ipFamily = "" } = provider.network ?? {};
   return {
-    ...{ namespace: deployment.namespace, name: deployment.name },
+    namespace: deployment.namespace,
+    name: deployment.name,
     kubelet: supportedKubeletVersion(deployment.kubelet),
     cluster: {
       apiServer: machineCluster(facts).apiServer,

@@ -55,7 +55,10 @@ function update(client: Client, { taskQueue }: EngineOptions, { pool, name, comm
   }
   const { typedSearchAttributes, ...shown } = shownAtStart(pool);
   const startWorkflowOperation = new WithStartWorkflowOperation("rollOutMachineDeployment", {
-    ...{ workflowId, taskQueue, args: [poolOf(pool)], workflowIdConflictPolicy: "USE_EXISTING" as const },
+    workflowId,
+    taskQueue,
+    args: [poolOf(pool)],
+    workflowIdConflictPolicy: "USE_EXISTING" as const,
     ...shown,
     typedSearchAttributes: new TypedSearchAttributes(typedSearchAttributes),
   });

@@ -5,8 +5,14 @@ import { Refusal, Unreachable } from "../failure.ts";
 
 /** gRPC codes by which a server that was reached says no; asking again would not help. */
 const refusing = {
-  ...{ invalidArgument: 3, notFound: 5, alreadyExists: 6, permissionDenied: 7, failedPrecondition: 9 },
-  ...{ outOfRange: 11, unimplemented: 12, unauthenticated: 16 },
+  invalidArgument: 3,
+  notFound: 5,
+  alreadyExists: 6,
+  permissionDenied: 7,
+  failedPrecondition: 9,
+  outOfRange: 11,
+  unimplemented: 12,
+  unauthenticated: 16,
 };
 
 /** A failure with an exit code for what Temporal answered, or did not; other errors as they are. */

@@ -64,7 +64,12 @@ export async function readMachineFacts(
   ]);
   const errorText = [machine.status?.errorReason, machine.status?.errorMessage].filter(Boolean).join(": ");
   return {
-    ...{ now: world.now(), row, node: seen?.node, ...report, error: errorText, lastEvent: events?.at(-1) },
+    now: world.now(),
+    row,
+    node: seen?.node,
+    ...report,
+    error: errorText,
+    lastEvent: events?.at(-1),
     forbidden: [...(seen ? [] : [`its node "${member.node}"`]), ...(events ? [] : ["its Events"])],
     leavingSince: deletionTimestamp === undefined ? undefined : Date.parse(deletionTimestamp),
     ...await outlook(world, { pool, member, profileNamespace }),

@@ -109,12 +109,19 @@ function desiredOf(given: MachineDeployment, present: Desired | undefined, isCha
   return {
     ...(present ?? nothingYet),
     ...own,
-    ...{ observed: unapplied, change: unapplied, specHash: unapplied, templateHash: unapplied, settled: true },
+    observed: unapplied,
+    change: unapplied,
+    specHash: unapplied,
+    templateHash: unapplied,
+    settled: true,
   };
 }
 
 const nothingYet = {
-  ...{ generation: 0, actor: "", revision: "", profile: { name: "", namespace: "" } },
+  generation: 0,
+  actor: "",
+  revision: "",
+  profile: { name: "", namespace: "" },
 };
 
 // As machine-controller reads it: a percentage is rounded up.

@@ -12,8 +12,18 @@ const date = /^\d{4}-\d{1,2}-\d{1,2}([Tt ].*)?$/;
 
 const unprintable = /[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
 const escapes: Record<string, string> = {
-  ...{ "\0": "0", "\x07": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r" },
-  ...{ "\x1b": "e", '"': '"', "\\": "\\", "\x85": "N" },
+  "\0": "0",
+  "\x07": "a",
+  "\b": "b",
+  "\t": "t",
+  "\n": "n",
+  "\v": "v",
+  "\f": "f",
+  "\r": "r",
+  "\x1b": "e",
+  '"': '"',
+  "\\": "\\",
+  "\x85": "N",
 };
 
 /** Writes a text as Go's yaml.v3 writes the value of a key, below whose line blocks stand behind `indent`. */

@@ -59,7 +59,10 @@ function strictEta(snippets: Record<string, string>): Eta {
   // Eta tells the text that failed, with its line ends as it has them.
   const names = new Map(Object.entries(snippets).map(([name, text]) => [text.replaceAll(/\r\n?/g, "\n"), name]));
   const eta = new Eta({
-    ...{ autoEscape: false, autoFilter: true, autoTrim: false, debug: true },
+    autoEscape: false,
+    autoFilter: true,
+    autoTrim: false,
+    debug: true,
     filterFunction: printable,
     functionHeader: "it = options.strict(it);",
   });

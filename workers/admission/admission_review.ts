@@ -69,7 +69,8 @@ export function reviewOf(uid: string, { denial, patch = [], warnings = [] }: Ver
     apiVersion: "admission.k8s.io/v1",
     kind: "AdmissionReview",
     response: {
-      ...{ uid, allowed: denial === undefined },
+      uid,
+      allowed: denial === undefined,
       ...(status ? { status } : {}),
       ...(patch.length > 0 ? patched : {}),
       ...(warnings.length > 0 ? { warnings } : {}),
