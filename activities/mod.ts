@@ -1,6 +1,7 @@
 /** Everything a rollout does to the world; the only export that workers use. */
 import type {
   AwaitActivities,
+  PoolRef,
   PublishActivities,
   ReadActivities,
   WriteActivities,
@@ -15,20 +16,13 @@ import { awaitGates } from "./gates/await_gates.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
 import { awaitNodeDrained, ensureNodeCordoned } from "./node/drain.ts";
-import {
-  deleteMachine,
-  ensureMachineAdmitted,
-  ensureVictimMarked,
-  ensureVictimReleased,
-  ensureVictimUnmarked,
-} from "./backends/machine_controller/holds.ts";
-import { ensureLastGoodRestored } from "./backends/machine_controller/last_good.ts";
+import type { Backend } from "./backends/contract.ts";
+import { backendOf } from "./backends/registry.ts";
 import { planRollout } from "./pool/plan_rollout.ts";
 import type { Forecast } from "./pool/plan_rollout.ts";
 import { awaitDesiredSettled, readDesired } from "./pool/read_desired.ts";
 import { awaitPoolChanged, readPool } from "./pool/read_pool.ts";
 import { ensureSlotsKept, ensureSlotTaken } from "./pool/slots.ts";
-import { ensureTemplateStamped } from "./backends/machine_controller/template_stamp.ts";
 import { recall } from "./status/recall.ts";
 import { ensureRolloutReported } from "./status/report_rollout.ts";
 
@@ -40,6 +34,7 @@ export type ActivityDeps = Publisher & { forecast: Forecast };
 /** The activities over one API server. */
 export function createActivities(deps: ActivityDeps): Activities {
   const { kube } = deps;
+  const of = ({ pool }: { pool: PoolRef }): Backend => backendOf(kube, pool);
   return withBugsSorted<Activities>({
     readDesired: ({ pool }) => readDesired(deps, pool),
     readPool: (input) => readPool(kube, input),
@@ -49,14 +44,14 @@ export function createActivities(deps: ActivityDeps): Activities {
     renderConfig: ({ pool }) => renderConfig(deps, pool),
     publishConfig: (input) => publishConfig(deps, input),
     ensureRolloutReported: (input) => ensureRolloutReported(kube, input),
-    ensureVictimMarked: (input) => ensureVictimMarked(kube, input),
-    ensureVictimUnmarked: (input) => ensureVictimUnmarked(kube, input),
-    ensureMachineAdmitted: (input) => ensureMachineAdmitted(kube, input),
+    ensureVictimMarked: (input) => of(input).choose(input),
+    ensureVictimUnmarked: (input) => of(input).spare(input),
+    ensureMachineAdmitted: (input) => of(input).admit(input),
     ensureNodeCordoned: (input) => ensureNodeCordoned(kube, input),
-    ensureVictimReleased: (input) => ensureVictimReleased(kube, input),
-    deleteMachine: (input) => deleteMachine(kube, input),
-    ensureLastGoodRestored: (input) => ensureLastGoodRestored(deps, input),
-    ensureTemplateStamped: (input) => ensureTemplateStamped(kube, input),
+    ensureVictimReleased: (input) => of(input).release(input),
+    deleteMachine: (input) => of(input).replace(input),
+    ensureLastGoodRestored: (input) => of(input).restore(input, deps),
+    ensureTemplateStamped: (input) => of(input).stamp(input),
     ensureSlotTaken: (input) => ensureSlotTaken(deps, input),
     ensureSlotsKept: (input) => ensureSlotsKept(deps, input),
     ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),

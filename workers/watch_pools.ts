@@ -4,7 +4,7 @@ import type { Kube } from "../activities/kube/client.ts";
 import { Informer } from "../activities/kube/informer.ts";
 import { machineDeployments, profiles } from "../activities/kube/resources.ts";
 import { finalizer } from "../activities/backends/machine_controller/annotations.ts";
-import { observedOf } from "../activities/pool/observed.ts";
+import { observedOf } from "../activities/backends/machine_controller/observed.ts";
 import { type LinedProfile, lineState, profileLine } from "../activities/backends/machine_controller/profile_line.ts";
 import { profileRef } from "../activities/backends/machine_controller/profile_ref.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";

@@ -1,19 +1,9 @@
 /** Removes everything made for a pool; each part may be gone already. */
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { abreast } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
-import {
-  configs,
-  deleteObject,
-  listObjects,
-  machineDeployments,
-  machines,
-  readObject,
-  rollouts,
-} from "../kube/resources.ts";
+import { configs, deleteObject, readObject, rollouts } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import { ensureVictimUnmarked } from "../backends/machine_controller/holds.ts";
-import { hasSelector, labelSelectorOf } from "../backends/machine_controller/selector.ts";
+import { backendOf } from "../backends/registry.ts";
 import { removeBootReport } from "../pool/report_place.ts";
 import { ensureSlotsKept } from "../pool/slots.ts";
 import { removeFinalizer } from "./finalizer.ts";
@@ -22,9 +12,6 @@ import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { ownerAnnotation, tokenLabel, tokensNamespace } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
 
-/** Machines that are let go at a time. */
-const width = 20;
-
 /** Deletes artefacts, lets held machines go, revokes credentials, and takes the finalizer away last. */
 export function ensurePoolCleanedUp(
   { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
@@ -32,24 +19,13 @@ export function ensurePoolCleanedUp(
 ): Promise<void> {
   return attempting(`clean up after "${ownerOf(pool)}"`, async () => {
     await deleteSecrets(kube, pool);
-    await releaseMachines(kube, pool);
+    await backendOf(kube, pool).letAllGo(pool);
     await deleteConfig(kube, pool, profileNamespace);
     await deleteIdentity(kube, pool);
     await deleteBootstrapTokens(kube, pool);
     await ensureSlotsKept({ kube, profileNamespace }, { pool, machines: [] });
     await ifFound(deleteObject(kube, rollouts, pool));
     await removeFinalizer(kube, pool);
-  });
-}
-
-async function releaseMachines(kube: Kube, pool: PoolRef): Promise<void> {
-  const deployment = await ifFound(readObject(kube, machineDeployments, pool));
-  // Without a selector nobody can tell its machines, and its deletion must not hang on that. By labels, not by owner: who
-  // deletes it may have orphaned them first; and of any other pool nothing is taken back.
-  if (!deployment || !hasSelector(deployment)) return;
-  const where = { namespace: pool.namespace, labelSelector: labelSelectorOf(deployment) };
-  await abreast(width, await listObjects(kube, machines, where), ({ metadata }) => {
-    return ensureVictimUnmarked(kube, { pool, machine: metadata.name, letGo: true });
   });
 }
 

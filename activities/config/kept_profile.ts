@@ -12,7 +12,7 @@ import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { readObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
-import { inputsIn } from "../pool/observed.ts";
+import { inputsIn } from "../backends/machine_controller/observed.ts";
 import { memoryOf } from "../status/recall.ts";
 import { ownerAnnotation } from "./names.ts";
 import { claim, ownerOf } from "./ownership.ts";

@@ -5,7 +5,7 @@ import type { RefusedType } from "../../workflows/contracts/mod.ts";
 import { missing, refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
-import { inputsOf, settingsOf } from "../pool/observed.ts";
+import { inputsOf, settingsOf } from "../backends/machine_controller/observed.ts";
 import { pinnedInputs, readPin } from "../backends/machine_controller/pin.ts";
 import { type LinedProfile, readProfileLine } from "../backends/machine_controller/profile_line.ts";
 import { profileRef } from "../backends/machine_controller/profile_ref.ts";

@@ -17,7 +17,7 @@ import { moot } from "../failures.ts";
 import { machineDeployments, readObject } from "../kube/resources.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import { settingsOf } from "../pool/observed.ts";
+import { settingsOf } from "../backends/machine_controller/observed.ts";
 import { type FactReader, readFacts } from "./read_facts.ts";
 import { asRefusal, type Inputs, type ProfileReader, readInputs } from "./read_profile.ts";
 

@@ -1,13 +1,9 @@
 /** What a gate is asked about: one machine, or the updated machines of a pool after a wave. */
 import type { V1Node } from "@kubernetes/client-node";
 import type { Gate, PoolRef } from "../../workflows/contracts/mod.ts";
+import { backendOf } from "../backends/registry.ts";
 import type { Kube } from "../kube/client.ts";
-import { machineDeployments, readObject } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
-import { templateHashLabel } from "../backends/machine_controller/annotations.ts";
-import { currentSet } from "../backends/machine_controller/machine_sets.ts";
-import { hasJoined } from "../backends/machine_controller/member.ts";
-import { ownMachines } from "../backends/machine_controller/owned.ts";
 
 export interface Subject {
   kube: Kube;
@@ -59,11 +55,7 @@ async function listedNodes(kube: Kube): Promise<V1Node[]> {
 }
 
 async function updatedNodes({ kube, pool }: Subject): Promise<string[]> {
-  const deployment = await readObject(kube, machineDeployments, pool);
-  const hash = (await currentSet(kube, deployment))?.metadata.labels?.[templateHashLabel];
-  const { machines } = await ownMachines(kube, deployment);
-  return machines
-    .filter((machine) => hasJoined(machine) && !machine.metadata.deletionTimestamp)
-    .filter(({ metadata }) => metadata.labels?.[templateHashLabel] === hash)
-    .flatMap(({ status }) => status?.nodeRef?.name ?? []);
+  const { members, templateHash } = await backendOf(kube, pool).observe(pool);
+  const joined = members.filter((member) => member.phase === "Ready" && member.templateHash === templateHash);
+  return joined.flatMap(({ node }) => node ?? []);
 }

@@ -4,13 +4,14 @@ import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import {
-  cordonedByAnnotation,
-  holderOf,
-  isOwnHold,
-  keptByAnnotation,
-  scaleDownDisabledAnnotation,
-} from "../backends/machine_controller/annotations.ts";
+import { holderOf, isOwnHold } from "./holder.ts";
+
+/** "true" keeps cluster-autoscaler from removing a Node (its FAQ). */
+const scaleDownDisabledAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+/** On a Node that we cordoned: the holder. */
+const cordonedByAnnotation = "ostler.dev/cordoned-by";
+/** On a Node that we keep from the autoscaler: the holder. */
+const keptByAnnotation = "ostler.dev/scale-down-disabled-by";
 
 export interface NodeOf {
   pool: PoolRef;

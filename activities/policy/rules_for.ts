@@ -4,7 +4,7 @@ import type { Rules } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { requirementsOf, selects } from "../kube/label_selector.ts";
 import { listObjects, rolloutPolicies } from "../kube/resources.ts";
-import type { MachineDeployment, RolloutPolicyObject } from "../kube/schemas.ts";
+import type { Metadata, RolloutPolicyObject } from "../kube/schemas.ts";
 import { attempting } from "../kube/status.ts";
 import { defaultRules } from "./default_rules.ts";
 import { LabelSelector } from "./label_selector.ts";
@@ -14,6 +14,11 @@ import type { RolloutPolicy } from "./rules_of.ts";
 
 /** Only this of a policy is read before it is chosen: a fault elsewhere in it is no trouble of other pools. */
 const Selecting = z.object({ selector: LabelSelector.optional() }).loose();
+
+/** A pool as policies know it; also one that is in a file only. */
+export interface SelectedPool {
+  metadata: Pick<Metadata, "namespace" | "name" | "labels">;
+}
 
 /** A policy that selects a pool, and how many requirements of its selector led there. */
 export interface Candidate {
@@ -26,12 +31,12 @@ export interface Candidate {
  * equally specific are a conflict, not a coin toss, and so is one that cannot be read: nothing new starts then, but
  * secrets are published and renewed as ever.
  */
-export function rulesFor(kube: Kube, deployment: MachineDeployment, now: number): Promise<Rules> {
-  const { namespace, name } = deployment.metadata;
+export function rulesFor(kube: Kube, pool: SelectedPool, now: number): Promise<Rules> {
+  const { namespace, name } = pool.metadata;
   return attempting(`read the RolloutPolicies of "${namespace}/${name}"`, async () => {
     const policies = await listObjects(kube, rolloutPolicies, { namespace });
     try {
-      return rulesAmong(policies, deployment, now);
+      return rulesAmong(policies, pool, now);
     } catch (error) {
       if (error instanceof PolicyFault) return heldRules(error.message);
       throw error;
@@ -43,15 +48,15 @@ export function rulesFor(kube: Kube, deployment: MachineDeployment, now: number)
 export class PolicyFault extends Error {}
 
 /** The same, of policies at hand. */
-export function rulesAmong(policies: RolloutPolicyObject[], deployment: MachineDeployment, now: number): Rules {
-  const [best, next] = candidatesAmong(policies, deployment);
+export function rulesAmong(policies: RolloutPolicyObject[], pool: SelectedPool, now: number): Rules {
+  const [best, next] = candidatesAmong(policies, pool);
   if (!best) return defaultRules;
   if (next?.requirements !== best.requirements) return rulesOf(readPolicy(best.policy), now);
-  return conflicting([best, next], deployment);
+  return conflicting([best, next], pool);
 }
 
 /** The policies that select the pool, the most specific first; a selector that cannot be read is a PolicyFault. */
-export function candidatesAmong(policies: RolloutPolicyObject[], { metadata }: MachineDeployment): Candidate[] {
+export function candidatesAmong(policies: RolloutPolicyObject[], { metadata }: SelectedPool): Candidate[] {
   return policies
     .map((policy) => ({ policy, selector: selectorOf(policy) }))
     .filter(({ selector }) => selects(selector, metadata.labels))
@@ -73,7 +78,7 @@ function selectorOf({ metadata, spec }: RolloutPolicyObject): LabelSelector {
   return read.data.selector ?? {};
 }
 
-function conflicting([one, other]: [Candidate, Candidate], { metadata }: MachineDeployment): Rules {
+function conflicting([one, other]: [Candidate, Candidate], { metadata }: SelectedPool): Rules {
   const { requirements } = one;
   const many = `${requirements} ${requirements === 1 ? "requirement" : "requirements"}`;
   return heldRules(

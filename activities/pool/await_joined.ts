@@ -1,18 +1,15 @@
 /** Watches machines climb the join ladder: instance, address, node registered, node Ready, gates. */
 import type { JoinDeadlines, Joined, JoinFailure, JoinVerdict, PoolRef, Rung } from "../../workflows/contracts/mod.ts";
+import type { MachineState } from "../backends/contract.ts";
+import { backendOf } from "../backends/registry.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
-import { machines, readObject } from "../kube/resources.ts";
-import type { Machine } from "../kube/schemas.ts";
-import { attempting, ifFound } from "../kube/status.ts";
-import { lastBootReport, silenceOf } from "./boot_report.ts";
+import { attempting } from "../kube/status.ts";
 import { certificateStateOf } from "../node/certificate_state.ts";
-import { evidenceFor } from "./evidence.ts";
-import { imageOf } from "../backends/machine_controller/machine_template.ts";
-import { hasInstance, hasJoined } from "../backends/machine_controller/member.ts";
 import { nodeFacts } from "../node/node_facts.ts";
 import type { NodeFacts } from "../node/node_facts.ts";
-import { newsOfMachines } from "./pool_watch.ts";
+import { lastBootReport, silenceOf } from "./boot_report.ts";
+import { evidenceFor } from "./evidence.ts";
 
 export interface JoinQuestion {
   pool: PoolRef;
@@ -31,7 +28,7 @@ export async function awaitMachinesJoined(kube: Kube, question: JoinQuestion): P
   const judgeFrom = judgementStart(question, Date.now());
   const names = question.machines.map(({ machine }) => machine);
   const nodes = new Set<string>();
-  using news = newsOfMachines(kube, { namespace: question.pool.namespace, names }, () => nodes);
+  using news = backendOf(kube, question.pool).newsOfMachines({ pool: question.pool, names }, () => nodes);
   return await poll<JoinVerdict>({
     until: Number.MAX_SAFE_INTEGER, // each machine ends by its own deadlines
     news,
@@ -81,31 +78,35 @@ async function look(
 
 async function climbOf(kube: Kube, watch: Pick<Watch, "question" | "nodes">, name: string): Promise<Climb> {
   const { pool, kubelet } = watch.question;
-  const machine = await ifFound(readObject(kube, machines, { namespace: pool.namespace, name }));
-  if (!machine || machine.metadata.deletionTimestamp) return { gone: true };
-  const node = machine.status?.nodeRef?.name;
+  const backend = backendOf(kube, pool);
+  const machine = await backend.state({ pool, machine: name });
+  if (!machine || machine.leaving) return { gone: true };
+  const { node } = machine;
   if (node) watch.nodes.add(node);
-  return rungOf(machine, node ? await nodeFacts(kube, node) : undefined, kubelet);
+  return rungOf(machine, node ? await nodeFacts(kube, node) : undefined, { kubelet, maker: backend.maker });
 }
 
 /** The rung a machine stands before, or what it joined as; pure. */
-export function rungOf(machine: Machine, node: NodeFacts | undefined, kubelet: string): Climb {
-  const { status } = machine;
-  const trouble = status?.errorReason ? `${status.errorReason}: ${status.errorMessage ?? "no message"}` : undefined;
-  if (!hasInstance(machine) || trouble) return { rung: "instance", says: trouble ?? "no instance was ordered" };
-  if (!status?.addresses?.length) return { rung: "address", says: "the instance has no address" };
-  if (!status.nodeRef) return { rung: "registered", says: "no node registered" };
-  if (!node) return { rung: "registered", says: `node "${status.nodeRef.name}" is gone` };
+export function rungOf(
+  machine: MachineState,
+  node: NodeFacts | undefined,
+  { kubelet, maker }: { kubelet: string; maker: string },
+): Climb {
+  const { trouble } = machine;
+  if (!machine.ordered || trouble) return { rung: "instance", says: trouble ?? "no instance was ordered" };
+  if (machine.addresses.length === 0) return { rung: "address", says: "the instance has no address" };
+  if (!machine.node) return { rung: "registered", says: "no node registered" };
+  if (!node) return { rung: "registered", says: `node "${machine.node}" is gone` };
   if (!node.ready) return { rung: "ready", says: `node "${node.name}" is not Ready: ${node.readyMessage}` };
-  if (!hasJoined(machine)) return { rung: "ready", says: `machine-controller has not seen "${node.name}" Ready` };
+  if (!machine.joined) return { rung: "ready", says: `${maker} has not seen "${node.name}" Ready` };
   if (!sameVersion(node.kubelet, kubelet)) {
     return { rung: "gates", says: `node "${node.name}" runs kubelet "${node.kubelet}", wanted is "${kubelet}"` };
   }
   return {
     joined: {
-      machine: machine.metadata.name,
+      machine: machine.name,
       node: node.name,
-      image: imageOf(machine.spec),
+      image: machine.image,
       kubelet: node.kubelet,
       readyAt: node.since,
     },
@@ -133,20 +134,16 @@ async function failure(
   { machine, climb }: { machine: string; climb: Climb },
 ): Promise<JoinFailure> {
   const { rung, says } = "says" in climb ? climb : { rung: "gates" as const, says: "" };
-  const addresses = await addressesOf(kube, pool, machine);
+  const state = await backendOf(kube, pool).state({ pool, machine });
+  // A machine reports under its own name, or under the host name that its cloud gave it as an address.
+  const addresses = state?.addresses ?? [];
   const names = [machine, ...addresses];
   const [event, certificate, report] = await Promise.all([
-    evidenceFor(kube, pool.namespace, machine),
+    state && evidenceFor(kube, state.object),
     rung === "registered" ? certificateStateOf(kube, names) : undefined,
     lastBootReport(kube, pool, names),
   ]);
   const own = report ? `its own last report: ${report}` : rung === "registered" && silenceOf(addresses);
   const known = [says, event && `last event: ${event}`, certificate, own];
   return { machine, rung, evidence: known.filter(Boolean).join("; ") };
-}
-
-/** A machine reports under its own name, or under the host name that its cloud gave it as an address. */
-async function addressesOf(kube: Kube, { namespace }: PoolRef, name: string): Promise<string[]> {
-  const machine = await ifFound(readObject(kube, machines, { namespace, name }));
-  return (machine?.status?.addresses ?? []).map(({ address }) => address);
 }

@@ -1,32 +1,27 @@
 /** Waits for one machine to be gone. */
+import type { MachineState, MemberRef } from "../backends/contract.ts";
+import { backendOf } from "../backends/registry.ts";
 import { expired } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
-import { machines, readObject } from "../kube/resources.ts";
-import type { Machine } from "../kube/schemas.ts";
-import { attempting, ifFound } from "../kube/status.ts";
-import type { MachineOf } from "../backends/machine_controller/holds.ts";
-import { newsOfMachines } from "./pool_watch.ts";
+import { attempting } from "../kube/status.ts";
 
-type Wait = MachineOf & { until: number };
+type Wait = MemberRef & { until: number };
 
-/** Ends when the Machine object is gone, and with it instance and node; `until` in epoch ms. */
+/** Ends when the machine is gone, and with it instance and node; `until` in epoch ms. */
 export async function awaitMachineGone(kube: Kube, wait: Wait): Promise<void> {
-  using news = newsOfMachines(kube, { namespace: wait.pool.namespace, names: [wait.machine] });
+  using news = backendOf(kube, wait.pool).newsOfMachines({ pool: wait.pool, names: [wait.machine] });
   return await poll<void>({
     ...{ until: wait.until, news },
     look: async () => {
       const machine = await look(kube, wait);
       if (!machine) return { answer: undefined };
-      return { missing: `finalizers remain: ${machine.metadata.finalizers?.join(", ") ?? "none"}` };
+      return { missing: `finalizers remain: ${machine.finalizers.join(", ") || "none"}` };
     },
     expired: (missing) => expired("MachineRemains", `Cannot see machine "${wait.machine}" gone: ${missing}`),
   });
 }
 
-function look(kube: Kube, { pool, machine }: Wait): Promise<Machine | undefined> {
-  return attempting(
-    `read machine "${machine}"`,
-    () => ifFound(readObject(kube, machines, { namespace: pool.namespace, name: machine })),
-  );
+function look(kube: Kube, { pool, machine }: Wait): Promise<MachineState | undefined> {
+  return attempting(`read machine "${machine}"`, () => backendOf(kube, pool).state({ pool, machine }));
 }

@@ -1,9 +1,13 @@
 /** The last thing the cluster said about a machine. */
+import type { MachineState } from "../backends/contract.ts";
 import type { Kube } from "../kube/client.ts";
 
-/** The newest Event about a Machine as "Reason: message", or undefined. */
-export async function evidenceFor(kube: Kube, namespace: string, machine: string): Promise<string | undefined> {
-  const fieldSelector = `involvedObject.kind=Machine,involvedObject.name=${machine}`;
+/** The newest Event about an object as "Reason: message", or undefined. */
+export async function evidenceFor(
+  kube: Kube,
+  { kind, namespace, name }: MachineState["object"],
+): Promise<string | undefined> {
+  const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name}`;
   const { items } = await kube.core.listNamespacedEvent({ namespace, fieldSelector, limit: 50 });
   const when = (event: typeof items[number]): number =>
     new Date(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? 0).getTime();

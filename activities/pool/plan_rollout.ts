@@ -43,7 +43,7 @@ export async function planRollout(
   return { ...plan, waves: plan.waves.map((wave) => ({ ...wave, machines: wave.machines.slice(0, named) })) };
 }
 
-/** The whole plan, with every machine by name. Moot when the MachineDeployment is gone. */
+/** The whole plan, with every machine by name. Moot when the pool is gone. */
 export async function readPlan(planner: Planner, pool: PoolRef): Promise<RolloutPlan> {
   return (await planOf(planner, pool)).plan;
 }

@@ -1,19 +1,14 @@
 /** Reads the machines of a pool as a bounded picture. */
 import type { Member, PoolQuestion, PoolRef, PoolSnapshot, RepairRules } from "../../workflows/contracts/mod.ts";
-import { moot } from "../failures.ts";
+import { backendOf } from "../backends/registry.ts";
+import type { Observation } from "../backends/contract.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
-import { machineDeployments, readObject } from "../kube/resources.ts";
-import type { MachineSet } from "../kube/schemas.ts";
-import { attempting, ifFound } from "../kube/status.ts";
+import { attempting } from "../kube/status.ts";
 import { illnessOf, isLost, neverRepaired } from "../node/illness.ts";
-import { LateSets } from "../backends/machine_controller/late_sets.ts";
-import { memberOf } from "../backends/machine_controller/member.ts";
-import { ownMachines } from "../backends/machine_controller/owned.ts";
 import type { NodeFacts } from "../node/node_facts.ts";
 import { nodeWatchOf } from "../node/node_watch.ts";
 import { outlookOf } from "./outlook.ts";
-import { countedReady, newsOfPool } from "./pool_watch.ts";
 import { snapshotOf } from "./snapshot.ts";
 
 export { snapshotOf } from "./snapshot.ts";
@@ -27,7 +22,7 @@ export function readPool(kube: Kube, question: PoolQuestion): Promise<PoolSnapsh
   return look(kube, question).then(({ snapshot }) => snapshot);
 }
 
-function look(kube: Kube, question: PoolQuestion): Promise<{ found: Found; snapshot: PoolSnapshot }> {
+function look(kube: Kube, question: PoolQuestion): Promise<{ found: Observation; snapshot: PoolSnapshot }> {
   const { pool, repair } = question;
   return attempting(`read the machines of "${pool.namespace}/${pool.name}"`, async () => {
     const found = await findMembers(kube, pool, repair);
@@ -39,27 +34,28 @@ function look(kube: Kube, question: PoolQuestion): Promise<{ found: Found; snaps
 
 /**
  * Ends when the pool looks different from `fingerprint`, which is true then, at the latest at `until` (epoch ms). Who
- * waits here waits for machine-controller, which is woken where it has not seen what it has to act on.
+ * waits here waits for who makes the machines, and wakes it where it has not seen what it has to act on.
  */
 export async function awaitPoolChanged(
   kube: Kube,
   { fingerprint, until, ...question }: PoolQuestion & { fingerprint: string; until: number },
 ): Promise<boolean> {
-  let seen: Found = { members: [], sets: [] };
-  const nodesNow = (): ReadonlySet<string> => new Set(seen.members.flatMap(({ node }) => node ?? []));
-  using news = newsOfPool(kube, question.pool, nodesNow);
-  const sets = new LateSets(kube, question.pool, Date.now());
+  let members: readonly Member[] = [];
+  const nodesNow = (): ReadonlySet<string> => new Set(members.flatMap(({ node }) => node ?? []));
+  const backend = backendOf(kube, question.pool);
+  using news = backend.newsOfPool(question.pool, nodesNow);
+  const waker = backend.waker(question.pool, Date.now());
   return await poll<boolean>({
     until: Number.MAX_SAFE_INTEGER, // to see no change is an answer too
     news,
-    every: () => Math.min(longestRestMs, restMs + restPerMachineMs * seen.members.length),
-    lookBy: () => Math.min(until, sets.lookBy(seen.members, countedReady(kube, question.pool))),
+    every: () => Math.min(longestRestMs, restMs + restPerMachineMs * members.length),
+    lookBy: () => Math.min(until, waker.lookBy(members)),
     look: async () => {
       const { found, snapshot } = await look(kube, question);
-      seen = found;
+      members = found.members;
       const isNews = snapshot.fingerprint !== fingerprint;
       if (isNews || Date.now() >= until) return { answer: isNews };
-      await sets.wake(found, Date.now());
+      await waker.wake(found, Date.now());
       return { missing: wordsOf(snapshot) };
     },
     expired: (missing) => new Error(missing),
@@ -76,20 +72,11 @@ export async function readMembers(kube: Kube, pool: PoolRef, repair: RepairRules
   return (await findMembers(kube, pool, repair)).members;
 }
 
-/** Members, and the sets that they are of. */
-interface Found {
-  members: Member[];
-  sets: MachineSet[];
-}
-
-async function findMembers(kube: Kube, pool: PoolRef, repair: RepairRules): Promise<Found> {
-  const deployment = await ifFound(readObject(kube, machineDeployments, pool));
-  if (!deployment) throw moot("GenerationStale", `Cannot read the machines of "${pool.name}": it is gone`);
-  const { machines, sets } = await ownMachines(kube, deployment);
-  const known = machines.map((machine) => memberOf(pool, machine));
-  const nodes = await nodeWatchOf(kube).find(known.flatMap(({ node }) => node ?? []));
-  const members = known.map((member) => judged({ kube, pool, repair, facts: nodes.get(member.node ?? "") }, member));
-  return { members, sets };
+async function findMembers(kube: Kube, pool: PoolRef, repair: RepairRules): Promise<Observation> {
+  const seen = await backendOf(kube, pool).observe(pool);
+  const nodes = await nodeWatchOf(kube).find(seen.members.flatMap(({ node }) => node ?? []));
+  const judge = (member: Member): Member => judged({ kube, pool, repair, facts: nodes.get(member.node ?? "") }, member);
+  return { ...seen, members: seen.members.map(judge) };
 }
 
 interface Judgement {
@@ -99,7 +86,7 @@ interface Judgement {
   facts: NodeFacts | undefined;
 }
 
-// machine-controller remembers that a node was Ready once; whether it is now, only the Node tells.
+// Who makes the machines remembers that a node was Ready once; whether it is now, only the Node tells.
 function judged({ kube, pool, repair, facts }: Judgement, member: Member): Member {
   const zone = facts?.zone ? { zone: facts.zone } : {};
   const isLeaving = member.phase === "Leaving" && member.node !== undefined;

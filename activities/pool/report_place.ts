@@ -7,9 +7,9 @@ import { CancelledFailure } from "@temporalio/common";
 import { randomInt } from "node:crypto";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import { backendOf } from "../backends/registry.ts";
 import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
-import { machines, readObject } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 import { isFresh, readReports } from "./boot_report.ts";
 
@@ -68,9 +68,9 @@ async function goneOf(kube: Kube, pool: PoolRef, reports: Record<string, string>
 }
 
 // A key that no machine could have is not asked for: it could be a path of its own.
-async function isMachine(kube: Kube, { namespace }: PoolRef, name: string): Promise<boolean> {
+async function isMachine(kube: Kube, pool: PoolRef, name: string): Promise<boolean> {
   if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name) || name.includes("..")) return false;
-  return await ifFound(readObject(kube, machines, { namespace, name })) !== undefined;
+  return await backendOf(kube, pool).state({ pool, machine: name }) !== undefined;
 }
 
 function placeOf(pool: PoolRef): { name: string; namespace: string } {

@@ -1,6 +1,6 @@
 /** When a profile that was left may be used again. */
 import type { Memory, RolloutReport } from "../../workflows/contracts/mod.ts";
-import { inputsIn } from "../pool/observed.ts";
+import { inputsIn } from "../backends/machine_controller/observed.ts";
 import type { Pin } from "../backends/machine_controller/pin.ts";
 import { quarantineKept } from "./recall.ts";
 

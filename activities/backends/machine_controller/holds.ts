@@ -1,21 +1,30 @@
 /** Holding machines and letting them go, by annotations only: nothing in a spec is edited for pacing. */
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { moot } from "../../failures.ts";
+import { abreast } from "../../kube/abreast.ts";
 import { asMergePatch } from "../../kube/client.ts";
 import type { Kube } from "../../kube/client.ts";
-import { deleteObject, machines, patchObject, readObject } from "../../kube/resources.ts";
+import {
+  deleteObject,
+  listObjects,
+  machineDeployments,
+  machines,
+  patchObject,
+  readObject,
+} from "../../kube/resources.ts";
 import type { Machine } from "../../kube/schemas.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
-import { holdAnnotation, holderOf, isOwnHold, skipEvictionAnnotation, victimAnnotation } from "./annotations.ts";
+import { holderOf, isOwnHold } from "../../node/holder.ts";
+import { holdAnnotation, skipEvictionAnnotation, victimAnnotation } from "./annotations.ts";
+import type { MemberRef } from "../contract.ts";
+import { hasSelector, labelSelectorOf } from "./selector.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
 
-export interface MachineOf {
-  pool: PoolRef;
-  machine: string;
-}
+/** Machines that are let go at a time. */
+const width = 20;
 
 /** Marks and holds the machine that has to go next, so that machine-controller picks it and then waits. */
-export function ensureVictimMarked(kube: Kube, target: MachineOf): Promise<void> {
+export function chooseMachine(kube: Kube, target: MemberRef): Promise<void> {
   return attempting(`choose machine "${target.machine}" to go`, async () => {
     const machine = await find(kube, target);
     if (!machine) throw moot("MachineGone", `Cannot choose machine "${target.machine}" to go: it is gone`);
@@ -30,7 +39,7 @@ export function ensureVictimMarked(kube: Kube, target: MachineOf): Promise<void>
  * Takes back mark and hold, and the cordon of its node. A machine that is already leaving cannot be kept for ever, but as long as it is held it
  * runs: it stays held unless `letGo` hands it to machine-controller, which drains it by its own rules.
  */
-export function ensureVictimUnmarked(kube: Kube, target: MachineOf & { letGo?: boolean }): Promise<void> {
+export function spareMachine(kube: Kube, target: MemberRef & { letGo?: boolean }): Promise<void> {
   return attempting(`spare machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
     if (!machine || (machine.metadata.deletionTimestamp && !target.letGo)) return;
@@ -41,7 +50,7 @@ export function ensureVictimUnmarked(kube: Kube, target: MachineOf & { letGo?: b
 }
 
 /** Lets a held new machine boot. */
-export function ensureMachineAdmitted(kube: Kube, target: MachineOf): Promise<void> {
+export function admitMachine(kube: Kube, target: MemberRef): Promise<void> {
   return attempting(`admit machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
     if (!machine) throw moot("MachineGone", `Cannot admit machine "${target.machine}": it is gone`);
@@ -53,7 +62,7 @@ export function ensureMachineAdmitted(kube: Kube, target: MachineOf): Promise<vo
  * Lets a drained machine go at once: its node needs no second drain, and the hold ends. A node whose machine is gone, or
  * stays, is left alone: another machine may take its name, and its pods would be moved by nobody.
  */
-export function ensureVictimReleased(kube: Kube, target: MachineOf & { node?: string }): Promise<void> {
+export function releaseMachine(kube: Kube, target: MemberRef & { node?: string }): Promise<void> {
   return attempting(`let machine "${target.machine}" go`, async () => {
     const machine = await find(kube, target);
     if (machine) await letGo(kube, target, machine);
@@ -64,7 +73,7 @@ export function ensureVictimReleased(kube: Kube, target: MachineOf & { node?: st
  * Deletes a machine, hold and all, so that machine-controller makes another. Only with `drain` does it evict the pods
  * first: a dead node confirms no eviction.
  */
-export function deleteMachine(kube: Kube, target: MachineOf & { node?: string; drain?: boolean }): Promise<void> {
+export function replaceMachine(kube: Kube, target: MemberRef & { node?: string; drain?: boolean }): Promise<void> {
   return attempting(`delete machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
     if (!machine) return;
@@ -82,8 +91,23 @@ export function deleteMachine(kube: Kube, target: MachineOf & { node?: string; d
   });
 }
 
+/**
+ * Spares and lets go all machines that fit the selector. By labels, not by owner: who deletes a MachineDeployment may have
+ * orphaned its sets; and of any other pool nothing is taken back. Without a selector nobody can tell its machines, and its
+ * deletion must not hang on that.
+ */
+export function letAllGo(kube: Kube, pool: PoolRef): Promise<void> {
+  const { namespace, name } = pool;
+  return attempting(`let the machines of "${namespace}/${name}" go`, async () => {
+    const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
+    if (!deployment || !hasSelector(deployment)) return;
+    const found = await listObjects(kube, machines, { namespace, labelSelector: labelSelectorOf(deployment) });
+    await abreast(width, found, ({ metadata }) => spareMachine(kube, { pool, machine: metadata.name, letGo: true }));
+  });
+}
+
 /** Only a machine that leaves has its node told, and before the hold ends, as machine-controller acts at once. */
-async function letGo(kube: Kube, target: MachineOf & { node?: string }, machine: Machine): Promise<void> {
+async function letGo(kube: Kube, target: MemberRef & { node?: string }, machine: Machine): Promise<void> {
   if (target.node && machine.metadata.deletionTimestamp) await skipEviction(kube, target.node);
   await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
 }
@@ -91,7 +115,7 @@ async function letGo(kube: Kube, target: MachineOf & { node?: string }, machine:
 // The hold of somebody else keeps machine-controller off as well. Gives what takes a new hold back.
 async function ensureHeld(
   kube: Kube,
-  target: MachineOf,
+  target: MemberRef,
   { metadata }: Machine,
 ): Promise<(() => Promise<void>) | undefined> {
   if (metadata.annotations?.[holdAnnotation]) return undefined;
@@ -105,7 +129,7 @@ function ours(machine: Machine, pool: PoolRef, keys: string[]): Record<string, n
   return Object.fromEntries(mine.map((key) => [key, null]));
 }
 
-async function annotate(kube: Kube, target: MachineOf, annotations: Record<string, string | null>): Promise<void> {
+async function annotate(kube: Kube, target: MemberRef, annotations: Record<string, string | null>): Promise<void> {
   if (Object.keys(annotations).length === 0) return;
   await ifFound(patchObject(kube, machines, { ...nameOf(target), body: { metadata: { annotations } } }));
 }
@@ -115,10 +139,10 @@ async function skipEviction(kube: Kube, name: string): Promise<void> {
   await ifFound(kube.core.patchNode({ name, body }, asMergePatch));
 }
 
-function find(kube: Kube, target: MachineOf): Promise<Machine | undefined> {
+function find(kube: Kube, target: MemberRef): Promise<Machine | undefined> {
   return ifFound(readObject(kube, machines, nameOf(target)));
 }
 
-function nameOf({ pool, machine }: MachineOf): { namespace: string; name: string } {
+function nameOf({ pool, machine }: MemberRef): { namespace: string; name: string } {
   return { namespace: pool.namespace, name: machine };
 }

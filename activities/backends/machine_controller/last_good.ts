@@ -9,31 +9,30 @@ import type { MachineDeployment, RolloutObject } from "../../kube/schemas.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { emitEvents } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
+import type { ProfilePlace, RestoreOrder } from "../contract.ts";
 import { fieldManager } from "./actor.ts";
 import { templateHashLabel } from "./annotations.ts";
 import { setOfTemplate } from "./machine_sets.ts";
-import { inputsIn, inputsOf } from "../../pool/observed.ts";
+import { inputsIn, inputsOf } from "./observed.ts";
 import { pinOf, writePin } from "./pin.ts";
 import { readProfileLine } from "./profile_line.ts";
 import { profileRef } from "./profile_ref.ts";
 
-export interface Restorer {
+interface Restorer extends ProfilePlace {
   kube: Kube;
-  profileNamespace: string;
-}
-
-export interface RestoreOrder {
-  pool: PoolRef;
-  by: string;
-  reason: string;
 }
 
 /** Writers that may be faster before it is left to the next try of the activity. */
 const tries = 5;
 
 /** Makes it what is desired, and says so in an Event; whether there was anything to do. Refused as "LastGoodMissing". */
-export function ensureLastGoodRestored(restorer: Restorer, order: RestoreOrder): Promise<{ changed: boolean }> {
+export function restoreLastGood(
+  kube: Kube,
+  order: RestoreOrder,
+  { profileNamespace }: ProfilePlace,
+): Promise<{ changed: boolean }> {
   const { pool } = order;
+  const restorer = { kube, profileNamespace };
   return attempting(`go back to what was last good in "${pool.namespace}/${pool.name}"`, async () => {
     for (let nth = 0; nth < tries; nth++) {
       const deployment = await ifFound(readObject(restorer.kube, machineDeployments, pool));

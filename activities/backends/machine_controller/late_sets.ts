@@ -6,15 +6,16 @@
 import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
 import { machines, patchObject } from "../../kube/resources.ts";
-import type { MachineSet } from "../../kube/schemas.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
-import { templateHashLabel, wakeAnnotation } from "./annotations.ts";
+import type { Observation, Waker } from "../contract.ts";
+import { wakeAnnotation } from "./annotations.ts";
+import { countedReady } from "./pool_watch.ts";
 
 /** Between looks; machine-controller has as much time to notice by itself. */
 const restMs = 5_000;
 
 /** The MachineSets of one pool during one wait. */
-export class LateSets {
+export class LateSets implements Waker {
   readonly #kube: Kube;
   readonly #pool: PoolRef;
   /** Sets that counted too few at the last look, by template. */
@@ -27,20 +28,21 @@ export class LateSets {
     this.#lookedAt = now;
   }
 
-  /** Epoch ms at which to look again, where sets count too few by `counted` (Ready nodes by template) or nobody knows. */
-  lookBy(members: readonly Member[], counted: ReadonlyMap<string, number> | undefined): number {
+  /** Epoch ms at which to look again, where sets that are watched count too few, or nobody knows. */
+  lookBy(members: readonly Member[]): number {
+    const counted = countedReady(this.#kube, this.#pool);
     if (!counted || this.#late.size > 0) return this.#lookedAt + restMs;
     const isLate = [...counted].some(([templateHash, ready]) => readyOf(templateHash, members).length > ready);
     return isLate ? this.#lookedAt + restMs : Infinity;
   }
 
   /** Touches one Machine of each set that still counts fewer Ready nodes than there are; `now` is epoch ms. */
-  async wake({ members, sets }: { members: Member[]; sets: MachineSet[] }, now: number): Promise<void> {
+  async wake({ members, counted }: Pick<Observation, "members" | "counted">, now: number): Promise<void> {
     if (now - this.#lookedAt < restMs) return;
     this.#lookedAt = now;
     const { namespace, name } = this.#pool;
     await attempting(`wake machine-controller for "${namespace}/${name}"`, async () => {
-      const late = sets.flatMap((set) => witnessOf(set, members) ?? []);
+      const late = [...counted].flatMap((count) => witnessOf(count, members) ?? []);
       for (const each of late.filter(({ templateHash }) => this.#late.has(templateHash))) await this.#touch(each, now);
       this.#late = new Set(late.map(({ templateHash }) => templateHash));
     });
@@ -53,11 +55,11 @@ export class LateSets {
 }
 
 /** A Ready machine of a set that counts fewer of them than there are; undefined for any other set. */
-function witnessOf({ metadata, status }: MachineSet, members: Member[]): Member | undefined {
-  const ready = readyOf(metadata.labels?.[templateHashLabel], members);
-  return ready.length > (status?.readyReplicas ?? 0) ? ready[0] : undefined;
+function witnessOf([templateHash, ready]: [string, number], members: Member[]): Member | undefined {
+  const there = readyOf(templateHash, members);
+  return there.length > ready ? there[0] : undefined;
 }
 
-function readyOf(wanted: string | undefined, members: readonly Member[]): Member[] {
+function readyOf(wanted: string, members: readonly Member[]): Member[] {
   return members.filter(({ phase, templateHash }) => phase === "Ready" && templateHash === wanted);
 }

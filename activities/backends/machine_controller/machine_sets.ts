@@ -6,10 +6,15 @@ import { ownSets } from "./owned.ts";
 
 /** The set that carries the MachineDeployment's own revision: the one its template made. */
 export async function currentSet(kube: Kube, deployment: MachineDeployment): Promise<MachineSet | undefined> {
-  const revision = deployment.metadata.annotations?.[revisionAnnotation];
-  if (!revision) return undefined;
+  if (!deployment.metadata.annotations?.[revisionAnnotation]) return undefined;
   const sets = await ownSets(kube, deployment);
-  return sets.find(({ metadata }) => metadata.annotations?.[revisionAnnotation] === revision);
+  return sets.find((set) => isCurrent(set, deployment));
+}
+
+/** The set has the MachineDeployment's own revision. */
+export function isCurrent(set: MachineSet, deployment: MachineDeployment): boolean {
+  const revision = deployment.metadata.annotations?.[revisionAnnotation];
+  return Boolean(revision) && set.metadata.annotations?.[revisionAnnotation] === revision;
 }
 
 /** The set whose template has this `machine-template-hash`. */

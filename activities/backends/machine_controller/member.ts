@@ -1,7 +1,8 @@
 /** A Machine as the planner sees it. */
 import type { Member, MemberPhase, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Machine } from "../../kube/schemas.ts";
-import { holdAnnotation, instanceFinalizer, isOwnHold, templateHashLabel, victimAnnotation } from "./annotations.ts";
+import { isOwnHold } from "../../node/holder.ts";
+import { holdAnnotation, instanceFinalizer, templateHashLabel, victimAnnotation } from "./annotations.ts";
 import { imageOf, kubeletOf } from "./machine_template.ts";
 
 /** Reads phase, hold and mark off a Machine's metadata and status. */

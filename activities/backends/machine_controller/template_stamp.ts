@@ -14,7 +14,7 @@ const stampLength = 16;
  * Writes a digest of template and config into the template's annotations. They are not among what a config is rendered
  * from, so the config's digest stays what it is; and another template's stamp is another one, also for the same config.
  */
-export function ensureTemplateStamped(kube: Kube, { pool, templateHash, configDigest }: TemplateStamp): Promise<void> {
+export function stampTemplate(kube: Kube, { pool, templateHash, configDigest }: TemplateStamp): Promise<void> {
   return attempting(`stamp the template of "${pool.namespace}/${pool.name}"`, async () => {
     const deployment = await ifFound(readObject(kube, machineDeployments, pool));
     const stamp = sha256(`${templateHash} ${configDigest}`).slice(0, stampLength);

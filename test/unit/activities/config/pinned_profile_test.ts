@@ -2,7 +2,7 @@ import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/stri
 import { randomBytes } from "node:crypto";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
 import { renderConfig } from "../../../../activities/config/render_config.ts";
-import { ensureLastGoodRestored } from "../../../../activities/backends/machine_controller/last_good.ts";
+import { restoreLastGood } from "../../../../activities/backends/machine_controller/last_good.ts";
 import { readDesired } from "../../../../activities/pool/read_desired.ts";
 import { ensureRolloutReported } from "../../../../activities/status/report_rollout.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
@@ -65,14 +65,14 @@ async function badProfile(): Promise<{ kube: FakeKube; good: string; before: Des
 
 function restore(kube: FakeKube, activityId = "1"): Promise<{ changed: boolean }> {
   const order = { pool, by: "ann", reason: "it does not boot" };
-  return inActivity(() => ensureLastGoodRestored(publisher(kube), order), { activityId });
+  return inActivity(() => restoreLastGood(publisher(kube).kube, order, publisher(kube)), { activityId });
 }
 
 function pinOf(kube: FakeKube): unknown {
   return (kube.get("rollouts", "pool", "fleet")?.["status"] as { pin?: unknown }).pin;
 }
 
-Deno.test("ensureLastGoodRestored pins the profile that was good, with its parents, until the live one changes", async () => {
+Deno.test("restoreLastGood pins the profile that was good, with its parents, until the live one changes", async () => {
   const { kube, good, before } = await badProfile();
   notEqual(await publish(kube), good);
   const bad = await desiredOf(kube);
@@ -89,7 +89,7 @@ Deno.test("ensureLastGoodRestored pins the profile that was good, with its paren
   notEqual((await renderConfig(publisher(kube), pool)).configDigest, good);
 });
 
-Deno.test("ensureLastGoodRestored pins the settings in annotations too, and leaves the annotations alone", async () => {
+Deno.test("restoreLastGood pins the settings in annotations too, and leaves the annotations alone", async () => {
   const { kube, good } = await badProfile();
   putProfile(kube, {
     name: "base",
@@ -106,7 +106,7 @@ Deno.test("ensureLastGoodRestored pins the settings in annotations too, and leav
   deepEqual(kube.get("machinedeployments", "pool", "fleet")?.metadata.annotations, annotations);
 });
 
-Deno.test("ensureLastGoodRestored pins nothing while profile and settings are the good ones", async () => {
+Deno.test("restoreLastGood pins nothing while profile and settings are the good ones", async () => {
   const { kube } = await badProfile();
   putProfile(kube, {
     name: "base",
@@ -117,7 +117,7 @@ Deno.test("ensureLastGoodRestored pins nothing while profile and settings are th
   equal(pinOf(kube), undefined);
 });
 
-Deno.test("ensureLastGoodRestored refuses to go back to a profile that was not kept", async () => {
+Deno.test("restoreLastGood refuses to go back to a profile that was not kept", async () => {
   const { kube } = await badProfile();
   kube.remove("secrets", keptName, "cloud-init-settings");
   await rejects(restore(kube), {

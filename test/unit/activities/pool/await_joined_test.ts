@@ -1,4 +1,5 @@
 import { deepEqual, equal, match } from "node:assert/strict";
+import { stateOf } from "../../../../activities/backends/machine_controller/machine_state.ts";
 import { Machine } from "../../../../activities/kube/schemas.ts";
 import { awaitMachinesJoined, rungOf } from "../../../../activities/pool/await_joined.ts";
 import type { NodeFacts } from "../../../../activities/node/node_facts.ts";
@@ -15,6 +16,10 @@ const ready: NodeFacts = {
 const addresses = [{ address: "10.0.0.1" }];
 const nodeRef = { name: "node-a" };
 
+function wanting(kubelet: string): { kubelet: string; maker: string } {
+  return { kubelet, maker: "machine-controller" };
+}
+
 const climbs: [string, MachineOverrides, NodeFacts | undefined, string][] = [
   ["without an instance", { finalizers: [], status: {} }, undefined, "instance"],
   ["with an error of its provider", { status: { errorReason: "CreateError", addresses } }, undefined, "instance"],
@@ -28,14 +33,14 @@ const climbs: [string, MachineOverrides, NodeFacts | undefined, string][] = [
 
 for (const [what, overrides, facts, rung] of climbs) {
   Deno.test(`rungOf stands a machine ${what} before "${rung}"`, () => {
-    const climb = rungOf(Machine.parse(machine("a", overrides)), facts, "1.35.3");
+    const climb = rungOf(stateOf(Machine.parse(machine("a", overrides))), facts, wanting("1.35.3"));
     equal("rung" in climb && climb.rung, rung);
   });
 }
 
 for (const [wanted, reported] of [["1.35.3", "v1.35.3"], ["v1.35.3", "1.35.3"], ["1.35", "v1.35.9"]] as const) {
   Deno.test(`rungOf takes kubelet "${reported}" for the wanted "${wanted}"`, () => {
-    const climb = rungOf(Machine.parse(machine("a")), { ...ready, kubelet: reported }, wanted);
+    const climb = rungOf(stateOf(Machine.parse(machine("a"))), { ...ready, kubelet: reported }, wanting(wanted));
     deepEqual("joined" in climb && climb.joined, {
       readyAt: 0,
       ...{ machine: "a", node: "node-a", image: "docker://example/ubuntu:1", kubelet: reported },

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { awaitMachinesJoined } from "../../../../activities/pool/await_joined.ts";
 import { awaitMachineGone } from "../../../../activities/pool/await_machine.ts";
-import { poolWatchesOf } from "../../../../activities/pool/pool_watch.ts";
+import { poolWatchesOf } from "../../../../activities/backends/machine_controller/pool_watch.ts";
 import { awaitDesiredSettled } from "../../../../activities/pool/read_desired.ts";
 import { awaitPoolChanged, readPool } from "../../../../activities/pool/read_pool.ts";
 import { neverRepaired } from "../../../../activities/node/illness.ts";

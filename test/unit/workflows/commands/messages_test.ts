@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { holderOf, isOwnHold } from "../../../../activities/backends/machine_controller/annotations.ts";
+import { holderOf, isOwnHold } from "../../../../activities/node/holder.ts";
 import { poolOf, shownAtStart, workflowIdOf } from "../../../../workflows/commands/start_options.ts";
 import * as messages from "../../../../workflows/commands/messages.ts";
 import { pool } from "../../../support/machine_objects.ts";

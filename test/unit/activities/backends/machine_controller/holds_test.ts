@@ -1,11 +1,11 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { ensureNodeCordoned } from "../../../../../activities/node/cordon.ts";
 import {
-  deleteMachine,
-  ensureMachineAdmitted,
-  ensureVictimMarked,
-  ensureVictimReleased,
-  ensureVictimUnmarked,
+  admitMachine,
+  chooseMachine,
+  releaseMachine,
+  replaceMachine,
+  spareMachine,
 } from "../../../../../activities/backends/machine_controller/holds.ts";
 import { answer, FakeKube } from "../../../../support/fake_kube.ts";
 import { hold, holder, machine, mark, node, pool } from "../../../../support/machine_objects.ts";
@@ -29,104 +29,104 @@ function annotationsOf(kube: FakeKube): Record<string, string> {
   return kube.get("machines", "a", "fleet")?.metadata.annotations ?? {};
 }
 
-Deno.test("ensureVictimMarked marks and holds with the workflow id, once", async () => {
+Deno.test("chooseMachine marks and holds with the workflow id, once", async () => {
   const kube = kubeWith({ other: "stays" });
-  await ensureVictimMarked(kube.client, target);
-  await ensureVictimMarked(kube.client, target);
+  await chooseMachine(kube.client, target);
+  await chooseMachine(kube.client, target);
   deepEqual(annotationsOf(kube), { other: "stays", [mark]: holder, [hold]: holder });
   deepEqual(kube.writes, ["patch machines fleet/a"]);
 });
 
-Deno.test("ensureVictimMarked leaves the hold and the mark of somebody else alone", async () => {
+Deno.test("chooseMachine leaves the hold and the mark of somebody else alone", async () => {
   const kube = kubeWith({ [hold]: "another controller", [mark]: "a person" });
-  await ensureVictimMarked(kube.client, target);
-  await ensureVictimUnmarked(kube.client, target);
-  await ensureVictimReleased(kube.client, target);
+  await chooseMachine(kube.client, target);
+  await spareMachine(kube.client, target);
+  await releaseMachine(kube.client, target);
   deepEqual(annotationsOf(kube), { [hold]: "another controller", [mark]: "a person" });
 });
 
-Deno.test("ensureVictimMarked calls a machine that is gone moot", async () => {
-  await rejects(ensureVictimMarked(new FakeKube().client, target), { type: "MachineGone", nonRetryable: true });
+Deno.test("chooseMachine calls a machine that is gone moot", async () => {
+  await rejects(chooseMachine(new FakeKube().client, target), { type: "MachineGone", nonRetryable: true });
 });
 
-Deno.test("ensureVictimUnmarked takes both back and calls a machine that is gone done", async () => {
+Deno.test("spareMachine takes both back and calls a machine that is gone done", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder, other: "stays" });
-  await ensureVictimUnmarked(kube.client, target);
+  await spareMachine(kube.client, target);
   deepEqual(annotationsOf(kube), { other: "stays" });
-  await ensureVictimUnmarked(new FakeKube().client, target);
+  await spareMachine(new FakeKube().client, target);
 });
 
-Deno.test("ensureVictimUnmarked keeps a leaving machine held, so that it runs on", async () => {
+Deno.test("spareMachine keeps a leaving machine held, so that it runs on", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder }, leaving);
-  await ensureVictimUnmarked(kube.client, target);
+  await spareMachine(kube.client, target);
   equal(annotationsOf(kube)[hold], holder);
-  await ensureVictimUnmarked(kube.client, { ...target, letGo: true });
+  await spareMachine(kube.client, { ...target, letGo: true });
   deepEqual(annotationsOf(kube), {});
 });
 
-Deno.test("ensureMachineAdmitted ends our hold and no other", async () => {
+Deno.test("admitMachine ends our hold and no other", async () => {
   const kube = kubeWith({ [hold]: holder });
-  await ensureMachineAdmitted(kube.client, target);
+  await admitMachine(kube.client, target);
   deepEqual(annotationsOf(kube), {});
   const foreign = kubeWith({ [hold]: "another controller" });
-  await ensureMachineAdmitted(foreign.client, target);
+  await admitMachine(foreign.client, target);
   deepEqual([annotationsOf(foreign), foreign.writes], [{ [hold]: "another controller" }, []]);
 });
 
-Deno.test("ensureMachineAdmitted calls a machine that is gone moot", async () => {
-  await rejects(ensureMachineAdmitted(new FakeKube().client, target), { type: "MachineGone", nonRetryable: true });
+Deno.test("admitMachine calls a machine that is gone moot", async () => {
+  await rejects(admitMachine(new FakeKube().client, target), { type: "MachineGone", nonRetryable: true });
 });
 
-Deno.test("ensureVictimReleased spares the node a second drain before it lets the machine go", async () => {
+Deno.test("releaseMachine spares the node a second drain before it lets the machine go", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder }, leaving);
-  await ensureVictimReleased(kube.client, { ...target, node: "node-a" });
+  await releaseMachine(kube.client, { ...target, node: "node-a" });
   deepEqual(kube.writes, ["patch nodes node-a", "patch machines fleet/a"]);
   equal(kube.get("nodes", "node-a")?.metadata.annotations?.["kubermatic.io/skip-eviction"], "true");
   deepEqual(annotationsOf(kube), { [mark]: holder });
 });
 
-Deno.test("ensureVictimReleased leaves the node alone of a machine that is gone or stays, as others may use its name", async () => {
+Deno.test("releaseMachine leaves the node alone of a machine that is gone or stays, as others may use its name", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder });
-  await ensureVictimReleased(kube.client, { ...target, node: "node-a" });
+  await releaseMachine(kube.client, { ...target, node: "node-a" });
   deepEqual([skips(kube), annotationsOf(kube)], [undefined, { [mark]: holder }]);
   kube.remove("machines", "a", "fleet");
-  await ensureVictimReleased(kube.client, { ...target, node: "node-a" });
+  await releaseMachine(kube.client, { ...target, node: "node-a" });
   equal(skips(kube), undefined);
 });
 
-Deno.test("ensureVictimReleased is done when node and machine are gone", async () => {
-  await ensureVictimReleased(new FakeKube().client, { ...target, node: "node-a" });
+Deno.test("releaseMachine is done when node and machine are gone", async () => {
+  await releaseMachine(new FakeKube().client, { ...target, node: "node-a" });
 });
 
-Deno.test("ensureVictimUnmarked opens the node again that we had closed", async () => {
+Deno.test("spareMachine opens the node again that we had closed", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder });
   await ensureNodeCordoned(kube.client, { pool, node: "node-a" });
-  await ensureVictimUnmarked(kube.client, target);
+  await spareMachine(kube.client, target);
   deepEqual([kube.get("nodes", "node-a")?.["spec"], kube.get("nodes", "node-a")?.metadata.annotations], [{}, {}]);
 });
 
-Deno.test("ensureVictimUnmarked leaves the node of a leaving machine closed until it is let go", async () => {
+Deno.test("spareMachine leaves the node of a leaving machine closed until it is let go", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder }, { deletionTimestamp: "2026-01-01T00:00:00Z" });
   await ensureNodeCordoned(kube.client, { pool, node: "node-a" });
-  await ensureVictimUnmarked(kube.client, target);
+  await spareMachine(kube.client, target);
   deepEqual(kube.get("nodes", "node-a")?.["spec"], { unschedulable: true });
-  await ensureVictimUnmarked(kube.client, { ...target, letGo: true });
+  await spareMachine(kube.client, { ...target, letGo: true });
   deepEqual(kube.get("nodes", "node-a")?.["spec"], {});
 });
 
-Deno.test("deleteMachine deletes before it ends our hold, so that nothing boots, and is done when there is nothing", async () => {
+Deno.test("replaceMachine deletes before it ends our hold, so that nothing boots, and is done when there is nothing", async () => {
   const kube = kubeWith({ [hold]: holder });
-  await deleteMachine(kube.client, { ...target, drain: true });
+  await replaceMachine(kube.client, { ...target, drain: true });
   deepEqual(kube.writes, ["delete machines fleet/a", "patch machines fleet/a"]);
   deepEqual(annotationsOf(kube), {});
   kube.remove("machines", "a", "fleet");
-  await deleteMachine(kube.client, target);
+  await replaceMachine(kube.client, target);
 });
 
 for (const given of [{}, { node: "node-a" }]) {
-  Deno.test(`deleteMachine spares the node a drain before machine-controller may act, ${given.node ? "named" : "not named"}`, async () => {
+  Deno.test(`replaceMachine spares the node a drain before machine-controller may act, ${given.node ? "named" : "not named"}`, async () => {
     const kube = kubeWith({});
-    await deleteMachine(kube.client, { ...target, ...given });
+    await replaceMachine(kube.client, { ...target, ...given });
     deepEqual(kube.writes, [
       ...["patch machines fleet/a", "delete machines fleet/a", "patch nodes node-a", "patch machines fleet/a"],
     ]);
@@ -135,22 +135,22 @@ for (const given of [{}, { node: "node-a" }]) {
 }
 
 for (const [what, refused] of [["refused", answer(403, "Forbidden")], ["lost", answer(503, "Unavailable")]] as const) {
-  Deno.test(`deleteMachine leaves nothing on the node when the deletion is ${what}`, async () => {
+  Deno.test(`replaceMachine leaves nothing on the node when the deletion is ${what}`, async () => {
     const kube = kubeWith({});
     kube.onRequest = (request) => {
       if (request.startsWith("delete")) throw refused;
     };
-    await rejects(deleteMachine(kube.client, target));
+    await rejects(replaceMachine(kube.client, target));
     equal(skips(kube), undefined, "whoever drains this node later has its pods moved");
     deepEqual(annotationsOf(kube), {});
     kube.onRequest = () => {};
-    await deleteMachine(kube.client, target);
+    await replaceMachine(kube.client, target);
     deepEqual([skips(kube), annotationsOf(kube)], ["true", {}]);
   });
 }
 
-Deno.test("deleteMachine leaves the pods of the node to machine-controller where they are to be drained", async () => {
+Deno.test("replaceMachine leaves the pods of the node to machine-controller where they are to be drained", async () => {
   const kube = kubeWith({});
-  await deleteMachine(kube.client, { ...target, node: "node-a", drain: true });
+  await replaceMachine(kube.client, { ...target, node: "node-a", drain: true });
   deepEqual(kube.writes, ["delete machines fleet/a"]);
 });

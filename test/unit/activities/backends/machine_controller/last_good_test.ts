@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
-import { ensureLastGoodRestored } from "../../../../../activities/backends/machine_controller/last_good.ts";
+import { restoreLastGood } from "../../../../../activities/backends/machine_controller/last_good.ts";
 import { inActivity } from "../../../../support/activity_context.ts";
 import { FakeKube } from "../../../../support/fake_kube.ts";
 import {
@@ -40,14 +40,14 @@ function badPool(status: Record<string, unknown> = { lastGood }): FakeKube {
 function restore(kube: FakeKube, activityId = "1"): Promise<{ changed: boolean }> {
   const order = { pool, by: "ann", reason: "it does not boot" };
   const restorer = { kube: kube.client, profileNamespace: "kube-system" };
-  return inActivity(() => ensureLastGoodRestored(restorer, order), { activityId });
+  return inActivity(() => restoreLastGood(restorer.kube, order, restorer), { activityId });
 }
 
 function templateOf(kube: FakeKube): unknown {
   return (kube.get("machinedeployments", "pool", "fleet")?.["spec"] as { template: unknown }).template;
 }
 
-Deno.test("ensureLastGoodRestored puts the whole template of the good set in place, without machine-controller's label", async () => {
+Deno.test("restoreLastGood puts the whole template of the good set in place, without machine-controller's label", async () => {
   const kube = badPool();
   deepEqual(await restore(kube), { changed: true });
   deepEqual(templateOf(kube), {
@@ -60,7 +60,7 @@ Deno.test("ensureLastGoodRestored puts the whole template of the good set in pla
   ]);
 });
 
-Deno.test("ensureLastGoodRestored does nothing the second time", async () => {
+Deno.test("restoreLastGood does nothing the second time", async () => {
   const kube = badPool();
   await restore(kube);
   kube.writes.length = 0;
@@ -68,7 +68,7 @@ Deno.test("ensureLastGoodRestored does nothing the second time", async () => {
   deepEqual(kube.writes, []);
 });
 
-Deno.test("ensureLastGoodRestored takes back what is applied again", async () => {
+Deno.test("restoreLastGood takes back what is applied again", async () => {
   const kube = badPool();
   await restore(kube);
   const applied = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
@@ -76,7 +76,7 @@ Deno.test("ensureLastGoodRestored takes back what is applied again", async () =>
   deepEqual(await restore(kube, "2"), { changed: true });
 });
 
-Deno.test("ensureLastGoodRestored says in an Event who went back, and why", async () => {
+Deno.test("restoreLastGood says in an Event who went back, and why", async () => {
   const kube = badPool();
   await restore(kube);
   const [event] = kube.all("events");
@@ -85,7 +85,7 @@ Deno.test("ensureLastGoodRestored says in an Event who went back, and why", asyn
   ]);
 });
 
-Deno.test("ensureLastGoodRestored writes as ostler, and only over what it has read", async () => {
+Deno.test("restoreLastGood writes as ostler, and only over what it has read", async () => {
   const kube = badPool();
   const { client } = kube;
   const custom = client.custom;
@@ -103,12 +103,12 @@ Deno.test("ensureLastGoodRestored writes as ostler, and only over what it has re
     kube.put("machinedeployments", { ...kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment() });
   };
   const restorer = { kube: { ...client, custom: watched as never }, profileNamespace: "kube-system" };
-  await inActivity(() => ensureLastGoodRestored(restorer, { pool, by: "policy", reason: "r" }));
+  await inActivity(() => restoreLastGood(restorer.kube, { pool, by: "policy", reason: "r" }, restorer));
   deepEqual([managers, tries], [["ostler", "ostler"], 2]);
   deepEqual((templateOf(kube) as { spec: unknown }).spec, template(goodImage)["spec"]);
 });
 
-Deno.test("ensureLastGoodRestored leaves it to the next try when others are faster again and again", async () => {
+Deno.test("restoreLastGood leaves it to the next try when others are faster again and again", async () => {
   const kube = badPool();
   kube.onRequest = (request) => {
     if (!request.startsWith("patch machinedeployments")) return;
@@ -117,7 +117,7 @@ Deno.test("ensureLastGoodRestored leaves it to the next try when others are fast
   await rejects(restore(kube), { type: "ApiUnavailable", nonRetryable: false });
 });
 
-Deno.test("ensureLastGoodRestored refuses what cannot be found any more, and says what to do", async () => {
+Deno.test("restoreLastGood refuses what cannot be found any more, and says what to do", async () => {
   const forgotten = badPool();
   forgotten.remove("machinesets", "pool-hash-1", "fleet");
   const foreign = badPool();
@@ -137,7 +137,7 @@ Deno.test("ensureLastGoodRestored refuses what cannot be found any more, and say
   }
 });
 
-Deno.test("ensureLastGoodRestored is done for a MachineDeployment that is gone or going", async () => {
+Deno.test("restoreLastGood is done for a MachineDeployment that is gone or going", async () => {
   deepEqual(await restore(new FakeKube()), { changed: false });
   const kube = badPool();
   const { metadata, ...rest } = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();

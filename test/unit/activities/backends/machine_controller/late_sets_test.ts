@@ -1,7 +1,6 @@
 import { deepEqual, match, notEqual } from "node:assert/strict";
 import { LateSets } from "../../../../../activities/backends/machine_controller/late_sets.ts";
-import { ownMachines } from "../../../../../activities/backends/machine_controller/owned.ts";
-import { MachineDeployment } from "../../../../../activities/kube/schemas.ts";
+import { observePool } from "../../../../../activities/backends/machine_controller/observe_pool.ts";
 import { readMembers } from "../../../../../activities/pool/read_pool.ts";
 import { FakeKube } from "../../../../support/fake_kube.ts";
 import { machine, machineSet, node, pool, putPool } from "../../../../support/machine_objects.ts";
@@ -26,11 +25,8 @@ function count(kube: FakeKube, readyReplicas: number): void {
 
 async function lookAfter(sets: LateSets, kube: FakeKube, seconds: number): Promise<void> {
   const members = await readMembers(kube.client, pool);
-  const { sets: seen } = await ownMachines(
-    kube.client,
-    MachineDeployment.parse(kube.get("machinedeployments", "pool", "fleet")),
-  );
-  await sets.wake({ members, sets: seen }, start + seconds * second);
+  const { counted } = await observePool(kube.client, pool);
+  await sets.wake({ members, counted }, start + seconds * second);
 }
 
 Deno.test("LateSets touches one Machine of a set that counts a node too few, and again while it does", async () => {

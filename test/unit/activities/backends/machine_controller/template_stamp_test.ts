@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { renderConfig } from "../../../../../activities/config/render_config.ts";
-import { ensureTemplateStamped } from "../../../../../activities/backends/machine_controller/template_stamp.ts";
+import { stampTemplate } from "../../../../../activities/backends/machine_controller/template_stamp.ts";
 import { closeTemplateEngines } from "../../../../../profiles/mod.ts";
 import { FakeKube } from "../../../../support/fake_kube.ts";
 import { machineDeployment, pool, revisionKey } from "../../../../support/machine_objects.ts";
@@ -17,44 +17,44 @@ function annotationsOf(kube: FakeKube): unknown {
   return template.metadata?.annotations;
 }
 
-Deno.test("ensureTemplateStamped writes a digest of template and config into the template, once", async () => {
+Deno.test("stampTemplate writes a digest of template and config into the template, once", async () => {
   const kube = await publishingKube();
-  await ensureTemplateStamped(kube.client, order);
+  await stampTemplate(kube.client, order);
   deepEqual(annotationsOf(kube), { "ostler.dev/config": "04c79257b5314679" });
   kube.writes.length = 0;
-  await ensureTemplateStamped(kube.client, order);
+  await stampTemplate(kube.client, order);
   deepEqual(kube.writes, []);
 });
 
-Deno.test("ensureTemplateStamped stamps another template with the same config anew", async () => {
+Deno.test("stampTemplate stamps another template with the same config anew", async () => {
   const kube = await publishingKube();
   for (const templateHash of ["template-1", "template-2"]) {
-    await ensureTemplateStamped(kube.client, { ...order, templateHash });
+    await stampTemplate(kube.client, { ...order, templateHash });
   }
   deepEqual(annotationsOf(kube), { "ostler.dev/config": "b2b57bff749c8043" });
 });
 
-Deno.test("ensureTemplateStamped leaves the rest of the template, and annotations of the MachineDeployment, alone", async () => {
+Deno.test("stampTemplate leaves the rest of the template, and annotations of the MachineDeployment, alone", async () => {
   const kube = new FakeKube();
   const metadata = { labels: { pool: "pool" }, annotations: { note: "hello", "ostler.dev/config": "earlier" } };
   const template = { metadata, spec: { versions: { kubelet: "1.35.3" } } };
   const before = machineDeployment({ spec: { template } });
   kube.put("machinedeployments", before);
-  await ensureTemplateStamped(kube.client, order);
+  await stampTemplate(kube.client, order);
   deepEqual(annotationsOf(kube), { note: "hello", "ostler.dev/config": "04c79257b5314679" });
   deepEqual(kube.get("machinedeployments", "pool", "fleet")?.metadata.annotations, before.metadata.annotations);
 });
 
-Deno.test("ensureTemplateStamped is done for a MachineDeployment that is gone", async () => {
+Deno.test("stampTemplate is done for a MachineDeployment that is gone", async () => {
   const kube = new FakeKube();
-  await ensureTemplateStamped(kube.client, order);
+  await stampTemplate(kube.client, order);
   deepEqual(kube.writes, []);
 });
 
-Deno.test("ensureTemplateStamped does not change the digest that it writes, nor does the revision that follows", async () => {
+Deno.test("stampTemplate does not change the digest that it writes, nor does the revision that follows", async () => {
   const kube = await publishingKube();
   const { configDigest } = await renderConfig(publisher(kube), pool);
-  await ensureTemplateStamped(kube.client, { ...order, configDigest });
+  await stampTemplate(kube.client, { ...order, configDigest });
   equal((await renderConfig(publisher(kube), pool)).configDigest, configDigest);
   const { metadata, ...stamped } = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
   const annotations = { ...metadata.annotations, [revisionKey]: "2" };

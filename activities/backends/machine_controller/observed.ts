@@ -1,14 +1,10 @@
 /** The identity of everything a rollout depends on, so that controller and workflow agree on what is news. */
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../profiles/canonical_json.ts";
-import { parameterPrefix } from "../../profiles/mod.ts";
-import type { MachineDeployment } from "../kube/schemas.ts";
-import {
-  profileAnnotation,
-  profileNamespaceAnnotation,
-  revisionAnnotation,
-} from "../backends/machine_controller/annotations.ts";
-import type { LinedProfile } from "../backends/machine_controller/profile_line.ts";
+import { canonicalJson } from "../../../profiles/canonical_json.ts";
+import { parameterPrefix } from "../../../profiles/mod.ts";
+import type { MachineDeployment } from "../../kube/schemas.ts";
+import { profileAnnotation, profileNamespaceAnnotation, revisionAnnotation } from "./annotations.ts";
+import type { LinedProfile } from "./profile_line.ts";
 
 const kubeletPrefix = "v1.kubelet-config.machine-controller.kubermatic.io/";
 

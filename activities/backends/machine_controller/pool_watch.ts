@@ -1,11 +1,11 @@
 /** Wakes the waits of a process for what happens to pools and machines: one slim watch a kind, for all of them. */
-import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { watchedDeployments, watchedMachines, watchedSets } from "../backends/machine_controller/watched.ts";
-import type { DeploymentFacts, MachineFacts, SetFacts } from "../backends/machine_controller/watched.ts";
-import type { Kube } from "../kube/client.ts";
-import { News, sourceOf } from "../kube/news.ts";
-import { SharedWatch } from "../kube/shared_watch.ts";
-import { nodeWatchOf } from "../node/node_watch.ts";
+import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+import { watchedDeployments, watchedMachines, watchedSets } from "./watched.ts";
+import type { DeploymentFacts, MachineFacts, SetFacts } from "./watched.ts";
+import type { Kube } from "../../kube/client.ts";
+import { News, sourceOf } from "../../kube/news.ts";
+import { SharedWatch } from "../../kube/shared_watch.ts";
+import { nodeWatchOf } from "../../node/node_watch.ts";
 
 /** The watches of one API server; each begins with the first wait that needs it. */
 class PoolWatches {

@@ -1,0 +1,128 @@
+/**
+ * What a rollout asks of whoever makes and removes the machines of a pool. One implementation for each kind of pool, chosen
+ * in `registry.ts`; nobody else knows whose annotation does what.
+ *
+ * All verbs keep these promises:
+ * - A verb may run twice, or be killed at any request and run again, and leaves the same world; who is absent is done with.
+ * - Nothing is ordered twice. What is ordered here has a name of its own (a machine, a template, a mark); a backend whose
+ *   orders have none carries a token, written down before the order goes out, and finds its order again by it.
+ * - The world is seen late: an answer may be older than what was just done. Nobody concludes from one look that something
+ *   failed, and counts of the maker are told as counts (`counted`), not as truth.
+ * - Outcomes are closed, and thrown as `failures.ts` sorts them: not found is Moot ("MachineGone", "GenerationStale");
+ *   throttled and out of reach are Transient ("ApiUnavailable"); refused is Refused, with the reason. No capacity is no
+ *   failure of a verb but a state of the machine (`trouble`), as only time or a person mends it.
+ * - What a backend cannot do is declared as a field of it, never found out by a stub that throws. All that is asked for
+ *   today is the least that any backend has to have, so there is no such field yet.
+ * - Only what is ours is taken back: a hold, a mark or a cordon of somebody else stays.
+ */
+import type { Desired, Member, PoolRef, TemplateStamp } from "../../workflows/contracts/mod.ts";
+import type { News } from "../kube/news.ts";
+
+/** One machine of a pool, by the name that the planner has for it. */
+export interface MemberRef {
+  pool: PoolRef;
+  machine: string;
+}
+
+/** What a pool asks for; `labels` are those that policies select it by. */
+export type Wanted =
+  | { state: "Gone" }
+  | { state: "Deleting" }
+  | { state: "Present"; desired: Desired; labels: Record<string, string> };
+
+/** Where profiles are that are named without a namespace. */
+export interface ProfilePlace {
+  profileNamespace: string;
+}
+
+/** One look at the machines of a pool. */
+export interface Observation {
+  /** Without what only their nodes tell: zone, illness, and whether one that joined is Ready now. */
+  members: Member[];
+  /** The template that is wanted now; "" while the maker has not seen it. */
+  templateHash: string;
+  /** Machines that serve as the maker counts them, by template hash; it may be late. */
+  counted: ReadonlyMap<string, number>;
+}
+
+/** How far one machine has come. */
+export interface MachineState {
+  name: string;
+  /** On its way out. */
+  leaving: boolean;
+  /** An instance was ordered for it. */
+  ordered: boolean;
+  /** What the maker says is wrong with it, such as no capacity. */
+  trouble?: string;
+  addresses: string[];
+  /** Its node, once it has registered. */
+  node?: string;
+  /** The maker has seen that node Ready, once. */
+  joined: boolean;
+  image: string;
+  /** What has to be done before it is gone. */
+  finalizers: string[];
+  /** The object that Events about it name. */
+  object: { kind: string; namespace: string; name: string };
+}
+
+/** An order to go back. */
+export interface RestoreOrder {
+  pool: PoolRef;
+  by: string;
+  reason: string;
+}
+
+/** Wakes a maker that has not noticed what it has to act on, during one wait. */
+export interface Waker {
+  /** Epoch ms at which to look again on its account; Infinity while it is up to date. */
+  lookBy(members: readonly Member[]): number;
+  /** Wakes it where it was late at the look before, too; `now` is epoch ms. Harmless when it was about to notice. */
+  wake(seen: Observation, now: number): Promise<void>;
+}
+
+/** What a pool's machines are made and removed by. */
+export interface Backend {
+  /** Its name in messages to people. */
+  readonly maker: string;
+
+  /** Reads what is asked for. Writes nothing. A pool that is gone is an answer. */
+  wanted(pool: PoolRef, place: ProfilePlace): Promise<Wanted>;
+  /** What is watched tells that the maker has not taken up what is asked for; false where nobody knows. Asks for nothing. */
+  isSurelyUnsettled(pool: PoolRef): boolean;
+  /** Reads all members: those that the pool owns, whatever labels others bear. Writes nothing. Moot when the pool is gone. */
+  observe(pool: PoolRef): Promise<Observation>;
+  /** Reads one machine, member or not; undefined when it is gone. Writes nothing. */
+  state(member: MemberRef): Promise<MachineState | undefined>;
+
+  /** Lets a held newcomer boot. Moot when it is gone; nothing is to be done for one that is not held by us. */
+  admit(member: MemberRef): Promise<void>;
+  /** Has the maker take this machine next, and wait for us before it acts. Moot when it is gone. */
+  choose(member: MemberRef): Promise<void>;
+  /**
+   * Takes back what was done to a machine that stays: mark, hold, and the cordon of its node. One that already leaves
+   * cannot be kept for ever but runs as long as it is held: it stays held, unless `letGo` leaves it to the maker, which
+   * drains it by its own rules. One that is gone is done.
+   */
+  spare(member: MemberRef & { letGo?: boolean }): Promise<void>;
+  /** Lets a chosen machine go that leaves and was drained, without a second drain of `node`. One that is gone is done. */
+  release(member: MemberRef & { node?: string }): Promise<void>;
+  /** Removes a machine, held or not, so that the maker makes another; with `drain` the maker moves its pods first. One that is gone is done. */
+  replace(member: MemberRef & { node?: string; drain?: boolean }): Promise<void>;
+  /** Takes back everything from all machines of a pool that is being deleted, whoever owns them by now. A pool that is gone is done. */
+  letAllGo(pool: PoolRef): Promise<void>;
+
+  /** Makes the last good template and profile what is wanted; whether there was anything to do. Refused as "LastGoodMissing". */
+  restore(order: RestoreOrder, place: ProfilePlace): Promise<{ changed: boolean }>;
+  /** Makes a change of the config one of the template, so that machines are replaced; once for one order. */
+  stamp(stamp: TemplateStamp): Promise<void>;
+
+  /** News of what is asked for, and of whether the maker has taken it up. */
+  newsOfWanted(pool: PoolRef): News;
+  /** News of a pool, its machines, and `nodes()`, by name. */
+  newsOfPool(pool: PoolRef, nodes: () => ReadonlySet<string>): News;
+  /** News of some machines of a pool, and of `nodes()` where they matter. */
+  newsOfMachines(machines: { pool: PoolRef; names: readonly string[] }, nodes?: () => ReadonlySet<string>): News;
+  /** What wakes the maker while somebody waits for it, from `now` on (epoch ms). */
+  waker(pool: PoolRef, now: number): Waker;
+}

@@ -1,0 +1,33 @@
+/** How far a Machine has come, as machine-controller tells it. */
+import type { Kube } from "../../kube/client.ts";
+import { machines, readObject } from "../../kube/resources.ts";
+import type { Machine } from "../../kube/schemas.ts";
+import { ifFound } from "../../kube/status.ts";
+import type { MachineState, MemberRef } from "../contract.ts";
+import { imageOf } from "./machine_template.ts";
+import { hasInstance, hasJoined } from "./member.ts";
+
+/** Reads one Machine; undefined when it is gone. */
+export async function readState(kube: Kube, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
+  const found = await ifFound(readObject(kube, machines, { namespace: pool.namespace, name: machine }));
+  return found && stateOf(found);
+}
+
+/** The same of a Machine at hand; pure. */
+export function stateOf(machine: Machine): MachineState {
+  const { metadata, spec, status } = machine;
+  const { namespace, name } = metadata;
+  const { errorReason, errorMessage, nodeRef, addresses } = status ?? {};
+  return {
+    name,
+    leaving: metadata.deletionTimestamp !== undefined,
+    ordered: hasInstance(machine),
+    ...(errorReason ? { trouble: `${errorReason}: ${errorMessage ?? "no message"}` } : {}),
+    addresses: (addresses ?? []).map(({ address }) => address),
+    ...(nodeRef ? { node: nodeRef.name } : {}),
+    joined: hasJoined(machine),
+    image: imageOf(spec),
+    finalizers: metadata.finalizers ?? [],
+    object: { kind: "Machine", namespace, name },
+  };
+}

@@ -1,0 +1,33 @@
+/** The backend of MachineDeployments: machine-controller (1.66) makes the machines, paced by annotations alone. */
+import type { Kube } from "../../kube/client.ts";
+import type { Backend } from "../contract.ts";
+import { admitMachine, chooseMachine, letAllGo, releaseMachine, replaceMachine, spareMachine } from "./holds.ts";
+import { restoreLastGood } from "./last_good.ts";
+import { LateSets } from "./late_sets.ts";
+import { readState } from "./machine_state.ts";
+import { observePool } from "./observe_pool.ts";
+import { isSurelyUnsettled, newsOfMachines, newsOfPool, newsOfTemplate } from "./pool_watch.ts";
+import { stampTemplate } from "./template_stamp.ts";
+import { readWanted } from "./wanted.ts";
+
+export function machineController(kube: Kube): Backend {
+  return {
+    maker: "machine-controller",
+    wanted: (pool, place) => readWanted(kube, pool, place),
+    isSurelyUnsettled: (pool) => isSurelyUnsettled(kube, pool),
+    observe: (pool) => observePool(kube, pool),
+    state: (member) => readState(kube, member),
+    admit: (member) => admitMachine(kube, member),
+    choose: (member) => chooseMachine(kube, member),
+    spare: (member) => spareMachine(kube, member),
+    release: (member) => releaseMachine(kube, member),
+    replace: (member) => replaceMachine(kube, member),
+    letAllGo: (pool) => letAllGo(kube, pool),
+    restore: (order, place) => restoreLastGood(kube, order, place),
+    stamp: (stamp) => stampTemplate(kube, stamp),
+    newsOfWanted: (pool) => newsOfTemplate(kube, pool),
+    newsOfPool: (pool, nodes) => newsOfPool(kube, pool, nodes),
+    newsOfMachines: ({ pool, names }, nodes) => newsOfMachines(kube, { namespace: pool.namespace, names }, nodes),
+    waker: (pool, now) => new LateSets(kube, pool, now),
+  };
+}

@@ -1,0 +1,29 @@
+/** The machines of a MachineDeployment as its Machines and MachineSets tell them. */
+import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+import { moot } from "../../failures.ts";
+import type { Kube } from "../../kube/client.ts";
+import { machineDeployments, readObject } from "../../kube/resources.ts";
+import type { MachineSet } from "../../kube/schemas.ts";
+import { ifFound } from "../../kube/status.ts";
+import type { Observation } from "../contract.ts";
+import { templateHashLabel } from "./annotations.ts";
+import { isCurrent } from "./machine_sets.ts";
+import { memberOf } from "./member.ts";
+import { ownMachines } from "./owned.ts";
+
+/** Reads them all; without any machine it is not asked which template is wanted. */
+export async function observePool(kube: Kube, pool: PoolRef): Promise<Observation> {
+  const { namespace, name } = pool;
+  const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
+  if (!deployment) throw moot("GenerationStale", `Cannot read the machines of "${name}": it is gone`);
+  const { machines, sets } = await ownMachines(kube, deployment);
+  return {
+    members: machines.map((machine) => memberOf(pool, machine)),
+    templateHash: hashOf(sets.find((set) => isCurrent(set, deployment))),
+    counted: new Map(sets.map((set) => [hashOf(set), set.status?.readyReplicas ?? 0])),
+  };
+}
+
+function hashOf(set: MachineSet | undefined): string {
+  return set?.metadata.labels?.[templateHashLabel] ?? "";
+}

@@ -1,0 +1,80 @@
+/** Reads what a MachineDeployment asks for. */
+import type { Desired, PoolRef } from "../../../workflows/contracts/mod.ts";
+import type { Kube } from "../../kube/client.ts";
+import { readObject } from "../../kube/resources.ts";
+import type { MachineDeployment } from "../../kube/schemas.ts";
+import { ifFound } from "../../kube/status.ts";
+import type { ProfilePlace, Wanted } from "../contract.ts";
+import { actorOf, type WrittenDeployment, writtenDeployments } from "./actor.ts";
+import { revisionAnnotation, templateHashLabel } from "./annotations.ts";
+import { currentSet } from "./machine_sets.ts";
+import { imageOf, kubeletOf } from "./machine_template.ts";
+import { changeOf, inputsOf, observedOf, specHashOf } from "./observed.ts";
+import { pinnedInputs, readPin } from "./pin.ts";
+import { lineState, readProfileLine } from "./profile_line.ts";
+import { profileRef } from "./profile_ref.ts";
+
+interface Reader extends ProfilePlace {
+  kube: Kube;
+}
+
+/** Gone, being deleted, or present with what it asks for. */
+export async function readWanted(
+  kube: Kube,
+  { namespace, name }: PoolRef,
+  { profileNamespace }: ProfilePlace,
+): Promise<Wanted> {
+  const deployment = await ifFound(readObject(kube, writtenDeployments, { namespace, name }));
+  if (!deployment) return { state: "Gone" };
+  if (deployment.metadata.deletionTimestamp) return { state: "Deleting" };
+  const desired = await desiredOf({ kube, profileNamespace }, deployment);
+  return { state: "Present", desired, labels: deployment.metadata.labels ?? {} };
+}
+
+async function desiredOf(reader: Reader, deployment: WrittenDeployment): Promise<Desired> {
+  const { metadata, spec, status } = deployment;
+  const profile = profileRef(deployment, reader.profileNamespace) ?? { name: "", namespace: reader.profileNamespace };
+  const [set, source] = await Promise.all([
+    currentSet(reader.kube, deployment),
+    readSource(reader.kube, deployment, profile),
+  ]);
+  const generation = metadata.generation ?? 0;
+  const replicas = spec.replicas ?? 1;
+  const templateHash = set?.metadata.labels?.[templateHashLabel] ?? "";
+  const settled = set !== undefined && (status?.observedGeneration ?? 0) >= generation;
+  return {
+    ...{ generation, settled, templateHash, replicas, profile },
+    observed: observedOf(deployment, source.state),
+    change: changeOf(deployment, source.pinned ?? source.state),
+    specHash: specHashOf(settled && templateHash ? templateHash : spec.template, source.pinned ?? source.inputs),
+    actor: actorOf(deployment),
+    revision: metadata.annotations?.[revisionAnnotation] ?? "",
+    surge: surgeOf(deployment, replicas),
+    image: imageOf(spec.template?.spec),
+    kubelet: kubeletOf(spec.template?.spec),
+  };
+}
+
+/** What configs are rendered from beside the template: as it stands, and what is used in its place while it is pinned. */
+interface Source {
+  state: number | string | undefined;
+  inputs: string;
+  pinned: string | undefined;
+}
+
+async function readSource(kube: Kube, deployment: MachineDeployment, profile: Desired["profile"]): Promise<Source> {
+  const [line, pin] = await Promise.all([
+    profile.name ? readProfileLine(kube, profile) : [],
+    readPin(kube, deployment.metadata),
+  ]);
+  const inputs = inputsOf(deployment, line);
+  return { state: lineState(line), inputs, pinned: pinnedInputs(pin, inputs) };
+}
+
+/** machine-controller rounds a percentage of surge up; absent means 1 (its defaults). */
+function surgeOf(deployment: MachineDeployment, replicas: number): number {
+  const surge = deployment.spec.strategy?.rollingUpdate?.maxSurge ?? 1;
+  if (typeof surge === "number") return surge;
+  const percent = Number.parseFloat(surge);
+  return surge.endsWith("%") ? Math.ceil(replicas * percent / 100) : percent;
+}

@@ -1,0 +1,18 @@
+/** Which backend makes the machines of which kind of pool; the only place that names one. */
+import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
+import { refused } from "../failures.ts";
+import type { Kube } from "../kube/client.ts";
+import type { Backend } from "./contract.ts";
+import { machineController } from "./machine_controller/mod.ts";
+
+const backends: Record<PoolKind, (kube: Kube) => Backend> = { MachineDeployment: machineController };
+
+/** The backend of a pool. Refuses a kind that nobody serves: a newer Ostler may have started the run. */
+export function backendOf(kube: Kube, { kind = "MachineDeployment", namespace, name }: PoolRef): Backend {
+  const found = Object.hasOwn(backends, kind) ? backends[kind] : undefined;
+  if (found) return found(kube);
+  throw refused(
+    "ObjectInvalid",
+    `Cannot serve pool "${namespace}/${name}": no backend makes machines of kind "${kind}"`,
+  );
+}

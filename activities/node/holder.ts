@@ -1,0 +1,13 @@
+/** Whose a hold, a mark or a cordon is. */
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+
+/** The value of our holds and marks: the workflow's id, so nobody else's are ever touched. */
+export function holderOf({ cluster, namespace, name }: PoolRef): string {
+  const id = `machine-deployment/${namespace}/${name}`;
+  return cluster === undefined ? id : `${cluster}/${id}`;
+}
+
+/** A hold or mark is the pool's own: also one of before its cluster had a name, or of the API server's policy, which knows none. */
+export function isOwnHold(pool: PoolRef, value: string | undefined): boolean {
+  return value === holderOf(pool) || value === holderOf({ namespace: pool.namespace, name: pool.name });
+}
