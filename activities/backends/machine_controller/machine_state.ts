@@ -2,15 +2,17 @@
 import type { Kube } from "../../kube/client.ts";
 import { machines, readObject } from "../../kube/resources.ts";
 import type { Machine } from "../../kube/schemas.ts";
-import { ifFound } from "../../kube/status.ts";
+import { attempting, ifFound } from "../../kube/status.ts";
 import type { MachineState, MemberRef } from "../contract.ts";
 import { imageOf } from "./machine_template.ts";
 import { hasInstance, hasJoined } from "./member.ts";
 
 /** Reads one Machine; undefined when it is gone. */
-export async function readState(kube: Kube, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
-  const found = await ifFound(readObject(kube, machines, { namespace: pool.namespace, name: machine }));
-  return found && stateOf(found);
+export function readState(kube: Kube, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
+  return attempting(`read machine "${machine}"`, async () => {
+    const found = await ifFound(readObject(kube, machines, { namespace: pool.namespace, name: machine }));
+    return found && stateOf(found);
+  });
 }
 
 /** The same of a Machine at hand; pure. */

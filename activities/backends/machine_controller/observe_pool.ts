@@ -4,7 +4,7 @@ import { moot } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import { machineDeployments, readObject } from "../../kube/resources.ts";
 import type { MachineSet } from "../../kube/schemas.ts";
-import { ifFound } from "../../kube/status.ts";
+import { attempting, ifFound } from "../../kube/status.ts";
 import type { Observation } from "../contract.ts";
 import { templateHashLabel } from "./annotations.ts";
 import { isCurrent } from "./machine_sets.ts";
@@ -12,7 +12,11 @@ import { memberOf } from "./member.ts";
 import { ownMachines } from "./owned.ts";
 
 /** Reads them all; without any machine it is not asked which template is wanted. */
-export async function observePool(kube: Kube, pool: PoolRef): Promise<Observation> {
+export function observePool(kube: Kube, pool: PoolRef): Promise<Observation> {
+  return attempting(`read the machines of "${pool.namespace}/${pool.name}"`, () => observe(kube, pool));
+}
+
+async function observe(kube: Kube, pool: PoolRef): Promise<Observation> {
   const { namespace, name } = pool;
   const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
   if (!deployment) throw moot("GenerationStale", `Cannot read the machines of "${name}": it is gone`);

@@ -3,7 +3,7 @@ import type { Desired, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
 import { readObject } from "../../kube/resources.ts";
 import type { MachineDeployment } from "../../kube/schemas.ts";
-import { ifFound } from "../../kube/status.ts";
+import { attempting, ifFound } from "../../kube/status.ts";
 import type { ProfilePlace, Wanted } from "../contract.ts";
 import { actorOf, type WrittenDeployment, writtenDeployments } from "./actor.ts";
 import { revisionAnnotation, templateHashLabel } from "./annotations.ts";
@@ -19,16 +19,18 @@ interface Reader extends ProfilePlace {
 }
 
 /** Gone, being deleted, or present with what it asks for. */
-export async function readWanted(
+export function readWanted(
   kube: Kube,
   { namespace, name }: PoolRef,
   { profileNamespace }: ProfilePlace,
 ): Promise<Wanted> {
-  const deployment = await ifFound(readObject(kube, writtenDeployments, { namespace, name }));
-  if (!deployment) return { state: "Gone" };
-  if (deployment.metadata.deletionTimestamp) return { state: "Deleting" };
-  const desired = await desiredOf({ kube, profileNamespace }, deployment);
-  return { state: "Present", desired, labels: deployment.metadata.labels ?? {} };
+  return attempting(`read MachineDeployment "${namespace}/${name}"`, async () => {
+    const deployment = await ifFound(readObject(kube, writtenDeployments, { namespace, name }));
+    if (!deployment) return { state: "Gone" };
+    if (deployment.metadata.deletionTimestamp) return { state: "Deleting" };
+    const desired = await desiredOf({ kube, profileNamespace }, deployment);
+    return { state: "Present", desired, labels: deployment.metadata.labels ?? {} };
+  });
 }
 
 async function desiredOf(reader: Reader, deployment: WrittenDeployment): Promise<Desired> {

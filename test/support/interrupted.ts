@@ -1,0 +1,32 @@
+/** A client that is interrupted at one of its calls. */
+
+export interface Interruption {
+  /** The call that is interrupted, from 0. */
+  at: number;
+  /** Before anything happened, or when it had happened and only the answer was lost. */
+  when: "before" | "after";
+  /** The process is dead from then on, or only that call failed. */
+  then: "dead" | "alive";
+}
+
+/** The same groups of calls; each counts, and the one that is meant fails as a connection that broke. */
+export function interrupted<T extends object>(client: T, { at, when, then }: Interruption, onCall: () => void): T {
+  let calls = 0;
+  const broken = (): Error => Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
+  const call = async (work: () => Promise<unknown>): Promise<unknown> => {
+    const nth = calls++;
+    onCall();
+    if (nth > at && then === "dead") throw broken();
+    if (nth === at && when === "before") throw broken();
+    const answer = await work();
+    if (nth === at) throw broken();
+    return answer;
+  };
+  const group = (methods: object): object =>
+    new Proxy(methods, {
+      get: (target, name) => (...given: unknown[]) =>
+        call(() => (Reflect.get(target, name) as (...given: unknown[]) => Promise<unknown>)(...given)),
+    });
+  const groups = Object.entries(client).map(([name, methods]) => [name, group(methods as object)]);
+  return Object.fromEntries(groups) as T;
+}
