@@ -76,7 +76,7 @@ export const groups: Record<string, Group> = {
     shares: 4,
     longest: named("workflow", ["planner", "trouble", "roll_back", "budget", "drain", "restart"]),
     limitMinutes: 20,
-    load: 0.66,
+    load: 0.5,
     after: ["tools"],
   },
   integration: {
@@ -84,7 +84,7 @@ export const groups: Record<string, Group> = {
     allow: allowed,
     longest: named("integration", ["stories", "web_ui", "pacing", "join", "repair"]),
     limitMinutes: 40,
-    load: 0.66,
+    load: 0.5,
     after: ["tools"],
   },
   chaos: { paths: ["test/chaos"], allow: allowed, limitMinutes: 240, load: Infinity },
