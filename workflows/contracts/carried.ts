@@ -1,6 +1,8 @@
 /** What continue-as-new hands to the next run of a chain: the lasting part of each group of a run's state. */
-import type { Boot, Draining, LastGood, Quarantined, Request, RollBack, WaveCount, WaveState } from "./memory.ts";
+import type { LastGood, Quarantined, Request, RollBack } from "./memory.ts";
 import type { JoinRecord, ReplacementRecord } from "./progress.ts";
+import type { Boot, Draining } from "./under_way.ts";
+import type { WaveCount, WaveState } from "./waves.ts";
 
 /** Of what is desired. */
 export interface CarriedTarget {

@@ -1,5 +1,4 @@
-/** What outlives a run: on the Rollout object for the next rollout, and through continue-as-new for the same one. */
-import type { Rules } from "./rules.ts";
+/** What outlives a run, on the Rollout object. */
 
 /** Who asked, why, and since when (epoch ms). */
 export interface Request {
@@ -45,53 +44,4 @@ export interface RollBack extends Request {
   bad: Quarantined;
   /** How often the bad change was applied again meanwhile and taken back. */
   reapplied: number;
-}
-
-/** A machine that comes: when it began to boot (epoch ms), and which attempt of its place it is, from 0. */
-export interface Boot {
-  since: number;
-  attempt: number;
-  /** Of the change that it was admitted for; a run of before that was noted carried neither. */
-  templateHash?: string;
-  kubelet?: string;
-  /** It failed for good and is among the failed machines that are counted, though it is not deleted yet. */
-  counted?: true;
-}
-
-/** Where the waves stand. */
-export interface WaveState {
-  /** From 0; the number of waves when all are done. */
-  index: number;
-  /** Its machines are updated and its gates passed; epoch ms at which the soak ends. */
-  soakUntil: number | null;
-  /** Its gates passed. */
-  passed: boolean;
-  /** Somebody allowed this one to start. */
-  approved: boolean;
-}
-
-/** What waves are counted in: those of the policy, and how many machines are wanted. */
-export interface WaveCount extends Pick<Rules, "waves" | "growth"> {
-  replicas: number;
-}
-
-/** A machine that is drained or removed: what it was, and when that began (epoch ms). */
-export interface Draining {
-  since: number;
-  templateHash: string;
-  image: string;
-  kubelet: string;
-}
-
-/** What a rollout would do: the same planner as the run's, played forward. */
-export interface RolloutPlan {
-  /** Changes when anything below but the prediction does. */
-  hash: string;
-  /** Machines of each wave in their order; at most 20 are named. */
-  waves: { size: number; machines: string[]; soakSeconds: number }[];
-  /** Why it does not start now, in words. */
-  blocked: string[];
-  /** Seconds until converged, as a range; null when nothing is known about this pool yet. */
-  seconds: { low: number; high: number } | null;
-  machines: number;
 }

@@ -1,4 +1,19 @@
-/** Types of a pool as the planner sees it; only activities know whose annotation does what. */
+/** A pool and its machines as the planner sees them; only activities know whose annotation does what. */
+import type { RepairRules } from "./rules.ts";
+
+/** What makes and removes the machines of a pool; each kind has its own place in workflow ids. */
+export type PoolKind = "MachineDeployment";
+
+/**
+ * One pool of machines, which are rolled together. Without a cluster it is one of the installation that has no name for
+ * its cluster; without a kind its machines are those of a MachineDeployment.
+ */
+export interface PoolRef {
+  cluster?: string;
+  kind?: PoolKind;
+  namespace: string;
+  name: string;
+}
 
 /**
  * Held: waits to be admitted. Provisioning: no instance yet. Booting: an instance without a node.
@@ -60,4 +75,15 @@ export interface PoolSnapshot {
   leaving: Member[];
   /** Ill ones of any template, not leaving; who is due first comes first. */
   ill: Member[];
+}
+
+/** How a pool is looked at. */
+export interface PoolQuestion {
+  pool: PoolRef;
+  templateHash: string;
+  /** Machines that are Ready but have not passed their gates: not counted as ready. */
+  unproven: string[];
+  repair: RepairRules;
+  /** Members of each group that are listed. */
+  limit: number;
 }

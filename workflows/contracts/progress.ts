@@ -1,6 +1,6 @@
-/** What a rollout tells people: on the Rollout object, in Events, and as the answer to the query `progress`. */
+/** Where a rollout is: the answer to the query `progress`. */
 import type { Blocker } from "./outcomes.ts";
-import type { LastGood, Quarantined, Request, RollBack } from "./memory.ts";
+import type { Quarantined, Request } from "./memory.ts";
 
 /** `RollingBack` and `RolledBack` are a rollout that went back; `Repairing` replaces an ill machine and is no rollout. */
 export type Phase =
@@ -15,32 +15,6 @@ export type Phase =
   | "Aborted"
   | "Deleting";
 
-export interface Condition {
-  type: "Ready" | "Progressing" | "Paused" | "Blocked" | "RolledBack" | "Quarantined";
-  status: "True" | "False";
-  reason: string;
-  message: string;
-}
-
-/** One line of a pool's bounded history. */
-export interface HistoryEntry {
-  revision: string;
-  image: string;
-  kubelet: string;
-  configDigest: string;
-  startedAt: string;
-  endedAt: string;
-  outcome: "Converged" | "RolledBack" | "Aborted";
-  /** Machines that joined. */
-  machines: number;
-  failed: number;
-  /** Who changed the template, or who aborted. */
-  actor: string;
-  /** Why it was left, empty when it converged. */
-  reason: string;
-  seconds: number;
-}
-
 /** What is done with one machine now; `until` is the deadline of its step. Times are RFC 3339. */
 export interface Underway {
   machine: string;
@@ -52,49 +26,6 @@ export interface Underway {
   blockers?: Blocker[];
 }
 
-/** What a person reads in Kubernetes; the activity adds run ids and keeps condition times. */
-export interface RolloutReport {
-  phase: Phase;
-  reason: string;
-  message: string;
-  observed?: string;
-  observedGeneration?: number;
-  replicas?: number;
-  updatedReplicas?: number;
-  readyReplicas?: number;
-  failedMachines?: number;
-  updated?: string;
-  revision?: string;
-  targetTemplateHash?: string;
-  /** Machines of this template boot unasked. */
-  convergedTemplateHash?: string;
-  image?: string;
-  kubelet?: string;
-  configDigest?: string;
-  profile?: { name: string; namespace: string; version: string };
-  policy?: string;
-  /** As "2/3", for people. */
-  wave?: string;
-  waves?: WaveView[];
-  blockedReason: string | null;
-  paused: boolean;
-  pausedBy: Request | null;
-  quarantine: Quarantined[];
-  lastGood?: LastGood;
-  usual?: { join: number[]; leave: number[] };
-  /** What was rolled back or aborted last, until another change converges. */
-  left: RollBack | null;
-  /** RFC 3339; null when nothing is known or nothing is under way. */
-  eta: string | null;
-  plan: { hash: string; approved: boolean } | null;
-  credentials?: { expiresAt: string; renewAt: string };
-  /** The first twenty. */
-  underway: Underway[];
-  conditions: Condition[];
-  /** Given when a rollout ended; appended, with an Event, when it is news. The object keeps the last ten. */
-  history?: HistoryEntry;
-}
-
 /** One wave as people see it. */
 export interface WaveView {
   /** Machines up to and with this wave. */
@@ -102,13 +33,6 @@ export interface WaveView {
   state: "Waiting" | "Rolling" | "Gates" | "Soaking" | "Done";
   /** RFC 3339, while it soaks. */
   soakUntil?: string;
-}
-
-/** A Kubernetes Event on the MachineDeployment. */
-export interface PoolEvent {
-  type: "Normal" | "Warning";
-  reason: string;
-  message: string;
 }
 
 export interface JoinRecord {

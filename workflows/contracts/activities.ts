@@ -1,0 +1,74 @@
+/** What the workflow asks of the world, by class of timeout and retry. */
+import type { DesiredState } from "./desired.ts";
+import type { Memory } from "./memory.ts";
+import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict } from "./outcomes.ts";
+import type { RolloutPlan } from "./plan.ts";
+import type { PoolQuestion, PoolRef, PoolSnapshot } from "./pool.ts";
+import type { Publication, Rendering, TemplateStamp } from "./publication.ts";
+import type { DuePool } from "./renewal.ts";
+import type { PoolEvent, RolloutReport } from "./report.ts";
+import type { DrainRules, Gate } from "./rules.ts";
+
+/** Short, and without any effect. */
+export interface ReadActivities {
+  readDesired(input: { pool: PoolRef }): Promise<DesiredState>;
+  readPool(input: PoolQuestion): Promise<PoolSnapshot>;
+  /** What earlier runs left for this one. */
+  recall(input: { pool: PoolRef }): Promise<Memory>;
+  /** What the rollout would do from here, with a hash that tells a stale plan; bounded. */
+  planRollout(input: { pool: PoolRef; templateHash: string }): Promise<RolloutPlan>;
+  /** Some pools whose credentials are due, and where to go on looking; bounded, however many there are. */
+  listDuePools(input: { after?: string }): Promise<{ pools: DuePool[]; next?: string }>;
+}
+
+export interface PublishActivities {
+  renderConfig(input: { pool: PoolRef }): Promise<Rendering>;
+  publishConfig(input: { pool: PoolRef; revision: string; configDigest: string }): Promise<Publication>;
+  ensureRolloutReported(input: { pool: PoolRef; report: RolloutReport; events: PoolEvent[] }): Promise<void>;
+}
+
+/** Change machines and nodes; each is safe to run twice and absent objects count as done. */
+export interface WriteActivities {
+  ensureVictimMarked(input: { pool: PoolRef; machine: string }): Promise<void>;
+  /** Spares a victim; one that is already leaving stays held, unless `letGo` hands it to machine-controller. */
+  ensureVictimUnmarked(input: { pool: PoolRef; machine: string; letGo?: boolean }): Promise<void>;
+  ensureMachineAdmitted(input: { pool: PoolRef; machine: string }): Promise<void>;
+  /** Keeps new pods and the autoscaler off the node. */
+  ensureNodeCordoned(input: { pool: PoolRef; machine: string; node: string }): Promise<void>;
+  ensureVictimReleased(input: { pool: PoolRef; machine: string; node?: string }): Promise<void>;
+  /** Without `drain` machine-controller does not evict its pods first. */
+  deleteMachine(input: { pool: PoolRef; machine: string; node?: string; drain?: boolean }): Promise<void>;
+  /**
+   * Makes the last good template, and the profile it was rendered from, what is desired; a second call does nothing.
+   * Refused with "LastGoodMissing" when it cannot be found any more.
+   */
+  ensureLastGoodRestored(input: { pool: PoolRef; by: string; reason: string }): Promise<{ changed: boolean }>;
+  /** Makes the config a change of the template; a second call of the same order does nothing. */
+  ensureTemplateStamped(input: TemplateStamp): Promise<void>;
+  /** Takes one place of the budget that all pools share, if there is one; else names holders, those of the pool first. */
+  ensureSlotTaken(
+    input: { pool: PoolRef; machine: string; limit: number },
+  ): Promise<{ taken: boolean; holders: string[] }>;
+  /** Gives back all places of the pool except those of `machines`. */
+  ensureSlotsKept(input: { pool: PoolRef; machines: string[] }): Promise<void>;
+  ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
+}
+
+/** Poll with heartbeats until an absolute time (epoch ms). */
+export interface AwaitActivities {
+  awaitDesiredSettled(input: { pool: PoolRef; until: number }): Promise<DesiredState>;
+  /** Ends when the pool looks different, which is true then, at the latest at `until`. */
+  awaitPoolChanged(input: PoolQuestion & { fingerprint: string; until: number }): Promise<boolean>;
+  awaitMachinesJoined(
+    input: { pool: PoolRef; kubelet: string; machines: { machine: string; deadlines: JoinDeadlines }[] },
+  ): Promise<JoinVerdict>;
+  /** Evicts by `rules` until nothing is left or `until`; forced, it deletes what remains. */
+  awaitNodeDrained(
+    input: { pool: PoolRef; node: string; until: number; rules: DrainRules; known: string; force: boolean },
+  ): Promise<DrainOutcome>;
+  /** Asks gates until all have passed, one has failed, or `until`; of a machine, or of a wave without one. */
+  awaitGates(
+    input: { pool: PoolRef; gates: Gate[]; machine?: string; node?: string; key: string; until: number },
+  ): Promise<GateVerdict[]>;
+  awaitMachineGone(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
+}

@@ -1,0 +1,14 @@
+/** What a person is asked to approve. */
+
+/** What a rollout would do: the same planner as the run's, played forward. */
+export interface RolloutPlan {
+  /** Changes when anything below but the prediction does. */
+  hash: string;
+  /** Machines of each wave in their order; at most 20 are named. */
+  waves: { size: number; machines: string[]; soakSeconds: number }[];
+  /** Why it does not start now, in words. */
+  blocked: string[];
+  /** Seconds until converged, as a range; null when nothing is known about this pool yet. */
+  seconds: { low: number; high: number } | null;
+  machines: number;
+}

@@ -1,0 +1,24 @@
+/** Having credentials renewed before they are old. */
+import type { PoolRef } from "./pool.ts";
+import type { Deadlines } from "./run.ts";
+
+/** A pool whose credentials are due. */
+export interface DuePool extends PoolRef {
+  /** Its last rollout was cancelled: only its credentials are wanted. */
+  publishOnly: boolean;
+}
+
+/** The single argument of `renewCredentials`. */
+export interface RenewInput {
+  /** The name of the cluster whose pools they are, where it has one. */
+  cluster?: string;
+  /** Those of the rollouts that are started. */
+  deadlines?: Partial<Deadlines>;
+  /** Where an earlier run of the same chain stopped; written by continue-as-new only. */
+  carried?: { after: string; pools: number };
+}
+
+/** How many pools a chain of runs had renewed. */
+export interface RenewResult {
+  pools: number;
+}
