@@ -27,7 +27,7 @@ Deno.test("README lists the deadlines with their defaults", async () => {
 });
 
 Deno.test("README tells a cure for every reason to halt, and for no other", async () => {
-  const source = await read("workflows/contracts/mod.ts");
+  const source = await read("workflows/contracts/failures.ts");
   const union = (name: string): string[] => {
     const [, block = ""] = new RegExp(`type ${name} =([^;]*);`).exec(source) ?? [];
     return [...block.matchAll(/"(\w+)"/g)].map(([, reason = ""]) => reason);
