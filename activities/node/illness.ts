@@ -5,7 +5,7 @@ import type { NodeFacts } from "./node_facts.ts";
 export type Illness = NonNullable<Member["ill"]>;
 
 /** Of pools that repair nothing: who is ill still counts. */
-export const neverRepaired: RepairRules = { enabled: false, notReadyFor: 0, conditions: [], maxIll: 100 };
+export const neverRepaired: RepairRules = { enabled: false, notReadyFor: 0, conditions: [], maxUnhealthy: 100 };
 
 /** The node of a machine, or when it was first missed (epoch ms). */
 export type Seen = { facts: NodeFacts } | { goneSince: number; node: string | undefined };

@@ -26,5 +26,5 @@ export const defaultRules: Rules = {
   onProfileChange: "NewMachinesOnly",
   onNewChange: "Supersede",
   approval: "Never",
-  repair: { enabled: true, notReadyFor: 10 * minute, conditions: [], maxIll: 40 },
+  repair: { enabled: true, notReadyFor: 10 * minute, conditions: [], maxUnhealthy: 40 },
 };

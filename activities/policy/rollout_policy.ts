@@ -52,7 +52,7 @@ const Repair = z.strictObject({
   enabled: z.boolean().optional(),
   notReadyFor: PositiveDuration.optional(),
   conditions: z.array(IllCondition).max(10).optional(),
-  maxIll: z.string().regex(/^(100|[1-9]?[0-9])%$/, 'must be a share from "0%" to "100%"').optional(),
+  maxUnhealthy: z.string().regex(/^(100|[1-9]?[0-9])%$/, 'must be a share from "0%" to "100%"').optional(),
 });
 
 /** The spec of a RolloutPolicy: every field may be left out. */

@@ -63,7 +63,7 @@ function drainOf({ timeout, ...drain }: Section<"drain">): Rules["drain"] {
   };
 }
 
-function repairOf({ enabled, notReadyFor, conditions = [], maxIll }: Section<"repair">): RepairRules {
+function repairOf({ enabled, notReadyFor, conditions = [], maxUnhealthy }: Section<"repair">): RepairRules {
   const usual = defaultRules.repair;
   const after = durationOf(notReadyFor, usual.notReadyFor);
   return {
@@ -74,7 +74,7 @@ function repairOf({ enabled, notReadyFor, conditions = [], maxIll }: Section<"re
       status,
       for: durationOf(lasting, after),
     })),
-    maxIll: maxIll === undefined ? usual.maxIll : Number.parseInt(maxIll),
+    maxUnhealthy: maxUnhealthy === undefined ? usual.maxUnhealthy : Number.parseInt(maxUnhealthy),
   };
 }
 

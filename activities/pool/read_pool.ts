@@ -64,7 +64,7 @@ export async function awaitPoolChanged(
 
 function wordsOf({ counts }: PoolSnapshot): string {
   const { machines, updatedReady, old, leaving, ill } = counts;
-  return `${machines} machines: ${updatedReady} updated and ready, ${old} old, ${leaving} leaving, ${ill} ill`;
+  return `${machines} machines: ${updatedReady} updated and ready, ${old} old, ${leaving} leaving, ${ill} unhealthy`;
 }
 
 /** Every member of the pool with the facts of its node; without `repair` nobody's illness is ever due. */

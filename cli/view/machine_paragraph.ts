@@ -39,7 +39,7 @@ const steps: Record<string, (attempt: number) => string> = {
   Gates: () => "has joined and has to pass its gates",
   Draining: () => "is being drained, to be removed",
   Removing: () => "is drained and being removed",
-  Repairing: () => "is ill and being replaced",
+  Repairing: () => "is unhealthy and being replaced",
 };
 
 function underwayText({ now, rules }: MachineFacts, { step, since, until, attempt, blockers }: UnderwayRow): string[] {
@@ -173,9 +173,9 @@ function oldText(facts: MachineFacts, status: RolloutStatus): string[] {
 function illText({ member, node, rules, now }: MachineFacts): string {
   if (member.ill === undefined) return node === undefined || node.ready ? "" : notReady(node.why, node.since, now);
   const { why, since, due } = member.ill;
-  const said = `It is ill: ${why} for ${duration((now - since) / 1000)}.`;
+  const said = `It is unhealthy: ${why} for ${duration((now - since) / 1000)}.`;
   if (rules?.repair.enabled !== true) return `${said} Its policy repairs nothing.`;
-  const most = `unless more than ${rules.repair.maxIll} % of the pool is ill`;
+  const most = `unless more than ${rules.repair.maxUnhealthy} % of the pool is unhealthy`;
   return due <= now
     ? `${said} It is replaced now, ${most}.`
     : `${said} It is replaced at ${moment(due, now)} if that lasts, ${most}.`;

@@ -55,9 +55,9 @@ function titled(terminal: Terminal, title: string, lines: string[]): string[] {
 }
 
 function machineLines({ row, progress }: Story, status: RolloutStatus): string[] {
-  const { ready = status.readyReplicas, old = 0, ill = 0 } = progress?.counts ?? {};
+  const { ready = status.readyReplicas, old = 0, unhealthy = 0 } = progress?.counts ?? {};
   const always = [`${updatedCount(status)} updated`, `${ready} ready`];
-  const some: [number, string][] = [[old, "old"], [ill, "ill"], [
+  const some: [number, string][] = [[old, "old"], [unhealthy, "unhealthy"], [
     status.failedMachines,
     "failed",
   ]];

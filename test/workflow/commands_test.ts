@@ -98,7 +98,7 @@ test("progress tells what is under way, since when and until when", async (stage
   ok(seen.underway.every(({ since, until }) => since < until));
   ok(Date.parse(seen.until ?? "") > Date.parse(seen.since));
   deepEqual(seen.counts, {
-    ...{ desired: 3, machines: 4, updated: 1, updatedReady: 0, ready: 3, old: 3, leaving: 0, ill: 0 },
+    ...{ desired: 3, machines: 4, updated: 1, updatedReady: 0, ready: 3, old: 3, leaving: 0, unhealthy: 0 },
   });
   deepEqual([seen.policy, seen.waves], ["defaults", [{ upTo: 3, state: "Rolling" }]]);
   await handle.cancel();

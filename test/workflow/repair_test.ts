@@ -80,14 +80,14 @@ test("a repair goes on while the rollout is paused, and leaves no machine less",
   await handle.cancel();
 });
 
-test("repair.maxIll stops all repairs when too many are ill at once", async (stage) => {
+test("repair.maxUnhealthy stops all repairs when too many are ill at once", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4 });
   for (const nth of [1, 2]) pool.sicken(nth);
   const handle = await stage.rollOut(pool, patient);
-  const { message } = await stage.sees(pool, "the stop", ({ reason }) => reason === "TooManyIll");
+  const { message } = await stage.sees(pool, "the stop", ({ reason }) => reason === "TooManyUnhealthy");
   match(message, /2/);
   equal(pool.count("deleteMachine"), 0);
-  pool.rules.repair.maxIll = 60;
+  pool.rules.repair.maxUnhealthy = 60;
   await stage.tell(pool);
   await handle.result();
   deepEqual(pool.numbers().slice(0, 2), [3, 4]);

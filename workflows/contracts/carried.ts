@@ -48,7 +48,7 @@ export interface CarriedMachines {
   draining: Record<string, Draining>;
   /** Machines set aside because they could not be drained. */
   setAside: string[];
-  /** Machines that were replaced for being ill, and for which no other one has been admitted yet. */
+  /** Machines that were replaced for being unhealthy, and for which no other one has been admitted yet. */
   repaired: string[];
   /** Machines kept to look at: they failed for good. */
   failed: string[];

@@ -39,7 +39,7 @@ export interface Member {
   expendable: boolean;
   /** Of its node's label `topology.kubernetes.io/zone`. */
   zone?: string;
-  /** On its way out, and its node has been not Ready for as long as makes a machine ill. */
+  /** On its way out, and its node has been not Ready for as long as makes a machine unhealthy. */
   lost?: true;
   /** What is wrong with its node, since when, and when that is long enough to repair it (epoch ms). */
   ill?: { why: string; since: number; due: number };
@@ -64,7 +64,7 @@ export interface PoolSnapshot {
     /** Held before they booted: they exist on paper only. */
     held: number;
     leaving: number;
-    /** Joined once and ill now, not leaving. */
+    /** Joined once and unhealthy now, not leaving. */
     ill: number;
   };
   old: Member[];
@@ -73,7 +73,7 @@ export interface PoolSnapshot {
   /** Of the target template, yet held or marked by us: left over from a change that was taken back. */
   stale: Member[];
   leaving: Member[];
-  /** Ill ones of any template, not leaving; who is due first comes first. */
+  /** Unhealthy ones of any template, not leaving; who is due first comes first. */
   ill: Member[];
 }
 

@@ -2,7 +2,7 @@
 import type { Blocker } from "./outcomes.ts";
 import type { Quarantined, Request } from "./memory.ts";
 
-/** `RollingBack` and `RolledBack` are a rollout that went back; `Repairing` replaces an ill machine and is no rollout. */
+/** `RollingBack` and `RolledBack` are a rollout that went back; `Repairing` replaces an unhealthy machine and is no rollout. */
 export type Phase =
   | "Preparing"
   | "Creating"
@@ -73,7 +73,7 @@ export interface Progress {
     ready: number;
     old: number;
     leaving: number;
-    ill: number;
+    unhealthy: number;
   };
   waves: WaveView[];
   /** From 1; how many there are is the length of `waves`. */

@@ -54,14 +54,14 @@ export interface DrainRules {
   order: "ByPriority" | "AllAtOnce";
 }
 
-/** When a machine that had joined is ill enough to be replaced. */
+/** When a machine that had joined is unhealthy enough to be replaced. */
 export interface RepairRules {
   enabled: boolean;
   /** Milliseconds. */
   notReadyFor: number;
   conditions: { type: string; status: "True" | "False" | "Unknown"; for: number }[];
-  /** With a larger share of the pool ill, in percent, nothing is repaired. */
-  maxIll: number;
+  /** With a larger share of the pool unhealthy, in percent, nothing is repaired. */
+  maxUnhealthy: number;
 }
 
 export interface Rules {

@@ -1,4 +1,4 @@
-/** One machine out: drained by the rules, let go, and seen gone; an ill one is replaced where it stands. */
+/** One machine out: drained by the rules, let go, and seen gone; an unhealthy one is replaced where it stands. */
 import type { Member, PoolRef, PoolSnapshot } from "../contracts/mod.ts";
 import { awaits, write } from "../proxies.ts";
 import { nudge } from "../state/loop.ts";
@@ -24,10 +24,10 @@ export function beginRemoval(rollout: Removing, victim: Member): void {
   });
 }
 
-/** Begins to replace an ill machine: machine-controller makes another as soon as this one goes. */
+/** Begins to replace an unhealthy machine: machine-controller makes another as soon as this one goes. */
 export function beginRepair(rollout: Removing, ill: Member): void {
   const task: Task = { ...removalTask(rollout, ill), kind: "repair", step: "Repairing" };
-  tell(rollout.view, "RepairStarted", `Replacing ${ill.id}: ${ill.ill?.why ?? "it is ill"}`);
+  tell(rollout.view, "RepairStarted", `Replacing ${ill.id}: ${ill.ill?.why ?? "it is unhealthy"}`);
   begin(rollout, task, async () => {
     // Nothing answers on a dead node, so nothing can be drained there; any other illness leaves time to move the pods.
     const isDead = ill.phase === "NotReady";
@@ -118,7 +118,7 @@ async function deleteIll(rollout: Removing, task: Task, { id, node, templateHash
   const isOwn = templateHash === target.desired?.templateHash && !machines.repaired.includes(id);
   if (isOwn) noteRepaired(machines, id);
   task.until = Date.now() + durations.gone;
-  await write.deleteMachine.executeWithOptions({ summary: `Replace ${id}, which is ill` }, [
+  await write.deleteMachine.executeWithOptions({ summary: `Replace ${id}, which is unhealthy` }, [
     { pool, machine: id, drain: false, ...(node ? { node } : {}) },
   ]);
   await seeGone(pool, task);

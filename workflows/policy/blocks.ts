@@ -68,8 +68,9 @@ export function asideBlock(setAside: string[]): Blocked {
 /** Too many are ill at once for a repair to be safe. */
 export function illBlock({ pool, rules }: Situation, { booted }: Census): Blocked {
   const { ill } = pool.counts;
-  const message = `${ill} of ${booted} machines are ill, more than ${rules.repair.maxIll} %: none is repaired`;
-  return block("TooManyIll", message);
+  const message =
+    `${ill} of ${booted} machines are unhealthy, more than ${rules.repair.maxUnhealthy} %: none is repaired`;
+  return block("TooManyUnhealthy", message);
 }
 
 function block(reason: Blocked["reason"], message: string, until: number | null = null): Blocked {

@@ -122,5 +122,5 @@ function isRepairable(
 // One ill machine is never too many, or a pool of two would never be mended.
 function isTooMany({ pool, rules }: Situation, { booted }: Census): boolean {
   const { ill } = pool.counts;
-  return ill > 1 && ill * 100 > rules.repair.maxIll * booted;
+  return ill > 1 && ill * 100 > rules.repair.maxUnhealthy * booted;
 }

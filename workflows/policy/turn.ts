@@ -68,7 +68,7 @@ export interface Blocked {
     | "Soaking"
     | "PolicyConflict"
     | "Quarantined"
-    | "TooManyIll"
+    | "TooManyUnhealthy"
     | "OnlySkippedRemain"
     | "SetAside"
     /** Said by the run, not by the planner: the places that all pools share are taken. */

@@ -39,5 +39,5 @@ export function waitsForOf(situation: Situation, findings: Findings): string {
 
 function budgetText({ budget: { changing, ill, total } }: Findings): string {
   if (changing + ill < total) return "room in the budget of a zone";
-  return `room in the budget of ${total} machine(s): ${changing} out or changing, ${ill} ill`;
+  return `room in the budget of ${total} machine(s): ${changing} out or changing, ${ill} unhealthy`;
 }

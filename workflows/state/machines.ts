@@ -104,7 +104,7 @@ export function takeBack(machines: Machines, templateHash: string): void {
   machines.booting = { ...machines.booting, ...Object.fromEntries(back) };
 }
 
-/** Notes a machine that was replaced for being ill. */
+/** Notes a machine that was replaced for being unhealthy. */
 export function noteRepaired(machines: Machines, machine: string): void {
   machines.repaired = [...machines.repaired, machine].slice(-repairsKept);
 }

@@ -78,7 +78,7 @@ function targetPart(
 
 function publicCounts(counts: PoolSnapshot["counts"]): Omit<NonNullable<Progress["counts"]>, "desired"> {
   const { machines, updated, updatedReady, ready, old, leaving, ill } = counts;
-  return { machines, updated, updatedReady, ready, old, leaving, ill };
+  return { machines, updated, updatedReady, ready, old, leaving, unhealthy: ill };
 }
 
 function backPart({ kind, by, reason, bad }: RollBack): NonNullable<Progress["rollBack"]> {

@@ -34,7 +34,7 @@ export function noteChange(
   beginChange(rollout, desired.specHash);
 }
 
-// Nobody can say which rules hold: what is under way goes on by those it began with, and nobody is called ill.
+// Nobody can say which rules hold: what is under way goes on by those it began with, and nobody is called unhealthy.
 function rulesNow({ rules: before }: Readonly<Target>, rules: Rules): Rules {
   const { conflict, repair } = rules;
   return conflict !== null && before ? { ...before, conflict, repair } : rules;

@@ -105,7 +105,7 @@ export async function letAllGo(
   const pool = await read.readPool.executeWithOptions({ summary: "Read what is held" }, [question]);
   const all = [...pool.old, ...pool.stale, ...pool.leaving];
   const ours = all.filter(({ phase, marked, held }) => phase !== "Held" && (marked || held)).map(({ id }) => id);
-  // One that is drained because it is ill, and not leaving yet, bears nothing but a cordon.
+  // One that is drained because it is unhealthy, and not leaving yet, bears nothing but a cordon.
   const cordoned = Object.keys(machines.draining).filter((machine) => !pool.leaving.some(({ id }) => id === machine));
   await Promise.all([...new Set([...ours, ...cordoned])].map((machine) => spare(settings.pool, machine, letGo)));
   machines.draining = {};

@@ -72,7 +72,7 @@ const covered: Record<string, [file: string, test: string][]> = {
   "repair.enabled": [[`${workflow}/repair_test.ts`, "repair.enabled false leaves ill machines alone"]],
   "repair.notReadyFor": [[`${workflow}/repair_test.ts`, "repair.notReadyFor is how long"]],
   "repair.conditions": [[`${workflow}/repair_test.ts`, "repair.conditions names other illnesses"]],
-  "repair.maxIll": [[`${workflow}/repair_test.ts`, "repair.maxIll stops all repairs"]],
+  "repair.maxUnhealthy": [[`${workflow}/repair_test.ts`, "repair.maxUnhealthy stops all repairs"]],
 };
 
 function fieldsOf(value: object, prefix = ""): string[] {

@@ -33,7 +33,7 @@ export function advice(pool: Pool, progress: Progress): string[] {
 const hints: Record<string, string> = {
   PolicyConflict: "Make the selector of one RolloutPolicy more specific, or delete one of them.",
   Quarantined: "Change the MachineDeployment: another spec is tried by itself.",
-  TooManyIll: "Look at the nodes: so many at once are rarely the machines' own fault.",
+  TooManyUnhealthy: "Look at the nodes: so many at once are rarely the machines' own fault.",
   PodsRemaining:
     "Let the pods move: above stands what protects them. The policy's drain rules may be changed meanwhile.",
   OutsideWindow: "It goes on by itself in the next window; the policy's windows may be changed meanwhile.",

@@ -12,7 +12,7 @@ export function numbers({ phase, reason, counts, eta, failedMachines }: Progress
   const { desired, ready, ...rest } = counts;
   const updated = updatedOf(counts);
   const others = [
-    ...Object.entries({ old: rest.old, leaving: rest.leaving, ill: rest.ill, failed: failedMachines }),
+    ...Object.entries({ old: rest.old, leaving: rest.leaving, unhealthy: rest.unhealthy, failed: failedMachines }),
   ].filter(([, count]) => count > 0).map(([what, count]) => `${count} ${what}`);
   const told = [`**${updated} of ${desired} updated**`, `${ready} ready`, ...others].join(", ");
   return [`${bar(updated, desired)} ${told}${eta && isForeseen ? `; expected to end about ${moment(eta)}` : ""}`];

@@ -5,7 +5,7 @@ import type { RepairRules } from "../../../../workflows/contracts/mod.ts";
 
 const minute = 60_000;
 const repair: RepairRules = {
-  ...{ enabled: true, notReadyFor: 10 * minute, maxIll: 40 },
+  ...{ enabled: true, notReadyFor: 10 * minute, maxUnhealthy: 40 },
   conditions: [{ type: "KernelDeadlock", status: "True", for: 2 * minute }],
 };
 const sound: NodeFacts = {

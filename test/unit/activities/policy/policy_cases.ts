@@ -11,7 +11,7 @@ export const usable: Record<string, unknown> = {
   "a Prometheus below a path": { gates: [{ name: "a", prometheus: { ...prometheus, url: "https://x/prom/" } }] },
   "every DaemonSet": { gates: [{ name: "a", daemonSets: {} }] },
   "a selector of expressions": { selector: { matchExpressions: [{ key: "tier", operator: "NotIn", values: ["db"] }] } },
-  "no repair above nothing": { repair: { maxIll: "0%" } },
+  "no repair above nothing": { repair: { maxUnhealthy: "0%" } },
 };
 
 /** Where each fault is told. */
@@ -59,5 +59,5 @@ export const unusable: Record<string, [spec: unknown, field: string]> = {
     { selector: { matchExpressions: [{ key: "tier", operator: "In" }] } },
     "spec.selector.matchExpressions.0",
   ],
-  "a share without a sign": [{ repair: { maxIll: 40 } }, "spec.repair.maxIll"],
+  "a share without a sign": [{ repair: { maxUnhealthy: 40 } }, "spec.repair.maxUnhealthy"],
 };

@@ -102,7 +102,7 @@ const withGrowth = {
 
 function valueOf(field: string, text: string): unknown {
   if (field === "waves") return [{ upTo: "100%", soak: 0 }];
-  if (field === "repair.maxIll") return Number.parseInt(text);
+  if (field === "repair.maxUnhealthy") return Number.parseInt(text);
   const milliseconds = millisecondsOf(text);
   return Number.isNaN(milliseconds) ? parse(text) as unknown : milliseconds;
 }

@@ -60,11 +60,11 @@ Deno.test("rulesOf resolves windows, and knows none from always", () => {
 
 Deno.test("rulesOf lets a condition last as long as NotReady where it says nothing itself", () => {
   const conditions = [{ type: "A", status: "True" }, { type: "B", status: "Unknown", for: "1m" }];
-  assert.deepEqual(rules({ repair: { notReadyFor: "20m", conditions, maxIll: "25%" } }).repair, {
+  assert.deepEqual(rules({ repair: { notReadyFor: "20m", conditions, maxUnhealthy: "25%" } }).repair, {
     enabled: true,
     notReadyFor: 20 * minute,
     conditions: [{ type: "A", status: "True", for: 20 * minute }, { type: "B", status: "Unknown", for: minute }],
-    maxIll: 25,
+    maxUnhealthy: 25,
   });
 });
 

@@ -7,7 +7,7 @@ import { FakeKube } from "../../../support/fake_kube.ts";
 import { hold, holder, machine, machineDeployment, node, pool, putPool } from "../../../support/machine_objects.ts";
 
 const minute = 60_000;
-const repair = { enabled: true, notReadyFor: 10 * minute, conditions: [], maxIll: 40 };
+const repair = { enabled: true, notReadyFor: 10 * minute, conditions: [], maxUnhealthy: 40 };
 const question: PoolQuestion = { pool, templateHash: "hash-1", unproven: [], repair, limit: 20 };
 
 function kubeWith(...names: string[]): FakeKube {
@@ -130,7 +130,7 @@ Deno.test("awaitPoolChanged ends when a machine changes", async () => {
   const wait = { ...question, fingerprint, until: Number.MAX_SAFE_INTEGER };
   equal(await inActivity(() => awaitPoolChanged(kube.client, wait), { heartbeats }), true);
   notEqual((await readPool(kube.client, question)).fingerprint, fingerprint);
-  deepEqual(heartbeats, ["1 machines: 1 updated and ready, 0 old, 0 leaving, 0 ill"]);
+  deepEqual(heartbeats, ["1 machines: 1 updated and ready, 0 old, 0 leaving, 0 unhealthy"]);
 });
 
 Deno.test("awaitPoolChanged ends at its time when nothing changed", async () => {

@@ -156,7 +156,7 @@ Deno.test("explain tells of an ill machine why, and when it is replaced", async 
   made.kube.put("nodes", node("node-m-1", { ready: false }));
   assert.match(
     await explained(made),
-    /It is ill: node "node-m-1" is not Ready .* It is replaced (now|at .* if that lasts), unless more than 40 %/,
+    /It is unhealthy: node "node-m-1" is not Ready .* It is replaced (now|at .* if that lasts), unless more than 40 %/,
   );
 });
 

@@ -80,7 +80,7 @@ Deno.test("ostler status -w waits for all chosen pools", async () => {
 
 Deno.test("ostler status -w shows a live picture where somebody looks, with what the run itself says", async () => {
   const world = story(rollingStatus(), rollingStatus(), rollingStatus(), rollingStatus(), readyStatus());
-  const counts = { desired: 10, machines: 11, updated: 3, ready: 10, old: 7, leaving: 1, ill: 0 };
+  const counts = { desired: 10, machines: 11, updated: 3, ready: 10, old: 7, leaving: 1, unhealthy: 0 };
   world.progress = { counts, message: "Joining new-1", underway: [], skipped: [], setAside: [] } as never;
   const env = { TERM: "xterm", NO_COLOR: "1" };
   const { code, out } = await world.run(["status", "pool", "-w"], {

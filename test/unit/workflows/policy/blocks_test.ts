@@ -113,7 +113,7 @@ Deno.test("planTurn repairs nothing when too many are ill", () => {
   const situation = situationOf(members("new", [5, "Ready"], [5, "NotReady", ill]), { desired: { replicas: 10 } });
   const turn = planTurn(situation);
   deepEqual(turn.steps, []);
-  match(turn.blocked?.message ?? "", /5 of 10 machines are ill, more than 40 %/);
+  match(turn.blocked?.message ?? "", /5 of 10 machines are unhealthy, more than 40 %/);
 });
 
 Deno.test("planTurn repairs the one ill machine of two", () => {
@@ -122,7 +122,7 @@ Deno.test("planTurn repairs the one ill machine of two", () => {
 });
 
 Deno.test("planTurn repairs up to the share that a policy allows", () => {
-  const repair = { enabled: true, notReadyFor: 0, conditions: [], maxIll: 50 };
+  const repair = { enabled: true, notReadyFor: 0, conditions: [], maxUnhealthy: 50 };
   const machines = members("new", [5, "Ready"], [5, "NotReady", ill]);
   const difference = { desired: { replicas: 10 }, rules: { repair }, budget: { machines: 3 } };
   equal(planTurn(situationOf(machines, difference)).steps.length, 3);

@@ -207,7 +207,7 @@ const rows: Row[] = [
   [
     "does not repair where the policy says so",
     members("new", [2, "Ready"], [1, "NotReady", ill]),
-    { rules: { repair: { enabled: false, notReadyFor: 0, conditions: [], maxIll: 40 } } },
+    { rules: { repair: { enabled: false, notReadyFor: 0, conditions: [], maxUnhealthy: 40 } } },
     [],
   ],
   [
@@ -280,7 +280,7 @@ const waits: [pool: Member[], difference: Difference, says: RegExp][] = [
       ...waiting,
     ],
     {},
-    /budget of 1 machine\(s\): 0 out or changing, 1 ill/,
+    /budget of 1 machine\(s\): 0 out or changing, 1 unhealthy/,
   ],
 ];
 

@@ -222,7 +222,7 @@ export const cases: Record<string, Case> = {
   "a machine ill while paused": { replicas: 3, script: [[3, pause(true)], [10, sicken("A3")], [90, pause(false)]] },
   "ill without a rollout": { replicas: 4, quiet: true, template: "A", script: [[1, sicken("A2")]] },
   "too many ill without a rollout": {
-    ...{ replicas: 4, quiet: true, template: "A", ends: "TooManyIll" },
+    ...{ replicas: 4, quiet: true, template: "A", ends: "TooManyUnhealthy" },
     script: [[1, sicken("A1")], [1, sicken("A2")], [1, sicken("A3")]],
   },
   "too many ill that recover": {

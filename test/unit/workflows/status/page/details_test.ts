@@ -10,7 +10,7 @@ function progress(overrides: Partial<Progress> = {}): Progress {
     ...{ phase: "Rolling", reason: "Draining", message: "Draining a", since: "2026-01-01T00:00:00.000Z" },
     ...{ until: "2026-01-01T01:00:00.000Z", paused: false, policy: "fleet/canary", joins: [], replacements: [] },
     target: { generation: 7, revision: "3", image: "image-2", kubelet: "1.36.1", configDigest: "0123456789abcdef" },
-    counts: { desired: 12, machines: 13, updated: 4, ready: 11, old: 8, leaving: 1, ill: 0 },
+    counts: { desired: 12, machines: 13, updated: 4, ready: 11, old: 8, leaving: 1, unhealthy: 0 },
     waves: [{ upTo: 2, state: "Done" }, { upTo: 12, state: "Rolling" }],
     ...{ wave: 2, quarantine: [], failedMachines: 1, skipped: [], setAside: [], underway: [] },
     ...overrides,
@@ -53,7 +53,16 @@ Deno.test("details shows each wave as a bar with its state", () => {
 });
 
 Deno.test("details counts those as updated that joined, not those that wait to be admitted", () => {
-  const counts = { desired: 12, machines: 13, updated: 4, updatedReady: 3, ready: 11, old: 8, leaving: 1, ill: 0 };
+  const counts = {
+    desired: 12,
+    machines: 13,
+    updated: 4,
+    updatedReady: 3,
+    ready: 11,
+    old: 8,
+    leaving: 1,
+    unhealthy: 0,
+  };
   tells({ counts }, "**3 of 12 updated**", "| 2 | `██░░░░░░░░░░░░░░░░░░` | 1 of 10 | rolling |");
 });
 
