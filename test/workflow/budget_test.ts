@@ -135,6 +135,30 @@ test("a budget of the cluster is shared by all pools", async (stage) => {
   }
 });
 
+test("a budget of the cluster holds back drains where there is no surge, until another pool's newcomer has joined", async (stage) => {
+  const rules = { budget: budgetOf(1, { cluster: 1 }) };
+  const pool = await stage.grownPool({ replicas: 2, surge: 0, rules });
+  const other = { namespace: "fleet", name: "other" };
+  const { slots } = stage.activities;
+  slots.take({ pool: other, machine: "x", limit: 1 });
+  for (const machine of pool.machines) machine.hold = pool.holder;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.sees(pool, "the full budget", ({ reason }) => reason === "ClusterBudget");
+  equal(pool.count("ensureNodeCordoned"), 0);
+  pool.joinOnceAwaited(() => false);
+  slots.keep({ pool: other, machines: [] });
+  const nudges = setInterval(() => void stage.tell(pool).catch(() => undefined), 300);
+  await eventually("a newcomer that boots", () => pool.count("awaitMachinesJoined") > 0);
+  equal(slots.heldBy(pool.ref).length, 1, "the place is kept until the newcomer has joined");
+  equal(pool.count("ensureVictimReleased"), 1);
+  pool.mend();
+  equal((await handle.result()).outcome, "Converged");
+  clearInterval(nudges);
+  deepEqual([slots.most, slots.heldBy(pool.ref)], [1, []]);
+  assertRuns(pool, "image-2");
+});
+
 test("perZone keeps two victims out of one zone", async (stage) => {
   const rules = { budget: budgetOf(2, { perZone: 1 }) };
   const pool = await stage.grownPool({ replicas: 4, surge: 2, zones: ["a", "a", "b", "b"], rules });

@@ -4,8 +4,11 @@ import type { Admitting } from "../machine/admit.ts";
 import { beginRemoval, beginRepair, spare } from "../machine/remove_machine.ts";
 import { beginWaveGates, waveName } from "../machine/wave_gates.ts";
 import type { Blocked, Step } from "../policy/turn.ts";
+import { supplierOf } from "../policy/supplier/supplier_of.ts";
 import { nudge } from "../state/loop.ts";
-import type { Part } from "../state/rollout.ts";
+import type { Part, Seen } from "../state/rollout.ts";
+import { isGivenUp } from "./quarantine.ts";
+import { takeSlot } from "./slots.ts";
 
 /** What the steps of a plan touch: not what is desired, nor what people asked for. */
 export type Beginning = Admitting & Part<"waves">;
@@ -20,7 +23,7 @@ export async function beginSteps(rollout: Beginning, planned: readonly Step[]): 
   let shut: Blocked | undefined;
   for (const step of steps) {
     // What needs no place of the shared budget goes on.
-    if (shut && step.kind === "admit" && step.victim) continue;
+    if (shut && needsPlace(rollout, step)) continue;
     shut = await beginStep(rollout, step) ?? shut;
   }
   return shut;
@@ -33,7 +36,7 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
     case "join":
       return void await watchAgain(rollout, step);
     case "leave":
-      return void beginRemoval(rollout, step.machine);
+      return await remove(rollout, step);
     case "repair":
       return void beginRepair(rollout, step.machine);
     case "gates":
@@ -41,6 +44,25 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
     case "admit":
       return await admit(rollout, step);
   }
+}
+
+/** It begins a replacement: by letting a newcomer in for another, or, where there is no room, by draining. */
+function needsPlace({ settings, target: { desired } }: Seen<"settings" | "target">, step: Step): boolean {
+  if (step.kind === "admit") return step.victim !== null;
+  if (step.kind !== "leave" || !desired || supplierOf(settings.pool.kind).roomOf(desired) > 0) return false;
+  const { node, lost, templateHash } = step.machine;
+  // One that serves nobody was out before.
+  return desired.replicas > 0 && node !== undefined && !lost && templateHash !== desired.templateHash;
+}
+
+async function remove(rollout: Beginning, step: Step & { kind: "leave" }): Promise<Blocked | undefined> {
+  if (needsPlace(rollout, step)) {
+    const full = await takeSlot(rollout, step.machine.id);
+    if (full) return full;
+    // Somebody paused or aborted meanwhile, or the change was given up: plan again.
+    if (rollout.people.heard || isGivenUp(rollout)) return undefined;
+  }
+  return void beginRemoval(rollout, step.machine);
 }
 
 function subjectOf(step: Step): string {

@@ -1,12 +1,14 @@
 /** Places of the budget that all pools share: taken before a replacement begins, given back when its victim is gone. */
+import type { Desired } from "../contracts/mod.ts";
 import type { Blocked } from "../policy/turn.ts";
+import { supplierOf } from "../policy/supplier/supplier_of.ts";
 import { write } from "../proxies.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 
 /** A full budget is asked again after this long, and each time after twice as long (ms): many pools may wait for it. */
 const askAgainMs = { first: 15_000, most: 120_000 };
 
-type Sharing = Seen<"settings" | "target" | "machines"> & Part<"slots">;
+type Sharing = Seen<"settings" | "target" | "machines" | "tasks"> & Part<"slots">;
 
 /** Takes a place for a machine that comes; gives what stands in the way when all are taken. */
 export async function takeSlot(rollout: Sharing, machine: string): Promise<Blocked | undefined> {
@@ -50,14 +52,31 @@ function adoptSlots(
 
 /** Gives back the places of replacements that have ended; all of them when `all`. */
 export async function giveBackSlots(rollout: Sharing, all = false): Promise<void> {
-  const { settings: { pool }, machines, slots } = rollout;
-  const out = Math.max(Object.keys(machines.booting).length, goingOf(rollout));
+  const { settings: { pool }, slots } = rollout;
+  const out = outOf(rollout);
   const keep = all || out === 0 ? [] : slots.held.slice(-out);
   if (keep.length === slots.held.length) return;
   await write.ensureSlotsKept.executeWithOptions({ summary: "Give back places of the shared budget" }, [
     { pool, machines: keep },
   ]);
   slots.held = keep;
+}
+
+/** Replacements under way, as far as can be seen. */
+function outOf(rollout: Seen<"settings" | "target" | "machines" | "tasks">): number {
+  const { settings: { pool }, target: { desired }, machines } = rollout;
+  const isBare = desired !== undefined && supplierOf(pool.kind).roomOf(desired) === 0;
+  return Math.max(Object.keys(machines.booting).length, isBare ? missingOf(rollout, desired) : goingOf(rollout));
+}
+
+/** Without room: from a drain's begin until another has joined, a machine is missing. */
+function missingOf({ machines, tasks }: Seen<"machines" | "tasks">, { replicas }: Desired): number {
+  const { snapshot, draining, booting } = machines;
+  if (!snapshot) return 0;
+  const { counts, leaving } = snapshot;
+  // What ended since then is shown as it was.
+  const begun = leaving.filter(({ id }) => id in draining || tasks.justEnded.includes(id)).length;
+  return Math.max(0, replicas - (counts.machines - counts.held - begun - Object.keys(booting).length));
 }
 
 /** Victims that leave or are about to: one whose newcomer failed stays until there is another, and needs no place. */
