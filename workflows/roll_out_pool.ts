@@ -21,6 +21,7 @@ import { callOff } from "./machine/tasks.ts";
 import { carriedState } from "./state/carried.ts";
 import { parseInput } from "./state/input.ts";
 import { countBug } from "./state/loop.ts";
+import { postponeIdle } from "./state/machines.ts";
 import { openRollout } from "./state/rollout.ts";
 import type { Part, Rollout, Seen, Telling } from "./state/rollout.ts";
 import { index, report, show } from "./status/report.ts";
@@ -72,12 +73,15 @@ async function untilNothingIsLeft(rollout: Rollout, input: RollOutInput): Promis
 }
 
 async function round(rollout: Rollout): Promise<RollOutResult | undefined> {
+  const begun = Date.now();
   try {
     return await reconcile(rollout);
   } catch (error) {
     const trouble = troubleOf(error);
     if (trouble.kind === "rethrow") throw error;
     await waitOver(rollout, trouble);
+    // What is under way looks for itself.
+    if (trouble.kind === "unreachable") postponeIdle(rollout.machines, rollout.tasks, Date.now() - begun);
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 /** Asks the gates of a machine or of a wave until all hold at the same time, one is lost, or the time is over. */
 import { Context } from "@temporalio/activity";
-import type { Gate, GateVerdict, PoolRef } from "../../workflows/contracts/mod.ts";
+import type { Gate, GateVerdict, PoolRef, Unseen } from "../../workflows/contracts/mod.ts";
 import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
@@ -32,18 +32,27 @@ const usualPatience: Patience = { machine: 2000, wave: 10_000, metric: 10_000, g
  * One verdict per gate. At the end of its time a gate that was measured and false has Failed, one that could not be
  * measured is Inconclusive; so are those that another one's failure left unanswered. A machine that is gone is moot.
  */
-export function awaitGates(kube: Kube, question: GateQuestion, patience = usualPatience): Promise<GateVerdict[]> {
+export function awaitGates(
+  kube: Kube,
+  question: GateQuestion,
+  patience = usualPatience,
+): Promise<GateVerdict[] | Unseen> {
   const until = judgedAt(question.until, patience.grace);
   const asked = question.gates.map((gate) => {
     const deadline = judgedAt(Math.min(question.until, askedAt() + gate.within), patience.grace);
     return newlyAsked({ ...question, kube, gate, until }, deadline);
   });
-  return poll<GateVerdict[]>({
+  return poll<GateVerdict[] | Unseen>({
     until: Number.MAX_SAFE_INTEGER, // each look tells by itself when the time is over
     every: Math.min(patience.machine, 1000),
     look: () => look(asked, { kube, question, until, patience }),
+    unseen: (unseenMs, seen) => Array.isArray(seen) && seen.every(hasPassed) ? seen : { unseenMs },
     expired: (missing) => new Error(missing),
   });
+}
+
+function hasPassed({ outcome }: GateVerdict): boolean {
+  return outcome === "Passed";
 }
 
 interface Asking {

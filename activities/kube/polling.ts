@@ -1,7 +1,9 @@
 /** Looks again and again until there is an answer or an absolute time has come, with a heartbeat all the while. */
 import { Context } from "@temporalio/activity";
+import { ApplicationFailure } from "@temporalio/common";
 import { setTimeout as pause } from "node:timers/promises";
 import type { News } from "./news.ts";
+import { Sight } from "./sight.ts";
 
 export interface Poll<T> {
   /** Epoch milliseconds of the last look. */
@@ -16,6 +18,11 @@ export interface Poll<T> {
   look: () => Promise<{ answer: T } | { missing: string }>;
   /** Milliseconds between heartbeats; shorter than any heartbeat timeout. */
   beat?: number;
+  /**
+   * Where answers are judged by a deadline: what is answered when nobody could look for `ms`, given what the first look
+   * afterwards says. An API server that is away is then waited for too.
+   */
+  unseen?: (ms: number, answer: T | undefined) => T;
   /** Makes the failure when the time has come. */
   expired: (missing: string) => Error;
 }
@@ -31,18 +38,43 @@ let deaf = 0;
 
 /** Polls; a cancelled or timed-out activity stops at its next look, and at once while it rests. */
 export async function poll<T>(wait: Poll<T>): Promise<T> {
-  const { until, news, look, beat = 3_000, expired } = wait;
+  const { until, news, beat = 3_000, expired } = wait;
   const context = Context.current();
+  const sight = wait.unseen ? new Sight(context.info) : undefined;
   let last = "";
+  const pulse = (): void => context.heartbeat(sight ? sight.noted(last) : last);
   for (;;) {
     news?.begin();
-    const seen = await beating(look, { last, beat });
+    const seen = await beating(() => lookAt(wait, sight), { pulse, beat });
     if ("answer" in seen) return seen.answer;
     if (Date.now() >= until) throw expired(seen.missing);
     last = seen.missing;
-    context.heartbeat(last);
-    await rest(wait, () => context.heartbeat(last));
+    pulse();
+    await rest(sight?.isBlind ? { ...wait, every: blindRest(wait) } : wait, pulse);
   }
+}
+
+/** Milliseconds between looks at an API server that is away. */
+function blindRest<T>({ every = 500 }: Poll<T>): number {
+  return Math.min(5_000, 10 * (typeof every === "function" ? every() : every));
+}
+
+type Look<T> = { answer: T } | { missing: string };
+
+async function lookAt<T>({ look, unseen }: Poll<T>, sight: Sight | undefined): Promise<Look<T>> {
+  if (!sight || !unseen) return await look();
+  sight.begin();
+  const seen = await look().catch((error: unknown): Look<T> => {
+    if (!isAway(error)) throw error;
+    return sight.missed(error.message);
+  });
+  const ms = sight.isBlind ? 0 : sight.looked(Date.now());
+  if (ms === 0) return seen;
+  return { answer: unseen(ms, "answer" in seen ? seen.answer : undefined) };
+}
+
+function isAway(error: unknown): error is ApplicationFailure {
+  return error instanceof ApplicationFailure && error.type === "ApiUnavailable";
 }
 
 /** Rests until there is news or it is time to look again. */
@@ -87,14 +119,13 @@ async function next(news: News | undefined, ms: number, signal: AbortSignal): Pr
 const longestLookMs = 180_000;
 
 // A look of many slow requests outlasts the heartbeat timeout, and each try of it would.
-async function beating<T>(look: () => Promise<T>, { last, beat }: { last: string; beat: number }): Promise<T> {
-  const context = Context.current();
-  const pulse = setInterval(() => context.heartbeat(last), beat);
-  const end = setTimeout(() => clearInterval(pulse), longestLookMs);
+async function beating<T>(look: () => Promise<T>, { pulse, beat }: { pulse: () => void; beat: number }): Promise<T> {
+  const timer = setInterval(pulse, beat);
+  const end = setTimeout(() => clearInterval(timer), longestLookMs);
   try {
     return await look();
   } finally {
-    clearInterval(pulse);
+    clearInterval(timer);
     clearTimeout(end);
   }
 }

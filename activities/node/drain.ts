@@ -1,6 +1,6 @@
 /** Empties a node: through the Eviction API, so that PodDisruptionBudgets are respected, and by force only where told. */
 import type { V1Pod } from "@kubernetes/client-node";
-import type { Blocker, DrainOutcome, DrainRules, PoolRef } from "../../workflows/contracts/mod.ts";
+import type { Blocker, DrainOutcome, DrainRules, PoolRef, Unseen } from "../../workflows/contracts/mod.ts";
 import { abreast } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
@@ -38,12 +38,13 @@ const told = 20;
 const forcedGraceSeconds = 30;
 
 /** Ends when no pod has to move any more, when what blocks has changed since `known` and lasts, or at `until`. */
-export function awaitNodeDrained(kube: Kube, task: DrainTask): Promise<DrainOutcome> {
+export function awaitNodeDrained(kube: Kube, task: DrainTask): Promise<DrainOutcome | Unseen> {
   const drain = new Drain(kube, task);
-  return poll<DrainOutcome>({
+  return poll<DrainOutcome | Unseen>({
     until: Number.MAX_SAFE_INTEGER, // that pods remain is an answer too
     every: 1000,
     look: () => attempting(`drain node "${task.node}"`, () => drain.look(Date.now())),
+    unseen: (unseenMs, seen) => seen && "outcome" in seen && seen.outcome === "Drained" ? seen : { unseenMs },
     expired: (missing) => new Error(missing),
   });
 }

@@ -1,5 +1,13 @@
 /** Watches machines climb the join ladder: instance, address, node registered, node Ready, gates. */
-import type { JoinDeadlines, Joined, JoinFailure, JoinVerdict, PoolRef, Rung } from "../../workflows/contracts/mod.ts";
+import type {
+  JoinDeadlines,
+  Joined,
+  JoinFailure,
+  JoinVerdict,
+  PoolRef,
+  Rung,
+  Unseen,
+} from "../../workflows/contracts/mod.ts";
 import type { MachineState } from "../backends/contract.ts";
 import { backendOf } from "../backends/registry.ts";
 import type { Kube } from "../kube/client.ts";
@@ -24,17 +32,18 @@ type Climb = { joined: Joined } | { gone: true } | { rung: Rung; says: string };
 const graceMs = 30_000;
 
 /** Ends when each machine has joined, is gone, or missed the deadline of the rung it stands before. */
-export async function awaitMachinesJoined(kube: Kube, question: JoinQuestion): Promise<JoinVerdict> {
+export async function awaitMachinesJoined(kube: Kube, question: JoinQuestion): Promise<JoinVerdict | Unseen> {
   const judgeFrom = judgementStart(question, Date.now());
   const names = question.machines.map(({ machine }) => machine);
   const nodes = new Set<string>();
   using news = backendOf(kube, question.pool).newsOfMachines({ pool: question.pool, names }, () => nodes);
-  return await poll<JoinVerdict>({
+  return await poll<JoinVerdict | Unseen>({
     until: Number.MAX_SAFE_INTEGER, // each machine ends by its own deadlines
     news,
     lookBy: () => nextDeadline(question, judgeFrom),
     look: () =>
       attempting(`see machines of "${question.pool.name}" join`, () => look(kube, { question, judgeFrom, nodes })),
+    unseen: (unseenMs, seen) => seen && "failed" in seen && seen.failed.length === 0 ? seen : { unseenMs },
     expired: (missing) => new Error(missing),
   });
 }

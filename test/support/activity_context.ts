@@ -9,6 +9,8 @@ export interface ActivityRun {
   runId?: string;
   /** Which try it is. */
   attempt?: number;
+  /** The last heartbeat of the try before. */
+  heartbeatDetails?: unknown;
   /** Collects what is sent as a heartbeat. */
   heartbeats?: unknown[];
   /** Aborting it cancels the activity. */
@@ -17,8 +19,14 @@ export interface ActivityRun {
 
 /** Runs `work` inside an activity of the workflow "machine-deployment/fleet/pool". */
 export function inActivity<T>(work: () => Promise<T>, run: ActivityRun = {}): Promise<T> {
-  const { activityId = "1", runId = "run-1", attempt = 1, heartbeats = [], cancel = new AbortController().signal } =
-    run;
+  const {
+    activityId = "1",
+    runId = "run-1",
+    attempt = 1,
+    heartbeatDetails,
+    heartbeats = [],
+    cancel = new AbortController().signal,
+  } = run;
   const execution = { workflowId: "machine-deployment/fleet/pool", runId };
   const stopping = new AbortController();
   const { promise: cancelled, reject } = Promise.withResolvers<never>();
@@ -31,7 +39,7 @@ export function inActivity<T>(work: () => Promise<T>, run: ActivityRun = {}): Pr
   if (cancel.aborted) stop();
   cancel.addEventListener("abort", stop);
   const context = new Context(
-    { activityId, attempt, workflowExecution: execution } as Info,
+    { activityId, attempt, heartbeatDetails, workflowExecution: execution } as Info,
     cancelled,
     stopping.signal,
     (details) => void heartbeats.push(details),

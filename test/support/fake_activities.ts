@@ -10,6 +10,7 @@ import type {
   PoolSnapshot,
   PublishActivities,
   ReadActivities,
+  Unseen,
   WriteActivities,
 } from "../../workflows/contracts/mod.ts";
 import { admit, cleanUp, cordon, mark, release, remove, spare } from "./fake_changes.ts";
@@ -113,11 +114,19 @@ export class FakeActivities {
         }),
       awaitMachinesJoined: ({ pool: ref, machines, kubelet }) => {
         const machine = machines.map((each) => each.machine).join(" ");
-        return this.#until("awaitMachinesJoined", { pool: ref, machine }, (pool) => climb(pool, machines, kubelet));
+        return this.#until(
+          "awaitMachinesJoined",
+          { pool: ref, machine },
+          (pool) => this.#unseen(pool) ?? climb(pool, machines, kubelet),
+        );
       },
       awaitNodeDrained: (input) => {
         this.#poolOf(input.pool).drains.push(input.rules);
-        return this.#until("awaitNodeDrained", { ...input, machine: input.node }, (pool) => drain(pool, input));
+        return this.#until(
+          "awaitNodeDrained",
+          { ...input, machine: input.node },
+          (pool) => this.#unseen(pool) ?? drain(pool, input),
+        );
       },
       awaitGates: (input) =>
         this.#until("awaitGates", input, (pool) => judge(pool, input))
@@ -129,6 +138,11 @@ export class FakeActivities {
           (pool) => pool.find(input.machine) ? undefined : null,
         ).then(() => undefined),
     };
+  }
+
+  #unseen(pool: FakePool): Unseen | undefined {
+    const unseenMs = pool.unseen.shift();
+    return unseenMs === undefined ? undefined : { unseenMs };
   }
 
   async #on<Input extends { pool: PoolRef }, T>(

@@ -48,6 +48,8 @@ export class FakePool {
   isControllerDown = false;
   /** Pods that cannot be evicted, by machine; those of "*" are everywhere. */
   blockers: Record<string, Blocker[]> = {};
+  /** Times (ms) in which nobody could look: each is told once, by the next wait that judges by a deadline. */
+  readonly unseen: number[] = [];
   published: { revision: number; digest: string } | undefined;
   /** Epoch ms at which its credentials are due; and how long that is after they were made. */
   renewAt = Infinity;

@@ -1,5 +1,6 @@
 /** The field `drain`: what blocks is shown, and what happens after the timeout is the policy's. */
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import type { DrainRules } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { protectedPod } from "../support/fake_pool.ts";
@@ -138,4 +139,17 @@ test("order and localStorage reach the drain as the policy has them", async (sta
   pool.change({ image: "image-2" });
   await (await stage.rollOut(pool)).result();
   deepEqual(pool.drains, [drain]);
+});
+
+test("Force deletes nothing because of a time in which nobody could look", async (stage) => {
+  const { pool, handle } = await blockedRollout(stage, { timeout: 1_500, onBlocked: "Force" });
+  pool.unseen.push(3_600_000);
+  await stage.tell(pool);
+  pool.touch();
+  await eventually("what was not seen to be told", () => pool.unseen.length === 0);
+  await pause(2_000);
+  deepEqual(pool.forced, []);
+  pool.unblock();
+  equal((await handle.result()).replaced, 3);
+  assertOrderly(pool);
 });

@@ -182,3 +182,17 @@ test("rollOutMachineDeployment halts when machine-controller does not pick a vic
   equal((await handle.result()).outcome, "Converged");
   assertOrderly(pool);
 });
+
+test("rollOutMachineDeployment takes no machine for late because of a time in which nobody could look", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.rules.join.attempts = 0;
+  pool.fate = () => "address";
+  pool.unseen.push(3_600_000);
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: shortLadder });
+  await eventually("what was not seen to be told", () => pool.unseen.length === 0);
+  await pause(2_000);
+  deepEqual([pool.count("deleteMachine"), (await stage.progress(handle)).failedMachines], [0, 0]);
+  pool.mend();
+  equal((await handle.result()).outcome, "Converged");
+});

@@ -1,7 +1,7 @@
 /** What the workflow asks of the world, by class of timeout and retry. */
 import type { DesiredState } from "./desired.ts";
 import type { Memory } from "./memory.ts";
-import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict } from "./outcomes.ts";
+import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict, Unseen } from "./outcomes.ts";
 import type { RolloutPlan } from "./plan.ts";
 import type { PoolQuestion, PoolRef, PoolSnapshot } from "./pool.ts";
 import type { Publication, Rendering, TemplateStamp } from "./publication.ts";
@@ -54,21 +54,24 @@ export interface WriteActivities {
   ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
 }
 
-/** Poll with heartbeats until an absolute time (epoch ms). */
+/**
+ * Poll with heartbeats until an absolute time (epoch ms). Those that judge by a deadline give `Unseen` instead, when
+ * nobody could look for a while and the answer would be none, or a bad one.
+ */
 export interface AwaitActivities {
   awaitDesiredSettled(input: { pool: PoolRef; until: number }): Promise<DesiredState>;
   /** Ends when the pool looks different, which is true then, at the latest at `until`. */
   awaitPoolChanged(input: PoolQuestion & { fingerprint: string; until: number }): Promise<boolean>;
   awaitMachinesJoined(
     input: { pool: PoolRef; kubelet: string; machines: { machine: string; deadlines: JoinDeadlines }[] },
-  ): Promise<JoinVerdict>;
+  ): Promise<JoinVerdict | Unseen>;
   /** Evicts by `rules` until nothing is left or `until`; forced, it deletes what remains. */
   awaitNodeDrained(
     input: { pool: PoolRef; node: string; until: number; rules: DrainRules; known: string; force: boolean },
-  ): Promise<DrainOutcome>;
+  ): Promise<DrainOutcome | Unseen>;
   /** Asks gates until all have passed, one has failed, or `until`; of a machine, or of a wave without one. */
   awaitGates(
     input: { pool: PoolRef; gates: Gate[]; machine?: string; node?: string; key: string; until: number },
-  ): Promise<GateVerdict[]>;
+  ): Promise<GateVerdict[] | Unseen>;
   awaitMachineGone(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
 }

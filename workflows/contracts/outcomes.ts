@@ -8,6 +8,11 @@ export interface JoinDeadlines {
   ready: number;
 }
 
+/** For so long (ms) nobody could look: the API server, Temporal or all workers were away. No deadline counts that time. */
+export interface Unseen {
+  unseenMs: number;
+}
+
 export type Rung = keyof JoinDeadlines | "gates";
 
 export interface Joined {

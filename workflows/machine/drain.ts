@@ -2,9 +2,10 @@
  * Empties a node: cordon, then drain by the rules, which may change meanwhile. What blocks a drain is shown; after its
  * time it is waited for, its machine is set aside, or it is forced.
  */
-import type { DrainOutcome, DrainRules, Member } from "../contracts/mod.ts";
+import type { DrainOutcome, DrainRules, Member, Unseen } from "../contracts/mod.ts";
 import { awaits, write } from "../proxies.ts";
 import { nudge } from "../state/loop.ts";
+import { postpone } from "../state/machines.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
 import { warn } from "../state/view.ts";
@@ -27,6 +28,11 @@ export async function drain(rollout: Draining, task: Task, { id, node }: Member)
   await write.ensureNodeCordoned.executeWithOptions({ summary: `Cordon ${node}` }, [{ pool, machine: id, node }]);
   for (let known = "";;) {
     const seen = await drainOnce(rollout, task, { node, known });
+    if (seen && "unseenMs" in seen) {
+      postpone(rollout.machines, id, seen.unseenMs);
+      task.since += seen.unseenMs;
+      continue;
+    }
     if (seen?.outcome === "Drained") return "Drained";
     if (seen) known = noteBlockers(rollout, task, seen);
     if (Date.now() < drainEnd(rollout, task.since) || !maySetAside(rollout, task)) continue;
@@ -40,7 +46,7 @@ function drainOnce(
   { settings, target }: Seen<"settings" | "target">,
   task: Task,
   { node, known }: { node: string; known: string },
-): Promise<DrainOutcome | undefined> {
+): Promise<DrainOutcome | Unseen | undefined> {
   const rules = rulesOf(target);
   const end = drainEnd({ settings, target }, task.since);
   const isOver = Date.now() >= end;

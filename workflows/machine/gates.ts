@@ -1,6 +1,6 @@
 /** Asks gates, of one machine or of a wave; what cannot be judged waits for a person, and is asked again meanwhile. */
 import { condition } from "@temporalio/workflow";
-import type { Gate, GateVerdict } from "../contracts/mod.ts";
+import type { Gate, GateVerdict, Unseen } from "../contracts/mod.ts";
 import { awaits } from "../proxies.ts";
 import { nudge } from "../state/loop.ts";
 import { iso } from "../state/rfc3339.ts";
@@ -77,6 +77,7 @@ async function judge(rollout: Asking, task: Task, question: Question): Promise<G
   for (;;) {
     const verdicts = await ask(rollout, task, question);
     if (question.isOver()) return undefined;
+    if (verdicts && "unseenMs" in verdicts) continue; // they have their whole time again
     const unclear = verdicts && unclearOf(verdicts);
     if (!unclear) return verdicts;
     noteDoubt(rollout, task, { what: `gate "${unclear.gate}" could not be judged: `, message: unclear.message });
@@ -91,7 +92,7 @@ async function ask(
   { settings: { pool }, target: { rules }, people: { retriedAt } }: Seen<"settings" | "target" | "people">,
   task: Task,
   { run: _, gates, isOver, ...asked }: Question,
-): Promise<GateVerdict[] | undefined> {
+): Promise<GateVerdict[] | Unseen | undefined> {
   const within = Math.max(...gates.map((gate) => gate.within));
   task.until = Date.now() + Math.min(within, asked.machine ? rules?.join.gates ?? within : within);
   const key = [asked.key, ...(retriedAt ? [retriedAt] : [])].join(" ");

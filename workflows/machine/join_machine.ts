@@ -1,9 +1,9 @@
 /** Sees one machine join within its deadlines and pass its gates; one that does not is recreated, a bounded number of times. */
 import { CancellationScope } from "@temporalio/workflow";
-import type { Joined, JoinFailure } from "../contracts/mod.ts";
+import type { Joined, JoinFailure, JoinVerdict } from "../contracts/mod.ts";
 import { joinDeadlines } from "../policy/join_ladder.ts";
 import { awaits, write } from "../proxies.ts";
-import { countFailure, ensureBoot, keepFailed } from "../state/machines.ts";
+import { countFailure, ensureBoot, keepFailed, postpone } from "../state/machines.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import type { Target } from "../state/target.ts";
 import type { Task } from "../state/tasks.ts";
@@ -46,17 +46,31 @@ export function beginJoin(
 }
 
 async function seeJoin(rollout: Joining, task: Task): Promise<void> {
-  const { settings: { pool }, machines: { booting } } = rollout;
+  const { machines } = rollout;
   const machine = task.subject;
-  const { kubelet = "" } = booting[machine] ?? {};
-  const verdict = await awaits.awaitMachinesJoined.executeWithOptions({ summary: `Wait for ${machine} to join` }, [
-    { pool, kubelet, machines: [{ machine, deadlines: deadlines(rollout, task.since) }] },
-  ]);
-  if (isCalledOff()) return;
+  const verdict = await awaitJoin(rollout, task);
+  if (verdict === undefined || isCalledOff()) return;
   const [joined, failure] = [verdict.joined[0], verdict.failed[0]];
   if (joined) return await prove(rollout, task, joined);
   if (failure) return await recreate(rollout, task, failure);
-  delete rollout.machines.booting[machine];
+  delete machines.booting[machine];
+}
+
+/** Its deadlines move on by the time in which nobody could look. */
+async function awaitJoin(rollout: Joining, task: Task): Promise<JoinVerdict | undefined> {
+  const { settings: { pool }, machines } = rollout;
+  const machine = task.subject;
+  const { kubelet = "" } = machines.booting[machine] ?? {};
+  while (!isCalledOff()) {
+    const verdict = await awaits.awaitMachinesJoined.executeWithOptions({ summary: `Wait for ${machine} to join` }, [
+      { pool, kubelet, machines: [{ machine, deadlines: deadlines(rollout, task.since) }] },
+    ]);
+    if (!("unseenMs" in verdict)) return verdict;
+    postpone(machines, machine, verdict.unseenMs);
+    task.since += verdict.unseenMs;
+    task.until += verdict.unseenMs;
+  }
+  return undefined;
 }
 
 async function prove(rollout: Joining, task: Task, joined: Joined): Promise<void> {

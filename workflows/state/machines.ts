@@ -1,5 +1,6 @@
 /** Single machines: what was last seen of them, and which of them boot, are drained, failed or wait. */
 import type { Boot, CarriedMachines, PoolSnapshot } from "../contracts/mod.ts";
+import type { Tasks } from "./tasks.ts";
 
 export interface Machines extends CarriedMachines {
   snapshot: PoolSnapshot | undefined;
@@ -41,6 +42,19 @@ export function ensureBoot(machines: Machines, machine: string, boot: Boot): Boo
 /** Starts the time of a machine anew that has not been admitted yet, however long ago it was chosen. */
 export function restartBoot({ booting }: Machines, machine: string): void {
   if (booting[machine]) booting[machine] = { ...booting[machine], since: Date.now() };
+}
+
+/** Adds time that counts for nothing to what a machine has. */
+export function postpone({ booting, draining }: Machines, machine: string, ms: number): void {
+  if (booting[machine]) booting[machine].since += ms;
+  if (draining[machine]) draining[machine].since += ms;
+}
+
+/** The same for all machines that nothing is under way for. */
+export function postponeIdle(machines: Machines, { running }: Readonly<Tasks>, ms: number): void {
+  const busy = new Set(Object.values(running).map(({ subject }) => subject));
+  const all = new Set([...Object.keys(machines.booting), ...Object.keys(machines.draining)]);
+  for (const machine of all) if (!busy.has(machine)) postpone(machines, machine, ms);
 }
 
 /** Fresh attempts and times for all that boot or failed for good; nothing is skipped any more or counts as failed. */

@@ -26,7 +26,10 @@ Deno.test("awaitGates waits until all gates hold at the same look", async () => 
   deepEqual(verdicts.map(({ gate, outcome }) => [gate, outcome]), [["node", "Passed"], ["pods", "Passed"]]);
   equal(looks, 3);
   equal(heartbeats.length, 2);
-  match(String(heartbeats[0]), /gate "node": 1 of 1 nodes have Ready=False \("node-a"\), wanted Ready=True/);
+  match(
+    JSON.stringify(heartbeats[0]).replaceAll("\\", ""),
+    /gate "node": 1 of 1 nodes have Ready=False \("node-a"\), wanted Ready=True/,
+  );
 });
 
 Deno.test("awaitGates fails at the end of its time what was measured and false, and not what was never measured", async () => {

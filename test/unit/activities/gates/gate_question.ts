@@ -1,4 +1,5 @@
 /** Questions about gates, and the objects they look at. */
+import { ok } from "node:assert/strict";
 import { awaitGates } from "../../../../activities/gates/await_gates.ts";
 import type { GateQuestion } from "../../../../activities/gates/await_gates.ts";
 import type { Check, Gate, GateVerdict } from "../../../../workflows/contracts/mod.ts";
@@ -15,6 +16,12 @@ export function gate(check: Check, overrides: Partial<Gate> = {}): Gate {
   return { name: "probe", run: "EachMachine", within: 60_000, check, ...overrides };
 }
 
+async function judged(kube: FakeKube, question: GateQuestion): Promise<GateVerdict[]> {
+  const verdicts = await awaitGates(kube.client, question, hasty);
+  ok(Array.isArray(verdicts));
+  return verdicts;
+}
+
 /** Machine "a" on "node-a", asked once; `overrides` may give it time, or make it a wave. */
 export async function ask(
   kube: FakeKube,
@@ -22,13 +29,13 @@ export async function ask(
   { heartbeats, ...overrides }: Partial<GateQuestion> & { heartbeats?: unknown[] } = {},
 ): Promise<GateVerdict[]> {
   const question = { pool, gates, machine: "a", node: "node-a", key: "a/0", until: Date.now(), ...overrides };
-  return await inActivity(() => awaitGates(kube.client, question, hasty), heartbeats ? { heartbeats } : {});
+  return await inActivity(() => judged(kube, question), heartbeats ? { heartbeats } : {});
 }
 
 /** The same of the wave with index 1. */
 export async function askWave(kube: FakeKube, gates: Gate[]): Promise<GateVerdict[]> {
   const question = { pool, gates, key: "wave/1", until: Date.now() };
-  return await inActivity(() => awaitGates(kube.client, question, hasty));
+  return await inActivity(() => judged(kube, question));
 }
 
 /** Time for as many looks as a story needs. */

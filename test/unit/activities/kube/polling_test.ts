@@ -1,4 +1,5 @@
 import { deepEqual, rejects } from "node:assert/strict";
+import { unavailable } from "../../../../activities/failures.ts";
 import { poll } from "../../../../activities/kube/polling.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { inActivity } from "../../../support/activity_context.ts";
@@ -42,4 +43,42 @@ Deno.test("poll beats during a look that takes long", async () => {
   };
   const work = (): Promise<string> => poll({ until: 0, beat: 1, look, expired: (missing) => new Error(missing) });
   deepEqual(await inActivity(work, { heartbeats }), "ready");
+});
+
+Deno.test("poll waits for an API server that is away where it judges by a deadline, and says since when it saw nothing", async () => {
+  const heartbeats: { waitsFor: string; lookedAt: number }[] = [];
+  let looks = 0;
+  const look = (): Promise<{ answer: string }> =>
+    ++looks < 3 ? Promise.reject(unavailable("Cannot look: HTTP 503")) : Promise.resolve({ answer: "bad" });
+  const wait = {
+    until: Infinity,
+    every: 1,
+    look,
+    unseen: (ms: number) => `unseen ${ms}`,
+    expired: (why: string) => new Error(why),
+  };
+  deepEqual(await inActivity(() => poll(wait), { heartbeats }), "bad");
+  deepEqual(heartbeats.map(({ waitsFor }) => waitsFor), ["Cannot look: HTTP 503", "Cannot look: HTTP 503"]);
+});
+
+Deno.test("poll lets an API server that is away be told where nothing is judged", async () => {
+  const look = (): Promise<{ answer: string }> => Promise.reject(unavailable("Cannot look: HTTP 503"));
+  await rejects(inActivity(() => poll({ until: Infinity, look, expired: (why) => new Error(why) })), {
+    message: "Cannot look: HTTP 503",
+  });
+});
+
+Deno.test("poll tells the next try when it last could look", async () => {
+  const heartbeats: { lookedAt: number }[] = [];
+  const lookedAt = Date.now() - 120_000;
+  const given: [number, string | undefined][] = [];
+  const unseen = (ms: number, answer: string | undefined): string => {
+    given.push([Math.floor(ms / 10_000), answer]);
+    return "unseen";
+  };
+  const wait = { until: Infinity, every: 1, unseen, expired: (why: string) => new Error(why) };
+  const details = { waitsFor: "b", lookedAt };
+  const look = (): Promise<{ missing: string }> => Promise.resolve({ missing: "b" });
+  deepEqual(await inActivity(() => poll({ ...wait, look }), { heartbeats, heartbeatDetails: details }), "unseen");
+  deepEqual(given, [[15, undefined]]);
 });

@@ -1,4 +1,4 @@
-import { deepEqual, equal, match, rejects } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { awaitNodeDrained, Drain } from "../../../../activities/node/drain.ts";
 import type { DrainTask } from "../../../../activities/node/drain.ts";
 import type { Blocker, DrainOutcome } from "../../../../workflows/contracts/mod.ts";
@@ -27,7 +27,10 @@ function awaited(
   overrides: Partial<DrainTask> = {},
   heartbeats: unknown[] = [],
 ): Promise<DrainOutcome> {
-  return inActivity(() => awaitNodeDrained(kube.client, task(overrides)), { heartbeats });
+  return inActivity(() => awaitNodeDrained(kube.client, task(overrides)), { heartbeats }).then((outcome) => {
+    ok("outcome" in outcome);
+    return outcome;
+  });
 }
 
 /** Looks at each of the times, and gives what the last look said. */
@@ -85,7 +88,7 @@ Deno.test("awaitNodeDrained waits while a PodDisruptionBudget protects a pod, an
     if (request === "evict pods apps/web" && refusals++ < 1) throw overBudget();
   };
   deepEqual(await awaited(kube, {}, heartbeats), { outcome: "Drained", evicted: 1 });
-  match(String(heartbeats[0]), /1 pods remain \(apps\/web\); apps\/web: protected by a PodDisruptionBudget/);
+  match(JSON.stringify(heartbeats[0]), /1 pods remain \(apps\/web\); apps\/web: protected by a PodDisruptionBudget/);
 });
 
 Deno.test("awaitNodeDrained is done when the node is gone, whatever pods are still listed on it", async () => {
@@ -196,4 +199,15 @@ Deno.test("Drain gives up at its time with everything that remains", async () =>
 Deno.test("Drain returns no more than twenty blockers", async () => {
   const kube = kubeWith(...Array.from({ length: 30 }, (_, nth) => pod(`web-${nth}`, "n", { metadata: due })));
   equal(blockersOf(await looks(kube, { until: early }, early)).length, 20);
+});
+
+Deno.test("awaitNodeDrained judges nothing by a time in which nobody could look", async () => {
+  const kube = kubeWith(pod("web", "n"));
+  kube.onRequest = (request) => {
+    if (request === "evict pods apps/web") throw overBudget();
+  };
+  const heartbeatDetails = { waitsFor: "1 pods remain", lookedAt: Date.now() - 3_600_000 };
+  const late = task({ until: Date.now() - 1_800_000 });
+  const outcome = await inActivity(() => awaitNodeDrained(kube.client, late), { heartbeatDetails });
+  ok("unseenMs" in outcome && outcome.unseenMs >= 3_600_000 && outcome.unseenMs < 3_700_000);
 });

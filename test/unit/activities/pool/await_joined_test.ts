@@ -1,4 +1,4 @@
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { stateOf } from "../../../../activities/backends/machine_controller/machine_state.ts";
 import { Machine } from "../../../../activities/kube/schemas.ts";
 import { awaitMachinesJoined, rungOf } from "../../../../activities/pool/await_joined.ts";
@@ -62,7 +62,10 @@ function climb(
     ...{ pool, kubelet: "1.35.3" },
     machines: Object.entries(machines).map(([name, each]) => ({ machine: name, deadlines: each })),
   };
-  return inActivity(() => awaitMachinesJoined(kube.client, question), { heartbeats });
+  return inActivity(() => awaitMachinesJoined(kube.client, question), { heartbeats }).then((verdict) => {
+    ok("joined" in verdict);
+    return verdict;
+  });
 }
 
 Deno.test("awaitMachinesJoined ends when all have joined, and tells meanwhile who has not", async () => {
@@ -79,7 +82,9 @@ Deno.test("awaitMachinesJoined ends when all have joined, and tells meanwhile wh
   const verdict = await climb(kube, { a: deadlines(10_000), b: deadlines(10_000) }, heartbeats);
   deepEqual(verdict.joined.map(({ machine: name, node: on }) => [name, on]), [["a", "node-a"], ["b", "node-b"]]);
   deepEqual([verdict.failed, verdict.gone], [[], []]);
-  deepEqual(heartbeats, ["1 of 2 joined; b: the instance has no address"]);
+  deepEqual(heartbeats.map((each) => (each as { waitsFor: string }).waitsFor), [
+    "1 of 2 joined; b: the instance has no address",
+  ]);
 });
 
 Deno.test("awaitMachinesJoined judges who is late by the rung, with the last event as evidence", async () => {
@@ -134,4 +139,20 @@ Deno.test("awaitMachinesJoined adds what a machine that failed last said about i
     "no node registered; no certificate was asked for in its name; " +
       'its own last report: setup step "install packages" failed: no route to the mirror',
   );
+});
+
+Deno.test("awaitMachinesJoined takes nobody for late whom it could not see, and joins those that came meanwhile", async () => {
+  const kube = new FakeKube();
+  kube.put("machines", machine("a", { status: {} }));
+  const heartbeatDetails = { waitsFor: "0 of 1 joined", lookedAt: Date.now() - 3_600_000 };
+  const late = { pool, kubelet: "1.35.3", machines: [{ machine: "a", deadlines: deadlines(-1_800_000) }] };
+  const look = (): ReturnType<typeof awaitMachinesJoined> =>
+    inActivity(() => awaitMachinesJoined(kube.client, late), { heartbeatDetails });
+  const unseen = await look();
+  ok("unseenMs" in unseen && unseen.unseenMs >= 3_600_000 && unseen.unseenMs < 3_700_000);
+  kube.put("machines", machine("a"));
+  kube.put("nodes", node("node-a"));
+  const seen = await look();
+  ok("joined" in seen);
+  deepEqual(seen.joined.map((each) => each.machine), ["a"]);
 });

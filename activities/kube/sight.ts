@@ -1,0 +1,56 @@
+/**
+ * How long nobody could look at something that is waited for. Whatever kept us from it, the API server, Temporal or all
+ * workers being away: that time counts for no deadline. It is noted in the heartbeat, so that the next try knows.
+ */
+import type { Info } from "@temporalio/activity";
+
+/** Looks that are further apart had something in between: as long as no watch goes without one. */
+const unseenFromMs = 90_000;
+/** After an outage everybody reports again within this time, which does not count either. */
+const graceMs = 30_000;
+
+/** What the next try has to know. */
+interface Noted {
+  waitsFor: string;
+  /** Epoch ms. */
+  lookedAt: number;
+}
+
+export class Sight {
+  #lookedAt: number;
+  #isBlind = false;
+
+  /** Goes on where the try before it stopped; the first one begins when it was asked for. */
+  constructor({ heartbeatDetails, scheduledTimestampMs }: Pick<Info, "heartbeatDetails" | "scheduledTimestampMs">) {
+    const { lookedAt } = (heartbeatDetails ?? {}) as Partial<Noted>;
+    this.#lookedAt = lookedAt ?? scheduledTimestampMs ?? Date.now();
+  }
+
+  /** The last look saw nothing. */
+  get isBlind(): boolean {
+    return this.#isBlind;
+  }
+
+  /** A look begins. */
+  begin(): void {
+    this.#isBlind = false;
+  }
+
+  /** Notes that there was no answer, and why. */
+  missed(why: string): { missing: string } {
+    this.#isBlind = true;
+    return { missing: why };
+  }
+
+  /** Notes a look; gives the milliseconds that count for nothing, 0 for none. */
+  looked(now: number): number {
+    const gap = now - this.#lookedAt;
+    this.#lookedAt = now;
+    return gap < unseenFromMs ? 0 : gap + graceMs;
+  }
+
+  /** For the heartbeat. */
+  noted(waitsFor: string): Noted {
+    return { waitsFor, lookedAt: this.#lookedAt };
+  }
+}
