@@ -15,7 +15,7 @@ const mostBytes = 192 * 1024;
 /** Sorts members into groups with exact counts, of which the first few are listed; pure. */
 export function snapshotOf(
   members: readonly Member[],
-  question: Pick<SnapshotQuestion, "templateHash" | "unproven" | "limit">,
+  question: Pick<SnapshotQuestion, "templateHash" | "unproven" | "limit" | "named">,
 ): PoolSnapshot {
   const groups = groupsOf([...members].sort(byTurn), question.templateHash);
   const first = (group: Member[]): Member[] => group.slice(0, question.limit);
@@ -29,7 +29,14 @@ export function snapshotOf(
     ill: first(groups.ill),
   });
   const counts = countsOf(groups, new Set(question.unproven));
-  return { fingerprint: fingerprintOf(members), counts, ...listed, old: listed.old.sort(byTurn) };
+  const unknown = unknownOf(members, question.named);
+  return { fingerprint: fingerprintOf(members), counts, ...listed, old: listed.old.sort(byTurn), ...unknown };
+}
+
+function unknownOf(members: readonly Member[], named: string[] = []): Pick<PoolSnapshot, "unknown"> {
+  const known = new Set(named.length > 0 ? members.map(({ id }) => id) : []);
+  const unknown = named.filter((machine) => !known.has(machine));
+  return unknown.length > 0 ? { unknown } : {};
 }
 
 type Lists = Pick<PoolSnapshot, "old" | "waiting" | "joining" | "stale" | "leaving" | "ill">;

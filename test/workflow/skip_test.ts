@@ -1,5 +1,6 @@
 import { WorkflowUpdateFailedError } from "@temporalio/client";
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertRuns, inMs } from "../support/pool_checks.ts";
 import { onStage } from "../support/workflow_stage.ts";
@@ -35,6 +36,19 @@ test("skip leaves one machine as it is and replaces the others", async (stage) =
   await stage.ask(pool, "retry");
   equal((await handle.result()).outcome, "Converged");
   assertRuns(pool, "image-2");
+});
+
+test("skip of a machine that the pool does not have is told, and forgotten", async (stage) => {
+  const { pool, handle } = await waitingRollout(stage);
+  await stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(2) });
+  await stage.ask(pool, "skip", { by: "somebody", machine: `${pool.nth(3)}-typo` });
+  const { skipped } = await stage.sees(pool, "the typing error dropped", (seen) => seen.skipped.length === 1);
+  deepEqual(skipped, [pool.nth(2)]);
+  const told = (): string[] =>
+    pool.events.filter(({ reason }) => reason === "CommandIgnored").map(({ message }) => message);
+  await eventually("the Event", () => told().length > 0);
+  deepEqual(told(), [`Cannot skip "${pool.nth(3)}-typo": the pool has no such machine`]);
+  await handle.cancel();
 });
 
 test("skip refuses a request without a machine", async (stage) => {

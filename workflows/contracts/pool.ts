@@ -75,6 +75,8 @@ export interface PoolSnapshot {
   leaving: Member[];
   /** Unhealthy ones of any template, not leaving; who is due first comes first. */
   ill: Member[];
+  /** Of the machines that were named, those that the pool does not have. */
+  unknown?: string[];
 }
 
 /** How a pool is looked at. */
@@ -86,4 +88,6 @@ export interface PoolQuestion {
   repair: RepairRules;
   /** Members of each group that are listed. */
   limit: number;
+  /** Machines that people named: it is told who of them is no member. */
+  named?: string[];
 }

@@ -4,6 +4,7 @@ import { machinesOf } from "../policy/amounts.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
 import { read } from "../proxies.ts";
 import type { Part, Seen } from "../state/rollout.ts";
+import { warn } from "../state/view.ts";
 
 /** How this run looks at its pool. */
 export function questionOf(
@@ -23,18 +24,33 @@ export function questionOf(
 
 /** Reads the machines, as many as matter next. */
 export async function look(
-  { settings, machines, tasks, waves }: Seen<"settings"> & Part<"machines" | "tasks" | "waves">,
+  { settings, people, machines, tasks, waves, view }:
+    & Seen<"settings">
+    & Part<"people" | "machines" | "tasks" | "waves" | "view">,
   desired: Desired,
   rules: Rules,
 ): Promise<PoolSnapshot> {
-  const question = questionOf({ settings, machines }, desired, rules);
+  const { skipped } = people;
+  const question = {
+    ...questionOf({ settings, machines }, desired, rules),
+    ...(skipped.length > 0 ? { named: skipped } : {}),
+  };
   tasks.justEnded = [];
   const pool = await read.readPool.executeWithOptions({ summary: "Read the machines" }, [question]);
   machines.snapshot = pool;
   machines.failed = stillThere(machines.failed, pool, question.limit);
   const isOfAnother = ({ templateHash }: Member): boolean => templateHash !== desired.templateHash;
+  dropUnknown({ people, view }, pool);
   waves.rolled ||= pool.counts.old > 0 || pool.leaving.some(isOfAnother);
   return pool;
+}
+
+/** No list names all machines, so only a look can tell that a name was mistyped, or that its machine is gone. */
+function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }: PoolSnapshot): void {
+  if (unknown.length === 0) return;
+  people.skipped = people.skipped.filter((machine) => !unknown.includes(machine));
+  const names = unknown.map((machine) => `"${machine}"`).join(", ");
+  warn(view, "CommandIgnored", `Cannot skip ${names}: the pool has no such machine`);
 }
 
 /** Without those that somebody removed; one that is Ready is listed nowhere, so in doubt all are there. */

@@ -147,3 +147,10 @@ Deno.test("snapshotOf cuts no list to make room for another", () => {
   equal(Math.min(...lengths) > 100, true, lengths.join());
   equal(JSON.stringify(seen).length < 256 * 1024, true);
 });
+
+Deno.test("snapshotOf tells who of the named machines is no member, and nothing when all are", () => {
+  const members = [member("a", old), member("b"), member("c", { phase: "Leaving" })];
+  const ask = (named: string[]): string[] | undefined =>
+    snapshotOf(members, { templateHash: "new", unproven: [], limit: 1, named }).unknown;
+  deepEqual([ask(["a", "b", "c"]), ask(["b", "typo"]), ask([])], [undefined, ["typo"], undefined]);
+});
