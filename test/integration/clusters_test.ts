@@ -1,0 +1,103 @@
+/** Two clusters with pools of equal names on one Temporal namespace: each rolls its own, or the later one is refused. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { freePorts } from "../../deploy/local/process/free_ports.ts";
+import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
+import { withWorld } from "./world.ts";
+import type { World } from "./world.ts";
+
+interface Named {
+  metadata: { name: string; uid: string };
+}
+
+const machines = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+Deno.test("two clusters on one Temporal namespace keep apart", async (t) => {
+  await withWorld({ seed: 21, settings: { OSTLER_CLUSTER: "north" } }, async (north) => {
+    const { address } = north.site.stack.temporal;
+    const settings = { OSTLER_CLUSTER: "south", TEMPORAL_ADDRESS: address };
+    await withWorld({ seed: 22, settings }, async (south) => {
+      await t.step("pools of equal names are rolled, each by runs of its own", () => rollsBoth(north, south));
+      await t.step("without names the later one is refused, and stays up", () => refuses(north, south));
+    });
+  });
+});
+
+async function rollsBoth(north: World, south: World): Promise<void> {
+  for (const world of [north, south]) await world.create(poolsPath(), machineDeployment({ replicas: 1 }));
+  await Promise.all([north, south].map((world) => world.untilPhase("pool", "Converged")));
+  const [kept] = await south.list<Named>(machines);
+  const [old] = await north.list<Named>(machines);
+  await north.patch(poolPath("pool"), rollTo("1.36.1"));
+  await north.untilPhase("pool", "Converged");
+  assert.notEqual((await north.list<Named>(machines))[0]?.metadata.uid, old?.metadata.uid);
+  assert.deepEqual((await south.list<Named>(machines)).map(({ metadata }) => metadata.uid), [kept?.metadata.uid]);
+  for (const cluster of ["north", "south"]) {
+    const run = await north.temporal.workflow.getHandle(`${cluster}/machine-deployment/kube-system/pool`).describe();
+    assert.equal(run.taskQueue, `ostler-${cluster}`);
+    const found = await north.temporal.workflow.count(
+      `KubernetesCluster = "${cluster}" AND MachineDeployment = "pool"`,
+    );
+    assert.ok(found.count > 0);
+  }
+}
+
+async function refuses(north: World, south: World): Promise<void> {
+  await using first = await Unnamed.start(north, "worker");
+  await north.until("the first worker without a name", () => first.answers("readyz"));
+  for (const name of ["worker", "controller"] as const) {
+    await using second = await Unnamed.start(south, name, north.site.stack.temporal.address);
+    await south.until(
+      `the refusal of the ${name}`,
+      () => Promise.resolve(second.log.includes("Cannot serve the cluster")),
+    );
+    const uids = await Promise.all([north, south].map((world) => world.get<Named>("/api/v1/namespaces/kube-system")));
+    for (const part of [...uids.map((one) => one?.metadata.uid ?? "none"), "--cluster (OSTLER_CLUSTER)"]) {
+      assert.ok(second.log.includes(part), `${part} in ${second.log}`);
+    }
+    assert.deepEqual([await second.answers("healthz"), await second.answers("readyz")], [true, false]);
+    assert.equal(second.log.match(/Cannot serve the cluster/g)?.length, 1);
+  }
+  assert.equal(await first.answers("readyz"), true);
+}
+
+/** A process of Ostler without a name for its cluster, beside those of the site. */
+class Unnamed {
+  log = "";
+
+  private constructor(readonly child: ChildProcess, readonly port: number) {
+    child.stderr?.on("data", (chunk: Uint8Array) => this.log += new TextDecoder().decode(chunk));
+  }
+
+  static async start(
+    { site }: World,
+    name: "worker" | "controller",
+    temporal = site.stack.temporal.address,
+  ): Promise<Unnamed> {
+    const [port = 0] = await freePorts(1);
+    const env = {
+      ...process.env,
+      KUBECONFIG: site.kubeconfigs[name],
+      TEMPORAL_ADDRESS: temporal,
+      OSTLER_HEALTH_PROBE_ADDRESS: `127.0.0.1:${port}`,
+      OSTLER_LEADER_ELECT: "false",
+    };
+    const args = ["run", "--no-prompt", "--cached-only", "--allow-all", `workers/${name}.ts`];
+    return new Unnamed(spawn(process.execPath, args, { cwd: root, env, stdio: ["ignore", "ignore", "pipe"] }), port);
+  }
+
+  async answers(path: "healthz" | "readyz"): Promise<boolean> {
+    const answer = await fetch(`http://127.0.0.1:${this.port}/${path}`).catch(() => undefined);
+    await answer?.body?.cancel();
+    return answer?.ok ?? false;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ended = new Promise((resolve) => this.child.once("exit", resolve));
+    this.child.kill("SIGTERM");
+    await ended;
+  }
+}
