@@ -66,6 +66,17 @@ export const ProcessSettings = z.object({
     description:
       "waits that a worker keeps at once, on the queue `<task-queue>-waits`; one for each machine under way and each pool that waits",
   }),
+  buildId: setting(text, "", {
+    description:
+      "version of this worker for Temporal's Worker Deployment Versioning; without it workers are unversioned",
+  }),
+  deployment: setting(optional(/^[^.:]+$/, "must have no dot and no colon"), "", {
+    description: "the worker deployment that a build id is of; else named as the default task queue",
+  }),
+  holdPatches: setting(truth, "false", {
+    description: "changes behind patches begin in no run, so that the version before can take all of them back",
+    form: "truth",
+  }),
   identity: setting(text, "", { description: "name of this process in Temporal; else made from host and process" }),
   systemNamespace: setting(text, "ostler-system", { description: "namespace of the controller's lease" }),
   workflowBundle: setting(text, "", { description: "file made by `deno task bundle`; else bundled at start" }),

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { caOf, connectKube } from "../activities/kube/client.ts";
 import { HttpsWatch } from "../activities/kube/https_watch.ts";
 import { createActivities } from "../activities/mod.ts";
-import { waitsQueueOf } from "../workflows/commands/start_options.ts";
+import { taskQueueOf, waitsQueueOf } from "../workflows/commands/start_options.ts";
 import { forecast } from "../workflows/policy/forecast.ts";
 import type { Config } from "./config.ts";
 
@@ -17,6 +17,7 @@ export function workersOf(config: Config, kubeConfig: KubeConfig): WorkerOptions
     activities,
     namespace: config.temporalNamespace,
     ...(config.identity ? { identity: config.identity } : {}),
+    ...versionOf(config),
     maxHeartbeatThrottleInterval: "3s",
     defaultHeartbeatThrottleInterval: "3s",
     shutdownGraceTime: "25s",
@@ -28,6 +29,7 @@ export function workersOf(config: Config, kubeConfig: KubeConfig): WorkerOptions
       ...workflowSource(config),
       taskQueue: config.taskQueue,
       maxConcurrentActivityTaskExecutions: config.stepSlots,
+      patchActivationCallback: () => !config.holdPatches,
       maxCachedWorkflows: 200,
       stickyQueueScheduleToStartTimeout: "2s",
     },
@@ -50,6 +52,20 @@ function activitiesOf(config: Config, kubeConfig: KubeConfig): ReturnType<typeof
     settings: config.node,
     forecast,
   });
+}
+
+/**
+ * The version of a worker; none without a build id. A run always moves on to the current version: one that was pinned
+ * would keep its own alive for as long as it is halted or paused, and through continue-as-new for ever.
+ */
+export function versionOf(
+  { buildId, deployment, cluster }: Pick<Config, "buildId" | "deployment" | "cluster">,
+): Pick<WorkerOptions, "workerDeploymentOptions"> {
+  if (buildId === "") return {};
+  const version = { deploymentName: deployment || taskQueueOf(cluster), buildId };
+  return {
+    workerDeploymentOptions: { useWorkerVersioning: true, version, defaultVersioningBehavior: "AUTO_UPGRADE" },
+  };
 }
 
 function workflowSource(config: Config): Partial<WorkerOptions> {

@@ -21,6 +21,7 @@ import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import type { Deadlines, Phase, Progress, RollOutInput, RollOutResult } from "../../workflows/contracts/mod.ts";
 import type { Answer, Command } from "../../workflows/commands/messages.ts";
 import { waitsQueueOf } from "../../workflows/commands/start_options.ts";
+import { versionOf } from "../../workers/worker_options.ts";
 import { ensureSearchAttributes } from "../../workers/search_attributes.ts";
 import { eventually } from "./eventually.ts";
 import { FakeActivities } from "./fake_activities.ts";
@@ -48,6 +49,15 @@ export interface StageOptions {
   dynamicConfig?: string[];
 }
 
+/** What a worker is of; nothing makes it one of today's code without a version. */
+export interface StageVersion {
+  buildId?: string;
+  /** The workflows of a version to come: see `next_version.ts`. */
+  next?: boolean;
+  /** As the setting `hold-patches`. */
+  holdPatches?: boolean;
+}
+
 export type Handle = Omit<WorkflowHandle, "result"> & { result(): Promise<RollOutResult> };
 
 export class Stage {
@@ -57,7 +67,7 @@ export class Stage {
   readonly #supervisor = new Supervisor({ directory: this.#directory });
   #address = "";
   #native: NativeConnection | undefined;
-  #bundle: WorkflowBundle | undefined;
+  readonly #bundles = new Map<boolean, Promise<WorkflowBundle>>();
   #workers: { worker: Worker; done: Promise<void> }[] = [];
   #pools = 0;
   #opening: Promise<void> | undefined;
@@ -91,8 +101,6 @@ export class Stage {
     this.#address = await this.#startServer();
     this.#native = await NativeConnection.connect({ address: this.#address });
     await ensureSearchAttributes(this.#native, { namespace: "default" });
-    const workflowsPath = fileURLToPath(new URL("../../workflows/mod.ts", import.meta.url));
-    this.#bundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger("ERROR") });
     await this.startWorker();
   }
 
@@ -103,8 +111,9 @@ export class Stage {
     rmSync(this.#directory, { recursive: true });
   }
 
-  /** Starts a worker for workflows and short steps, and one for waits. */
-  async startWorker(): Promise<void> {
+  /** Starts a worker for workflows and short steps, and one for waits, beside those that run. */
+  async startWorker(version: StageVersion = {}): Promise<void> {
+    const { buildId = "", next = false, holdPatches = false } = version;
     const { maxCachedWorkflows = 100, slots = { steps: 100, waits: 100 } } = this.#options;
     const common = {
       connection: this.#native as NativeConnection,
@@ -113,11 +122,13 @@ export class Stage {
       maxHeartbeatThrottleInterval: 50,
       defaultHeartbeatThrottleInterval: 50,
       shutdownGraceTime: 1,
+      ...versionOf({ buildId, deployment: "", cluster: "" }),
     };
     const workers = [
       await Worker.create({
         ...common,
-        workflowBundle: this.#bundle as WorkflowBundle,
+        workflowBundle: await this.#bundleOf(next),
+        patchActivationCallback: () => !holdPatches,
         taskQueue: "ostler",
         maxCachedWorkflows,
         maxConcurrentActivityTaskExecutions: slots.steps,
@@ -129,7 +140,27 @@ export class Stage {
         maxConcurrentActivityTaskExecutions: slots.waits,
       }),
     ];
-    this.#workers = workers.map((worker) => ({ worker, done: worker.run() }));
+    this.#workers.push(...workers.map((worker) => ({ worker, done: worker.run() })));
+  }
+
+  #bundleOf(next: boolean): Promise<WorkflowBundle> {
+    const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+    const bundle = this.#bundles.get(next) ?? bundleWorkflowCode({
+      workflowsPath: path("../../workflows/mod.ts"),
+      ...(next ? { workflowInterceptorModules: [path("next_version.ts")] } : {}),
+      logger: new DefaultLogger("ERROR"),
+    });
+    this.#bundles.set(next, bundle);
+    return bundle;
+  }
+
+  /** Starts workers of another version, and ends those of before once `meanwhile` is done. */
+  async changeWorker(version: StageVersion, meanwhile: () => Promise<void>): Promise<void> {
+    const old = this.#workers.splice(0);
+    await this.startWorker(version);
+    await meanwhile();
+    for (const { worker } of old) worker.shutdown();
+    await Promise.all(old.map(({ done }) => done));
   }
 
   /** Ends the workers in order; running activities are cancelled. */

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defaultNodeSettings } from "../../../profiles/node_settings.ts";
 import { readConfig } from "../../../workers/config.ts";
+import { versionOf } from "../../../workers/worker_options.ts";
 
 function withFile(text: string, story: (path: string) => void): void {
   const directory = mkdtempSync(join(tmpdir(), "ostler-config-"));
@@ -134,4 +135,14 @@ Deno.test("readConfig names every wrong setting at once, with its value and what
   const message = fault(wrong);
   match(message, /^Cannot use the settings: /);
   for (const [name, value] of Object.entries(wrong)) ok(message.includes(`${name} "${value}": must be `), message);
+});
+
+Deno.test("a worker has a version only with a build id, and its runs move on with the current one", () => {
+  equal(versionOf(readConfig({})).workerDeploymentOptions, undefined);
+  deepEqual(versionOf(readConfig({ OSTLER_BUILD_ID: "0.2.0", OSTLER_CLUSTER: "north" })).workerDeploymentOptions, {
+    ...{ useWorkerVersioning: true, defaultVersioningBehavior: "AUTO_UPGRADE" },
+    version: { deploymentName: "ostler-north", buildId: "0.2.0" },
+  });
+  const named = versionOf(readConfig({ OSTLER_BUILD_ID: "0.2.0", OSTLER_DEPLOYMENT: "pools" }));
+  equal(named.workerDeploymentOptions?.version.deploymentName, "pools");
 });

@@ -1,0 +1,12 @@
+/** Makes today's workflows those of a version to come: behind a patch, each look at the machines is preceded by a pause. */
+import { patched, sleep } from "@temporalio/workflow";
+import type { WorkflowInterceptors } from "@temporalio/workflow";
+
+export const interceptors = (): WorkflowInterceptors => ({
+  outbound: [{
+    scheduleActivity: async (input, next) => {
+      if (input.activityType === "readPool" && patched("pause-before-looking")) await sleep(1);
+      return await next(input);
+    },
+  }],
+});
