@@ -108,7 +108,9 @@ function waveAt(index: number): WaveState {
   return { index, soakUntil: null, passed: false, approved: false };
 }
 
-function isUpdated({ pool }: Situation, census: Census, { upTo }: WaveTarget): boolean {
-  const isReached = pool.counts.updatedReady >= upTo || (census.onlyKeptRemain && census.idle === 0);
+function isUpdated({ pool, desired, setAside }: Situation, census: Census, { upTo }: WaveTarget): boolean {
+  // While one is missing, the next may be an old one yet.
+  const isComplete = census.staying + setAside.length >= desired.replicas;
+  const isReached = pool.counts.updatedReady >= upTo || (census.onlyKeptRemain && census.idle === 0 && isComplete);
   return isReached && census.joins === 0 && census.going === 0;
 }
