@@ -30,7 +30,14 @@ async function deploy(stage: Stage, version: StageVersion & { buildId: string })
 
 /** As soon as its workers poll; or without any, for a version of which nothing more is needed than that it was there. */
 async function makeCurrent(stage: Stage, buildId: string, allowNoPollers = false): Promise<void> {
-  const order = { namespace, deploymentName, buildId, identity: "tester", allowNoPollers };
+  const order = {
+    namespace,
+    deploymentName,
+    buildId,
+    identity: "tester",
+    allowNoPollers,
+    ignoreMissingTaskQueues: allowNoPollers,
+  };
   let last: unknown;
   const tried = (): Promise<boolean> =>
     stage.client.workflowService.setWorkerDeploymentCurrentVersion(order).then(() => true, (error: unknown) => {
