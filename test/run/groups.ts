@@ -82,7 +82,7 @@ export const groups: Record<string, Group> = {
   integration: {
     paths: ["test/integration"],
     allow: allowed,
-    longest: named("integration", ["stories", "web_ui", "pacing", "join", "repair"]),
+    longest: named("integration", ["demo", "web_ui", "pacing", "join", "readme", "repair", "stories/window"]),
     limitMinutes: 40,
     load: 0.5,
     after: ["tools"],

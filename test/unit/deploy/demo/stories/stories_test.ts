@@ -27,3 +27,11 @@ Deno.test("rolloutPolicy is of the kind that the cluster defines", async () => {
   const { apiVersion, kind } = rolloutPolicy({});
   assert.deepEqual([apiVersion, kind], [`${crd.spec.group}/${crd.spec.versions[0]?.name}`, crd.spec.names.kind]);
 });
+
+Deno.test("stories are told by a test each", async () => {
+  const folder = new URL("../../../../integration/stories/", import.meta.url);
+  for (const name of storyNames) {
+    const text = await readFile(new URL(`${name.replaceAll("-", "_")}_test.ts`, folder), "utf8");
+    assert.ok(text.includes(`testStory("${name}")`), name);
+  }
+});

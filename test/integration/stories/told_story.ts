@@ -1,12 +1,12 @@
-/** The demo's stories on the real machine-controller, each as a person runs it. */
+/** A story of the demo on the real machine-controller, as a person runs it. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { storyNames } from "../../deploy/local/demo/stories/story_names.ts";
+import type { StoryName } from "../../../deploy/local/demo/stories/story_names.ts";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
+const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 interface Report {
   ok: boolean;
@@ -14,7 +14,8 @@ interface Report {
   checks: { name: string; ok: boolean; detail: string }[];
 }
 
-for (const story of storyNames) {
+/** Registers the test of one story; each has a file, so that stories are told side by side. */
+export function testStory(story: StoryName): void {
   Deno.test(`deno task demo --story ${story} keeps every promise that it checks`, async () => {
     const report = await tell(story);
     const broken = report.checks.filter(({ ok }) => !ok);
