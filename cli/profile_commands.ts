@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import { settingRows, settingsHelp } from "../profiles/mod.ts";
 import { NodeSettings } from "../profiles/node_settings.ts";
 import { diff, type DiffOptions } from "./diff_command.ts";
+import { isForeseen, Untold } from "./failure.ts";
 import { render, type RenderOptions } from "./render_command.ts";
 import { withConnection, withNamespace } from "./rollout/cluster_command.ts";
 import type { ClusterFlags } from "./rollout/cluster_command.ts";
@@ -48,7 +49,7 @@ function addValidate(program: Command, { terminal, end }: Wiring): void {
     .option("--timeout <duration>", "how long all of it may take, such as 90s or 1h30m; 0 is for ever", "10m")
     .addHelpText("after", validateHelp);
   withParents(command).action(async (profiles: string[], given: ValidateOptions) => {
-    end(await validate(terminal, { ...given, profiles }));
+    end(await told(validate(terminal, { ...given, profiles })));
   });
 }
 
@@ -72,7 +73,7 @@ function addDiff(program: Command, wiring: Wiring): void {
     .option("--set <flag=value>", "a setting of the second side, such as node-http-proxy=http://proxy:3128", collect)
     .addHelpText("after", diffHelp);
   withConnection(withNamespace(withSettings(command))).action(async (...all: DiffArguments) => {
-    wiring.end(await diffOf(wiring, all));
+    wiring.end(await told(diffOf(wiring, all)));
   });
 }
 
@@ -89,6 +90,15 @@ async function diffOf(
   }
   const { diffPool } = await import("./rollout/pool_diff_command.ts");
   return await inWorld(given, (world) => diffPool(terminal, world, { ...given, pool: before }));
+}
+
+/** For commands whose exit code 1 says what they found. */
+async function told(found: Promise<number>): Promise<number> {
+  try {
+    return await found;
+  } catch (error) {
+    throw isForeseen(error) ? error : new Untold(error);
+  }
 }
 
 function outputOption(...formats: [string, ...string[]]): Option {

@@ -1,17 +1,16 @@
 /** The command line of `ostler`: which commands there are, and how they end. */
 import { Command, CommanderError } from "commander";
-import { closeTemplateEngines, ProfileRefused } from "../profiles/mod.ts";
+import { closeTemplateEngines } from "../profiles/mod.ts";
 import { NodeSettings } from "../profiles/node_settings.ts";
 import { readFlagArguments } from "../profiles/settings/flag_arguments.ts";
 import { addCompletion, completeWord, suggested } from "./completion/completion_command.ts";
 import { seenThrough } from "./connect/seen_through.ts";
 import { type Connect, connectWorld } from "./connect/world.ts";
-import { CommandFailure, exitCodeOf, exitCodes } from "./failure.ts";
+import { exitCodeOf, exitCodes, isForeseen } from "./failure.ts";
 import { addProfileCommands, takeSettings } from "./profile_commands.ts";
 import { inWorld } from "./rollout/cluster_command.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
 import { calledAs, type Terminal } from "./terminal.ts";
-import { UsageError } from "./usage_error.ts";
 import type { Wiring } from "./wiring.ts";
 
 /** What `--version` says; the first number will be 1 when what others rely on is settled. */
@@ -41,7 +40,7 @@ export async function runProgram(
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     terminal.err(`${explained(error)}\n`);
-    return error instanceof ProfileRefused ? 2 : exitCodeOf(error);
+    return exitCodeOf(error);
   } finally {
     await closeTemplateEngines();
   }
@@ -55,9 +54,7 @@ function withoutSettings(args: readonly string[]): readonly string[] {
 }
 
 function explained(error: unknown): string {
-  if (error instanceof UsageError || error instanceof ProfileRefused || error instanceof CommandFailure) {
-    return error.message;
-  }
+  if (isForeseen(error)) return error.message;
   return error instanceof Error ? error.stack ?? error.message : String(error);
 }
 

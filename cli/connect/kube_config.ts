@@ -17,7 +17,12 @@ export interface ClusterOptions {
 export function openKubeConfig(terminal: Terminal, { kubeconfig, context }: ClusterOptions): KubeConfig {
   const config = kubeconfig === undefined ? usualConfig(terminal) : fromFile(resolve(terminal.directory, kubeconfig));
   if (context !== undefined) choose(config, context);
-  if (!config.getCurrentCluster()) throw new UsageError(`Cannot choose a cluster: the kubeconfig names no context`);
+  const cluster = config.getCurrentCluster();
+  if (!cluster) throw new UsageError(`Cannot choose a cluster: the kubeconfig names no context`);
+  // The client refuses it too, but where nobody would look for the cause.
+  if (cluster.server.startsWith("http:") && !cluster.skipTLSVerify) {
+    throw new UsageError(`Cannot use "${cluster.server}": http needs insecure-skip-tls-verify in the kubeconfig`);
+  }
   return pooled(config);
 }
 
@@ -26,7 +31,7 @@ function usualConfig({ env, directory }: Terminal): KubeConfig {
   const files = named.length > 0 ? named : [join(env["HOME"] ?? "", ".kube", "config")];
   const found = files.filter((file) => existsSync(file)).map(fromFile);
   if (found.length > 0) return merged(found);
-  if (env["KUBERNETES_SERVICE_HOST"] === undefined) throw new Unreachable(noneFound(files));
+  if (!env["KUBERNETES_SERVICE_HOST"]) throw new Unreachable(noneFound(files));
   const config = new KubeConfig();
   config.loadFromCluster();
   return config;

@@ -1,0 +1,140 @@
+/** The exit codes that README.md and `--help` promise, of the program itself. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { exitCodes } from "../../../cli/failure.ts";
+import { deploymentYaml, FakeTerminal, profileYaml } from "../../support/fake_terminal.ts";
+import { machineDeployment } from "../../support/machine_objects.ts";
+
+interface Case {
+  args: string[];
+  code: number;
+  says: RegExp;
+  stdin?: string;
+  /** Without the permission to start processes, in which templates are rendered: a failure that no command foresees. */
+  isCrippled?: boolean;
+}
+
+const files = {
+  "osp.yaml": profileYaml(),
+  "changed.yaml": profileYaml({ data: "changed" }),
+  "broken.yaml": profileYaml({ data: "<%= it.nope %>" }),
+  "endless.yaml": profileYaml({ data: "<% for (;;); %>" }),
+  "md.yaml": deploymentYaml(),
+};
+
+const profileCases: Case[] = [
+  { args: ["render", "osp.yaml", "md.yaml"], code: 0, says: /^profile +osp-acme/ },
+  { args: ["render", "broken.yaml", "md.yaml"], code: 2, says: /^broken\.yaml:16: Cannot render file/ },
+  { args: ["render", "-", "md.yaml"], stdin: "x".repeat(1_600_000), code: 2, says: /^Cannot read standard input: it / },
+  { args: ["render", "osp.yaml", "md.yaml"], isCrippled: true, code: 1, says: /Requires run access/ },
+  { args: ["validate", "osp.yaml"], code: 0, says: /^osp-acme: sound; / },
+  { args: ["validate", "broken.yaml"], code: 1, says: /^broken\.yaml:16 +error +render / },
+  { args: ["validate", "gone.yaml"], code: 2, says: /^Cannot read "gone\.yaml": it does not exist/ },
+  { args: ["validate", "endless.yaml", "--timeout", "1s"], code: 3, says: /^Cannot check any longer than 1s: / },
+  { args: ["validate", "osp.yaml"], isCrippled: true, code: 2, says: /^Cannot tell: .*Requires run access/s },
+  { args: ["diff", "osp.yaml", "osp.yaml", "md.yaml"], code: 0, says: /^no difference: / },
+  { args: ["diff", "osp.yaml", "changed.yaml", "md.yaml"], code: 1, says: /^before osp-acme/ },
+  { args: ["diff", "osp.yaml", "osp.yaml", "md.yaml"], isCrippled: true, code: 2, says: /^Cannot tell: / },
+];
+
+const there = ["--kubeconfig", "there.json"];
+const away = ["--kubeconfig", "away.json"];
+
+const clusterCases: Case[] = [
+  { args: ["status", "gone", ...there], code: 1, says: /^Cannot find MachineDeployment/ },
+  { args: ["status", "pool", "-w", "--timeout", "1s", ...there], code: 3, says: /^Cannot wait any longer than 1s/m },
+  { args: ["status", ...away], code: 4, says: /^Cannot reach Kubernetes at / },
+  { args: ["status"], code: 4, says: /^Cannot reach Kubernetes: there is no / },
+  { args: ["status", "--kubeconfig", "plain.json"], code: 2, says: /^Cannot use "http:.*insecure-skip-tls-verify/ },
+  { args: ["diff", "gone", ...there], code: 2, says: /^Cannot find MachineDeployment/ },
+  { args: ["diff", "pool", ...away], code: 4, says: /^Cannot reach Kubernetes at / },
+  { args: ["pause", ...there], code: 2, says: /^Cannot choose a pool/ },
+  {
+    args: ["pause", "pool", "--temporal-address", "127.0.0.1:1", ...there],
+    code: 4,
+    says: /^Cannot reach Temporal at /,
+  },
+];
+
+/** An API server that knows one pool, whose rollout nobody has begun. */
+async function startApi(): Promise<Server> {
+  const { metadata: given, ...rest } = machineDeployment();
+  const pool = { ...rest, metadata: { ...given, creationTimestamp: "2026-11-21T14:00:00Z" } };
+  const server = createServer(({ url = "" }, response) => {
+    const [path = ""] = url.split("?");
+    const name = /\/(?:machinedeployments|rollouts|machines|nodes)\/([^/]+)$/.exec(path)?.[1];
+    const isPools = path.includes("/machinedeployments");
+    const metadata = { resourceVersion: "1" };
+    const body = name === undefined
+      ? { kind: "List", metadata, items: isPools ? [pool] : [] }
+      : isPools && name === "pool"
+      ? pool
+      : { kind: "Status", status: "Failure", code: 404, reason: "NotFound", message: `"${name}" not found` };
+    response.writeHead("code" in body ? 404 : 200, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+  return server;
+}
+
+function kubeconfig(server: string, isUsable: boolean): string {
+  return JSON.stringify({
+    clusters: [{ name: "c", cluster: { server, "insecure-skip-tls-verify": isUsable } }],
+    users: [{ name: "u", user: {} }],
+    contexts: [{ name: "x", context: { cluster: "c", user: "u", namespace: "fleet" } }],
+    "current-context": "x",
+  });
+}
+
+const main = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
+const granted = ["net", "read", "write", "env", "sys", "ffi", "run"];
+
+async function run({ args, stdin = "", isCrippled = false }: Case, directory: string): Promise<[number, string]> {
+  const permissions = granted.filter((name) => !isCrippled || name !== "run").map((name) => `--allow-${name}`);
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "--no-check", "--no-lock", "--node-modules-dir=manual", ...permissions, main, ...args],
+    env: { INIT_CWD: directory, HOME: directory, NO_COLOR: "1", KUBECONFIG: "", KUBERNETES_SERVICE_HOST: "" },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  // A program that has read enough closes its end.
+  const sent = new Blob([stdin]).stream().pipeTo(child.stdin).catch(() => {});
+  const [{ code, stdout, stderr }] = await Promise.all([child.output(), sent]);
+  return [code, new TextDecoder().decode(stdout.length > 0 && code < 2 ? stdout : stderr)];
+}
+
+Deno.test("ostler ends with the exit codes that it promises", async () => {
+  const server = await startApi();
+  using terminal = new FakeTerminal(files);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  terminal.write("there.json", kubeconfig(url, true));
+  terminal.write("away.json", kubeconfig("http://127.0.0.1:1", true));
+  terminal.write("plain.json", kubeconfig(url, false));
+  try {
+    const cases = [...profileCases, ...clusterCases].values();
+    const wrong: string[] = [];
+    // As many at once as there are processors, and then some that wait.
+    const lanes = Array.from({ length: 4 }, async () => {
+      for (const one of cases) {
+        const [code, text] = await run(one, terminal.directory);
+        const isRight = code === one.code && one.says.test(text.replaceAll(/^not asked, .*\n/g, ""));
+        if (!isRight) wrong.push(`${one.args.join(" ")} ended with ${code}: ${text}`);
+      }
+    });
+    await Promise.all(lanes);
+    assert.deepEqual(wrong, []);
+  } finally {
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+Deno.test("README.md and --help promise the same exit codes", () => {
+  const readme = readFileSync(new URL("../../../cli/README.md", import.meta.url), "utf8");
+  const inReadme = [...readme.matchAll(/^\| (\d) \| /gm)].map(([, code]) => code);
+  const inHelp = [...exitCodes.matchAll(/^ {2}(\d) {2}/gm)].map(([, code]) => code);
+  assert.deepEqual(inReadme, ["0", "1", "2", "3", "4"]);
+  assert.deepEqual(inHelp, inReadme);
+});
