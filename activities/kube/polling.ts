@@ -10,6 +10,8 @@ export interface Poll<T> {
   until: number;
   /** Milliseconds between looks where there is no news to wait for; a function is asked after each of them. */
   every?: number | (() => number);
+  /** Least milliseconds between looks that news asks for; half of `every` unless told. */
+  gap?: number;
   /** Wakes it; as long as all news is heard of, nobody looks without any but once in a while. */
   news?: News;
   /** Epoch milliseconds of the next look at the latest; asked after each. */
@@ -102,7 +104,7 @@ async function rest<T>(wait: Poll<T>, pulse: () => void): Promise<void> {
     }
   }
   // What changes all the time is not looked at all the time.
-  const gap = begun + every / 2 - Date.now();
+  const gap = begun + (wait.gap ?? every / 2) - Date.now();
   if (gap > 0) await next(undefined, gap, signal);
 }
 

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { refused } from "../failures.ts";
 import { asJsonPatch, asMergePatch } from "./client.ts";
 import type { Kube } from "./client.ts";
+import { allPages, type ListPage } from "./pages.ts";
 import {
   Machine,
   MachineDeployment,
@@ -59,15 +60,17 @@ export async function readObject<T>(kube: Kube, resource: Resource<T>, name: Obj
   return parsed(resource, await kube.custom.getNamespacedCustomObject({ ...place(resource), ...name }));
 }
 
-/** Reads the objects of one namespace that carry the labels. */
+/** Reads the objects of one namespace that carry the labels, page by page. */
 export async function listObjects<T>(
   kube: Kube,
   resource: Resource<T>,
   where: { namespace: string; labelSelector?: string },
 ): Promise<T[]> {
-  const answer: unknown = await kube.custom.listNamespacedCustomObject({ ...place(resource), ...where });
-  const items = (answer as { items?: unknown[] }).items ?? [];
-  return items.map((item) => parsed(resource, item));
+  return await allPages(async (page) => {
+    const answer: unknown = await kube.custom.listNamespacedCustomObject({ ...place(resource), ...where, ...page });
+    const { items = [], metadata = {} } = answer as ListPage<unknown>;
+    return { metadata, items: items.map((item) => parsed(resource, item)) };
+  });
 }
 
 /** Some objects of a kind, and where to go on. */

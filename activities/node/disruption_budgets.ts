@@ -1,11 +1,14 @@
 /** Which PodDisruptionBudgets protect a pod. */
 import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
+import { z } from "zod";
 import type { Kube } from "../kube/client.ts";
 import { selects } from "../kube/label_selector.ts";
+import { News, sourceOf } from "../kube/news.ts";
+import { allPages } from "../kube/pages.ts";
+import type { Resource } from "../kube/resources.ts";
+import { SharedWatch } from "../kube/shared_watch.ts";
 import { statusOf } from "../kube/status.ts";
-
-/** So long one list is good enough: it only names what the API server has decided. */
-const listedMs = 5_000;
+import { nodeWatchOf } from "./node_watch.ts";
 
 /** The budgets of the namespaces that a drain meets. */
 export class DisruptionBudgets {
@@ -16,18 +19,18 @@ export class DisruptionBudgets {
     this.#kube = kube;
   }
 
-  /** The budgets that select a pod; none where they may not be read. */
+  /** The budgets that select a pod, from one list for all pods of a look at `now`; none where they may not be read. */
   async of(pod: V1Pod, now: number): Promise<V1PodDisruptionBudget[]> {
     const namespace = pod.metadata?.namespace ?? "";
     const known = this.#lists.get(namespace);
-    const list = known && now - known.at < listedMs ? known : { at: now, budgets: this.#list(namespace) };
+    const list = known?.at === now ? known : { at: now, budgets: this.#list(namespace) };
     this.#lists.set(namespace, list);
     return (await list.budgets).filter((budget) => protects(budget, pod));
   }
 
   async #list(namespace: string): Promise<V1PodDisruptionBudget[]> {
     try {
-      return (await this.#kube.policy.listNamespacedPodDisruptionBudget({ namespace })).items;
+      return await allPages((page) => this.#kube.policy.listNamespacedPodDisruptionBudget({ namespace, ...page }));
     } catch (error) {
       if (statusOf(error) === undefined) throw error;
       return []; // a name that cannot be told must not stop the drain
@@ -38,4 +41,25 @@ export class DisruptionBudgets {
 // In policy/v1 an empty selector means every pod, a missing one none.
 function protects({ spec }: V1PodDisruptionBudget, { metadata }: V1Pod): boolean {
   return spec?.selector !== undefined && selects(spec.selector, metadata?.labels);
+}
+
+/** What of a budget tells that more pods may go, or fewer. */
+const budgets: Resource<string> = {
+  ...{ group: "policy", version: "v1", plural: "poddisruptionbudgets" },
+  schema: z.custom<V1PodDisruptionBudget>((object) => typeof object === "object" && object !== null).transform(
+    ({ metadata, status }) =>
+      JSON.stringify([metadata?.generation, status?.disruptionsAllowed, status?.currentHealthy]),
+  ),
+};
+
+const watches = new WeakMap<object, SharedWatch<string>>();
+
+/** News of what a drain waits for: its node, and the budgets of these namespaces. */
+export function newsOfDrain(kube: Kube, node: string, namespaces: () => ReadonlySet<string>): News {
+  const watch = watches.get(kube.core) ?? new SharedWatch(kube, budgets);
+  watches.set(kube.core, watch);
+  return new News([
+    sourceOf(watch, ({ key }) => namespaces().has(key.slice(0, key.indexOf("/")))),
+    sourceOf(nodeWatchOf(kube), ({ key }) => key === node),
+  ]);
 }

@@ -5,7 +5,8 @@ import { abreast } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting } from "../kube/status.ts";
-import { DisruptionBudgets } from "./disruption_budgets.ts";
+import { DisruptionBudgets, newsOfDrain } from "./disruption_budgets.ts";
+import { DrainPace } from "./drain_pace.ts";
 import { isEnding, localVolumeOf, nameOf, podsToMove, turnOf } from "./drained_pods.ts";
 import { deletePod, evict } from "./eviction.ts";
 import type { Refusal } from "./eviction.ts";
@@ -14,6 +15,7 @@ import type { NodeFacts } from "./node_facts.ts";
 import { endingOf, isLate, keyOf, notEvicted, obstacle, protectedBy, protectedTwice } from "./obstacles.ts";
 import type { Obstacle } from "./obstacles.ts";
 import { ownerOf } from "./pod_owner.ts";
+import { RefusedEvictions } from "./refused_evictions.ts";
 
 export { ensureNodeCordoned } from "./cordon.ts";
 
@@ -38,11 +40,15 @@ const told = 20;
 const forcedGraceSeconds = 30;
 
 /** Ends when no pod has to move any more, when what blocks has changed since `known` and lasts, or at `until`. */
-export function awaitNodeDrained(kube: Kube, task: DrainTask): Promise<DrainOutcome | Unseen> {
+export async function awaitNodeDrained(kube: Kube, task: DrainTask): Promise<DrainOutcome | Unseen> {
   const drain = new Drain(kube, task);
-  return poll<DrainOutcome | Unseen>({
+  using news = newsOfDrain(kube, task.node, () => drain.namespaces);
+  return await poll<DrainOutcome | Unseen>({
     until: Number.MAX_SAFE_INTEGER, // that pods remain is an answer too
-    every: 1000,
+    news,
+    every: () => drain.restMs,
+    gap: 500,
+    lookBy: () => drain.lookBy,
     look: () => attempting(`drain node "${task.node}"`, () => drain.look(Date.now())),
     unseen: (unseenMs, seen) => seen && "outcome" in seen && seen.outcome === "Drained" ? seen : { unseenMs },
     expired: (missing) => new Error(missing),
@@ -54,6 +60,10 @@ export class Drain {
   readonly #kube: Kube;
   readonly #task: DrainTask;
   readonly #budgets: DisruptionBudgets;
+  readonly #refused = new RefusedEvictions();
+  readonly #pace = new DrainPace();
+  /** Of the pods that remain. */
+  namespaces: ReadonlySet<string> = new Set();
   readonly #moved = new Set<string>();
   readonly #forced = new Set<string>();
   #standing: { key: string; since: number } | undefined;
@@ -64,6 +74,19 @@ export class Drain {
     this.#budgets = new DisruptionBudgets(kube);
   }
 
+  /** Milliseconds until the next look, where nothing calls for an earlier one. */
+  get restMs(): number {
+    return this.#pace.restMs;
+  }
+
+  /** Epoch ms of the next look: a refused pod is due, what blocks has lasted, or the time of the drain is over. */
+  get lookBy(): number {
+    const { until, known } = this.#task;
+    const isNews = this.#standing !== undefined && this.#standing.key !== known;
+    const lasting = isNews ? (this.#standing?.since ?? 0) + standingMs : Infinity;
+    return Math.min(until, lasting, this.#refused.nextAt, Date.now() + this.restMs);
+  }
+
   /** Moves whom it may and says what is left. */
   async look(now: number): Promise<{ answer: DrainOutcome } | { missing: string }> {
     const node = await nodeFacts(this.#kube, this.#task.node);
@@ -71,6 +94,9 @@ export class Drain {
     if (!node || pods.length === 0) return { answer: { outcome: "Drained", evicted: this.#moved.size } };
     const obstacles = this.#task.force ? await this.#force(pods, node, now) : await this.#evict(pods, node, now);
     const key = keyOf(obstacles);
+    this.#pace.note(pods, key);
+    this.#refused.keep(pods);
+    this.namespaces = new Set(pods.map((pod) => pod.metadata?.namespace ?? ""));
     if (key !== this.#standing?.key) this.#standing = { key, since: now };
     const isNews = key !== this.#task.known && now - this.#standing.since >= standingMs;
     if (now >= this.#task.until) {
@@ -90,10 +116,18 @@ export class Drain {
     if (volume !== undefined && this.#task.rules.localStorage === "Block") {
       return obstacle(pod, `its data in emptyDir "${volume}" would be lost`);
     }
+    const standing = this.#refused.has(pod) && this.#refused.standing(pod, await this.#budgets.of(pod, now), now);
+    if (standing) return standing;
     const refusal = await evict(this.#kube, pod);
-    if (refusal) return await this.#obstacleOf(pod, refusal, now);
+    if (refusal) return await this.#refuse(pod, refusal, now);
     this.#moved.add(pod.metadata?.uid ?? "");
     return undefined;
+  }
+
+  async #refuse(pod: V1Pod, refusal: Refusal, now: number): Promise<Obstacle> {
+    const found = await this.#obstacleOf(pod, refusal, now);
+    this.#refused.note(found, await this.#budgets.of(pod, now), now);
+    return found;
   }
 
   async #obstacleOf(pod: V1Pod, refusal: Refusal, now: number): Promise<Obstacle> {

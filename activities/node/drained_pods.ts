@@ -2,11 +2,13 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import type { DrainRules } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
+import { allPages } from "../kube/pages.ts";
 
 /** The pods that a drain has to move off a node. */
 export async function podsToMove(kube: Kube, node: string): Promise<V1Pod[]> {
-  const { items } = await kube.core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node}` });
-  return items.filter(hasToMove);
+  const fieldSelector = `spec.nodeName=${node}`;
+  const pods = await allPages((page) => kube.core.listPodForAllNamespaces({ fieldSelector, ...page }));
+  return pods.filter(hasToMove);
 }
 
 // DaemonSet pods would come back at once, mirror pods belong to the kubelet, finished ones hold nothing up.

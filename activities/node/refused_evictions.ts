@@ -1,0 +1,64 @@
+/**
+ * Evictions that were refused: asked for again less and less often while nothing changes, and at once when a
+ * PodDisruptionBudget does. A drain that stands for a day costs an API server next to nothing that way.
+ */
+import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
+import type { Obstacle } from "./obstacles.ts";
+
+/** Milliseconds before a refused eviction is asked for again: first, and at most. */
+const pause = { first: 1_000, most: 60_000 };
+
+interface Refused {
+  obstacle: Obstacle;
+  /** Of the budgets that protect the pod. */
+  state: string;
+  pauseMs: number;
+  /** Epoch ms. */
+  askAt: number;
+}
+
+export class RefusedEvictions {
+  readonly #refused = new Map<string, Refused>();
+
+  /** It was refused before. */
+  has(pod: V1Pod): boolean {
+    return this.#refused.has(uidOf(pod));
+  }
+
+  /** What keeps a pod, where to ask again would only be told the same; `budgets` are those that protect it now. */
+  standing(pod: V1Pod, budgets: readonly V1PodDisruptionBudget[], now: number): Obstacle | undefined {
+    const refused = this.#refused.get(uidOf(pod));
+    if (!refused || now >= refused.askAt || refused.state !== stateOf(budgets)) return undefined;
+    return { ...refused.obstacle, pod };
+  }
+
+  note(obstacle: Obstacle, budgets: readonly V1PodDisruptionBudget[], now: number): void {
+    const before = this.#refused.get(uidOf(obstacle.pod));
+    const state = stateOf(budgets);
+    const isSame = before?.state === state && before.obstacle.cause === obstacle.cause;
+    const pauseMs = isSame ? Math.min(pause.most, before.pauseMs * 2) : pause.first;
+    this.#refused.set(uidOf(obstacle.pod), { obstacle, state, pauseMs, askAt: now + pauseMs });
+  }
+
+  /** Epoch ms at which the first of them is asked for again. */
+  get nextAt(): number {
+    return Math.min(...[...this.#refused.values()].map(({ askAt }) => askAt));
+  }
+
+  /** Forgets all but these. */
+  keep(pods: readonly V1Pod[]): void {
+    const there = new Set(pods.map(uidOf));
+    for (const uid of this.#refused.keys()) if (!there.has(uid)) this.#refused.delete(uid);
+  }
+}
+
+function stateOf(budgets: readonly V1PodDisruptionBudget[]): string {
+  const states = budgets.map(({ metadata, status }) => {
+    return [metadata?.uid, metadata?.generation, status?.disruptionsAllowed, status?.currentHealthy];
+  });
+  return JSON.stringify(states.sort());
+}
+
+function uidOf({ metadata }: V1Pod): string {
+  return metadata?.uid ?? "";
+}

@@ -1,0 +1,82 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { awaitNodeDrained, Drain } from "../../../../activities/node/drain.ts";
+import type { DrainTask } from "../../../../activities/node/drain.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { FakeKube, overBudget } from "../../../support/fake_kube.ts";
+import { FakeStreams } from "../../../support/fake_streams.ts";
+import { node, pod, pool } from "../../../support/machine_objects.ts";
+
+const rules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" } as const;
+const far = Number.MAX_SAFE_INTEGER;
+const task: DrainTask = { pool, node: "n", until: far, rules, known: "", force: false };
+
+function budget(disruptionsAllowed: number): Parameters<FakeKube["put"]>[1] {
+  const metadata = { namespace: "apps", name: "web" };
+  return { metadata, spec: { selector: {} }, status: { disruptionsAllowed } } as never;
+}
+
+/** A node with one pod that its budget protects; `evictions` are those that were asked for. */
+function blocked(): { kube: FakeKube; evictions: string[] } {
+  const kube = new FakeKube();
+  kube.put("nodes", node("n"));
+  kube.put("pods", pod("web", "n"));
+  kube.put("poddisruptionbudgets", budget(0) as never);
+  const evictions: string[] = [];
+  kube.onRequest = (request) => {
+    if (!request.startsWith("evict ")) return;
+    evictions.push(request);
+    const { disruptionsAllowed } = kube.get("poddisruptionbudgets", "web", "apps")?.["status"] as Record<
+      string,
+      number
+    >;
+    if (!disruptionsAllowed) throw overBudget();
+  };
+  return { kube, evictions };
+}
+
+/** Drains for as long, looking as often as the drain wants to; gives the number of looks. */
+async function drained(drain: Drain, { from, forMs }: { from: number; forMs: number }): Promise<number> {
+  let looks = 0;
+  for (let now = from; now < from + forMs; now += drain.restMs) {
+    await drain.look(now);
+    looks += 1;
+  }
+  return looks;
+}
+
+Deno.test("Drain asks for a blocked eviction less and less often, and looks less often", async () => {
+  const { kube, evictions } = blocked();
+  const looks = await drained(new Drain(kube.client, task), { from: 0, forMs: 600_000 });
+  ok(evictions.length <= 18, `${evictions.length} evictions`);
+  ok(looks <= 35, `${looks} looks`);
+});
+
+Deno.test("Drain asks again at once when the budget has changed", async () => {
+  const { kube, evictions } = blocked();
+  const drain = new Drain(kube.client, task);
+  await drained(drain, { from: 0, forMs: 600_000 });
+  evictions.length = 0;
+  await drain.look(600_001);
+  deepEqual(evictions, []);
+  kube.put("poddisruptionbudgets", budget(1) as never);
+  await drain.look(602_000);
+  equal(evictions.length, 1);
+  deepEqual(await drain.look(603_000), { answer: { outcome: "Drained", evicted: 1 } });
+});
+
+Deno.test("awaitNodeDrained wakes when the budget of a blocked pod changes", async () => {
+  const { kube, evictions } = blocked();
+  const asks = kube.onRequest;
+  const streams = new FakeStreams(kube);
+  kube.onRequest = asks;
+  const wait = inActivity(() => awaitNodeDrained(streams.client, task));
+  // By now it looks every few seconds only.
+  await eventually("three evictions that were refused", () => evictions.length === 3);
+  const begun = Date.now();
+  kube.put("poddisruptionbudgets", budget(1) as never);
+  await eventually("one that was not", () => evictions.length === 4);
+  ok(Date.now() - begun < 1_500, `it took ${Date.now() - begun} ms`);
+  kube.remove("nodes", "n");
+  deepEqual(await wait, { outcome: "Drained", evicted: 1 });
+});
