@@ -3,16 +3,18 @@ import { activityInfo } from "@temporalio/activity";
 import { createHash } from "node:crypto";
 import type { PoolEvent } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
-import type { MachineDeployment } from "../kube/schemas.ts";
+import type { Metadata } from "../kube/schemas.ts";
 import { statusOf } from "../kube/status.ts";
 
+/** The MachineDeployment that it is about. */
+export type Subject = Pick<Metadata, "namespace" | "name" | "uid">;
+
 /** Emits each Event once, also when the activity runs again: its name comes from what caused it. */
-export async function emitEvents(kube: Kube, about: MachineDeployment, events: PoolEvent[]): Promise<void> {
+export async function emitEvents(kube: Kube, about: Subject, events: PoolEvent[]): Promise<void> {
   for (const event of events) await emit(kube, about, event);
 }
 
-async function emit(kube: Kube, about: MachineDeployment, event: PoolEvent): Promise<void> {
-  const { namespace, name, uid } = about.metadata;
+async function emit(kube: Kube, { namespace, name, uid }: Subject, event: PoolEvent): Promise<void> {
   const now = new Date();
   const body = {
     metadata: { name: `${name}.${causeOf(event)}`, namespace },

@@ -3,10 +3,10 @@ import { activityInfo } from "@temporalio/activity";
 import type { Condition, PoolEvent, PoolRef, RolloutReport } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { createObject, machineDeployments, patchStatus, readObject, rollouts } from "../kube/resources.ts";
-import type { MachineDeployment, RolloutObject } from "../kube/schemas.ts";
+import type { RolloutObject } from "../kube/schemas.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { pinOf } from "../backends/machine_controller/pin.ts";
-import { emitEvents } from "./events.ts";
+import { emitEvents, type Subject } from "./events.ts";
 import { appended, convergence, isNews } from "./history.ts";
 import { memoryOf, quarantineKept, usualKept } from "./recall.ts";
 import { isPinOver } from "./unpin.ts";
@@ -27,20 +27,30 @@ const wavesBehind = 5;
 const longestMessage = 32_768;
 const longestWord = 1_024;
 
-/** Creates or updates the Rollout and emits the Events; does nothing for a MachineDeployment that is gone. */
+/**
+ * Creates or updates the Rollout and emits the Events; does nothing for a MachineDeployment that is gone. A Rollout goes
+ * with its MachineDeployment, so one that is there says enough of that.
+ */
 export function ensureRolloutReported(kube: Kube, { pool, report, events }: ReportOrder): Promise<void> {
   return attempting(`report on "${pool.namespace}/${pool.name}"`, async () => {
-    const deployment = await ifFound(readObject(kube, machineDeployments, pool));
-    if (!deployment) return;
-    const existing = await ensureRollout(kube, pool, deployment);
+    const existing = await ifFound(readObject(kube, rollouts, pool)) ?? await createRollout(kube, pool);
+    const about = existing && await subjectOf(kube, pool, existing);
+    if (!existing || !about) return;
     await patchStatus(kube, rollouts, { ...pool, status: statusFrom(report, existing) });
-    await emitEvents(kube, deployment, [...events, ...convergence(report, existing)]);
+    await emitEvents(kube, about, [...events, ...convergence(report, existing)]);
   });
 }
 
-async function ensureRollout(kube: Kube, pool: PoolRef, deployment: MachineDeployment): Promise<RolloutObject> {
-  const existing = await ifFound(readObject(kube, rollouts, pool));
-  if (existing) return existing;
+/** The MachineDeployment that a Rollout is of; asked for only where the Rollout does not tell, or is on its way out. */
+async function subjectOf(kube: Kube, pool: PoolRef, { metadata }: RolloutObject): Promise<Subject | undefined> {
+  const owner = metadata.ownerReferences?.find(({ kind, name }) => kind === "MachineDeployment" && name === pool.name);
+  if (owner && !metadata.deletionTimestamp) return { ...pool, uid: owner.uid };
+  return (await ifFound(readObject(kube, machineDeployments, pool)))?.metadata;
+}
+
+async function createRollout(kube: Kube, pool: PoolRef): Promise<RolloutObject | undefined> {
+  const deployment = await ifFound(readObject(kube, machineDeployments, pool));
+  if (!deployment) return undefined;
   const { namespace, name, uid } = deployment.metadata;
   const owner = { apiVersion: "cluster.k8s.io/v1alpha1", kind: "MachineDeployment", name, uid };
   const apiVersion = `${rollouts.group}/${rollouts.version}`;
@@ -50,7 +60,7 @@ async function ensureRollout(kube: Kube, pool: PoolRef, deployment: MachineDeplo
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
   }
-  return await readObject(kube, rollouts, pool);
+  return await readObject(kube, rollouts, { namespace, name });
 }
 
 // It is merged into what stands there: a list takes the place of the one before, null takes away, and what a report

@@ -64,7 +64,9 @@ async function restore(
   if (isTold && !isPinned) return false;
   const what = [...isTold ? [] : ["template"], ...isPinned ? ["profile"] : []].join(" and ");
   const message = `Went back to the ${what} of revision ${lastGood.revision}, by ${by}: ${reason}`;
-  await emitEvents(kube, deployment, [{ type: "Warning", reason: "LastGoodRestored", message } satisfies PoolEvent]);
+  await emitEvents(kube, deployment.metadata, [
+    { type: "Warning", reason: "LastGoodRestored", message } satisfies PoolEvent,
+  ]);
   return true;
 }
 
