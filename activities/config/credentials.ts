@@ -5,6 +5,7 @@ import type { Kube } from "../kube/client.ts";
 import { type BootstrapToken, createBootstrapToken } from "./bootstrap_token.ts";
 import { ensureIdentity } from "./identity.ts";
 import { accountToken } from "./join_account.ts";
+import { ownerOf } from "./ownership.ts";
 import { dueAt } from "./renewal.ts";
 import { requestToken } from "./token_request.ts";
 
@@ -41,7 +42,7 @@ export async function issueCredentials(kube: Kube, order: CredentialOrder): Prom
   return {
     ...{ fetchToken: fetching.token, joinToken: joining.token },
     ...(joining.id ? { tokenId: joining.id } : {}),
-    ...{ expiresAt, renewAt: dueAt(now, expiresAt) },
+    ...{ expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) },
   };
 }
 

@@ -23,7 +23,7 @@ import type { RenderedPool, Renderer } from "./render_config.ts";
 import { isEdge, renderSecrets } from "./render_secrets.ts";
 
 export interface Publisher extends Renderer {
-  /** Life of the credentials that machines boot with; they are renewed at a third of it. */
+  /** Life of the credentials that machines boot with; they are renewed at a third of it at the latest. */
   credentialSeconds: number;
 }
 

@@ -1,10 +1,12 @@
 /**
  * When credentials are renewed, so that no machine boots with any that have less than half of their life left:
- * they are due at a third of it, and looked at so often that two looks in a row may fail.
+ * they are due at a third of it at the latest, and looked at so often that two looks in a row may fail. Pools that were
+ * made at once are due at different times, each at its own part of a life, so that they drift further apart.
  */
+import { createHash } from "node:crypto";
 
-/** Part of a life after which credentials are due. */
-const dueAfter = 1 / 3;
+/** Parts of a life between which credentials fall due. */
+const dueAfter = { earliest: 1 / 6, latest: 1 / 3 };
 /** Looks in one life: 1/3 and three looks later are 11/24, which leaves 1/24 for the renewal itself. */
 const looksPerLife = 24;
 const longestPauseMs = 3_600_000;
@@ -16,9 +18,16 @@ export function lookEveryMs(lifeSeconds: number): number {
   return Math.min(Math.floor(lifeSeconds / looksPerLife) * 1000, longestPauseMs);
 }
 
-/** When credentials are due, of the life that was given. */
-export function dueAt(issuedAt: Date, expiresAt: Date): Date {
-  return new Date(issuedAt.getTime() + (expiresAt.getTime() - issuedAt.getTime()) * dueAfter);
+/** When credentials of a pool, as "namespace/name", are due, of the life that was given. */
+export function dueAt(pool: string, { issuedAt, expiresAt }: { issuedAt: Date; expiresAt: Date }): Date {
+  const { earliest, latest } = dueAfter;
+  const part = latest - (latest - earliest) * placeOf(pool);
+  return new Date(issuedAt.getTime() + (expiresAt.getTime() - issuedAt.getTime()) * part);
+}
+
+/** Always the same number from 0 to 1 for a pool, and another one for each. */
+function placeOf(pool: string): number {
+  return createHash("sha256").update(pool).digest().readUInt32BE(0) / 2 ** 32;
 }
 
 /** An API server may give a shorter life than it was asked for; says whether the planned looks still suffice. */

@@ -3,11 +3,18 @@ import { dueAt, isLongEnough, lookEveryMs } from "../../../../activities/config/
 
 const lives = [600, 601, 3600, 5400, 86_400, 7 * 86_400, 90 * 86_400];
 
+const pools = Array.from({ length: 1000 }, (_, nth) => `fleet/pool-${nth}`);
+
+/** Milliseconds after which credentials of so many seconds are due. */
+function dueOf(pool: string, seconds: number): number {
+  return dueAt(pool, { issuedAt: new Date(0), expiresAt: new Date(seconds * 1000) }).getTime();
+}
+
 /** The part of a life that is over when credentials are renewed, in the worst case: they fell due right after a look. */
 function partUsed(
   { asked, given = asked, missedLooks }: { asked: number; given?: number; missedLooks: number },
 ): number {
-  const due = dueAt(new Date(0), new Date(given * 1000)).getTime();
+  const due = Math.max(...pools.map((pool) => dueOf(pool, given)));
   return (due + (missedLooks + 1) * lookEveryMs(asked)) / (given * 1000);
 }
 
@@ -38,4 +45,10 @@ Deno.test("lookEveryMs gives whole seconds, an hour at most", () => {
   equal(lookEveryMs(601), 25_000);
   equal(lookEveryMs(86_400), 3_600_000);
   equal(lookEveryMs(90 * 86_400), 3_600_000);
+});
+
+Deno.test("a thousand pools made at once are not due at once: no hour of a day's life has more than a third of them", () => {
+  const hours = pools.map((pool) => Math.floor(dueOf(pool, 86_400) / 3_600_000));
+  for (const hour of new Set(hours)) ok(hours.filter((other) => other === hour).length < 333, `hour ${hour}`);
+  equal(dueOf("fleet/a", 86_400), dueOf("fleet/a", 86_400));
 });
