@@ -30,7 +30,7 @@ async function ask(world: World, check: Check, { wave = false, seconds = 60 } = 
   );
   assert.ok(machine);
   const kube = connectKube(loadKubeConfig(world.site.kubeconfigs.worker));
-  const [verdict] = await inActivity(() =>
+  const verdicts = await inActivity(() =>
     awaitGates(kube, {
       pool: { namespace: "kube-system", name: "pool" },
       gates: [{ name: "probe", run: wave ? "EachWave" : "EachMachine", within: seconds * 1000, check }],
@@ -38,8 +38,8 @@ async function ask(world: World, check: Check, { wave = false, seconds = 60 } = 
       ...{ key: wave ? "wave/0" : "machine/0", until: Date.now() + seconds * 1000 },
     })
   );
-  assert.ok(verdict);
-  return verdict;
+  assert.ok(Array.isArray(verdicts) && verdicts[0]);
+  return verdicts[0];
 }
 
 async function seesConditions(world: World): Promise<void> {

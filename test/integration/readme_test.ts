@@ -39,32 +39,37 @@ function commandsOf(section: string): string[] {
   return blocks.flatMap((block) => block.trim().split("\n"));
 }
 
-Deno.test("README commands of Operate work on a running rollout", async () => {
+Deno.test("README commands do what it says", async (t) => {
   const commands = commandsOf("Operate");
   assert.ok(commands.length >= 10, `Only ${commands.length} commands were found`);
   await withWorld({ script: { bootSeconds: { min: 4, max: 5 } } }, async (world) => {
-    await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
-    await world.untilPhase("pool", "Converged");
-    const [change = "", ...looks] = typedIn("A change");
-    await run(world, change);
-    await world.until("a running rollout", async () => (await world.status("pool"))?.phase === "Rolling");
-    const [running, starting] = split(commands);
-    for (const command of running) await run(world, command);
-    for (const look of looks) await run(world, look);
-    await world.untilPhase("pool", "Converged");
-    const [machine] = world.site.cloud.machines().filter(({ phase }) => phase === "ready");
-    for (const question of questions(machine?.name ?? "")) await run(world, question);
-    for (const command of starting) await runWhenIdle(world, command);
+    await t.step("those of Operate on a running rollout", () => operate(world, commands));
+    await world.remove(poolPath("pool"));
+    await world.until("the pool to go", async () => (await world.get(poolPath("pool"))) === undefined, 120);
+    await t.step("that of When it halts gets a halted rollout going", () => goesOn(world));
   });
 });
 
-Deno.test("README command of When it halts gets a halted rollout going", async () => {
-  await withWorld({}, async (world) => {
-    await world.create(poolsPath(), machineDeployment({ replicas: 0, profile: "osp-nowhere" }));
-    await world.untilPhase("pool", "Halted");
-    for (const command of commandsOf("When it halts")) await run(world, command);
-  });
-});
+async function operate(world: World, commands: string[]): Promise<void> {
+  await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
+  await world.untilPhase("pool", "Converged");
+  const [change = "", ...looks] = typedIn("A change");
+  await run(world, change);
+  await world.until("a running rollout", async () => (await world.status("pool"))?.phase === "Rolling");
+  const [running, starting] = split(commands);
+  for (const command of running) await run(world, command);
+  for (const look of looks) await run(world, look);
+  await world.untilPhase("pool", "Converged");
+  const [machine] = world.site.cloud.machines().filter(({ phase }) => phase === "ready");
+  for (const question of questions(machine?.name ?? "")) await run(world, question);
+  for (const command of starting) await runWhenIdle(world, command);
+}
+
+async function goesOn(world: World): Promise<void> {
+  await world.create(poolsPath(), machineDeployment({ replicas: 0, profile: "osp-nowhere" }));
+  await world.untilPhase("pool", "Halted");
+  for (const command of commandsOf("When it halts")) await run(world, command);
+}
 
 Deno.test("README quick start names tasks that exist", async () => {
   const { tasks } = JSON.parse(await readFile(new URL("../../deno.json", import.meta.url), "utf8"));

@@ -9,13 +9,14 @@ const labels = { care: "much" };
 Deno.test("rollOutMachineDeployment replaces ill machines as the policy says", async (t) => {
   await withWorld({}, async (world) => {
     const conditions = [{ type: "DiskBroken", status: "True", for: "1s" }];
-    const repair = { notReadyFor: "2s", conditions, maxUnhealthy: "40%" };
+    const repair = { notReadyFor: "2s", conditions, maxIll: "40%" };
     await world.create(policiesPath(), rolloutPolicy("care", { repair }, labels));
     await world.create(poolsPath(), machineDeployment({ replicas: 3, labels }));
     await world.untilPhase("pool", "Converged");
     await t.step("a node that stays NotReady is replaced, and that is no rollout", () => replacesNotReady(world));
     await t.step("a node with a bad condition is replaced", () => replacesCondition(world));
     await t.step("two of three ill at once are left alone until one is well again", () => stopsAtTooMany(world));
+    await t.step("a machine of a pool that rolls is repaired too, within the budget", () => repairsRolling(world));
   });
 });
 
@@ -51,7 +52,7 @@ async function stopsAtTooMany(world: World): Promise<void> {
   await Promise.all([world.site.cloud.sicken(first, true), world.site.cloud.sicken(second, true)]);
   const stopped = await world.until("the repair to be stopped", async () => {
     const status = await world.status("pool");
-    return status?.blockedReason === "TooManyUnhealthy" && status;
+    return status?.blockedReason === "TooManyIll" && status;
   });
   assert.deepEqual(await machines(world), before, stopped.message);
   await world.site.cloud.sicken(second, false);
@@ -72,22 +73,22 @@ async function isReplaced(world: World, { ill, before }: { ill: string; before: 
   await world.untilPhase("pool", "Converged");
 }
 
-async function machines(world: World): Promise<string[]> {
-  const path = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
-  return (await world.list<{ metadata: { name: string } }>(path)).map(({ metadata }) => metadata.name).sort();
+async function repairsRolling(world: World): Promise<void> {
+  const [name, eager] = ["rolling", { care: "all" }];
+  const repair = { notReadyFor: "2s", maxIll: "100%" };
+  await world.create(policiesPath(), rolloutPolicy("eager", { repair }, eager));
+  await world.create(poolsPath(), machineDeployment({ name, replicas: 2, labels: eager }));
+  await world.untilPhase(name, "Converged");
+  const [ill = ""] = await machines(world, name);
+  await world.site.cloud.sicken(ill, true);
+  await world.patch(poolPath(name), rollTo("1.36.1"));
+  const done = await world.untilPhase(name, "Converged");
+  assert.equal(done.updated, "2/2");
+  assert.equal((await machines(world, name)).includes(ill), false);
 }
 
-Deno.test("rollOutMachineDeployment repairs the machine of a pool that rolls, within the budget", async () => {
-  await withWorld({}, async (world) => {
-    const repair = { notReadyFor: "2s", maxUnhealthy: "100%" };
-    await world.create(policiesPath(), rolloutPolicy("care", { repair }, labels));
-    await world.create(poolsPath(), machineDeployment({ replicas: 2, labels }));
-    await world.untilPhase("pool", "Converged");
-    const [ill = ""] = await machines(world);
-    await world.site.cloud.sicken(ill, true);
-    await world.patch(poolPath("pool"), rollTo("1.36.1"));
-    const done = await world.untilPhase("pool", "Converged");
-    assert.equal(done.updated, "2/2");
-    assert.equal((await machines(world)).includes(ill), false);
-  });
-});
+async function machines(world: World, pool = "pool"): Promise<string[]> {
+  const path = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
+  const found = await world.list<{ metadata: { name: string } }>(path);
+  return found.map(({ metadata }) => metadata.name).filter((name) => name.startsWith(`${pool}-`)).sort();
+}
