@@ -1,66 +1,69 @@
-/** Writes one artefact so that it is never missing: data and annotations change in one update, then are read back. */
+/**
+ * Writes one artefact so that it is never missing: data and annotations change in one update, then are read back. What
+ * is written takes the place of what was read, and of nothing else: whoever was faster has published something newer.
+ */
 import { createHash } from "node:crypto";
 import { Buffer } from "node:buffer";
-import type { V1Secret } from "@kubernetes/client-node";
-import { secretsNamespace } from "../../profiles/mod.ts";
-import type { PoolRef, Publication } from "../../workflows/contracts/mod.ts";
+import type { V1DeleteOptions, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
+import type { Publication } from "../../workflows/contracts/mod.ts";
+import { throwIfCalledOff } from "../kube/cancellation.ts";
+import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
-import { configs, createObject, deleteObject, readObject, replaceObject } from "../kube/resources.ts";
+import { configs, createObject, deleteObject, patchObject, replaceObject } from "../kube/resources.ts";
 import type { ObjectBody } from "../kube/resources.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
-import { claim } from "./ownership.ts";
 import { decode } from "./referenced_secret.ts";
-
-export interface Stamp {
-  pool: PoolRef;
-  annotations: Record<string, string>;
-}
+import { annotationsOf, type Standing } from "./standing.ts";
 
 export type Artefact = Publication["artefacts"][number];
 
+/** What a secret has to hold under its only key. */
+export interface SecretContent {
+  key: string;
+  text: string;
+  annotations: Record<string, string>;
+}
+
 /** Makes a secret hold exactly `text` under `key`. */
-export async function ensureSecret(
+export async function writeSecret(
   kube: Kube,
-  { pool, annotations }: Stamp,
-  { name, key, text }: { name: string; key: string; text: string },
+  standing: Standing,
+  { key, text, annotations }: SecretContent,
 ): Promise<Artefact> {
-  const namespace = secretsNamespace;
-  const existing = await ifFound(kube.core.readNamespacedSecret({ name, namespace }));
-  if (existing) claim(pool, `secret "${name}"`, existing.metadata?.annotations);
+  const { name, namespace, found } = standing;
+  const { labels } = found?.metadata ?? {};
   const body: V1Secret = {
     metadata: {
-      ...{ name, namespace, ...(existing?.metadata?.labels ? { labels: existing.metadata.labels } : {}) },
-      annotations: { ...existing?.metadata?.annotations, ...annotations },
+      name,
+      namespace,
+      ...(labels ? { labels } : {}),
+      annotations: { ...annotationsOf(standing), ...annotations },
     },
     type: "Opaque",
     data: { [key]: Buffer.from(text).toString("base64") },
   };
-  await writeSecret(kube, name, { existing, body });
-  return await verify(kube, { name, key, text });
+  throwIfCalledOff();
+  await putSecret(kube, standing, body);
+  return await verify(kube, { name, namespace, key, text });
 }
 
-async function writeSecret(
-  kube: Kube,
-  name: string,
-  { existing, body }: { existing: V1Secret | undefined; body: V1Secret },
-): Promise<void> {
-  const namespace = secretsNamespace;
-  if (!existing) return void await kube.core.createNamespacedSecret({ namespace, body });
-  if (existing.immutable) {
-    // Operating System Manager made its secrets immutable: taking one over costs one moment without it, once.
-    await ifFound(kube.core.deleteNamespacedSecret({ name, namespace }));
-    return void await kube.core.createNamespacedSecret({ namespace, body });
+async function putSecret(kube: Kube, { name, namespace, found }: Standing, body: V1Secret): Promise<void> {
+  if (!found) return void await kube.core.createNamespacedSecret({ namespace, body });
+  const { resourceVersion = "" } = found.metadata;
+  if (!found.isImmutable) {
+    const metadata = { ...body.metadata, resourceVersion };
+    return void await kube.core.replaceNamespacedSecret({ name, namespace, body: { ...body, metadata } });
   }
-  const resourceVersion = existing.metadata?.resourceVersion;
-  const metadata = { ...body.metadata, ...(resourceVersion ? { resourceVersion } : {}) };
-  await kube.core.replaceNamespacedSecret({ name, namespace, body: { ...body, metadata } });
+  // Operating System Manager made its secrets immutable: taking one over costs one moment without it, once.
+  await ifFound(kube.core.deleteNamespacedSecret({ name, namespace, body: onlyAs(found.metadata) }));
+  await kube.core.createNamespacedSecret({ namespace, body });
 }
 
 async function verify(
   kube: Kube,
-  { name, key, text }: { name: string; key: string; text: string },
+  { name, namespace, key, text }: { name: string; namespace: string; key: string; text: string },
 ): Promise<Artefact> {
-  const written = await kube.core.readNamespacedSecret({ name, namespace: secretsNamespace });
+  const written = await kube.core.readNamespacedSecret({ name, namespace });
   const digest = sha256(text);
   if (sha256(decode(written.data?.[key] ?? "")) !== digest) {
     throw new Error(`Cannot verify secret "${name}": what was read back differs from what was written`);
@@ -69,30 +72,49 @@ async function verify(
 }
 
 /** Makes the OperatingSystemConfig hold exactly `spec`, which carries no credentials. */
-export async function ensureConfig(
+export async function writeConfig(
   kube: Kube,
-  { pool, annotations }: Stamp,
-  { name, namespace, spec, digest }: { name: string; namespace: string; spec: object; digest: string },
+  standing: Standing,
+  { spec, digest, annotations }: { spec: object; digest: string; annotations: Record<string, string> },
 ): Promise<Artefact> {
-  const existing = await ifFound(readObject(kube, configs, { name, namespace }));
-  if (existing) claim(pool, `config "${name}"`, existing.metadata.annotations);
-  const { resourceVersion, annotations: others } = existing?.metadata ?? {};
-  const metadata = { name, namespace, annotations: { ...others, ...annotations } };
+  const { name, namespace, found } = standing;
+  const metadata = { name, namespace, annotations: { ...annotationsOf(standing), ...annotations } };
   const body = { apiVersion: `${configs.group}/${configs.version}`, kind: "OperatingSystemConfig", metadata, spec };
-  if (existing) await replaceConfig(kube, body, resourceVersion);
+  throwIfCalledOff();
+  if (found) await replaceConfig(kube, body, found.metadata);
   else await createObject(kube, configs, body);
   return { kind: "OperatingSystemConfig", name, digest, bytes: Buffer.byteLength(JSON.stringify(spec)) };
 }
 
-async function replaceConfig(kube: Kube, body: ObjectBody, resourceVersion: string | undefined): Promise<void> {
+type Version = Pick<V1ObjectMeta, "uid" | "resourceVersion">;
+
+async function replaceConfig(kube: Kube, body: ObjectBody, version: Version): Promise<void> {
+  const { resourceVersion } = version;
   try {
     await replaceObject(kube, configs, { ...body, metadata: { ...body.metadata, resourceVersion } });
   } catch (error) {
     if (statusOf(error) !== 403) throw error;
     // The webhook of Operating System Manager lets nobody change a config; no machine boots from it.
-    await ifFound(deleteObject(kube, configs, body.metadata));
+    const { name, namespace } = body.metadata;
+    await ifFound(deleteObject(kube, configs, { name, namespace, body: onlyAs(version) }));
     await createObject(kube, configs, body);
   }
+}
+
+/** Writes annotations alone; the artefact has to be as it was read. */
+export async function annotate(
+  kube: Kube,
+  { kind, name, namespace, found }: Standing,
+  annotations: Record<string, string>,
+): Promise<void> {
+  const body = { metadata: { resourceVersion: found?.metadata.resourceVersion, annotations } };
+  throwIfCalledOff();
+  if (kind === "Secret") await kube.core.patchNamespacedSecret({ name, namespace, body }, asMergePatch);
+  else await patchObject(kube, configs, { name, namespace, body });
+}
+
+function onlyAs({ uid, resourceVersion }: Version): V1DeleteOptions {
+  return { preconditions: { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) } };
 }
 
 /** SHA-256 in lower-case hex. */

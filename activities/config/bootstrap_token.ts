@@ -1,16 +1,22 @@
 /** Bootstrap tokens: secrets of kube-system with which a kubelet asks for its certificate. */
 import type { V1Secret } from "@kubernetes/client-node";
-import { randomInt } from "node:crypto";
+import { createHash, randomInt } from "node:crypto";
 import { namesOf } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import { throwIfCalledOff } from "../kube/cancellation.ts";
+import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
-import { ifFound } from "../kube/status.ts";
+import { ifFound, statusOf } from "../kube/status.ts";
 import { ownerAnnotation, tokenLabel, tokensNamespace } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
 import { decode } from "./referenced_secret.ts";
 
 /** Bound by machine-controller's manifests to node bootstrapping and automatic approval. */
 const bootstrapGroup = "system:bootstrappers:machine-controller:default-node-token";
+/** Ids that are tried where somebody else's token has one already. */
+const ids = 4;
+/** A token that lives at most so much shorter than asked is long enough (ms). */
+const toleranceMs = 60_000;
 
 export interface BootstrapToken {
   /** Names its secret; no secret itself. */
@@ -18,38 +24,74 @@ export interface BootstrapToken {
   token: string;
 }
 
-/** Makes a new token; others of the pool stay, as machines may be booting with them, until they expire. */
-export async function createBootstrapToken(kube: Kube, pool: PoolRef, expiresAt: Date): Promise<BootstrapToken> {
-  await forgetExpired(kube, pool);
-  const id = randomText(6);
-  const secret = randomText(16);
-  await kube.core.createNamespacedSecret({
-    namespace: tokensNamespace,
-    body: {
-      metadata: {
-        name: nameOf(id),
-        namespace: tokensNamespace,
-        labels: { [tokenLabel]: namesOf(pool).key },
-        annotations: { [ownerAnnotation]: ownerOf(pool) },
-      },
-      type: "bootstrap.kubernetes.io/token",
-      stringData: {
-        description: `bootstrap token for ${namesOf(pool).key}`,
-        "token-id": id,
-        "token-secret": secret,
-        expiration: expiresAt.toISOString().replace(/\.\d+Z$/, "Z"),
-        "usage-bootstrap-authentication": "true",
-        "auth-extra-groups": bootstrapGroup,
-      },
-    },
-  });
-  return { id, token: `${id}.${secret}` };
+/** What a token is made for. */
+export interface TokenOrder {
+  expiresAt: Date;
+  /** What it is to take the place of: all tries to do that, one after the other or at once, make one token together. */
+  inPlaceOf: string;
 }
 
-/** The token can be used now. */
-export async function isTokenAlive(kube: Kube, id: string): Promise<boolean> {
+/** Makes a new token; others of the pool stay, as machines may be booting with them, until they expire. */
+export async function ensureBootstrapToken(kube: Kube, pool: PoolRef, order: TokenOrder): Promise<BootstrapToken> {
+  await forgetExpired(kube, pool);
+  for (let nth = 0; nth < ids; nth++) {
+    const id = idFor(`${ownerOf(pool)} ${order.inPlaceOf} ${nth}`);
+    throwIfCalledOff();
+    const wanted = { id, expiresAt: order.expiresAt };
+    const token = await create(kube, pool, wanted) ?? await takeUp(kube, pool, wanted);
+    if (token) return { id, token };
+  }
+  throw new Error(`Cannot make a bootstrap token for "${ownerOf(pool)}": its ${ids} ids are taken`);
+}
+
+/** The token, if it can be used now. */
+export async function liveToken(kube: Kube, id: string): Promise<string | undefined> {
   const secret = await ifFound(kube.core.readNamespacedSecret({ namespace: tokensNamespace, name: nameOf(id) }));
-  return secret !== undefined && !isExpired(secret);
+  return secret && !isExpired(secret) ? tokenIn(secret) : undefined;
+}
+
+interface Wanted {
+  id: string;
+  expiresAt: Date;
+}
+
+/** Undefined when there is one of that id. */
+async function create(kube: Kube, pool: PoolRef, { id, expiresAt }: Wanted): Promise<string | undefined> {
+  const secret = randomText(16);
+  const metadata = {
+    name: nameOf(id),
+    namespace: tokensNamespace,
+    labels: { [tokenLabel]: namesOf(pool).key },
+    annotations: { [ownerAnnotation]: ownerOf(pool) },
+  };
+  const stringData = {
+    description: `bootstrap token for ${namesOf(pool).key}`,
+    "token-id": id,
+    "token-secret": secret,
+    expiration: timeOf(expiresAt),
+    "usage-bootstrap-authentication": "true",
+    "auth-extra-groups": bootstrapGroup,
+  };
+  const body = { metadata, type: "bootstrap.kubernetes.io/token", stringData };
+  try {
+    await kube.core.createNamespacedSecret({ namespace: tokensNamespace, body });
+    return `${id}.${secret}`;
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+    return undefined;
+  }
+}
+
+/** The token that an earlier try made and could not publish; undefined when it is somebody else's. */
+async function takeUp(kube: Kube, pool: PoolRef, { id, expiresAt }: Wanted): Promise<string | undefined> {
+  const where = { namespace: tokensNamespace, name: nameOf(id) };
+  const secret = await ifFound(kube.core.readNamespacedSecret(where));
+  if (!secret || secret.metadata?.annotations?.[ownerAnnotation] !== ownerOf(pool)) return undefined;
+  if (!(expiryOf(secret) >= expiresAt.getTime() - toleranceMs)) {
+    const body = { stringData: { expiration: timeOf(expiresAt) } };
+    await kube.core.patchNamespacedSecret({ ...where, body }, asMergePatch);
+  }
+  return tokenIn(secret);
 }
 
 // Kubernetes has a controller for it, which not every cluster runs.
@@ -64,8 +106,20 @@ async function forgetExpired(kube: Kube, pool: PoolRef): Promise<void> {
   }
 }
 
-function isExpired({ data }: V1Secret): boolean {
-  return Date.parse(decode(data?.["expiration"] ?? "")) <= Date.now();
+function isExpired(secret: V1Secret): boolean {
+  return expiryOf(secret) <= Date.now();
+}
+
+function expiryOf({ data }: V1Secret): number {
+  return Date.parse(decode(data?.["expiration"] ?? ""));
+}
+
+function tokenIn({ data }: V1Secret): string {
+  return `${decode(data?.["token-id"] ?? "")}.${decode(data?.["token-secret"] ?? "")}`;
+}
+
+function timeOf(date: Date): string {
+  return date.toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 function nameOf(id: string): string {
@@ -73,7 +127,14 @@ function nameOf(id: string): string {
 }
 
 // The alphabet that the API server accepts in bootstrap tokens.
+const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+// An id is no secret: it names the token.
+function idFor(what: string): string {
+  const bytes = createHash("sha256").update(what).digest().subarray(0, 6);
+  return [...bytes].map((byte) => alphabet[byte % alphabet.length]).join("");
+}
+
 function randomText(length: number): string {
-  const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join("");
 }

@@ -2,11 +2,20 @@
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
-import { type BootstrapToken, createBootstrapToken } from "./bootstrap_token.ts";
-import { ensureIdentity } from "./identity.ts";
+import { ensureBootstrapToken, liveToken } from "./bootstrap_token.ts";
+import { ensureIdentity, identityDigest } from "./identity.ts";
 import { accountToken } from "./join_account.ts";
+import {
+  expiryAnnotation,
+  identityDigestAnnotation,
+  ownerAnnotation,
+  renewalAnnotation,
+  tokenIdAnnotation,
+} from "./names.ts";
 import { ownerOf } from "./ownership.ts";
+import { tokenOf } from "./published_tokens.ts";
 import { dueAt } from "./renewal.ts";
+import { annotationsOf, type Standing, type Standings } from "./standing.ts";
 import { requestToken } from "./token_request.ts";
 
 export interface Credentials {
@@ -16,6 +25,8 @@ export interface Credentials {
   joinToken: string;
   /** Names the bootstrap token, where the join token is one. */
   tokenId?: string;
+  /** SHA-256 of what the fetch token may do. */
+  identityDigest: string;
   expiresAt: Date;
   renewAt: Date;
 }
@@ -26,26 +37,87 @@ export interface CredentialOrder {
   /** `namespace/name` of a service account whose token machines join with; "" takes bootstrap tokens. */
   joinAccount: string;
   lifeSeconds: number;
+  /** Where those in use stand. */
+  standing: Pick<Standings, "kubeconfig" | "bootstrap">;
 }
 
-/** Makes fresh credentials; earlier ones stay valid until they expire, as machines may be booting with them. */
-export async function issueCredentials(kube: Kube, order: CredentialOrder): Promise<Credentials> {
-  const { pool, isEdge, joinAccount, lifeSeconds } = order;
-  const now = new Date();
-  await ensureIdentity(kube, { pool, isEdge });
-  const account = { namespace: secretsNamespace, name: namesOf(pool).identity };
-  const fetching = await requestToken(kube, account, lifeSeconds);
-  const joining: Partial<BootstrapToken> & { token: string; expiresAt?: Date } = joinAccount
-    ? await accountToken(kube, joinAccount, lifeSeconds)
-    : await createBootstrapToken(kube, pool, fetching.expiresAt);
-  const expiresAt = earlier(fetching.expiresAt, joining.expiresAt);
+/** A token with its life. */
+interface Token {
+  token: string;
+  id?: string;
+  expiresAt: Date;
+  renewAt: Date;
+}
+
+/**
+ * The credentials that stand published, as long as they are not due; fresh ones in place of those that are. Earlier ones
+ * stay valid until they expire, as machines may be booting with them.
+ */
+export async function credentialsFor(kube: Kube, order: CredentialOrder): Promise<Credentials> {
+  const fetching = standingFetchToken(order) ?? await issueFetchToken(kube, order);
+  const joining = await standingJoinToken(kube, order) ?? await issueJoinToken(kube, order, fetching);
   return {
     ...{ fetchToken: fetching.token, joinToken: joining.token },
     ...(joining.id ? { tokenId: joining.id } : {}),
-    ...{ expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) },
+    identityDigest: identityDigest(order),
+    expiresAt: earlier(fetching.expiresAt, joining.expiresAt),
+    renewAt: earlier(fetching.renewAt, joining.renewAt),
   };
 }
 
-function earlier(one: Date, other: Date | undefined): Date {
-  return other && other < one ? other : one;
+/** The service account whose token fetches secrets, as `namespace/name`. */
+export function fetchAccount(pool: PoolRef): string {
+  return `${secretsNamespace}/${namesOf(pool).identity}`;
+}
+
+// What machines of a new version count on has to be granted before: then the identity is written anew.
+function standingFetchToken(order: CredentialOrder): Token | undefined {
+  const { pool, standing: { bootstrap } } = order;
+  if (annotationsOf(bootstrap)[identityDigestAnnotation] !== identityDigest(order)) return undefined;
+  return withLife(pool, bootstrap, tokenOf(bootstrap.found?.text ?? "", fetchAccount(pool)));
+}
+
+async function standingJoinToken(kube: Kube, order: CredentialOrder): Promise<Token | undefined> {
+  const { pool, joinAccount, standing: { kubeconfig } } = order;
+  const id = annotationsOf(kubeconfig)[tokenIdAnnotation] ?? "";
+  if (joinAccount) {
+    return id ? undefined : withLife(pool, kubeconfig, tokenOf(kubeconfig.found?.text ?? "", joinAccount));
+  }
+  if (!id || !withLife(pool, kubeconfig, id)) return undefined;
+  const token = withLife(pool, kubeconfig, await liveToken(kube, id));
+  return token && { ...token, id };
+}
+
+/** Undefined for what is due, or none of ours. */
+function withLife(pool: PoolRef, standing: Standing, token: string | undefined): Token | undefined {
+  const annotations = annotationsOf(standing);
+  const renewAt = new Date(annotations[renewalAnnotation] ?? "");
+  const expiresAt = new Date(annotations[expiryAnnotation] ?? "");
+  if (token === undefined || annotations[ownerAnnotation] !== ownerOf(pool)) return undefined;
+  return Date.now() < renewAt.getTime() && renewAt < expiresAt ? { token, expiresAt, renewAt } : undefined;
+}
+
+async function issueFetchToken(kube: Kube, { pool, isEdge, lifeSeconds }: CredentialOrder): Promise<Token> {
+  const now = new Date();
+  await ensureIdentity(kube, { pool, isEdge });
+  const account = { namespace: secretsNamespace, name: namesOf(pool).identity };
+  const { token, expiresAt } = await requestToken(kube, account, lifeSeconds);
+  return { token, expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) };
+}
+
+async function issueJoinToken(kube: Kube, order: CredentialOrder, fetching: Token): Promise<Token> {
+  const { pool, joinAccount, lifeSeconds, standing: { kubeconfig } } = order;
+  const now = new Date();
+  if (joinAccount) {
+    const { token, expiresAt } = await accountToken(kube, joinAccount, lifeSeconds);
+    return expiresAt ? { token, expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) } : { ...fetching, token };
+  }
+  const expiresAt = new Date(now.getTime() + lifeSeconds * 1000);
+  const { uid = "none", resourceVersion = "" } = kubeconfig.found?.metadata ?? {};
+  const made = await ensureBootstrapToken(kube, pool, { expiresAt, inPlaceOf: `${uid} ${resourceVersion}` });
+  return { ...made, expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) };
+}
+
+function earlier(one: Date, other: Date): Date {
+  return other < one ? other : one;
 }

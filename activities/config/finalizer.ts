@@ -2,12 +2,14 @@
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { machineDeployments, patchObject, readObject } from "../kube/resources.ts";
+import type { MachineDeployment } from "../kube/schemas.ts";
 import { ifFound } from "../kube/status.ts";
 import { finalizer } from "../backends/machine_controller/annotations.ts";
 
-/** Adds the finalizer; must come before anything that it stands for. */
-export function ensureFinalizer(kube: Kube, pool: PoolRef): Promise<void> {
-  return edit(kube, pool, (finalizers) => finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer]);
+/** Adds the finalizer where the MachineDeployment has none; must come before anything that it stands for. */
+export async function ensureFinalizer(kube: Kube, pool: PoolRef, { metadata }: MachineDeployment): Promise<void> {
+  if (metadata.finalizers?.includes(finalizer)) return;
+  await edit(kube, pool, (finalizers) => finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer]);
 }
 
 /** Takes the finalizer away; a MachineDeployment that is gone is done. */

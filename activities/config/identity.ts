@@ -1,5 +1,6 @@
 /** The identity of booting machines: a service account that reads this pool's secrets and writes its boot report. */
 import type { V1PolicyRule, V1RoleBinding } from "@kubernetes/client-node";
+import { createHash } from "node:crypto";
 import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { asMergePatch } from "../kube/client.ts";
@@ -27,6 +28,11 @@ export async function ensureIdentity(kube: Kube, { pool, isEdge }: IdentityOrder
   await created(kube.rbac.createNamespacedRole({ namespace, body: { metadata, rules } })) ||
     await kube.rbac.patchNamespacedRole({ name, namespace, body: { rules } }, asMergePatch);
   await created(kube.rbac.createNamespacedRoleBinding({ namespace, body: binding(metadata) }));
+}
+
+/** SHA-256 of what the identity may do: another one has to be written before machines count on it. */
+export function identityDigest({ pool, isEdge }: IdentityOrder): string {
+  return createHash("sha256").update(JSON.stringify(rulesFor(namesOf(pool), isEdge))).digest("hex");
 }
 
 function rulesFor(names: ArtefactNames, isEdge: boolean): V1PolicyRule[] {

@@ -9,11 +9,9 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { z } from "zod";
 import { type OsProfile, parseProfile, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import { throwIfCalledOff } from "../kube/cancellation.ts";
 import type { Kube } from "../kube/client.ts";
-import { readObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
-import { inputsIn } from "../backends/machine_controller/observed.ts";
-import { memoryOf } from "../status/recall.ts";
 import { ownerAnnotation } from "./names.ts";
 import { claim, ownerOf } from "./ownership.ts";
 
@@ -37,16 +35,15 @@ export function keptProfileName({ namespace, name }: PoolRef): string {
 /** Keeps what `inputs` names beside what the last good config was rendered from; forgets all others. */
 export async function keepProfile(
   kube: Kube,
-  { pool, inputs, ...kept }: KeptProfile & { pool: PoolRef; inputs: string },
+  { pool, inputs, goodInputs, ...kept }: KeptProfile & { pool: PoolRef; inputs: string; goodInputs: string },
 ): Promise<void> {
   const existing = await readSecret(kube, pool);
   if (existing) claim(pool, `secret "${keptProfileName(pool)}"`, existing.metadata?.annotations);
   if (existing?.data?.[inputs] !== undefined) return;
   const packed = gzipSync(JSON.stringify(kept));
   if (packed.length > largest) return;
-  const good = await lastGoodInputs(kube, pool);
-  const beside = existing?.data?.[good];
-  const data = { ...(beside === undefined ? {} : { [good]: beside }), [inputs]: packed.toString("base64") };
+  const beside = existing?.data?.[goodInputs];
+  const data = { ...(beside === undefined ? {} : { [goodInputs]: beside }), [inputs]: packed.toString("base64") };
   await write(kube, pool, { existing, data });
 }
 
@@ -62,10 +59,6 @@ function readSecret(kube: Kube, pool: PoolRef): Promise<V1Secret | undefined> {
   return ifFound(kube.core.readNamespacedSecret({ name: keptProfileName(pool), namespace: secretsNamespace }));
 }
 
-async function lastGoodInputs(kube: Kube, pool: PoolRef): Promise<string> {
-  return inputsIn(memoryOf(await ifFound(readObject(kube, rollouts, pool))).lastGood?.specHash ?? "");
-}
-
 async function write(
   kube: Kube,
   pool: PoolRef,
@@ -73,6 +66,7 @@ async function write(
 ): Promise<void> {
   const [name, namespace] = [keptProfileName(pool), secretsNamespace];
   const annotations = { ...existing?.metadata?.annotations, [ownerAnnotation]: ownerOf(pool) };
+  throwIfCalledOff();
   const body = { metadata: { ...existing?.metadata, name, namespace, annotations }, type: "Opaque", data };
   if (existing) await kube.core.replaceNamespacedSecret({ name, namespace, body });
   else await kube.core.createNamespacedSecret({ namespace, body });

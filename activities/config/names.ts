@@ -18,6 +18,8 @@ export const digestAnnotation = "ostler.dev/config-digest";
 export const clusterDigestAnnotation = "ostler.dev/cluster-digest";
 /** Ours, on secrets alone: the bootstrap token in use, by the id in the name of its secret. */
 export const tokenIdAnnotation = "ostler.dev/bootstrap-token-id";
+/** Ours, on secrets alone: SHA-256 of what the machines' identity may do. */
+export const identityDigestAnnotation = "ostler.dev/identity-digest";
 export const expiryAnnotation = "ostler.dev/credentials-expire";
 export const renewalAnnotation = "ostler.dev/credentials-renew";
 export const tokenLabel = "machinedeployment.k8s.io/name";

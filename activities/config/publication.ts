@@ -1,18 +1,16 @@
 /** What stands published for a pool, as its annotations tell: each artefact by itself has to fit. */
-import { annotationsHash, machineCluster, namesOf, secretsNamespace } from "../../profiles/mod.ts";
+import { annotationsHash, machineCluster } from "../../profiles/mod.ts";
 import type { PoolRef, Publication } from "../../workflows/contracts/mod.ts";
-import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
-import { configs, patchObject, readObject } from "../kube/resources.ts";
-import { ifFound } from "../kube/status.ts";
-import { sha256 } from "./artefacts.ts";
-import { isTokenAlive } from "./bootstrap_token.ts";
+import { annotate, sha256 } from "./artefacts.ts";
+import { liveToken } from "./bootstrap_token.ts";
 import type { Credentials } from "./credentials.ts";
 import {
   annotationsHashAnnotation,
   clusterDigestAnnotation,
   digestAnnotation,
   expiryAnnotation,
+  identityDigestAnnotation,
   ownerAnnotation,
   profileVersionAnnotation,
   renewalAnnotation,
@@ -21,6 +19,7 @@ import {
 } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
 import type { RenderedPool } from "./render_config.ts";
+import { annotationsOf, type Standing } from "./standing.ts";
 
 /** What has to be published. */
 export interface PublishOrder {
@@ -29,38 +28,11 @@ export interface PublishOrder {
   configDigest: string;
 }
 
-/** One artefact as it stands; without annotations there is none. */
-export interface Standing {
-  kind: "OperatingSystemConfig" | "Secret";
-  name: string;
-  namespace: string;
-  annotations: Record<string, string> | undefined;
-}
-
-/** Reads them all, in the order in which they are written. */
-export async function readStanding(
-  { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
-  pool: PoolRef,
-  withScript: boolean,
-): Promise<Standing[]> {
-  const names = namesOf(pool);
-  const where = { name: names.config, namespace: profileNamespace };
-  const config = await ifFound(readObject(kube, configs, where));
-  const secrets = [names.provisioning, names.kubeletBootstrap, ...(withScript ? [names.edgeScript] : [])];
-  const found = [...secrets, names.bootstrap].map(async (name): Promise<Standing> => {
-    const secret = await ifFound(kube.core.readNamespacedSecret({ name, namespace: secretsNamespace }));
-    const annotations = secret && (secret.metadata?.annotations ?? {});
-    return { kind: "Secret", name, namespace: secretsNamespace, annotations };
-  });
-  const annotations = config && (config.metadata.annotations ?? {});
-  return [{ kind: "OperatingSystemConfig", ...where, annotations }, ...await Promise.all(found)];
-}
-
 /** The annotations of all artefacts; secrets tell of the token too. */
 export function stampOf(
   { pool, revision, configDigest }: PublishOrder,
   rendered: RenderedPool,
-  { expiresAt, renewAt, tokenId }: Credentials,
+  credentials: Credentials,
 ): { config: Record<string, string>; secret: Record<string, string> } {
   const config = {
     ...toldToOthers(rendered),
@@ -68,10 +40,23 @@ export function stampOf(
     [secretRevisionAnnotation]: revision,
     [digestAnnotation]: configDigest,
     [clusterDigestAnnotation]: clusterDigest(rendered),
-    [expiryAnnotation]: expiresAt.toISOString(),
-    [renewalAnnotation]: renewAt.toISOString(),
+    ...timesStamp(credentials),
   };
-  return { config, secret: { ...config, [tokenIdAnnotation]: tokenId ?? "" } };
+  return { config, secret: { ...config, ...credentialsStamp(credentials) } };
+}
+
+/** What tells of the life of credentials: of all artefacts, and nothing else of them, this is renewed. */
+export function timesStamp({ expiresAt, renewAt }: Credentials): Record<string, string> {
+  return { [expiryAnnotation]: expiresAt.toISOString(), [renewalAnnotation]: renewAt.toISOString() };
+}
+
+/** The same of secrets, with whose credentials they are. */
+export function credentialsStamp(credentials: Credentials): Record<string, string> {
+  return {
+    ...timesStamp(credentials),
+    [tokenIdAnnotation]: credentials.tokenId ?? "",
+    [identityDigestAnnotation]: credentials.identityDigest,
+  };
 }
 
 function clusterDigest(rendered: RenderedPool): string {
@@ -93,8 +78,8 @@ export function fits(
   { pool, revision, configDigest }: PublishOrder,
   rendered: RenderedPool,
 ): boolean {
-  return standing.every(({ annotations }) =>
-    annotations?.[ownerAnnotation] === ownerOf(pool) &&
+  return standing.map(annotationsOf).every((annotations) =>
+    annotations[ownerAnnotation] === ownerOf(pool) &&
     annotations[secretRevisionAnnotation] === revision &&
     annotations[digestAnnotation] === configDigest &&
     annotations[clusterDigestAnnotation] === clusterDigest(rendered) &&
@@ -104,9 +89,9 @@ export function fits(
 
 /** Until when what stands can be used; a renewal that stopped half way left some with earlier times, and they count. */
 export function timesOf(standing: Standing[]): Pick<Publication, "expiresAt" | "renewAt"> {
-  const times = standing.map(({ annotations }) => ({
-    expiresAt: annotations?.[expiryAnnotation] ?? "",
-    renewAt: annotations?.[renewalAnnotation] ?? "",
+  const times = standing.map(annotationsOf).map((annotations) => ({
+    expiresAt: annotations[expiryAnnotation] ?? "",
+    renewAt: annotations[renewalAnnotation] ?? "",
   }));
   return times.sort((a, b) => a.renewAt.localeCompare(b.renewAt))[0] ?? { expiresAt: "", renewAt: "" };
 }
@@ -114,18 +99,17 @@ export function timesOf(standing: Standing[]): Pick<Publication, "expiresAt" | "
 /** The credentials are not due yet, and nobody took away the token that the kubeconfig holds. */
 export async function areUsable(kube: Kube, standing: Standing[]): Promise<boolean> {
   if (!(Date.now() < Date.parse(timesOf(standing).renewAt))) return false;
-  const ids = new Set(standing.map(({ annotations }) => annotations?.[tokenIdAnnotation] ?? ""));
-  const alive = await Promise.all([...ids].filter((id) => id !== "").map((id) => isTokenAlive(kube, id)));
-  return alive.every(Boolean);
+  const ids = new Set(standing.map((each) => annotationsOf(each)[tokenIdAnnotation] ?? ""));
+  const live = await Promise.all([...ids].filter((id) => id !== "").map((id) => liveToken(kube, id)));
+  return live.every((token) => token !== undefined);
 }
 
 /** Corrects in place what only others read, where nothing else has changed; the credentials stay. */
 export async function restamp(kube: Kube, standing: Standing[], rendered: RenderedPool): Promise<void> {
   const wanted = toldToOthers(rendered);
-  for (const { kind, name, namespace, annotations } of standing) {
-    if (Object.entries(wanted).every(([key, value]) => annotations?.[key] === value)) continue;
-    const body = { metadata: { annotations: wanted } };
-    if (kind === "Secret") await kube.core.patchNamespacedSecret({ name, namespace, body }, asMergePatch);
-    else await patchObject(kube, configs, { name, namespace, body });
+  for (const each of standing) {
+    const annotations = annotationsOf(each);
+    if (Object.entries(wanted).every(([key, value]) => annotations[key] === value)) continue;
+    await annotate(kube, each, wanted);
   }
 }

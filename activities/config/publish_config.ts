@@ -8,19 +8,20 @@ import type { Publication } from "../../workflows/contracts/mod.ts";
 import { moot, refused } from "../failures.ts";
 import { attempting } from "../kube/status.ts";
 import { revisionAnnotation } from "../backends/machine_controller/annotations.ts";
+import type { Kube } from "../kube/client.ts";
 import { ensureBootReport } from "../pool/report_place.ts";
-import { ensureConfig, ensureSecret } from "./artefacts.ts";
-import type { Artefact } from "./artefacts.ts";
-import { type Credentials, issueCredentials } from "./credentials.ts";
+import { type Artefact, writeConfig, writeSecret } from "./artefacts.ts";
+import { type Credentials, credentialsFor } from "./credentials.ts";
 import { ensureFinalizer } from "./finalizer.ts";
 import { keepProfile } from "./kept_profile.ts";
 import { edgeScriptKey, kubeconfigKey, userDataKey } from "./names.ts";
 import { claim, ownerOf } from "./ownership.ts";
-import type { PublishOrder, Standing } from "./publication.ts";
-import { areUsable, fits, readStanding, restamp, stampOf, timesOf } from "./publication.ts";
+import type { PublishOrder } from "./publication.ts";
+import { areUsable, fits, restamp, stampOf, timesOf } from "./publication.ts";
 import { renderPool } from "./render_config.ts";
 import type { RenderedPool, Renderer } from "./render_config.ts";
 import { isEdge, renderSecrets } from "./render_secrets.ts";
+import { annotationsOf, inOrder, readStanding, type Standing, type Standings, withEdgeScript } from "./standing.ts";
 
 export interface Publisher extends Renderer {
   /** Life of the credentials that machines boot with; they are renewed at a third of it at the latest. */
@@ -33,29 +34,47 @@ const longestName = 253;
 /** Makes sure that everything for one revision is published, and does nothing when it already is. */
 export function publishConfig(publisher: Publisher, order: PublishOrder): Promise<Publication> {
   return attempting(`publish the config of "${ownerOf(order.pool)}"`, async () => {
-    const { kube } = publisher;
-    const rendered = await renderPool(publisher, order.pool);
+    const work = await readWork(publisher, order);
+    const { rendered, standing } = work;
     checkOrder(order, rendered);
-    const standing = await readStanding(publisher, order.pool, isEdge(rendered));
     // All names are claimed before anything is written, so a collision changes nothing.
-    for (const { annotations } of standing) claim(order.pool, "its artefacts", annotations);
-    const publication = await ensurePublished(publisher, { order, rendered }, standing);
-    // Last, as no machine waits for it.
-    const { inputs, profile, settings } = rendered;
-    await keepProfile(kube, { pool: order.pool, inputs, profile, settings });
+    for (const each of inOrder(standing)) claim(order.pool, "its artefacts", annotationsOf(each));
+    const publication = await ensurePublished(publisher, work);
+    // Last, as no machine waits for it. What the last good config was rendered from is kept already.
+    const { inputs, goodInputs, profile, settings } = rendered;
+    if (publication.news !== "Published" || inputs !== goodInputs) {
+      await keepProfile(publisher.kube, { pool: order.pool, inputs, goodInputs, profile, settings });
+    }
     return publication;
   });
 }
 
-async function ensurePublished(
-  publisher: Publisher,
-  { order, rendered }: Omit<Work, "news">,
-  standing: Standing[],
-): Promise<Publication> {
+interface Work {
+  order: PublishOrder;
+  rendered: RenderedPool;
+  standing: Standings;
+}
+
+/**
+ * What stands is read before all that decides what is written, and nothing is written but in its place. So who publishes
+ * something newer has taken that place by then, and a try that was overtaken, however late it goes on, finds it taken.
+ */
+async function readWork(publisher: Publisher, order: PublishOrder): Promise<Work> {
   const { kube } = publisher;
+  const standing = await readStanding(publisher, order.pool);
+  const rendered = await renderPool(publisher, order.pool);
+  if (!isEdge(rendered)) return { order, rendered, standing };
+  // Its turn comes after that of others, so it need not be read before all.
+  return { order, rendered, standing: await withEdgeScript(kube, namesOf(order.pool), standing) };
+}
+
+async function ensurePublished(publisher: Publisher, work: Work): Promise<Publication> {
+  const { kube } = publisher;
+  const { order, rendered } = work;
+  const standing = inOrder(work.standing);
   const isStanding = fits(standing, order, rendered);
   if (!isStanding || !await areUsable(kube, standing)) {
-    return await publish(publisher, { order, rendered, news: isStanding ? "Renewed" : "Published" });
+    return await publish(publisher, work, isStanding ? "Renewed" : "Published");
   }
   await restamp(kube, standing, rendered);
   await ensureBootReport(kube, order.pool);
@@ -74,42 +93,39 @@ function checkOrder({ pool, revision, configDigest }: PublishOrder, rendered: Re
   throw refused("ObjectInvalid", `Cannot publish the config of "${ownerOf(pool)}": ${state}`);
 }
 
-interface Work {
-  order: PublishOrder;
-  rendered: RenderedPool;
-  news: Publication["news"];
-}
-
-async function publish(publisher: Publisher, { order, rendered, news }: Work): Promise<Publication> {
+async function publish(publisher: Publisher, work: Work, news: Publication["news"]): Promise<Publication> {
   const { kube, settings, credentialSeconds } = publisher;
-  const { pool } = order;
-  await ensureFinalizer(kube, pool);
+  const { order: { pool }, rendered, standing } = work;
+  await ensureFinalizer(kube, pool, rendered.deployment);
   await ensureBootReport(kube, pool);
-  const credentials = await issueCredentials(kube, {
-    ...{ pool, isEdge: isEdge(rendered), lifeSeconds: credentialSeconds },
+  const credentials = await credentialsFor(kube, {
+    ...{ pool, isEdge: isEdge(rendered), lifeSeconds: credentialSeconds, standing },
     joinAccount: settings.bootstrapTokenServiceAccountName,
   });
-  const artefacts = await writeInOrder(publisher, { order, rendered, credentials });
+  const artefacts = await writeInOrder(kube, work, credentials);
   const { expiresAt, renewAt } = credentials;
   return { artefacts, news, expiresAt: expiresAt.toISOString(), renewAt: renewAt.toISOString() };
 }
 
 async function writeInOrder(
-  { kube, profileNamespace }: Publisher,
-  { order, rendered, credentials }: { order: PublishOrder; rendered: RenderedPool; credentials: Credentials },
+  kube: Kube,
+  { order, rendered, standing }: Work,
+  credentials: Credentials,
 ): Promise<Artefact[]> {
-  const names = namesOf(order.pool);
   const texts = await renderSecrets(rendered, credentials);
   const { config, secret } = stampOf(order, rendered, credentials);
-  const write = (name: string, key: string, text: string): Promise<Artefact> =>
-    ensureSecret(kube, { pool: order.pool, annotations: secret }, { name, key, text });
-  const spec = specOf(rendered.shown);
-  const osc = { name: names.config, namespace: profileNamespace, spec, digest: rendered.digest };
+  const write = (place: Standing, key: string, text: string): Promise<Artefact> =>
+    writeSecret(kube, place, { key, text, annotations: secret });
+  const { edgeScript } = standing;
   return [
-    await ensureConfig(kube, { pool: order.pool, annotations: config }, osc),
-    await write(names.provisioning, userDataKey, texts.provisioning),
-    await write(names.kubeletBootstrap, kubeconfigKey, texts.kubeconfig),
-    ...(texts.edgeScript ? [await write(names.edgeScript, edgeScriptKey, texts.edgeScript)] : []),
-    await write(names.bootstrap, userDataKey, texts.bootstrap),
+    await writeConfig(kube, standing.config, {
+      spec: specOf(rendered.shown),
+      digest: rendered.digest,
+      annotations: config,
+    }),
+    await write(standing.provisioning, userDataKey, texts.provisioning),
+    await write(standing.kubeconfig, kubeconfigKey, texts.kubeconfig),
+    ...(edgeScript && texts.edgeScript ? [await write(edgeScript, edgeScriptKey, texts.edgeScript)] : []),
+    await write(standing.bootstrap, userDataKey, texts.bootstrap),
   ];
 }

@@ -5,8 +5,11 @@ import type { RefusedType } from "../../workflows/contracts/mod.ts";
 import { missing, refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
-import { inputsOf, settingsOf } from "../backends/machine_controller/observed.ts";
-import { pinnedInputs, readPin } from "../backends/machine_controller/pin.ts";
+import { readObject, rollouts } from "../kube/resources.ts";
+import { ifFound } from "../kube/status.ts";
+import { inputsIn, inputsOf, settingsOf } from "../backends/machine_controller/observed.ts";
+import { memoryOf } from "../status/recall.ts";
+import { pinnedInputs, pinOf } from "../backends/machine_controller/pin.ts";
 import { type LinedProfile, readProfileLine } from "../backends/machine_controller/profile_line.ts";
 import { profileRef } from "../backends/machine_controller/profile_ref.ts";
 import { readKeptProfile } from "./kept_profile.ts";
@@ -23,6 +26,8 @@ export interface Inputs {
   inputs: string;
   profile: OsProfile;
   settings: Record<string, string>;
+  /** The inputs of the last good config, which are kept; "" where there is none. */
+  goodInputs: string;
 }
 
 /**
@@ -38,12 +43,18 @@ export async function readInputs(reader: ProfileReader, deployment: MachineDeplo
       `Cannot render the config of "${ownerOf(deployment.metadata)}": it names no profile`,
     );
   }
-  const [line, pin] = await Promise.all([readProfileLine(kube, ref), readPin(kube, deployment.metadata)]);
+  const { namespace, name } = deployment.metadata;
+  const [line, rollout] = await Promise.all([
+    readProfileLine(kube, ref),
+    ifFound(readObject(kube, rollouts, { namespace, name })),
+  ]);
   const inputs = inputsOf(deployment, line);
-  const pinned = pinnedInputs(pin, inputs);
+  const goodInputs = inputsIn(memoryOf(rollout).lastGood?.specHash ?? "");
+  const pinned = pinnedInputs(pinOf(rollout), inputs);
   return await asRefusal(async () => {
-    if (pinned !== undefined) return await readPinned(kube, deployment, pinned);
-    return { inputs, profile: await resolved(line, deployment), settings: settingsOf(deployment.metadata.annotations) };
+    if (pinned !== undefined) return { ...await readPinned(kube, deployment, pinned), goodInputs };
+    const settings = settingsOf(deployment.metadata.annotations);
+    return { inputs, profile: await resolved(line, deployment), settings, goodInputs };
   });
 }
 
@@ -60,7 +71,11 @@ async function resolved(line: LinedProfile[], deployment: MachineDeployment): Pr
   throw refused("ProfileMissing", `Cannot render the config of "${ownerOf(deployment.metadata)}": ${state}`);
 }
 
-async function readPinned(kube: Kube, { metadata }: MachineDeployment, inputs: string): Promise<Inputs> {
+async function readPinned(
+  kube: Kube,
+  { metadata }: MachineDeployment,
+  inputs: string,
+): Promise<Omit<Inputs, "goodInputs">> {
   const kept = await readKeptProfile(kube, metadata, inputs);
   if (kept) return { inputs, ...kept };
   const state = "it went back to a profile that is not kept any more; put the good profile back by hand";

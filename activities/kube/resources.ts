@@ -1,4 +1,5 @@
 /** Reads and patches the custom resources Ostler lives with, parsed at the edge. */
+import type { V1DeleteOptions } from "@kubernetes/client-node";
 import type { z } from "zod";
 import { refused } from "../failures.ts";
 import { asJsonPatch, asMergePatch } from "./client.ts";
@@ -141,9 +142,13 @@ export async function patchStatus(
   await kube.custom.patchNamespacedCustomObjectStatus(request, asMergePatch);
 }
 
-/** Deletes an object; a missing one is the API's 404. */
-export async function deleteObject(kube: Kube, resource: Resource<unknown>, name: ObjectName): Promise<void> {
-  await kube.custom.deleteNamespacedCustomObject({ ...place(resource), ...name });
+/** Deletes an object; a missing one is the API's 404, one that is not as `body` wants it 409. */
+export async function deleteObject(
+  kube: Kube,
+  resource: Resource<unknown>,
+  where: ObjectName & { body?: V1DeleteOptions },
+): Promise<void> {
+  await kube.custom.deleteNamespacedCustomObject({ ...place(resource), ...where });
 }
 
 // These kinds have no schema of their own in the cluster, so anything may stand there.

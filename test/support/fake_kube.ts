@@ -38,8 +38,8 @@ type Verb = "get" | "list" | "create" | "replace" | "patch" | "delete";
 export class FakeKube {
   /** Every change as "verb plural namespace/name", in order. */
   readonly writes: string[] = [];
-  /** Runs before each request as "verb plural namespace/name"; may throw what the API server would answer. */
-  onRequest: (request: string) => void = () => {};
+  /** Runs before each request as "verb plural namespace/name"; may throw what the API server would answer, or hold it up. */
+  onRequest: (request: string) => void | Promise<void> = () => {};
   /** Told of each change as a watch would be. */
   onChange: (change: { type: "ADDED" | "MODIFIED" | "DELETED"; plural: string; object: Stored }) => void = () => {};
   /** What a token request is answered with. */
@@ -101,15 +101,15 @@ export class FakeKube {
     if (method === "listPodForAllNamespaces") return (request) => this.#do("list", { ...request, plural: "pods" });
     if (method === "createNamespacedPodEviction") {
       return async ({ name = "", namespace = "" }) => {
-        this.onRequest(`evict pods ${namespace}/${name}`);
+        await this.onRequest(`evict pods ${namespace}/${name}`);
         this.writes.push(`evict pods ${namespace}/${name}`);
         await this.#do("delete", { name, namespace, plural: "pods" });
       };
     }
     if (method === "createNamespacedServiceAccountToken") {
-      return ({ name = "", namespace = "" }) => {
-        this.onRequest(`token serviceaccounts ${namespace}/${name}`);
-        return Promise.resolve({ status: this.token });
+      return async ({ name = "", namespace = "" }) => {
+        await this.onRequest(`token serviceaccounts ${namespace}/${name}`);
+        return { status: this.token };
       };
     }
     return undefined;
@@ -134,7 +134,7 @@ export class FakeKube {
     const { plural = "", namespace, body } = request;
     const name = request.name ?? body?.metadata?.name ?? "";
     const key = keyOf(plural, { name, ...(namespace ? { namespace } : {}) });
-    this.onRequest(`${verb} ${key}`);
+    await this.onRequest(`${verb} ${key}`);
     if (verb === "list") {
       return structuredClone(page(this.all(plural).filter((object) => fits(object, request)), request));
     }
@@ -143,7 +143,7 @@ export class FakeKube {
     if (verb === "get") return structuredClone(existing);
     this.writes.push(`${verb} ${key}`);
     if (verb === "create") return this.#create(key, body as Given, namespace, existing);
-    if (verb === "delete") return this.#delete(key, existing as Stored);
+    if (verb === "delete") return this.#delete(key, existing as Stored, body);
     if (verb === "replace") return this.#update(key, existing as Stored, body as Given);
     const patched = Array.isArray(body) ? edit(existing, body as Edit[]) : merge(existing, body);
     return this.#update(key, existing as Stored, patched as Given);
@@ -174,7 +174,12 @@ export class FakeKube {
     return structuredClone(stored);
   }
 
-  #delete(key: string, existing: Stored): Stored {
+  #delete(key: string, existing: Stored, options: Given | undefined): Stored {
+    const { uid, resourceVersion } = (options?.["preconditions"] ?? {}) as Partial<Metadata>;
+    const isOther = (resourceVersion ?? existing.metadata.resourceVersion) !== existing.metadata.resourceVersion;
+    if (isOther || (uid ?? existing.metadata.uid) !== existing.metadata.uid) {
+      throw answer(409, "Conflict", `${key} is not what was to be deleted`);
+    }
     if (existing.metadata.finalizers?.length) existing.metadata.deletionTimestamp ??= new Date(0).toISOString();
     else this.#forget(key);
     return existing;

@@ -22,8 +22,14 @@ export async function publishingKube(overrides: DeploymentOverrides = {}): Promi
   }
   kube.put("configmaps", clusterInfo());
   putSeed(kube);
-  kube.token = { token: canary, expirationTimestamp: new Date(Date.now() + 3_600_000) };
+  kube.token = { token: accountToken(canary), expirationTimestamp: new Date(Date.now() + 3_600_000) };
   return kube;
+}
+
+/** A token as the API server makes it for the identity of the pool's machines, with `mark` as its signature. */
+export function accountToken(mark: string, account = "cloud-init-settings:ostler-pool-fleet"): string {
+  const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
+  return `${encoded({ alg: "RS256" })}.${encoded({ sub: `system:serviceaccount:${account}` })}.${mark}`;
 }
 
 /** Puts the seed in place, as an earlier render leaves it. */

@@ -62,7 +62,11 @@ Deno.test("publishConfig stamps each artefact with what decided it, and with wha
   const stamp = { ...shared, "ostler.dev/cluster-digest": clusterDigest };
   deepEqual(config, stamp);
   const id = /token: (\w{6})\./.exec(textOf(kube, kubeletBootstrap))?.[1] ?? "";
-  for (const each of others) deepEqual(each, { ...stamp, "ostler.dev/bootstrap-token-id": id });
+  for (const each of others) {
+    const { "ostler.dev/identity-digest": identity = "", ...rest } = each;
+    match(identity, /^[0-9a-f]{64}$/);
+    deepEqual(rest, { ...stamp, "ostler.dev/bootstrap-token-id": id });
+  }
 });
 
 Deno.test("publishConfig writes an empty revision where the MachineDeployment has none", async () => {

@@ -174,10 +174,11 @@ Deno.test("publishConfig keeps earlier bootstrap tokens for as long as they live
     });
   expired("bootstrap-token-oldold", { [owner]: "fleet/pool" });
   expired("bootstrap-token-theirs", { [owner]: "fleet/other" });
-  makeDue(kube, bootstrap);
+  for (const name of secrets) makeDue(kube, name);
   await publish(kube);
   equal(tokens().length, 3);
   ok(tokens().includes(alive) && tokens().includes("bootstrap-token-theirs"));
+  ok(!tokens().includes("bootstrap-token-oldold"));
 });
 
 Deno.test("publishConfig publishes again what somebody took away", async () => {

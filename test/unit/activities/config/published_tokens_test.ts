@@ -1,0 +1,38 @@
+import { Buffer } from "node:buffer";
+import { deepEqual, equal } from "node:assert/strict";
+import { tokenOf, withToken } from "../../../../activities/config/published_tokens.ts";
+import { accountToken } from "../../../support/publishing_kube.ts";
+
+const account = "cloud-init-settings/ostler-pool-fleet";
+const ours = accountToken("signature-1_a");
+const theirs = accountToken("signature-2", "kube-system:other");
+const owners = { accounts: [account], ids: ["abc123"] };
+const joining = "abc123.0123456789abcdef";
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
+
+const around: Record<string, (token: string) => string> = {
+  "as it is": (token) => `curl -H "Authorization: Bearer ${token}" ü`,
+  "at the end": (token) => `token: ${token}`,
+  "in a URL of data": (token) => `data:,Bearer%20${token}%0A`,
+  "in a file in base64": (token) => `content: |-\n    ${base64(`Bearer ${token}\nü`)}\n`,
+  "in a file in base64 in another": (token) => base64(`echo ${base64(`Bearer ${token}\n`)} | base64 -d`),
+};
+
+for (const [where, text] of Object.entries(around)) {
+  Deno.test(`withToken exchanges our tokens ${where}, and nothing else`, () => {
+    for (const token of [ours, joining]) {
+      deepEqual(withToken(text(token), owners, "the.next"), { text: text("the.next"), exchanged: 1 });
+    }
+    for (const token of [theirs, "xyz789.0123456789abcdef", "abc123.0123", "eyJx.y.z"]) {
+      deepEqual(withToken(text(token), owners, "the.next"), { text: text(token), exchanged: 0 });
+    }
+  });
+
+  Deno.test(`tokenOf finds our token ${where}`, () => {
+    equal(tokenOf(text(theirs) + text(ours), account), ours);
+    equal(tokenOf(text(theirs), account), undefined);
+  });
+}

@@ -1,0 +1,67 @@
+import { deepEqual } from "node:assert/strict";
+import { publishConfig } from "../../../../activities/config/publish_config.ts";
+import { renderConfig } from "../../../../activities/config/render_config.ts";
+import { readDesired } from "../../../../activities/pool/read_desired.ts";
+import { closeTemplateEngines } from "../../../../profiles/mod.ts";
+import type { FakeKube } from "../../../support/fake_kube.ts";
+import { machineDeployment, pool, revisionKey } from "../../../support/machine_objects.ts";
+import { publisher, publishingKube } from "../../../support/publishing_kube.ts";
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+async function requestsOf(kube: FakeKube, revision: string): Promise<string[]> {
+  const requests: string[] = [];
+  kube.onRequest = (request) => void requests.push(request);
+  const { configDigest } = await renderConfig(publisher(kube), pool);
+  await publishConfig(publisher(kube), { pool, revision, configDigest });
+  kube.onRequest = () => {};
+  return requests;
+}
+
+/** Writes on the Rollout what was rendered, as the end of a rollout does. */
+async function converge(kube: FakeKube): Promise<void> {
+  const seen = await readDesired(publisher(kube), pool);
+  if (seen.state !== "Present") throw new Error(`Cannot converge: it is ${seen.state}`);
+  const { specHash, templateHash } = seen.desired;
+  kube.put("rollouts", { metadata: { ...pool }, status: { lastGood: { specHash, templateHash } } });
+}
+
+function tokenId(kube: FakeKube): string {
+  const secret = kube.get("secrets", "pool-fleet-bootstrap-config", "cloud-init-settings");
+  return secret?.metadata.annotations?.["ostler.dev/bootstrap-token-id"] ?? "";
+}
+
+function change(kube: FakeKube, revision: string): void {
+  const finalizers = kube.get("machinedeployments", "pool", "fleet")?.metadata.finalizers;
+  kube.put(
+    "machinedeployments",
+    machineDeployment({ annotations: { [revisionKey]: revision }, kubelet: "1.36.1", metadata: { finalizers } }),
+  );
+}
+
+const rendering = [
+  "get machinedeployments fleet/pool",
+  "get operatingsystemprofiles kube-system/osp-ubuntu",
+  "get rollouts fleet/pool",
+  "get configmaps kube-public/cluster-info",
+  "get secrets kube-system/ostler-seed",
+];
+const secrets = ["pool-fleet-provisioning-config", "fleet-pool-kubelet-bootstrap-config", "pool-fleet-bootstrap-config"]
+  .map((name) => `secrets cloud-init-settings/${name}`);
+
+Deno.test("a change of a published pool costs each object one read, each artefact one write, and each secret a look at it", async () => {
+  const kube = await publishingKube();
+  await requestsOf(kube, "1");
+  await converge(kube);
+  change(kube, "2");
+  deepEqual(await requestsOf(kube, "2"), [
+    ...rendering,
+    "get operatingsystemconfigs kube-system/pool-fleet-config",
+    ...secrets.map((name) => `get ${name}`),
+    ...rendering,
+    "get configmaps cloud-init-settings/ostler-boot-pool-fleet",
+    `get secrets kube-system/bootstrap-token-${tokenId(kube)}`,
+    "replace operatingsystemconfigs kube-system/pool-fleet-config",
+    ...secrets.flatMap((name) => [`replace ${name}`, `get ${name}`]),
+  ]);
+});
