@@ -12,6 +12,7 @@ import { listDuePools } from "./config/due_pools.ts";
 import { publishConfig } from "./config/publish_config.ts";
 import type { Publisher } from "./config/publish_config.ts";
 import { renderConfig } from "./config/render_config.ts";
+import { renewPublished } from "./config/renew_published.ts";
 import { awaitGates } from "./gates/await_gates.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
@@ -43,6 +44,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     listDuePools: (input) => listDuePools(deps, input),
     renderConfig: ({ pool }) => renderConfig(deps, pool),
     publishConfig: (input) => publishConfig(deps, input),
+    ensureCredentialsRenewed: ({ pool }) => renewPublished(deps, pool),
     ensureRolloutReported: (input) => ensureRolloutReported(kube, input),
     ensureVictimMarked: (input) => of(input).choose(input),
     ensureVictimUnmarked: (input) => of(input).spare(input),

@@ -25,12 +25,13 @@ import { annotationsOf, type Standing } from "./standing.ts";
 export interface PublishOrder {
   pool: PoolRef;
   revision: string;
-  configDigest: string;
+  /** Where it is given, nothing else may be published. */
+  configDigest?: string;
 }
 
 /** The annotations of all artefacts; secrets tell of the token too. */
 export function stampOf(
-  { pool, revision, configDigest }: PublishOrder,
+  { pool, revision }: PublishOrder,
   rendered: RenderedPool,
   credentials: Credentials,
 ): { config: Record<string, string>; secret: Record<string, string> } {
@@ -38,7 +39,7 @@ export function stampOf(
     ...toldToOthers(rendered),
     [ownerAnnotation]: ownerOf(pool),
     [secretRevisionAnnotation]: revision,
-    [digestAnnotation]: configDigest,
+    [digestAnnotation]: rendered.digest,
     [clusterDigestAnnotation]: clusterDigest(rendered),
     ...timesStamp(credentials),
   };
@@ -75,13 +76,13 @@ function toldToOthers({ deployment, profile }: RenderedPool): Record<string, str
 /** Each artefact is there, of this revision, and says what it would say if it were written now. */
 export function fits(
   standing: Standing[],
-  { pool, revision, configDigest }: PublishOrder,
+  { pool, revision }: PublishOrder,
   rendered: RenderedPool,
 ): boolean {
   return standing.map(annotationsOf).every((annotations) =>
     annotations[ownerAnnotation] === ownerOf(pool) &&
     annotations[secretRevisionAnnotation] === revision &&
-    annotations[digestAnnotation] === configDigest &&
+    annotations[digestAnnotation] === rendered.digest &&
     annotations[clusterDigestAnnotation] === clusterDigest(rendered) &&
     annotations[expiryAnnotation] !== undefined && annotations[renewalAnnotation] !== undefined
   );

@@ -4,7 +4,7 @@
  * The bootstrap secret's revision annotation is the fence: machine-controller orders no instance before it fits.
  */
 import { namesOf, specOf } from "../../profiles/mod.ts";
-import type { Publication } from "../../workflows/contracts/mod.ts";
+import type { Publication, Published } from "../../workflows/contracts/mod.ts";
 import { moot, refused } from "../failures.ts";
 import { attempting } from "../kube/status.ts";
 import { revisionAnnotation } from "../backends/machine_controller/annotations.ts";
@@ -18,7 +18,7 @@ import { edgeScriptKey, kubeconfigKey, userDataKey } from "./names.ts";
 import { claim, ownerOf } from "./ownership.ts";
 import type { PublishOrder } from "./publication.ts";
 import { areUsable, fits, restamp, stampOf, timesOf } from "./publication.ts";
-import { renderPool } from "./render_config.ts";
+import { renderingOf, renderPool } from "./render_config.ts";
 import type { RenderedPool, Renderer } from "./render_config.ts";
 import { isEdge, renderSecrets } from "./render_secrets.ts";
 import { annotationsOf, inOrder, readStanding, type Standing, type Standings, withEdgeScript } from "./standing.ts";
@@ -32,7 +32,7 @@ export interface Publisher extends Renderer {
 const longestName = 253;
 
 /** Makes sure that everything for one revision is published, and does nothing when it already is. */
-export function publishConfig(publisher: Publisher, order: PublishOrder): Promise<Publication> {
+export function publishConfig(publisher: Publisher, order: PublishOrder): Promise<Published> {
   return attempting(`publish the config of "${ownerOf(order.pool)}"`, async () => {
     const work = await readWork(publisher, order);
     const { rendered, standing } = work;
@@ -45,7 +45,7 @@ export function publishConfig(publisher: Publisher, order: PublishOrder): Promis
     if (publication.news !== "Published" || inputs !== goodInputs) {
       await keepProfile(publisher.kube, { pool: order.pool, inputs, goodInputs, profile, settings });
     }
-    return publication;
+    return { ...publication, rendering: renderingOf(rendered) };
   });
 }
 
@@ -84,7 +84,7 @@ async function ensurePublished(publisher: Publisher, work: Work): Promise<Public
 // Between rendering and publishing the world may have moved on; then this order must not overwrite newer work.
 function checkOrder({ pool, revision, configDigest }: PublishOrder, rendered: RenderedPool): void {
   const now = rendered.deployment.metadata.annotations?.[revisionAnnotation] ?? "";
-  if (now !== revision || rendered.digest !== configDigest) {
+  if (now !== revision || rendered.digest !== (configDigest ?? rendered.digest)) {
     throw moot("GenerationStale", `Cannot publish revision ${revision} of "${ownerOf(pool)}": it is at ${now} by now`);
   }
   const long = Object.values(namesOf(pool)).find((name) => name.length > longestName);

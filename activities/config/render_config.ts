@@ -34,7 +34,11 @@ export interface RenderedPool extends Inputs {
 
 /** Renders and returns names and sizes only. */
 export async function renderConfig(renderer: Renderer, pool: PoolRef): Promise<Rendering> {
-  const { shown, digest, profile } = await renderPool(renderer, pool);
+  return renderingOf(await renderPool(renderer, pool));
+}
+
+/** What may be told of it: names and sizes only. */
+export function renderingOf({ shown, digest, profile }: RenderedPool): Rendering {
   const files = shown.bootstrapConfig.files.length + shown.provisioningConfig.files.length;
   const bytes = Buffer.byteLength(JSON.stringify(shown));
   return { configDigest: digest, profileVersion: profile.version, files, bytes };

@@ -14,7 +14,7 @@ import type {
   WriteActivities,
 } from "../../workflows/contracts/mod.ts";
 import { admit, cleanUp, cordon, mark, release, remove, spare } from "./fake_changes.ts";
-import { desiredOf, digestOf, planOf, publish, restoreLastGood, stampTemplate } from "./fake_desired.ts";
+import { desiredOf, planOf, publish, render, renewStanding, restoreLastGood, stampTemplate } from "./fake_desired.ts";
 import { drain, endJudgement, judge } from "./fake_drain.ts";
 import { failure } from "./fake_failure.ts";
 import { climb } from "./fake_ladder.ts";
@@ -72,11 +72,9 @@ export class FakeActivities {
 
   #publish(): PublishActivities {
     return {
-      renderConfig: (input) =>
-        this.#on("renderConfig", input, (pool) => {
-          return { configDigest: digestOf(pool), profileVersion: `1.0.${pool.profileVersion}`, files: 9, bytes: 900 };
-        }),
+      renderConfig: (input) => this.#on("renderConfig", input, render),
       publishConfig: (input) => this.#on("publishConfig", input, publish),
+      ensureCredentialsRenewed: (input) => this.#on("ensureCredentialsRenewed", input, renewStanding),
       ensureRolloutReported: (input) =>
         this.#on("ensureRolloutReported", input, (pool) => {
           if (pool.state !== "Gone") writeReport(pool, input);

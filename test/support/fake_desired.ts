@@ -2,7 +2,14 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { byTurn } from "../../activities/pool/snapshot.ts";
-import type { DesiredState, PublishActivities, RolloutPlan, TemplateStamp } from "../../workflows/contracts/mod.ts";
+import type {
+  DesiredState,
+  Published,
+  Rendering,
+  Renewal,
+  RolloutPlan,
+  TemplateStamp,
+} from "../../workflows/contracts/mod.ts";
 import { forecast } from "../../workflows/policy/forecast.ts";
 import { failure } from "./fake_failure.ts";
 import { hashOf } from "./fake_machine.ts";
@@ -38,8 +45,8 @@ export function digestOf({ template, profileVersion }: FakePool): string {
 /** Publishes for the revision as it is now. */
 export function publish(
   pool: FakePool,
-  { revision, configDigest }: { revision: string; configDigest: string },
-): Awaited<ReturnType<PublishActivities["publishConfig"]>> {
+  { revision, configDigest = digestOf(pool) }: { revision: string; configDigest?: string },
+): Published {
   if (configDigest !== digestOf(pool) || Number(revision) !== pool.current?.revision) {
     throw failure("GenerationStale", `Cannot publish revision ${revision}: the pool has moved on`);
   }
@@ -48,9 +55,25 @@ export function publish(
   pool.published = { revision: Number(revision), digest: configDigest };
   if (isNew || isDue) pool.renewAt = Date.now() + pool.renewAfterMs;
   pool.touch();
-  const [renewAt, expiresAt] = [pool.renewAt, pool.renewAt + 57_600_000].map((time) => new Date(time).toISOString());
   const news = isNew ? "Published" : isDue ? "Renewed" : "None";
-  return { artefacts: [], news, renewAt: String(renewAt), expiresAt: String(expiresAt) };
+  return { artefacts: [], news, ...lifeOf(pool), rendering: render(pool) };
+}
+
+/** Renders, by name only. */
+export function render(pool: FakePool): Rendering {
+  return { configDigest: digestOf(pool), profileVersion: `1.0.${pool.profileVersion}`, files: 9, bytes: 900 };
+}
+
+/** Renews what stands published. */
+export function renewStanding(pool: FakePool): Renewal {
+  if (!pool.published) return { news: "Unpublished" };
+  const isDue = pool.renewAt <= Date.now();
+  if (isDue) pool.renewAt = Date.now() + pool.renewAfterMs;
+  return { news: isDue ? "Renewed" : "None", ...lifeOf(pool) };
+}
+
+function lifeOf({ renewAt }: FakePool): { renewAt: string; expiresAt: string } {
+  return { renewAt: new Date(renewAt).toISOString(), expiresAt: new Date(renewAt + 57_600_000).toISOString() };
 }
 
 /** Goes back to the template that the last good machines came from, as long as its set is there. */

@@ -21,7 +21,7 @@ test("rollOutMachineDeployment sees a new pool join and converges", async (stage
 test("rollOutMachineDeployment publishes before it looks at machines and reports Converged last", async (stage) => {
   const pool = stage.pool({ replicas: 1 });
   await (await stage.rollOut(pool)).result();
-  const firsts = ["readDesired", "renderConfig", "publishConfig", "readPool"].map((call) => pool.calls.indexOf(call));
+  const firsts = ["readDesired", "publishConfig", "readPool"].map((call) => pool.calls.indexOf(call));
   deepEqual(firsts, [...firsts].sort((a, b) => a - b));
   equal(pool.reports.at(-1)?.phase, "Converged");
   deepEqual(
@@ -70,7 +70,7 @@ test("rollOutMachineDeployment waits for machine-controller to number the templa
 
 test("rollOutMachineDeployment halts on a refused profile and goes on when told of a change", async (stage) => {
   const pool = stage.pool();
-  pool.before["renderConfig"] = () => {
+  pool.before["publishConfig"] = () => {
     throw failure("ProfileMissing", 'Cannot render: OperatingSystemProfile "kube-system/osp-ubuntu" does not exist');
   };
   const handle = await stage.rollOut(pool, { deadlines: { recheck: "1h" } });
@@ -78,7 +78,7 @@ test("rollOutMachineDeployment halts on a refused profile and goes on when told 
   match(message, /osp-ubuntu/);
   await eventually("a report", () => pool.reports.at(-1)?.blockedReason === "ProfileMissing");
   deepEqual(pool.events.map(({ type, reason }) => `${type} ${reason}`), ["Warning ProfileMissing"]);
-  delete pool.before["renderConfig"];
+  delete pool.before["publishConfig"];
   await stage.tell(pool);
   equal((await handle.result()).outcome, "Converged");
   equal(pool.reports.at(-1)?.blockedReason, null);

@@ -54,7 +54,7 @@ test("rollOutMachineDeployment cleans up when the pool is deleted during a drain
 
 test("rollOutMachineDeployment cleans up when the pool is deleted while it is halted", async (stage) => {
   const pool = stage.pool();
-  pool.before["renderConfig"] = () => {
+  pool.before["publishConfig"] = () => {
     throw failure("ProfileInvalid", "Cannot render: the profile is broken");
   };
   const handle = await stage.rollOut(pool, { deadlines: patient });

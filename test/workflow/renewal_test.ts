@@ -1,10 +1,12 @@
 /** Credentials are renewed in time, whatever their pool is doing, and no machine is touched for it. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { ScheduleDescription } from "@temporalio/client";
+import type { rollOutMachineDeployment } from "../../workflows/mod.ts";
 import type { RenewInput, RenewResult } from "../../workflows/contracts/mod.ts";
 import { ensureCredentialSchedule } from "../../workers/credential_schedule.ts";
 import { readConfig } from "../../workers/config.ts";
 import { eventually } from "../support/eventually.ts";
+import { failure } from "../support/fake_failure.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Stage } from "../support/workflow_stage.ts";
@@ -56,11 +58,15 @@ test("renewCredentials tells a rollout that runs already", async (stage) => {
   pool.renewAfterMs = 500;
   const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, drain: 100, recheck: 60_000 } });
   await stage.stands(handle, "Rolling", "PodsRemaining");
-  await eventually("old credentials", () => pool.renewAt < Date.now());
-  pool.renewAfterMs = 28_800_000;
   const { runId } = await handle.describe();
-  equal((await renew(stage, "renew-running")).pools, 1);
-  await eventually("the renewal", () => pool.renewAt > Date.now());
+  // It renews by itself too, a moment later.
+  let looks = 0;
+  await eventually(
+    "a look that finds it due",
+    async () => (await renew(stage, `renew-running-${looks++}`)).pools === 1,
+  );
+  pool.renewAfterMs = 28_800_000;
+  await eventually("the renewal", () => pool.renewAt > Date.now() + 60_000);
   equal((await handle.describe()).runId, runId);
   pool.unblock();
   await handle.signal("retryRequested", {});
@@ -99,6 +105,60 @@ test("renewCredentials renews what a cancelled rollout left, and goes on with no
   const result = await stage.client.workflow.getHandle(pool.holder).result() as { outcome: string };
   equal(result.outcome, "Published");
   equal(pool.reports.at(-1)?.phase, "Aborted");
+});
+
+function breakProfile(pool: FakePool): void {
+  pool.before["publishConfig"] = () => {
+    throw failure("ProfileMissing", 'Cannot render: OperatingSystemProfile "kube-system/osp-ubuntu" does not exist');
+  };
+}
+
+test("renewCredentials renews what stands published for a pool whose profile is gone, and the fault is told", async (stage) => {
+  const pool = await stage.grownPool();
+  const published = { ...pool.published };
+  breakProfile(pool);
+  makeDue(pool);
+  pool.renewAfterMs = 3_000;
+  await renew(stage, "renew-broken");
+  await isRenewed(pool);
+  const handle = stage.client.workflow.getHandle<typeof rollOutMachineDeployment>(pool.holder);
+  const { message } = await stage.stands(handle, "Halted", "ProfileMissing");
+  ok(message.includes("osp-ubuntu"));
+  await eventually("the report", () => Date.parse(pool.reports.at(-1)?.credentials?.renewAt ?? "") === pool.renewAt);
+  deepEqual(pool.published, published);
+  await eventually("old credentials", () => pool.renewAt < Date.now());
+  pool.renewAfterMs = 28_800_000;
+  await renew(stage, "renew-broken-again");
+  await eventually("the next renewal", () => pool.renewAt > Date.now());
+  await stage.stands(handle, "Halted", "ProfileMissing");
+  delete pool.before["publishConfig"];
+  await stage.tell(pool);
+  equal((await handle.result()).outcome, "Converged");
+});
+
+test("rollOutMachineDeployment looks at what stands once, and not again before it is due", async (stage) => {
+  const pool = await stage.grownPool();
+  breakProfile(pool);
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: 200 } });
+  await eventually("several looks", () => pool.count("publishConfig") > 3);
+  equal(pool.count("ensureCredentialsRenewed"), 1);
+  delete pool.before["publishConfig"];
+  await handle.result();
+});
+
+test("rollOutMachineDeployment tells when what stands cannot be renewed, beside what is wrong with the profile", async (stage) => {
+  const pool = await stage.grownPool();
+  breakProfile(pool);
+  pool.before["ensureCredentialsRenewed"] = () => {
+    throw failure("CredentialsMissing", "Cannot renew: what it holds has none that are known");
+  };
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: "1h" } });
+  await stage.stands(handle, "Halted", "ProfileMissing");
+  await eventually("both events", () => pool.events.length === 2);
+  deepEqual(pool.events.map(({ reason }) => reason), ["CredentialsMissing", "ProfileMissing"]);
+  delete pool.before["publishConfig"];
+  await stage.tell(pool);
+  await handle.result();
 });
 
 test("rollOutMachineDeployment publishes anew for whoever calls in the moment in which it ends", async (stage) => {

@@ -65,7 +65,7 @@ test("rollOutMachineDeployment renders and publishes again what a refusal kept f
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
   await eventually("a drain under way", () => pool.count("awaitNodeDrained") === 1);
-  pool.before["renderConfig"] = (times) => {
+  pool.before["publishConfig"] = (times) => {
     if (times < 4) throw failure("ProfileInvalid", "Cannot render: the profile is broken");
   };
   pool.change({ image: "image-3" });

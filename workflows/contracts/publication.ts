@@ -26,3 +26,13 @@ export interface TemplateStamp {
   templateHash: string;
   configDigest: string;
 }
+
+/** What was published, and what was rendered for it. */
+export interface Published extends Publication {
+  rendering: Rendering;
+}
+
+/** What came of renewing the credentials in what stands published; times in RFC 3339. */
+export type Renewal =
+  | { news: "Unpublished" }
+  | { news: "None" | "Renewed"; expiresAt: string; renewAt: string };

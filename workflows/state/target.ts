@@ -6,6 +6,8 @@ export interface Target extends CarriedTarget {
   rules: Rules | undefined;
   rendering: Rendering | undefined;
   publication: Publication | undefined;
+  /** The life of the credentials that stand published, also where what is desired cannot be. */
+  credentials: Pick<Publication, "expiresAt" | "renewAt"> | undefined;
   /** It was seen in this run: from now on what people ask for can be judged. */
   known: boolean;
   /** What was made for the pool has been removed. */
@@ -25,6 +27,7 @@ export function openTarget(carried: CarriedTarget): Target {
     rules: undefined,
     rendering: undefined,
     publication: undefined,
+    credentials: undefined,
     known: false,
     cleanedUp: false,
   };

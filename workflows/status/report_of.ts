@@ -88,12 +88,13 @@ function countsPart(rollout: Seen<"target" | "machines" | "waves" | "memory" | "
 }
 
 function publicationPart(
-  { target: { publication, rendering, desired } }: Seen<"target">,
+  { target: { publication, credentials, rendering, desired } }: Seen<"target">,
 ): Partial<RolloutReport> {
-  if (!publication || !rendering || !desired) return {};
+  const life = credentials ? { credentials } : {};
+  if (!publication || !rendering || !desired) return life;
   return {
+    ...life,
     configDigest: rendering.configDigest,
-    credentials: { expiresAt: publication.expiresAt, renewAt: publication.renewAt },
     profile: { ...desired.profile, version: rendering.profileVersion },
   };
 }

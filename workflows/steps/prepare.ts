@@ -1,11 +1,14 @@
 /** Renders and publishes what a machine of the desired revision boots with. */
-import type { Desired, Rules } from "../contracts/mod.ts";
+import { patched } from "@temporalio/workflow";
+import type { Desired, PoolRef, Publication, Published, Rules } from "../contracts/mod.ts";
 import { publish, publishAlone, write } from "../proxies.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
 import type { Target } from "../state/target.ts";
 import { isIdle } from "../state/tasks.ts";
+import { tell, warn } from "../state/view.ts";
 import { report } from "../status/report.ts";
 import { isQuarantined } from "./quarantine.ts";
+import { troubleOf } from "./trouble.ts";
 
 /** Makes sure that the secrets of this revision are published; a second call for the same change does nothing. */
 export async function prepare(rollout: Telling & Part<"target">, desired: Desired): Promise<void> {
@@ -16,14 +19,58 @@ export async function prepare(rollout: Telling & Part<"target">, desired: Desire
   // Until the new one stands, nothing may take the old publication for it.
   target.publication = undefined;
   const by = isIdle(tasks) ? publishAlone : publish;
-  target.rendering = await by.renderConfig.executeWithOptions({ summary: "Render the config" }, [{ pool }]);
-  const { configDigest } = target.rendering;
-  const publication = await by.publishConfig.executeWithOptions(
-    { summary: `Publish the secrets of revision ${desired.revision}` },
-    [{ pool, revision: desired.revision, configDigest }],
-  );
-  target.publication = publication;
+  const { rendering, ...publication } = await publishBy(by, pool, desired).catch(async (error: unknown) => {
+    await renewStanding(rollout, error, by);
+    throw error;
+  });
+  Object.assign(target, { rendering, publication, credentials: lifeOf(publication) });
   if (publication.news === "Published") await announce(rollout, desired);
+}
+
+type By = typeof publish | typeof publishAlone;
+
+async function publishBy(by: By, pool: PoolRef, { revision }: Desired): Promise<Published> {
+  const summary = `Publish the secrets of revision ${revision}`;
+  if (patched("publishing-renders")) {
+    return await by.publishConfig.executeWithOptions({ summary }, [{ pool, revision }]);
+  }
+  const rendering = await by.renderConfig.executeWithOptions({ summary: "Render the config" }, [{ pool }]);
+  const { configDigest } = rendering;
+  const published = await by.publishConfig.executeWithOptions({ summary }, [{ pool, revision, configDigest }]);
+  return { ...published, rendering };
+}
+
+/**
+ * What cannot be published, say for its profile, leaves what stands: machines go on booting from that, with credentials
+ * that are renewed in time. What went wrong is told as ever.
+ */
+async function renewStanding(
+  { settings: { pool }, target, view }: Telling & Part<"target">,
+  error: unknown,
+  by: By,
+): Promise<void> {
+  const { kind } = troubleOf(error);
+  if (kind === "rethrow" || kind === "replan" || !areDue(target) || !patched("renewing-what-stands")) return;
+  const summary = "Renew the credentials of what stands published";
+  try {
+    const renewal = await by.ensureCredentialsRenewed.executeWithOptions({ summary }, [{ pool }]);
+    if (renewal.news !== "Unpublished") target.credentials = lifeOf(renewal);
+    if (renewal.news === "Renewed") {
+      tell(view, "CredentialsRenewed", "Renewed the credentials of what stands published");
+    }
+  } catch (failure) {
+    const trouble = troubleOf(failure);
+    if (trouble.kind === "rethrow") throw failure;
+    if (trouble.kind === "halt") warn(view, trouble.reason, trouble.message);
+  }
+}
+
+function areDue({ credentials }: Readonly<Target>): boolean {
+  return !credentials || Date.now() >= Date.parse(credentials.renewAt);
+}
+
+function lifeOf({ expiresAt, renewAt }: Pick<Publication, "expiresAt" | "renewAt">): Target["credentials"] {
+  return { expiresAt, renewAt };
 }
 
 /** Where the policy wants machines replaced for a new config, makes that a change of the template. */

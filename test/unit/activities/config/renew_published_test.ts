@@ -1,0 +1,202 @@
+import { deepEqual, equal, notEqual, ok, rejects } from "node:assert/strict";
+import { publishConfig } from "../../../../activities/config/publish_config.ts";
+import { renderConfig } from "../../../../activities/config/render_config.ts";
+import { renewPublished } from "../../../../activities/config/renew_published.ts";
+import { closeTemplateEngines, type NodeSettings } from "../../../../profiles/mod.ts";
+import { answer } from "../../../support/fake_kube.ts";
+import type { FakeKube } from "../../../support/fake_kube.ts";
+import { pool, providerConfig } from "../../../support/machine_objects.ts";
+import {
+  accountToken,
+  canary,
+  makeDue,
+  publisher,
+  publishingKube,
+  putProfile,
+  textOf,
+} from "../../../support/publishing_kube.ts";
+
+const kubeconfig = "fleet-pool-kubelet-bootstrap-config";
+const bootstrap = "pool-fleet-bootstrap-config";
+const secrets = ["pool-fleet-provisioning-config", kubeconfig, bootstrap];
+const oldToken = accountToken(canary);
+const newToken = accountToken("the-next-token");
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+async function publish(kube: FakeKube, settings: Partial<NodeSettings> = {}): Promise<void> {
+  const { configDigest } = await renderConfig(publisher(kube, settings), pool);
+  await publishConfig(publisher(kube, settings), { pool, revision: "1", configDigest });
+}
+
+/** A published pool whose credentials are due, and whose profile is gone. */
+async function orphaned(kube: FakeKube, settings: Partial<NodeSettings> = {}): Promise<FakeKube> {
+  await publish(kube, settings);
+  for (const name of secrets) makeDue(kube, name);
+  kube.remove("operatingsystemprofiles", "osp-ubuntu", "kube-system");
+  kube.token = { token: newToken, expirationTimestamp: new Date(Date.now() + 3_600_000) };
+  kube.writes.length = 0;
+  return kube;
+}
+
+function configOf(kube: FakeKube): ReturnType<FakeKube["get"]> {
+  return kube.get("operatingsystemconfigs", "pool-fleet-config", "kube-system");
+}
+
+/** Annotations of all artefacts, but for those that tell of the credentials. */
+function lasting(kube: FakeKube): [string, string][][] {
+  const objects = [configOf(kube), ...secrets.map((name) => kube.get("secrets", name, "cloud-init-settings"))];
+  return objects.map((object) =>
+    Object.entries(object?.metadata.annotations ?? {}).filter(([key]) => !/credentials-|bootstrap-token-id/.test(key))
+  );
+}
+
+function joinToken(kube: FakeKube): string {
+  return /^ {4}token: (.+)$/m.exec(textOf(kube, kubeconfig))?.[1] ?? "";
+}
+
+/** The text with the files in it that are in base64 decoded. */
+function plain(text: string): string {
+  return text.replaceAll(/[A-Za-z0-9+/]{32,}={0,2}/g, (run) => run.includes("eyJ") ? run : atob(run));
+}
+
+Deno.test("renewPublished replaces only the credentials of a pool whose profile is gone", async () => {
+  const kube = await orphaned(await publishingKube());
+  const [spec, stamps, join] = [configOf(kube)?.["spec"], lasting(kube), joinToken(kube)];
+  const texts = secrets.map((name) => plain(textOf(kube, name)));
+  await rejects(publish(kube), { type: "ProfileMissing" });
+  const renewal = await renewPublished(publisher(kube), pool);
+  equal(renewal.news, "Renewed");
+  ok("renewAt" in renewal && Date.parse(renewal.renewAt) > Date.now());
+  const wanted = texts.map((text) => text.replaceAll(oldToken, newToken).replaceAll(join, joinToken(kube)));
+  deepEqual(secrets.map((name) => plain(textOf(kube, name))), wanted);
+  ok(wanted[2]?.includes(newToken) && !wanted.join().includes(canary));
+  notEqual(joinToken(kube), join);
+  deepEqual([configOf(kube)?.["spec"], lasting(kube)], [spec, stamps]);
+});
+
+Deno.test("renewPublished changes each secret in one update, in the order in which machines read them, the fence last", async () => {
+  const kube = await orphaned(await publishingKube());
+  await renewPublished(publisher(kube), pool);
+  deepEqual(kube.writes.filter((write) => /operatingsystemconfigs|-config$/.test(write)), [
+    "patch operatingsystemconfigs kube-system/pool-fleet-config",
+    ...secrets.map((name) => `replace secrets cloud-init-settings/${name}`),
+  ]);
+});
+
+Deno.test("renewPublished writes what a renewal with the profile would have written", async () => {
+  const kube = await publishingKube();
+  const profile = { templating: "go" as const, bootstrap: "{{ .Token }}", provisioning: "{{ .BootstrapKubeconfig }}" };
+  putProfile(kube, profile);
+  await orphaned(kube);
+  await renewPublished(publisher(kube), pool);
+  const renewed = secrets.map((name) => textOf(kube, name));
+  putProfile(kube, profile);
+  equal((await renewPublished(publisher(kube), pool)).news, "None");
+  kube.writes.length = 0;
+  await publish(kube);
+  deepEqual(kube.writes.filter((write) => write.startsWith("replace")), []);
+  deepEqual(secrets.map((name) => textOf(kube, name)), renewed);
+  ok(renewed[0]?.includes(joinToken(kube)) && renewed[2]?.includes(newToken));
+});
+
+Deno.test("renewPublished does nothing before credentials are due, and mends a token that somebody took away", async () => {
+  const kube = await publishingKube();
+  await publish(kube);
+  kube.remove("operatingsystemprofiles", "osp-ubuntu", "kube-system");
+  kube.writes.length = 0;
+  equal((await renewPublished(publisher(kube), pool)).news, "None");
+  deepEqual(kube.writes, []);
+  const id = joinToken(kube).split(".")[0];
+  kube.remove("secrets", `bootstrap-token-${id}`, "kube-system");
+  equal((await renewPublished(publisher(kube), pool)).news, "Renewed");
+  notEqual(kube.get("secrets", `bootstrap-token-${joinToken(kube).split(".")[0]}`, "kube-system"), undefined);
+});
+
+Deno.test("renewPublished finishes a renewal that stopped half way, with the token that it made", async () => {
+  const kube = await orphaned(await publishingKube());
+  kube.onRequest = (request) => {
+    if (request === `replace secrets cloud-init-settings/${bootstrap}`) throw answer(503, "ServiceUnavailable");
+  };
+  await rejects(renewPublished(publisher(kube), pool), { type: "ApiUnavailable" });
+  const join = joinToken(kube);
+  kube.onRequest = () => {};
+  equal((await renewPublished(publisher(kube), pool)).news, "Renewed");
+  equal(joinToken(kube), join);
+  ok(plain(textOf(kube, bootstrap)).includes(newToken));
+});
+
+Deno.test("renewPublished writes nothing over what was published meanwhile", async () => {
+  const kube = await orphaned(await publishingKube());
+  const before = textOf(kube, bootstrap);
+  kube.onRequest = (request) => {
+    if (!request.startsWith("token ")) return;
+    kube.put("operatingsystemconfigs", {
+      ...configOf(kube),
+      metadata: { name: "pool-fleet-config", ...configOf(kube)?.metadata },
+    });
+  };
+  await rejects(renewPublished(publisher(kube), pool), { type: "ApiUnavailable" });
+  equal(textOf(kube, bootstrap), before);
+});
+
+Deno.test("renewPublished exchanges the token of a service account that machines join with", async () => {
+  const kube = await publishingKube();
+  const settings = { bootstrapTokenServiceAccountName: "kube-system/boot" };
+  kube.put("serviceaccounts", { metadata: { namespace: "kube-system", name: "boot" } });
+  kube.onRequest = (request) => {
+    const isJoining = request === "token serviceaccounts kube-system/boot";
+    if (!request.startsWith("token ") || !kube.token) return;
+    const mark = kube.token.token === oldToken ? "one" : "two";
+    kube.token = {
+      ...kube.token,
+      token: isJoining ? accountToken(`join-${mark}`, "kube-system:boot") : kube.token.token,
+    };
+  };
+  await orphaned(kube, settings);
+  const before = joinToken(kube);
+  await renewPublished(publisher(kube, settings), pool);
+  ok(before.endsWith("join-one") && joinToken(kube).endsWith("join-two"), joinToken(kube));
+});
+
+Deno.test("renewPublished renews the script of an edge machine too", async () => {
+  const script = "edge-provider-script-pool-fleet";
+  const kube = await publishingKube({ value: { ...providerConfig(), cloudProvider: "edge", cloudProviderSpec: {} } });
+  putProfile(kube, { providers: ["edge"], bootstrap: "<%= it.token %>" });
+  await orphaned(kube);
+  makeDue(kube, script);
+  await renewPublished(publisher(kube), pool);
+  ok(textOf(kube, script).includes(newToken) && !textOf(kube, script).includes(canary));
+  const [rule] = kube.get("roles", "ostler-pool-fleet", "cloud-init-settings")?.["rules"] as {
+    resourceNames: string[];
+  }[];
+  ok(rule?.resourceNames.includes(bootstrap));
+});
+
+Deno.test("renewPublished says so where nothing of the pool is published, and makes nothing", async () => {
+  const kube = await publishingKube();
+  deepEqual(await renewPublished(publisher(kube), pool), { news: "Unpublished" });
+  const metadata = { namespace: "cloud-init-settings", name: bootstrap };
+  kube.put("secrets", { metadata: { ...metadata, annotations: { "ostler.dev/machine-deployment": "fleet-a/b" } } });
+  deepEqual(await renewPublished(publisher(kube), pool), { news: "Unpublished" });
+  deepEqual(kube.writes, []);
+});
+
+Deno.test("renewPublished promises nothing for user-data in which it knows no credentials", async () => {
+  const kube = await publishingKube();
+  putProfile(kube, { bootstrap: "<%= it.token.split('').join(' ') %>" });
+  await orphaned(kube);
+  await rejects(renewPublished(publisher(kube), pool), {
+    type: "CredentialsMissing",
+    message: /has none that are known/,
+  });
+});
+
+Deno.test("renewPublished makes nothing for a pool that is on its way out", async () => {
+  const kube = await orphaned(await publishingKube());
+  const deployment = kube.get("machinedeployments", "pool", "fleet");
+  const metadata = { name: "pool", ...deployment?.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
+  kube.put("machinedeployments", { ...deployment, metadata });
+  await rejects(renewPublished(publisher(kube), pool), { type: "GenerationStale" });
+  deepEqual(kube.writes, []);
+});
