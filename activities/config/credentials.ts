@@ -110,7 +110,9 @@ async function issueJoinToken(kube: Kube, order: CredentialOrder, fetching: Toke
   const now = new Date();
   if (joinAccount) {
     const { token, expiresAt } = await accountToken(kube, joinAccount, lifeSeconds);
-    return expiresAt ? { token, expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) } : { ...fetching, token };
+    return expiresAt
+      ? { token, expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) }
+      : { ...fetching, token };
   }
   const expiresAt = new Date(now.getTime() + lifeSeconds * 1000);
   const { uid = "none", resourceVersion = "" } = kubeconfig.found?.metadata ?? {};

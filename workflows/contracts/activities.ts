@@ -28,9 +28,6 @@ export interface PublishActivities {
   /** Renews the credentials in what stands published, where they are due; for a pool that cannot be rendered. */
   ensureCredentialsRenewed(input: { pool: PoolRef }): Promise<Renewal>;
   ensureRolloutReported(input: { pool: PoolRef; report: RolloutReport; events: PoolEvent[] }): Promise<void>;
-}): Promise<Rendering>;
-  publishConfig(input: { pool: PoolRef; revision: string; configDigest: string }): Promise<Publication>;
-  ensureRolloutReported(input: { pool: PoolRef; report: RolloutReport; events: PoolEvent[] }): Promise<void>;
 }
 
 /** Change machines and nodes; each is safe to run twice and absent objects count as done. */

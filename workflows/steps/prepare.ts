@@ -1,12 +1,11 @@
 /** Renders and publishes what a machine of the desired revision boots with. */
-import { patched } from "@temporalio/workflow";
 import type { Desired, PoolRef, Publication, Published, Rules } from "../contracts/mod.ts";
 import { publish, publishAlone, write } from "../proxies.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
 import type { Target } from "../state/target.ts";
 import { isIdle } from "../state/tasks.ts";
 import { tell, warn } from "../state/view.ts";
-import { report } from "../status/report.ts";
+import { stand } from "../status/report.ts";
 import { isQuarantined } from "./quarantine.ts";
 import { troubleOf } from "./trouble.ts";
 
@@ -24,20 +23,14 @@ export async function prepare(rollout: Telling & Part<"target">, desired: Desire
     throw error;
   });
   Object.assign(target, { rendering, publication, credentials: lifeOf(publication) });
-  if (publication.news === "Published") await announce(rollout, desired);
+  if (publication.news === "Published") announce(rollout, desired);
 }
 
 type By = typeof publish | typeof publishAlone;
 
 async function publishBy(by: By, pool: PoolRef, { revision }: Desired): Promise<Published> {
   const summary = `Publish the secrets of revision ${revision}`;
-  if (patched("publishing-renders")) {
-    return await by.publishConfig.executeWithOptions({ summary }, [{ pool, revision }]);
-  }
-  const rendering = await by.renderConfig.executeWithOptions({ summary: "Render the config" }, [{ pool }]);
-  const { configDigest } = rendering;
-  const published = await by.publishConfig.executeWithOptions({ summary }, [{ pool, revision, configDigest }]);
-  return { ...published, rendering };
+  return await by.publishConfig.executeWithOptions({ summary }, [{ pool, revision }]);
 }
 
 /**
@@ -50,7 +43,7 @@ async function renewStanding(
   by: By,
 ): Promise<void> {
   const { kind } = troubleOf(error);
-  if (kind === "rethrow" || kind === "replan" || !areDue(target) || !patched("renewing-what-stands")) return;
+  if (kind === "rethrow" || kind === "replan" || !areDue(target)) return;
   const summary = "Renew the credentials of what stands published";
   try {
     const renewal = await by.ensureCredentialsRenewed.executeWithOptions({ summary }, [{ pool }]);
@@ -104,9 +97,9 @@ function isPrepared({ publication, desired: before }: Readonly<Target>, desired:
   return Date.now() < Date.parse(publication.renewAt);
 }
 
-async function announce(rollout: Telling, desired: Desired): Promise<void> {
-  const message = `Published config and secrets of revision ${desired.revision}`;
-  await report(rollout, { phase: "Preparing", reason: "Published", message }, {
-    events: [{ type: "Normal", reason: "ConfigPublished", message }],
-  });
+// In one with what is told next: a machine can boot by now, whoever reads of it.
+function announce(rollout: Telling, { revision }: Desired): void {
+  const message = `Published config and secrets of revision ${revision}`;
+  stand(rollout, { phase: "Preparing", reason: "Published", message });
+  tell(rollout.view, "ConfigPublished", message);
 }
