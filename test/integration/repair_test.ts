@@ -9,7 +9,7 @@ const labels = { care: "much" };
 Deno.test("rollOutMachineDeployment replaces ill machines as the policy says", async (t) => {
   await withWorld({}, async (world) => {
     const conditions = [{ type: "DiskBroken", status: "True", for: "1s" }];
-    const repair = { notReadyFor: "2s", conditions, maxIll: "40%" };
+    const repair = { notReadyFor: "2s", conditions, maxUnhealthy: "40%" };
     await world.create(policiesPath(), rolloutPolicy("care", { repair }, labels));
     await world.create(poolsPath(), machineDeployment({ replicas: 3, labels }));
     await world.untilPhase("pool", "Converged");
@@ -52,7 +52,7 @@ async function stopsAtTooMany(world: World): Promise<void> {
   await Promise.all([world.site.cloud.sicken(first, true), world.site.cloud.sicken(second, true)]);
   const stopped = await world.until("the repair to be stopped", async () => {
     const status = await world.status("pool");
-    return status?.blockedReason === "TooManyIll" && status;
+    return status?.blockedReason === "TooManyUnhealthy" && status;
   });
   assert.deepEqual(await machines(world), before, stopped.message);
   await world.site.cloud.sicken(second, false);
@@ -75,7 +75,7 @@ async function isReplaced(world: World, { ill, before }: { ill: string; before: 
 
 async function repairsRolling(world: World): Promise<void> {
   const [name, eager] = ["rolling", { care: "all" }];
-  const repair = { notReadyFor: "2s", maxIll: "100%" };
+  const repair = { notReadyFor: "2s", maxUnhealthy: "100%" };
   await world.create(policiesPath(), rolloutPolicy("eager", { repair }, eager));
   await world.create(poolsPath(), machineDeployment({ name, replicas: 2, labels: eager }));
   await world.untilPhase(name, "Converged");
