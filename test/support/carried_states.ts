@@ -26,6 +26,7 @@ export const carriedNow: CarriedState = {
     skipped: ["e"],
     approvedPlan: "s2",
     approvedHash: "h2",
+    approvedTerms: null,
     retriedAt: 5000,
   },
   waves: { current: wave, countedBy, rolled: true },

@@ -4,7 +4,9 @@ import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/stri
 import type { Progress } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { assertOrderly, assertRuns } from "../support/pool_checks.ts";
+import type { FakePool } from "../support/fake_pool.ts";
 import { onStage } from "../support/workflow_stage.ts";
+import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
@@ -89,6 +91,93 @@ test("BeforeEachWave asks again before each wave", async (stage) => {
   equal((await handle.result()).replaced, 3);
   assertOrderly(pool);
 });
+
+/** A pool whose plan was approved, and whose first wave of one machine soaks. */
+async function soakingPool(stage: Stage): Promise<{ pool: FakePool; hash: string; handle: Handle }> {
+  const waves = [{ upTo: 1, soak: 60_000 }, { upTo: "100%", soak: 0 }];
+  const pool = await stage.grownPool({ rules: { approval: "BeforeFirst", waves } });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  const { plan: { hash = "" } = {} } = await stage.stands(handle, "Rolling", "AwaitingApproval");
+  await stage.ask(pool, "approve", { by: "somebody", plan: hash });
+  equal((await stage.stands(handle, "Rolling", "Soaking")).plan?.approved, true);
+  return { pool, hash, handle };
+}
+
+const isAskedAgain = ({ plan, reason }: Progress): boolean => plan?.approved === false && reason === "AwaitingApproval";
+const dropped = ({ events }: FakePool): string[] =>
+  events.filter(({ reason }) => reason === "ApprovalDropped").map(({ message }) => message);
+
+test("an approval is asked for again when the policy lists other waves", async (stage) => {
+  const { pool, hash, handle } = await soakingPool(stage);
+  pool.rules.waves = [{ upTo: "100%", soak: 0 }];
+  await stage.tell(pool);
+  const { plan } = await stage.sees(pool, "the question again", isAskedAgain);
+  equal(pool.count("ensureMachineAdmitted"), 1);
+  await eventually("the Event", () => dropped(pool).length === 1);
+  match(dropped(pool)[0] ?? "", new RegExp(`Plan ${hash} is no longer approved: policy or pool were others`));
+  await rejects(stage.ask(pool, "approve", { by: "somebody", plan: hash }), isRefusal(/stale/));
+  await stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
+  equal((await handle.result()).replaced, 3);
+  assertOrderly(pool);
+});
+
+test("an approval is asked for again when the pool grows, and not when it shrinks", async (stage) => {
+  const { pool, hash, handle } = await soakingPool(stage);
+  for (const replicas of [2, 3]) {
+    pool.change({ replicas });
+    await stage.tell(pool);
+    const { plan } = await stage.sees(pool, `${replicas} machines`, ({ counts }) => counts?.desired === replicas);
+    deepEqual(plan, { hash, approved: true });
+  }
+  pool.change({ replicas: 4 });
+  await stage.tell(pool);
+  await stage.sees(pool, "the question again", isAskedAgain);
+  await eventually("the Event", () => dropped(pool).length === 1);
+  match(dropped(pool)[0] ?? "", /it was for 3 machines, and 4 are wanted now/);
+  await handle.cancel();
+});
+
+test("an approval of one wave does not become one of the whole plan when the policy asks for that", async (stage) => {
+  const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
+  const pool = await stage.grownPool({ rules: { approval: "BeforeEachWave", waves } });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  const { plan } = await stage.stands(handle, "Rolling", "AwaitingApproval");
+  await stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
+  await stage.sees(pool, "the second wave", ({ wave, reason }) => wave === 2 && reason === "AwaitingApproval");
+  pool.rules.approval = "BeforeFirst";
+  await stage.tell(pool);
+  await stage.sees(pool, "the question about the plan", ({ message }) => /approve the plan/.test(message));
+  equal(pool.count("ensureMachineAdmitted"), 1);
+  await handle.cancel();
+});
+
+for (const activity of ["planRollout", "readPool"]) {
+  test(`an approval that comes between the change of a policy and its plan is dropped, at ${activity}`, async (stage) => {
+    const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    const { plan: { hash = "" } = {} } = await stage.stands(handle, "Rolling", "AwaitingApproval");
+    const answer = Promise.withResolvers<void>();
+    // The rules are read before the machines, and the plan after them.
+    pool.before["readDesired"] = () => {
+      pool.rules.budget.machines = 2;
+      pool.after[activity] = async () => {
+        delete pool.after[activity];
+        await stage.ask(pool, "approve", { by: "somebody", plan: hash }).then(() => answer.resolve(), answer.reject);
+      };
+      delete pool.before["readDesired"];
+    };
+    await stage.tell(pool);
+    await answer.promise;
+    await eventually("the Event", () => dropped(pool).length === 1);
+    const { plan } = await stage.sees(pool, "the question again", isAskedAgain);
+    notEqual(plan?.hash, hash);
+    equal(pool.count("ensureMachineAdmitted"), 0);
+    await handle.cancel();
+  });
+}
 
 test("scaling needs no approval: it is no rollout", async (stage) => {
   const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });

@@ -88,6 +88,7 @@ const approve: Effect = {
     if (!wasApproved({ people, target, waves }, plan)) {
       people.approvedPlan = target.change;
       people.approvedHash = plan;
+      people.approvedTerms = people.plan?.terms ?? null;
       waves.current = { ...waves.current, approved: true };
       tell(view, "Approved", `Plan ${plan}, wave ${wave}, approved by ${byWhom(command)}`);
     }

@@ -1,5 +1,6 @@
 /** What continue-as-new hands to the next run of a chain: the lasting part of each group of a run's state. */
 import type { LastGood, Quarantined, Request, RollBack } from "./memory.ts";
+import type { PlanTerms } from "./plan.ts";
 import type { JoinRecord, ReplacementRecord } from "./progress.ts";
 import type { Boot, Draining } from "./under_way.ts";
 import type { WaveCount, WaveState } from "./waves.ts";
@@ -27,6 +28,8 @@ export interface CarriedPeople {
   approvedPlan: string;
   /** The hash that this plan was approved by. */
   approvedHash: string;
+  /** What this approval rests on; null without one, and until the next look where a run of an earlier version had it. */
+  approvedTerms: PlanTerms | null;
   /** When somebody last said retry (epoch ms, 0 for never): gates are asked afresh then. */
   retriedAt: number;
 }

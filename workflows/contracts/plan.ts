@@ -1,5 +1,13 @@
 /** What a person is asked to approve. */
 
+/** What an approval rests on: when it changes, somebody has to look again. */
+export interface PlanTerms {
+  /** Of the spec and the rules that matter to it. */
+  hash: string;
+  /** How many machines were wanted. */
+  replicas: number;
+}
+
 /** What a rollout would do: the same planner as the run's, played forward. */
 export interface RolloutPlan {
   /** Changes when anything below but the prediction does. */
@@ -11,4 +19,6 @@ export interface RolloutPlan {
   /** Seconds until converged, as a range; null when nothing is known about this pool yet. */
   seconds: { low: number; high: number } | null;
   machines: number;
+  /** What its approval rests on; absent when an earlier version made the plan. */
+  terms?: PlanTerms;
 }

@@ -3,6 +3,7 @@ import type { Desired, Member, Memory, PoolKind, RolloutPlan, Rules } from "../c
 import { machinesOf } from "./amounts.ts";
 import { blockersOf, planTurn } from "./plan_turn.ts";
 import { planHash } from "./plan_hash.ts";
+import { planTerms } from "./plan_terms.ts";
 import type { Supplier } from "./supplier/supplier.ts";
 import { supplierOf } from "./supplier/supplier_of.ts";
 import type { Situation } from "./turn.ts";
@@ -39,13 +40,14 @@ export function forecast(asked: ForecastQuestion, supplier = supplierOf(asked.ki
     const machines = order.filter(({ wave }) => wave === index).map(({ id }) => id);
     return { size: machines.length, machines, soakSeconds: soak / 1000 };
   });
-  const identity = { ...rules, windows: rules.windows !== null };
+  const terms = planTerms(supplier, desired, rules);
   return {
-    hash: planHash([desired.specHash, desired.replicas, identity, waves]),
+    hash: planHash([terms, rules.source, rules.conflict, waves]),
     waves,
     blocked: blockersOf(situationOf(question)).map(({ message }) => message),
     seconds: rangeOf(question),
     machines: members.filter(({ phase }) => phase !== "Leaving").length,
+    terms,
   };
 }
 

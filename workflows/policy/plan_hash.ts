@@ -9,7 +9,9 @@ export function planHash(value: unknown): string {
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  const entries = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
+  // What is undefined is lost on the way to another process, where the hash has to be the same.
+  const given = Object.entries(value).filter(([, each]) => each !== undefined);
+  const entries = given.sort(([a], [b]) => a < b ? -1 : 1);
   return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`;
 }
 

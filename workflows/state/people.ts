@@ -10,7 +10,15 @@ export interface People extends CarriedPeople {
 
 /** Nobody asked for anything. */
 export function freshPeople(): CarriedPeople {
-  return { paused: null, abortAsked: null, skipped: [], approvedPlan: "", approvedHash: "", retriedAt: 0 };
+  return {
+    paused: null,
+    abortAsked: null,
+    skipped: [],
+    approvedPlan: "",
+    approvedHash: "",
+    approvedTerms: null,
+    retriedAt: 0,
+  };
 }
 
 /** Goes on with what people asked of the run before. */
@@ -21,6 +29,12 @@ export function openPeople(carried: CarriedPeople): People {
 /** Forgets which plan was approved, also of a spec that was desired before: its plan is another by now. */
 export function forgetPlan(people: People): void {
   people.plan = undefined;
+  forgetApproval(people);
+}
+
+/** The plan that waits has to be approved anew. */
+export function forgetApproval(people: People): void {
   people.approvedPlan = "";
   people.approvedHash = "";
+  people.approvedTerms = null;
 }

@@ -1,0 +1,116 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { defaultRules } from "../../../../activities/policy/default_rules.ts";
+import { dropPlan } from "../../../../workflows/commands/asked_plan.ts";
+import { commands } from "../../../../workflows/commands/commands.ts";
+import { dropOvertaken, reviewApproval } from "../../../../workflows/commands/review_approval.ts";
+import type { Rules } from "../../../../workflows/contracts/mod.ts";
+import { planTerms } from "../../../../workflows/policy/plan_terms.ts";
+import { supplierOf } from "../../../../workflows/policy/supplier/supplier_of.ts";
+import { carriedState } from "../../../../workflows/state/carried.ts";
+import { beginChange } from "../../../../workflows/state/rollout.ts";
+import type { Rollout } from "../../../../workflows/state/rollout.ts";
+import { carriedNow } from "../../../support/carried_states.ts";
+import { openRun } from "../../../support/open_run.ts";
+import { desired } from "../policy/simulation/picture.ts";
+
+type Approval = Rules["approval"];
+
+function approved(approval: Approval): { rollout: Rollout; rules: Rules } {
+  const rules: Rules = { ...defaultRules, approval };
+  const rollout = openRun({ target: { rules }, waves: { rolled: true } });
+  beginChange(rollout, desired.specHash);
+  read(rollout, "one", rules);
+  commands.approve.apply(rollout, { plan: "one", by: "ada" });
+  rollout.view.news = [];
+  return { rollout, rules };
+}
+
+function read({ people }: Rollout, hash: string, rules: Rules): void {
+  people.plan = {
+    hash,
+    waves: [],
+    blocked: [],
+    seconds: null,
+    machines: 3,
+    terms: planTerms(supplierOf(undefined), desired, rules),
+  };
+}
+
+const gone = ({ people, waves, view }: Rollout): unknown => [
+  people.approvedPlan,
+  people.approvedHash,
+  people.approvedTerms,
+  waves.current.approved,
+  view.news.map(({ reason }) => reason),
+];
+
+for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
+  Deno.test(`reviewApproval keeps one that policy and pool are still those of, with ${approval}`, () => {
+    const { rollout, rules } = approved(approval);
+    equal(reviewApproval(rollout, desired, rules), "Kept");
+    // Machines of the wave are replaced by now.
+    read(rollout, "two", rules);
+    equal(reviewApproval(rollout, { ...desired, replicas: desired.replicas - 1 }, rules), "Kept");
+    deepEqual([rollout.people.approvedHash, rollout.view.news], ["one", []]);
+  });
+
+  Deno.test(`reviewApproval drops one that was given under other rules, also after continue-as-new, with ${approval}`, () => {
+    const { rollout: before, rules } = approved(approval);
+    const rollout = openRun({ target: { rules } }, carriedState(before));
+    equal(reviewApproval(rollout, desired, { ...rules, maxFailed: 9 }), "Dropped");
+    deepEqual(gone(rollout), ["", "", null, false, ["ApprovalDropped"]]);
+    equal(rollout.people.plan, undefined);
+  });
+
+  Deno.test(`dropOvertaken drops one of a plan that was being read anew and is another now, with ${approval}`, () => {
+    const { rollout, rules } = approved(approval);
+    equal(dropOvertaken(rollout, "one"), "Kept");
+    read(rollout, "two", rules);
+    equal(dropOvertaken(rollout, "one"), "Dropped");
+    deepEqual(gone(rollout), ["", "", null, false, ["ApprovalDropped"]]);
+    match(rollout.view.news[0]?.message ?? "", /^Plan one is no longer approved: plan two had taken its place/);
+    equal(rollout.people.plan?.hash, "two");
+  });
+}
+
+Deno.test("reviewApproval takes one of an earlier version to be for what is so now, and drops it at the next change", () => {
+  const { rollout, rules } = approved("BeforeFirst");
+  rollout.people.approvedTerms = null;
+  equal(reviewApproval(rollout, desired, rules), "Kept");
+  deepEqual(rollout.people.approvedTerms, planTerms(supplierOf(undefined), desired, rules));
+  equal(reviewApproval(rollout, desired, { ...rules, maxFailed: 9 }), "Dropped");
+});
+
+Deno.test("reviewApproval waits with its judgement while policies conflict, no machine is wanted, or none is left", () => {
+  const { rollout, rules } = approved("BeforeFirst");
+  const others = { ...rules, maxFailed: 9 };
+  equal(reviewApproval(rollout, desired, { ...others, conflict: "a and b" }), "Kept");
+  equal(reviewApproval(rollout, { ...desired, replicas: 0 }, others), "Kept");
+  rollout.machines.snapshot = {
+    ...{ fingerprint: "", old: [], waiting: [], joining: [], stale: [], leaving: [], ill: [] },
+    counts: { machines: 3, updated: 3, ready: 3, updatedReady: 3, old: 0, held: 0, leaving: 0, ill: 0 },
+  };
+  equal(reviewApproval(rollout, desired, others), "Kept");
+  deepEqual(rollout.view.news, []);
+});
+
+Deno.test("reviewApproval forgets that of a wave that is done, so that it lets no other one begin", () => {
+  const { rollout, rules } = approved("BeforeEachWave");
+  rollout.waves.current = { ...rollout.waves.current, index: 1, approved: false };
+  reviewApproval(rollout, desired, rules);
+  deepEqual(gone(rollout), ["", "", null, false, []]);
+});
+
+Deno.test("dropPlan drops a plan that was read before the waves moved on, whoever approved", () => {
+  const { rollout } = approved("BeforeEachWave");
+  const before = { ...rollout.waves.current, approved: false };
+  rollout.waves.current = { ...before, index: 1 };
+  equal(dropPlan(rollout, before), "Dropped");
+  equal(rollout.people.plan, undefined);
+});
+
+Deno.test("what an approval rests on is carried", () => {
+  const approvedTerms = { hash: "h", replicas: 3 };
+  const carried = { ...carriedNow, people: { ...carriedNow.people, approvedTerms } };
+  deepEqual(carriedState(openRun({}, carried)).people.approvedTerms, approvedTerms);
+});
