@@ -137,7 +137,7 @@ for (const schemaVersion of [2, 9]) {
     const { paused: _, ...memory } = recall(pool);
     const state = schemaVersion === 2
       ? { memory: { ...memory, paused } }
-      : { memory, people: { paused, mood: "calm" }, quarters: {} };
+      : { memory: { ...memory, recalled: true }, people: { paused, mood: "calm" }, quarters: {} };
     const handle = await stage.rollOut(pool, { carried: { schemaVersion, ...state } as unknown as CarriedState });
     deepEqual((await stage.stands(handle, "Rolling", "Paused")).pausedBy, paused);
     await stage.ask(pool, "resume");

@@ -135,7 +135,7 @@ test("more versions than a server keeps come and go over one rollout that is hal
   const handle = await stage.rollOut(pool, { attempts: 1, deadlines: { ...testDeadlines, ready: 200 } });
   await stage.stands(handle, "Halted");
   for (let nth = 1; nth <= versionsAtMost + 2; nth++) await makeCurrent(stage, `v${nth}`, true);
-  await deploy(stage, { buildId: "last" });
+  await deploy(stage, { buildId: "last", next: true });
   await eventually("all but the current one drained", async () => {
     const asked = { namespace, deploymentName };
     const { workerDeploymentInfo } = await stage.client.workflowService.describeWorkerDeployment(asked);
