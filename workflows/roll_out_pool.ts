@@ -51,11 +51,19 @@ export async function rollOutPool(input: RollOutInput): Promise<RollOutResult> {
     await waitAfterBug(rollout);
     return await untilNothingIsLeft(rollout, input);
   } catch (error) {
-    if (isCancellation(error)) await CancellationScope.nonCancellable(() => stop(rollout));
+    if (isCancellation(error)) return await endCancelled(rollout, input, error);
     const bug = bugIn(error);
     if (bug === undefined) throw error;
     return await goOnAfterBug(rollout, input, bug);
   }
+}
+
+// A change that was told while it stopped would be nobody's: who calls has done so. It is for a run of its own.
+async function endCancelled(rollout: Rollout, { carried: _, ...input }: RollOutInput, why: unknown): Promise<never> {
+  const { announced } = rollout.loop;
+  await CancellationScope.nonCancellable(() => stop(rollout));
+  if (rollout.loop.announced > announced) await continueAsNew<typeof rollOutPool>(input);
+  throw why;
 }
 
 async function untilNothingIsLeft(rollout: Rollout, input: RollOutInput): Promise<RollOutResult> {

@@ -55,7 +55,9 @@ async function renews(world: World): Promise<void> {
   const uids = await machineUids(world);
   const due = "2020-01-01T00:00:00Z";
   const annotations = { "ostler.dev/credentials-renew": due };
-  await world.patch(secretPath("pool-kube-system-bootstrap-config"), { metadata: { annotations } });
+  for (const secret of ["pool-kube-system-bootstrap-config", "kube-system-pool-kubelet-bootstrap-config"]) {
+    await world.patch(secretPath(secret), { metadata: { annotations } });
+  }
   await world.patch(`${rolloutPath("pool")}/status`, { status: { credentials: { renewAt: due } } });
   await handle.trigger();
   const renewed = await world.until("fresh credentials", async () => {

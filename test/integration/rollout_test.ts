@@ -78,7 +78,9 @@ async function renew(world: World): Promise<void> {
   const before = await world.status("pool");
   const machines = await machineNames(world);
   const due = { "ostler.dev/credentials-renew": "2020-01-01T00:00:00Z" };
-  await world.patch(secretPath("pool-kube-system-bootstrap-config"), { metadata: { annotations: due } });
+  for (const secret of ["pool-kube-system-bootstrap-config", "kube-system-pool-kubelet-bootstrap-config"]) {
+    await world.patch(secretPath(secret), { metadata: { annotations: due } });
+  }
   await world.temporal.workflow.signalWithStart("rollOutMachineDeployment", {
     workflowId: "machine-deployment/kube-system/pool",
     taskQueue: "ostler",

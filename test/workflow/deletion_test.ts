@@ -1,4 +1,4 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, rejects } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_activities.ts";
 import type { FakePool } from "../support/fake_pool.ts";
@@ -80,4 +80,33 @@ test("rollOutMachineDeployment cleans up when the pool is deleted before machine
   const handle = await stage.rollOut(pool, { deadlines: patient });
   await stage.stands(handle, "Preparing", "Settling");
   await deleteAndSee(stage, pool, handle);
+});
+
+test("rollOutMachineDeployment cleans up when the pool is deleted while a cancelled run stops", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = () => "address";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: patient });
+  await stage.tell(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  pool.before["ensureRolloutReported"] = async () => {
+    if (pool.state !== "Present") return;
+    pool.remove();
+    await stage.tell(pool);
+  };
+  await handle.cancel();
+  equal((await handle.result()).outcome, "Deleted");
+  equal(pool.count("ensurePoolCleanedUp"), 1);
+});
+
+test("rollOutMachineDeployment stays cancelled when it is only told again what it knew", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = () => "address";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: patient });
+  await stage.tell(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  pool.before["ensureRolloutReported"] = () => stage.tell(pool);
+  await handle.cancel();
+  await rejects(handle.result(), (error: Error) => (error.cause as Error).name === "CancelledFailure");
 });

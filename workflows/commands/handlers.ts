@@ -7,14 +7,16 @@ import { describe } from "../status/describe.ts";
 import * as messages from "./messages.ts";
 import type { Answer, Command } from "./messages.ts";
 import { refresh } from "../status/report.ts";
-import { nudge, stir } from "../state/loop.ts";
+import { noteAnnounced, nudge, stir } from "../state/loop.ts";
 import type { Rollout } from "../state/rollout.ts";
 import { warn } from "../state/view.ts";
 
 /** Registers every handler; must run before the first await, or an early message is lost. */
 export function listen(rollout: Rollout): void {
   setHandler(messages.progress, () => describe(rollout), { description: "Where the rollout is" });
-  setHandler(messages.desiredChanged, () => stir(rollout.loop), { description: "Read the world again" });
+  setHandler(messages.desiredChanged, (told) => noteAnnounced(rollout.loop, told?.generation), {
+    description: "Read the world again",
+  });
   const { pause, resume, retry, approve, promote, skip, abort } = messages;
   hear(rollout, { update: pause, signal: messages.pauseRequested, effect: commands.pause });
   hear(rollout, { update: resume, signal: messages.resumeRequested, effect: commands.resume });

@@ -13,6 +13,8 @@ export interface Loop extends CarriedLoop {
   nudged: boolean;
   /** When somebody last said that the world changed (epoch ms). */
   stirredAt: number;
+  /** The newest generation that somebody told of; 0 for none. */
+  announced: number;
   mishaps: Mishap[];
   /** What the pool looks like, and since when it does (epoch ms). */
   settling: { fingerprint: string; since: number };
@@ -30,7 +32,16 @@ export function freshLoop(): CarriedLoop {
 /** Nothing has happened yet. */
 export function openLoop(carried: CarriedLoop, now: number): Loop {
   const settling = { fingerprint: "", since: now };
-  return { ...carried, nudged: false, stirredAt: now, mishaps: [], settling, thrown: undefined, steadySince: now };
+  return {
+    ...carried,
+    nudged: false,
+    announced: 0,
+    stirredAt: now,
+    mishaps: [],
+    settling,
+    thrown: undefined,
+    steadySince: now,
+  };
 }
 
 /** Counts a fault of our own code; one after a long time without any is the first again. */
@@ -49,6 +60,12 @@ export function nudge(loop: Loop): void {
 export function stir(loop: Loop): void {
   loop.stirredAt = Date.now();
   loop.nudged = true;
+}
+
+/** Notes that somebody told of a change, of this generation where it is known. */
+export function noteAnnounced(loop: Loop, generation = 0): void {
+  loop.announced = Math.max(loop.announced, generation);
+  stir(loop);
 }
 
 /** Forgets what stopped tasks of another change, and since when nothing moves. */

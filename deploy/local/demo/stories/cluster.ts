@@ -39,7 +39,7 @@ export class Cluster {
    * What a look gives once that is as wanted, or at the end of so many seconds: for what others bring about or take back
    * a moment later, and nobody could rightly judge at once.
    */
-  async settled<T>(what: string, { look, wanted }: { look: () => Promise<T>; wanted: T }, seconds = 30): Promise<T> {
+  async settled<T>(what: string, { look, wanted }: { look: () => Promise<T>; wanted: T }, seconds = 120): Promise<T> {
     let last: T | undefined;
     const isSettled = async (): Promise<boolean> => {
       last = await look();
