@@ -1,9 +1,11 @@
 /** Wakes the waits of a process for what happens to pools and machines: one slim watch a kind, for all of them. */
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+import { revisionAnnotation } from "./annotations.ts";
 import { watchedDeployments, watchedMachines, watchedSets } from "./watched.ts";
 import type { DeploymentFacts, MachineFacts, SetFacts } from "./watched.ts";
 import type { Kube } from "../../kube/client.ts";
 import { News, sourceOf } from "../../kube/news.ts";
+import type { Metadata } from "../../kube/schemas.ts";
 import { SharedWatch } from "../../kube/shared_watch.ts";
 import { nodeWatchOf } from "../../node/node_watch.ts";
 
@@ -64,6 +66,39 @@ export function newsOfMachines(
     sourceOf(poolWatchesOf(kube).machines, ({ key }) => keys.has(key)),
     ...(nodes ? [sourceOf(nodeWatchOf(kube), ({ key }) => nodes().has(key))] : []),
   ]);
+}
+
+/**
+ * Waits until the watches tell that machine-controller has numbered a generation, at the latest `until` (epoch ms); asks
+ * nothing itself. Where nothing is watched yet, it begins to be.
+ */
+export async function settledBy(
+  kube: Kube,
+  pool: PoolRef,
+  { generation, until }: { generation: number; until: number },
+): Promise<boolean> {
+  const { deployments, sets } = poolWatchesOf(kube);
+  using news = newsOfTemplate(kube, pool);
+  const never = new AbortController().signal;
+  for (;;) {
+    const facts = deployments.get(`${pool.namespace}/${pool.name}`);
+    const isKnown = deployments.isFresh && sets.isFresh && facts !== undefined && facts.generation >= generation;
+    if (isKnown && !isSurelyUnsettled(kube, pool)) return true;
+    const left = until - Date.now();
+    if (left <= 0) return false;
+    await news.next(Math.min(left, 500), never);
+  }
+}
+
+/**
+ * The hash of the template that has the MachineDeployment's own revision, where a watch knows it. It may be late, but not
+ * wrong: no two sets of one MachineDeployment ever have the same revision.
+ */
+export function watchedHash(kube: Kube, { uid, annotations }: Pick<Metadata, "uid" | "annotations">): string {
+  const { sets } = poolWatchesOf(kube);
+  const revision = annotations?.[revisionAnnotation] ?? "";
+  if (!sets.isFresh || revision === "") return "";
+  return [...sets.values()].find((set) => set.owner === uid && set.revision === revision)?.templateHash ?? "";
 }
 
 /** Whether the watches know better than to ask if machine-controller has numbered the template: it surely has not. */

@@ -11,6 +11,7 @@ import { currentSet } from "./machine_sets.ts";
 import { imageOf, kubeletOf } from "./machine_template.ts";
 import { changeOf, inputsOf, observedOf, specHashOf } from "./observed.ts";
 import { pinnedInputs, readPin } from "./pin.ts";
+import { isSurelyUnsettled, settledBy, watchedHash } from "./pool_watch.ts";
 import { lineState, readProfileLine } from "./profile_line.ts";
 import { profileRef } from "./profile_ref.ts";
 
@@ -25,7 +26,7 @@ export function readWanted(
   { profileNamespace }: ProfilePlace,
 ): Promise<Wanted> {
   return attempting(`read MachineDeployment "${namespace}/${name}"`, async () => {
-    const deployment = await ifFound(readObject(kube, writtenDeployments, { namespace, name }));
+    const deployment = await readNumbered(kube, { namespace, name });
     if (!deployment) return { state: "Gone" };
     if (deployment.metadata.deletionTimestamp) return { state: "Deleting" };
     const desired = await desiredOf({ kube, profileNamespace }, deployment);
@@ -33,19 +34,35 @@ export function readWanted(
   });
 }
 
+/** Most changes are numbered in moments; until then nothing is read that would have to be read again. */
+const momentMs = 2_000;
+
+/** The MachineDeployment, which machine-controller is given a moment to number. */
+async function readNumbered(kube: Kube, pool: PoolRef): Promise<WrittenDeployment | undefined> {
+  const read = (): Promise<WrittenDeployment | undefined> => ifFound(readObject(kube, writtenDeployments, pool));
+  // Without streams there is nothing that could tell.
+  if (!kube.watch) return await read();
+  const until = Date.now() + momentMs;
+  if (isSurelyUnsettled(kube, pool)) await settledBy(kube, pool, { generation: 0, until });
+  const deployment = await read();
+  const { generation = 0, deletionTimestamp } = deployment?.metadata ?? {};
+  const isNumbered = (deployment?.status?.observedGeneration ?? 0) >= generation;
+  if (!deployment || deletionTimestamp || isNumbered) return deployment;
+  return await settledBy(kube, pool, { generation, until }) ? await read() : deployment;
+}
+
 async function desiredOf(reader: Reader, deployment: WrittenDeployment): Promise<Desired> {
   const { metadata, spec, status } = deployment;
   const profile = profileRef(deployment, reader.profileNamespace) ?? { name: "", namespace: reader.profileNamespace };
-  const [set, source] = await Promise.all([
-    currentSet(reader.kube, deployment),
+  const [templateHash, source] = await Promise.all([
+    numberedHash(reader.kube, deployment),
     readSource(reader.kube, deployment, profile),
   ]);
   const generation = metadata.generation ?? 0;
   const replicas = spec.replicas ?? 1;
-  const templateHash = set?.metadata.labels?.[templateHashLabel] ?? "";
-  const settled = set !== undefined && (status?.observedGeneration ?? 0) >= generation;
+  const settled = templateHash !== undefined && (status?.observedGeneration ?? 0) >= generation;
   return {
-    ...{ generation, settled, templateHash, replicas, profile },
+    ...{ generation, settled, templateHash: templateHash ?? "", replicas, profile },
     observed: observedOf(deployment, source.state),
     change: changeOf(deployment, source.pinned ?? source.state),
     specHash: specHashOf(settled && templateHash ? templateHash : spec.template, source.pinned ?? source.inputs),
@@ -55,6 +72,14 @@ async function desiredOf(reader: Reader, deployment: WrittenDeployment): Promise
     image: imageOf(spec.template?.spec),
     kubelet: kubeletOf(spec.template?.spec),
   };
+}
+
+/** The hash of its template; undefined while machine-controller has not numbered that. */
+async function numberedHash(kube: Kube, deployment: MachineDeployment): Promise<string | undefined> {
+  const known = watchedHash(kube, deployment.metadata);
+  if (known !== "") return known;
+  const set = await currentSet(kube, deployment);
+  return set && (set.metadata.labels?.[templateHashLabel] ?? "");
 }
 
 /** What configs are rendered from beside the template: as it stands, and what is used in its place while it is pinned. */

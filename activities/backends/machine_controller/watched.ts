@@ -23,6 +23,8 @@ export interface DeploymentFacts {
 export interface SetFacts {
   /** The pool that it belongs to, as "namespace/name"; "" for none. */
   pool: string;
+  /** UID of that pool. */
+  owner: string;
   revision: string;
   templateHash: string;
   ready: number;
@@ -47,7 +49,8 @@ export const watchedDeployments: Resource<DeploymentFacts> = {
 export const watchedSets: Resource<SetFacts> = {
   ...machineSets,
   schema: MachineSet.transform(({ metadata, status }) => ({
-    pool: ownerOf(metadata, "MachineDeployment"),
+    pool: nameOf(metadata, "MachineDeployment"),
+    owner: ownerOf(metadata, "MachineDeployment")?.uid ?? "",
     revision: metadata.annotations?.[revisionAnnotation] ?? "",
     templateHash: metadata.labels?.[templateHashLabel] ?? "",
     ready: status?.readyReplicas ?? 0,
@@ -57,7 +60,7 @@ export const watchedSets: Resource<SetFacts> = {
 export const watchedMachines: Resource<MachineFacts> = {
   ...machines,
   schema: Machine.transform((machine) => ({
-    set: ownerOf(machine.metadata, "MachineSet"),
+    set: nameOf(machine.metadata, "MachineSet"),
     state: stateOf(machine),
   })),
 };
@@ -73,9 +76,13 @@ function stateOf({ metadata, status }: Machine): string {
   ]);
 }
 
-function ownerOf({ namespace, ownerReferences }: Metadata, wanted: string): string {
-  const owner = ownerReferences?.find(({ kind }) => kind === wanted);
-  return owner ? `${namespace}/${owner.name}` : "";
+function nameOf(metadata: Metadata, wanted: string): string {
+  const owner = ownerOf(metadata, wanted);
+  return owner ? `${metadata.namespace}/${owner.name}` : "";
+}
+
+function ownerOf({ ownerReferences = [] }: Metadata, wanted: string): { name: string; uid: string } | undefined {
+  return ownerReferences.find(({ kind }) => kind === wanted);
 }
 
 function digest(facts: unknown[]): string {

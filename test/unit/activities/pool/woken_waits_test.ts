@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { awaitMachinesJoined } from "../../../../activities/pool/await_joined.ts";
 import { awaitMachineGone } from "../../../../activities/pool/await_machine.ts";
 import { poolWatchesOf } from "../../../../activities/backends/machine_controller/pool_watch.ts";
-import { awaitDesiredSettled } from "../../../../activities/pool/read_desired.ts";
+import { awaitDesiredSettled, readDesired } from "../../../../activities/pool/read_desired.ts";
 import { awaitPoolChanged, readPool } from "../../../../activities/pool/read_pool.ts";
 import { neverRepaired } from "../../../../activities/node/illness.ts";
 import { nodeWatchOf } from "../../../../activities/node/node_watch.ts";
@@ -154,4 +154,21 @@ Deno.test("a wait without streams goes by the clock", async () => {
   };
   await inActivity(() => awaitMachineGone(kube.client, { pool, machine: "a", until }));
   equal(looks, 2);
+});
+
+Deno.test("readDesired gives machine-controller a moment to number a change, and reads nothing twice but the change", async () => {
+  const { kube, streams, client } = stage();
+  const metadata = { generation: 2 };
+  kube.put("machinedeployments", machineDeployment({ metadata }));
+  const read = readDesired({ kube: client, profileNamespace: "kube-system" }, pool);
+  await eventually("the watches", () => streams.opened.length === 2);
+  await pause(300);
+  kube.put("machinedeployments", { ...machineDeployment({ metadata }), status: { observedGeneration: 2 } });
+  const seen = await read;
+  equal(seen.state === "Present" && seen.desired.settled, true);
+  const count = (request: string): number => streams.requests.filter((each) => each.startsWith(request)).length;
+  equal(count("get machinedeployments fleet/pool"), 2);
+  equal(count("list rolloutpolicies"), 1);
+  // The watch knows it: it lists once, and nobody else does.
+  equal(count("list machinesets"), 1);
 });
