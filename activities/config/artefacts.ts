@@ -1,5 +1,5 @@
 /**
- * Writes one artefact so that it is never missing: data and annotations change in one update, then are read back. What
+ * Writes one artefact so that it is never missing: data and annotations change in one update, then the answer tells that they stand. What
  * is written takes the place of what was read, and of nothing else: whoever was faster has published something newer.
  */
 import { createHash } from "node:crypto";
@@ -43,30 +43,30 @@ export async function writeSecret(
     data: { [key]: Buffer.from(text).toString("base64") },
   };
   throwIfCalledOff();
-  await putSecret(kube, standing, body);
-  return await verify(kube, { name, namespace, key, text });
+  return verified(await putSecret(kube, standing, body), { name, key, text });
 }
 
-async function putSecret(kube: Kube, { name, namespace, found }: Standing, body: V1Secret): Promise<void> {
-  if (!found) return void await kube.core.createNamespacedSecret({ namespace, body });
+/** Gives the secret as the API server has stored it. */
+async function putSecret(kube: Kube, { name, namespace, found }: Standing, body: V1Secret): Promise<V1Secret> {
+  if (!found) return await kube.core.createNamespacedSecret({ namespace, body });
   const { resourceVersion = "" } = found.metadata;
   if (!found.isImmutable) {
     const metadata = { ...body.metadata, resourceVersion };
-    return void await kube.core.replaceNamespacedSecret({ name, namespace, body: { ...body, metadata } });
+    return await kube.core.replaceNamespacedSecret({ name, namespace, body: { ...body, metadata } });
   }
   // Operating System Manager made its secrets immutable: taking one over costs one moment without it, once.
   await ifFound(kube.core.deleteNamespacedSecret({ name, namespace, body: onlyAs(found.metadata) }));
-  await kube.core.createNamespacedSecret({ namespace, body });
+  return await kube.core.createNamespacedSecret({ namespace, body });
 }
 
-async function verify(
-  kube: Kube,
-  { name, namespace, key, text }: { name: string; namespace: string; key: string; text: string },
-): Promise<Artefact> {
-  const written = await kube.core.readNamespacedSecret({ name, namespace });
+/** Throws where something on the way to the store has changed what was written. */
+function verified(
+  written: V1Secret,
+  { name, key, text }: { name: string; key: string; text: string },
+): Artefact {
   const digest = sha256(text);
   if (sha256(decode(written.data?.[key] ?? "")) !== digest) {
-    throw new Error(`Cannot verify secret "${name}": what was read back differs from what was written`);
+    throw new Error(`Cannot verify secret "${name}": what was stored differs from what was written`);
   }
   return { kind: "Secret", name, digest, bytes: Buffer.byteLength(text) };
 }

@@ -1,6 +1,6 @@
 /** What stands published for a pool, as its annotations tell: each artefact by itself has to fit. */
 import { annotationsHash, machineCluster } from "../../profiles/mod.ts";
-import type { PoolRef, Publication } from "../../workflows/contracts/mod.ts";
+import type { Publication, PublishInput } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { annotate, sha256 } from "./artefacts.ts";
 import { liveToken } from "./bootstrap_token.ts";
@@ -21,13 +21,8 @@ import { ownerOf } from "./ownership.ts";
 import type { RenderedPool } from "./render_config.ts";
 import { annotationsOf, type Standing } from "./standing.ts";
 
-/** What has to be published. */
-export interface PublishOrder {
-  pool: PoolRef;
-  revision: string;
-  /** Where it is given, nothing else may be published. */
-  configDigest?: string;
-}
+/** What has to be published; where `configDigest` is given, nothing else may be. */
+export type PublishOrder = PublishInput;
 
 /** The annotations of all artefacts; secrets tell of the token too. */
 export function stampOf(

@@ -20,6 +20,7 @@ import type { PublishOrder } from "./publication.ts";
 import { areUsable, fits, restamp, stampOf, timesOf } from "./publication.ts";
 import { renderingOf, renderPool } from "./render_config.ts";
 import type { RenderedPool, Renderer } from "./render_config.ts";
+import { readGoodInputs } from "./read_profile.ts";
 import { isEdge, renderSecrets } from "./render_secrets.ts";
 import { annotationsOf, inOrder, readStanding, type Standing, type Standings, withEdgeScript } from "./standing.ts";
 
@@ -43,7 +44,9 @@ export function publishConfig(publisher: Publisher, order: PublishOrder): Promis
     // Last, as no machine waits for it. What the last good config was rendered from is kept already.
     const { inputs, goodInputs, profile, settings } = rendered;
     if (publication.news !== "Published" || inputs !== goodInputs) {
-      await keepProfile(publisher.kube, { pool: order.pool, inputs, goodInputs, profile, settings });
+      // What is forgotten is decided by what stands now, whatever the run has seen.
+      const good = order.seen ? await readGoodInputs(publisher.kube, order.pool) : goodInputs;
+      await keepProfile(publisher.kube, { pool: order.pool, inputs, goodInputs: good, profile, settings });
     }
     return { ...publication, rendering: renderingOf(rendered) };
   });
@@ -62,7 +65,7 @@ interface Work {
 async function readWork(publisher: Publisher, order: PublishOrder): Promise<Work> {
   const { kube } = publisher;
   const standing = await readStanding(publisher, order.pool);
-  const rendered = await renderPool(publisher, order.pool);
+  const rendered = await renderPool(publisher, order.pool, order.seen);
   if (!isEdge(rendered)) return { order, rendered, standing };
   // Its turn comes after that of others, so it need not be read before all.
   return { order, rendered, standing: await withEdgeScript(kube, namesOf(order.pool), standing) };

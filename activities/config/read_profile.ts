@@ -1,11 +1,11 @@
 /** The profile of a MachineDeployment with its settings, or what was kept in their place. */
 import type { OsProfile } from "../../profiles/mod.ts";
 import { parseProfile, ProfileRefused, ReferenceMissing, resolveProfile } from "../../profiles/mod.ts";
-import type { RefusedType } from "../../workflows/contracts/mod.ts";
+import type { PublishInput, RefusedType } from "../../workflows/contracts/mod.ts";
 import { missing, refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
-import { readObject, rollouts } from "../kube/resources.ts";
+import { type ObjectName, readObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 import { inputsIn, inputsOf, settingsOf } from "../backends/machine_controller/observed.ts";
 import { memoryOf } from "../status/recall.ts";
@@ -19,6 +19,9 @@ export interface ProfileReader {
   kube: Kube;
   profileNamespace: string;
 }
+
+/** What a run has seen before it asks for a config, as `specHashOf` tells it. */
+export type SeenInputs = NonNullable<PublishInput["seen"]>;
 
 /** What a config is rendered from beside the template. */
 export interface Inputs {
@@ -34,7 +37,11 @@ export interface Inputs {
  * Reads it as it stands, or as it was kept when it is pinned. Refuses a name that is missing or leads nowhere, a profile
  * that cannot be read, and a pin to what is not kept any more.
  */
-export async function readInputs(reader: ProfileReader, deployment: MachineDeployment): Promise<Inputs> {
+export async function readInputs(
+  reader: ProfileReader,
+  deployment: MachineDeployment,
+  seen?: SeenInputs,
+): Promise<Inputs> {
   const { kube, profileNamespace } = reader;
   const ref = profileRef(deployment, profileNamespace);
   if (!ref) {
@@ -43,19 +50,31 @@ export async function readInputs(reader: ProfileReader, deployment: MachineDeplo
       `Cannot render the config of "${ownerOf(deployment.metadata)}": it names no profile`,
     );
   }
-  const { namespace, name } = deployment.metadata;
-  const [line, rollout] = await Promise.all([
-    readProfileLine(kube, ref),
-    ifFound(readObject(kube, rollouts, { namespace, name })),
-  ]);
+  const settings = settingsOf(deployment.metadata.annotations);
+  const line = await readProfileLine(kube, ref);
   const inputs = inputsOf(deployment, line);
+  // Who saw that these are desired has looked for a pin.
+  if (seen && inputsIn(seen.specHash) === inputs) {
+    const goodInputs = inputsIn(seen.goodSpecHash);
+    return await asRefusal(async () => ({ inputs, profile: await resolved(line, deployment), settings, goodInputs }));
+  }
+  const rollout = await ifFound(readObject(kube, rollouts, placeOf(deployment)));
   const goodInputs = inputsIn(memoryOf(rollout).lastGood?.specHash ?? "");
   const pinned = pinnedInputs(pinOf(rollout), inputs);
   return await asRefusal(async () => {
     if (pinned !== undefined) return { ...await readPinned(kube, deployment, pinned), goodInputs };
-    const settings = settingsOf(deployment.metadata.annotations);
     return { inputs, profile: await resolved(line, deployment), settings, goodInputs };
   });
+}
+
+/** What was last good, as it stands on the Rollout now; "" where nothing was. */
+export async function readGoodInputs(kube: Kube, { namespace, name }: ObjectName): Promise<string> {
+  const rollout = await ifFound(readObject(kube, rollouts, { namespace, name }));
+  return inputsIn(memoryOf(rollout).lastGood?.specHash ?? "");
+}
+
+function placeOf({ metadata: { namespace, name } }: MachineDeployment): ObjectName {
+  return { namespace, name };
 }
 
 // A line holds more profiles than may follow each other, so all that are asked for are in it.

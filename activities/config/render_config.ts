@@ -19,7 +19,7 @@ import type { MachineDeployment } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { settingsOf } from "../backends/machine_controller/observed.ts";
 import { type FactReader, readFacts } from "./read_facts.ts";
-import { asRefusal, type Inputs, type ProfileReader, readInputs } from "./read_profile.ts";
+import { asRefusal, type Inputs, type ProfileReader, readInputs, type SeenInputs } from "./read_profile.ts";
 
 export interface Renderer extends FactReader, ProfileReader {}
 
@@ -45,11 +45,11 @@ export function renderingOf({ shown, digest, profile }: RenderedPool): Rendering
 }
 
 /** Renders the config as it is desired now. */
-export function renderPool(renderer: Renderer, pool: PoolRef): Promise<RenderedPool> {
+export function renderPool(renderer: Renderer, pool: PoolRef, seen?: SeenInputs): Promise<RenderedPool> {
   return attempting(`render the config of "${pool.namespace}/${pool.name}"`, async () => {
     const deployment = await ifFound(readObject(renderer.kube, machineDeployments, pool));
     if (!deployment) throw moot("GenerationStale", `Cannot render the config of "${pool.name}": it is gone`);
-    const inputs = await readInputs(renderer, deployment);
+    const inputs = await readInputs(renderer, deployment, seen);
     return await asRefusal(async () => {
       const facts = await readFacts(renderer, withSettings(deployment, inputs.settings));
       return { deployment, facts, ...inputs, ...await renderShown(inputs.profile, facts) };

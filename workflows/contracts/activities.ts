@@ -21,10 +21,18 @@ export interface ReadActivities {
   listDuePools(input: { after?: string }): Promise<{ pools: DuePool[]; next?: string }>;
 }
 
+/** What to publish; `seen` are the identities of what is desired and of what was last good ("" for nothing), as the run knows them. */
+export interface PublishInput {
+  pool: PoolRef;
+  revision: string;
+  configDigest?: string;
+  seen?: { specHash: string; goodSpecHash: string };
+}
+
 export interface PublishActivities {
   renderConfig(input: { pool: PoolRef }): Promise<Rendering>;
   /** Renders too; with a digest, moot when another config is rendered by now. */
-  publishConfig(input: { pool: PoolRef; revision: string; configDigest?: string }): Promise<Published>;
+  publishConfig(input: PublishInput): Promise<Published>;
   /** Renews the credentials in what stands published, where they are due; for a pool that cannot be rendered. */
   ensureCredentialsRenewed(input: { pool: PoolRef }): Promise<Renewal>;
   ensureRolloutReported(input: { pool: PoolRef; report: RolloutReport; events: PoolEvent[] }): Promise<void>;

@@ -1,5 +1,5 @@
 /** Renders and publishes what a machine of the desired revision boots with. */
-import type { Desired, PoolRef, Publication, Published, Rules } from "../contracts/mod.ts";
+import type { Desired, Publication, Published, Rules } from "../contracts/mod.ts";
 import { publish, publishAlone, write } from "../proxies.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
 import type { Target } from "../state/target.ts";
@@ -11,14 +11,14 @@ import { troubleOf } from "./trouble.ts";
 
 /** Makes sure that the secrets of this revision are published; a second call for the same change does nothing. */
 export async function prepare(rollout: Telling & Part<"target">, desired: Desired): Promise<void> {
-  const { target, settings: { pool }, tasks } = rollout;
+  const { target, tasks } = rollout;
   const isKnown = isPrepared(target, desired);
   target.desired = desired;
   if (isKnown) return;
   // Until the new one stands, nothing may take the old publication for it.
   target.publication = undefined;
   const by = isIdle(tasks) ? publishAlone : publish;
-  const { rendering, ...publication } = await publishBy(by, pool, desired).catch(async (error: unknown) => {
+  const { rendering, ...publication } = await publishBy(by, rollout, desired).catch(async (error: unknown) => {
     await renewStanding(rollout, error, by);
     throw error;
   });
@@ -28,9 +28,14 @@ export async function prepare(rollout: Telling & Part<"target">, desired: Desire
 
 type By = typeof publish | typeof publishAlone;
 
-async function publishBy(by: By, pool: PoolRef, { revision }: Desired): Promise<Published> {
+async function publishBy(
+  by: By,
+  { settings: { pool }, memory: { lastGood } }: Seen<"settings" | "memory">,
+  { revision, specHash }: Desired,
+): Promise<Published> {
   const summary = `Publish the secrets of revision ${revision}`;
-  return await by.publishConfig.executeWithOptions({ summary }, [{ pool, revision }]);
+  const seen = { specHash, goodSpecHash: lastGood?.specHash ?? "" };
+  return await by.publishConfig.executeWithOptions({ summary }, [{ pool, revision, seen }]);
 }
 
 /**

@@ -238,3 +238,11 @@ Deno.test("publishConfig tries again after a conflict instead of overwriting", a
   };
   await rejects(publish(kube, "2"), { type: "ApiUnavailable", nonRetryable: false });
 });
+
+Deno.test("publishConfig fails when something on the way changed what it wrote", async () => {
+  const kube = await plainKube();
+  kube.onChange = ({ plural, object }) => {
+    if (plural === "secrets" && object.metadata.name === provisioning) object["data"] = { cloud: "b3RoZXI=" };
+  };
+  await rejects(publish(kube), /what was stored differs from what was written/);
+});
