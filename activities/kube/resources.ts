@@ -132,14 +132,15 @@ export async function replaceObject(kube: Kube, resource: Resource<unknown>, bod
   await kube.custom.replaceNamespacedCustomObject({ ...place(resource), namespace, name, body });
 }
 
-/** Merges `status` into the status of an object. */
-export async function patchStatus(
+/** Merges `status` into the status of an object, and gives what it is then; with another `resourceVersion` in place, a 409. */
+export async function patchStatus<T>(
   kube: Kube,
-  resource: Resource<unknown>,
-  { status, ...name }: ObjectName & { status: object },
-): Promise<void> {
-  const request = { ...place(resource), ...name, body: { status } };
-  await kube.custom.patchNamespacedCustomObjectStatus(request, asMergePatch);
+  resource: Resource<T>,
+  { status, resourceVersion, ...name }: ObjectName & { status: object; resourceVersion?: string | undefined },
+): Promise<T> {
+  const body = { ...(resourceVersion === undefined ? {} : { metadata: { resourceVersion } }), status };
+  const request = { ...place(resource), ...name, body };
+  return parsed(resource, await kube.custom.patchNamespacedCustomObjectStatus(request, asMergePatch));
 }
 
 /** Deletes an object; a missing one is the API's 404, one that is not as `body` wants it 409. */

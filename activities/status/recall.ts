@@ -2,9 +2,9 @@
 import { z } from "zod";
 import type { Memory, PoolRef, Quarantined } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
-import { readObject, rollouts } from "../kube/resources.ts";
 import type { RolloutObject } from "../kube/schemas.ts";
-import { attempting, ifFound } from "../kube/status.ts";
+import { attempting } from "../kube/status.ts";
+import { readRollout } from "./known_rollouts.ts";
 
 /** Changes that failed, and times of machines, that are remembered. */
 export const quarantineKept = 5;
@@ -41,7 +41,7 @@ const Status = z.object({
 /** Reads it; a pool without a Rollout, or with one of an earlier version, has nothing to remember. */
 export function recall(kube: Kube, pool: PoolRef): Promise<Memory> {
   return attempting(`recall the rollouts of "${pool.namespace}/${pool.name}"`, async () => {
-    return memoryOf(await ifFound(readObject(kube, rollouts, pool)));
+    return memoryOf(await readRollout(kube, pool));
   });
 }
 

@@ -8,6 +8,7 @@ import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { pinOf } from "../backends/machine_controller/pin.ts";
 import { emitEvents, type Subject } from "./events.ts";
 import { appended, convergence, isNews } from "./history.ts";
+import { forgetRollout, keepRollout, knownRollout, readRollout } from "./known_rollouts.ts";
 import { memoryOf, quarantineKept, usualKept } from "./recall.ts";
 import { isPinOver } from "./unpin.ts";
 
@@ -31,14 +32,37 @@ const longestWord = 1_024;
  * Creates or updates the Rollout and emits the Events; does nothing for a MachineDeployment that is gone. A Rollout goes
  * with its MachineDeployment, so one that is there says enough of that.
  */
-export function ensureRolloutReported(kube: Kube, { pool, report, events }: ReportOrder): Promise<void> {
+export function ensureRolloutReported(kube: Kube, order: ReportOrder): Promise<void> {
+  const { pool } = order;
   return attempting(`report on "${pool.namespace}/${pool.name}"`, async () => {
-    const existing = await ifFound(readObject(kube, rollouts, pool)) ?? await createRollout(kube, pool);
-    const about = existing && await subjectOf(kube, pool, existing);
-    if (!existing || !about) return;
-    await patchStatus(kube, rollouts, { ...pool, status: statusFrom(report, existing) });
-    await emitEvents(kube, about, [...events, ...convergence(report, existing)]);
+    const known = knownRollout(kube, pool);
+    if (known && await reportOn(kube, order, { existing: known, isRead: false }) === "Reported") return;
+    const existing = await readRollout(kube, pool) ?? await createRollout(kube, pool);
+    if (existing) await reportOn(kube, order, { existing, isRead: true });
   });
+}
+
+/** One that was not read now has to be as it was known; else the report is overtaken. */
+async function reportOn(
+  kube: Kube,
+  { pool, report, events }: ReportOrder,
+  { existing, isRead }: { existing: RolloutObject; isRead: boolean },
+): Promise<"Reported" | "Overtaken"> {
+  const about = await subjectOf(kube, pool, existing);
+  if (!about) return "Reported";
+  const resourceVersion = isRead ? undefined : existing.metadata.resourceVersion;
+  const { namespace, name } = pool;
+  try {
+    const status = statusFrom(report, existing);
+    const written = await patchStatus(kube, rollouts, { namespace, name, resourceVersion, status });
+    keepRollout(kube, pool, written);
+  } catch (error) {
+    forgetRollout(kube, pool);
+    if (!isRead && [404, 409].includes(statusOf(error) ?? 0)) return "Overtaken";
+    throw error;
+  }
+  await emitEvents(kube, about, [...events, ...convergence(report, existing)]);
+  return "Reported";
 }
 
 /** The MachineDeployment that a Rollout is of; asked for only where the Rollout does not tell, or is on its way out. */

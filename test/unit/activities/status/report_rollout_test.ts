@@ -193,3 +193,39 @@ Deno.test("ensureRolloutReported emits each Event once per cause, and again for 
   deepEqual((event?.["involvedObject"] as Record<string, unknown>)["uid"], "uid-of-pool");
   match(event?.metadata.name ?? "", /^pool\.[0-9a-f]{16}$/);
 });
+
+Deno.test("ensureRolloutReported reads no Rollout that it wrote last, and reads one again that somebody else has written", async () => {
+  const kube = newKube();
+  const { client } = kube;
+  const tell = (message: string): Promise<void> =>
+    inActivity(() => ensureRolloutReported(client, { pool, report: report({ message }), events: [] }));
+  await tell("one");
+  const requests: string[] = [];
+  kube.onRequest = (request) => void requests.push(request);
+  await tell("two");
+  deepEqual(requests, ["patch rollouts fleet/pool"]);
+  const pin = { bad: "b", good: "g" };
+  const rollout = kube.get("rollouts", "pool", "fleet");
+  kube.put("rollouts", { ...rollout, metadata: { ...pool }, status: { ...rollout?.["status"] as object, pin } });
+  requests.length = 0;
+  await tell("three");
+  deepEqual(requests, [
+    "patch rollouts fleet/pool",
+    "get rollouts fleet/pool",
+    "get machinedeployments fleet/pool",
+    "patch rollouts fleet/pool",
+  ]);
+  const status = kube.get("rollouts", "pool", "fleet")?.["status"] as Status;
+  deepEqual([status["message"], status["pin"]], ["three", pin]);
+});
+
+Deno.test("ensureRolloutReported makes a Rollout anew that was deleted since it was written", async () => {
+  const kube = newKube();
+  const { client } = kube;
+  const tell = (): Promise<void> =>
+    inActivity(() => ensureRolloutReported(client, { pool, report: report(), events: [] }));
+  await tell();
+  kube.remove("rollouts", "pool", "fleet");
+  await tell();
+  equal((kube.get("rollouts", "pool", "fleet")?.["status"] as Status)["phase"], "Rolling");
+});

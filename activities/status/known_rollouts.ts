@@ -1,0 +1,49 @@
+/**
+ * The Rollouts that this process has read or written last. What is known may be out of date: a write that builds on it
+ * names its resourceVersion, and where that is refused it has to be read again.
+ */
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import type { Kube } from "../kube/client.ts";
+import { readObject, rollouts } from "../kube/resources.ts";
+import type { RolloutObject } from "../kube/schemas.ts";
+import { ifFound } from "../kube/status.ts";
+
+/** Rollouts that are kept, those used last: each is read once and written at once, by a run of its pool. */
+const most = 1_000;
+
+const known = new WeakMap<object, Map<string, RolloutObject>>();
+
+/** Reads the Rollout of a pool, and keeps it; undefined where there is none. */
+export async function readRollout(kube: Kube, pool: PoolRef): Promise<RolloutObject | undefined> {
+  const { namespace, name } = pool;
+  forgetRollout(kube, pool);
+  const found = await ifFound(readObject(kube, rollouts, { namespace, name }));
+  return found && keepRollout(kube, pool, found);
+}
+
+/** The Rollout as it was when this process had to do with it last; nothing that could not be named by its version. */
+export function knownRollout(kube: Kube, pool: PoolRef): RolloutObject | undefined {
+  return known.get(kube.core)?.get(keyOf(pool));
+}
+
+/** Keeps what a read or a write has answered. */
+export function keepRollout(kube: Kube, pool: PoolRef, rollout: RolloutObject): RolloutObject {
+  const kept = known.get(kube.core) ?? new Map<string, RolloutObject>();
+  known.set(kube.core, kept);
+  kept.delete(keyOf(pool));
+  if (rollout.metadata.resourceVersion !== undefined) kept.set(keyOf(pool), rollout);
+  for (const oldest of kept.keys()) {
+    if (kept.size <= most) break;
+    kept.delete(oldest);
+  }
+  return rollout;
+}
+
+/** Has the next one who needs it read it. */
+export function forgetRollout(kube: Kube, pool: PoolRef): void {
+  known.get(kube.core)?.delete(keyOf(pool));
+}
+
+function keyOf({ namespace, name }: PoolRef): string {
+  return `${namespace}/${name}`;
+}
