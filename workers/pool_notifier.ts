@@ -40,6 +40,8 @@ export interface PoolNews {
   pool: PoolRef;
   generation: number;
   run?: ReportedRun;
+  /** What is desired now, where that alone is the news: who has just seen the same need not look again. */
+  observed?: string;
 }
 
 export interface NotifierDeps {
@@ -107,7 +109,8 @@ export class PoolNotifier {
     if (!this.isNews(key, seen)) return void this.#memories.set(key, this.#memoryOf(key, seen));
     try {
       const { pool, generation, run, observed, illness, policies } = seen;
-      await this.deps.notify({ pool, generation, ...(run ? { run } : {}) });
+      const only = this.#isOfDesiredAlone(key, seen) ? { observed } : {};
+      await this.deps.notify({ pool, generation, ...(run ? { run } : {}), ...only });
       this.#memories.set(key, { observed, illness, policies, at: Date.now() });
       this.deps.log.info("Rollout notified", { pool: key, generation: seen.generation });
     } catch (error) {
@@ -126,6 +129,12 @@ export class PoolNotifier {
     const toldLately = told.observed === seen.observed && Date.now() - told.at < retellAfterMs;
     if (toldLately) return false;
     return seen.reported !== seen.observed || seen.isOpen;
+  }
+
+  // What is told again is told without: whoever knows of it all the same has not come to an end with it.
+  #isOfDesiredAlone(key: string, seen: WatchedPool): boolean {
+    const told = this.#memoryOf(key, seen);
+    return told.illness === seen.illness && told.policies === seen.policies && told.observed !== seen.observed;
   }
 
   // What was ill before anybody looked is news; which policies there were is not.

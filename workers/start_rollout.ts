@@ -10,7 +10,7 @@ import type { PoolNews, ReportedRun } from "./pool_notifier.ts";
 export async function startRollout(
   client: Client,
   config: Config,
-  { pool: seen, generation, run }: PoolNews,
+  { pool: seen, generation, run, observed }: PoolNews,
 ): Promise<void> {
   const pool = config.cluster === "" ? poolOf(seen) : { cluster: config.cluster, ...poolOf(seen) };
   await endUnderOtherId(client, pool, run);
@@ -20,7 +20,7 @@ export async function startRollout(
     taskQueue: config.taskQueue,
     args: [{ ...pool, ...givenDeadlines(config) }],
     signal: "desiredChanged",
-    signalArgs: [{ generation }],
+    signalArgs: [{ generation, ...(observed === undefined ? {} : { observed }) }],
     ...shown,
     typedSearchAttributes: new TypedSearchAttributes(typedSearchAttributes),
   });

@@ -20,7 +20,7 @@ import { missedIn, noteMissed } from "./machine/remove_machine.ts";
 import { callOff } from "./machine/tasks.ts";
 import { carriedState } from "./state/carried.ts";
 import { parseInput } from "./state/input.ts";
-import { countBug } from "./state/loop.ts";
+import { countBug, isBehind } from "./state/loop.ts";
 import { postponeIdle } from "./state/machines.ts";
 import { openRollout } from "./state/rollout.ts";
 import type { Part, Rollout, Seen, Telling } from "./state/rollout.ts";
@@ -74,7 +74,8 @@ async function untilNothingIsLeft(rollout: Rollout, input: RollOutInput): Promis
     const result = await round(rollout);
     if (loop.thrown) throw loop.thrown;
     // No await between this look and the return: a late signal then starts a new round, or a new run.
-    if (result && !loop.nudged) return result;
+    const seen = result?.outcome === "Converged" ? target.desired?.observed : undefined;
+    if (result && !isBehind(loop, seen)) return result;
     // Who calls now would else have started a new run, which publishes what cannot be seen to have changed too.
     if (result) target.publication = undefined;
   }

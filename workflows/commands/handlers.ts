@@ -14,7 +14,7 @@ import { warn } from "../state/view.ts";
 /** Registers every handler; must run before the first await, or an early message is lost. */
 export function listen(rollout: Rollout): void {
   setHandler(messages.progress, () => describe(rollout), { description: "Where the rollout is" });
-  setHandler(messages.desiredChanged, (told) => noteAnnounced(rollout.loop, told?.generation), {
+  setHandler(messages.desiredChanged, (told) => noteAnnounced(rollout.loop, told ?? {}), {
     description: "Read the world again",
   });
   const { pause, resume, retry, approve, promote, skip, abort } = messages;

@@ -2,8 +2,11 @@
 import { defineQuery, defineSignal, defineUpdate } from "@temporalio/workflow";
 import type { Phase, Progress } from "../contracts/mod.ts";
 
-/** Something about the pool changed: read it again. Level-triggered, so one too many costs nothing. */
-export const desiredChanged = defineSignal<[{ generation?: number }]>("desiredChanged");
+/**
+ * Something about the pool changed: read it again. Level-triggered, so one too many costs nothing. With `observed` it is
+ * what is desired that changed, and nothing else, to what has this identity.
+ */
+export const desiredChanged = defineSignal<[{ generation?: number; observed?: string }?]>("desiredChanged");
 
 /** Who asks, and why; both end up in the details, the Events and the history. */
 export interface Command {

@@ -11,6 +11,8 @@ export interface Mishap {
 export interface Loop extends CarriedLoop {
   /** Somebody said that the world changed, a task ended, or somebody asked for something. */
   nudged: boolean;
+  /** All that was said is that this is desired, by its identity; undefined when there is more to it. */
+  nudgedFor: string | undefined;
   /** When somebody last said that the world changed (epoch ms). */
   stirredAt: number;
   /** The newest generation that somebody told of; 0 for none. */
@@ -36,6 +38,7 @@ export function openLoop(carried: CarriedLoop, now: number): Loop {
     ...carried,
     nudged: false,
     announced: 0,
+    nudgedFor: undefined,
     stirredAt: now,
     mishaps: [],
     settling,
@@ -54,18 +57,29 @@ export function countBug(loop: Loop, bug: string, steadyMs: number): void {
 /** Has the main loop look again. */
 export function nudge(loop: Loop): void {
   loop.nudged = true;
+  loop.nudgedFor = undefined;
 }
 
-/** The same, as the world changed. */
-export function stir(loop: Loop): void {
+/** The same, as the world changed; `observed` is the identity of what is desired now, where nothing else is the news. */
+export function stir(loop: Loop, observed?: string): void {
   loop.stirredAt = Date.now();
+  const isSame = !loop.nudged || loop.nudgedFor === observed;
   loop.nudged = true;
+  loop.nudgedFor = isSame ? observed : undefined;
 }
 
-/** Notes that somebody told of a change, of this generation where it is known. */
-export function noteAnnounced(loop: Loop, generation = 0): void {
+/** Something was said that a round which saw `observed` does not know. */
+export function isBehind({ nudged, nudgedFor }: Readonly<Loop>, observed: string | undefined): boolean {
+  return nudged && (nudgedFor === undefined || nudgedFor !== observed);
+}
+
+/** Notes that somebody told of a change, of this generation and to this where it is known. */
+export function noteAnnounced(
+  loop: Loop,
+  { generation = 0, observed }: { generation?: number; observed?: string } = {},
+): void {
   loop.announced = Math.max(loop.announced, generation);
-  stir(loop);
+  stir(loop, observed);
 }
 
 /** Forgets what stopped tasks of another change, and since when nothing moves. */

@@ -160,3 +160,15 @@ Deno.test("PoolNotifier tells again of an ill node when it could not be told", a
   await desk.close();
   equal(refusals, 3);
 });
+
+Deno.test("PoolNotifier says what is desired where that alone is the news, and not where a policy or a node is", async () => {
+  const desk = new Desk([watched()], { lookEvery: 1 });
+  for (const [nth, change] of [{ observed: "g2" }, { observed: "g2", policies: "p@2" }].entries()) {
+    desk.change(change);
+    await desk.toldOf(nth + 1);
+  }
+  desk.change({ observed: "g3", policies: "p@3" });
+  await desk.toldOf(3);
+  await desk.close();
+  deepEqual(desk.told.map(({ observed }) => observed), ["g2", undefined, undefined]);
+});
