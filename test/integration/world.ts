@@ -20,6 +20,8 @@ export interface WorldOptions {
   seed?: number;
   script?: ScriptChange;
   settings?: Record<string, string>;
+  /** Users whose requests are counted. */
+  audited?: string[];
   /** What the machines are made of and live on; simulated unless told. */
   machines?: MachineGround;
 }
@@ -48,6 +50,7 @@ export async function withWorld(options: WorldOptions, story: (world: World) => 
     seed: options.seed ?? 1,
     script: { ...quick, ...options.script },
     settings: options.settings ?? {},
+    audited: options.audited ?? [],
     ...(options.machines ? { machines: options.machines } : {}),
     onCrash: (crash) => crashes.push(crash),
     // Nothing of ours may end unasked, though in a cluster it would be started again.

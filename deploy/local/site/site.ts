@@ -25,6 +25,8 @@ export interface SiteOptions {
   machines?: MachineGround;
   /** Added to the environment of controller and worker. */
   settings?: Record<string, string>;
+  /** Users whose requests the API server's audit log keeps. */
+  audited?: string[];
   onProgress?: (text: string) => void;
   onCrash?: (crash: Error) => void;
   /** Takes one line each time that Ostler's controller or worker ended unasked and is started again. */

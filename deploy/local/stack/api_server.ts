@@ -12,7 +12,7 @@ export interface ApiServer extends ApiServerAddress {
 
 /** Starts kube-apiserver on an etcd and resolves once all its checks, RBAC's bootstrap among them, have passed. */
 export async function startApiServer(foundation: Foundation, etcdUrl: string): Promise<ApiServer> {
-  const audit = await auditArgs(foundation.directory);
+  const audit = await auditArgs(foundation.directory, foundation.audited);
   const { ports } = await startOnFreePorts(foundation.supervisor, {
     ports: ["secure"],
     spec: ({ secure }) => apiServerSpec(foundation, { etcdUrl, port: secure, audit }),

@@ -22,4 +22,6 @@ export interface Foundation {
   readonly address: string;
   /** Kubelets that are real have pods on addresses of their own, and certificates to serve with. */
   readonly podNetwork?: string;
+  /** Users whose requests the API server's audit log keeps. */
+  readonly audited?: readonly string[];
 }

@@ -36,6 +36,8 @@ export interface StackOptions {
   readonly address?: string;
   /** Range of addresses for pods, such as `10.244.0.0/16`, of which each node gets a part; none unless told. */
   readonly podNetwork?: string;
+  /** Users whose requests the API server's audit log keeps; nobody's but booting machines' unless told. */
+  readonly audited?: readonly string[];
   /** Known to the Temporal server from its start. */
   readonly searchAttributes?: Readonly<Record<string, SearchAttributeKind>>;
   /** Ends the start, not the started stack: that is what `stop` is for. */
@@ -77,10 +79,10 @@ async function startCluster(
   supervisor: Supervisor,
   options: StackOptions,
 ): Promise<Pick<Stack, "apiServer" | "adminKubeconfig">> {
-  const { directory, tools, signal, onProgress, address = "127.0.0.1", podNetwork } = options;
+  const { directory, tools, signal, onProgress, address = "127.0.0.1", podNetwork, audited = [] } = options;
   const pki = await createPki(join(directory, "pki"), address);
   const foundation: Foundation = {
-    ...{ directory, tools, pki, supervisor, address },
+    ...{ directory, tools, pki, supervisor, address, audited },
     ...(podNetwork === undefined ? {} : { podNetwork }),
     ...(signal === undefined ? {} : { signal }),
   };

@@ -20,3 +20,10 @@ Deno.test("auditArgs makes a log of booting machines' requests, without what is 
   assert.ok(machines.userGroups?.includes("system:serviceaccounts:cloud-init-settings"));
   assert.deepEqual(others, { level: "None" });
 });
+
+Deno.test("auditArgs keeps requests of named users too, and of nobody else", async () => {
+  await using scratch = await scratchDirectory();
+  const [flag = ""] = await auditArgs(scratch.path, ["system:serviceaccount:a:b"]);
+  const { rules } = JSON.parse(await readFile(flag.split("=")[1] ?? "", "utf8")) as { rules: object[] };
+  assert.deepEqual(rules.slice(1), [{ level: "Metadata", users: ["system:serviceaccount:a:b"] }, { level: "None" }]);
+});

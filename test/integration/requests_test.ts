@@ -1,0 +1,43 @@
+/** How much our processes ask of the API server: for one change, and while nothing changes. */
+import assert from "node:assert/strict";
+import { setTimeout } from "node:timers/promises";
+import { asked, askedForWork, isOfProcess, ourUsers, untilQuiet } from "./asked.ts";
+import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
+import { withWorld } from "./world.ts";
+import type { World } from "./world.ts";
+
+/** For one change of a pool that exists and has no machines. */
+const most = 25;
+const pools = 20;
+const idleSeconds = 30;
+
+Deno.test("one change of a pool without machines takes at most 25 requests, and an idle fleet asks about no pool", async () => {
+  await withWorld({ audited: ourUsers }, async (world) => {
+    for (let nth = 0; nth < pools; nth++) {
+      await world.create(poolsPath(), machineDeployment({ name: `pool-${nth}`, replicas: 0 }));
+    }
+    for (let nth = 0; nth < pools; nth++) await world.untilPhase(`pool-${nth}`, "Converged");
+    await untilQuiet(world);
+    await changesCost(world);
+    await idleCosts(world);
+  });
+});
+
+async function changesCost(world: World): Promise<void> {
+  const before = (await askedForWork(world)).length;
+  await world.patch(poolPath("pool-0"), rollTo("1.36.1"));
+  await world.until("the new revision", async () => (await world.status("pool-0"))?.revision === "2");
+  await world.untilPhase("pool-0", "Converged");
+  await untilQuiet(world);
+  const requests = (await askedForWork(world)).slice(before);
+  assert.ok(requests.length <= most, `${requests.length} requests:\n${requests.join("\n")}`);
+}
+
+// What is asked while nothing happens says nothing of any pool, so that a thousand cost what these do.
+async function idleCosts(world: World): Promise<void> {
+  const before = (await asked(world)).length;
+  await setTimeout(idleSeconds * 1000);
+  const requests = (await asked(world)).slice(before);
+  assert.deepEqual(requests.filter((request) => !isOfProcess(request)), []);
+  assert.ok(requests.length <= idleSeconds, `${requests.length} requests in ${idleSeconds} seconds`);
+}

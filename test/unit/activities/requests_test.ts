@@ -1,0 +1,67 @@
+/** What one change asks of the API server, activity by activity as a run asks for them. */
+import { equal } from "node:assert/strict";
+import { poolWatchesOf } from "../../../activities/backends/machine_controller/pool_watch.ts";
+import { createActivities } from "../../../activities/mod.ts";
+import type { Activities } from "../../../activities/mod.ts";
+import { neverRepaired } from "../../../activities/node/illness.ts";
+import { closeTemplateEngines } from "../../../profiles/mod.ts";
+import type { PoolEvent, RolloutReport } from "../../../workflows/contracts/mod.ts";
+import { inActivity } from "../../support/activity_context.ts";
+import { eventually } from "../../support/eventually.ts";
+import type { FakeKube } from "../../support/fake_kube.ts";
+import { FakeStreams } from "../../support/fake_streams.ts";
+import { machineDeployment, pool, revisionKey } from "../../support/machine_objects.ts";
+import { publisher, publishingKube } from "../../support/publishing_kube.ts";
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+const report = {
+  ...{ phase: "Converged", reason: "Converged", message: "", blockedReason: null, paused: false, pausedBy: null },
+  ...{ quarantine: [], left: null, eta: null, plan: null, underway: [], conditions: [] },
+} as unknown as RolloutReport;
+
+/** What a run asks its activities for, from one change of a pool without machines to its end. */
+async function roll(activities: Activities): Promise<void> {
+  const event = (reason: string): PoolEvent => ({ type: "Normal", reason, message: "m" });
+  await inActivity(async () => {
+    const { lastGood } = await activities.recall({ pool });
+    const read = await activities.readDesired({ pool });
+    if (read.state !== "Present") throw new Error(`Cannot roll: it is ${read.state}`);
+    const { specHash, templateHash, revision } = read.desired;
+    const seen = { specHash, goodSpecHash: lastGood?.specHash ?? "" };
+    await activities.publishConfig({ pool, revision, seen });
+    await activities.readPool({ pool, templateHash, unproven: [], repair: neverRepaired, limit: 20 });
+    const good = { specHash, templateHash, revision, image: "", kubelet: "", configDigest: "" };
+    const events = [event("ConfigPublished"), event("RolloutConverged")];
+    await activities.ensureRolloutReported({ pool, report: { ...report, lastGood: good }, events });
+  });
+}
+
+/** As machine-controller numbers it. */
+function change(kube: FakeKube, revision: string): void {
+  const finalizers = kube.get("machinedeployments", "pool", "fleet")?.metadata.finalizers;
+  const overrides = { annotations: { [revisionKey]: revision }, metadata: { finalizers } };
+  kube.put("machinedeployments", machineDeployment(overrides));
+  const set = kube.all("machinesets")[0];
+  if (!set) throw new Error("Cannot number the change: there is no set");
+  const annotations = { ...set.metadata.annotations, [revisionKey]: revision };
+  kube.put("machinesets", { ...set, metadata: { ...set.metadata, annotations } });
+}
+
+Deno.test("one change of a pool that exists, without machines, takes 25 requests, and 24 where a watch knows its sets", async () => {
+  const kube = await publishingKube();
+  const streams = new FakeStreams(kube);
+  const { client } = streams;
+  const activities = createActivities({ ...publisher(kube), kube: client, forecast: () => ({}) as never });
+  await roll(activities);
+  change(kube, "2");
+  streams.requests.length = 0;
+  await roll(activities);
+  equal(streams.requests.length, 25, streams.requests.join("\n"));
+  poolWatchesOf(client).sets.ask();
+  await eventually("the sets", () => poolWatchesOf(client).sets.isFresh);
+  change(kube, "3");
+  streams.requests.length = 0;
+  await roll(activities);
+  equal(streams.requests.length, 24, streams.requests.join("\n"));
+});
