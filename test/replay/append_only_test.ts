@@ -1,0 +1,88 @@
+import { deepEqual } from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rewrittenHistories } from "./append_only.ts";
+import type { Kept } from "./append_only.ts";
+
+const ours: Kept = {
+  root: fileURLToPath(new URL("../../", import.meta.url)),
+  folder: "test/replay/histories",
+  since: "test/replay/append_only_test.ts",
+};
+const rewritten = rewrittenHistories(ours);
+
+Deno.test({
+  name: "recorded histories are only ever added to",
+  // Without its past nobody can say what a checkout held before.
+  ignore: rewritten === undefined,
+  fn: () => deepEqual(rewritten, []),
+});
+
+/** A checkout of its own in which a history was recorded and the rule came with it. */
+class Checkout implements Disposable {
+  readonly kept: Kept = { root: mkdtempSync(join(tmpdir(), "histories-")), folder: "histories", since: "rule" };
+
+  constructor() {
+    this.git("init", "--quiet");
+    mkdirSync(join(this.kept.root, "histories"));
+    this.write("histories/rolling.json", "{}");
+    this.write("rule", "histories are only ever added to");
+    this.commit();
+  }
+
+  git(...args: string[]): void {
+    const identity = ["-c", "user.name=ada", "-c", "user.email=ada@localhost", "-c", "commit.gpgsign=false"];
+    execFileSync("git", [...identity, ...args], { cwd: this.kept.root, stdio: "ignore" });
+  }
+
+  write(path: string, text: string): void {
+    writeFileSync(join(this.kept.root, path), text);
+  }
+
+  commit(): void {
+    this.git("add", "--all");
+    this.git("commit", "--quiet", "--message", "test: a step");
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.kept.root, { recursive: true });
+  }
+}
+
+Deno.test("rewrittenHistories lets histories be added", () => {
+  using checkout = new Checkout();
+  checkout.write("histories/creation.json", "{}");
+  deepEqual(rewrittenHistories(checkout.kept), []);
+  checkout.commit();
+  deepEqual(rewrittenHistories(checkout.kept), []);
+});
+
+Deno.test("rewrittenHistories names one that was changed, committed or not", () => {
+  using checkout = new Checkout();
+  checkout.write("histories/rolling.json", '{"events":[]}');
+  deepEqual(rewrittenHistories(checkout.kept), ["histories/rolling.json"]);
+  checkout.commit();
+  deepEqual(rewrittenHistories(checkout.kept), ["histories/rolling.json"]);
+});
+
+Deno.test("rewrittenHistories names one that was moved away, also when it came back changed", () => {
+  using checkout = new Checkout();
+  checkout.git("mv", "histories/rolling.json", "histories/renamed.json");
+  checkout.commit();
+  deepEqual(rewrittenHistories(checkout.kept), ["histories/rolling.json"]);
+  checkout.git("mv", "histories/renamed.json", "histories/rolling.json");
+  checkout.commit();
+  deepEqual(rewrittenHistories(checkout.kept)?.includes("histories/rolling.json"), true);
+});
+
+Deno.test("rewrittenHistories cannot tell where there is no checkout", () => {
+  const root = mkdtempSync(join(tmpdir(), "histories-"));
+  try {
+    deepEqual(rewrittenHistories({ root, folder: "histories", since: "rule" }), undefined);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
