@@ -20,7 +20,7 @@ import { missedIn, noteMissed } from "./machine/remove_machine.ts";
 import { callOff } from "./machine/tasks.ts";
 import { carriedState } from "./state/carried.ts";
 import { parseInput } from "./state/input.ts";
-import { countBug, isBehind } from "./state/loop.ts";
+import { countBug, forgetBugs, isBehind } from "./state/loop.ts";
 import { postponeIdle } from "./state/machines.ts";
 import { openRollout } from "./state/rollout.ts";
 import type { Part, Rollout, Seen, Telling } from "./state/rollout.ts";
@@ -59,10 +59,16 @@ export async function rollOutPool(input: RollOutInput): Promise<RollOutResult> {
 }
 
 // A change that was told while it stopped would be nobody's: who calls has done so. It is for a run of its own.
-async function endCancelled(rollout: Rollout, { carried: _, ...input }: RollOutInput, why: unknown): Promise<never> {
-  const { announced } = rollout.loop;
-  await CancellationScope.nonCancellable(() => stop(rollout));
-  if (rollout.loop.announced > announced) await continueAsNew<typeof rollOutPool>(input);
+async function endCancelled(rollout: Rollout, input: RollOutInput, why: unknown): Promise<never> {
+  const { loop, target } = rollout;
+  const before = Math.max(loop.announced, target.desired?.generation ?? 0);
+  await CancellationScope.nonCancellable(() => stop(rollout)).catch((error: unknown) => {
+    if (bugIn(error) === undefined) throw error; // what broke here would break again: it ends all the same
+  });
+  // Where nothing was known before, what is only told again undoes no cancellation.
+  const known = before || (target.desired?.generation ?? 0);
+  const { carried: _, publishOnly: __, ...anew } = input;
+  if (loop.announced > known) await continueAsNew<typeof rollOutPool>(anew);
   throw why;
 }
 
@@ -167,6 +173,7 @@ async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<void> 
   if (!mayGoOnAfresh(rollout)) return;
   await condition(allHandlersFinished);
   callOff(rollout.tasks, () => true);
+  forgetBugs(rollout.loop);
   await continueAsNew<typeof rollOutPool>({ ...input, carried: carriedState(rollout) });
 }
 

@@ -1,4 +1,4 @@
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { ApplicationFailure } from "@temporalio/common";
 import { eventually } from "../support/eventually.ts";
@@ -74,4 +74,19 @@ test("rollOutMachineDeployment takes a failure that it has no word for as a faul
   isBroken = false;
   await stage.tell(pool);
   equal((await handle.result()).outcome, "Converged");
+});
+
+test("a run that is cancelled before its first look takes back what the run before it held", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.isDrainBlocked = true;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines });
+  await eventually("a drain", () => pool.count("awaitNodeDrained") === 1);
+  const mend = breakPlanner(pool);
+  await stage.tell(pool);
+  await stage.sees(pool, "a halt", ({ reason }) => reason === "InternalError");
+  mend();
+  await stage.client.workflow.getHandle(pool.holder).cancel();
+  await rejects(handle.result());
+  deepEqual(pool.machines.filter(({ ready, hold, mark }) => ready && (hold || mark)), []);
 });

@@ -54,6 +54,11 @@ export function countBug(loop: Loop, bug: string, steadyMs: number): void {
   loop.bug = bug;
 }
 
+/** A run that came so far that its history was long has no fault of ours. */
+export function forgetBugs(loop: Loop): void {
+  Object.assign(loop, freshLoop());
+}
+
 /** Has the main loop look again. */
 export function nudge(loop: Loop): void {
   loop.nudged = true;

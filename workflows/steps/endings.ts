@@ -74,10 +74,11 @@ export async function renewOnly(rollout: Telling): Promise<RollOutResult> {
 }
 
 /** Cancelled in Temporal: leaves no hold on a machine that runs, and says what stands where. */
-export async function stop(rollout: Telling & Part<"tasks" | "slots" | "machines">): Promise<void> {
+export async function stop(rollout: Telling & Part<"target" | "tasks" | "slots" | "machines">): Promise<void> {
   const { tasks, view, memory: { lastGood, rollback } } = rollout;
   callOff(tasks, () => true);
   try {
+    await seeTarget(rollout);
     await letAllGo(rollout);
     await giveBackSlots(rollout, true);
     const message = "Cancelled: machines not admitted yet stay held, old machines stay";
@@ -92,6 +93,15 @@ export async function stop(rollout: Telling & Part<"tasks" | "slots" | "machines
     const why = "message" in trouble ? trouble.message : "the pool is gone";
     stand(rollout, { phase: "Aborted", reason: "Cancelled", message: `Cancelled; holds may remain: ${why}` });
   }
+}
+
+// A run that goes on after another one may be cancelled before its first look, with the other's holds in place.
+async function seeTarget({ settings: { pool }, target }: Seen<"settings"> & Part<"target">): Promise<void> {
+  if (target.desired && target.rules) return;
+  const seen = await read.readDesired.executeWithOptions({ summary: "Read what is desired" }, [{ pool }]);
+  if (seen.state !== "Present") return;
+  target.desired = seen.desired;
+  target.rules = seen.rules;
 }
 
 /** Takes back every mark and hold of machines that run; one that is leaving is left to machine-controller. */

@@ -1,5 +1,5 @@
 /** Places of the budget that all pools share: taken before a replacement begins, given back when its victim is gone. */
-import type { Desired } from "../contracts/mod.ts";
+import type { Desired, Member } from "../contracts/mod.ts";
 import type { Blocked } from "../policy/turn.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
 import { write } from "../proxies.ts";
@@ -74,8 +74,9 @@ function missingOf({ machines, tasks }: Seen<"machines" | "tasks">, { replicas }
   const { snapshot, draining, booting } = machines;
   if (!snapshot) return 0;
   const { counts, leaving } = snapshot;
-  // What ended since then is shown as it was.
-  const begun = leaving.filter(({ id }) => id in draining || tasks.justEnded.includes(id)).length;
+  // What ended since then is shown as it was; one that nobody holds, such as a newcomer that failed, serves no more.
+  const isBegun = ({ id, held }: Member): boolean => !held || id in draining || tasks.justEnded.includes(id);
+  const begun = leaving.filter(isBegun).length;
   return Math.max(0, replicas - (counts.machines - counts.held - begun - Object.keys(booting).length));
 }
 
