@@ -80,7 +80,12 @@ export async function updateCredentialSchedule(client: Client, config: Config, s
   const wanted = credentialSchedule(config, self);
   const { scheduleId, memo: _, ...update } = wanted;
   const handle = client.schedule.getHandle(scheduleId);
-  await handle.update(({ state }) => ({ ...update, state: state.paused ? state : wanted.state ?? {} }));
+  await handle.update(({ state, action: { memo } }) => ({
+    ...update,
+    // Who cannot tell its own cluster leaves standing whose it is.
+    action: self.uid === "" && memo ? { ...update.action, memo } : update.action,
+    state: state.paused ? state : wanted.state ?? {},
+  }));
 }
 
 // The one of before the cluster had a name: nobody may serve its queue any more.

@@ -77,8 +77,10 @@ async function keepRenewing(
     await rest(times.renew, signal);
     // An API server that is frozen answers nothing for much longer than a lease lasts.
     const left = Math.max(0, renewed + times.deadline - Date.now());
+    // Others count from the write, not from its answer.
+    const asked = Date.now();
     const isHeld = await Promise.race([lease.tryHold(log), rest(left, signal).then(() => false)]);
-    if (isHeld) renewed = Date.now();
+    if (isHeld) renewed = asked;
     else if (!signal.aborted && Date.now() - renewed >= times.deadline) lost.abort();
   }
 }

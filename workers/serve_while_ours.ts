@@ -3,8 +3,11 @@ import type { Logger } from "@temporalio/common";
 import { setTimeout } from "node:timers/promises";
 import { ClusterConflict } from "./claim.ts";
 
-/** Milliseconds: the first pause after a refusal or a failure, which doubles up to the last, and between looks while serving. */
-export const claimPauses = { first: 5_000, last: 300_000, serving: 60_000 };
+/**
+ * Milliseconds: the first pause after a refusal or a failure, which doubles up to the last, or up to `away` where nobody
+ * answered, as after a cold start; and between looks while serving.
+ */
+export const claimPauses = { first: 5_000, last: 300_000, away: 15_000, serving: 60_000 };
 
 export interface ServeDeps {
   /** Throws ClusterConflict when the place is another's. */
@@ -33,11 +36,12 @@ export async function serveWhileOurs(deps: ServeDeps, work: (serving: AbortSigna
 
 /** False when `signal` aborted before. */
 async function isOursAtLast(deps: ServeDeps): Promise<boolean> {
-  const { first, last } = deps.pauses ?? claimPauses;
+  const { first, last, away } = deps.pauses ?? claimPauses;
   let said = "";
-  for (let pause = first; !deps.signal.aborted; pause = Math.min(last, pause * 2)) {
+  for (let pause = first; !deps.signal.aborted; pause *= 2) {
     const trouble = await troubleOf(deps.claim);
     if (!trouble) return true;
+    pause = Math.min(pause, trouble instanceof ClusterConflict ? last : away);
     // Once: it stays so until somebody does something about it.
     if (trouble.message !== said) tell(deps.log, trouble);
     said = trouble.message;

@@ -118,15 +118,23 @@ export class Informer<T> {
     const { group, version, plural } = this.#resource;
     const path = group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`;
     const { promise: ended, resolve } = Promise.withResolvers<unknown>();
+    let isOver = false;
+    const end = (error: unknown): void => {
+      isOver = true;
+      resolve(this.#ended(error));
+    };
     if (!kube.watch) throw new Error(`Cannot watch ${plural}: nothing streams here`);
     const stream = await kube.watch.watch(path, { resourceVersion }, (type: string, object: Watched) => {
       if (type !== "ERROR") return this.#tell(type, object);
-      this.#version = undefined; // our place in the stream is gone
+      this.#version = undefined; // our place in the stream is gone, and with it what came since
+      this.#freshUntil = 0;
       resolve(undefined);
-    }, (error) => resolve(this.#ended(error)));
+    }, end);
     const stop = (): void => stream.abort();
     signal.addEventListener("abort", stop, { once: true });
-    this.#freshUntil = Infinity;
+    if (signal.aborted) stop();
+    // One that could not be opened has ended by now.
+    if (!isOver) this.#freshUntil = Infinity;
     const error = await ended.finally(() => {
       signal.removeEventListener("abort", stop);
       stop();

@@ -10,6 +10,7 @@ import { IsomorphicFetchHttpLibrary, ResponseContext } from "@kubernetes/client-
 import type { PromiseHttpLibrary, RequestContext } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import { setTimeout as pause } from "node:timers/promises";
+import { throwIfCalledOff } from "./cancellation.ts";
 import type { RequestRate } from "./request_rate.ts";
 
 /** Longer than any answer takes of which the first byte came in time. */
@@ -33,6 +34,8 @@ export class PacedHttp implements PromiseHttpLibrary {
     for (let nth = 1;; nth++) {
       // Whose lease runs out stops working: that is never made to wait.
       if (!isLease(request)) await rest(this.#rate.take(Date.now()));
+      // A try that was called off while it waited, or before, changes nothing any more: another may be at work.
+      if (request.getHttpMethod() !== "GET") throwIfCalledOff();
       const response = await this.#whole(request);
       const ms = nth < tries ? askedPause(request, response) : undefined;
       if (ms === undefined || ms > longestPauseMs) return response;

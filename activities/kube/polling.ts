@@ -86,7 +86,9 @@ async function rest<T>(wait: Poll<T>, pulse: () => void): Promise<void> {
   const every = typeof wait.every === "function" ? wait.every() : wait.every ?? 500;
   const begun = Date.now();
   const slow = restMs.from + Math.random() * (restMs.to - restMs.from);
-  const latest = Math.max(begun + 1, Math.min(until, lookBy?.() ?? Infinity));
+  const gap = wait.gap ?? every / 2;
+  // Who asks for a look in the past gets no look after look.
+  const latest = Math.max(begun + 1, Math.min(until, Math.max(begun + gap, lookBy?.() ?? Infinity)));
   for (let [isNews, beaten] = [false, begun]; !isNews;) {
     const isDeaf = news !== undefined && !news.isHeard;
     if (isDeaf) deaf += 1;
@@ -104,8 +106,8 @@ async function rest<T>(wait: Poll<T>, pulse: () => void): Promise<void> {
     }
   }
   // What changes all the time is not looked at all the time.
-  const gap = begun + (wait.gap ?? every / 2) - Date.now();
-  if (gap > 0) await next(undefined, gap, signal);
+  const left = begun + gap - Date.now();
+  if (left > 0) await next(undefined, left, signal);
 }
 
 async function next(news: News | undefined, ms: number, signal: AbortSignal): Promise<boolean> {

@@ -16,14 +16,21 @@ interface Noted {
   lookedAt: number;
 }
 
+/** By so much the clocks of a worker and of Temporal may differ: what is less may have been no wait at all. */
+const skewMs = 600_000;
+
 export class Sight {
   #lookedAt: number;
   #isBlind = false;
 
   /** Goes on where the try before it stopped; the first one begins when it was asked for. */
-  constructor({ heartbeatDetails, scheduledTimestampMs }: Pick<Info, "heartbeatDetails" | "scheduledTimestampMs">) {
+  constructor(
+    { heartbeatDetails, scheduledTimestampMs }: Pick<Info, "heartbeatDetails" | "scheduledTimestampMs">,
+    now = Date.now(),
+  ) {
     const { lookedAt } = (heartbeatDetails ?? {}) as Partial<Noted>;
-    this.#lookedAt = lookedAt ?? scheduledTimestampMs ?? Date.now();
+    const asked = scheduledTimestampMs ?? now;
+    this.#lookedAt = lookedAt ?? (now - asked < skewMs ? now : asked);
   }
 
   /** The last look saw nothing. */

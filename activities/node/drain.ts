@@ -95,7 +95,8 @@ export class Drain {
     const obstacles = this.#task.force ? await this.#force(pods, node, now) : await this.#evict(pods, node, now);
     const key = keyOf(obstacles);
     this.#pace.note(pods, key);
-    this.#refused.keep(pods);
+    // Only whom it would ask now: of all others no pause runs out.
+    this.#refused.keep(turnOf(pods, this.#task.rules.order).filter((pod) => !isEnding(pod)));
     this.namespaces = new Set(pods.map((pod) => pod.metadata?.namespace ?? ""));
     if (key !== this.#standing?.key) this.#standing = { key, since: now };
     const isNews = key !== this.#task.known && now - this.#standing.since >= standingMs;

@@ -84,7 +84,7 @@ export const groups: Record<string, Group> = {
     allow: allowed,
     longest: named("integration", ["demo", "web_ui", "pacing", "join", "readme", "repair", "stories/window"]),
     limitMinutes: 40,
-    load: 0.5,
+    load: 0.66,
     after: ["tools"],
   },
   chaos: { paths: ["test/chaos"], allow: allowed, limitMinutes: 240, load: Infinity },

@@ -13,6 +13,8 @@ export class FakeStreams {
   readonly client: Kube;
   /** No stream can be opened. */
   isDown = false;
+  /** How many could not be opened. */
+  refused = 0;
   readonly #streams = new Map<string, Ends>();
 
   constructor(kube: FakeKube) {
@@ -30,7 +32,11 @@ export class FakeStreams {
   }
 
   #open([path, , handler, done]: Parameters<Watch["watch"]>): Promise<AbortController> {
-    if (this.isDown) return Promise.reject(new Error("connect ECONNREFUSED"));
+    if (this.isDown) {
+      this.refused += 1;
+      done(new Error("connect ECONNREFUSED"));
+      return Promise.resolve(new AbortController());
+    }
     const plural = path.slice(path.lastIndexOf("/") + 1);
     this.opened.push(plural);
     this.#streams.set(plural, { handler, done });

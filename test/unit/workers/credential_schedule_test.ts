@@ -5,7 +5,7 @@ import { readConfig } from "../../../workers/config.ts";
 import { ensureCredentialSchedule, keepCredentialSchedule } from "../../../workers/credential_schedule.ts";
 import { eventually } from "../../support/eventually.ts";
 
-type Update = (previous: { state: object }) => { state: object; spec: object };
+type Update = (previous: { state: object; action: object }) => { state: object; spec: object };
 
 const self = { name: "", uid: "uid-1" };
 
@@ -25,7 +25,7 @@ class FakeSchedules {
     };
     const update = (change: Update): Promise<void> => {
       this.calls.push("update");
-      this.updated = change({ state: this.state });
+      this.updated = change({ state: this.state, action: { memo: { cluster: self } } });
       return Promise.resolve();
     };
     return { schedule: { create, getHandle: () => ({ update }) } } as unknown as Client;
@@ -76,4 +76,13 @@ Deno.test("keepCredentialSchedule outlasts a Temporal that is away, and makes ag
   stop.abort();
   await keeping;
   equal(schedules.calls.includes("update"), false, "nothing had changed");
+});
+
+Deno.test("ensureCredentialSchedule leaves standing whose it is where a cluster cannot tell itself", async () => {
+  const schedules = new FakeSchedules();
+  const order = { config: readConfig({}), self: { name: "", uid: "" } };
+  await ensureCredentialSchedule(schedules.client, order);
+  await ensureCredentialSchedule(schedules.client, order);
+  const { action } = schedules.updated as { action?: { memo?: object } };
+  deepEqual(action?.memo, { cluster: self });
 });

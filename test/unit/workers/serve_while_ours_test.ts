@@ -3,7 +3,7 @@ import { ClusterConflict } from "../../../workers/claim.ts";
 import { serveWhileOurs } from "../../../workers/serve_while_ours.ts";
 import { eventually } from "../../support/eventually.ts";
 
-const pauses = { first: 1, last: 4, serving: 2 };
+const pauses = { first: 1, last: 4, away: 4, serving: 2 };
 
 /** A process whose place in Temporal is ours, another's, or cannot be asked for. */
 class Place {

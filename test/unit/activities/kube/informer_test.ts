@@ -112,3 +112,14 @@ Deno.test("Informer keeps its place while the API server is down, and is out of 
   await eventually("another stream", () => informer.isFresh);
   deepEqual([streams.requests.length, informer.get("a")], [1, "red"]);
 });
+
+Deno.test("Informer is not fresh by a stream that could not be opened", async () => {
+  using watched = streamed();
+  const { streams, informer } = watched;
+  await informer.start();
+  await eventually("a stream", () => informer.isFresh);
+  streams.isDown = true;
+  streams.end("nodes", new DOMException("no event for too long", "TimeoutError"));
+  await eventually("tries to open another", () => streams.refused >= 2);
+  equal(informer.isFresh, false);
+});

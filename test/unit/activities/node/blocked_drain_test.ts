@@ -80,3 +80,16 @@ Deno.test("awaitNodeDrained wakes when the budget of a blocked pod changes", asy
   kube.remove("nodes", "n");
   deepEqual(await wait, { outcome: "Drained", evicted: 1 });
 });
+
+Deno.test("Drain does not look again and again at a pod that was refused once and is ending by now", async () => {
+  const { kube } = blocked();
+  const drain = new Drain(kube.client, task);
+  await drain.look(0);
+  kube.put(
+    "pods",
+    pod("web", "n", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["x/keep"] } }),
+  );
+  const now = Date.now();
+  await drain.look(now);
+  ok(drain.lookBy > now + 500, `it wants to look ${drain.lookBy - now} ms later`);
+});
