@@ -102,8 +102,9 @@ async function retirePlainSchedule(client: Client, config: Config, self: Cluster
 
 function credentialSchedule(config: Config, self: ClusterIdentity): ScheduleOptions {
   const every = lookEveryMs(config.credentialSeconds);
-  const purpose = "Renews the credentials that new machines boot with, at a third of their life. While it is paused, " +
-    "machines may be made that cannot join.";
+  const purpose =
+    "Renews the credentials that new machines boot with, before a third of their life is over. While it is " +
+    "paused, machines may be made that cannot join.";
   return {
     scheduleId: scheduleIdOf(config),
     spec: { intervals: [{ every }] },

@@ -10,20 +10,20 @@ export interface DebianArchives {
   readonly proxy?: string;
 }
 
-/** Where apt knows no archive of Debian, as on another system, there is only the one that everybody knows. */
-const everybodys = "http://deb.debian.org";
-
 /** Runs a program and gives its standard output; undefined where it is not there or fails. */
 export type Ask = (program: string, args: readonly string[]) => Promise<string | undefined>;
 
-/** Asks apt, which reads its own files in all their forms. */
+/** Asks apt, which reads its own files in all their forms; fails where it knows no archive of Debian. */
 export async function debianArchives(ask: Ask = askProgram): Promise<DebianArchives> {
   const fields = ["REPO_URI", "RELEASE", "COMPONENT", "LABEL"].map((name) => `$(${name})`).join("|");
   const targets = await ask("apt-get", ["indextargets", "--format", fields, "Created-By: Packages"]) ?? "";
   const archives = targets.split("\n").map(readTarget).filter(({ uri, component }) => {
     return component === "main" && /^https?:/.test(uri);
   });
-  const debian = archives.find(isDebian)?.uri ?? `${everybodys}/debian`;
+  const debian = archives.find(isDebian)?.uri;
+  if (debian === undefined) {
+    throw new Error("Cannot tell where Debian's packages come from: this host's apt knows no archive of Debian");
+  }
   const security = archives.find(isSecurity)?.uri ?? debian.replace(/\/[^/]+$/, "/debian-security");
   const proxy = await proxyTo(debian, ask);
   return { debian, "debian-security": security, ...(proxy === undefined ? {} : { proxy }) };
