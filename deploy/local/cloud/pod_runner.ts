@@ -21,7 +21,7 @@ export interface PodHost {
 /** The part of a kubelet that runs pods: Running after a moment, gone after their grace period. */
 export class PodRunner {
   readonly #host: PodHost;
-  #handled = new Map<string, "started" | "ending">();
+  #handled = new Map<string, "started" | "doubted" | "ending">();
   #addressesGiven = 0;
 
   constructor(host: PodHost) {
@@ -54,6 +54,9 @@ export class PodRunner {
     } else if (handled === undefined && isUnstarted(pod)) {
       this.#handled.set(uid, "started");
       void this.#act(pod, this.#host.script().podStartSeconds, () => this.#report(pod));
+    } else if (handled !== "doubted" && isDoubted(pod)) {
+      this.#handled.set(uid, "doubted");
+      void this.#act(pod, 1, () => this.#reassure(pod)).then(() => this.#believe(uid));
     }
   }
 
@@ -78,10 +81,22 @@ export class PodRunner {
     await action();
   }
 
+  #believe(uid: string): void {
+    if (this.#handled.get(uid) === "doubted") this.#handled.set(uid, "started");
+  }
+
   async #report(pod: V1Pod): Promise<void> {
-    const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
     const podIP = `10.244.${this.#host.ordinal % 256}.${1 + this.#addressesGiven++ % 250}`;
-    const body = { metadata: { uid }, status: runningStatus(pod, podIP, this.#host.address) };
+    await this.#patchStatus(pod, runningStatus(pod, podIP, this.#host.address));
+  }
+
+  async #reassure(pod: V1Pod): Promise<void> {
+    await this.#patchStatus(pod, { conditions: [{ type: "Ready", status: "True", lastTransitionTime: new Date() }] });
+  }
+
+  async #patchStatus(pod: V1Pod, status: NonNullable<V1Pod["status"]>): Promise<void> {
+    const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
+    const body = { metadata: { uid }, status };
     // Gone or replaced by a namesake: nothing to report.
     await settled(this.#host.connection.core.patchNamespacedPodStatus({ name, namespace, body }, strategicPatch), [
       404,
@@ -92,6 +107,12 @@ export class PodRunner {
 
 function isUnstarted(pod: V1Pod): boolean {
   return (pod.status?.phase ?? "Pending") === "Pending";
+}
+
+/** Whether the node lifecycle controller took a running pod for lost while its kubelet could not be heard. */
+function isDoubted(pod: V1Pod): boolean {
+  const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
+  return pod.status?.phase === "Running" && ready?.status === "False";
 }
 
 function graceOf(pod: V1Pod, script: CloudScript): number {
