@@ -1,5 +1,5 @@
 /** How a command ends badly, by what its caller can do about it; the numbers are promised in `--help`. */
-import { ProfileRefused } from "../profiles/mod.ts";
+import { ProfileRefused } from "../profiles/refusal.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** What the exit codes mean, for `--help`. */

@@ -1,14 +1,12 @@
 /** The commands that look at profiles, and need no cluster: render, validate, and diff of two profiles. */
 import { type Command, Option } from "commander";
-import { settingRows, settingsHelp } from "../profiles/mod.ts";
-import { NodeSettings } from "../profiles/node_settings.ts";
-import { diff, type DiffOptions } from "./diff_command.ts";
+import type { DiffOptions } from "./diff_command.ts";
 import { isForeseen, Untold } from "./failure.ts";
-import { render, type RenderOptions } from "./render_command.ts";
+import type { RenderOptions } from "./render_command.ts";
 import { withConnection, withNamespace } from "./rollout/cluster_command.ts";
 import type { ClusterFlags } from "./rollout/cluster_command.ts";
 import { UsageError } from "./usage_error.ts";
-import { validate, type ValidateOptions } from "./validate_command.ts";
+import type { ValidateOptions } from "./validate_command.ts";
 import type { Wiring } from "./wiring.ts";
 
 /** Adds them. */
@@ -21,7 +19,8 @@ export function addProfileCommands(program: Command, wiring: Wiring): void {
 /** The commands that take settings of the machines. */
 export const takeSettings: readonly string[] = ["render", "diff"];
 
-function addRender(program: Command, { terminal, argv, end }: Wiring): void {
+function addRender(program: Command, wiring: Wiring): void {
+  const { terminal, argv, end } = wiring;
   const command = program.command("render")
     .summary("show what machines would boot with")
     .description("show every file that the machines of a MachineDeployment would boot with; secrets are placeholders")
@@ -29,7 +28,8 @@ function addRender(program: Command, { terminal, argv, end }: Wiring): void {
     .argument("<machine-deployment>", "file")
     .addOption(outputOption("text", "json", "yaml"))
     .option("--out <folder>", "write a tree of files instead; the folder must be new or empty");
-  withSettings(command).action(async (profile: string, deployment: string, given: RenderOptions) => {
+  withSettings(command, wiring).action(async (profile: string, deployment: string, given: RenderOptions) => {
+    const { render } = await import("./render_command.ts");
     end(await render(terminal, { ...given, profile, deployment, argv }));
   });
 }
@@ -49,6 +49,7 @@ function addValidate(program: Command, { terminal, end }: Wiring): void {
     .option("--timeout <duration>", "how long all of it may take, such as 90s or 1h30m; 0 is for ever", "10m")
     .addHelpText("after", validateHelp);
   withParents(command).action(async (profiles: string[], given: ValidateOptions) => {
+    const { validate } = await import("./validate_command.ts");
     end(await told(validate(terminal, { ...given, profiles })));
   });
 }
@@ -72,7 +73,7 @@ function addDiff(program: Command, wiring: Wiring): void {
     .addOption(outputOption("text", "json"))
     .option("--set <flag=value>", "a setting of the second side, such as node-http-proxy=http://proxy:3128", collect)
     .addHelpText("after", diffHelp);
-  withConnection(withNamespace(withSettings(command))).action(async (...all: DiffArguments) => {
+  withConnection(withNamespace(withSettings(command, wiring))).action(async (...all: DiffArguments) => {
     wiring.end(await told(diffOf(wiring, all)));
   });
 }
@@ -83,6 +84,7 @@ async function diffOf(
 ): Promise<number> {
   if (second !== undefined) {
     const [after, deployment] = third === undefined ? [before, second] : [second, third];
+    const { diff } = await import("./diff_command.ts");
     return await diff(terminal, { ...given, before, after, deployment, argv });
   }
   if (before === "-" || /\.(ya?ml|json)$/.test(before)) {
@@ -109,10 +111,10 @@ function withParents(command: Command): Command {
   return command.option("-f, --files <path>", "file or folder with profiles that others extend; repeatable", collect);
 }
 
-function withSettings(command: Command): Command {
+function withSettings(command: Command, { settingsHelp = "" }: Wiring): Command {
   return withParents(command)
     .option("--config <file>", "YAML file of settings, by these names without the dashes")
-    .addHelpText("after", `\nSettings of the machines:\n${settingsHelp(settingRows(NodeSettings))}`);
+    .addHelpText("after", `\nSettings of the machines:\n${settingsHelp}`);
 }
 
 function collect(value: string, before: string[] = []): string[] {

@@ -1,8 +1,6 @@
 /** The command line of `ostler`: which commands there are, and how they end. */
 import { Command, CommanderError } from "commander";
-import { closeTemplateEngines } from "../profiles/mod.ts";
-import { NodeSettings } from "../profiles/node_settings.ts";
-import { readFlagArguments } from "../profiles/settings/flag_arguments.ts";
+import { closeTemplateEngines } from "../profiles/engines/kept_engines.ts";
 import { addCompletion, completeWord, suggested } from "./completion/completion_command.ts";
 import { seenThrough } from "./connect/seen_through.ts";
 import { type Connect, connectWorld } from "./connect/world.ts";
@@ -23,8 +21,12 @@ export async function runProgram(
   connect: Connect = connectWorld,
 ): Promise<number> {
   let code = 0;
+  const settings = args.some((arg) => takeSettings.includes(arg))
+    ? await import("./settings_of_machines.ts")
+    : undefined;
   const wiring: Wiring = {
     terminal,
+    ...(settings && { settingsHelp: settings.settingsOfMachines() }),
     argv: args.includes("--") ? args.slice(0, args.indexOf("--")) : [...args],
     end: (ended) => void (code = ended),
     inWorld: (flags, work) => inWorld({ terminal, connect: seenThrough(connect) }, flags, work),
@@ -35,7 +37,10 @@ export async function runProgram(
       terminal.out(await suggested(program, wiring, args.slice(1)));
       return 0;
     }
-    await program.parseAsync(withoutSettings(args), { from: "user" });
+    const rest = settings?.withoutSettings(args) ?? args;
+    const command = rest.find((argument) => !argument.startsWith("-"));
+    // Commander sees what is no setting; all, where none are taken.
+    await program.parseAsync(takeSettings.includes(command ?? "") ? rest : args, { from: "user" });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -44,13 +49,6 @@ export async function runProgram(
   } finally {
     await closeTemplateEngines();
   }
-}
-
-/** Settings are flags of their own kind, with one dash or two; commander sees the rest, and all where none are taken. */
-function withoutSettings(args: readonly string[]): readonly string[] {
-  const { rest } = readFlagArguments(NodeSettings.shape, [...args]);
-  const command = rest.find((argument) => !argument.startsWith("-"));
-  return command !== undefined && takeSettings.includes(command) ? rest : args;
 }
 
 function explained(error: unknown): string {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "./canonical_json.ts";
 import { registryHostFiles } from "./containerd/registry_hosts.ts";
+import type { TemplateEngines } from "./engines/kept_engines.ts";
 import { type TemplateEngine, TemplateFault } from "./engines/template_engine.ts";
 import type { RenderFacts } from "./facts.ts";
 import type { OsConfig, OsConfigPhase } from "./os_config.ts";
@@ -9,7 +10,7 @@ import { checkNetworkFits } from "./profile_fit.ts";
 import { ProfileRefused } from "./refusal.ts";
 import { withRhelSubscription } from "./rhel_subscription.ts";
 import type { OsFile, OsProfile, ProfilePhase } from "./schema.ts";
-import { packagesOf, sharedEngines, templateData, type TemplateEngines } from "./templates.ts";
+import { packagesOf, sharedEngines, templateData } from "./templates.ts";
 
 /** The only runtime that profiles are rendered for. */
 const containerRuntime = "containerd";

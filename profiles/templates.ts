@@ -2,19 +2,15 @@ import type { RenderFacts } from "./facts.ts";
 import { etaData } from "./eta_input.ts";
 import { EtaEngine } from "./engines/eta.ts";
 import { GoEngine } from "./engines/go.ts";
+import { keptEngines, type TemplateEngines } from "./engines/kept_engines.ts";
 import type { TemplateEngine } from "./engines/template_engine.ts";
 import { goData } from "./go_data.ts";
 import { parameterValues } from "./parameter_values.ts";
-import type { OsProfile, Templating } from "./schema.ts";
-
-/** Template engines by the language a profile is written in. */
-export type TemplateEngines = Record<Templating, TemplateEngine>;
-
-let shared: TemplateEngines | undefined;
+import type { OsProfile } from "./schema.ts";
 
 /** The engines that calls share; their processes are kept alive between calls. */
 export function sharedEngines(): TemplateEngines {
-  return shared ??= { eta: new EtaEngine(), go: new GoEngine() };
+  return keptEngines(() => ({ eta: new EtaEngine(), go: new GoEngine() }));
 }
 
 /** Engines whose renders reject with the signal's reason as soon as it aborts. */
@@ -24,13 +20,6 @@ export function enginesUntil(signal: AbortSignal, { eta, go }: TemplateEngines =
     close: () => engine.close(),
   });
   return { eta: bound(eta), go: bound(go) };
-}
-
-/** Ends the processes that are kept alive between calls; a later call starts new ones. */
-export async function closeTemplateEngines(): Promise<void> {
-  const engines = shared;
-  shared = undefined;
-  await Promise.all(Object.values(engines ?? {}).map((engine) => engine.close()));
 }
 
 /**

@@ -1,7 +1,6 @@
 /** Everything outside that a command may need; opened when first asked for, so that no command needs more than it uses. */
 import { hostname } from "node:os";
 import { setTimeout } from "node:timers/promises";
-import { taskQueueOf } from "../../workflows/commands/start_options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Engine } from "./engine.ts";
@@ -65,6 +64,7 @@ async function openEngine(terminal: Terminal, options: ConnectOptions): Promise<
   const { clusterNameOf } = await import("./cluster_name.ts");
   const cluster = clusterNameOf(terminal, options);
   const { connectEngine } = await import("./native_connection.ts");
+  const { taskQueueOf } = await import("../../workflows/commands/start_options.ts");
   return await connectEngine({
     address: temporalAddress ?? env["TEMPORAL_ADDRESS"] ?? "127.0.0.1:7233",
     namespace: temporalNamespace ?? env["TEMPORAL_NAMESPACE"] ?? "default",

@@ -1,7 +1,6 @@
 /** What all commands that look at a cluster have in common: flags, the world, and how trouble is told. */
 import { Option } from "commander";
 import type { Command } from "commander";
-import { clusterFailure } from "../connect/cluster.ts";
 import type { Connect, ConnectOptions, World } from "../connect/world.ts";
 import { CommandFailure } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
@@ -23,6 +22,7 @@ export async function inWorld<T>(
   } catch (error) {
     if (error instanceof CommandFailure || error instanceof UsageError) throw error;
     const { server } = await world.cluster();
+    const { clusterFailure } = await import("../connect/cluster.ts");
     throw clusterFailure(server, error);
   } finally {
     await world.close();

@@ -5,7 +5,8 @@ import { RunawayFault } from "../engines/template_engine.ts";
 import { ProfileRefused } from "../refusal.ts";
 import { renderConfig } from "../render_config.ts";
 import type { OsProfile } from "../schema.ts";
-import { enginesUntil, type TemplateEngines } from "../templates.ts";
+import type { TemplateEngines } from "../engines/kept_engines.ts";
+import { enginesUntil } from "../templates.ts";
 import { sizeWarning } from "./size_limits.ts";
 import { type Trial, trialsOf } from "./trial_facts.ts";
 

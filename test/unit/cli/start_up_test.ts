@@ -1,0 +1,51 @@
+/** What the command loads before it does anything: most of its time, for somebody who presses TAB. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+Deno.test("ostler loads nothing but its own flags before it knows which command is meant", async () => {
+  assert.deepEqual(packagesOf(await loadedBy("cli/main.ts")), ["commander"]);
+});
+
+Deno.test("ostler status loads no client of Temporal", async () => {
+  const loaded = await Promise.all(["rollout/status_command.ts", "connect/kube_config.ts", "connect/cluster.ts"]
+    .map((file) => loadedBy(`cli/${file}`)));
+  const packages = packagesOf(loaded.flat());
+  assert(packages.includes("@kubernetes/client-node"));
+  assert.deepEqual(packages.filter((name) => /^@temporalio\/(client|worker|workflow)$/.test(name)), []);
+});
+
+interface Graph {
+  roots: string[];
+  redirects: Record<string, string>;
+  modules: { specifier: string; dependencies?: Dependency[] }[];
+}
+
+interface Dependency {
+  code?: { specifier: string };
+  isDynamic?: boolean;
+}
+
+/** Every module that a file loads at once, itself among them. */
+async function loadedBy(file: string): Promise<string[]> {
+  const run = promisify(execFile);
+  const { stdout } = await run(process.execPath, ["info", "--json", file], { cwd: root, maxBuffer: 64 << 20 });
+  const { roots, redirects, modules }: Graph = JSON.parse(stdout);
+  const next = new Map(modules.map(({ specifier, dependencies = [] }) => [specifier, dependencies]));
+  const found = new Set(roots);
+  for (const specifier of found) {
+    for (const { code, isDynamic } of next.get(redirects[specifier] ?? specifier) ?? []) {
+      if (code !== undefined && !isDynamic) found.add(code.specifier);
+    }
+  }
+  return [...found];
+}
+
+function packagesOf(specifiers: string[]): string[] {
+  const names = specifiers.map((specifier) => /^npm:\/?(@?[^@]+)/.exec(specifier)?.[1] ?? "");
+  return [...new Set(names)].filter((name) => name !== "").sort();
+}
