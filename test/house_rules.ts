@@ -38,7 +38,7 @@ export const rooms: Room[] = [
     path: "cli/",
     runtime: [
       ...["cli/", "workflows/contracts/", "workflows/policy/", "workflows/status/page/"],
-      ...["workflows/commands/messages.ts", "workflows/commands/start_options.ts"],
+      ...["workflows/commands/messages.ts", "workflows/commands/start_options.ts", "workers/temporal_server.ts"],
       ...["profiles/", "activities/kube/", "activities/node/", "activities/pool/", "activities/backends/"],
       ...["activities/policy/", "activities/status/"],
       ...["node:", "zod", "@kubernetes/client-node", "@temporalio/client", "@temporalio/common", "@temporalio/worker"],

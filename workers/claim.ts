@@ -65,8 +65,8 @@ function claimOf({ scheduleId, action, info }: ScheduleDescription): Claim {
 }
 
 function conflict(config: Config, self: ClusterIdentity, { scheduleId, owner, taskQueue }: Claim): ClusterConflict {
-  const { temporalNamespace, taskQueue: wanted } = config;
-  const place = `task queue "${wanted}" of Temporal's namespace "${temporalNamespace}"`;
+  const { temporal: { namespace }, taskQueue: wanted } = config;
+  const place = `task queue "${wanted}" of Temporal's namespace "${namespace}"`;
   const theirs = `Schedule "${scheduleId}" on task queue "${taskQueue}" is of ${clusterText(owner ?? self)}`;
   const way =
     "give each cluster a name of its own with --cluster (OSTLER_CLUSTER), and no --task-queue that another has" +

@@ -8,10 +8,13 @@ import { refuseFaults } from "../profiles/settings/read_node_settings.ts";
 import { readSettings } from "../profiles/settings/read_settings.ts";
 import { taskQueueOf } from "../workflows/commands/start_options.ts";
 import { OsmSettings, ProcessSettings } from "./process_settings.ts";
+import { readTemporalServer, type TemporalServer } from "./temporal_server.ts";
 
 const All = z.object({ ...ProcessSettings.shape, ...NodeSettings.shape, ...OsmSettings.shape });
 
-export interface Config extends z.infer<typeof ProcessSettings> {
+export interface Config extends Omit<z.infer<typeof ProcessSettings>, "temporalAddress" | "temporalNamespace"> {
+  /** Where Temporal is, with what lets a process in: never to be logged. */
+  temporal: TemporalServer;
   /** What the machines are rendered with. */
   node: NodeSettings;
   /** What was set and has no effect. */
@@ -31,9 +34,10 @@ export function readConfig(env: Record<string, string | undefined>, argv: string
     ...restOfFile.map((key) => `${key} in the file: there is no such setting`),
   ]);
   refuseFaults(conflictsOf(values));
-  const processes = pick(ProcessSettings, values);
+  const { temporalAddress, temporalNamespace, ...processes } = pick(ProcessSettings, values);
   const taskQueue = processes.taskQueue || taskQueueOf(processes.cluster);
-  return { ...processes, taskQueue, node: pick(NodeSettings, values), warnings };
+  const temporal = readTemporalServer(env, { temporalAddress, temporalNamespace });
+  return { ...processes, temporal, taskQueue, node: pick(NodeSettings, values), warnings };
 }
 
 /** How many requests a process may make of the API server. */

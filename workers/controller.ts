@@ -21,7 +21,7 @@ import { watchPools } from "./watch_pools.ts";
 export async function runController(config: Config, signal: AbortSignal): Promise<void> {
   const log = createLogger(config.logLevel);
   const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config));
-  const client = new LazyClient({ address: config.temporalAddress, namespace: config.temporalNamespace });
+  const client = new LazyClient(config.temporal);
   // Who stands by is ready too: else no update of the Deployment, and no drain of the leader's node, would ever end.
   let ready = false;
   const onStandby = (): void => void (ready = true);

@@ -50,8 +50,14 @@ export const ProcessSettings = z.object({
     also: ["metrics-bind-address"],
   }),
   logLevel: setting(level, "INFO", { description: "least severity that is logged: DEBUG, INFO, WARN, ERROR" }),
-  temporalAddress: setting(text, "127.0.0.1:7233", { description: "Temporal's frontend", env: "TEMPORAL_ADDRESS" }),
-  temporalNamespace: setting(text, "default", { description: "Temporal's namespace", env: "TEMPORAL_NAMESPACE" }),
+  temporalAddress: setting(text, "", {
+    description: "Temporal's frontend; else as temporal.toml says, else `127.0.0.1:7233`",
+    env: "TEMPORAL_ADDRESS",
+  }),
+  temporalNamespace: setting(text, "", {
+    description: "Temporal's namespace; else as temporal.toml says, else `default`",
+    env: "TEMPORAL_NAMESPACE",
+  }),
   cluster: setting(optional(dnsLabel, "must be a DNS label such as north-1"), "", {
     description:
       "name of this cluster among those on one Temporal namespace; part of ids and of the task queue's default",

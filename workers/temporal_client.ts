@@ -1,11 +1,7 @@
 /** A client of the Temporal server, over the SDK's native connection. */
 import { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
-
-export interface TemporalServer {
-  address: string;
-  namespace: string;
-}
+import type { TemporalServer } from "./temporal_server.ts";
 
 /**
  * Connects when first asked, and again after a failure, so that a process may start before the server does.
@@ -32,7 +28,7 @@ export class LazyClient {
   }
 
   async #connect(): Promise<Client> {
-    const { address, namespace } = this.server;
-    return new Client({ connection: await NativeConnection.connect({ address }), namespace });
+    const { address, namespace, access } = this.server;
+    return new Client({ connection: await NativeConnection.connect({ address, ...access }), namespace });
   }
 }

@@ -17,7 +17,7 @@ import { workersOf } from "./worker_options.ts";
 /** Serves until `signal` aborts, and resolves when what was begun has drained. */
 export async function runWorker(config: Config, signal: AbortSignal): Promise<void> {
   const log = installRuntime(config);
-  const client = new LazyClient({ address: config.temporalAddress, namespace: config.temporalNamespace });
+  const client = new LazyClient(config.temporal);
   let workers: Worker[] = [];
   const isReady = (): boolean => workers.length > 0 && workers.every((worker) => worker.getState() === "RUNNING");
   const health = serveHealth({ ...config.healthProbeAddress, isReady });
@@ -49,7 +49,7 @@ function claiming(
   config: Config,
   { client, kubeConfig, log }: { client: LazyClient; kubeConfig: KubeConfig; log: ReturnType<typeof createLogger> },
 ): () => Promise<void> {
-  const { temporalNamespace: namespace, cluster } = config;
+  const { temporal: { namespace }, cluster } = config;
   let isIndexed = false;
   return async () => {
     const temporal = await client.get();

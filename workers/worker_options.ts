@@ -15,7 +15,7 @@ export function workersOf(config: Config, kubeConfig: KubeConfig): WorkerOptions
   const activities = activitiesOf(config, kubeConfig);
   const common = {
     activities,
-    namespace: config.temporalNamespace,
+    namespace: config.temporal.namespace,
     ...(config.identity ? { identity: config.identity } : {}),
     ...versionOf(config),
     maxHeartbeatThrottleInterval: "3s",

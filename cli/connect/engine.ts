@@ -1,5 +1,6 @@
 /** What commands ask of the running rollout, which lives in Temporal. */
 import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
+import type { TemporalServer } from "../../workers/temporal_server.ts";
 import type { Answer, Command } from "../../workflows/commands/messages.ts";
 
 /** The commands a rollout takes; the names on the wire. */
@@ -40,10 +41,8 @@ export interface Engine {
   steps(pool: PoolRef, limit: number): Promise<Step[]>;
 }
 
-/** Where Temporal is. */
-export interface EngineOptions {
-  address: string;
-  namespace: string;
+/** Where Temporal is, and which queue and cluster are meant. */
+export interface EngineOptions extends TemporalServer {
   taskQueue: string;
   /** The cluster's name in Temporal; "" for none. */
   cluster: string;

@@ -26,9 +26,9 @@ export function quietRuntime(): Runtime {
 
 /** Connects; fails with exit code 4 when nothing answers. */
 export async function connectEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
-  const { address, namespace } = options;
+  const { address, namespace, access } = options;
   quietRuntime();
-  const connection = await inTime(address, NativeConnection.connect({ address }));
+  const connection = await inTime(address, NativeConnection.connect({ address, ...access }));
   const client = new Client({
     connection,
     namespace,

@@ -1,7 +1,10 @@
 /** Everything outside that a command may need; opened when first asked for, so that no command needs more than it uses. */
 import { hostname } from "node:os";
+import { resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import type { TemporalServer } from "../../workers/temporal_server.ts";
 import type { Terminal } from "../terminal.ts";
+import { UsageError } from "../usage_error.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Engine } from "./engine.ts";
 
@@ -59,18 +62,26 @@ async function openCluster(terminal: Terminal, options: ConnectOptions): Promise
 
 // The native connection takes a while to load, and most commands need none.
 async function openEngine(terminal: Terminal, options: ConnectOptions): Promise<OpenEngine> {
-  const { temporalAddress, temporalNamespace, taskQueue } = options;
   const { env } = terminal;
   const { clusterNameOf } = await import("./cluster_name.ts");
   const cluster = clusterNameOf(terminal, options);
   const { connectEngine } = await import("./native_connection.ts");
   const { taskQueueOf } = await import("../../workflows/commands/start_options.ts");
   return await connectEngine({
-    address: temporalAddress ?? env["TEMPORAL_ADDRESS"] ?? "127.0.0.1:7233",
-    namespace: temporalNamespace ?? env["TEMPORAL_NAMESPACE"] ?? "default",
-    taskQueue: taskQueue ?? (env["OSTLER_TASK_QUEUE"] || taskQueueOf(cluster)),
+    ...await temporalServer(terminal, options),
+    taskQueue: options.taskQueue ?? (env["OSTLER_TASK_QUEUE"] || taskQueueOf(cluster)),
     cluster,
   });
+}
+
+async function temporalServer({ env, directory }: Terminal, options: ConnectOptions): Promise<TemporalServer> {
+  const { readTemporalServer } = await import("../../workers/temporal_server.ts");
+  const { TEMPORAL_CONFIG_FILE: file } = env;
+  try {
+    return readTemporalServer(file ? { ...env, TEMPORAL_CONFIG_FILE: resolve(directory, file) } : env, options);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
 }
 
 function osUser({ env }: Terminal): string {

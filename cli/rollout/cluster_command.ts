@@ -35,8 +35,14 @@ export function withConnection(command: Command): Command {
     .option("--kubeconfig <file>", "kubeconfig; else KUBECONFIG, else ~/.kube/config")
     .option("--context <name>", "context of the kubeconfig")
     .option("--cluster <name>", "the cluster's name in Temporal; else OSTLER_CLUSTER, else none")
-    .option("--temporal-address <host:port>", "Temporal's frontend; else TEMPORAL_ADDRESS, else 127.0.0.1:7233")
-    .option("--temporal-namespace <name>", "Temporal's namespace; else TEMPORAL_NAMESPACE, else default");
+    .option(
+      "--temporal-address <host:port>",
+      "Temporal's frontend; else TEMPORAL_ADDRESS, else temporal.toml, else 127.0.0.1:7233",
+    )
+    .option(
+      "--temporal-namespace <name>",
+      "Temporal's namespace; else TEMPORAL_NAMESPACE, else temporal.toml, else default",
+    );
 }
 
 /** Adds the flags that choose pools. */

@@ -44,6 +44,8 @@ function connections(stack: Stack, kubeconfig: string, healthPort: number): Reco
     KUBECONFIG: kubeconfig,
     TEMPORAL_ADDRESS: stack.temporal.address,
     TEMPORAL_NAMESPACE: stack.temporal.namespace,
+    // What its user keeps for other servers, such as keys, is not for this one.
+    TEMPORAL_CONFIG_FILE: "/dev/null",
     OSTLER_HEALTH_PROBE_ADDRESS: `127.0.0.1:${healthPort}`,
   };
 }

@@ -28,7 +28,7 @@ function fault(env: Record<string, string>, argv: string[] = []): string {
 
 Deno.test("readConfig works with nothing set", () => {
   const config = readConfig({});
-  deepEqual([config.temporalAddress, config.taskQueue, config.namespace, config.kubeconfig], [
+  deepEqual([config.temporal.address, config.taskQueue, config.namespace, config.kubeconfig], [
     ...["127.0.0.1:7233", "ostler", "kube-system", ""],
   ]);
   deepEqual([config.deadlines, config.credentialSeconds, config.warnings], [{}, 86_400, []]);
@@ -58,7 +58,7 @@ Deno.test("readConfig reads the environment", () => {
     OSTLER_NODE_HTTP_PROXY: "http://proxy.example:3128",
     OSTLER_DEADLINES: '{"drain": "30m", "ready": 1000}',
   });
-  deepEqual([config.kubeconfig, config.temporalAddress], ["/etc/kubeconfig", "temporal:7233"]);
+  deepEqual([config.kubeconfig, config.temporal.address], ["/etc/kubeconfig", "temporal:7233"]);
   deepEqual(config.node, {
     ...defaultNodeSettings,
     ...{ clusterDns: ["10.0.0.10", "10.0.0.11"], externalCloudProvider: true },

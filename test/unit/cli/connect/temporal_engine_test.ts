@@ -26,7 +26,7 @@ function engine(...answers: unknown[]): Engine {
     ensureConnected: () => Promise.resolve(),
   };
   const client = new Client({ connection: connection as never });
-  return engineOf(client, { address: "there", namespace: "default", taskQueue: "ostler", cluster: "" });
+  return engineOf(client, { address: "there", namespace: "default", access: {}, taskQueue: "ostler", cluster: "" });
 }
 
 function answered(message: string): object {

@@ -1,0 +1,115 @@
+import { deepEqual, doesNotMatch, equal, match, throws } from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readTemporalServer } from "../../../workers/temporal_server.ts";
+
+const profiles = `
+[profile.default]
+address = "file:7233"
+namespace = "of-file"
+[profile.cloud]
+address = "cloud:7233"
+api_key = "secret-of-file"
+[profile.cloud.tls]
+server_name = "temporal.example"
+`;
+
+/** With the file where every tool of Temporal looks for it. */
+function withFile<T>(text: string, story: (env: Record<string, string>, path: string) => T): T {
+  const home = mkdtempSync(join(tmpdir(), "ostler-temporal-"));
+  try {
+    const path = join(home, "temporalio", "temporal.toml");
+    mkdirSync(join(home, "temporalio"));
+    writeFileSync(path, text);
+    return story({ XDG_CONFIG_HOME: home }, path);
+  } finally {
+    rmSync(home, { recursive: true });
+  }
+}
+
+function fault(env: Record<string, string>): string {
+  let message = "";
+  throws(() => readTemporalServer(env), (error: Error) => {
+    message = error.message;
+    return true;
+  });
+  return message;
+}
+
+Deno.test("readTemporalServer knows the dev server with nothing set, in plain text", () => {
+  deepEqual(readTemporalServer({}), { address: "127.0.0.1:7233", namespace: "default", access: {} });
+});
+
+Deno.test("readTemporalServer prefers flags to variables, and variables to temporal.toml", () => {
+  withFile(profiles, (env) => {
+    const { address, namespace } = readTemporalServer(env);
+    deepEqual([address, namespace], ["file:7233", "of-file"]);
+    const named = { ...env, TEMPORAL_ADDRESS: "env:7233" };
+    deepEqual(readTemporalServer(named).address, "env:7233");
+    const flagged = readTemporalServer(named, { temporalAddress: "flag:7233", temporalNamespace: "" });
+    deepEqual([flagged.address, flagged.namespace], ["flag:7233", "of-file"]);
+  });
+});
+
+Deno.test("readTemporalServer takes the profile that is named, with TLS and key", () => {
+  withFile(profiles, (env) => {
+    const { address, access } = readTemporalServer({ ...env, TEMPORAL_PROFILE: "cloud" });
+    deepEqual([address, access.apiKey], ["cloud:7233", "secret-of-file"]);
+    equal((access.tls as { serverNameOverride: string }).serverNameOverride, "temporal.example");
+    equal(fault({ ...env, TEMPORAL_PROFILE: "other" }), noProfile("other"));
+  });
+});
+
+function noProfile(name: string): string {
+  return `Cannot read Temporal's settings: Profile '${name}' not found in config data`;
+}
+
+Deno.test("readTemporalServer reads certificates by path or as they are", () => {
+  withFile("", (_, path) => {
+    writeFileSync(path, "a certificate");
+    const { access } = readTemporalServer({
+      TEMPORAL_TLS_SERVER_CA_CERT_PATH: path,
+      TEMPORAL_TLS_CLIENT_CERT_DATA: "certificate",
+      TEMPORAL_TLS_CLIENT_KEY_DATA: "key",
+    });
+    const { serverRootCACertificate, clientCertPair } = access.tls as Record<string, Uint8Array & { key: Uint8Array }>;
+    const text = (bytes?: Uint8Array): string => new TextDecoder().decode(bytes);
+    deepEqual([text(serverRootCACertificate), text(clientCertPair?.key)], ["a certificate", "key"]);
+  });
+});
+
+Deno.test("readTemporalServer takes an empty variable for none: TLS comes with a key, not with its name", () => {
+  deepEqual(readTemporalServer({ TEMPORAL_API_KEY: "", TEMPORAL_TLS: "" }).access, {});
+  equal(readTemporalServer({ TEMPORAL_API_KEY: "secret" }).access.tls, true);
+});
+
+for (const [value, isOn] of [["true", true], ["True", true], ["1", true], ["FALSE", false], ["0", false]] as const) {
+  Deno.test(`readTemporalServer understands TEMPORAL_TLS=${value}`, () => {
+    equal(readTemporalServer({ TEMPORAL_TLS: value }).access.tls !== undefined, isOn);
+  });
+}
+
+Deno.test("readTemporalServer refuses what would be passed over in silence, and speak in plain text", () => {
+  equal(fault({ TEMPORAL_TLS: "yes" }), `Cannot read Temporal's settings: TEMPORAL_TLS "yes": must be true or false`);
+  match(fault({ TEMPORAL_TLS_CLIENT_CERT_DATA: "certificate" }), /certificate and its key are only of use together/);
+  match(fault({ TEMPORAL_CONFIG_FILE: "/nowhere/temporal.toml" }), /ENOENT.*"?\/nowhere\/temporal.toml/);
+});
+
+Deno.test("readTemporalServer passes over what only other tools of Temporal understand", () => {
+  const text = `${profiles}disable_host_verification = true\n[profile.default.codec]\nendpoint = "http://codec"\n`;
+  withFile(text, (env) => deepEqual(readTemporalServer(env).address, "file:7233"));
+});
+
+Deno.test("readTemporalServer takes an empty file for no profiles at all", () => {
+  equal(readTemporalServer({ TEMPORAL_CONFIG_FILE: "/dev/null" }).address, "127.0.0.1:7233");
+  equal(fault({ TEMPORAL_CONFIG_FILE: "/dev/null", TEMPORAL_PROFILE: "cloud" }), noProfile("cloud"));
+});
+
+Deno.test("readTemporalServer quotes no line of a file that it cannot read: it may be the key", () => {
+  withFile(`[profile.default]\napi_key = "sec"ret"\n`, (env) => {
+    const message = fault(env);
+    match(message, /Cannot read Temporal's settings: Invalid TOML document/);
+    doesNotMatch(message, /sec/);
+  });
+});
