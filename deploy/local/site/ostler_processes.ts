@@ -5,6 +5,7 @@ import { freePorts } from "../process/free_ports.ts";
 import { httpProbe } from "../process/http_probe.ts";
 import type { ProcessSpec, SupervisedProcess } from "../process/supervised_process.ts";
 import type { Stack } from "../stack/stack.ts";
+import { workflowBundle } from "./workflow_bundle.ts";
 
 export interface OstlerProcesses {
   controller: SupervisedProcess;
@@ -26,9 +27,11 @@ export async function startOstler(
   kubeconfigs: { controller: string; worker: string },
   { settings = {}, signal }: OstlerOptions,
 ): Promise<OstlerProcesses> {
+  const bundle = await workflowBundle(signal);
+  const bundled = bundle === undefined ? {} : { OSTLER_WORKFLOW_BUNDLE: bundle };
   const start = async (name: "controller" | "worker", permissions: string[]): Promise<SupervisedProcess> => {
     const [port = 0] = await freePorts(1);
-    const environment = { ...connections(stack, kubeconfigs[name], port), ...settings };
+    const environment = { ...bundled, ...connections(stack, kubeconfigs[name], port), ...settings };
     return await stack.processes.start(specOf({ name, permissions, port, environment }), signal);
   };
   const [controller, worker] = await Promise.all([
