@@ -1,5 +1,5 @@
 /** What our processes ask of the API server, counted in its own log. */
-import { readFile } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { auditLogPath } from "../../deploy/local/stack/audit_log.ts";
 import type { World } from "./world.ts";
 
@@ -8,24 +8,61 @@ const account = "system:serviceaccount:ostler-system:ostler-";
 /** Controller and worker: Temporal asks nothing by itself. */
 export const ourUsers = [`${account}controller`, `${account}worker`];
 
+/** One request; a watch that stays open counts once. */
+export interface Asked {
+  /** "controller" or "worker". */
+  by: string;
+  verb: string;
+  /** Without a query. */
+  path: string;
+  /** As "secrets" or "rollouts/status". */
+  resource: string;
+}
+
 interface AuditEvent {
   auditID: string;
   verb: string;
   requestURI: string;
   user: { username: string };
+  objectRef?: { resource?: string; subresource?: string };
 }
 
-/** Requests as "user verb path"; a watch that stays open counts once. */
-export async function asked(world: World): Promise<string[]> {
-  const text = await readFile(auditLogPath(world.site.stack.directory), "utf8");
+/** The log's length in bytes: what is asked later stands behind it. */
+export async function askedBytes(world: World): Promise<number> {
+  return (await stat(auditLogPath(world.site.stack.directory))).size;
+}
+
+/** What our processes asked after the log was `from` bytes long. */
+export async function askedSince(world: World, from: number): Promise<Asked[]> {
+  const text = await readFrom(auditLogPath(world.site.stack.directory), from);
   // The last line may be on its way.
   const events = text.slice(0, text.lastIndexOf("\n") + 1).split("\n").filter(Boolean)
     .map((line) => JSON.parse(line) as AuditEvent);
   const own = events.filter(({ user }) => ourUsers.includes(user.username));
-  const byId = new Map(own.map((event) => [event.auditID, event]));
-  return [...byId.values()].map(({ user, verb, requestURI }) =>
-    `${user.username.slice(account.length)} ${verb} ${requestURI.split("?")[0]}`
-  );
+  return [...new Map(own.map((event) => [event.auditID, event])).values()].map(askedBy);
+}
+
+function askedBy({ user, verb, requestURI, objectRef }: AuditEvent): Asked {
+  return {
+    by: user.username.slice(account.length),
+    verb,
+    path: requestURI.split("?")[0] ?? "",
+    resource: [objectRef?.resource, objectRef?.subresource].filter(Boolean).join("/"),
+  };
+}
+
+async function readFrom(path: string, from: number): Promise<string> {
+  await using file = await open(path);
+  const { size } = await file.stat();
+  if (size < from) throw new Error(`Cannot read "${path}" from byte ${from}: it was begun anew`);
+  const bytes = new Uint8Array(size - from);
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
+  return new TextDecoder().decode(bytes.subarray(0, bytesRead));
+}
+
+/** Requests as "user verb path". */
+export async function asked(world: World): Promise<string[]> {
+  return (await askedSince(world, 0)).map(({ by, verb, path }) => `${by} ${verb} ${path}`);
 }
 
 /** What each process asks whatever is done: for its lease, and once a minute whose API server this is. */

@@ -22,6 +22,8 @@ export interface WorldOptions {
   settings?: Record<string, string>;
   /** Users whose requests are counted. */
   audited?: string[];
+  /** The API server ends a watch after one to two times as many seconds. */
+  watchSeconds?: number;
   /** What the machines are made of and live on; simulated unless told. */
   machines?: MachineGround;
 }
@@ -51,6 +53,7 @@ export async function withWorld(options: WorldOptions, story: (world: World) => 
     script: { ...quick, ...options.script },
     settings: options.settings ?? {},
     audited: options.audited ?? [],
+    ...(options.watchSeconds === undefined ? {} : { watchSeconds: options.watchSeconds }),
     ...(options.machines ? { machines: options.machines } : {}),
     onCrash: (crash) => crashes.push(crash),
     // Nothing of ours may end unasked, though in a cluster it would be started again.

@@ -27,6 +27,8 @@ export interface SiteOptions {
   settings?: Record<string, string>;
   /** Users whose requests the API server's audit log keeps. */
   audited?: string[];
+  /** The API server ends a watch after one to two times as many seconds. */
+  watchSeconds?: number;
   onProgress?: (text: string) => void;
   onCrash?: (crash: Error) => void;
   /** Takes one line each time that Ostler's controller or worker ended unasked and is started again. */

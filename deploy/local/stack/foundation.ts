@@ -24,4 +24,6 @@ export interface Foundation {
   readonly podNetwork?: string;
   /** Users whose requests the API server's audit log keeps. */
   readonly audited?: readonly string[];
+  /** A watch lasts from once to twice as many seconds. */
+  readonly watchSeconds?: number;
 }

@@ -38,6 +38,8 @@ export interface StackOptions {
   readonly podNetwork?: string;
   /** Users whose requests the API server's audit log keeps; nobody's but booting machines' unless told. */
   readonly audited?: readonly string[];
+  /** The API server ends a watch after one to two times as many seconds; after half an hour to an hour unless told. */
+  readonly watchSeconds?: number;
   /** Known to the Temporal server from its start. */
   readonly searchAttributes?: Readonly<Record<string, SearchAttributeKind>>;
   /** Ends the start, not the started stack: that is what `stop` is for. */
@@ -79,11 +81,13 @@ async function startCluster(
   supervisor: Supervisor,
   options: StackOptions,
 ): Promise<Pick<Stack, "apiServer" | "adminKubeconfig">> {
-  const { directory, tools, signal, onProgress, address = "127.0.0.1", podNetwork, audited = [] } = options;
+  const { directory, tools, signal, onProgress, address = "127.0.0.1", podNetwork, audited = [], watchSeconds } =
+    options;
   const pki = await createPki(join(directory, "pki"), address);
   const foundation: Foundation = {
     ...{ directory, tools, pki, supervisor, address, audited },
     ...(podNetwork === undefined ? {} : { podNetwork }),
+    ...(watchSeconds === undefined ? {} : { watchSeconds }),
     ...(signal === undefined ? {} : { signal }),
   };
   const etcdUrl = await startEtcd(foundation);

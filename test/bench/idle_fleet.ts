@@ -1,0 +1,133 @@
+// deno-lint-ignore-file no-console -- printing what was measured is this program's job
+/**
+ * What a fleet of a thousand pools without machines costs while nothing happens: requests to a real API server, counted
+ * in its audit log, memory and CPU time; and what its credentials cost, of which some are always due. Ends with 1 when
+ * both together ask for more than one request a second. Watches last a few minutes here, as with an impatient API server.
+ */
+import process from "node:process";
+import { setTimeout } from "node:timers/promises";
+import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
+import { type Asked, askedBytes, askedSince, isOfProcess, ourUsers } from "../integration/asked.ts";
+import { machineDeployment, poolsPath } from "../integration/pool_objects.ts";
+import type { RolloutStatus } from "../integration/pool_objects.ts";
+import { withWorld, type World } from "../integration/world.ts";
+import { loadOf, type ProcessLoad } from "./process_load.ts";
+
+const [pools = 1_000, minutes = 6] = process.argv.slice(2).map(Number);
+const mostPerSecond = 1;
+/** A watch lasts two to four minutes. */
+const watchSeconds = 120;
+/** Life of credentials, as it is unless an administrator sets another, and the part of it after which they are due. */
+const [lifeSeconds, dueAfter] = [86_400, 1 / 4];
+const rolloutsPath = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts";
+
+const poolOf = (nth: number): string => `pool-${nth}`;
+
+function isForWork({ by, verb, path }: Asked): boolean {
+  return !isOfProcess(`${by} ${verb} ${path}`);
+}
+
+async function createPools(world: World): Promise<void> {
+  for (let nth = 0; nth < pools; nth += 10) {
+    const some = Array.from({ length: Math.min(10, pools - nth) }, (_, at) => poolOf(nth + at));
+    await Promise.all(some.map((name) => world.create(poolsPath(), machineDeployment({ name, replicas: 0 }))));
+  }
+}
+
+async function untilConverged(world: World): Promise<void> {
+  for (const begun = performance.now();;) {
+    const rollouts = await world.list<{ status?: RolloutStatus }>(rolloutsPath);
+    const converged = rollouts.filter(({ status }) => status?.phase === "Converged").length;
+    console.log(`${converged} of ${pools} pools have converged after ${seconds(begun)} s`);
+    if (converged === pools) return;
+    await setTimeout(10_000);
+  }
+}
+
+/** Waits until nothing was asked for any pool for a while. */
+async function untilQuiet(world: World): Promise<void> {
+  for (;;) {
+    const from = await askedBytes(world);
+    await setTimeout(20_000);
+    if (!(await askedSince(world, from)).some(isForWork)) return;
+  }
+}
+
+type Loads = Map<string, ProcessLoad>;
+
+async function loads({ site }: World): Promise<Loads> {
+  const running = { ...site.ostler, temporal: site.stack.processes.get("temporal") };
+  const each = Object.entries(running).map(async ([name, { pid = 0 }]) => [name, await loadOf(pid)] as const);
+  return new Map(await Promise.all(each));
+}
+
+/** Requests a second while nothing happens. */
+async function measureIdle(world: World): Promise<number> {
+  const [from, before, begun] = [await askedBytes(world), await loads(world), performance.now()];
+  await setTimeout(minutes * 60_000);
+  const passed = (performance.now() - begun) / 1000;
+  const [requests, after] = [await askedSince(world, from), await loads(world)];
+  console.log(
+    `\n${pools} idle pools for ${Math.round(passed)} s: ${(requests.length / passed).toFixed(2)} requests a second`,
+  );
+  printRequests(requests, passed);
+  for (const [name, { cpuSeconds, residentMib }] of after) {
+    const cpu = (cpuSeconds - (before.get(name)?.cpuSeconds ?? 0)) / passed;
+    console.log(`${name.padEnd(12)} ${(100 * cpu).toFixed(1).padStart(5)} % of a core, ${residentMib} MiB resident`);
+  }
+  return requests.length / passed;
+}
+
+function printRequests(requests: Asked[], passed: number): void {
+  const counts = new Map<string, number>();
+  for (const { by, verb, resource } of requests) {
+    const kind = `${by.padEnd(12)} ${verb.padEnd(8)} ${resource}`;
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  for (const [kind, count] of [...counts].sort(([, a], [, b]) => b - a)) {
+    console.log(`${kind.padEnd(60)} ${String(count).padStart(5)}  ${(count / passed).toFixed(3)} a second`);
+  }
+}
+
+/** Requests a second that renewing the credentials of all pools comes to, by those that it takes for some. */
+async function measureRenewal(world: World): Promise<number> {
+  const due = Array.from({ length: Math.min(10, pools) }, (_, nth) => poolOf(nth));
+  await Promise.all(due.map((name) => makeDue(world, name)));
+  const from = await askedBytes(world);
+  await world.temporal.schedule.getHandle("renew-credentials").trigger();
+  await untilQuiet(world);
+  const requests = (await askedSince(world, from)).filter(isForWork);
+  const perSecond = requests.length / due.length * pools / (lifeSeconds * dueAfter);
+  console.log(
+    `\n${due.length} pools renewed with ${requests.length} requests: ${perSecond.toFixed(2)} a second for all`,
+  );
+  printRequests(requests, lifeSeconds * dueAfter / pools * due.length);
+  return perSecond;
+}
+
+async function makeDue(world: World, name: string): Promise<void> {
+  const names = namesOf({ namespace: "kube-system", name });
+  const renewAt = new Date(Date.now() - 1_000).toISOString();
+  const body = { metadata: { annotations: { "ostler.dev/credentials-renew": renewAt } } };
+  for (const secret of [names.provisioning, names.kubeletBootstrap, names.bootstrap]) {
+    await world.patch(`/api/v1/namespaces/${secretsNamespace}/secrets/${secret}`, body);
+  }
+  const { credentials } = await world.status(name) ?? {};
+  await world.patch(`${rolloutsPath}/${name}/status`, { status: { credentials: { ...credentials, renewAt } } });
+}
+
+function seconds(since: number): number {
+  return Math.round((performance.now() - since) / 1000);
+}
+
+await withWorld({ audited: ourUsers, watchSeconds }, async (world) => {
+  const begun = performance.now();
+  await createPools(world);
+  await untilConverged(world);
+  await untilQuiet(world);
+  console.log(`${pools} pools are published after ${seconds(begun)} s`);
+  const all = await measureIdle(world) + await measureRenewal(world);
+  console.log(`\nidle and renewing: ${all.toFixed(2)} requests a second; at most ${mostPerSecond} is allowed`);
+  if (all > mostPerSecond) process.exitCode = 1;
+});
+process.exit();
