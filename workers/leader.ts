@@ -98,6 +98,8 @@ class LeaseHolder {
   readonly identity = `${hostname()}-${randomUUID().slice(0, 8)}`;
   readonly #api: CoordinationV1Api;
   readonly #name: { name: string; namespace: string };
+  /** The lease as this process wrote it last: as long as nobody else writes it, it need not be read. */
+  #held: V1Lease | undefined;
   /** When this process last saw the other holder renew, by its own clock. */
   #seen = { renewTime: "", at: Date.now() };
 
@@ -113,6 +115,7 @@ class LeaseHolder {
   /** Takes or renews the lease; false when somebody else holds it or the API did not answer. */
   async tryHold(log: LeaderDeps["log"]): Promise<boolean> {
     try {
+      if (this.#held && await this.#renew(this.#held)) return true;
       const lease = await ifFound(this.#api.readNamespacedLease(this.#name));
       if (lease && !this.#isFree(lease)) {
         this.onStandby();
@@ -133,11 +136,25 @@ class LeaseHolder {
     return Date.now() - this.#seen.at > leaseSeconds * 1000;
   }
 
+  /** False where another wrote it meanwhile, or it is gone. */
+  async #renew(held: V1Lease): Promise<boolean> {
+    this.#held = undefined;
+    try {
+      await this.#write(held);
+      return true;
+    } catch (error) {
+      if ([404, 409].includes(statusOf(error) ?? 0)) return false;
+      throw error;
+    }
+  }
+
+  // The API server refuses it when the lease is not the one that is given here any more.
   async #write(lease: V1Lease | undefined): Promise<void> {
     const { name, namespace } = this.#name;
     const spec = { holderIdentity: this.identity, leaseDurationSeconds: leaseSeconds, renewTime: new V1MicroTime() };
     const body = { metadata: { ...lease?.metadata, name, namespace }, spec };
-    if (lease) await this.#api.replaceNamespacedLease({ name, namespace, body });
-    else await this.#api.createNamespacedLease({ namespace, body });
+    this.#held = lease
+      ? await this.#api.replaceNamespacedLease({ name, namespace, body })
+      : await this.#api.createNamespacedLease({ namespace, body });
   }
 }

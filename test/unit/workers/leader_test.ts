@@ -3,6 +3,7 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { readConfig } from "../../../workers/config.ts";
 import { leadWhileHolding, LeaseLost } from "../../../workers/leader.ts";
 import { exitCodeOf } from "../../../workers/run_process.ts";
+import { eventually } from "../../support/eventually.ts";
 import { answer } from "../../support/fake_kube.ts";
 
 const times = { renew: 2, deadline: 30, leave: 10 };
@@ -10,6 +11,7 @@ const times = { renew: 2, deadline: 30, leave: 10 };
 /** An API server that knows one Lease. */
 class LeaseServer {
   lease: V1Lease | undefined;
+  reads = 0;
   writes = 0;
   isDown = false;
   /** Answers nothing at all, as an API server whose machine sleeps. */
@@ -17,9 +19,9 @@ class LeaseServer {
 
   get config(): KubeConfig {
     const api = {
-      readNamespacedLease: () => this.#answer(() => this.lease ?? this.#absent()),
+      readNamespacedLease: () => this.#answer(() => this.#read()),
       createNamespacedLease: ({ body }: { body: V1Lease }) => this.#answer(() => this.#store(body)),
-      replaceNamespacedLease: ({ body }: { body: V1Lease }) => this.#answer(() => this.#store(body)),
+      replaceNamespacedLease: ({ body }: { body: V1Lease }) => this.#answer(() => this.#replace(body)),
     };
     return { makeApiClient: () => api } as unknown as KubeConfig;
   }
@@ -31,13 +33,24 @@ class LeaseServer {
     return act();
   }
 
+  #read(): V1Lease {
+    this.reads += 1;
+    return this.lease ?? this.#absent();
+  }
+
   #absent(): never {
     throw answer(404, "NotFound");
   }
 
+  #replace(body: V1Lease): V1Lease {
+    if (!this.lease) this.#absent();
+    if (this.lease.metadata?.resourceVersion !== body.metadata?.resourceVersion) throw answer(409, "Conflict");
+    return this.#store(body);
+  }
+
   #store(body: V1Lease): V1Lease {
     this.writes += 1;
-    return this.lease = body;
+    return this.lease = { ...body, metadata: { ...body.metadata, resourceVersion: `${this.writes}` } };
   }
 }
 
@@ -139,4 +152,30 @@ Deno.test("leadWhileHolding leaves when another took the lease, also from work t
     await rejects(leaving, LeaseLost);
     deepEqual(server.lease, { spec: { holderIdentity: "another" } });
   }
+});
+
+Deno.test("leadWhileHolding renews a lease that nobody else writes without reading it", async () => {
+  const server = new LeaseServer();
+  const stop = new AbortController();
+  await lead(server, stop.signal, async () => {
+    await eventually("renewals", () => server.writes > 5);
+    stop.abort();
+  });
+  equal(server.reads, 1);
+});
+
+Deno.test("leadWhileHolding goes on where its lease was touched by a stranger, or deleted", async () => {
+  const server = new LeaseServer();
+  const stop = new AbortController();
+  const touches = [{ metadata: { resourceVersion: "of a stranger" } }, undefined];
+  await lead(server, stop.signal, async (leading) => {
+    for (const touched of touches) {
+      server.lease = touched && { ...server.lease, ...touched };
+      const { writes } = server;
+      await eventually("the next renewals", () => server.writes > writes + 1);
+    }
+    equal(leading.aborted, false);
+    stop.abort();
+  });
+  ok(server.lease?.spec?.holderIdentity);
 });
