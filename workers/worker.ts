@@ -2,7 +2,9 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { NativeConnection } from "@temporalio/worker";
 import { Runtime, Worker } from "@temporalio/worker";
-import { loadKubeConfig } from "../activities/kube/client.ts";
+import { beginToWatch } from "../activities/backends/registry.ts";
+import { caOf, connectKube, loadKubeConfig } from "../activities/kube/client.ts";
+import { HttpsWatch } from "../activities/kube/https_watch.ts";
 import { claimPlace } from "./claim.ts";
 import { readClusterIdentity } from "./cluster_identity.ts";
 import { type Config, rateOf } from "./config.ts";
@@ -22,11 +24,13 @@ export async function runWorker(config: Config, signal: AbortSignal): Promise<vo
   const isReady = (): boolean => workers.length > 0 && workers.every((worker) => worker.getState() === "RUNNING");
   const health = serveHealth({ ...config.healthProbeAddress, isReady });
   const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config));
-  const options = workersOf(config, kubeConfig);
+  const kube = { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) };
+  const options = workersOf(config, { kube, clusterCa: caOf(kubeConfig) });
   const claim = claiming(config, { client, kubeConfig, log });
   try {
     await serveWhileOurs({ claim, log, signal }, async (serving) => {
       const connection = (await client.get()).connection as NativeConnection;
+      beginToWatch(kube);
       workers = await Promise.all(options.map((each) => Worker.create({ ...each, connection })));
       await runUntil(workers, serving);
       workers = [];

@@ -1,18 +1,22 @@
 /** What the workers of a process are made of: one for workflows and short steps, and one for waits. */
-import type { KubeConfig } from "@kubernetes/client-node";
 import type { WorkerOptions } from "@temporalio/worker";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { caOf, connectKube } from "../activities/kube/client.ts";
-import { HttpsWatch } from "../activities/kube/https_watch.ts";
+import type { Kube } from "../activities/kube/client.ts";
 import { createActivities } from "../activities/mod.ts";
 import { taskQueueOf, waitsQueueOf } from "../workflows/commands/start_options.ts";
 import { forecast } from "../workflows/policy/forecast.ts";
 import type { Config } from "./config.ts";
 
+/** The API server that activities talk to, and the PEM of the CA by which it is trusted. */
+export interface Cluster {
+  kube: Kube;
+  clusterCa: string;
+}
+
 /** The options of both workers, without their connection. */
-export function workersOf(config: Config, kubeConfig: KubeConfig): WorkerOptions[] {
-  const activities = activitiesOf(config, kubeConfig);
+export function workersOf(config: Config, cluster: Cluster): WorkerOptions[] {
+  const activities = activitiesOf(config, cluster);
   const common = {
     activities,
     namespace: config.temporal.namespace,
@@ -42,10 +46,9 @@ export function workersOf(config: Config, kubeConfig: KubeConfig): WorkerOptions
   ];
 }
 
-function activitiesOf(config: Config, kubeConfig: KubeConfig): ReturnType<typeof createActivities> {
+function activitiesOf(config: Config, cluster: Cluster): ReturnType<typeof createActivities> {
   return createActivities({
-    kube: { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) },
-    clusterCa: caOf(kubeConfig),
+    ...cluster,
     environment: process.env,
     profileNamespace: config.namespace,
     credentialSeconds: config.credentialSeconds,

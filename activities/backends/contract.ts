@@ -117,6 +117,8 @@ export interface Backend {
   /** Makes a change of the config one of the template, so that machines are replaced; once for one order. */
   stamp(stamp: TemplateStamp): Promise<void>;
 
+  /** Begins to watch what every change asks about, so that none pays for it. Where nothing streams there is nothing to do. */
+  beginToWatch(): void;
   /** News of what is asked for, and of whether the maker has taken it up. */
   newsOfWanted(pool: PoolRef): News;
   /** News of a pool, its machines, and `nodes()`, by name. */

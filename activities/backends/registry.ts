@@ -7,6 +7,11 @@ import { machineController } from "./machine_controller/mod.ts";
 
 const backends: Record<PoolKind, (kube: Kube) => Backend> = { MachineDeployment: machineController };
 
+/** Begins to watch what every change of any pool asks about, so that the first one after a rest costs no more than others. */
+export function beginToWatch(kube: Kube): void {
+  for (const backend of Object.values(backends)) backend(kube).beginToWatch();
+}
+
 /** The backend of a pool. Refuses a kind that nobody serves: a newer Ostler may have started the run. */
 export function backendOf(kube: Kube, { kind = "MachineDeployment", namespace, name }: PoolRef): Backend {
   const found = Object.hasOwn(backends, kind) ? backends[kind] : undefined;

@@ -1,4 +1,7 @@
-/** One watch of a kind for all who want to know in a process: it begins when somebody does, and ends when nobody has for a while. */
+/**
+ * One watch of a kind for all who want to know in a process. It begins when somebody does, and ends when nobody has for a
+ * while, unless it is one that lasts: to list what every change asks about costs more than to watch it.
+ */
 import type { Kube } from "./client.ts";
 import { Informer } from "./informer.ts";
 import type { Resource } from "./resources.ts";
@@ -17,13 +20,15 @@ export interface Change<T> {
 export class SharedWatch<T> {
   readonly #kube: Kube;
   readonly #resource: Resource<T>;
+  readonly #lasts: boolean;
   readonly #listeners = new Set<(change: Change<T>) => void>();
   #informer: Informer<T> | undefined;
   #askedAt = 0;
 
-  constructor(kube: Kube, resource: Resource<T>) {
+  constructor(kube: Kube, resource: Resource<T>, { lasts = false }: { lasts?: boolean } = {}) {
     this.#kube = kube;
     this.#resource = resource;
+    this.#lasts = lasts;
   }
 
   /** Whether all changes up to about now are known, and told to who listens. */
@@ -53,6 +58,7 @@ export class SharedWatch<T> {
     });
     this.#informer = informer;
     void informer.start();
+    if (this.#lasts) return;
     const timer = setInterval(() => this.#endWhenIdle(stop), lookEveryMs);
     stop.signal.addEventListener("abort", () => clearInterval(timer));
     (timer as { unref?: () => void }).unref?.();

@@ -6,7 +6,7 @@ import { restoreLastGood } from "./last_good.ts";
 import { LateSets } from "./late_sets.ts";
 import { readState } from "./machine_state.ts";
 import { observePool } from "./observe_pool.ts";
-import { isSurelyUnsettled, newsOfMachines, newsOfPool, newsOfTemplate } from "./pool_watch.ts";
+import { isSurelyUnsettled, newsOfMachines, newsOfPool, newsOfTemplate, watchTemplates } from "./pool_watch.ts";
 import { stampTemplate } from "./template_stamp.ts";
 import { readWanted } from "./wanted.ts";
 
@@ -25,6 +25,7 @@ export function machineController(kube: Kube): Backend {
     letAllGo: (pool) => letAllGo(kube, pool),
     restore: (order, place) => restoreLastGood(kube, order, place),
     stamp: (stamp) => stampTemplate(kube, stamp),
+    beginToWatch: () => watchTemplates(kube),
     newsOfWanted: (pool) => newsOfTemplate(kube, pool),
     newsOfPool: (pool, nodes) => newsOfPool(kube, pool, nodes),
     newsOfMachines: ({ pool, names }, nodes) => newsOfMachines(kube, { namespace: pool.namespace, names }, nodes),

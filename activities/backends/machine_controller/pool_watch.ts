@@ -9,15 +9,15 @@ import type { Metadata } from "../../kube/schemas.ts";
 import { SharedWatch } from "../../kube/shared_watch.ts";
 import { nodeWatchOf } from "../../node/node_watch.ts";
 
-/** The watches of one API server; each begins with the first wait that needs it. */
+/** The watches of one API server; each begins with the first wait that needs it. Those of templates are needed by every change. */
 class PoolWatches {
   readonly deployments: SharedWatch<DeploymentFacts>;
   readonly sets: SharedWatch<SetFacts>;
   readonly machines: SharedWatch<MachineFacts>;
 
   constructor(kube: Kube) {
-    this.deployments = new SharedWatch(kube, watchedDeployments);
-    this.sets = new SharedWatch(kube, watchedSets);
+    this.deployments = new SharedWatch(kube, watchedDeployments, { lasts: true });
+    this.sets = new SharedWatch(kube, watchedSets, { lasts: true });
     this.machines = new SharedWatch(kube, watchedMachines);
   }
 }
@@ -28,6 +28,13 @@ export function poolWatchesOf(kube: Kube): PoolWatches {
   const watches = known.get(kube.core) ?? new PoolWatches(kube);
   known.set(kube.core, watches);
   return watches;
+}
+
+/** Begins to watch what tells of templates. */
+export function watchTemplates(kube: Kube): void {
+  const { deployments, sets } = poolWatchesOf(kube);
+  deployments.ask();
+  sets.ask();
 }
 
 /** News of a MachineDeployment and of its sets. */

@@ -1,6 +1,7 @@
 /** What one change asks of the API server, activity by activity as a run asks for them. */
-import { equal } from "node:assert/strict";
+import { equal, ok } from "node:assert/strict";
 import { poolWatchesOf } from "../../../activities/backends/machine_controller/pool_watch.ts";
+import { beginToWatch } from "../../../activities/backends/registry.ts";
 import { createActivities } from "../../../activities/mod.ts";
 import type { Activities } from "../../../activities/mod.ts";
 import { neverRepaired } from "../../../activities/node/illness.ts";
@@ -64,4 +65,38 @@ Deno.test("one change of a pool that exists, without machines, takes 25 requests
   streams.requests.length = 0;
   await roll(activities);
   equal(streams.requests.length, 24, streams.requests.join("\n"));
+});
+
+/** Runs what was to be run every so often, as if so many milliseconds had passed. */
+function passing(timers: ReadonlySet<() => void>, ms: number): void {
+  const { now } = Date;
+  Date.now = () => now() + ms;
+  try {
+    for (const timer of timers) timer();
+  } finally {
+    Date.now = now;
+  }
+}
+
+Deno.test("a change after an hour in which nobody asked takes at most 25 requests, watches counted in", async () => {
+  const kube = await publishingKube();
+  const streams = new FakeStreams(kube);
+  const { client } = streams;
+  const { setInterval } = globalThis;
+  const timers = new Set<() => void>();
+  globalThis.setInterval = ((timer: () => void) => void timers.add(timer)) as unknown as typeof setInterval;
+  try {
+    beginToWatch(client);
+    await eventually("the watches", () => streams.opened.length === 2);
+    const activities = createActivities({ ...publisher(kube), kube: client, forecast: () => ({}) as never });
+    await roll(activities);
+    passing(timers, 3_600_000);
+    change(kube, "2");
+    [streams.requests.length, streams.opened.length] = [0, 0];
+    await roll(activities);
+    const asked = [...streams.requests, ...streams.opened.map((kind) => `watch ${kind}`)];
+    ok(asked.length <= 25, `${asked.length} requests:\n${asked.join("\n")}`);
+  } finally {
+    globalThis.setInterval = setInterval;
+  }
 });
