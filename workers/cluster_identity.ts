@@ -8,11 +8,14 @@ import type { Config } from "./config.ts";
 export interface ClusterIdentity {
   /** The name that an administrator gave it; "" for none. */
   name: string;
-  /** UID of its namespace kube-system, which lives as long as the cluster; "" where it may not be read. */
+  /** UID of its namespace kube-system, which lives as long as the cluster; "" where that is not proven, as it may not be read. */
   uid: string;
 }
 
-/** Reads the identity; who may not read the namespace goes without its UID, as before it was looked at. */
+/** UIDs that this process has read: one API server is of one cluster, whoever takes away the right to read it. */
+const proven = new WeakMap<KubeConfig, string>();
+
+/** Reads the identity. Who may not read the namespace has proven none, unless it could be read before. */
 export async function readClusterIdentity(
   kubeConfig: KubeConfig,
   { cluster: name }: Pick<Config, "cluster">,
@@ -20,15 +23,19 @@ export async function readClusterIdentity(
 ): Promise<ClusterIdentity> {
   try {
     const { metadata } = await kubeConfig.makeApiClient(CoreV1Api).readNamespace({ name: "kube-system" });
-    return { name, uid: metadata?.uid ?? "" };
+    const uid = metadata?.uid ?? "";
+    proven.set(kubeConfig, uid);
+    return { name, uid };
   } catch (error) {
     if (statusOf(error) !== 403) throw error;
-    log.warn('Cannot tell this cluster from others: reading namespace "kube-system" is not allowed');
-    return { name, uid: "" };
+    const uid = proven.get(kubeConfig) ?? "";
+    if (uid === "") log.warn('Cannot prove which cluster this is: reading namespace "kube-system" is not allowed');
+    return { name, uid };
   }
 }
 
 /** How a cluster is named in messages. */
 export function clusterText({ name, uid }: ClusterIdentity): string {
-  return `${name === "" ? "the cluster without a name" : `cluster "${name}"`} (UID of kube-system "${uid}")`;
+  const proof = uid === "" ? "which cannot prove who it is" : `UID of kube-system "${uid}"`;
+  return `${name === "" ? "the cluster without a name" : `cluster "${name}"`} (${proof})`;
 }

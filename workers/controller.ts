@@ -2,7 +2,7 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import { connectKube, loadKubeConfig } from "../activities/kube/client.ts";
 import { HttpsWatch } from "../activities/kube/https_watch.ts";
-import { claimPlace } from "./claim.ts";
+import { Claim } from "./claim.ts";
 import { type ClusterIdentity, readClusterIdentity } from "./cluster_identity.ts";
 import { type Config, rateOf } from "./config.ts";
 import { keepCredentialSchedule } from "./credential_schedule.ts";
@@ -27,9 +27,10 @@ export async function runController(config: Config, signal: AbortSignal): Promis
   const onStandby = (): void => void (ready = true);
   const health = serveHealth({ ...config.healthProbeAddress, isReady: () => ready });
   let self: ClusterIdentity = { name: config.cluster, uid: "" };
+  const place = new Claim(config);
   const claim = async (): Promise<void> => {
     self = await readClusterIdentity(kubeConfig, config, log);
-    await claimPlace(await client.get(), config, self);
+    await place.hold(await client.get(), self);
   };
   try {
     await leadWhileHolding(kubeConfig, { config, log, signal, onStandby }, async (leading) => {

@@ -5,7 +5,7 @@ import { Runtime, Worker } from "@temporalio/worker";
 import { beginToWatch } from "../activities/backends/registry.ts";
 import { caOf, connectKube, loadKubeConfig } from "../activities/kube/client.ts";
 import { HttpsWatch } from "../activities/kube/https_watch.ts";
-import { claimPlace } from "./claim.ts";
+import { Claim } from "./claim.ts";
 import { readClusterIdentity } from "./cluster_identity.ts";
 import { type Config, rateOf } from "./config.ts";
 import { serveHealth } from "./health.ts";
@@ -54,12 +54,13 @@ function claiming(
   { client, kubeConfig, log }: { client: LazyClient; kubeConfig: KubeConfig; log: ReturnType<typeof createLogger> },
 ): () => Promise<void> {
   const { temporal: { namespace }, cluster } = config;
+  const claim = new Claim(config);
   let isIndexed = false;
   return async () => {
     const temporal = await client.get();
     if (!isIndexed) await ensureSearchAttributes(temporal.connection as NativeConnection, { namespace, cluster });
     isIndexed = true;
-    await claimPlace(temporal, config, await readClusterIdentity(kubeConfig, config, log));
+    await claim.hold(temporal, await readClusterIdentity(kubeConfig, config, log));
   };
 }
 

@@ -1,6 +1,6 @@
 /** Two clusters on one Temporal namespace keep apart, or the later one is told to. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { claimPlace, ClusterConflict } from "../../workers/claim.ts";
+import { Claim, ClusterConflict } from "../../workers/claim.ts";
 import { type Config, readConfig } from "../../workers/config.ts";
 import { ensureCredentialSchedule } from "../../workers/credential_schedule.ts";
 import { eventually } from "../support/eventually.ts";
@@ -12,7 +12,7 @@ const test = onStage();
 /** As a cluster of that name and UID would have it. */
 async function claim(stage: Stage, uid: string, settings: Record<string, string> = {}): Promise<void> {
   const config = readConfig(settings);
-  await claimPlace(stage.client, config, { name: config.cluster, uid });
+  await new Claim(config).hold(stage.client, { name: config.cluster, uid });
 }
 
 async function ownerOf(stage: Stage, scheduleId: string): Promise<unknown> {
@@ -63,6 +63,21 @@ test("of two names on one task queue the later one is refused, and the earlier o
   });
   await claim(stage, "uid-north", north);
   await forget(stage, "north/renew-credentials");
+});
+
+test("who cannot prove which cluster it is gets no place that bears an identity, and is told what to allow", async (stage) => {
+  await claim(stage, "");
+  await claim(stage, "");
+  await claim(stage, "uid-north");
+  await rejects(claim(stage, ""), (error: Error) => {
+    equal(error instanceof ClusterConflict, true);
+    for (const part of ["cannot prove who it is", 'get namespace "kube-system"', "uid-north"]) {
+      equal(error.message.includes(part), true, `${part} in ${error.message}`);
+    }
+    return true;
+  });
+  deepEqual(await ownerOf(stage, "renew-credentials"), { name: "", uid: "uid-north" });
+  await forget(stage, "renew-credentials");
 });
 
 test("a Schedule of before identities were kept is taken over, paused as it is", async (stage) => {

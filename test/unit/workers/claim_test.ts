@@ -1,0 +1,109 @@
+import type { KubeConfig } from "@kubernetes/client-node";
+import { type Client, ScheduleNotFoundError } from "@temporalio/client";
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { Claim, ClusterConflict } from "../../../workers/claim.ts";
+import { type ClusterIdentity, readClusterIdentity } from "../../../workers/cluster_identity.ts";
+import { readConfig } from "../../../workers/config.ts";
+import { answer } from "../../support/fake_kube.ts";
+
+interface Made {
+  scheduleId: string;
+  action: { workflowType: string; taskQueue: string; memo?: Record<string, unknown> };
+}
+
+/** The Schedules of a Temporal server. */
+class Schedules {
+  readonly made: Made[] = [];
+  /** Requests since it was emptied. */
+  readonly requests: string[] = [];
+
+  get client(): Client {
+    const schedule = {
+      list: () => this.#list(),
+      create: (made: Made) => this.#answer("create", () => void this.made.push(made)),
+      getHandle: (id: string) => ({ describe: () => this.#answer("describe", () => this.#described(id)) }),
+    };
+    return { schedule } as unknown as Client;
+  }
+
+  async *#list(): AsyncIterable<Made> {
+    await this.#answer("list", () => {});
+    yield* [...this.made];
+  }
+
+  async #answer<T>(request: string, act: () => T): Promise<T> {
+    await Promise.resolve();
+    this.requests.push(request);
+    return act();
+  }
+
+  #described(id: string): object {
+    const at = this.made.findIndex(({ scheduleId }) => scheduleId === id);
+    if (at < 0) throw new ScheduleNotFoundError("no such Schedule", id);
+    return { ...this.made[at], info: { createdAt: new Date(at) } };
+  }
+}
+
+function named(name: string): ClusterIdentity {
+  return { name, uid: `uid-${name}` };
+}
+
+function claimOf(name: string, taskQueue?: string): Claim {
+  return new Claim(readConfig({ OSTLER_CLUSTER: name, ...(taskQueue ? { OSTLER_TASK_QUEUE: taskQueue } : {}) }));
+}
+
+Deno.test("Claim.hold asks for its own Schedule alone once the place is ours, however many clusters there are", async () => {
+  const schedules = new Schedules();
+  for (let nth = 0; nth < 200; nth++) await claimOf(`c${nth}`).hold(schedules.client, named(`c${nth}`));
+  const claim = claimOf("c7");
+  for (let nth = 0; nth < 2; nth++) await claim.hold(schedules.client, named("c7"));
+  schedules.requests.length = 0;
+  await claim.hold(schedules.client, named("c7"));
+  deepEqual(schedules.requests, ["describe"]);
+});
+
+Deno.test("Claim.hold refuses the younger of two that came to a queue at once, at the next look", async () => {
+  const schedules = new Schedules();
+  const [north, south] = [claimOf("north", "shared"), claimOf("south", "shared")];
+  const blind = new Schedules();
+  await north.hold(blind.client, named("north"));
+  await south.hold(schedules.client, named("south"));
+  schedules.made.unshift(...blind.made);
+  await north.hold(schedules.client, named("north"));
+  await rejects(south.hold(schedules.client, named("south")), ClusterConflict);
+});
+
+Deno.test("Claim.hold refuses a cluster that moves to a queue on which a younger one is", async () => {
+  const schedules = new Schedules();
+  await claimOf("north").hold(schedules.client, named("north"));
+  const south = claimOf("south", "shared");
+  for (let nth = 0; nth < 3; nth++) await south.hold(schedules.client, named("south"));
+  await rejects(claimOf("north", "shared").hold(schedules.client, named("north")), ClusterConflict);
+  await south.hold(schedules.client, named("south"));
+});
+
+Deno.test("Claim.hold lets nobody in who cannot prove the identity that the place bears", async () => {
+  const schedules = new Schedules();
+  await claimOf("north").hold(schedules.client, named("north"));
+  await rejects(claimOf("north").hold(schedules.client, { name: "north", uid: "" }), {
+    name: "ClusterConflict",
+    message: /which cannot prove who it is.*let its service account get namespace "kube-system"/,
+  });
+});
+
+Deno.test("readClusterIdentity remembers what it has read when reading it is not allowed any more", async () => {
+  let isAllowed = false;
+  const readNamespace = (): Promise<object> =>
+    isAllowed ? Promise.resolve({ metadata: { uid: "uid-north" } }) : Promise.reject(answer(403, "Forbidden"));
+  const kubeConfig = { makeApiClient: () => ({ readNamespace }) } as unknown as KubeConfig;
+  const told: string[] = [];
+  const read = async (): Promise<string> =>
+    (await readClusterIdentity(kubeConfig, { cluster: "" }, { warn: (line) => void told.push(line) })).uid;
+  equal(await read(), "");
+  equal(told.length, 1);
+  isAllowed = true;
+  equal(await read(), "uid-north");
+  isAllowed = false;
+  equal(await read(), "uid-north");
+  equal(told.length, 1);
+});
