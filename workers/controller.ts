@@ -1,11 +1,13 @@
 /** The controller process: tells Temporal about changes, and decides nothing. */
 import type { KubeConfig } from "@kubernetes/client-node";
+import type { Client } from "@temporalio/client";
 import { connectKube, loadKubeConfig } from "../activities/kube/client.ts";
 import { HttpsWatch } from "../activities/kube/https_watch.ts";
 import { Claim } from "./claim.ts";
 import { type ClusterIdentity, readClusterIdentity } from "./cluster_identity.ts";
 import { type Config, rateOf } from "./config.ts";
 import { keepCredentialSchedule } from "./credential_schedule.ts";
+import { keepVersionCurrent } from "./current_version.ts";
 import { installDefaultProfiles } from "./default_profiles.ts";
 import { serveHealth } from "./health.ts";
 import { leadWhileHolding } from "./leader.ts";
@@ -67,8 +69,10 @@ async function tell({ config, kubeConfig, client, self, log, onReady }: Telling,
   await watch.start();
   onReady();
   log.info("Controller is watching");
-  const schedule = keepCredentialSchedule(config, { connect: () => client.get(), self, log, signal });
-  await Promise.all([notifier.run(signal), schedule]);
+  const connect = (): Promise<Client> => client.get();
+  const schedule = keepCredentialSchedule(config, { connect, self, log, signal });
+  const version = keepVersionCurrent(config, { connect, log, signal });
+  await Promise.all([notifier.run(signal), schedule, version]);
 }
 
 if (import.meta.main) await runProcess(runController);

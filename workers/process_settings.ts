@@ -74,7 +74,7 @@ export const ProcessSettings = z.object({
   }),
   buildId: setting(text, "", {
     description:
-      "version of this worker for Temporal's Worker Deployment Versioning; without it workers are unversioned",
+      "version of the workers for Temporal's Worker Deployment Versioning, which the controller makes current once they poll; a worker without it is unversioned",
   }),
   deployment: setting(optional(/^[^.:]+$/, "must have no dot and no colon"), "", {
     description: "the worker deployment that a build id is of; else named as the default task queue",

@@ -4,9 +4,10 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Kube } from "../activities/kube/client.ts";
 import { createActivities } from "../activities/mod.ts";
-import { taskQueueOf, waitsQueueOf } from "../workflows/commands/start_options.ts";
+import { waitsQueueOf } from "../workflows/commands/start_options.ts";
 import { forecast } from "../workflows/policy/forecast.ts";
 import type { Config } from "./config.ts";
+import { deploymentNameOf } from "./current_version.ts";
 
 /** The API server that activities talk to, and the PEM of the CA by which it is trusted. */
 export interface Cluster {
@@ -62,10 +63,11 @@ function activitiesOf(config: Config, cluster: Cluster): ReturnType<typeof creat
  * would keep its own alive for as long as it is halted or paused, and through continue-as-new for ever.
  */
 export function versionOf(
-  { buildId, deployment, cluster }: Pick<Config, "buildId" | "deployment" | "cluster">,
+  config: Pick<Config, "buildId" | "deployment" | "cluster">,
 ): Pick<WorkerOptions, "workerDeploymentOptions"> {
+  const { buildId } = config;
   if (buildId === "") return {};
-  const version = { deploymentName: deployment || taskQueueOf(cluster), buildId };
+  const version = { deploymentName: deploymentNameOf(config), buildId };
   return {
     workerDeploymentOptions: { useWorkerVersioning: true, version, defaultVersioningBehavior: "AUTO_UPGRADE" },
   };

@@ -1,11 +1,13 @@
 /** A rollout under way goes on with the next version of Ostler, and with the one before. */
 import { deepEqual, equal, ok } from "node:assert/strict";
-import type { WorkflowHandle } from "@temporalio/client";
+import { readConfig } from "../../workers/config.ts";
+import { keepVersionCurrent } from "../../workers/current_version.ts";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertOrderly, assertRuns, budgetOf } from "../support/pool_checks.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";
-import type { Stage, StageVersion } from "../support/workflow_stage.ts";
+import type { Stage } from "../support/workflow_stage.ts";
+import { currentBuild, deploy, knownVersions, makeCurrent, ran } from "../support/worker_versions.ts";
 
 const versionsAtMost = 8;
 
@@ -17,52 +19,7 @@ const test = onStage({
   ],
 });
 
-/** temporal.api.enums.v1.VersionDrainageStatus */
-const drained = 2;
-
-const deploymentName = "ostler";
 const namespace = "default";
-
-/** Replaces every worker by one of this version, which becomes the current one, as a deployment does. */
-async function deploy(stage: Stage, version: StageVersion & { buildId: string }): Promise<void> {
-  await stage.changeWorker(version, () => makeCurrent(stage, version.buildId));
-}
-
-/** As soon as its workers poll; or without any, for a version of which nothing more is needed than that it was there. */
-async function makeCurrent(stage: Stage, buildId: string, allowNoPollers = false): Promise<void> {
-  const order = {
-    namespace,
-    deploymentName,
-    buildId,
-    identity: "tester",
-    allowNoPollers,
-    ignoreMissingTaskQueues: allowNoPollers,
-  };
-  let last: unknown;
-  const tried = (): Promise<boolean> =>
-    stage.client.workflowService.setWorkerDeploymentCurrentVersion(order).then(() => true, (error: unknown) => {
-      last = error;
-      return false;
-    });
-  await eventually(`version ${buildId} current`, tried).catch((error: Error) => {
-    throw new Error(`${error.message}: ${String(last)}`);
-  });
-}
-
-interface Ran {
-  failures: number;
-  builds: string[];
-}
-
-/** What the history of a run tells of the versions it ran on. */
-async function ran(handle: Pick<WorkflowHandle, "fetchHistory">): Promise<Ran> {
-  const { events } = await handle.fetchHistory();
-  const builds = (events ?? []).flatMap(({ workflowTaskCompletedEventAttributes: done }) =>
-    done?.deploymentVersion?.buildId ?? []
-  );
-  const failures = (events ?? []).filter(({ workflowTaskFailedEventAttributes: failed }) => failed);
-  return { failures: failures.length, builds: builds.filter((build, at) => build !== builds[at - 1]) };
-}
 
 async function behaviourOf(stage: Stage, pool: FakePool): Promise<unknown> {
   const execution = { workflowId: pool.holder };
@@ -134,18 +91,39 @@ test("more versions than a server keeps come and go over one rollout that is hal
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { attempts: 1, deadlines: { ...testDeadlines, ready: 200 } });
   await stage.stands(handle, "Halted");
-  for (let nth = 1; nth <= versionsAtMost + 2; nth++) await makeCurrent(stage, `v${nth}`, true);
+  for (let nth = 1; nth <= versionsAtMost + 2; nth++) await makeCurrent(stage, `v${nth}`, { allowNoPollers: true });
   await deploy(stage, { buildId: "last", next: true });
   await eventually("all but the current one drained", async () => {
-    const asked = { namespace, deploymentName };
-    const { workerDeploymentInfo } = await stage.client.workflowService.describeWorkerDeployment(asked);
-    const versions = workerDeploymentInfo?.versionSummaries ?? [];
+    const versions = await knownVersions(stage);
     ok(versions.length > 1 && versions.length <= versionsAtMost);
-    const open = versions.filter(({ drainageStatus }) => drainageStatus !== drained);
-    return open.length === 1 && open[0]?.deploymentVersion?.buildId === "last";
+    const open = versions.filter(({ isDrained }) => !isDrained);
+    return open.length === 1 && open[0]?.buildId === "last";
   });
   await takeCommand(stage, pool);
 });
+
+test("a controller makes the version of its build current as soon as its workers poll", async (stage) => {
+  const stop = new AbortController();
+  const keeping = keepVersionCurrent(readConfig({ OSTLER_BUILD_ID: "c1" }), {
+    connect: () => Promise.resolve(stage.client),
+    log: { info: () => {}, warn: () => {} },
+    signal: stop.signal,
+    pauses: { current: 50, waiting: 50 },
+  });
+  try {
+    const pool = stage.pool();
+    await stage.changeWorker({ buildId: "c1" }, () => runsOn(stage, "c1"));
+    await (await stage.rollOut(pool)).result();
+    equal((await ran(stage.client.workflow.getHandle(pool.holder))).builds.at(-1), "c1");
+  } finally {
+    stop.abort();
+    await keeping;
+  }
+});
+
+async function runsOn(stage: Stage, buildId: string): Promise<void> {
+  await eventually(`${buildId} current`, async () => await currentBuild(stage) === buildId);
+}
 
 /** A halted rollout still answers and acts, on a version that came long after it halted. */
 async function takeCommand(stage: Stage, pool: FakePool): Promise<void> {

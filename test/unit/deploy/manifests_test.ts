@@ -165,6 +165,41 @@ Deno.test("hold_new_machines can hold new machines and block nothing", () => {
   assert.equal((binding?.spec as { policyName: string }).policyName, policy?.metadata.name);
 });
 
+interface Process {
+  template: {
+    metadata: { labels: Record<string, string> };
+    spec: {
+      containers: { image: string; env: { name: string; valueFrom?: { fieldRef?: { fieldPath: string } } }[] }[];
+    };
+  };
+  selector: { matchLabels: Record<string, string> };
+}
+
+function processOf(file: string): Process {
+  return manifests(join(kubernetes, file)).find(({ kind }) => kind === "Deployment")?.spec as Process;
+}
+
+const versionLabel = "app.kubernetes.io/version";
+
+for (const file of ["controller.yaml", "worker.yaml"]) {
+  Deno.test(`${file} tells its process the tag of its image as build id`, () => {
+    const { template: { metadata: { labels }, spec: { containers: [container] } }, selector } = processOf(file);
+    assert.equal(container?.image.split(":").at(-1), labels[versionLabel]);
+    const told = container?.env.find(({ name }) => name === "OSTLER_BUILD_ID")?.valueFrom?.fieldRef?.fieldPath;
+    assert.equal(told, `metadata.labels['${versionLabel}']`);
+    assert.equal(selector.matchLabels[versionLabel], undefined, "else no update could be applied");
+  });
+}
+
+Deno.test("controller and worker are of one version and one worker deployment, else none would become current", () => {
+  const [controller, worker] = ["controller.yaml", "worker.yaml"].map((file) => {
+    const { metadata, spec: { containers: [container] } } = processOf(file).template;
+    const naming = /^OSTLER_(BUILD_ID|DEPLOYMENT|CLUSTER|TASK_QUEUE)$|^TEMPORAL_/;
+    return [metadata.labels[versionLabel], container?.image, container?.env.filter(({ name }) => naming.test(name))];
+  });
+  assert.deepEqual(controller, worker);
+});
+
 interface Webhook {
   name: string;
   failurePolicy: string;

@@ -1,0 +1,94 @@
+/** Versions of the worker that come and go on a stage, as deployments of Ostler do, and what is seen of them. */
+import type { WorkflowHandle } from "@temporalio/client";
+import { eventually } from "./eventually.ts";
+import type { Stage, StageVersion } from "./workflow_stage.ts";
+
+const deploymentName = "ostler";
+const namespace = "default";
+
+/** temporal.api.enums.v1.VersionDrainageStatus */
+const drained = 2;
+
+/** Replaces every worker by one of this version, which becomes the current one, as a deployment does. */
+export async function deploy(
+  stage: Stage,
+  version: StageVersion & { buildId: string },
+  withinMs?: number,
+): Promise<void> {
+  await stage.changeWorker(version, () => makeCurrent(stage, version.buildId, { ...(withinMs ? { withinMs } : {}) }));
+}
+
+/** As soon as its workers poll; or without any, for a version of which nothing more is needed than that it was there. */
+export async function makeCurrent(
+  stage: Stage,
+  buildId: string,
+  { allowNoPollers = false, withinMs }: { allowNoPollers?: boolean; withinMs?: number } = {},
+): Promise<void> {
+  const order = {
+    namespace,
+    deploymentName,
+    buildId,
+    identity: "tester",
+    allowNoPollers,
+    ignoreMissingTaskQueues: allowNoPollers,
+  };
+  let last: unknown;
+  const tried = (): Promise<boolean> =>
+    stage.client.workflowService.setWorkerDeploymentCurrentVersion(order).then(() => true, (error: unknown) => {
+      last = error;
+      return false;
+    });
+  await eventually(`version ${buildId} current`, tried, withinMs).catch((error: Error) => {
+    throw new Error(`${error.message}: ${String(last)}`);
+  });
+}
+
+/** One version as the server lists it. */
+export interface KnownVersion {
+  buildId: string;
+  isDrained: boolean;
+}
+
+/** The versions that the server keeps. */
+export async function knownVersions(stage: Stage): Promise<KnownVersion[]> {
+  const { workerDeploymentInfo } = await stage.client.workflowService.describeWorkerDeployment({
+    namespace,
+    deploymentName,
+  });
+  return (workerDeploymentInfo?.versionSummaries ?? []).map(({ deploymentVersion, drainageStatus }) => ({
+    buildId: deploymentVersion?.buildId ?? "",
+    isDrained: drainageStatus === drained,
+  }));
+}
+
+/** The build of the current version; undefined while there is none, or no worker of any. */
+export async function currentBuild(stage: Stage): Promise<string | undefined> {
+  const asked = stage.client.workflowService.describeWorkerDeployment({ namespace, deploymentName });
+  const answer = await asked.catch(() => undefined);
+  return answer?.workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? undefined;
+}
+
+/** Throws while the version is not drained, or its workers were seen only just now. */
+export async function deleteVersion(stage: Stage, buildId: string): Promise<void> {
+  const deploymentVersion = { deploymentName, buildId };
+  await stage.client.workflowService.deleteWorkerDeploymentVersion({
+    namespace,
+    deploymentVersion,
+    identity: "tester",
+  });
+}
+
+export interface Ran {
+  failures: number;
+  builds: string[];
+}
+
+/** What the history of a run tells of the versions it ran on. */
+export async function ran(handle: Pick<WorkflowHandle, "fetchHistory">): Promise<Ran> {
+  const { events } = await handle.fetchHistory();
+  const builds = (events ?? []).flatMap(({ workflowTaskCompletedEventAttributes: done }) =>
+    done?.deploymentVersion?.buildId ?? []
+  );
+  const failures = (events ?? []).filter(({ workflowTaskFailedEventAttributes: failed }) => failed);
+  return { failures: failures.length, builds: builds.filter((build, at) => build !== builds[at - 1]) };
+}

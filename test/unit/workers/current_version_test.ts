@@ -1,0 +1,100 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import type { Client } from "@temporalio/client";
+import { readConfig } from "../../../workers/config.ts";
+import { deploymentNameOf, ensureVersionCurrent, keepVersionCurrent } from "../../../workers/current_version.ts";
+import { eventually } from "../../support/eventually.ts";
+
+/** A Temporal that knows which builds poll which queue, as "name/type". */
+class FakeVersions {
+  current = "v1";
+  readonly orders: Record<string, unknown>[] = [];
+  polled: Record<string, string[]> = {};
+
+  poll(build: string, queues = ["ostler/1", "ostler/2", "ostler-waits/2"]): void {
+    for (const queue of queues) this.polled[queue] = [...this.polled[queue] ?? [], build];
+  }
+
+  get client(): Client {
+    const token = new Uint8Array([1]);
+    const workflowService = {
+      describeTaskQueue: ({ taskQueue, taskQueueType }: { taskQueue: { name: string }; taskQueueType: number }) => {
+        const builds = this.polled[`${taskQueue.name}/${taskQueueType}`] ?? [];
+        return Promise.resolve({ pollers: builds.map((buildId) => ({ deploymentOptions: { buildId } })) });
+      },
+      describeWorkerDeployment: () => {
+        const routingConfig = { currentDeploymentVersion: { buildId: this.current } };
+        return Promise.resolve({ workerDeploymentInfo: { routingConfig }, conflictToken: token });
+      },
+      setWorkerDeploymentCurrentVersion: (order: { buildId: string }) => {
+        this.orders.push(order);
+        this.current = order.buildId;
+        return Promise.resolve({});
+      },
+    };
+    return { workflowService, options: { identity: "controller-1" } } as unknown as Client;
+  }
+}
+
+const v2 = readConfig({ OSTLER_BUILD_ID: "v2" });
+
+Deno.test("ensureVersionCurrent makes a version current once its workers poll every queue, and once only", async () => {
+  const versions = new FakeVersions();
+  versions.poll("v1");
+  versions.poll("v2", ["ostler/1", "ostler/2"]);
+  equal(await ensureVersionCurrent(versions.client, v2), "NoWorkers", "nobody would do its waits");
+  versions.poll("v2", ["ostler-waits/2"]);
+  equal(await ensureVersionCurrent(versions.client, v2), "MadeCurrent");
+  equal(await ensureVersionCurrent(versions.client, v2), "Current");
+  deepEqual(versions.orders, [{
+    ...{ namespace: "default", deploymentName: "ostler", buildId: "v2", identity: "controller-1" },
+    conflictToken: new Uint8Array([1]),
+  }]);
+});
+
+Deno.test("ensureVersionCurrent leaves a version alone whose workers are gone, though it was known once", async () => {
+  const versions = new FakeVersions();
+  versions.current = "v3";
+  versions.poll("v3");
+  equal(await ensureVersionCurrent(versions.client, v2), "NoWorkers");
+  deepEqual(versions.orders, []);
+});
+
+Deno.test("keepVersionCurrent waits for workers, says so once, and takes back what somebody else set", async () => {
+  const versions = new FakeVersions();
+  const stop = new AbortController();
+  const said: string[] = [];
+  let absences = 2;
+  const keeping = keepVersionCurrent(v2, {
+    connect: () => absences-- > 0 ? Promise.reject(new Error("Temporal is down")) : Promise.resolve(versions.client),
+    log: { info: (text) => void said.push(text), warn: (text) => void said.push(text) },
+    signal: stop.signal,
+    pauses: { current: 1, waiting: 1 },
+  });
+  await eventually("a warning", () => said.length === 3);
+  match(said.join(), /it is tried again.*it is tried again.*no workers of it poll/);
+  versions.poll("v2");
+  await eventually("v2", () => versions.current === "v2");
+  versions.current = "v1";
+  await eventually("v2 again", () => versions.current === "v2");
+  stop.abort();
+  await keeping;
+  equal(said.filter((text) => /no workers/.test(text)).length, 1);
+});
+
+Deno.test("keepVersionCurrent asks for nothing without a build id", async () => {
+  const never = (): never => {
+    throw new Error("asked");
+  };
+  await keepVersionCurrent(readConfig({}), {
+    connect: never,
+    log: { info: never, warn: never },
+    signal: new AbortController().signal,
+  });
+});
+
+Deno.test("a worker deployment bears the name of its cluster, unless told which", () => {
+  deepEqual(
+    [{}, { OSTLER_CLUSTER: "north" }, { OSTLER_DEPLOYMENT: "mine" }].map((env) => deploymentNameOf(readConfig(env))),
+    ["ostler", "ostler-north", "mine"],
+  );
+});
