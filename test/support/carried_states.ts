@@ -24,6 +24,7 @@ export const carriedNow: CarriedState = {
     paused: request,
     abortAsked: { ...request, by: "ben" },
     skipped: ["e"],
+    plan: null,
     approvedPlan: "s2",
     approvedHash: "h2",
     approvedTerms: null,

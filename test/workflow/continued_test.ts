@@ -7,7 +7,7 @@ import type { FakePool } from "../support/fake_pool.ts";
 import { recall } from "../support/fake_rollout.ts";
 import { assertOrderly, assertRuns, budgetOf, gateOf } from "../support/pool_checks.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";
-import type { Stage } from "../support/workflow_stage.ts";
+import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage({ dynamicConfig: ["limit.historyCount.suggestContinueAsNew=80"] });
 
@@ -69,16 +69,45 @@ test("a soak, an approval and what was skipped last over the next run", async (s
   await stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
   await stage.sees(pool, "the soak", ({ reason }) => reason === "Soaking");
   await stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(3) });
-  const [{ waves: before }, run] = [await stage.progress(handle), await runOf(stage, pool)];
+  const [{ waves: before, plan: approved }, run] = [await stage.progress(handle), await runOf(stage, pool)];
   await anotherRun(stage, pool);
   notEqual(await runOf(stage, pool), run);
   const after = await stage.sees(pool, "the same soak", ({ reason }) => reason === "Soaking");
   deepEqual([after.waves, after.skipped], [before, [pool.nth(3)]]);
+  deepEqual(after.plan, approved, "a machine went since, so that one which is read now is another");
   await stage.ask(pool, "promote");
   await stage.sees(pool, "the others done", ({ reason }) => reason === "OnlySkippedRemain");
   equal(pool.machines.filter(({ ready, set }) => ready && set.image === "image-2").length, 2);
   await stage.client.workflow.getHandle(pool.holder).cancel();
 });
+
+for (const activity of ["readDesired", "planRollout"]) {
+  test(`a plan that somebody looks at can be approved while the next run is at its first ${activity}`, async (stage) => {
+    const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    const { plan } = await stage.stands(handle, "Rolling", "AwaitingApproval");
+    const run = await runOf(stage, pool);
+    const [begun, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    pool.before[activity] = async () => {
+      if (await runOf(stage, pool) === run) return;
+      begun.resolve();
+      await answered.promise;
+    };
+    await anotherRun(stage, pool);
+    await begun.promise;
+    const seen = await stage.progress(stage.client.workflow.getHandle(pool.holder) as Handle);
+    const told = stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
+    const answer = told.then(({ message }) => message, String);
+    // Before anything is known it is answered by the first look.
+    if (activity === "readDesired") await pause(300);
+    else await answer;
+    answered.resolve();
+    deepEqual([seen.plan, await answer], [plan, `Plan ${plan?.hash} may begin with wave 1`]);
+    equal((await handle.result()).replaced, 3);
+    assertOrderly(pool);
+  });
+}
 
 test("a way back goes on in the next run", async (stage) => {
   const waves = [{ upTo: 3, soak: 0 }, { upTo: "100%", soak: 0 }];

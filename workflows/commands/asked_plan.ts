@@ -19,10 +19,15 @@ export async function planWhereAsked(
   reviewApproval(rollout, desired, rules);
   const wasApproved = isApproved(rollout);
   // Until it is approved it is read at every look: machines come and go, and policies are edited.
-  if (isLastDone(rollout, rules, desired) || (wasApproved && people.plan)) return;
+  if (isLastDone(rollout, rules, desired) || (wasApproved && people.plan && people.isPlanRead)) return;
   const shown = people.plan?.hash;
   const { templateHash } = desired;
-  people.plan = await read.planRollout.executeWithOptions({ summary: "Plan the rollout" }, [{ pool, templateHash }]);
+  const summary = "Plan the rollout";
+  const { hash, terms } = await read.planRollout.executeWithOptions({ summary }, [{ pool, templateHash }]);
+  people.isPlanRead = true;
+  // What was approved in a run before stays what people see.
+  if (wasApproved && people.plan) return;
+  people.plan = { hash, ...(terms ? { terms } : {}) };
   if (wasApproved || dropOvertaken(rollout, shown) === "Dropped") return;
   // What was looked at may be newer than what this round goes by.
   reviewApproval(rollout, desired, rules);
@@ -41,6 +46,6 @@ export function dropPlan(
 ): "Dropped" | "Kept" {
   const isMoved = before.index !== waves.current.index || (before.approved && !waves.current.approved);
   if (target.rules?.approval === "Never" || !isMoved || isApproved({ target, waves, people })) return "Kept";
-  people.plan = undefined;
+  people.plan = null;
   return "Dropped";
 }

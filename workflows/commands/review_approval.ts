@@ -29,7 +29,7 @@ export function reviewApproval(
   people.approvedTerms ??= now;
   const { approvedTerms } = people;
   if (isCovered(approvedTerms, now)) return "Kept";
-  people.plan = undefined;
+  people.plan = null;
   return drop(
     rollout,
     approvedTerms.hash === now.hash

@@ -1,6 +1,6 @@
 /** What continue-as-new hands to the next run of a chain: the lasting part of each group of a run's state. */
 import type { LastGood, Quarantined, Request, RollBack } from "./memory.ts";
-import type { PlanTerms } from "./plan.ts";
+import type { AskedPlan, PlanTerms } from "./plan.ts";
 import type { JoinRecord, ReplacementRecord } from "./progress.ts";
 import type { Boot, Draining } from "./under_way.ts";
 import type { WaveCount, WaveState } from "./waves.ts";
@@ -24,6 +24,8 @@ export interface CarriedPeople {
   abortAsked: Request | null;
   /** Machines that a person wants to keep as they are. */
   skipped: string[];
+  /** The plan that waits for a word, or was approved; null for none, and where a run of an earlier version had it. */
+  plan: AskedPlan | null;
   /** The spec whose plan was approved. */
   approvedPlan: string;
   /** The hash that this plan was approved by. */

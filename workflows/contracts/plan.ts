@@ -8,6 +8,9 @@ export interface PlanTerms {
   replicas: number;
 }
 
+/** A plan that waits for a word, or was approved, as far as an approval needs it. */
+export type AskedPlan = Pick<RolloutPlan, "hash" | "terms">;
+
 /** What a rollout would do: the same planner as the run's, played forward. */
 export interface RolloutPlan {
   /** Changes when anything below but the prediction does. */

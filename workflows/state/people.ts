@@ -1,9 +1,9 @@
 /** What people asked for. */
-import type { CarriedPeople, RolloutPlan } from "../contracts/mod.ts";
+import type { CarriedPeople } from "../contracts/mod.ts";
 
 export interface People extends CarriedPeople {
-  /** The plan that waits for a word, or was approved. */
-  plan: RolloutPlan | undefined;
+  /** This run has read a plan: that of the run before may be of other machines. */
+  isPlanRead: boolean;
   /** Somebody asked for something that the Rollout object does not say yet. */
   heard: boolean;
 }
@@ -14,6 +14,7 @@ export function freshPeople(): CarriedPeople {
     paused: null,
     abortAsked: null,
     skipped: [],
+    plan: null,
     approvedPlan: "",
     approvedHash: "",
     approvedTerms: null,
@@ -23,12 +24,12 @@ export function freshPeople(): CarriedPeople {
 
 /** Goes on with what people asked of the run before. */
 export function openPeople(carried: CarriedPeople): People {
-  return { ...carried, plan: undefined, heard: false };
+  return { ...carried, isPlanRead: false, heard: false };
 }
 
 /** Forgets which plan was approved, also of a spec that was desired before: its plan is another by now. */
 export function forgetPlan(people: People): void {
-  people.plan = undefined;
+  people.plan = null;
   forgetApproval(people);
 }
 

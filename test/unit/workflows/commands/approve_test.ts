@@ -16,7 +16,7 @@ function waiting(approval: Rules["approval"], hash: string): Rollout {
 }
 
 function planned(rollout: Rollout, hash: string): Rollout {
-  rollout.people.plan = { hash, waves: [], blocked: [], seconds: null, machines: 3 };
+  rollout.people.plan = { hash };
   return rollout;
 }
 
@@ -49,7 +49,7 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
 Deno.test("approve of one wave is not that of the next one", () => {
   const rollout = approved("BeforeEachWave");
   rollout.waves.current = { ...freshWave(), index: 1 };
-  rollout.people.plan = undefined;
+  rollout.people.plan = null;
   match(approve.refuse(rollout, { plan: "one" }) ?? "", /no plan waits/);
   planned(rollout, "two");
   match(approve.refuse(rollout, { plan: "one" }) ?? "", /stale; the plan that waits is "two"/);

@@ -26,14 +26,7 @@ function approved(approval: Approval): { rollout: Rollout; rules: Rules } {
 }
 
 function read({ people }: Rollout, hash: string, rules: Rules): void {
-  people.plan = {
-    hash,
-    waves: [],
-    blocked: [],
-    seconds: null,
-    machines: 3,
-    terms: planTerms(supplierOf(undefined), desired, rules),
-  };
+  people.plan = { hash, terms: planTerms(supplierOf(undefined), desired, rules) };
 }
 
 const gone = ({ people, waves, view }: Rollout): unknown => [
@@ -59,7 +52,7 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
     const rollout = openRun({ target: { rules } }, carriedState(before));
     equal(reviewApproval(rollout, desired, { ...rules, maxFailed: 9 }), "Dropped");
     deepEqual(gone(rollout), ["", "", null, false, ["ApprovalDropped"]]);
-    equal(rollout.people.plan, undefined);
+    equal(rollout.people.plan, null);
   });
 
   Deno.test(`dropOvertaken drops one of a plan that was being read anew and is another now, with ${approval}`, () => {
@@ -106,11 +99,13 @@ Deno.test("dropPlan drops a plan that was read before the waves moved on, whoeve
   const before = { ...rollout.waves.current, approved: false };
   rollout.waves.current = { ...before, index: 1 };
   equal(dropPlan(rollout, before), "Dropped");
-  equal(rollout.people.plan, undefined);
+  equal(rollout.people.plan, null);
 });
 
-Deno.test("what an approval rests on is carried", () => {
+Deno.test("what an approval rests on is carried, and the plan that waits for one", () => {
   const approvedTerms = { hash: "h", replicas: 3 };
-  const carried = { ...carriedNow, people: { ...carriedNow.people, approvedTerms } };
-  deepEqual(carriedState(openRun({}, carried)).people.approvedTerms, approvedTerms);
+  const plan = { hash: "p", terms: approvedTerms };
+  const carried = { ...carriedNow, people: { ...carriedNow.people, approvedTerms, plan } };
+  const { people } = carriedState(openRun({}, carried));
+  deepEqual([people.approvedTerms, people.plan], [approvedTerms, plan]);
 });
