@@ -24,6 +24,7 @@ import { countBug, forgetBugs, isBehind } from "./state/loop.ts";
 import { postponeIdle } from "./state/machines.ts";
 import { openRollout } from "./state/rollout.ts";
 import type { Part, Rollout, Seen, Telling } from "./state/rollout.ts";
+import { postponeWave } from "./state/waves.ts";
 import { index, report, show } from "./status/report.ts";
 import { answerAbort } from "./steps/abort.ts";
 import { beginSteps } from "./steps/begin_steps.ts";
@@ -96,9 +97,14 @@ async function round(rollout: Rollout): Promise<RollOutResult | undefined> {
     if (trouble.kind === "rethrow") throw error;
     await waitOver(rollout, trouble);
     // What is under way looks for itself.
-    if (trouble.kind === "unreachable") postponeIdle(rollout.machines, rollout.tasks, Date.now() - begun);
+    if (trouble.kind === "unreachable") postpone(rollout, Date.now() - begun);
     return undefined;
   }
+}
+
+function postpone({ machines, waves, tasks }: Part<"machines" | "waves"> & Seen<"tasks">, ms: number): void {
+  postponeIdle(machines, tasks, ms);
+  postponeWave(waves, tasks, ms);
 }
 
 /** One round: what is desired is read, published and answered; then the machines have their turn. */

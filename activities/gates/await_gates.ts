@@ -16,6 +16,8 @@ export interface GateQuestion {
   node?: string;
   /** Names the attempt or the wave: a Job runs once for each. */
   key: string;
+  /** When it was first put (epoch ms); an earlier version does not tell. */
+  since?: number;
   /** Epoch ms. */
   until: number;
 }
@@ -38,8 +40,9 @@ export function awaitGates(
   patience = usualPatience,
 ): Promise<GateVerdict[] | Unseen> {
   const until = judgedAt(question.until, patience.grace);
+  const { since = askedAt() } = question;
   const asked = question.gates.map((gate) => {
-    const deadline = judgedAt(Math.min(question.until, askedAt() + gate.within), patience.grace);
+    const deadline = judgedAt(Math.min(question.until, since + gate.within), patience.grace);
     return newlyAsked({ ...question, kube, gate, until }, deadline);
   });
   return poll<GateVerdict[] | Unseen>({

@@ -30,7 +30,7 @@ export const carriedNow: CarriedState = {
     approvedTerms: null,
     retriedAt: 5000,
   },
-  waves: { current: wave, countedBy, rolled: true },
+  waves: { current: wave, countedBy, rolled: true, gates: null },
   machines: {
     booting: { c: { since: 3000, attempt: 1 } },
     dropped: { g: { since: 3000, attempt: 0, templateHash: "t3" } },

@@ -2,7 +2,7 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
-import type { CarriedState } from "../../workflows/contracts/mod.ts";
+import type { CarriedState, Progress } from "../../workflows/contracts/mod.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { recall } from "../support/fake_rollout.ts";
 import { assertOrderly, assertRuns, budgetOf, gateOf } from "../support/pool_checks.ts";
@@ -105,6 +105,47 @@ for (const activity of ["readDesired", "planRollout"]) {
     answered.resolve();
     deepEqual([seen.plan, await answer], [plan, `Plan ${plan?.hash} may begin with wave 1`]);
     equal((await handle.result()).replaced, 3);
+    assertOrderly(pool);
+  });
+}
+
+for (const run of ["EachMachine", "EachWave"] as const) {
+  test(`a gate of ${run} keeps its deadline in the next run`, async (stage) => {
+    const pool = await stage.grownPool({ replicas: 1, rules: { gates: [gateOf(run, hour)] } });
+    pool.verdict = () => "Inconclusive";
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    const gates = ({ underway }: Progress): string[] =>
+      underway.filter(({ step }) => step === "Gates").map(({ until }) => until);
+    const isAsked = (seen: Progress): boolean => gates(seen).length === 1 && pool.count("awaitGates") > 0;
+    const before = await stage.sees(pool, "a gate that is asked", isAsked);
+    pool.calls.length = 0;
+    await anotherRun(stage, pool);
+    deepEqual(gates(await stage.sees(pool, "the gate asked again", isAsked)), gates(before));
+    pool.verdict = () => "Passed";
+    pool.touch();
+    equal((await handle.result()).replaced, 1);
+    assertOrderly(pool);
+  });
+
+  test(`a gate of ${run} in doubt can be promoted before the next run has asked it`, async (stage) => {
+    const pool = await stage.grownPool({ replicas: 1, rules: { gates: [gateOf(run, 100)] } });
+    pool.verdict = () => "Inconclusive";
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: hour } });
+    await stage.sees(pool, "the doubt", ({ reason }) => reason === "GateInconclusive");
+    const [first, known] = [await runOf(stage, pool), Promise.withResolvers<void>()];
+    pool.before["readDesired"] = async () => {
+      if (await runOf(stage, pool) !== first) await known.promise;
+    };
+    await anotherRun(stage, pool);
+    pool.calls.length = 0;
+    const answer = stage.ask(pool, "promote").then(({ message }) => message, String);
+    await pause(300);
+    known.resolve();
+    equal(await answer, "The wave is taken as good");
+    equal((await handle.result()).replaced, 1);
+    equal(pool.count("awaitGates"), 0);
     assertOrderly(pool);
   });
 }

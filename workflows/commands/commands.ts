@@ -2,6 +2,7 @@
 import { promoted } from "../machine/gates.ts";
 import { callOff } from "../machine/tasks.ts";
 import { waveTargets } from "../policy/waves.ts";
+import { gatesInDoubt } from "../state/asked_gates.ts";
 import { retryMachines } from "../state/machines.ts";
 import { forgetBad } from "../state/memory.ts";
 import type { Part, Rollout, Seen } from "../state/rollout.ts";
@@ -52,7 +53,7 @@ const retry: Effect = {
     memory.rollback && machines.failed.length === 0
       ? "it goes back to the last good revision; apply the change again after that"
       : undefined,
-  apply({ target, people, machines, memory, tasks, loop, view }, command): string {
+  apply({ target, people, waves, machines, memory, tasks, loop, view }, command): string {
     if (isLastGood(target, memory.lastGood) && !memory.rollback) memory.quarantine = [];
     forgetBad(memory, target.desired?.specHash);
     retryMachines(machines);
@@ -64,6 +65,7 @@ const retry: Effect = {
     target.publication = undefined;
     // A machine that ran out of time gets a fresh start, and a wave whose gates failed is asked again.
     callOff(tasks, ({ kind }) => kind === "join" || kind === "gates");
+    waves.gates = null;
     tell(view, "Retried", `Tried again by ${byWhom(command)}`);
     return "It is tried again now, with fresh attempts";
   },
@@ -98,12 +100,13 @@ const approve: Effect = {
 
 const promote: Effect = {
   takes: "{full, by, reason}; with full all that is left becomes one wave",
-  refuse({ waves, tasks }, { full }): string | undefined {
-    const isSoaking = waves.current.soakUntil !== null || doubtful(tasks).length > 0;
+  refuse({ waves, machines, tasks }, { full }): string | undefined {
+    const isInDoubt = doubtful(tasks).length + gatesInDoubt({ machines, waves }, promoted).length > 0;
+    const isSoaking = waves.current.soakUntil !== null || isInDoubt;
     return isSoaking || (full && waves.rolled) ? undefined : "nothing soaks and no gate waits for a word";
   },
-  apply({ target, waves, tasks, view }, command): string {
-    for (const task of doubtful(tasks)) task.doubt = promoted;
+  apply({ target, waves, machines, tasks, view }, command): string {
+    for (const each of [...doubtful(tasks), ...gatesInDoubt({ machines, waves }, promoted)]) each.doubt = promoted;
     const { current } = waves;
     waves.current = current.soakUntil === null ? current : { ...current, soakUntil: Date.now() };
     if (command.full) beginLastWave({ waves, target });

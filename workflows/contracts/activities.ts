@@ -80,9 +80,20 @@ export interface AwaitActivities {
   awaitNodeDrained(
     input: { pool: PoolRef; node: string; until: number; rules: DrainRules; known: string; force: boolean },
   ): Promise<DrainOutcome | Unseen>;
-  /** Asks gates until all have passed, one has failed, or `until`; of a machine, or of a wave without one. */
+  /**
+   * Asks gates until all have passed, one has failed, or `until`; of a machine, or of a wave without one. The time of
+   * each begins at `since` (epoch ms), or now.
+   */
   awaitGates(
-    input: { pool: PoolRef; gates: Gate[]; machine?: string; node?: string; key: string; until: number },
+    input: {
+      pool: PoolRef;
+      gates: Gate[];
+      machine?: string;
+      node?: string;
+      key: string;
+      since?: number;
+      until: number;
+    },
   ): Promise<GateVerdict[] | Unseen>;
   awaitMachineGone(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
 }

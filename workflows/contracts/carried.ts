@@ -2,7 +2,7 @@
 import type { LastGood, Quarantined, Request, RollBack } from "./memory.ts";
 import type { AskedPlan, PlanTerms } from "./plan.ts";
 import type { JoinRecord, ReplacementRecord } from "./progress.ts";
-import type { Boot, Draining } from "./under_way.ts";
+import type { AskedGates, Boot, Draining } from "./under_way.ts";
 import type { WaveCount, WaveState } from "./waves.ts";
 
 /** Of what is desired. */
@@ -43,6 +43,8 @@ export interface CarriedWaves {
   countedBy: WaveCount | null;
   /** Old machines were seen in this rollout: only then it is one. */
   rolled: boolean;
+  /** Those that are asked about `current`. */
+  gates: AskedGates | null;
 }
 
 /** Of single machines. */

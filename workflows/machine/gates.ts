@@ -1,7 +1,9 @@
 /** Asks gates, of one machine or of a wave; what cannot be judged waits for a person, and is asked again meanwhile. */
-import { condition } from "@temporalio/workflow";
+import { condition, isCancellation } from "@temporalio/workflow";
 import type { Gate, GateVerdict, Unseen } from "../contracts/mod.ts";
+import { planHash } from "../policy/plan_hash.ts";
 import { awaits } from "../proxies.ts";
+import { askedGatesOf, noteAskedGates } from "../state/asked_gates.ts";
 import { nudge } from "../state/loop.ts";
 import { iso } from "../state/rfc3339.ts";
 import type { Part, Seen } from "../state/rollout.ts";
@@ -20,22 +22,39 @@ export interface Asked {
 
 interface Question extends Asked {
   gates: Gate[];
+  /** Of it and its gates. */
+  name: string;
   /** Nobody waits for an answer any more: the gates were taken as passed, or the policy has others. */
   isOver: () => boolean;
 }
 
 /** What asking gates touches. */
-export type Asking = Seen<"settings" | "target" | "people" | "memory"> & Part<"loop" | "view">;
+export type Asking =
+  & Seen<"settings" | "target" | "people" | "memory">
+  & Part<"machines" | "waves" | "loop" | "view">;
 
 /** Gives undefined when all have passed or were taken as passed, else what failed. */
 export async function passGates(rollout: Asking, task: Task, asked: Asked): Promise<string | undefined> {
+  try {
+    const failed = await failureOf(rollout, task, asked);
+    noteAskedGates(rollout, task, null);
+    return failed;
+  } catch (error) {
+    // What was called off may be asked by the next run, by the time that it has; what broke is asked afresh.
+    if (!isCancellation(error)) noteAskedGates(rollout, task, null);
+    throw error;
+  }
+}
+
+async function failureOf(rollout: Asking, task: Task, asked: Asked): Promise<string | undefined> {
   for (;;) {
     if (areUnknown(rollout) && await waitForPolicy(rollout, task) === "Promoted") return undefined;
     const gates = gatesOf(rollout, asked);
     if (gates.length === 0) return undefined;
     const told = JSON.stringify(gates);
     const isOver = (): boolean => task.doubt === promoted || JSON.stringify(gatesOf(rollout, asked)) !== told;
-    const verdicts = await judge(rollout, task, { ...asked, gates, isOver });
+    const name = planHash([keyOf(rollout, asked), gates]);
+    const verdicts = await judge(rollout, task, { ...asked, gates, name, isOver });
     const isPromoted = task.doubt === promoted;
     task.doubt = "";
     if (isPromoted) return undefined;
@@ -74,13 +93,21 @@ function gatesOf({ target: { rules } }: Seen<"target">, asked: Asked): Gate[] {
  * away. By the same key, so that a gate's Job is not run anew. Gives undefined when the question is over.
  */
 async function judge(rollout: Asking, task: Task, question: Question): Promise<GateVerdict[] | undefined> {
+  const { name } = question;
+  const before = askedGatesOf(rollout, task);
+  if (before?.name === name) task.doubt ||= before.doubt;
+  if (question.isOver()) return undefined; // promoted before this run had begun to ask
   for (;;) {
     const verdicts = await ask(rollout, task, question);
     if (question.isOver()) return undefined;
-    if (verdicts && "unseenMs" in verdicts) continue; // they have their whole time again
+    if (verdicts && "unseenMs" in verdicts) {
+      noteAskedGates(rollout, task, null); // they have their whole time again
+      continue;
+    }
     const unclear = verdicts && unclearOf(verdicts);
     if (!unclear) return verdicts;
     noteDoubt(rollout, task, { what: `gate "${unclear.gate}" could not be judged: `, message: unclear.message });
+    noteAskedGates(rollout, task, { name, since: null, doubt: task.doubt });
     const { recheck } = rollout.settings.durations;
     task.until = Date.now() + recheck;
     const summary = `Gate ${unclear.gate} in doubt: wait for a word, or ask again at ${iso(task.until)}`;
@@ -89,19 +116,29 @@ async function judge(rollout: Asking, task: Task, question: Question): Promise<G
 }
 
 async function ask(
-  { settings: { pool }, target: { rules }, people: { retriedAt } }: Seen<"settings" | "target" | "people">,
+  rollout: Asking,
   task: Task,
-  { run: _, gates, isOver, ...asked }: Question,
+  { run: _, gates, name, isOver, ...asked }: Question,
 ): Promise<GateVerdict[] | Unseen | undefined> {
+  const { settings: { pool }, target: { rules } } = rollout;
+  const before = askedGatesOf(rollout, task);
+  const since = (before?.name === name ? before.since : null) ?? Date.now();
+  noteAskedGates(rollout, task, { name, since, doubt: task.doubt });
   const within = Math.max(...gates.map((gate) => gate.within));
-  task.until = Date.now() + Math.min(within, asked.machine ? rules?.join.gates ?? within : within);
-  const key = [asked.key, ...(retriedAt ? [retriedAt] : [])].join(" ");
+  const until = since + Math.min(within, asked.machine ? rules?.join.gates ?? within : within);
+  task.until = until;
+  const key = keyOf(rollout, asked);
   const which = gates.length === 1 ? `gate ${gates[0]?.name}` : `${gates.length} gates`;
   const summary = `Ask ${which} about ${task.subject}`;
   return await unlessOver(
     isOver,
-    () => awaits.awaitGates.executeWithOptions({ summary }, [{ pool, gates, ...asked, key, until: task.until }]),
+    () => awaits.awaitGates.executeWithOptions({ summary }, [{ pool, gates, ...asked, key, since, until }]),
   );
+}
+
+/** After a retry it is another question. */
+function keyOf({ people: { retriedAt } }: Seen<"people">, { key }: Pick<Asked, "key">): string {
+  return [key, ...(retriedAt ? [retriedAt] : [])].join(" ");
 }
 
 function unclearOf(verdicts: GateVerdict[]): GateVerdict | undefined {

@@ -16,7 +16,7 @@ import { begin } from "./tasks.ts";
 /** What a join touches: it may be the one that its change is given up for. */
 export type Joining =
   & Seen<"settings" | "target" | "people">
-  & Part<"machines" | "tasks" | "records" | "memory" | "loop" | "view">;
+  & Part<"waves" | "machines" | "tasks" | "records" | "memory" | "loop" | "view">;
 
 /** Begins to watch a machine that boots; `enter` lets it boot first. */
 export function beginJoin(

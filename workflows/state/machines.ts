@@ -46,7 +46,9 @@ export function restartBoot({ booting }: Machines, machine: string): void {
 
 /** Adds time that counts for nothing to what a machine has. */
 export function postpone({ booting, draining }: Machines, machine: string, ms: number): void {
-  if (booting[machine]) booting[machine].since += ms;
+  const boot = booting[machine];
+  if (boot) boot.since += ms;
+  if (boot?.gates && boot.gates.since !== null) boot.gates.since += ms;
   if (draining[machine]) draining[machine].since += ms;
 }
 
@@ -60,7 +62,9 @@ export function postponeIdle(machines: Machines, { running }: Readonly<Tasks>, m
 /** Fresh attempts and times for all that boot or failed for good; nothing is skipped any more or counts as failed. */
 export function retryMachines(machines: Machines): void {
   const fresh = { since: Date.now(), attempt: 0 };
-  const known = Object.entries(machines.booting).map(([id, { counted: _, ...boot }]) => [id, { ...boot, ...fresh }]);
+  const known = Object.entries(machines.booting).map((
+    [id, { counted: _, gates: __, ...boot }],
+  ) => [id, { ...boot, ...fresh }]);
   // Also those that failed for good: one that is Ready must not be taken for one that passed its gates.
   machines.booting = Object.fromEntries([...known, ...machines.failed.map((id) => [id, { ...fresh }])]);
   machines.failed = [];
@@ -113,7 +117,7 @@ export function dropAllBoots(machines: Machines): void {
 export function takeBack(machines: Machines, templateHash: string): void {
   const isBack = ([, boot]: [string, Boot]): boolean => boot.templateHash === templateHash;
   const entries = Object.entries(machines.dropped);
-  const back = entries.filter(isBack).map(([id, boot]) => [id, { ...boot, since: Date.now() }]);
+  const back = entries.filter(isBack).map(([id, { gates: _, ...boot }]) => [id, { ...boot, since: Date.now() }]);
   machines.dropped = Object.fromEntries(entries.filter((each) => !isBack(each)));
   machines.booting = { ...machines.booting, ...Object.fromEntries(back) };
 }

@@ -1,5 +1,6 @@
 /** Where the waves stand. */
 import type { CarriedWaves, WaveState } from "../contracts/mod.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** All of it is carried. */
 export type Waves = CarriedWaves;
@@ -11,11 +12,18 @@ export function freshWave(): WaveState {
 
 /** Nothing is rolled yet. */
 export function freshWaves(): CarriedWaves {
-  return { current: freshWave(), countedBy: null, rolled: false };
+  return { current: freshWave(), countedBy: null, rolled: false, gates: null };
 }
 
 /** Goes back before the first wave, for another spec. */
 export function beginWaves(waves: Waves): void {
   waves.current = freshWave();
   waves.rolled = false;
+  waves.gates = null;
+}
+
+/** Adds time that counts for nothing to what gates have that nobody asks at the moment. */
+export function postponeWave({ gates }: Waves, { running }: Readonly<Tasks>, ms: number): void {
+  const isAsked = Object.values(running).some(({ kind }) => kind === "gates");
+  if (!isAsked && gates && gates.since !== null) gates.since += ms;
 }

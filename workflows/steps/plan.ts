@@ -79,7 +79,10 @@ export function noteWaves(
   if (rules.conflict === null) {
     // What is asked about a wave that is no more says nothing about the one that has its number now.
     const isOther = wave.index < current.index || (countedBy && isRelisted(countedBy, rules));
-    if (isOther) callOff(tasks, ({ kind }) => kind === "gates");
+    if (isOther) {
+      callOff(tasks, ({ kind }) => kind === "gates");
+      waves.gates = null;
+    }
     waves.countedBy = { waves: rules.waves, growth: rules.growth, replicas: desired.replicas };
   }
   if (wave.index > current.index) tell(view, "WaveCompleted", `Wave ${current.index + 1} is done`);

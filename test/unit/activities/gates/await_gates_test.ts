@@ -84,6 +84,14 @@ Deno.test("awaitGates ends with a gate whose own time is over, and leaves the ot
   deepEqual(verdicts.map(({ outcome }) => outcome), ["Failed", "Inconclusive"]);
 });
 
+Deno.test("awaitGates counts a gate's own time from when the question was put first", async () => {
+  const kube = kubeWithPool();
+  kube.put("nodes", node("node-a", { ready: false }));
+  const gates = [gate(nodeReady, { name: "node" }), gate(podsReady, { name: "pods", within: 600_000 })];
+  const verdicts = await ask(kube, gates, { since: Date.now() - 60_000, until: Date.now() + 500 });
+  deepEqual(verdicts.map(({ outcome }) => outcome), ["Failed", "Inconclusive"]);
+});
+
 Deno.test("awaitGates is moot for a machine that is gone, and refuses what cannot be asked", async () => {
   const kube = kubeWithPool();
   kube.remove("machines", "a", "fleet");

@@ -21,7 +21,9 @@ Deno.test("carriedState leaves behind what the next run reads or begins anew", (
   ]);
   const fields = groups.flatMap(([, fields]) => Object.keys(fields as object));
   deepEqual(
-    fields.filter((field) => ["desired", "isPlanRead", "heard", "snapshot", "tries", "nudged", "thrown"].includes(field)),
+    fields.filter((field) =>
+      ["desired", "isPlanRead", "heard", "snapshot", "tries", "nudged", "thrown"].includes(field)
+    ),
     [],
   );
 });
