@@ -29,6 +29,7 @@ export const carriedNow: CarriedState = {
     approvedHash: "h2",
     approvedTerms: null,
     retriedAt: 5000,
+    waiting: [],
   },
   waves: { current: wave, countedBy, rolled: true, gates: null },
   machines: {

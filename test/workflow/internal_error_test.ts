@@ -10,6 +10,10 @@ const test = onStage();
 /** Nobody waits for it here: what goes on does so because it was told. */
 const deadlines = { ...testDeadlines, recheck: "1h" };
 
+function whyRefused(error: Error): string {
+  return error.cause instanceof Error ? error.cause.message : String(error);
+}
+
 /** Rules such as no version writes: what plans by them breaks. */
 function breakPlanner(pool: FakePool): () => void {
   const { windows } = pool.rules;
@@ -74,6 +78,26 @@ test("rollOutMachineDeployment takes a failure that it has no word for as a faul
   isBroken = false;
   await stage.tell(pool);
   equal((await handle.result()).outcome, "Converged");
+});
+
+test("what is asked of a run that breaks before its first look is done by the next one, or refused", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.isControllerDown = true;
+  pool.change({ image: "image-2" });
+  // What no version writes: the first page that tells of it breaks, and the next run goes on without it.
+  Object.assign(pool.rollout, { quarantine: 7 });
+  const answer = Promise.withResolvers<string>();
+  pool.before["recall"] = async () => {
+    stage.ask(pool, "skip", { machine: pool.nth(1) }).then(({ message }) => message, whyRefused).then(answer.resolve);
+    await stage.client.workflow.getHandle(pool.holder).signal("pauseRequested", { by: "ada" });
+    await pause(300);
+  };
+  const handle = await stage.rollOut(pool, { deadlines });
+  match(await answer.promise, /^Cannot skip: a fault of Ostler itself ended the run .*: TypeError: .*; ask again$/);
+  pool.unblock();
+  equal((await stage.stands(handle, "Rolling", "Paused")).pausedBy?.by, "ada");
+  await stage.ask(pool, "resume");
+  equal((await handle.result()).replaced, 3);
 });
 
 test("a run that is cancelled before its first look takes back what the run before it held", async (stage) => {

@@ -1,5 +1,9 @@
-/** Signals, updates and the query of a rollout: thin, only touching its state, and waiting for no more than its first look. */
+/**
+ * Signals, updates and the query of a rollout: thin, only touching its state, and waiting for no more than its first look.
+ * A run that ends before that hands its signals on, and refuses its updates.
+ */
 import { ApplicationFailure, condition, setHandler } from "@temporalio/workflow";
+import type { WaitingCommand } from "../contracts/mod.ts";
 import { commands } from "./commands.ts";
 import type { Effect } from "./commands.ts";
 import { wrongField } from "./command_fields.ts";
@@ -8,7 +12,8 @@ import * as messages from "./messages.ts";
 import type { Answer, Command } from "./messages.ts";
 import { refresh } from "../status/report.ts";
 import { noteAnnounced, nudge, stir } from "../state/loop.ts";
-import type { Rollout } from "../state/rollout.ts";
+import { endWaiting, keepWaiting } from "../state/people.ts";
+import type { Rollout, Seen } from "../state/rollout.ts";
 import { warn } from "../state/view.ts";
 
 /** Registers every handler; must run before the first await, or an early message is lost. */
@@ -18,6 +23,12 @@ export function listen(rollout: Rollout): void {
     description: "Read the world again",
   });
   const { pause, resume, retry, approve, promote, skip, abort } = messages;
+  const effects = Object.entries(commands);
+  for (const waiting of rollout.people.waiting) {
+    const [name, effect] = effects.find(([each]) => each === waiting.name) ?? [];
+    // Nobody has just asked: that it waits is no reason to look before its time.
+    if (name && effect) void goOn(rollout, { name, effect, waiting });
+  }
   hear(rollout, { update: pause, signal: messages.pauseRequested, effect: commands.pause });
   hear(rollout, { update: resume, signal: messages.resumeRequested, effect: commands.resume });
   hear(rollout, { update: retry, signal: messages.retryRequested, effect: commands.retry });
@@ -33,41 +44,68 @@ interface Hearing {
   effect: Effect;
 }
 
+interface Judging {
+  name: string;
+  effect: Effect;
+}
+
+function apply(rollout: Rollout, { effect }: Judging, command: Command): Answer {
+  const { people, loop, view } = rollout;
+  const message = effect.apply(rollout, command);
+  people.heard = true;
+  stir(loop);
+  refresh(rollout);
+  return { phase: view.standing.phase, message };
+}
+
+// Nothing can be judged yet, and a word that comes first must not be lost under what is read.
+async function firstLook({ target, loop }: Seen<"target" | "loop">): Promise<"Known" | "Over"> {
+  await condition(() => target.known || loop.over !== "");
+  return target.known ? "Known" : "Over";
+}
+
+async function goOn(rollout: Rollout, { waiting, ...judging }: Judging & { waiting: WaitingCommand }): Promise<void> {
+  if (await firstLook(rollout) === "Over") return;
+  endWaiting(rollout.people, waiting);
+  obey(rollout, judging, waiting.fields);
+}
+
+// A signal cannot be refused: one that makes no sense is told and left.
+function obey(rollout: Rollout, judging: Judging, command: Command): void {
+  const why = judging.effect.refuse(rollout, command);
+  if (why === undefined) return void apply(rollout, judging, command);
+  warn(rollout.view, "CommandIgnored", `Cannot ${judging.name}: ${why}`);
+  stir(rollout.loop);
+}
+
 // The same command as an update for people, who get an answer, and as a signal for tctl and batches.
 function hear(rollout: Rollout, { update, signal, effect }: Hearing): void {
-  const { target, people, loop, view } = rollout;
+  const { target, people, loop } = rollout;
+  const judging = { name: update.name, effect };
   const refuse = (why: string | undefined): void => {
     if (why !== undefined) throw ApplicationFailure.nonRetryable(`Cannot ${update.name}: ${why}`, "CommandRefused");
   };
-  const apply = (command: Command): Answer => {
-    const message = effect.apply(rollout, command);
-    people.heard = true;
-    stir(loop);
-    refresh(rollout);
-    return { phase: view.standing.phase, message };
-  };
-  // Nothing can be judged yet, and a word that comes first must not be lost under what is read.
-  const untilKnown = async (): Promise<void> => {
+  const callForLook = (): void => {
     if (loop.bugs > 0) nudge(loop); // it may wait before it looks
-    await condition(() => target.known);
   };
   const answered = async (command: Command): Promise<Answer> => {
-    if (target.known) return apply(command ?? {});
-    await untilKnown();
+    if (target.known) return apply(rollout, judging, command ?? {});
+    callForLook();
+    if (await firstLook(rollout) === "Over") refuse(`${loop.over}; ask again`);
     refuse(effect.refuse(rollout, command ?? {}));
-    return apply(command ?? {});
+    return apply(rollout, judging, command ?? {});
   };
   const validator = (command: Command): void => {
     refuse(wrongField(command) ?? (target.known ? effect.refuse(rollout, command ?? {}) : undefined));
   };
   setHandler(update, answered, { validator, description: `${update.name}: ${effect.takes}` });
-  // A signal cannot be refused: one with wrong fields is taken without them, one that makes no sense is told and left.
+  // One with wrong fields is taken without them.
   setHandler(signal, async (given) => {
     const command = wrongField(given) === undefined ? given ?? {} : {};
-    await untilKnown();
-    const why = effect.refuse(rollout, command);
-    if (why === undefined) return void apply(command);
-    warn(view, "CommandIgnored", `Cannot ${update.name}: ${why}`);
-    stir(loop);
+    if (target.known) return obey(rollout, judging, command);
+    callForLook();
+    const waiting = { name: update.name, fields: { ...command } };
+    keepWaiting(people, waiting);
+    await goOn(rollout, { ...judging, waiting });
   }, { description: `${update.name}, without an answer: ${effect.takes}` });
 }

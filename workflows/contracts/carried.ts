@@ -17,6 +17,12 @@ export interface CarriedTarget {
   begun: { templateHash: string; configDigest: string } | null;
 }
 
+/** A command without an answer that came before anything could be judged: its name, and its fields as they came. */
+export interface WaitingCommand {
+  name: string;
+  fields: Record<string, unknown>;
+}
+
 /** Of what people asked for. */
 export interface CarriedPeople {
   paused: Request | null;
@@ -34,6 +40,8 @@ export interface CarriedPeople {
   approvedTerms: PlanTerms | null;
   /** When somebody last said retry (epoch ms, 0 for never): gates are asked afresh then. */
   retriedAt: number;
+  /** What waits for the first look, in its order. */
+  waiting: WaitingCommand[];
 }
 
 /** Of the waves. */

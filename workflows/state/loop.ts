@@ -22,6 +22,8 @@ export interface Loop extends CarriedLoop {
   settling: { fingerprint: string; since: number };
   /** A broken promise of our own code, found beside the main loop, which throws it. */
   thrown: unknown;
+  /** Why this run ends, though it may not have looked yet; empty while it goes on. */
+  over: string;
   /** When this run of the chain began its work (epoch ms). */
   steadySince: number;
 }
@@ -43,6 +45,7 @@ export function openLoop(carried: CarriedLoop, now: number): Loop {
     mishaps: [],
     settling,
     thrown: undefined,
+    over: "",
     steadySince: now,
   };
 }
