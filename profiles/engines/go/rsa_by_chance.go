@@ -61,11 +61,17 @@ func smallDivisors(start *big.Int) func(distance uint64) bool {
 
 var smallPrimes = oddPrimesBelow(1 << 13)
 
+// oddPrimesBelow sieves, as it is waited for whenever the program starts.
 func oddPrimesBelow(end uint64) []uint64 {
 	var primes []uint64
+	isComposite := make([]bool, end)
 	for n := uint64(3); n < end; n += 2 {
-		if new(big.Int).SetUint64(n).ProbablyPrime(0) {
-			primes = append(primes, n)
+		if isComposite[n] {
+			continue
+		}
+		primes = append(primes, n)
+		for multiple := n * n; multiple < end; multiple += 2 * n {
+			isComposite[multiple] = true
 		}
 	}
 	return primes
