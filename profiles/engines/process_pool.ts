@@ -1,4 +1,5 @@
-import { type Patience, RenderProcess } from "./render_process.ts";
+import type { Patience } from "./patience.ts";
+import { RenderProcess } from "./render_process.ts";
 import { RenderSlot, type SlotLimits } from "./render_slot.ts";
 import { RunawayFault, type TemplateEngine, type TemplateRequest } from "./template_engine.ts";
 import { untilAborted } from "./until_aborted.ts";
@@ -6,6 +7,8 @@ import { untilAborted } from "./until_aborted.ts";
 export interface PoolLimits extends SlotLimits {
   /** How many processes are kept at most. */
   processes: number;
+  /** By the clock: so long it is searched for the one that ran away among several files; a profile may have thousands. */
+  searchMs: number;
 }
 
 /** What runs in the processes of a pool. */
@@ -19,6 +22,8 @@ export interface ProcessKind {
 
 const defaultLimits: PoolLimits = {
   renderMs: 5_000,
+  waitMs: 60_000,
+  searchMs: 10_000,
   startMs: 30_000,
   heapMiB: 128,
   answerBytes: 4 * 1024 * 1024,
@@ -30,10 +35,10 @@ const defaultLimits: PoolLimits = {
 /** What a file may take by itself when one of several ran away; a webhook has to answer in eight seconds. */
 const blameMs = 2_000;
 
-/** What the search for that file may take in all; a profile may have thousands of them. */
-const searchMs = 10_000;
-
-/** A template engine whose templates run in processes without any permission, which are kept between renders. */
+/**
+ * A template engine whose templates run in processes without any permission, which are kept between renders. They are
+ * judged by the processor time that they take, as a busy host lets the clock of the best template run on.
+ */
 export class ProcessPool implements TemplateEngine {
   readonly #kind: ProcessKind;
   readonly #limits: PoolLimits;
@@ -46,7 +51,7 @@ export class ProcessPool implements TemplateEngine {
 
   async render(request: TemplateRequest, signal?: AbortSignal): Promise<string[]> {
     try {
-      return await this.#renderIn(request, { limitMs: this.#limits.renderMs, signal });
+      return await this.#renderIn(request, this.#patience(this.#limits.renderMs, signal));
     } catch (error) {
       throw error instanceof RunawayFault ? await this.#placed(request, error, signal) : error;
     }
@@ -62,22 +67,29 @@ export class ProcessPool implements TemplateEngine {
   }
 
   /**
-   * The same fault with the file that is to blame: it is found by rendering each alone; first comes none, for snippets.
-   * Without a file when that takes too long: the verdict stands all the same.
+   * The same fault with the file that is to blame: it is found by rendering each alone; first come the snippets without
+   * any. Without a file when that takes too long: the verdict stands all the same.
    */
   async #placed(request: TemplateRequest, fault: RunawayFault, asked?: AbortSignal): Promise<RunawayFault> {
-    const limitMs = Math.min(this.#limits.renderMs, blameMs);
-    const late = AbortSignal.timeout(searchMs);
+    const late = AbortSignal.timeout(this.#limits.searchMs);
     const signal = asked ? AbortSignal.any([asked, late]) : late;
-    for (const files of [[], ...request.files.map((file) => [file])]) {
+    const patience = this.#patience(Math.min(this.#limits.renderMs, blameMs), signal);
+    const alone = request.files.map((file) => [file]);
+    for (const files of Object.keys(request.snippets).length === 0 ? alone : [[], ...alone]) {
       if (signal.aborted) break;
+      // That much has just run away.
+      if (files.length === request.files.length) return new RunawayFault(fault.message, files[0]?.path);
       try {
-        await this.#renderIn({ ...request, files }, { limitMs, signal });
+        await this.#renderIn({ ...request, files }, patience);
       } catch (error) {
         if (error instanceof RunawayFault) return new RunawayFault(fault.message, files[0]?.path);
       }
     }
     return fault;
+  }
+
+  #patience(processorMs: number, signal: AbortSignal | undefined): Patience {
+    return { limitMs: this.#limits.waitMs, processorMs, signal };
   }
 
   async close(): Promise<void> {

@@ -1,14 +1,14 @@
+import { type ProcessLimits, startBareDeno } from "./bare_deno.ts";
+import { latenessOf, type Patience } from "./patience.ts";
+import { isProcessorTimeTold, processorTimeOf } from "./processor_time.ts";
 import { RunawayFault, TemplateFault } from "./template_engine.ts";
 
 /** What the operating system and the parent hold a process to. */
-export interface RenderLimits {
+export interface RenderLimits extends ProcessLimits {
+  /** By the clock. */
   startMs: number;
-  /** Of JavaScript, and as much again of WebAssembly. */
-  heapMiB: number;
   /** Most bytes of an answer. */
   answerBytes: number;
-  /** Ends a process that outlived its parent inside an endless loop. */
-  cpuSeconds: number;
 }
 
 /** The process ended before it answered. */
@@ -16,22 +16,13 @@ export class RenderProcessEnded extends Error {
   override readonly name = "RenderProcessEnded";
 }
 
-/** How long an answer may take: its limit, and when nobody wants it any more. */
-export interface Patience {
-  limitMs: number;
-  signal?: AbortSignal | undefined;
-}
-
 /** A fault tells what a template said, which may be as long as an answer. */
 const longestFault = 1_000;
 
-/** No answer came in time; the process was killed. */
-export class RenderTimeout extends Error {
-  override readonly name = "RenderTimeout";
-}
-
 interface Answer {
   id: string;
+  /** Processor time until it began with a request, in milliseconds. */
+  usedMs?: number;
   texts?: string[];
   fault?: string;
   file?: string;
@@ -45,6 +36,8 @@ export class RenderProcess {
   #unread = "";
   #decoder = new TextDecoder();
   #isEnded = false;
+  /** What it had used when it began with the request in hand; undefined until it does. */
+  #usedBefore: number | undefined;
 
   private constructor(child: Deno.ChildProcess, limits: RenderLimits) {
     this.#child = child;
@@ -56,7 +49,7 @@ export class RenderProcess {
 
   /** Starts the module, waits until it has announced that it is ready, and until it has taken the opening, if any. */
   static async start(module: URL, limits: RenderLimits, opening?: object): Promise<RenderProcess> {
-    const process = new RenderProcess(spawn(module, limits), limits);
+    const process = new RenderProcess(startBareDeno(module, limits), limits);
     try {
       await process.#within({ limitMs: limits.startMs }, () => process.#answerTo("ready"));
       if (opening !== undefined) await process.ask(opening, { limitMs: limits.startMs });
@@ -73,13 +66,14 @@ export class RenderProcess {
   }
 
   /**
-   * Sends one request; rejects with RenderTimeout, RenderProcessEnded, TemplateFault for what the template did, or the
-   * signal's reason. The process has ended after the first two and the last.
+   * Sends one request; rejects with RenderTimeout, RenderProcessEnded, TemplateFault for what the template did,
+   * RunawayFault when it does it without end, or the signal's reason. Only after a TemplateFault the process goes on.
    */
   async ask(request: object, patience: Patience): Promise<string[]> {
     patience.signal?.throwIfAborted();
     // The template never sees the id, so it cannot forge an answer, nor leave one for the next request.
     const id = crypto.randomUUID();
+    this.#usedBefore = undefined;
     const { texts, fault, file } = await this.#within(patience, async () => {
       await this.#send(`${JSON.stringify({ id, ...request })}\n`);
       return await this.#answerTo(id);
@@ -106,23 +100,32 @@ export class RenderProcess {
     ]);
   }
 
-  async #within<T>({ limitMs, signal }: Patience, work: () => Promise<T>): Promise<T> {
-    let isLate = false;
+  async #within<T>({ signal, ...limits }: Patience, work: () => Promise<T>): Promise<T> {
+    let late: Error | undefined;
+    const done = new AbortController();
     const stop = (): void => void this.stop();
-    const timer = setTimeout(() => {
-      isLate = true;
-      stop();
-    }, limitMs);
+    const usedMs = isProcessorTimeTold ? (): Promise<number> => this.#usedMs() : undefined;
+    const watch = latenessOf(limits, usedMs, done.signal).then((found) => {
+      late = found;
+      if (found !== undefined) stop();
+    });
     signal?.addEventListener("abort", stop, { once: true });
     try {
       return await work();
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      throw isLate ? new RenderTimeout(`Cannot wait longer than ${limitMs} ms`) : error;
+      throw late ?? error;
     } finally {
-      clearTimeout(timer);
+      done.abort();
       signal?.removeEventListener("abort", stop);
+      await watch;
     }
+  }
+
+  /** Processor time for the request in hand; none as long as it has not begun, or nobody could look. */
+  async #usedMs(): Promise<number> {
+    const all = await processorTimeOf(this.#child.pid).catch(() => undefined) ?? 0;
+    return all - (this.#usedBefore ?? all);
   }
 
   async #send(line: string): Promise<void> {
@@ -140,9 +143,10 @@ export class RenderProcess {
     for (let bytes = 0; bytes <= this.#limits.answerBytes;) {
       const end = this.#unread.indexOf("\n");
       if (end >= 0) {
-        const answer = parseAnswer(this.#unread.slice(0, end), id);
+        const answer = parseAnswer(this.#unread.slice(0, end));
         this.#unread = this.#unread.slice(end + 1);
-        if (answer !== undefined) return answer;
+        if (answer?.id === id) return answer;
+        if (answer?.id === "begun") this.#usedBefore = answer.usedMs;
         continue;
       }
       const { value, done } = await this.#reader.read();
@@ -162,35 +166,9 @@ export class RenderProcess {
   }
 }
 
-/** A page of WebAssembly's memory has 64 KiB. */
-const pagesPerMiB = 16;
-
-// Memory outside the heap and processor time are the operating system's to limit; where it cannot, the heap's limit and
-// the parent's clock remain. Of the parent's environment passes only what Deno needs to find its cache.
-function spawn(module: URL, { heapMiB, cpuSeconds }: RenderLimits): Deno.ChildProcess {
-  const limits = [`ulimit -c 0`, `ulimit -t ${cpuSeconds}`, `ulimit -d ${(heapMiB * 4 + 1024) * 1024}`];
-  const passed = `\${HOME+"HOME=$HOME"} \${DENO_DIR+"DENO_DIR=$DENO_DIR"}`;
-  const script = `{ ${limits.join("; ")}; } 2>/dev/null; exec env -i NO_COLOR=1 ${passed} "$@"`;
-  const deno = [
-    "run",
-    "--no-prompt",
-    "--cached-only",
-    "--no-lock",
-    "--node-modules-dir=manual",
-    `--v8-flags=--max-old-space-size=${heapMiB},--wasm-max-mem-pages=${heapMiB * pagesPerMiB}`,
-  ];
-  return new Deno.Command("/bin/sh", {
-    args: ["-c", script, "sh", Deno.execPath(), ...deno, module.href],
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-}
-
-function parseAnswer(line: string, id: string): Answer | undefined {
+function parseAnswer(line: string): Answer | undefined {
   try {
-    const answer = JSON.parse(line) as Answer | null;
-    return answer?.id === id ? answer : undefined;
+    return JSON.parse(line) as Answer | null ?? undefined;
   } catch {
     return undefined;
   }

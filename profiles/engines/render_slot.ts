@@ -1,11 +1,15 @@
-import { type Patience, type RenderLimits, RenderProcessEnded, RenderTimeout } from "./render_process.ts";
+import type { Patience } from "./patience.ts";
+import { type RenderLimits, RenderProcessEnded } from "./render_process.ts";
 import type { RenderProcess } from "./render_process.ts";
 import { RunawayFault } from "./template_engine.ts";
 import { untilAborted } from "./until_aborted.ts";
 
 /** How much the templates of a phase may take before they are stopped. */
 export interface SlotLimits extends RenderLimits {
+  /** Of processor time, where the system tells it; else by the clock. */
   renderMs: number;
+  /** By the clock: so long a render may wait for others to leave it some processor time. */
+  waitMs: number;
   /** A process is replaced after so many renders, before its share of processor time is used up. */
   rendersPerProcess: number;
 }
@@ -69,11 +73,6 @@ export class RenderSlot {
       this.#renders = 0;
     }
     this.#renders++;
-    try {
-      return await this.#process.ask(request, patience);
-    } catch (error) {
-      if (!(error instanceof RenderTimeout)) throw error;
-      throw new RunawayFault(`it was not done after ${patience.limitMs} ms`);
-    }
+    return await this.#process.ask(request, patience);
   }
 }

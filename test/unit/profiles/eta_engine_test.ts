@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { EtaEngine } from "../../../profiles/engines/eta.ts";
 import type { PoolLimits } from "../../../profiles/engines/process_pool.ts";
-import { RenderProcess } from "../../../profiles/engines/render_process.ts";
 import { faultOf } from "../../support/fault_of.ts";
 
 type Render = (template: string, more?: { snippets?: Record<string, string>; scope?: string }) => Promise<string>;
@@ -100,19 +99,6 @@ Deno.test("EtaEngine lets nothing that a template starts run on", () =>
     assert.equal(await render("<%= ' good '.trim() %>"), "good");
     assert.equal(await render("<% import('node:fs').then((fs) => fs.readFileSync('/etc/passwd')); %>none"), "none");
   }));
-
-Deno.test("RenderProcess grants what runs in it no permission at all", async () => {
-  const limits = { startMs: 30_000, heapMiB: 64, answerBytes: 10_000, cpuSeconds: 10 };
-  const process = await RenderProcess.start(new URL("./prying_child.ts", import.meta.url), limits);
-  try {
-    const [answer = ""] = await process.ask({}, { limitMs: 10_000 });
-    const found = JSON.parse(answer) as Record<string, string>;
-    assert.deepEqual(Object.keys(found), ["read", "write", "environment", "network", "processes", "system", "library"]);
-    for (const [what, result] of Object.entries(found)) assert.equal(result, "NotCapable", what);
-  } finally {
-    await process.stop();
-  }
-});
 
 Deno.test("EtaEngine stops an endless template and goes on", () =>
   withEngine(async (render) => {

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { latenessOf } from "../../../profiles/engines/patience.ts";
+import { processorTimeOf } from "../../../profiles/engines/processor_time.ts";
+import { RenderProcess } from "../../../profiles/engines/render_process.ts";
+
+const limits = { startMs: 60_000, heapMiB: 64, answerBytes: 10_000, cpuSeconds: 60 };
+
+async function withProcess(child: string, story: (process: RenderProcess) => Promise<void>): Promise<void> {
+  const process = await RenderProcess.start(new URL(child, import.meta.url), limits);
+  try {
+    await story(process);
+  } finally {
+    await process.stop();
+  }
+}
+
+Deno.test("RenderProcess grants what runs in it no permission at all", () =>
+  withProcess("./prying_child.ts", async (process) => {
+    const [answer = ""] = await process.ask({}, { limitMs: 10_000 });
+    const found = JSON.parse(answer) as Record<string, string>;
+    assert.deepEqual(Object.keys(found), ["read", "write", "environment", "network", "processes", "system", "library"]);
+    for (const [what, result] of Object.entries(found)) assert.equal(result, "NotCapable", what);
+  }));
+
+Deno.test("RenderProcess judges no answer by the time in which others had the processor", () =>
+  withProcess("./idle_child.ts", async (process) => {
+    const patience = { limitMs: 60_000, processorMs: 300 };
+    assert.deepEqual(await process.ask({ waitMs: 700 }, patience), ["done"]);
+    // What it used for others before does not count either.
+    for (let ask = 0; ask < 3; ask++) assert.deepEqual(await process.ask({ workMs: 150 }, patience), ["done"]);
+  }));
+
+Deno.test("RenderProcess ends what has used up its processor time, after it had waited too", () =>
+  withProcess("./idle_child.ts", async (process) => {
+    const asked = process.ask({ waitMs: 400, workMs: 60_000 }, { limitMs: 60_000, processorMs: 300 });
+    await assert.rejects(asked, { name: "TemplateFault", message: "it was not done after 300 ms" });
+    assert.ok(process.isEnded);
+  }));
+
+Deno.test("RenderProcess waits for nothing longer than the clock allows, and does not call it a runaway", () =>
+  withProcess("./idle_child.ts", async (process) => {
+    const asked = process.ask({ waitMs: 60_000 }, { limitMs: 400, processorMs: 300 });
+    await assert.rejects(asked, { name: "RenderTimeout", message: "Cannot wait longer than 400 ms" });
+    assert.ok(process.isEnded);
+  }));
+
+Deno.test("latenessOf goes by the clock where nobody tells the processor time", async () => {
+  const late = await latenessOf({ limitMs: 60_000, processorMs: 200 }, undefined, new AbortController().signal);
+  assert.equal(late?.message, "it was not done after 200 ms");
+});
+
+Deno.test("processorTimeOf knows nothing of a process that is gone", async () => {
+  assert.equal(await processorTimeOf(2 ** 30), undefined);
+});
