@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { exitCodes } from "../../../cli/failure.ts";
 import { deploymentYaml, FakeTerminal, profileYaml } from "../../support/fake_terminal.ts";
@@ -88,14 +90,18 @@ function kubeconfig(server: string, isUsable: boolean): string {
   });
 }
 
+const noCluster = { KUBECONFIG: "", KUBERNETES_SERVICE_HOST: "" };
+
 const main = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
+// Who had another home would compile the whole program anew.
+const cache = Deno.env.get("DENO_DIR") ?? join(Deno.env.get("XDG_CACHE_HOME") ?? join(homedir(), ".cache"), "deno");
 const granted = ["net", "read", "write", "env", "sys", "ffi", "run"];
 
 async function run({ args, stdin = "", isCrippled = false }: Case, directory: string): Promise<[number, string]> {
   const permissions = granted.filter((name) => !isCrippled || name !== "run").map((name) => `--allow-${name}`);
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-prompt", "--no-check", "--no-lock", "--node-modules-dir=manual", ...permissions, main, ...args],
-    env: { INIT_CWD: directory, HOME: directory, NO_COLOR: "1", KUBECONFIG: "", KUBERNETES_SERVICE_HOST: "" },
+    env: { INIT_CWD: directory, HOME: directory, DENO_DIR: cache, NO_COLOR: "1", ...noCluster },
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
