@@ -1,5 +1,5 @@
 /** Trying again: what failed gets a fresh start, and nothing is taken for proven that is not. */
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { gateKeysOf } from "../support/gate_keys.ts";
 import { assertOrderly, assertRuns, gateOf } from "../support/pool_checks.ts";
@@ -64,7 +64,8 @@ test("retry publishes anew what machines boot with", async (stage) => {
   pool.verdict = () => "Passed";
   await stage.ask(pool, "retry");
   equal((await handle.result()).outcome, "Converged");
-  equal(pool.count("publishConfig"), 2);
+  // Once more where a task ends between the word and the next look, which may be a round of its own.
+  ok(pool.count("publishConfig") >= 2);
 });
 
 test("a machine that failed for good and was removed by hand holds nothing up", async (stage) => {
