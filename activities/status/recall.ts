@@ -36,6 +36,7 @@ const Status = z.object({
   lastGood: LastGood.nullable().catch(null),
   left: Left.nullable().catch(null),
   usual: z.object({ join: seconds, leave: seconds }).catch({ join: [], leave: [] }),
+  observed: text,
 });
 
 /** Reads it; a pool without a Rollout, or with one of an earlier version, has nothing to remember. */
@@ -47,10 +48,11 @@ export function recall(kube: Kube, pool: PoolRef): Promise<Memory> {
 
 /** The memory that a Rollout holds. */
 export function memoryOf(rollout: RolloutObject | undefined): Memory {
-  const { paused, pausedBy, quarantine, ...rest } = Status.parse(rollout?.status ?? {});
+  const { paused, pausedBy, quarantine, observed, ...rest } = Status.parse(rollout?.status ?? {});
   return {
     paused: paused ? pausedBy ?? { by: "unknown", reason: "", since: 0 } : null,
     quarantine: quarantine.filter((change): change is Quarantined => change !== null).slice(-quarantineKept),
     ...rest,
+    ...(observed ? { observed } : {}),
   };
 }

@@ -25,8 +25,8 @@ export function emptyRollout(): FakeRollout {
 
 /** Through JSON, as the API server gives it back. */
 export function recall({ rollout }: Pick<ReportedPool, "rollout">): Memory {
-  const { paused, quarantine, lastGood, usual, left } = rollout;
-  return JSON.parse(JSON.stringify({ paused, quarantine, lastGood, usual, left })) as Memory;
+  const { history: _, ...memory } = rollout;
+  return JSON.parse(JSON.stringify(memory)) as Memory;
 }
 
 /** Writes the report; an end that is news is appended to the history, with an Event. */
@@ -51,6 +51,7 @@ export function writeReport(
 }
 
 function remember({ rollout }: ReportedPool, report: RolloutReport): void {
+  rollout.observed = report.observed ?? rollout.observed ?? "";
   rollout.paused = report.pausedBy;
   rollout.quarantine = report.quarantine;
   rollout.left = report.left ?? null;

@@ -8,6 +8,7 @@ import { readConfig } from "../../workers/config.ts";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_failure.ts";
 import type { FakePool } from "../support/fake_pool.ts";
+import { assertRuns } from "../support/pool_checks.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Stage } from "../support/workflow_stage.ts";
 
@@ -105,6 +106,26 @@ test("renewCredentials renews what a cancelled rollout left, and goes on with no
   const result = await stage.client.workflow.getHandle(pool.holder).result() as { outcome: string };
   equal(result.outcome, "Published");
   equal(pool.reports.at(-1)?.phase, "Aborted");
+});
+
+test("a change that comes between the look for credentials that are due and the run's own is rolled out", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  await handle.cancel();
+  await handle.result().catch(() => undefined); // it was cancelled
+  makeDue(pool);
+  pool.before["recall"] = () => {
+    delete pool.before["recall"];
+    pool.mend();
+    pool.change({ image: "image-3" });
+  };
+  await renew(stage, "renew-changed");
+  const result = await stage.client.workflow.getHandle(pool.holder).result() as { outcome: string };
+  equal(result.outcome, "Converged");
+  assertRuns(pool, "image-3");
 });
 
 function breakProfile(pool: FakePool): void {

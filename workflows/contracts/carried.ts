@@ -11,7 +11,7 @@ export interface CarriedTarget {
   change: string;
   /** When its rollout began (epoch ms). */
   startedAt: number;
-  /** What the run was started for, as the controller told it apart. */
+  /** What was desired when the run before it ended, as the controller tells it apart; else what it saw first. */
   startedFor: string;
   /** The config that machines of the desired template first booted with. */
   begun: { templateHash: string; configDigest: string } | null;

@@ -35,6 +35,8 @@ export interface Memory {
   usual: { join: number[]; leave: number[] };
   /** What was left last, until another change converges; the fleet runs the last good template meanwhile. */
   left?: RollBack | null;
+  /** The identity of what was desired when its state was told last; an earlier version does not give it. */
+  observed?: string;
 }
 
 /** Going back to the last good template; by policy or by a person who aborted. */

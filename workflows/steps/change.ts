@@ -10,11 +10,13 @@ import type { Target } from "../state/target.ts";
 
 /** Recalls what earlier runs left, once; before anything is reported, as a report writes it back. */
 export async function recallEarlier(
-  { settings: { pool }, memory, people }: Seen<"settings"> & Part<"memory" | "people">,
+  { settings: { pool }, target, memory, people }: Seen<"settings"> & Part<"target" | "memory" | "people">,
 ): Promise<void> {
   if (memory.recalled) return;
   const earlier = await read.recall.executeWithOptions({ summary: "Recall earlier rollouts" }, [{ pool }]);
   people.paused = earlier.paused;
+  // Whoever wants no more than credentials means what stands; what changed since is more.
+  target.startedFor ||= earlier.observed ?? "";
   adoptMemory(memory, earlier);
 }
 

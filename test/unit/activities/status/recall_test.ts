@@ -30,11 +30,12 @@ Deno.test("recall gives back what was reported", async () => {
     lastGood: { templateHash: "t", revision: "1", image: "i", kubelet: "k", configDigest: "d", specHash: "s" },
     usual: { join: [1, 2.5], leave: [3] },
     left: { ...request, kind: "RollBack", bad, reapplied: 2 },
+    observed: "g7",
   };
   const report: RolloutReport = {
     ...{ phase: "Rolling", reason: "r", message: "m", blockedReason: null, eta: null, plan: null, underway: [] },
     ...{ conditions: [], paused: true, pausedBy: memory.paused, quarantine: memory.quarantine },
-    ...{ lastGood: memory.lastGood ?? undefined, usual: memory.usual, left: memory.left ?? null },
+    ...{ lastGood: memory.lastGood ?? undefined, usual: memory.usual, left: memory.left ?? null, observed: "g7" },
   } as RolloutReport;
   const kube = kubeWith({});
   await inActivity(() => ensureRolloutReported(kube.client, { pool, report, events: [] }));
