@@ -34,6 +34,16 @@ test("rollOutMachineDeployment publishes before it looks at machines and reports
   deepEqual(pool.events.map(({ reason }) => reason), ["ConfigPublished", "RolloutConverged"]);
 });
 
+test("the first creation of a pool stands in its history, also when that it converged can be told only later", async (stage) => {
+  const pool = stage.pool({ replicas: 0 });
+  pool.before["ensureRolloutReported"] = (times) => {
+    if (times === 1) throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
+  };
+  await (await stage.rollOut(pool)).result();
+  equal(pool.count("ensureRolloutReported"), 2);
+  deepEqual(pool.history.map(({ image, outcome }) => [image, outcome]), [["image-1", "Converged"]]);
+});
+
 test("rollOutMachineDeployment ends at once for a pool that is as it should be", async (stage) => {
   const pool = await stage.grownPool();
   const result = await (await stage.rollOut(pool)).result();

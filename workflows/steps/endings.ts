@@ -20,15 +20,19 @@ export async function converge(
   await giveBackSlots(rollout, true);
   if (memory.rollback) return await arriveBack(rollout, desired);
   if (memory.lastRollback && memory.lastGood?.specHash === desired.specHash) return await stayBack(rollout, desired);
+  const { lastGood, lastRollback } = memory;
   memory.lastRollback = null;
   const { specHash, templateHash, revision, image, kubelet } = desired;
   const configDigest = target.rendering?.configDigest ?? "";
   // Scaling and repair are no rollouts: they are not for the history.
-  const isNews = waves.rolled || memory.lastGood?.configDigest !== configDigest;
+  const isNews = waves.rolled || lastGood?.configDigest !== configDigest;
   memory.lastGood = { specHash, templateHash, revision, image, kubelet, configDigest };
   await report(rollout, { phase: "Converged", ...convergedText(desired) }, {
     convergedTemplateHash: templateHash,
     ...(isNews ? { history: historyEntry(rollout, "Converged") } : {}),
+  }).catch((error: unknown) => {
+    Object.assign(memory, { lastGood, lastRollback }); // else it would be no news when it can be told
+    throw error;
   });
   waves.rolled = false; // it is told: who calls now has a round begun that is no rollout
   return ended(rollout, "Converged");
