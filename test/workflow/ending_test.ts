@@ -1,5 +1,5 @@
 /** The moment in which a rollout ends: who calls then gets a round, and what is over stays over. */
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertRuns, gateOf } from "../support/pool_checks.ts";
 import { onStage } from "../support/workflow_stage.ts";
@@ -36,4 +36,22 @@ test("abort is refused in the moment in which a rollout converges: nothing is le
   equal((await (await stage.rollOut(pool)).result()).outcome, "Converged");
   assertRuns(pool, "image-2");
   deepEqual([refusal.includes("nothing is being rolled out"), pool.rollout.left ?? null], [true, null]);
+});
+
+test("a cancelled rollout takes back more holds than one look names", async (stage) => {
+  const pool = stage.pool({ replicas: 1 });
+  pool.change({ image: "image ".repeat(80) });
+  await (await stage.rollOut(pool)).result();
+  pool.isControllerDown = true;
+  const [first] = pool.machines;
+  ok(first);
+  const bound = { hold: pool.holder, mark: pool.holder };
+  pool.machines = Array.from({ length: 250 }, (_, nth) => ({ ...first, ...bound, name: pool.nth(nth + 1) }));
+  pool.calls.length = 0;
+  pool.before["readPool"] = async (times) => {
+    if (times === 1) await stage.client.workflow.getHandle(pool.holder).cancel();
+  };
+  await rejects((await stage.rollOut(pool)).result());
+  deepEqual([pool.leftovers(), pool.count("ensureVictimUnmarked")], [[], 250]);
+  ok(pool.count("readPool") <= 4, `${pool.count("readPool")} looks`);
 });

@@ -1,5 +1,6 @@
 /** How a run ends, and what it says then. */
-import type { Desired, Phase, RollOutResult } from "../contracts/mod.ts";
+import { patched } from "@temporalio/workflow";
+import type { Desired, Phase, PoolSnapshot, RollOutResult } from "../contracts/mod.ts";
 import { spare } from "../machine/remove_machine.ts";
 import { callOff } from "../machine/tasks.ts";
 import { read, write } from "../proxies.ts";
@@ -108,6 +109,12 @@ async function seeTarget({ settings: { pool }, target }: Seen<"settings"> & Part
   target.rules = seen.rules;
 }
 
+/** Of each group an answer names more than so many before it is cut. */
+const namedAtLeast = 50;
+
+/** Looks at a pool that has more than one look names: enough for 10,000 machines. */
+const looksAtMost = 100;
+
 /** Takes back every mark and hold of machines that run; one that is leaving is left to machine-controller. */
 export async function letAllGo(
   rollout: Seen<"settings" | "target"> & Part<"machines">,
@@ -116,13 +123,24 @@ export async function letAllGo(
   const { settings, target: { desired, rules }, machines } = rollout;
   if (!desired || !rules) return;
   const question = { ...questionOf(rollout, desired, rules), limit: 1000 };
-  const pool = await read.readPool.executeWithOptions({ summary: "Read what is held" }, [question]);
+  const known = new Set<string>();
+  for (let looks = 1;; looks++) {
+    const pool = await read.readPool.executeWithOptions({ summary: "Read what is held" }, [question]);
+    const found = boundIn(pool, machines).filter((machine) => !known.has(machine));
+    await Promise.all(found.map((machine) => spare(settings.pool, machine, letGo)));
+    for (const machine of found) known.add(machine);
+    machines.draining = {};
+    if (found.length <= namedAtLeast || looks >= looksAtMost || !patched("let-all-go")) return;
+  }
+}
+
+/** Machines that bear something of ours, as far as they are named. */
+function boundIn(pool: PoolSnapshot, { draining }: Part<"machines">["machines"]): string[] {
   const all = [...pool.old, ...pool.stale, ...pool.leaving];
   const ours = all.filter(({ phase, marked, held }) => phase !== "Held" && (marked || held)).map(({ id }) => id);
   // One that is drained because it is unhealthy, and not leaving yet, bears nothing but a cordon.
-  const cordoned = Object.keys(machines.draining).filter((machine) => !pool.leaving.some(({ id }) => id === machine));
-  await Promise.all([...new Set([...ours, ...cordoned])].map((machine) => spare(settings.pool, machine, letGo)));
-  machines.draining = {};
+  const cordoned = Object.keys(draining).filter((machine) => !pool.leaving.some(({ id }) => id === machine));
+  return [...new Set([...ours, ...cordoned])];
 }
 
 /** The result of a run. */
