@@ -11,7 +11,6 @@ import { ensurePoolCleanedUp } from "./config/clean_up.ts";
 import { listDuePools } from "./config/due_pools.ts";
 import { publishConfig } from "./config/publish_config.ts";
 import type { Publisher } from "./config/publish_config.ts";
-import { renderConfig } from "./config/render_config.ts";
 import { renewPublished } from "./config/renew_published.ts";
 import { awaitGates } from "./gates/await_gates.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
@@ -19,6 +18,7 @@ import { awaitMachineGone } from "./pool/await_machine.ts";
 import { awaitNodeDrained, ensureNodeCordoned } from "./node/drain.ts";
 import type { Backend } from "./backends/contract.ts";
 import { backendOf } from "./backends/registry.ts";
+import { withOwnCluster } from "./own_cluster.ts";
 import { planRollout } from "./pool/plan_rollout.ts";
 import type { Forecast } from "./pool/plan_rollout.ts";
 import { awaitDesiredSettled, readDesired } from "./pool/read_desired.ts";
@@ -29,20 +29,22 @@ import { ensureRolloutReported } from "./status/report_rollout.ts";
 
 export type Activities = ReadActivities & PublishActivities & WriteActivities & AwaitActivities;
 
-/** What activities need; `forecast` is the planner played forward, handed in because deciding is not done here. */
-export type ActivityDeps = Publisher & { forecast: Forecast };
+/**
+ * What activities need; `forecast` is the planner played forward, handed in because deciding is not done here, `cluster`
+ * the name that the worker's cluster has in Temporal, if any.
+ */
+export type ActivityDeps = Publisher & { forecast: Forecast; cluster?: string };
 
 /** The activities over one API server. */
 export function createActivities(deps: ActivityDeps): Activities {
   const { kube } = deps;
   const of = ({ pool }: { pool: PoolRef }): Backend => backendOf(kube, pool);
-  return withBugsSorted<Activities>({
+  return withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
     readDesired: ({ pool }) => readDesired(deps, pool),
     readPool: (input) => readPool(kube, input),
     recall: ({ pool }) => recall(kube, pool),
     planRollout: (input) => planRollout(deps, input),
     listDuePools: (input) => listDuePools(deps, input),
-    renderConfig: ({ pool }) => renderConfig(deps, pool),
     publishConfig: (input) => publishConfig(deps, input),
     ensureCredentialsRenewed: ({ pool }) => renewPublished(deps, pool),
     ensureRolloutReported: (input) => ensureRolloutReported(kube, input),
@@ -63,5 +65,5 @@ export function createActivities(deps: ActivityDeps): Activities {
     awaitNodeDrained: (input) => awaitNodeDrained(kube, input),
     awaitGates: (input) => awaitGates(kube, input),
     awaitMachineGone: (input) => awaitMachineGone(kube, input),
-  });
+  }));
 }

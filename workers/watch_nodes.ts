@@ -1,10 +1,11 @@
 /** Watches nodes, and the machines that say whose they are, for illness that may have to be repaired. */
 import { createHash } from "node:crypto";
+import { nodeOwners } from "../activities/backends/registry.ts";
 import { Informer } from "../activities/kube/informer.ts";
 import type { InformerDeps } from "../activities/kube/informer.ts";
 import { JoinedNodes } from "./joined_nodes.ts";
 import type { IllCondition } from "./watched_facts.ts";
-import { illnessOf, watchedMachines, watchedNodes, watchedSets } from "./watched_facts.ts";
+import { illnessOf, watchedNodes } from "./watched_facts.ts";
 
 export interface NodeWatch {
   /** Identity of what is wrong with the joined nodes of a pool, by Ready and by `conditions`; "" when nothing is. */
@@ -17,7 +18,7 @@ type Deps = Pick<InformerDeps<never>, "kube" | "log" | "signal"> & { onChange: (
 /** Tells of pools of which a joined machine changed, or a condition of its node did; not of heartbeats. */
 export function watchNodes({ onChange, ...deps }: Deps): NodeWatch {
   const joined = new JoinedNodes();
-  const sets = new Informer(watchedSets, {
+  const sets = new Informer(nodeOwners.sets, {
     ...deps,
     onChange: (set) => machines.keys().filter((key) => machines.get(key)?.set === set).forEach(look),
   });
@@ -26,7 +27,7 @@ export function watchNodes({ onChange, ...deps }: Deps): NodeWatch {
     const pool = sets.get(set)?.pool;
     joined.place(key, pool && node ? { pool, node } : undefined).forEach(onChange);
   };
-  const machines = new Informer(watchedMachines, { ...deps, onChange: look });
+  const machines = new Informer(nodeOwners.machines, { ...deps, onChange: look });
   const nodes = new Informer(watchedNodes, {
     ...deps,
     onChange: (node) => [joined.poolOf(node)].forEach((pool) => pool && onChange(pool)),

@@ -1,23 +1,11 @@
-/** The few facts of nodes, machines and policies that decide about news; nothing else of them is kept. */
+/** The few facts of nodes, Rollouts and policies that decide about news; nothing else of them is kept. */
 import { z } from "zod";
 import type { Resource } from "../activities/kube/resources.ts";
-import { machines, machineSets, rolloutPolicies, rollouts } from "../activities/kube/resources.ts";
-import { Machine, MachineSet, RolloutObject, RolloutPolicyObject } from "../activities/kube/schemas.ts";
+import { rolloutPolicies, rollouts } from "../activities/kube/resources.ts";
+import { RolloutObject, RolloutPolicyObject } from "../activities/kube/schemas.ts";
 import { selects } from "../activities/kube/label_selector.ts";
 import { LabelSelector } from "../activities/policy/label_selector.ts";
 import type { ReportedRun } from "./pool_notifier.ts";
-import { hasJoined } from "../activities/backends/machine_controller/member.ts";
-
-/** Whose node it is; missing of a machine that has not joined yet or is on its way out, which a rollout looks after. */
-export interface MachineFacts {
-  set?: string;
-  node?: string;
-}
-
-/** The pool, as "namespace/name", of a set of machines. */
-export interface SetFacts {
-  pool?: string;
-}
 
 export interface NodeFacts {
   /** Status by type. */
@@ -54,8 +42,6 @@ const Repairing = z.object({
   repair: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })) }),
 });
 
-export const watchedMachines: Resource<MachineFacts> = { ...machines, schema: Machine.transform(machineFacts) };
-export const watchedSets: Resource<SetFacts> = { ...machineSets, schema: MachineSet.transform(setFacts) };
 export const watchedPolicies: Resource<PolicyFacts> = {
   ...rolloutPolicies,
   schema: RolloutPolicyObject.transform(policyFacts),
@@ -82,19 +68,6 @@ export function illnessOf(node: NodeFacts | undefined, conditions: readonly IllC
   const found = conditions.filter(({ type, status }) => node.conditions[type] === status);
   const texts = found.map(({ type, status }) => `${type}=${status}`);
   return [...new Set(ready === "True" ? texts : [`Ready=${ready}`, ...texts])].sort().join(",");
-}
-
-function machineFacts(machine: Machine): MachineFacts {
-  const { metadata, status } = machine;
-  const set = metadata.ownerReferences?.find(({ kind }) => kind === "MachineSet")?.name;
-  const node = status?.nodeRef?.name;
-  if (!set || !node || metadata.deletionTimestamp || !hasJoined(machine)) return {};
-  return { set: `${metadata.namespace}/${set}`, node };
-}
-
-function setFacts({ metadata }: MachineSet): SetFacts {
-  const owner = metadata.ownerReferences?.find(({ kind }) => kind === "MachineDeployment");
-  return owner ? { pool: `${metadata.namespace}/${owner.name}` } : {};
 }
 
 function rolloutFacts({ status }: RolloutObject): RolloutFacts {

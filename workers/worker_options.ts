@@ -51,6 +51,7 @@ function activitiesOf(config: Config, cluster: Cluster): ReturnType<typeof creat
   return createActivities({
     ...cluster,
     environment: process.env,
+    cluster: config.cluster,
     profileNamespace: config.namespace,
     credentialSeconds: config.credentialSeconds,
     settings: config.node,

@@ -17,6 +17,7 @@
  */
 import type { Desired, Member, PoolRef, TemplateStamp } from "../../workflows/contracts/mod.ts";
 import type { News } from "../kube/news.ts";
+import type { Resource } from "../kube/resources.ts";
 
 /** One machine of a pool, by the name that the planner has for it. */
 export interface MemberRef {
@@ -73,6 +74,23 @@ export interface RestoreOrder {
   reason: string;
 }
 
+/** Slim watches that tell whose node one is: machines that have joined, and the sets through which pools own them. */
+export interface NodeOwners {
+  machines: Resource<JoinedMachine>;
+  sets: Resource<OwnedSet>;
+}
+
+/** Its set and node; nothing of a machine that has not joined yet or is on its way out, which a rollout looks after. */
+export interface JoinedMachine {
+  set?: string;
+  node?: string;
+}
+
+/** The pool, as "namespace/name". */
+export interface OwnedSet {
+  pool?: string;
+}
+
 /** Wakes a maker that has not noticed what it has to act on, during one wait. */
 export interface Waker {
   /** Epoch ms at which to look again on its account; Infinity while it is up to date. */
@@ -92,7 +110,9 @@ export interface Backend {
   isSurelyUnsettled(pool: PoolRef): boolean;
   /** Reads all members: those that the pool owns, whatever labels others bear. Writes nothing. Moot when the pool is gone. */
   observe(pool: PoolRef): Promise<Observation>;
-  /** Reads one machine, member or not; undefined when it is gone. Writes nothing. */
+  /** Reads one machine as the planner would see it, member or not; undefined when it is gone. Writes nothing. */
+  member(member: MemberRef): Promise<Member | undefined>;
+  /** Reads how far one machine has come, member or not; undefined when it is gone. Writes nothing. */
   state(member: MemberRef): Promise<MachineState | undefined>;
 
   /** Lets a held newcomer boot. Moot when it is gone; nothing is to be done for one that is not held by us. */

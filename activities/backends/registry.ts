@@ -2,8 +2,9 @@
 import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 import { refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
-import type { Backend } from "./contract.ts";
+import type { Backend, NodeOwners } from "./contract.ts";
 import { machineController } from "./machine_controller/mod.ts";
+import { machineControllerOwners } from "./machine_controller/node_owners.ts";
 
 const backends: Record<PoolKind, (kube: Kube) => Backend> = { MachineDeployment: machineController };
 
@@ -11,6 +12,9 @@ const backends: Record<PoolKind, (kube: Kube) => Backend> = { MachineDeployment:
 export function beginToWatch(kube: Kube): void {
   for (const backend of Object.values(backends)) backend(kube).beginToWatch();
 }
+
+/** Whose nodes are whose, for who watches the nodes of all pools. */
+export const nodeOwners: NodeOwners = machineControllerOwners;
 
 /** The backend of a pool. Refuses a kind that nobody serves: a newer Ostler may have started the run. */
 export function backendOf(kube: Kube, { kind = "MachineDeployment", namespace, name }: PoolRef): Backend {

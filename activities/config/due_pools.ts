@@ -4,9 +4,9 @@ import type { Kube } from "../kube/client.ts";
 import { listPage, machineDeployments, type Page, readObject, rollouts } from "../kube/resources.ts";
 import type { RolloutObject } from "../kube/schemas.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
-import { observedOf } from "../backends/machine_controller/observed.ts";
-import { lineState, readProfileLine } from "../backends/machine_controller/profile_line.ts";
-import { profileRef } from "../backends/machine_controller/profile_ref.ts";
+import { observedOf } from "./observed.ts";
+import { lineState, readProfileLine } from "./profile_line.ts";
+import { profileRef } from "./profile_ref.ts";
 
 export interface PoolReader {
   kube: Kube;

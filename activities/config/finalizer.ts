@@ -4,7 +4,7 @@ import type { Kube } from "../kube/client.ts";
 import { machineDeployments, patchObject, readObject } from "../kube/resources.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
 import { ifFound } from "../kube/status.ts";
-import { finalizer } from "../backends/machine_controller/annotations.ts";
+import { finalizer } from "./pool_annotations.ts";
 
 /** Adds the finalizer where the MachineDeployment has none; must come before anything that it stands for. */
 export async function ensureFinalizer(kube: Kube, pool: PoolRef, { metadata }: MachineDeployment): Promise<void> {

@@ -7,7 +7,7 @@ import { namesOf, specOf } from "../../profiles/mod.ts";
 import type { Publication, Published } from "../../workflows/contracts/mod.ts";
 import { moot, refused } from "../failures.ts";
 import { attempting } from "../kube/status.ts";
-import { revisionAnnotation } from "../backends/machine_controller/annotations.ts";
+import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import type { Kube } from "../kube/client.ts";
 import { ensureBootReport } from "../pool/report_place.ts";
 import { type Artefact, writeConfig, writeSecret } from "./artefacts.ts";

@@ -7,11 +7,11 @@ import type { Kube } from "../kube/client.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
 import { type ObjectName, readObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
-import { inputsIn, inputsOf, settingsOf } from "../backends/machine_controller/observed.ts";
+import { inputsIn, inputsOf, settingsOf } from "./observed.ts";
 import { memoryOf } from "../status/recall.ts";
-import { pinnedInputs, pinOf } from "../backends/machine_controller/pin.ts";
-import { type LinedProfile, readProfileLine } from "../backends/machine_controller/profile_line.ts";
-import { profileRef } from "../backends/machine_controller/profile_ref.ts";
+import { pinnedInputs, pinOf } from "../status/pin.ts";
+import { type LinedProfile, readProfileLine } from "./profile_line.ts";
+import { profileRef } from "./profile_ref.ts";
 import { readKeptProfile } from "./kept_profile.ts";
 import { ownerOf } from "./ownership.ts";
 

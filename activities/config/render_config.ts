@@ -17,7 +17,7 @@ import { moot } from "../failures.ts";
 import { machineDeployments, readObject } from "../kube/resources.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import { settingsOf } from "../backends/machine_controller/observed.ts";
+import { settingsOf } from "./observed.ts";
 import { type FactReader, readFacts } from "./read_facts.ts";
 import { asRefusal, type Inputs, type ProfileReader, readInputs, type SeenInputs } from "./read_profile.ts";
 
@@ -30,11 +30,6 @@ export interface RenderedPool extends Inputs {
   /** What people may see: placeholders stand for secrets. */
   shown: OsConfig;
   digest: string;
-}
-
-/** Renders and returns names and sizes only. */
-export async function renderConfig(renderer: Renderer, pool: PoolRef): Promise<Rendering> {
-  return renderingOf(await renderPool(renderer, pool));
 }
 
 /** What may be told of it: names and sizes only. */

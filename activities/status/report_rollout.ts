@@ -5,7 +5,7 @@ import type { Kube } from "../kube/client.ts";
 import { createObject, machineDeployments, patchStatus, readObject, rollouts } from "../kube/resources.ts";
 import type { RolloutObject } from "../kube/schemas.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
-import { pinOf } from "../backends/machine_controller/pin.ts";
+import { pinOf } from "./pin.ts";
 import { emitEvents, type Subject } from "./events.ts";
 import { appended, convergence, isNews } from "./history.ts";
 import { forgetRollout, keepRollout, knownRollout, readRollout } from "./known_rollouts.ts";

@@ -1,7 +1,7 @@
 /** When a profile that was left may be used again. */
 import type { Memory, RolloutReport } from "../../workflows/contracts/mod.ts";
-import { inputsIn } from "../backends/machine_controller/observed.ts";
-import type { Pin } from "../backends/machine_controller/pin.ts";
+import { inputsIn } from "../config/observed.ts";
+import type { Pin } from "./pin.ts";
 import { quarantineKept } from "./recall.ts";
 
 /** Something else is the last good now, or a person took the change out of quarantine. */

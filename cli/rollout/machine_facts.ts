@@ -2,7 +2,7 @@
 import type { Machine } from "../../activities/kube/schemas.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { lastBootReport, silenceOf } from "../../activities/pool/boot_report.ts";
-import { memberOf } from "../../activities/backends/machine_controller/member.ts";
+import { backendOf } from "../../activities/backends/registry.ts";
 import { readPlan } from "../../activities/pool/plan_rollout.ts";
 import { readDesired } from "../../activities/pool/read_desired.ts";
 import { readMembers } from "../../activities/pool/read_pool.ts";
@@ -10,6 +10,7 @@ import type { Member, PoolRef, Progress, RolloutPlan, Rules } from "../../workfl
 import { forecast } from "../../workflows/policy/forecast.ts";
 import { type ClusterEvent, eventsAbout, ifAllowed } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
+import { Refusal } from "../failure.ts";
 import type { FoundMachine } from "./find_machine.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { readRow } from "./pools.ts";
@@ -55,7 +56,8 @@ export async function readMachineFacts(
   const { machine, pool } = found;
   const { name, namespace, deletionTimestamp } = machine.metadata;
   const owner = pool ?? { namespace, name: "" };
-  const member = memberOf(owner, machine);
+  const member = await backendOf(kube, owner).member({ pool: owner, machine: name });
+  if (member === undefined) throw new Refusal(`Cannot explain machine "${name}": it is gone by now`);
   const [row, seen, events, report] = await Promise.all([
     pool && readRow(await world.cluster(), pool),
     member.node === undefined ? { node: undefined } : ifAllowed(readNode(world, member.node)),

@@ -1,15 +1,16 @@
 /** The plan of a pool as its run would make it, from what is there now. */
 import { z } from "zod";
+import { surgeOf } from "../../activities/kube/machine_deployment.ts";
 import { machineDeployments } from "../../activities/kube/resources.ts";
 import { MachineDeployment } from "../../activities/kube/schemas.ts";
 import { rulesFor } from "../../activities/policy/rules_for.ts";
-import { imageOf, kubeletOf } from "../../activities/backends/machine_controller/machine_template.ts";
+import { imageOf, kubeletOf } from "../../activities/kube/machine_template.ts";
 import { readPlan } from "../../activities/pool/plan_rollout.ts";
 import { readDesired } from "../../activities/pool/read_desired.ts";
 import { readMembers } from "../../activities/pool/read_pool.ts";
 import { byTurn } from "../../activities/pool/snapshot.ts";
 import { recall } from "../../activities/status/recall.ts";
-import type { Desired, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts/mod.ts";
+import type { Desired, PoolKind, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts/mod.ts";
 import { forecast } from "../../workflows/policy/forecast.ts";
 import type { Cluster } from "../connect/cluster.ts";
 import { Refusal } from "../failure.ts";
@@ -57,6 +58,7 @@ export async function plannedFor({ cluster, profileNamespace }: PlanPlace, row: 
 }
 
 const FileDeployment = z.object({
+  kind: z.literal("MachineDeployment"),
   metadata: z.object({ name: z.string().min(1), namespace: z.string().optional() }).loose(),
   spec: z.object({ template: z.object({ spec: z.unknown() }).loose() }).loose(),
 }).loose();
@@ -67,7 +69,7 @@ export async function plannedForFile(
   { value, namespace }: { value: unknown; namespace: string },
 ): Promise<Planned> {
   const { kube } = cluster;
-  const given = fileDeployment(value, namespace);
+  const { kind, given } = fileDeployment(value, namespace);
   const pool = { namespace: given.metadata.namespace, name: given.metadata.name };
   const present = await rawObject(kube, machineDeployments, pool);
   const state = await readDesired({ kube, profileNamespace }, pool);
@@ -76,7 +78,7 @@ export async function plannedForFile(
   const desired = desiredOf(given, state.state === "Present" ? state.desired : undefined, isChanged);
   const isNew = present === undefined;
   const members = isNew ? [] : (await readMembers(kube, pool, rules.repair)).sort(byTurn);
-  const plan = forecast({ now: Date.now(), desired, rules, memory: await recall(kube, pool), members });
+  const plan = forecast({ now: Date.now(), kind, desired, rules, memory: await recall(kube, pool), members });
   const row = isNew ? poolRow(given, undefined) as PoolRow : await readRow(cluster, pool);
   const instead = { title: "the file", template: templateOf(value) };
   const change = await pendingChange(kube, { row, deployment: present, instead });
@@ -85,11 +87,11 @@ export async function plannedForFile(
 }
 
 // What the API server would add is put there, so that the file can be read as the object that it becomes.
-function fileDeployment(value: unknown, usual: string): MachineDeployment {
-  const { metadata, ...rest } = FileDeployment.parse(value);
+function fileDeployment(value: unknown, usual: string): { kind: PoolKind; given: MachineDeployment } {
+  const { kind, metadata, ...rest } = FileDeployment.parse(value);
   const { namespace = usual } = metadata;
   const added = { namespace, uid: "", creationTimestamp: new Date(0).toISOString() };
-  return MachineDeployment.parse({ ...rest, metadata: { ...metadata, ...added } });
+  return { kind, given: MachineDeployment.parse({ ...rest, metadata: { ...metadata, ...added } }) };
 }
 
 /** Of no template that a machine has: the API server has not seen this one. */
@@ -103,7 +105,7 @@ function desiredOf(given: MachineDeployment, present: Desired | undefined, isCha
     replicas,
     image: imageOf(spec.template?.spec),
     kubelet: kubeletOf(spec.template?.spec),
-    surge: surgeOf(given, present, replicas),
+    surge: surgeOf(spec.strategy?.rollingUpdate?.maxSurge ?? present?.surge, replicas),
   };
   if (present !== undefined && !isChanged) return { ...present, ...own };
   return {
@@ -123,11 +125,3 @@ const nothingYet = {
   revision: "",
   profile: { name: "", namespace: "" },
 };
-
-// As machine-controller reads it: a percentage is rounded up.
-function surgeOf({ spec }: MachineDeployment, present: Desired | undefined, replicas: number): number {
-  const surge = spec.strategy?.rollingUpdate?.maxSurge ?? present?.surge ?? 1;
-  if (typeof surge === "number") return surge;
-  const amount = Number.parseFloat(surge);
-  return surge.endsWith("%") ? Math.ceil(replicas * amount / 100) : amount;
-}

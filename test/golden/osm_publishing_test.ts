@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { loadYaml } from "@kubernetes/client-node";
 import { ensurePoolCleanedUp } from "../../activities/config/clean_up.ts";
 import { publishConfig } from "../../activities/config/publish_config.ts";
-import { renderConfig } from "../../activities/config/render_config.ts";
-import { revisionAnnotation } from "../../activities/backends/machine_controller/annotations.ts";
+import { renderingOf, renderPool } from "../../activities/config/render_config.ts";
+import { revisionAnnotation } from "../../activities/kube/machine_deployment.ts";
 import { closeTemplateEngines } from "../../profiles/mod.ts";
 import type { FakeKube, Stored } from "../support/fake_kube.ts";
 import { differingCases, differs } from "../support/osm_differences.ts";
@@ -33,7 +33,7 @@ async function publish(kube: FakeKube, of: OsmCase): Promise<string> {
   const { namespace, name, annotations = {} } = of.deployment.metadata;
   const pool = { namespace, name };
   const publisher = osmPublisher(kube, of);
-  const { configDigest } = await renderConfig(publisher, pool);
+  const { configDigest } = renderingOf(await renderPool(publisher, pool));
   await publishConfig(publisher, { pool, revision: annotations[revisionAnnotation] ?? "", configDigest });
   return configDigest;
 }

@@ -14,7 +14,7 @@ import type {
   WriteActivities,
 } from "../../workflows/contracts/mod.ts";
 import { admit, cleanUp, cordon, mark, release, remove, spare } from "./fake_changes.ts";
-import { desiredOf, planOf, publish, render, renewStanding, restoreLastGood, stampTemplate } from "./fake_desired.ts";
+import { desiredOf, planOf, publish, renewStanding, restoreLastGood, stampTemplate } from "./fake_desired.ts";
 import { drain, endJudgement, judge } from "./fake_drain.ts";
 import { failure } from "./fake_failure.ts";
 import { climb } from "./fake_ladder.ts";
@@ -72,7 +72,6 @@ export class FakeActivities {
 
   #publish(): PublishActivities {
     return {
-      renderConfig: (input) => this.#on("renderConfig", input, render),
       publishConfig: (input) => this.#on("publishConfig", input, publish),
       ensureCredentialsRenewed: (input) => this.#on("ensureCredentialsRenewed", input, renewStanding),
       ensureRolloutReported: (input) =>

@@ -1,9 +1,6 @@
 /** MachineDeployments: what can never be rendered is refused at once, and who names no profile gets the default. */
 import { isDeepStrictEqual } from "node:util";
-import {
-  profileAnnotation,
-  profileNamespaceAnnotation,
-} from "../../activities/backends/machine_controller/annotations.ts";
+import { profileAnnotation, profileNamespaceAnnotation } from "../../activities/config/pool_annotations.ts";
 import type { ObjectName } from "../../activities/kube/resources.ts";
 import { defaultProfileName, type ProviderConfig } from "../../profiles/mod.ts";
 import { type Admission, type AdmissionRequest, denied, type PatchStep, unknownOperation } from "./admission_review.ts";

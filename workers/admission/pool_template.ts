@@ -1,6 +1,6 @@
 /** What a MachineDeployment says about its machines, and all that is wrong with it. */
 import { z } from "zod";
-import { profileAnnotation } from "../../activities/backends/machine_controller/annotations.ts";
+import { profileAnnotation } from "../../activities/config/pool_annotations.ts";
 import {
   checkNetworkFits,
   normaliseKubeletVersion,

@@ -4,7 +4,7 @@ import type { Memory } from "./memory.ts";
 import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict, Unseen } from "./outcomes.ts";
 import type { RolloutPlan } from "./plan.ts";
 import type { PoolQuestion, PoolRef, PoolSnapshot } from "./pool.ts";
-import type { Published, Rendering, Renewal, TemplateStamp } from "./publication.ts";
+import type { Published, Renewal, TemplateStamp } from "./publication.ts";
 import type { DuePool } from "./renewal.ts";
 import type { PoolEvent, RolloutReport } from "./report.ts";
 import type { DrainRules, Gate } from "./rules.ts";
@@ -30,8 +30,7 @@ export interface PublishInput {
 }
 
 export interface PublishActivities {
-  renderConfig(input: { pool: PoolRef }): Promise<Rendering>;
-  /** Renders too; with a digest, moot when another config is rendered by now. */
+  /** Renders first; with a digest, moot when another config is rendered by now. */
   publishConfig(input: PublishInput): Promise<Published>;
   /** Renews the credentials in what stands published, where they are due; for a pool that cannot be rendered. */
   ensureCredentialsRenewed(input: { pool: PoolRef }): Promise<Renewal>;

@@ -1,11 +1,5 @@
 /** The annotations through which Ostler and machine-controller talk (machine-controller 1.66). */
 
-export const revisionAnnotation = "machinedeployment.clusters.k8s.io/revision";
-export const templateHashLabel = "machine-template-hash";
-export const profileAnnotation = "k8c.io/operating-system-profile";
-export const profileNamespaceAnnotation = "k8c.io/operating-system-profile-namespace";
-export const finalizer = "kubermatic.io/cleanup-operating-system-configs";
-
 /** Any value makes machine-controller skip a Machine, on create and on delete: the hold. */
 export const holdAnnotation = "machine-controller.kubermatic.io/initializers";
 /** Any value makes machine-controller prefer a Machine when it scales down. */

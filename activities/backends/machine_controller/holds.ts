@@ -17,7 +17,7 @@ import { attempting, ifFound } from "../../kube/status.ts";
 import { holderOf, isOwnHold } from "../../node/holder.ts";
 import { holdAnnotation, skipEvictionAnnotation, victimAnnotation } from "./annotations.ts";
 import type { MemberRef } from "../contract.ts";
-import { hasSelector, labelSelectorOf } from "./selector.ts";
+import { hasSelector, labelSelectorOf } from "../../kube/machine_deployment.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
 
 /** Machines that are let go at a time. */

@@ -11,12 +11,12 @@ import { emitEvents } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
 import type { ProfilePlace, RestoreOrder } from "../contract.ts";
 import { fieldManager } from "./actor.ts";
-import { templateHashLabel } from "./annotations.ts";
+import { templateHashLabel } from "../../kube/machine_deployment.ts";
 import { setOfTemplate } from "./machine_sets.ts";
-import { inputsIn, inputsOf } from "./observed.ts";
-import { pinOf, writePin } from "./pin.ts";
-import { readProfileLine } from "./profile_line.ts";
-import { profileRef } from "./profile_ref.ts";
+import { inputsIn, inputsOf } from "../../config/observed.ts";
+import { pinOf, writePin } from "../../status/pin.ts";
+import { readProfileLine } from "../../config/profile_line.ts";
+import { profileRef } from "../../config/profile_ref.ts";
 
 interface Restorer extends ProfilePlace {
   kube: Kube;

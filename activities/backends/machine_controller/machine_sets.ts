@@ -1,7 +1,7 @@
 /** The MachineSets of a MachineDeployment, one for each template that machine-controller remembers. */
 import type { Kube } from "../../kube/client.ts";
 import type { MachineDeployment, MachineSet } from "../../kube/schemas.ts";
-import { revisionAnnotation, templateHashLabel } from "./annotations.ts";
+import { revisionAnnotation, templateHashLabel } from "../../kube/machine_deployment.ts";
 import { ownSets } from "./owned.ts";
 
 /** The set that carries the MachineDeployment's own revision: the one its template made. */

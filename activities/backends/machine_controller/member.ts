@@ -2,8 +2,9 @@
 import type { Member, MemberPhase, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Machine } from "../../kube/schemas.ts";
 import { isOwnHold } from "../../node/holder.ts";
-import { holdAnnotation, instanceFinalizer, templateHashLabel, victimAnnotation } from "./annotations.ts";
-import { imageOf, kubeletOf } from "./machine_template.ts";
+import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./annotations.ts";
+import { templateHashLabel } from "../../kube/machine_deployment.ts";
+import { imageOf, kubeletOf } from "../../kube/machine_template.ts";
 
 /** Reads phase, hold and mark off a Machine's metadata and status. */
 export function memberOf(pool: PoolRef, machine: Machine): Member {

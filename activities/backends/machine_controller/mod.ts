@@ -4,7 +4,7 @@ import type { Backend } from "../contract.ts";
 import { admitMachine, chooseMachine, letAllGo, releaseMachine, replaceMachine, spareMachine } from "./holds.ts";
 import { restoreLastGood } from "./last_good.ts";
 import { LateSets } from "./late_sets.ts";
-import { readState } from "./machine_state.ts";
+import { readMember, readState } from "./machine_state.ts";
 import { observePool } from "./observe_pool.ts";
 import { isSurelyUnsettled, newsOfMachines, newsOfPool, newsOfTemplate, watchTemplates } from "./pool_watch.ts";
 import { stampTemplate } from "./template_stamp.ts";
@@ -16,6 +16,7 @@ export function machineController(kube: Kube): Backend {
     wanted: (pool, place) => readWanted(kube, pool, place),
     isSurelyUnsettled: (pool) => isSurelyUnsettled(kube, pool),
     observe: (pool) => observePool(kube, pool),
+    member: (member) => readMember(kube, member),
     state: (member) => readState(kube, member),
     admit: (member) => admitMachine(kube, member),
     choose: (member) => chooseMachine(kube, member),

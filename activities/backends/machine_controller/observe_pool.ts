@@ -6,7 +6,7 @@ import { machineDeployments, readObject } from "../../kube/resources.ts";
 import type { MachineSet } from "../../kube/schemas.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
 import type { Observation } from "../contract.ts";
-import { templateHashLabel } from "./annotations.ts";
+import { templateHashLabel } from "../../kube/machine_deployment.ts";
 import { isCurrent } from "./machine_sets.ts";
 import { memberOf } from "./member.ts";
 import { ownMachines } from "./owned.ts";

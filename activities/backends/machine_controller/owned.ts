@@ -7,7 +7,7 @@
 import type { Kube } from "../../kube/client.ts";
 import { listObjects, machines, machineSets } from "../../kube/resources.ts";
 import type { Machine, MachineDeployment, MachineSet, Metadata } from "../../kube/schemas.ts";
-import { labelSelectorOf } from "./selector.ts";
+import { labelSelectorOf } from "../../kube/machine_deployment.ts";
 
 /** Machines of one MachineDeployment, and the sets that they are of. */
 export interface Owned {

@@ -1,6 +1,6 @@
 /** Wakes the waits of a process for what happens to pools and machines: one slim watch a kind, for all of them. */
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
-import { revisionAnnotation } from "./annotations.ts";
+import { revisionAnnotation } from "../../kube/machine_deployment.ts";
 import { watchedDeployments, watchedMachines, watchedSets } from "./watched.ts";
 import type { DeploymentFacts, MachineFacts, SetFacts } from "./watched.ts";
 import type { Kube } from "../../kube/client.ts";

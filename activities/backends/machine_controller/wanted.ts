@@ -6,14 +6,14 @@ import type { MachineDeployment } from "../../kube/schemas.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
 import type { ProfilePlace, Wanted } from "../contract.ts";
 import { actorOf, type WrittenDeployment, writtenDeployments } from "./actor.ts";
-import { revisionAnnotation, templateHashLabel } from "./annotations.ts";
+import { revisionAnnotation, surgeOf, templateHashLabel } from "../../kube/machine_deployment.ts";
 import { currentSet } from "./machine_sets.ts";
-import { imageOf, kubeletOf } from "./machine_template.ts";
-import { changeOf, inputsOf, observedOf, specHashOf } from "./observed.ts";
-import { pinnedInputs, readPin } from "./pin.ts";
+import { imageOf, kubeletOf } from "../../kube/machine_template.ts";
+import { changeOf, inputsOf, observedOf, specHashOf } from "../../config/observed.ts";
+import { pinnedInputs, readPin } from "../../status/pin.ts";
 import { isSurelyUnsettled, settledBy, watchedHash } from "./pool_watch.ts";
-import { lineState, readProfileLine } from "./profile_line.ts";
-import { profileRef } from "./profile_ref.ts";
+import { lineState, readProfileLine } from "../../config/profile_line.ts";
+import { profileRef } from "../../config/profile_ref.ts";
 
 interface Reader extends ProfilePlace {
   kube: Kube;
@@ -68,7 +68,7 @@ async function desiredOf(reader: Reader, deployment: WrittenDeployment): Promise
     specHash: specHashOf(settled && templateHash ? templateHash : spec.template, source.pinned ?? source.inputs),
     actor: actorOf(deployment),
     revision: metadata.annotations?.[revisionAnnotation] ?? "",
-    surge: surgeOf(deployment, replicas),
+    surge: surgeOf(spec.strategy?.rollingUpdate?.maxSurge, replicas),
     image: imageOf(spec.template?.spec),
     kubelet: kubeletOf(spec.template?.spec),
   };
@@ -96,12 +96,4 @@ async function readSource(kube: Kube, deployment: MachineDeployment, profile: De
   ]);
   const inputs = inputsOf(deployment, line);
   return { state: lineState(line), inputs, pinned: pinnedInputs(pin, inputs) };
-}
-
-/** machine-controller rounds a percentage of surge up; absent means 1 (its defaults). */
-function surgeOf(deployment: MachineDeployment, replicas: number): number {
-  const surge = deployment.spec.strategy?.rollingUpdate?.maxSurge ?? 1;
-  if (typeof surge === "number") return surge;
-  const percent = Number.parseFloat(surge);
-  return surge.endsWith("%") ? Math.ceil(replicas * percent / 100) : percent;
 }

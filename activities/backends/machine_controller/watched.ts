@@ -4,13 +4,8 @@ import { machineDeployments, machines, machineSets } from "../../kube/resources.
 import type { Resource } from "../../kube/resources.ts";
 import { Machine, MachineDeployment, MachineSet } from "../../kube/schemas.ts";
 import type { Metadata } from "../../kube/schemas.ts";
-import {
-  holdAnnotation,
-  instanceFinalizer,
-  revisionAnnotation,
-  templateHashLabel,
-  victimAnnotation,
-} from "./annotations.ts";
+import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./annotations.ts";
+import { revisionAnnotation, templateHashLabel } from "../../kube/machine_deployment.ts";
 
 export interface DeploymentFacts {
   generation: number;

@@ -1,43 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
-import {
-  illnessOf,
-  mayMean,
-  watchedMachines,
-  watchedNodes,
-  watchedPolicies,
-  watchedSets,
-} from "../../../workers/watched_facts.ts";
+import { illnessOf, mayMean, watchedNodes, watchedPolicies } from "../../../workers/watched_facts.ts";
 
 const metadata = { name: "x", namespace: "fleet", uid: "u", generation: 3, creationTimestamp: "2026-01-01T00:00:00Z" };
-
-function machine(overrides: { metadata?: object; status?: object } = {}): unknown {
-  const ownerReferences = [{ kind: "MachineSet", name: "web-1", uid: "s" }];
-  return {
-    metadata: { ...metadata, ownerReferences, ...overrides.metadata },
-    spec: {},
-    status: { nodeRef: { name: "w-1" }, conditions: [{ type: "Ready", status: "True" }], ...overrides.status },
-  };
-}
-
-Deno.test("watchedMachines keeps set and node of a machine that has joined", () => {
-  deepEqual(watchedMachines.schema.parse(machine()), { set: "fleet/web-1", node: "w-1" });
-});
-
-Deno.test("watchedMachines keeps nothing of one that has not joined, leaves, or has no set", () => {
-  const others = [
-    machine({ status: { conditions: [] } }),
-    machine({ status: { nodeRef: null } }),
-    machine({ metadata: { deletionTimestamp: "2026-01-02T00:00:00Z" } }),
-    machine({ metadata: { ownerReferences: [] } }),
-  ];
-  for (const other of others) deepEqual(watchedMachines.schema.parse(other), {});
-});
-
-Deno.test("watchedSets keeps the MachineDeployment that owns a set", () => {
-  const ownerReferences = [{ kind: "MachineDeployment", name: "web", uid: "d" }];
-  deepEqual(watchedSets.schema.parse({ metadata: { ...metadata, ownerReferences } }), { pool: "fleet/web" });
-  deepEqual(watchedSets.schema.parse({ metadata }), {});
-});
 
 Deno.test("watchedNodes keeps the status of conditions, and none of their heartbeats", () => {
   const ready = { type: "Ready", status: "True", lastHeartbeatTime: "2026-01-01T00:00:00Z", message: "well" };

@@ -46,6 +46,7 @@ const orders: Record<string, Act> = {
 const reads: Record<string, Act> = {
   "wanted": (backend, { pool, place }) => backend.wanted(pool, place),
   "observe": (backend, { pool }) => backend.observe(pool),
+  "member": (backend, { pool, serving: { machine } }) => backend.member({ pool, machine }),
   "state": (backend, { pool, serving: { machine } }) => backend.state({ pool, machine }),
 };
 

@@ -1,9 +1,13 @@
 import { deepEqual } from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import * as annotations from "../../../../activities/backends/machine_controller/annotations.ts";
+import * as ofMachineController from "../../../../activities/backends/machine_controller/annotations.ts";
+import * as ofRenderers from "../../../../activities/config/pool_annotations.ts";
+import { revisionAnnotation, templateHashLabel } from "../../../../activities/kube/machine_deployment.ts";
 
 const root = fileURLToPath(new URL("../../../../activities/", import.meta.url));
+
+const annotations = { ...ofMachineController, ...ofRenderers, revisionAnnotation, templateHashLabel };
 
 /** What of machine-controller nobody outside of its folder may say: its name, its kinds, and its annotations. */
 const words = [
@@ -28,12 +32,18 @@ Deno.test("pool and node know no word of machine-controller", () => {
   deepEqual(files.flatMap((file) => faultsOf(file, readFileSync(`${root}${file}`, "utf8"))), []);
 });
 
-Deno.test("only the registry names a backend; what renders and reports a MachineDeployment's config may read its settings", () => {
-  const readers = /^(config|status)\//;
-  const files = readdirSync(root, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts") && !name.startsWith("backends/machine_controller/") && !readers.test(name));
-  const naming = files.filter((file) => /["'][^"']*machine_controller\//.test(readFileSync(`${root}${file}`, "utf8")));
-  deepEqual(naming, ["backends/registry.ts"]);
+Deno.test("only the registry names a backend", () => {
+  const house = fileURLToPath(new URL("../../../../", import.meta.url));
+  const files = ["activities", "cli", "deploy", "profiles", "workers"].flatMap((room) =>
+    readdirSync(`${house}${room}`, { recursive: true, encoding: "utf8" }).map((name) => `${room}/${name}`)
+  ).filter((name) => name.endsWith(".ts") && !name.startsWith("activities/backends/machine_controller/"));
+  const isNaming = (file: string): boolean =>
+    /["'][^"']*backends\/machine_controller\/|["']\.\/machine_controller\//.test(
+      readFileSync(`${house}${file}`, "utf8"),
+    );
+  deepEqual(files.filter((file) => isNaming(file) && !file.startsWith("deploy/local/tools/recipes/")), [
+    "activities/backends/registry.ts",
+  ]);
 });
 
 for (

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { ensurePoolCleanedUp } from "../../../../activities/config/clean_up.ts";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
-import { renderConfig } from "../../../../activities/config/render_config.ts";
+import { renderConfig } from "../../../support/rendered.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 import { hold, holder, machine, machineDeployment, mark, pool } from "../../../support/machine_objects.ts";

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
-import { renderConfig } from "../../../../activities/config/render_config.ts";
+import { renderPool } from "../../../../activities/config/render_config.ts";
 import { restoreLastGood } from "../../../../activities/backends/machine_controller/last_good.ts";
 import { readDesired } from "../../../../activities/pool/read_desired.ts";
 import { ensureRolloutReported } from "../../../../activities/status/report_rollout.ts";
@@ -24,7 +24,7 @@ async function desiredOf(kube: FakeKube): Promise<Desired> {
 }
 
 async function publish(kube: FakeKube): Promise<string> {
-  const { configDigest } = await renderConfig(publisher(kube), pool);
+  const { digest: configDigest } = await renderPool(publisher(kube), pool);
   await publishConfig(publisher(kube), { pool, revision: "1", configDigest });
   return configDigest;
 }
@@ -86,7 +86,7 @@ Deno.test("restoreLastGood pins the profile that was good, with its parents, unt
   equal(pinned.observed, bad.observed, "the controller sees the live profile: both sides have to agree");
   putProfile(kube, { name: "base", bootstrap: "of a third base" });
   notEqual((await desiredOf(kube)).specHash, before.specHash);
-  notEqual((await renderConfig(publisher(kube), pool)).configDigest, good);
+  notEqual((await renderPool(publisher(kube), pool)).digest, good);
 });
 
 Deno.test("restoreLastGood pins the settings in annotations too, and leaves the annotations alone", async () => {
@@ -96,7 +96,7 @@ Deno.test("restoreLastGood pins the settings in annotations too, and leaves the 
     bootstrap: "of the base",
     provisioning: "<%= JSON.stringify(it.kubeletSettings) %>",
   });
-  equal((await renderConfig(publisher(kube), pool)).configDigest, good);
+  equal((await renderPool(publisher(kube), pool)).digest, good);
   const { metadata, ...rest } = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
   const annotations = { ...metadata.annotations, [maxPods]: "7" };
   kube.put("machinedeployments", { ...rest, metadata: { ...metadata, annotations } });
@@ -127,11 +127,11 @@ Deno.test("restoreLastGood refuses to go back to a profile that was not kept", a
   equal(pinOf(kube), undefined);
 });
 
-Deno.test("renderConfig never takes the bad profile where the pinned one is gone", async () => {
+Deno.test("renderPool never takes the bad profile where the pinned one is gone", async () => {
   const { kube } = await badProfile();
   await restore(kube);
   kube.remove("secrets", keptName, "cloud-init-settings");
-  await rejects(renderConfig(publisher(kube), pool), { type: "LastGoodMissing", nonRetryable: true });
+  await rejects(renderPool(publisher(kube), pool), { type: "LastGoodMissing", nonRetryable: true });
 });
 
 Deno.test("publishConfig keeps two profiles, the last good one and the one in use, and writes each once", async () => {

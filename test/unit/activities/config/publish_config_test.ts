@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
-import { renderConfig } from "../../../../activities/config/render_config.ts";
+import { renderConfig } from "../../../support/rendered.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
 import type { Publication } from "../../../../workflows/contracts/mod.ts";
 import { answer } from "../../../support/fake_kube.ts";

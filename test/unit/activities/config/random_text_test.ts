@@ -1,6 +1,6 @@
 import { equal, match, notEqual } from "node:assert/strict";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
-import { renderConfig } from "../../../../activities/config/render_config.ts";
+import { renderConfig } from "../../../support/rendered.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
 import type { FakeKube } from "../../../support/fake_kube.ts";
 import { pool } from "../../../support/machine_objects.ts";

@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
-import { renderConfig } from "../../../../activities/config/render_config.ts";
+import { renderConfig } from "../../../support/rendered.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
 import { pool, providerConfig } from "../../../support/machine_objects.ts";
 import type { DeploymentOverrides } from "../../../support/machine_objects.ts";

@@ -1,6 +1,6 @@
 import { deepEqual, equal, notEqual, ok, rejects } from "node:assert/strict";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
-import { renderConfig } from "../../../../activities/config/render_config.ts";
+import { renderConfig } from "../../../support/rendered.ts";
 import { renewPublished } from "../../../../activities/config/renew_published.ts";
 import { closeTemplateEngines, type NodeSettings } from "../../../../profiles/mod.ts";
 import { answer } from "../../../support/fake_kube.ts";

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { equal, match, notEqual, ok } from "node:assert/strict";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
-import { renderConfig } from "../../../../activities/config/render_config.ts";
+import { renderConfig } from "../../../support/rendered.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
 import { answer } from "../../../support/fake_kube.ts";
 import type { FakeKube } from "../../../support/fake_kube.ts";

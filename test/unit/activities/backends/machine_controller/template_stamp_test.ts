@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { renderConfig } from "../../../../../activities/config/render_config.ts";
+import { renderConfig } from "../../../../support/rendered.ts";
 import { stampTemplate } from "../../../../../activities/backends/machine_controller/template_stamp.ts";
 import { closeTemplateEngines } from "../../../../../profiles/mod.ts";
 import { FakeKube } from "../../../../support/fake_kube.ts";

@@ -1,9 +1,9 @@
 import { equal, notEqual } from "node:assert/strict";
-import { readDesired } from "../../../../../activities/pool/read_desired.ts";
-import type { Desired } from "../../../../../workflows/contracts/mod.ts";
-import { FakeKube } from "../../../../support/fake_kube.ts";
-import { machineSet, pool, putPool, revisionKey } from "../../../../support/machine_objects.ts";
-import type { DeploymentOverrides } from "../../../../support/machine_objects.ts";
+import { readDesired } from "../../../../activities/pool/read_desired.ts";
+import type { Desired } from "../../../../workflows/contracts/mod.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import { machineSet, pool, putPool, revisionKey } from "../../../support/machine_objects.ts";
+import type { DeploymentOverrides } from "../../../support/machine_objects.ts";
 
 const maxPods = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
 

@@ -1,8 +1,8 @@
 /** Which profile a MachineDeployment asks for. */
 import { z } from "zod";
-import { defaultProfileName } from "../../../profiles/mod.ts";
-import type { MachineDeployment } from "../../kube/schemas.ts";
-import { profileAnnotation, profileNamespaceAnnotation } from "./annotations.ts";
+import { defaultProfileName } from "../../profiles/mod.ts";
+import type { MachineDeployment } from "../kube/schemas.ts";
+import { profileAnnotation, profileNamespaceAnnotation } from "./pool_annotations.ts";
 
 const Provider = z.object({
   operatingSystem: z.string(),

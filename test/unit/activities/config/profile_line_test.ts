@@ -1,14 +1,10 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
-import { OsProfileObject } from "../../../../../activities/kube/schemas.ts";
-import {
-  type LinedProfile,
-  lineState,
-  profileLine,
-} from "../../../../../activities/backends/machine_controller/profile_line.ts";
-import { readDesired } from "../../../../../activities/pool/read_desired.ts";
-import type { Desired } from "../../../../../workflows/contracts/mod.ts";
-import { FakeKube } from "../../../../support/fake_kube.ts";
-import { machineDeployment, pool, putPool } from "../../../../support/machine_objects.ts";
+import { OsProfileObject } from "../../../../activities/kube/schemas.ts";
+import { type LinedProfile, lineState, profileLine } from "../../../../activities/config/profile_line.ts";
+import { readDesired } from "../../../../activities/pool/read_desired.ts";
+import type { Desired } from "../../../../workflows/contracts/mod.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import { machineDeployment, pool, putPool } from "../../../support/machine_objects.ts";
 
 function putProfile(kube: FakeKube, name: string, generation: number, parent?: string): void {
   const spec = parent === undefined ? {} : { extends: { name: parent } };

@@ -1,5 +1,5 @@
 /** Reads image and kubelet version out of a machine template, for every provider that has an image field. */
-import type { MachineSpec } from "../../kube/schemas.ts";
+import type { MachineSpec } from "./schemas.ts";
 
 /** Where the image stands below `cloudProviderSpec`; providers left out have no such field (machine-controller 1.66). */
 const imagePaths: Record<string, string[]> = {

@@ -1,9 +1,10 @@
 /** The identity of everything a rollout depends on, so that controller and workflow agree on what is news. */
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../../profiles/canonical_json.ts";
-import { parameterPrefix } from "../../../profiles/mod.ts";
-import type { MachineDeployment } from "../../kube/schemas.ts";
-import { profileAnnotation, profileNamespaceAnnotation, revisionAnnotation } from "./annotations.ts";
+import { canonicalJson } from "../../profiles/canonical_json.ts";
+import { parameterPrefix } from "../../profiles/mod.ts";
+import type { MachineDeployment } from "../kube/schemas.ts";
+import { profileAnnotation, profileNamespaceAnnotation } from "./pool_annotations.ts";
+import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import type { LinedProfile } from "./profile_line.ts";
 
 const kubeletPrefix = "v1.kubelet-config.machine-controller.kubermatic.io/";

@@ -1,10 +1,10 @@
 /** A profile that was left: as long as it stands unchanged, machines boot with the good one that was kept. */
 import { z } from "zod";
-import type { PoolRef } from "../../../workflows/contracts/mod.ts";
-import type { Kube } from "../../kube/client.ts";
-import { patchStatus, readObject, rollouts } from "../../kube/resources.ts";
-import type { RolloutObject } from "../../kube/schemas.ts";
-import { ifFound } from "../../kube/status.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import type { Kube } from "../kube/client.ts";
+import { patchStatus, readObject, rollouts } from "../kube/resources.ts";
+import type { RolloutObject } from "../kube/schemas.ts";
+import { ifFound } from "../kube/status.ts";
 
 /** Both as `inputsOf` tells them. */
 const Pin = z.object({ bad: z.string().min(1), good: z.string().min(1) });

@@ -1,0 +1,33 @@
+import { deepEqual } from "node:assert/strict";
+import { nodeOwners } from "../../../../../activities/backends/registry.ts";
+
+const metadata = { name: "x", namespace: "fleet", uid: "u", generation: 3, creationTimestamp: "2026-01-01T00:00:00Z" };
+
+function machine(overrides: { metadata?: object; status?: object } = {}): unknown {
+  const ownerReferences = [{ kind: "MachineSet", name: "web-1", uid: "s" }];
+  return {
+    metadata: { ...metadata, ownerReferences, ...overrides.metadata },
+    spec: {},
+    status: { nodeRef: { name: "w-1" }, conditions: [{ type: "Ready", status: "True" }], ...overrides.status },
+  };
+}
+
+Deno.test("nodeOwners keep set and node of a machine that has joined", () => {
+  deepEqual(nodeOwners.machines.schema.parse(machine()), { set: "fleet/web-1", node: "w-1" });
+});
+
+Deno.test("nodeOwners keep nothing of one that has not joined, leaves, or has no set", () => {
+  const others = [
+    machine({ status: { conditions: [] } }),
+    machine({ status: { nodeRef: null } }),
+    machine({ metadata: { deletionTimestamp: "2026-01-02T00:00:00Z" } }),
+    machine({ metadata: { ownerReferences: [] } }),
+  ];
+  for (const other of others) deepEqual(nodeOwners.machines.schema.parse(other), {});
+});
+
+Deno.test("nodeOwners keep the MachineDeployment that owns a set", () => {
+  const ownerReferences = [{ kind: "MachineDeployment", name: "web", uid: "d" }];
+  deepEqual(nodeOwners.sets.schema.parse({ metadata: { ...metadata, ownerReferences } }), { pool: "fleet/web" });
+  deepEqual(nodeOwners.sets.schema.parse({ metadata }), {});
+});

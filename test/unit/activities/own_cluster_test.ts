@@ -1,0 +1,39 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { withOwnCluster } from "../../../activities/own_cluster.ts";
+import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+
+const web = { namespace: "fleet", name: "web" };
+
+/** The step of a worker of that cluster, and the pools that it was really done for. */
+function stepOf(cluster: string): { step: (input: { pool?: PoolRef }) => Promise<void>; done: unknown[] } {
+  const done: unknown[] = [];
+  const steps = withOwnCluster(cluster, {
+    readPool: (input: { pool?: PoolRef }) => Promise.resolve(void done.push(input)),
+  });
+  return { step: steps.readPool, done };
+}
+
+Deno.test("activities serve pools of the worker's own cluster, and what is of no pool", async () => {
+  const { step, done } = stepOf("north");
+  await step({ pool: { cluster: "north", ...web } });
+  await step({});
+  equal(done.length, 2);
+  const plain = stepOf("");
+  await plain.step({ pool: web });
+  equal(plain.done.length, 1);
+});
+
+for (
+  const [cluster, pool, state] of [
+    ["north", { cluster: "south", ...web }, 'it is of cluster "south", and this worker of cluster "north"'],
+    ["north", web, 'it is of the cluster without a name, and this worker of cluster "north"'],
+    ["", { cluster: "south", ...web }, 'it is of cluster "south", and this worker of the cluster without a name'],
+  ] as const
+) {
+  Deno.test(`activities refuse a pool of another cluster: ${state}`, async () => {
+    const { step, done } = stepOf(cluster);
+    const message = `Cannot do "readPool" for pool "fleet/web": ${state}`;
+    await rejects(step({ pool }), { type: "ObjectInvalid", nonRetryable: true, message });
+    deepEqual(done, []);
+  });
+}
