@@ -1,6 +1,7 @@
 // deno-lint-ignore-file no-console -- saying what passed and what failed is this program's job
 /** Runs steps and groups of tests by name, side by side as the cores allow, and ends whatever they leave running. */
 import { availableParallelism } from "node:os";
+import { busyBetween, type CoreTime, coreTime } from "./run/busy_cores.ts";
 import { Children } from "./run/children.ts";
 import { closingLine, slowestLines, total } from "./run/counts.ts";
 import { groups, steps } from "./run/groups.ts";
@@ -13,24 +14,34 @@ const children = new Children();
 // More than run at once on two cores; each has ports for some dozens of stacks.
 const lanes = 12;
 
-/** A piece that was begun, and when, in milliseconds. */
+/** A piece that was begun, and when. */
 interface Done {
   piece: Piece;
   ending: Ending;
-  from: number;
-  to: number;
+  from: Moment;
+  to: Moment;
+}
+
+interface Moment {
+  ms: number;
+  cores: CoreTime | undefined;
+}
+
+const cores = Math.max(2, availableParallelism());
+
+async function now(): Promise<Moment> {
+  return { ms: performance.now(), cores: await coreTime() };
 }
 
 async function runAll(names: string[], extra: string[]): Promise<number> {
   const pieces = names.flatMap(piecesOf);
   const say = pieces.length > 1 ? (text: string): void => console.log(text) : undefined;
-  const room = { cores: Math.max(2, availableParallelism()), lanes };
-  const done = await inLanes(pieces, room, async (piece, lane): Promise<Done[]> => {
+  const done = await inLanes(pieces, { cores, lanes }, async (piece, lane): Promise<Done[]> => {
     if (children.isInterrupted) return [];
-    const from = performance.now();
+    const from = await now();
     const env = { OSTLER_PORTS: portsOf(lane, lanes) };
     const ending = await runPiece(piece, { children, extra, env, ...(say && { say }) });
-    return [{ piece, ending, from, to: performance.now() }];
+    return [{ piece, ending, from, to: await now() }];
   });
   await children.close();
   return closeWith(names, done.flat());
@@ -51,12 +62,15 @@ function closeWith(names: string[], done: Done[]): number {
 
 /** From the begin of the first piece to the end of the last; other names may have run meanwhile. */
 function lineOf(name: string, done: Done[]): string[] {
-  if (done.length === 0) return [];
-  const span = Math.max(...done.map(({ to }) => to)) - Math.min(...done.map(({ from }) => from));
+  const first = done.toSorted((a, b) => a.from.ms - b.from.ms)[0];
+  const last = done.toSorted((a, b) => a.to.ms - b.to.ms).at(-1);
+  if (first === undefined || last === undefined) return [];
+  const seconds = (last.to.ms - first.from.ms) / 1000;
   const notes = new Set(done.map(({ ending }) => ending.note).filter((note) => note !== ""));
   const counted = name in groups ? [closingLine(total(done.map(({ ending }) => ending.counts)))] : [];
   const note = [...counted, ...notes].join("; ") || "ok";
-  return [`${name.padEnd(12)}${(span / 1000).toFixed(1).padStart(7)} s  ${note}`];
+  const busy = busyBetween(first.from.cores, last.to.cores, cores);
+  return [`${name.padEnd(12)}${seconds.toFixed(1).padStart(7)} s  ${busy.padEnd(22)}${note}`];
 }
 
 async function main(args: string[]): Promise<number> {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { stripVTControlCharacters } from "node:util";
+import { busyBetween, parseCoreTime } from "./run/busy_cores.ts";
 import { Children } from "./run/children.ts";
 import { closingLine, countTests, failedTests, judgeTests, secondsOfFiles, slowestLines, total } from "./run/counts.ts";
 import { groups, steps } from "./run/groups.ts";
@@ -75,6 +76,14 @@ Deno.test("slowestLines shows ten, the slowest first", () => {
   const lines = slowestLines(Array.from({ length: 12 }, (_, at) => ({ what: `file ${at}`, seconds: at })));
   assert.equal(lines.length, 10);
   assert.deepEqual(lines.slice(0, 2), ["   11.0 s  file 11", "   10.0 s  file 10"]);
+});
+
+Deno.test("busyBetween tells how many of the cores were busy between two looks, where the host tells", () => {
+  const [from, to] = ["cpu  100 0 50 1000 50 0 0 0 0 0", "cpu  220 10 70 1040 60 0 0 0 0 0"].map(parseCoreTime);
+  assert.equal(busyBetween(from, to, 2), "1.5 of 2 cores busy");
+  assert.equal(busyBetween(to, to, 2), "");
+  assert.equal(parseCoreTime(""), undefined);
+  assert.equal(busyBetween(undefined, to, 2), "");
 });
 
 /** Runs jobs that end when they are told to, and notes in which lane each began. */

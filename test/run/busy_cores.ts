@@ -1,0 +1,29 @@
+/** How busy the cores are, so that whoever deals out the work sees where some of them idle. */
+
+/** What all cores have done since the host was started, in ticks. */
+export interface CoreTime {
+  busy: number;
+  idle: number;
+}
+
+/** Of the host; undefined where it does not tell. A shell reads it, as Deno lets nobody at /proc who may not do everything. */
+export async function coreTime(): Promise<CoreTime | undefined> {
+  const args = ["-c", `read -r line < /proc/stat && echo "$line"`];
+  const { stdout } = await new Deno.Command("/bin/sh", { args, stderr: "null" }).output();
+  return parseCoreTime(new TextDecoder().decode(stdout));
+}
+
+/** Of the first line of /proc/stat: https://man7.org/linux/man-pages/man5/proc_stat.5.html */
+export function parseCoreTime(line: string): CoreTime | undefined {
+  const [name, ...fields] = line.trim().split(/\s+/);
+  if (name !== "cpu") return undefined;
+  const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softirq = 0, steal = 0] = fields.map(Number);
+  return { busy: user + nice + system + irq + softirq + steal, idle: idle + wait };
+}
+
+/** How many of the cores were busy between two looks, as text. */
+export function busyBetween(from: CoreTime | undefined, to: CoreTime | undefined, cores: number): string {
+  if (from === undefined || to === undefined) return "";
+  const [busy, idle] = [to.busy - from.busy, to.idle - from.idle];
+  return busy + idle === 0 ? "" : `${(cores * busy / (busy + idle)).toFixed(1)} of ${cores} cores busy`;
+}
