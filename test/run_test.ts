@@ -173,6 +173,22 @@ Deno.test("piecesOfGroup loses no file, whether they share processes or not", ()
   }
 });
 
+Deno.test("piecesOfGroup counts what waits half of its time as half of the load", () => {
+  const group = { paths: ["test/workflow"], allow: [], limitMinutes: 1, load: 0.6 };
+  const [first = "", second = ""] = filesOf(group);
+  const pieces = piecesOfGroup("workflow", { ...group, waiting: [first] });
+  assert.deepEqual(pieces.map(({ load }) => load), pieces.map(({ title }) => title === first ? 0.3 : 0.6));
+  const [shared] = piecesOfGroup("workflow", { ...group, paths: [first, second], shares: 1, waiting: [first] });
+  assert.equal(shared?.load, 0.6, "one that does not wait keeps its process busy");
+});
+
+Deno.test("groups name no file that is not there", () => {
+  for (const [name, { paths, longest = [], waiting = [] }] of Object.entries(groups)) {
+    const files = filesOf({ paths });
+    assert.deepEqual([...longest, ...waiting].filter((file) => !files.includes(file)), [], name);
+  }
+});
+
 Deno.test("portsOf gives no port to two lanes", () => {
   assert.deepEqual([0, 1, 2].map((lane) => portsOf(lane, 3)), ["20000-23999", "24000-27999", "28000-31999"]);
 });

@@ -32,12 +32,13 @@ export function piecesOf(name: string): Piece[] {
 
 /** The pieces of tests. */
 export function piecesOfGroup(name: string, group: Group): Piece[] {
-  const { allow, shares } = group;
+  const { allow, shares, waiting = [] } = group;
   const files = filesOf(group);
   const parts = shares === undefined ? files.map((file) => [file]) : dealt(files, shares);
   return parts.map((part, at) => {
     const title = shares === undefined ? part.join() : parts.length === 1 ? name : `${name} ${at + 1}/${parts.length}`;
-    return { ...jobOf(name, group), title, tests: { files: part, allow, isShared: shares !== undefined } };
+    const load = part.every((file) => waiting.includes(file)) ? group.load / 2 : group.load;
+    return { ...jobOf(name, group), load, title, tests: { files: part, allow, isShared: shares !== undefined } };
   });
 }
 
