@@ -130,7 +130,7 @@ export interface Backend {
   /** Removes a machine, held or not, so that the maker makes another; with `drain` the maker moves its pods first. One that is gone is done. */
   replace(member: MemberRef & { node?: string; drain?: boolean }): Promise<void>;
   /** Takes back everything from all machines of a pool that is being deleted, whoever owns them by now. A pool that is gone is done. */
-  letAllGo(pool: PoolRef): Promise<void>;
+  releaseAll(pool: PoolRef): Promise<void>;
 
   /** Makes the last good template and profile what is wanted; whether there was anything to do. Refused as "LastGoodMissing". */
   restore(order: RestoreOrder, place: ProfilePlace): Promise<{ changed: boolean }>;

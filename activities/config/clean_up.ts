@@ -19,7 +19,7 @@ export function ensurePoolCleanedUp(
 ): Promise<void> {
   return attempting(`clean up after "${ownerOf(pool)}"`, async () => {
     await deleteSecrets(kube, pool);
-    await backendOf(kube, pool).letAllGo(pool);
+    await backendOf(kube, pool).releaseAll(pool);
     await deleteConfig(kube, pool, profileNamespace);
     await deleteIdentity(kube, pool);
     await deleteBootstrapTokens(kube, pool);

@@ -37,7 +37,7 @@ const Join = z.strictObject({
 
 const Drain = z.strictObject({
   timeout: PositiveDuration.optional(),
-  onBlocked: z.enum(["Wait", "Quarantine", "Force"]).optional(),
+  onBlocked: z.enum(["Wait", "SetAside", "Force"]).optional(),
   localStorage: z.enum(["Delete", "Block"]).optional(),
   order: z.enum(["ByPriority", "AllAtOnce"]).optional(),
 });
@@ -68,7 +68,7 @@ export const RolloutPolicySpec = z.strictObject({
     (gates) => new Set(gates.map(({ name }) => name)).size === gates.length,
     "must have names of their own",
   ).optional(),
-  onFailure: z.enum(["Halt", "RollBack"]).optional(),
+  onFailure: z.enum(["Halt", "Rollback"]).optional(),
   maxFailed: z.int().min(1).max(1000).optional(),
   onProfileChange: z.enum(["NewMachinesOnly", "Roll"]).optional(),
   onNewChange: z.enum(["Finish", "Supersede"]).optional(),

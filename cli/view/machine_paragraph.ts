@@ -70,7 +70,7 @@ function nextAfter(step: string, onBlocked: string | undefined): string {
   if (step === "Removing") return "when it is gone, the next machine may begin";
   if (step === "Repairing") return "another machine takes its place";
   if (onBlocked === "Force") return "pods that remain then are deleted";
-  return onBlocked === "Quarantine"
+  return onBlocked === "SetAside"
     ? "if pods remain then it is set aside and runs on"
     : "if pods remain then it goes on waiting";
 }

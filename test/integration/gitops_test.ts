@@ -14,7 +14,7 @@ Deno.test("rollOutMachineDeployment lets no machine flap while a tool applies a 
   const faults = [{ kind: "not-ready" as const, when: ({ image }: { image: string }) => image === bad }];
   await withWorld({ script: { faults } }, async (world) => {
     const join = { instance: "9s", address: "10s", registered: "11s", ready: "12s", attempts: 0 };
-    await world.create(policiesPath(), rolloutPolicy("gitops", { onFailure: "RollBack", join }, labels));
+    await world.create(policiesPath(), rolloutPolicy("gitops", { onFailure: "Rollback", join }, labels));
     await world.create(poolsPath(), machineDeployment({ replicas: 2, labels }));
     await world.untilPhase("pool", "Converged");
     const { lives } = await world.observed(2, () => insist(world));

@@ -127,7 +127,7 @@ async function halted(world: World, browser: Browser): Promise<void> {
 }
 
 async function rolledBack(world: World, browser: Browser): Promise<void> {
-  await world.patch(`${policiesPath()}/careful`, { spec: { onFailure: "RollBack" } });
+  await world.patch(`${policiesPath()}/careful`, { spec: { onFailure: "Rollback" } });
   await world.patch(poolPath("pool"), rollTo("1.36.1", "docker://images.example/ubuntu:newer-broken"));
   await world.untilPhase("pool", "RolledBack");
   const page = await browser.look(world, { name: "rolled-back", pool: "pool", expected: /^RolledBack/ });

@@ -59,7 +59,7 @@ export async function withGuests(story: (scene: Scene) => Promise<void>): Promis
 
 async function createPool(world: World, host: ContainerHost): Promise<void> {
   await world.create(profilePath.slice(0, profilePath.lastIndexOf("/")), guestProfile("v1.0.0", []));
-  const policy = { onFailure: "RollBack", maxFailed: 1, onProfileChange: "Roll", join: { attempts: 0 } };
+  const policy = { onFailure: "Rollback", maxFailed: 1, onProfileChange: "Roll", join: { attempts: 0 } };
   await world.create(policiesPath(), rolloutPolicy("guests", policy, labels));
   await world.create(poolsPath(), realPool(host, { replicas: 3, kubelet: "1.35.3", profile: profileName, labels }));
 }

@@ -81,7 +81,7 @@ const rollouts: Record<string, Story> = {
   },
   "gate_failed_rolled_back": async (stage) => {
     const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
-    const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+    const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
     pool.verdict = () => "Failed";
     pool.change({ image: "image-2" });
     return await stage.rollOut(pool);
@@ -96,7 +96,7 @@ const rollouts: Record<string, Story> = {
     return handle;
   },
   "blocked_drain_set_aside_forced": async (stage) => {
-    const drain = { timeout: 200, onBlocked: "Quarantine", localStorage: "Delete", order: "ByPriority" } as const;
+    const drain = { timeout: 200, onBlocked: "SetAside", localStorage: "Delete", order: "ByPriority" } as const;
     const pool = await stage.grownPool({ surge: 2, rules: { drain: { ...drain }, budget: budgetOf(2) } });
     pool.blockers[pool.nth(1)] = [protectedPod];
     pool.change({ image: "image-2" });

@@ -117,7 +117,7 @@ test("NewMachinesOnly publishes a changed profile and replaces no machine", asyn
 });
 
 test("a profile whose machines fail goes back with its template", async (stage) => {
-  const pool = await stage.grownPool({ rules: { onProfileChange: "Roll", onFailure: "RollBack" } });
+  const pool = await stage.grownPool({ rules: { onProfileChange: "Roll", onFailure: "Rollback" } });
   Object.assign(pool.rules.join, { attempts: 1, instance: 1000, address: 1000, registered: 1000 });
   pool.fate = (nth) => nth === 4 || nth === 5 ? "registered" : "joins";
   const before = pool.published?.digest;

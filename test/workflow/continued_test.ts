@@ -153,7 +153,7 @@ for (const run of ["EachMachine", "EachWave"] as const) {
 test("a way back goes on in the next run", async (stage) => {
   const waves = [{ upTo: 3, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({
-    ...{ replicas: 4, rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } },
+    ...{ replicas: 4, rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } },
   });
   pool.verdict = () => "Failed";
   pool.change({ image: "image-2" });

@@ -67,8 +67,8 @@ test("what blocks is told again when it changes, and not before", async (stage) 
   assertRuns(pool, "image-2");
 });
 
-test("Quarantine sets a machine aside after the timeout, and replaces the others", async (stage) => {
-  const { pool, handle } = await blockedRollout(stage, { timeout: 300, onBlocked: "Quarantine" }, 2);
+test("SetAside sets a machine aside after the timeout, and replaces the others", async (stage) => {
+  const { pool, handle } = await blockedRollout(stage, { timeout: 300, onBlocked: "SetAside" }, 2);
   const { setAside } = await stage.stands(handle, "Halted", "SetAside");
   deepEqual(setAside, [pool.nth(1)]);
   const [stuck, ...others] = pool.machines;
@@ -83,7 +83,7 @@ test("Quarantine sets a machine aside after the timeout, and replaces the others
 });
 
 test("a machine that is set aside counts as out, so that a budget of one begins nothing more", async (stage) => {
-  const { pool, handle } = await blockedRollout(stage, { timeout: 300, onBlocked: "Quarantine" });
+  const { pool, handle } = await blockedRollout(stage, { timeout: 300, onBlocked: "SetAside" });
   await stage.stands(handle, "Halted", "SetAside");
   deepEqual([pool.count("ensureMachineAdmitted"), pool.count("ensureVictimReleased")], [1, 0]);
   await handle.cancel();
@@ -126,7 +126,7 @@ test("a node that is out of reach during its drain is neither drained nor dead",
   );
   equal(underway[0]?.node, `node-${pool.nth(1)}`);
   equal(pool.count("ensureVictimReleased"), 0);
-  pool.rules.drain.onBlocked = "Quarantine";
+  pool.rules.drain.onBlocked = "SetAside";
   await stage.tell(pool);
   await stage.sees(pool, "it set aside", ({ setAside }) => setAside.length === 1);
   notEqual(pool.find(pool.nth(1)), undefined);

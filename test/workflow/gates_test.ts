@@ -79,7 +79,7 @@ test("a failed gate of EachWave halts the rollout where it is", async (stage) =>
 
 test("a failed gate of EachWave goes back where the policy says so", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
-  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   pool.verdict = () => "Failed";
   pool.change({ image: "image-2" });
   equal((await (await stage.rollOut(pool)).result()).outcome, "RolledBack");
@@ -89,7 +89,7 @@ test("a failed gate of EachWave goes back where the policy says so", async (stag
 
 test("who calls in the moment in which a way back ends has no gate asked about what is good", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
-  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   pool.verdict = () => "Failed";
   pool.after["ensureRolloutReported"] = async () => {
     if (pool.reports.at(-1)?.phase !== "RolledBack") return;

@@ -39,7 +39,7 @@ test("retry asks the gate of a machine again that failed for good while it was R
 });
 
 test("retry on the way back tries a good machine again that failed for good", async (stage) => {
-  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   pool.rules.join.attempts = 1;
   pool.verdict = () => "Failed";
   pool.fate = (nth, image) => image === "image-1" && nth < 9 ? "registered" : "joins";

@@ -14,13 +14,13 @@ const short = { ...testDeadlines, instance: 1000, address: 1000, registered: 100
 
 /** A pool that goes back by policy, and whose machines of "image-2" never join. */
 async function poolWithBadImage(stage: Stage): Promise<FakePool> {
-  const pool = await stage.grownPool({ rules: { onFailure: "RollBack" } });
+  const pool = await stage.grownPool({ rules: { onFailure: "Rollback" } });
   pool.rules.join.attempts = 1;
   pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
   return pool;
 }
 
-test("RollBack goes back to the last good template, and says who and why", async (stage) => {
+test("Rollback goes back to the last good template, and says who and why", async (stage) => {
   const pool = await poolWithBadImage(stage);
   pool.change({ image: "image-2" });
   const result = await (await stage.rollOut(pool, { deadlines: short })).result();
@@ -36,9 +36,9 @@ test("RollBack goes back to the last good template, and says who and why", async
   deepEqual(pool.rollout.quarantine.map(({ image }) => image), ["image-2"]);
 });
 
-test("RollBack puts machines back that had been replaced already, one by one", async (stage) => {
+test("Rollback puts machines back that had been replaced already, one by one", async (stage) => {
   const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
-  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   pool.verdict = () => "Failed";
   pool.change({ image: "image-2" });
   const result = await (await stage.rollOut(pool)).result();
@@ -48,9 +48,9 @@ test("RollBack puts machines back that had been replaced already, one by one", a
   assertOrderly(pool);
 });
 
-test("RollBack admits no newcomer of the bad change, also when it is left while the pool is read", async (stage) => {
+test("Rollback admits no newcomer of the bad change, also when it is left while the pool is read", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
-  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   let isLeft = false;
   const images: (string | undefined)[] = [];
   pool.before["ensureMachineAdmitted"] = () => {
@@ -129,7 +129,7 @@ test("retry takes a change out of quarantine", async (stage) => {
 
 test("somebody who applies the bad change again while the pool goes back makes no machine flap", async (stage) => {
   const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
-  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "RollBack" } });
+  const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   pool.verdict = () => "Failed";
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);

@@ -1,5 +1,5 @@
 /** What continue-as-new hands to the next run of a chain: the lasting part of each group of a run's state. */
-import type { LastGood, Quarantined, Request, RollBack } from "./memory.ts";
+import type { LastGood, Quarantined, Request, Rollback } from "./memory.ts";
 import type { AskedPlan, PlanTerms } from "./plan.ts";
 import type { JoinRecord, ReplacementRecord } from "./progress.ts";
 import type { AskedGates, Boot, Draining } from "./under_way.ts";
@@ -98,9 +98,9 @@ export interface CarriedMemory {
   /** Seconds that machines lately took to join, and to be drained and removed; the newest last. */
   usual: { join: number[]; leave: number[] };
   /** What was rolled back or aborted last, until another change converges. */
-  lastRollback: RollBack | null;
+  lastRollback: Rollback | null;
   /** Going back, by policy or by a person who aborted. */
-  rollback: RollBack | null;
+  rollback: Rollback | null;
 }
 
 /** Of the main loop. */

@@ -34,13 +34,13 @@ export interface Memory {
   /** Seconds that machines of this pool lately took to join and to be drained and removed; the newest last. */
   usual: { join: number[]; leave: number[] };
   /** What was left last, until another change converges; the fleet runs the last good template meanwhile. */
-  left?: RollBack | null;
+  left?: Rollback | null;
   /** The identity of what was desired when its state was told last; an earlier version does not give it. */
   observed?: string;
 }
 
 /** Going back to the last good template; by policy or by a person who aborted. */
-export interface RollBack extends Request {
+export interface Rollback extends Request {
   kind: "RollBack" | "Abort";
   /** The change that is left. */
   bad: Quarantined;

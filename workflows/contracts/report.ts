@@ -1,5 +1,5 @@
 /** What a rollout tells people in Kubernetes: on the Rollout object and in Events. */
-import type { LastGood, Quarantined, Request, RollBack } from "./memory.ts";
+import type { LastGood, Quarantined, Request, Rollback } from "./memory.ts";
 import type { Phase, Underway, WaveView } from "./progress.ts";
 
 export interface Condition {
@@ -59,7 +59,7 @@ export interface RolloutReport {
   lastGood?: LastGood;
   usual?: { join: number[]; leave: number[] };
   /** What was rolled back or aborted last, until another change converges. */
-  left: RollBack | null;
+  left: Rollback | null;
   /** RFC 3339; null when nothing is known or nothing is under way. */
   eta: string | null;
   plan: { hash: string; approved: boolean } | null;

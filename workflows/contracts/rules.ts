@@ -47,7 +47,7 @@ export interface DrainRules {
   /** Milliseconds; null leaves it to the run's deadlines. */
   timeout: number | null;
   /** When pods remain after the timeout: go on waiting, set the machine aside, or delete the pods. */
-  onBlocked: "Wait" | "Quarantine" | "Force";
+  onBlocked: "Wait" | "SetAside" | "Force";
   /** Pods with an emptyDir: their data may go, or they block. */
   localStorage: "Delete" | "Block";
   /** The lowest priority goes first, and must be gone before the next one is evicted; or all at once. */
@@ -94,7 +94,7 @@ export interface Rules {
   };
   drain: DrainRules;
   gates: Gate[];
-  onFailure: "Halt" | "RollBack";
+  onFailure: "Halt" | "Rollback";
   /** Machines that may fail for good, attempts and all, before the revision is quarantined. */
   maxFailed: number;
   onProfileChange: "NewMachinesOnly" | "Roll";

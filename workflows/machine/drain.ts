@@ -3,6 +3,7 @@
  * time it is waited for, its machine is set aside, or it is forced.
  */
 import type { DrainOutcome, DrainRules, Member, Unseen } from "../contracts/mod.ts";
+import { setsAside } from "../policy/former_words.ts";
 import { awaits, write } from "../proxies.ts";
 import { nudge } from "../state/loop.ts";
 import { postpone } from "../state/machines.ts";
@@ -83,7 +84,7 @@ function noteBlockers(
 }
 
 function maySetAside({ target }: Seen<"target">, { kind }: Task): boolean {
-  return target.rules?.drain.onBlocked === "Quarantine" && kind !== "repair";
+  return target.rules !== undefined && setsAside(target.rules.drain) && kind !== "repair";
 }
 
 function setAside({ machines, view }: Part<"machines" | "view">, { subject }: Task): void {

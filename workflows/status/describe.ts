@@ -1,6 +1,6 @@
 /** A run as people see it: the answer to the query `progress`. */
 import { isApproved } from "../commands/approval.ts";
-import type { PoolSnapshot, Progress, RollBack, Underway, WaveView } from "../contracts/mod.ts";
+import type { PoolSnapshot, Progress, Rollback, Underway, WaveView } from "../contracts/mod.ts";
 import { etaOf } from "../policy/eta.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
 import { iso } from "../state/rfc3339.ts";
@@ -81,7 +81,7 @@ function publicCounts(counts: PoolSnapshot["counts"]): Omit<NonNullable<Progress
   return { machines, updated, updatedReady, ready, old, leaving, unhealthy: ill };
 }
 
-function backPart({ kind, by, reason, bad }: RollBack): NonNullable<Progress["rollBack"]> {
+function backPart({ kind, by, reason, bad }: Rollback): NonNullable<Progress["rollBack"]> {
   return { kind, by, reason, revision: bad.revision };
 }
 

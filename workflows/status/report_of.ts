@@ -1,6 +1,6 @@
 /** A run as its Rollout object says it. */
 import { isApproved } from "../commands/approval.ts";
-import type { RollBack, RolloutReport } from "../contracts/mod.ts";
+import type { Rollback, RolloutReport } from "../contracts/mod.ts";
 import { iso } from "../state/rfc3339.ts";
 import type { Seen } from "../state/rollout.ts";
 import { etaNow, underway, wavesNow } from "./describe.ts";
@@ -59,7 +59,7 @@ function conditionsNow(rollout: Seen): RolloutReport["conditions"] {
 }
 
 /** What was left last, as long as nothing else is desired than that, or what the pool went back to. */
-function lastRollbackNow({ memory, target: { desired } }: Seen<"memory" | "target">): RollBack | null {
+function lastRollbackNow({ memory, target: { desired } }: Seen<"memory" | "target">): Rollback | null {
   const { lastRollback, lastGood } = memory;
   const isStill = [lastGood?.specHash, lastRollback?.bad.specHash].includes(desired?.specHash);
   return isStill ? lastRollback : null;

@@ -2,7 +2,7 @@
 import type { Desired, RollOutResult } from "../contracts/mod.ts";
 import { callOff } from "../machine/tasks.ts";
 import type { Rollout } from "../state/rollout.ts";
-import { endAborted, letAllGo } from "./endings.ts";
+import { endAborted, releaseAll } from "./endings.ts";
 import { badChange, goBack, quarantine } from "./quarantine.ts";
 
 /** Begins what somebody asked for; gives a result where there is nothing to go back to. */
@@ -18,7 +18,7 @@ export async function answerAbort(rollout: Rollout, desired: Desired): Promise<R
     return await endAborted(rollout, by, reason);
   }
   // Those that are leaving stay held until others stand in their place.
-  await letAllGo(rollout, false);
+  await releaseAll(rollout, false);
   if (!people.abortAsked) return undefined; // somebody has said retry meanwhile
   people.abortAsked = null;
   const bad = badChange(target, by, `aborted by ${by}${reason ? ` (${reason})` : ""}`);

@@ -45,7 +45,7 @@ export async function endAborted(
   by: string,
   reason: string,
 ): Promise<RollOutResult> {
-  await letAllGo(rollout);
+  await releaseAll(rollout);
   await giveBackSlots(rollout, true);
   const message = `Aborted by ${by}${reason ? ` (${reason})` : ""}; machines stay as they are`;
   warn(rollout.view, "RolloutAborted", message);
@@ -84,7 +84,7 @@ export async function stop(rollout: Telling & Part<"target" | "tasks" | "slots" 
   callOff(tasks, () => true);
   try {
     await seeTarget(rollout);
-    await letAllGo(rollout);
+    await releaseAll(rollout);
     await giveBackSlots(rollout, true);
     const message = "Cancelled: machines not admitted yet stay held, old machines stay";
     warn(view, "RolloutAborted", message);
@@ -116,7 +116,7 @@ const namedAtLeast = 50;
 const looksAtMost = 100;
 
 /** Takes back every mark and hold of machines that run; one that is leaving is left to machine-controller. */
-export async function letAllGo(
+export async function releaseAll(
   rollout: Seen<"settings" | "target"> & Part<"machines">,
   letGo = true,
 ): Promise<void> {

@@ -1,6 +1,7 @@
 /** A change that failed: it is remembered as bad, nothing more of it is admitted, and by policy it is left again. */
-import type { Quarantined, RollBack } from "../contracts/mod.ts";
+import type { Quarantined, Rollback } from "../contracts/mod.ts";
 import { callOff } from "../machine/tasks.ts";
+import { rollsBack } from "../policy/former_words.ts";
 import { nudge } from "../state/loop.ts";
 import { dropAllBoots } from "../state/machines.ts";
 import { isBad, rememberBad } from "../state/memory.ts";
@@ -30,7 +31,7 @@ export function isGivenUp(rollout: Seen<"machines" | "memory" | "target">): bool
   return memory.rollback ? !isLastGood(target, memory.lastGood) : isQuarantined(rollout);
 }
 
-/** Nothing more is admitted of this change; with `onFailure: RollBack` the pool goes back to the last good one. */
+/** Nothing more is admitted of this change; with `onFailure: Rollback` the pool goes back to the last good one. */
 export function giveUp(rollout: GivingUp, { reason, message }: { reason: string; message: string }): void {
   const { target, memory, machines, loop, view } = rollout;
   // A machine of the last good change that fails says nothing against the change: halted, but not remembered.
@@ -40,7 +41,7 @@ export function giveUp(rollout: GivingUp, { reason, message }: { reason: string;
   // Where no machine failed either, nothing else would stop it: it would be tried again at once, and for ever.
   else if (machines.failed.length === 0) loop.mishaps.push({ kind: "halt", reason, message });
   warn(view, reason, `${message}; no old machine is removed`);
-  if (!isKnownGood && target.rules?.onFailure === "RollBack" && memory.lastGood) {
+  if (!isKnownGood && target.rules && rollsBack(target.rules) && memory.lastGood) {
     goBack(rollout, { kind: "RollBack", by: "policy", reason: bad.reason, since: Date.now(), bad, reapplied: 0 });
   }
   nudge(loop);
@@ -55,7 +56,7 @@ export function quarantine({ memory, view }: Part<"memory" | "view">, bad: Quara
 /** Takes the way back; everything that came for the bad change is called off. */
 export function goBack(
   { memory, machines, tasks, loop, view }: Part<"memory" | "machines" | "tasks" | "loop" | "view">,
-  rollback: RollBack,
+  rollback: Rollback,
 ): void {
   const { lastGood } = memory;
   memory.rollback = rollback;
@@ -63,7 +64,7 @@ export function goBack(
   callOff(tasks, ({ kind }) => kind === "join" || kind === "gates");
   dropAllBoots(machines);
   const what = `Going back from revision ${rollback.bad.revision} to ${lastGood?.revision} (${lastGood?.image})`;
-  const event = rollback.kind === "Abort" ? "AbortStarted" : "RollBackStarted";
+  const event = rollback.kind === "Abort" ? "AbortStarted" : "RollbackStarted";
   warn(view, event, `${what}: ${rollback.bad.reason}`);
   nudge(loop);
 }

@@ -79,8 +79,8 @@ async function giveUpRestoring(rollout: Rollout, error: unknown): Promise<Outcom
 async function leaveWayBack(rollout: Rollout, { specHash }: Desired): Promise<Outcome> {
   rollout.memory.rollback = null;
   const message = "Something else is desired now: the way back is left";
-  tell(rollout.view, "RollBackLeft", message);
-  await report(rollout, { phase: "Preparing", reason: "RollBackLeft", message }, convergedNews(rollout));
+  tell(rollout.view, "RollbackLeft", message);
+  await report(rollout, { phase: "Preparing", reason: "RollbackLeft", message }, convergedNews(rollout));
   beginChange(rollout, specHash);
   return "GoOn";
 }

@@ -96,7 +96,7 @@ export function replaceMachine(kube: Kube, target: MemberRef & { node?: string; 
  * orphaned its sets; and of any other pool nothing is taken back. Without a selector nobody can tell its machines, and its
  * deletion must not hang on that.
  */
-export function letAllGo(kube: Kube, pool: PoolRef): Promise<void> {
+export function releaseAll(kube: Kube, pool: PoolRef): Promise<void> {
   const { namespace, name } = pool;
   return attempting(`let the machines of "${namespace}/${name}" go`, async () => {
     const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));

@@ -1,7 +1,7 @@
 /** The backend of MachineDeployments: machine-controller (1.66) makes the machines, paced by annotations alone. */
 import type { Kube } from "../../kube/client.ts";
 import type { Backend } from "../contract.ts";
-import { admitMachine, chooseMachine, letAllGo, releaseMachine, replaceMachine, spareMachine } from "./holds.ts";
+import { admitMachine, chooseMachine, releaseAll, releaseMachine, replaceMachine, spareMachine } from "./holds.ts";
 import { restoreLastGood } from "./last_good.ts";
 import { LateSets } from "./late_sets.ts";
 import { readMember, readState } from "./machine_state.ts";
@@ -23,7 +23,7 @@ export function machineController(kube: Kube): Backend {
     spare: (member) => spareMachine(kube, member),
     release: (member) => releaseMachine(kube, member),
     replace: (member) => replaceMachine(kube, member),
-    letAllGo: (pool) => letAllGo(kube, pool),
+    releaseAll: (pool) => releaseAll(kube, pool),
     restore: (order, place) => restoreLastGood(kube, order, place),
     stamp: (stamp) => stampTemplate(kube, stamp),
     beginToWatch: () => watchTemplates(kube),

@@ -34,7 +34,7 @@ const covered: Record<string, [file: string, test: string][]> = {
   "drain.timeout": [[`${workflow}/drain_test.ts`, "the timeout may be edited while a machine is drained"]],
   "drain.onBlocked": [
     [`${workflow}/drain_test.ts`, "Wait goes on waiting after the timeout"],
-    [`${workflow}/drain_test.ts`, "Quarantine sets a machine aside"],
+    [`${workflow}/drain_test.ts`, "SetAside sets a machine aside"],
     [`${workflow}/drain_test.ts`, "Force deletes what remains"],
   ],
   "drain.localStorage": [
@@ -55,7 +55,7 @@ const covered: Record<string, [file: string, test: string][]> = {
     [`${gates}/prometheus_test.ts`, "lookAtPrometheus judges only with enough samples"],
     [`${gates}/job_test.ts`, "lookAtJob makes one Job"],
   ],
-  onFailure: [[`${workflow}/roll_back_test.ts`, "RollBack goes back to the last good template"]],
+  onFailure: [[`${workflow}/roll_back_test.ts`, "Rollback goes back to the last good template"]],
   maxFailed: [[`${workflow}/roll_back_test.ts`, "maxFailed lets single machines fail"]],
   onProfileChange: [
     [`${workflow}/change_test.ts`, "Roll makes a changed profile a rollout"],

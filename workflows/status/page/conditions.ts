@@ -1,5 +1,5 @@
 /** The conditions of a Rollout, from where the run stands. */
-import type { Condition, Phase, Quarantined, Request, RollBack } from "../../contracts/mod.ts";
+import type { Condition, Phase, Quarantined, Request, Rollback } from "../../contracts/mod.ts";
 
 export interface Told {
   phase: Phase;
@@ -9,7 +9,7 @@ export interface Told {
   /** Why nothing more begins; null while it goes on. */
   blocked: { reason: string; message: string } | null;
   /** What was left last, or is being left. */
-  left: RollBack | null;
+  left: Rollback | null;
   /** The desired change, if it is held because it failed. */
   quarantined: Quarantined | null;
 }

@@ -21,7 +21,7 @@ export const badImage: Story = {
     faults: [{ kind: "not-ready", when: ({ image }) => image === badRelease.image }],
   },
   policy: {
-    onFailure: "RollBack",
+    onFailure: "Rollback",
     maxFailed: 1,
     join: { instance: "9s", address: "10s", registered: "11s", ready: "12s", attempts: 1 },
   },

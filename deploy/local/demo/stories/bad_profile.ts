@@ -33,7 +33,7 @@ export const badProfile: Story = {
   script: { bootSeconds: { min: 0.3, max: 0.8 }, missingPackages: [missing] },
   policy: {
     onProfileChange: "Roll",
-    onFailure: "RollBack",
+    onFailure: "Rollback",
     join: { instance: "12s", address: "12s", registered: "12s", ready: "12s", attempts: 0 },
   },
   async tell(play: Play): Promise<void> {

@@ -38,7 +38,7 @@ const orders: Record<string, Act> = {
   "replace": (backend, { pool, serving }) => backend.replace({ pool, ...serving }),
   "replace, drained": (backend, { pool, serving }) => backend.replace({ pool, ...serving, drain: true }),
   "replace one that is held": (backend, { pool, held }) => backend.replace({ pool, machine: held }),
-  "letAllGo": (backend, { pool }) => backend.letAllGo(pool),
+  "releaseAll": (backend, { pool }) => backend.releaseAll(pool),
   "restore": (backend, { pool, place }) => backend.restore({ pool, by: "ann", reason: "it does not boot" }, place),
   "stamp": (backend, { pool }) => backend.stamp({ pool, templateHash: "hash-2", configDigest: "digest" }),
 };

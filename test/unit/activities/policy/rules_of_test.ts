@@ -23,7 +23,7 @@ Deno.test("rulesOf gives the defaults for every field that is left out", () => {
 Deno.test("rulesOf takes every plain field over", () => {
   const plain = {
     budget: { machines: "10%", perZone: 2, zones: "OneAfterAnother", cluster: 5 },
-    ...{ onFailure: "RollBack", maxFailed: 3, onProfileChange: "Roll", onNewChange: "Finish" },
+    ...{ onFailure: "Rollback", maxFailed: 3, onProfileChange: "Roll", onNewChange: "Finish" },
     approval: "BeforeEachWave",
   };
   const { budget, onFailure, maxFailed, onProfileChange, onNewChange, approval } = rules(plain);

@@ -24,7 +24,7 @@ const changes: Record<string, Partial<Rules>> = {
   "gates": {
     gates: [{ name: "g", run: "EachWave", within: 1, check: { kind: "NodeCondition", type: "Ready", status: "True" } }],
   },
-  "onFailure": { onFailure: "RollBack" },
+  "onFailure": { onFailure: "Rollback" },
   "maxFailed": { maxFailed: 9 },
   "approval": { approval: "BeforeEachWave" },
 };

@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import type { Phase, Quarantined, RollBack } from "../../../../../workflows/contracts/mod.ts";
+import type { Phase, Quarantined, Rollback } from "../../../../../workflows/contracts/mod.ts";
 import { conditions } from "../../../../../workflows/status/page/conditions.ts";
 import type { Told } from "../../../../../workflows/status/page/conditions.ts";
 
@@ -7,7 +7,7 @@ const bad: Quarantined = {
   ...{ specHash: "s", templateHash: "t", revision: "4", image: "image-4", kubelet: "k", by: "policy", since: 0 },
   reason: "JoinAttemptsExhausted: w-9",
 };
-const left: RollBack = { kind: "RollBack", by: "policy", reason: bad.reason, since: 0, bad, reapplied: 0 };
+const left: Rollback = { kind: "RollBack", by: "policy", reason: bad.reason, since: 0, bad, reapplied: 0 };
 
 function told(difference: Partial<Told>): Told {
   return {
