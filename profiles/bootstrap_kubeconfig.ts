@@ -3,7 +3,11 @@ import type { RenderFacts } from "./facts.ts";
 import { yamlString } from "./generators/yaml_text.ts";
 
 /** Where machines find the API server, by the settings' word if they have one. */
-export function machineCluster({ cluster, settings }: RenderFacts): RenderFacts["cluster"] {
+export function machineCluster(
+  { cluster, settings }: Pick<RenderFacts, "cluster"> & {
+    settings: Pick<RenderFacts["settings"], "overrideBootstrapKubeletApiserver">;
+  },
+): RenderFacts["cluster"] {
   return { ...cluster, apiServer: settings.overrideBootstrapKubeletApiserver || cluster.apiServer };
 }
 

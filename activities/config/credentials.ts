@@ -6,6 +6,7 @@ import { ensureBootstrapToken, liveToken } from "./bootstrap_token.ts";
 import { ensureIdentity, identityDigest } from "./identity.ts";
 import { accountToken } from "./join_account.ts";
 import {
+  clusterDigestAnnotation,
   expiryAnnotation,
   identityDigestAnnotation,
   ownerAnnotation,
@@ -13,10 +14,11 @@ import {
   tokenIdAnnotation,
 } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
-import { tokenOf } from "./published_tokens.ts";
+import { accountOf, accountTokensIn, tokenOf } from "./published_tokens.ts";
 import { dueAt } from "./renewal.ts";
 import { annotationsOf, type Standing, type Standings } from "./standing.ts";
 import { requestToken } from "./token_request.ts";
+import { areTaken, isTaken } from "./token_review.ts";
 
 export interface Credentials {
   /** Reads this pool's secrets and writes its boot report, nothing else. */
@@ -37,6 +39,8 @@ export interface CredentialOrder {
   /** `namespace/name` of a service account whose token machines join with; "" takes bootstrap tokens. */
   joinAccount: string;
   lifeSeconds: number;
+  /** SHA-256 of the API server's address and CA, as they are told to machines; missing where nobody has looked. */
+  clusterDigest?: string;
   /** Where those in use stand. */
   standing: Pick<Standings, "kubeconfig" | "bootstrap">;
 }
@@ -54,7 +58,7 @@ interface Token {
  * stay valid until they expire, as machines may be booting with them.
  */
 export async function credentialsFor(kube: Kube, order: CredentialOrder): Promise<Credentials> {
-  const fetching = standingFetchToken(order) ?? await issueFetchToken(kube, order);
+  const fetching = await standingFetchToken(kube, order) ?? await issueFetchToken(kube, order);
   const joining = await standingJoinToken(kube, order) ?? await issueJoinToken(kube, order, fetching);
   return {
     ...{ fetchToken: fetching.token, joinToken: joining.token },
@@ -70,18 +74,37 @@ export function fetchAccount(pool: PoolRef): string {
   return `${secretsNamespace}/${namesOf(pool).identity}`;
 }
 
+/** The API server takes what machines fetch and join with by tokens of service accounts, as they stand published. */
+export async function areAllTaken(kube: Kube, pool: PoolRef, standing: Standing[]): Promise<boolean> {
+  const isFetching = (token: string): boolean => accountOf(token)?.account === fetchAccount(pool);
+  const tokens = standing.flatMap((each) => {
+    const found = accountTokensIn(each.found?.text ?? "");
+    // A kubeconfig holds none but that which joins; user-data may hold tokens of anybody.
+    return each.name === namesOf(pool).kubeletBootstrap ? found : found.filter(isFetching);
+  });
+  return await areTaken(kube, tokens);
+}
+
 // What machines of a new version count on has to be granted before: then the identity is written anew.
-function standingFetchToken(order: CredentialOrder): Token | undefined {
-  const { pool, standing: { bootstrap } } = order;
-  if (annotationsOf(bootstrap)[identityDigestAnnotation] !== identityDigest(order)) return undefined;
-  return withLife(pool, bootstrap, tokenOf(bootstrap.found?.text ?? "", fetchAccount(pool)));
+async function standingFetchToken(kube: Kube, order: CredentialOrder): Promise<Token | undefined> {
+  const { pool, clusterDigest, standing: { bootstrap } } = order;
+  const annotations = annotationsOf(bootstrap);
+  if (annotations[identityDigestAnnotation] !== identityDigest(order)) return undefined;
+  // One API server's token is not another's.
+  if (clusterDigest !== undefined && annotations[clusterDigestAnnotation] !== clusterDigest) return undefined;
+  return await taken(kube, withLife(pool, bootstrap, tokenOf(bootstrap.found?.text ?? "", fetchAccount(pool))));
+}
+
+async function taken(kube: Kube, token: Token | undefined): Promise<Token | undefined> {
+  return token && await isTaken(kube, token.token) ? token : undefined;
 }
 
 async function standingJoinToken(kube: Kube, order: CredentialOrder): Promise<Token | undefined> {
   const { pool, joinAccount, standing: { kubeconfig } } = order;
   const id = annotationsOf(kubeconfig)[tokenIdAnnotation] ?? "";
   if (joinAccount) {
-    return id ? undefined : withLife(pool, kubeconfig, tokenOf(kubeconfig.found?.text ?? "", joinAccount));
+    if (id) return undefined;
+    return await taken(kube, withLife(pool, kubeconfig, tokenOf(kubeconfig.found?.text ?? "", joinAccount)));
   }
   if (!id || !withLife(pool, kubeconfig, id)) return undefined;
   const token = withLife(pool, kubeconfig, await liveToken(kube, id));

@@ -1,10 +1,10 @@
 /** What stands published for a pool, as its annotations tell: each artefact by itself has to fit. */
 import { annotationsHash, machineCluster } from "../../profiles/mod.ts";
-import type { Publication, PublishInput } from "../../workflows/contracts/mod.ts";
+import type { PoolRef, Publication, PublishInput } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { annotate, sha256 } from "./artefacts.ts";
 import { liveToken } from "./bootstrap_token.ts";
-import type { Credentials } from "./credentials.ts";
+import { areAllTaken, type Credentials } from "./credentials.ts";
 import {
   annotationsHashAnnotation,
   clusterDigestAnnotation,
@@ -35,7 +35,7 @@ export function stampOf(
     [ownerAnnotation]: ownerOf(pool),
     [secretRevisionAnnotation]: revision,
     [digestAnnotation]: rendered.digest,
-    [clusterDigestAnnotation]: clusterDigest(rendered),
+    [clusterDigestAnnotation]: clusterDigest(rendered.facts),
     ...timesStamp(credentials),
   };
   return { config, secret: { ...config, ...credentialsStamp(credentials) } };
@@ -55,8 +55,9 @@ export function credentialsStamp(credentials: Credentials): Record<string, strin
   };
 }
 
-function clusterDigest(rendered: RenderedPool): string {
-  const { apiServer, caPem } = machineCluster(rendered.facts);
+/** SHA-256 of the API server's address and CA, as they are told to machines. */
+export function clusterDigest(facts: Parameters<typeof machineCluster>[0]): string {
+  const { apiServer, caPem } = machineCluster(facts);
   return sha256(JSON.stringify([apiServer, caPem]));
 }
 
@@ -78,7 +79,7 @@ export function fits(
     annotations[ownerAnnotation] === ownerOf(pool) &&
     annotations[secretRevisionAnnotation] === revision &&
     annotations[digestAnnotation] === rendered.digest &&
-    annotations[clusterDigestAnnotation] === clusterDigest(rendered) &&
+    annotations[clusterDigestAnnotation] === clusterDigest(rendered.facts) &&
     annotations[expiryAnnotation] !== undefined && annotations[renewalAnnotation] !== undefined
   );
 }
@@ -92,12 +93,12 @@ export function timesOf(standing: Standing[]): Pick<Publication, "expiresAt" | "
   return times.sort((a, b) => a.renewAt.localeCompare(b.renewAt))[0] ?? { expiresAt: "", renewAt: "" };
 }
 
-/** The credentials are not due yet, and nobody took away the token that the kubeconfig holds. */
-export async function areUsable(kube: Kube, standing: Standing[]): Promise<boolean> {
+/** The credentials are not due yet, and nobody took away the tokens that stand there, or what they are made for. */
+export async function areUsable(kube: Kube, pool: PoolRef, standing: Standing[]): Promise<boolean> {
   if (!(Date.now() < Date.parse(timesOf(standing).renewAt))) return false;
   const ids = new Set(standing.map((each) => annotationsOf(each)[tokenIdAnnotation] ?? ""));
   const live = await Promise.all([...ids].filter((id) => id !== "").map((id) => liveToken(kube, id)));
-  return live.every((token) => token !== undefined);
+  return live.every((token) => token !== undefined) && await areAllTaken(kube, pool, standing);
 }
 
 /** Corrects in place what only others read, where nothing else has changed; the credentials stay. */

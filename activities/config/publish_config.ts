@@ -17,7 +17,7 @@ import { keepProfile } from "./kept_profile.ts";
 import { edgeScriptKey, kubeconfigKey, userDataKey } from "./names.ts";
 import { claim, ownerOf } from "./ownership.ts";
 import type { PublishOrder } from "./publication.ts";
-import { areUsable, fits, restamp, stampOf, timesOf } from "./publication.ts";
+import { areUsable, clusterDigest, fits, restamp, stampOf, timesOf } from "./publication.ts";
 import { renderingOf, renderPool } from "./render_config.ts";
 import type { RenderedPool, Renderer } from "./render_config.ts";
 import { readGoodInputs } from "./read_profile.ts";
@@ -76,7 +76,7 @@ async function ensurePublished(publisher: Publisher, work: Work): Promise<Public
   const { order, rendered } = work;
   const standing = inOrder(work.standing);
   const isStanding = fits(standing, order, rendered);
-  if (!isStanding || !await areUsable(kube, standing)) {
+  if (!isStanding || !await areUsable(kube, order.pool, standing)) {
     return await publish(publisher, work, isStanding ? "Renewed" : "Published");
   }
   await restamp(kube, standing, rendered);
@@ -103,6 +103,7 @@ async function publish(publisher: Publisher, work: Work, news: Publication["news
   await ensureBootReport(kube, pool);
   const credentials = await credentialsFor(kube, {
     ...{ pool, isEdge: isEdge(rendered), lifeSeconds: credentialSeconds, standing },
+    clusterDigest: clusterDigest(rendered.facts),
     joinAccount: settings.bootstrapTokenServiceAccountName,
   });
   const artefacts = await writeInOrder(kube, work, credentials);

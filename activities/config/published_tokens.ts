@@ -17,14 +17,27 @@ const encodedFiles = /[A-Za-z0-9+/]{32,}={0,2}/g;
 /** How often a file may be encoded. */
 const layers = 3;
 
+/** Whose a token says it is. */
+export interface TokenAccount {
+  /** Service account as `namespace/name`. */
+  account: string;
+  /** UID of that service account; "" where the token does not tell. */
+  uid: string;
+}
+
 /** The first token of service account `namespace/name` in a text. */
 export function tokenOf(text: string, account: string): string | undefined {
-  let first: string | undefined;
+  return accountTokensIn(text).find((token) => accountOf(token)?.account === account);
+}
+
+/** All tokens of service accounts in a text, whoever's they are. */
+export function accountTokensIn(text: string): string[] {
+  const found: string[] = [];
   exchange(text, (token) => {
-    if (accountOf(token) === account) first ??= token;
+    if (accountOf(token)) found.push(token);
     return token;
   });
-  return first;
+  return found;
 }
 
 /** The text with `token` in place of each of theirs, and how many those were. */
@@ -35,7 +48,7 @@ export function withToken(
 ): { text: string; exchanged: number } {
   let exchanged = 0;
   const exchangeOne = (found: string): string => {
-    const isTheirs = accounts.includes(accountOf(found) ?? "") || ids.includes(found.split(".")[0] ?? "");
+    const isTheirs = accounts.includes(accountOf(found)?.account ?? "") || ids.includes(found.split(".")[0] ?? "");
     if (isTheirs) exchanged += 1;
     return isTheirs ? token : found;
   };
@@ -56,16 +69,20 @@ function exchange(text: string, by: (token: string) => string, layer = 0): strin
   });
 }
 
-function accountOf(token: string): string | undefined {
-  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(subjectOf(token)) ?? [];
-  return namespace && name ? `${namespace}/${name}` : undefined;
+/** The service account that a token names; undefined for one of anybody else. */
+export function accountOf(token: string): TokenAccount | undefined {
+  const { sub, ...claims } = claimsOf(token);
+  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(String(sub)) ?? [];
+  if (!namespace || !name) return undefined;
+  const bound = claims["kubernetes.io"] as { serviceaccount?: { uid?: unknown } } | undefined;
+  return { account: `${namespace}/${name}`, uid: String(bound?.serviceaccount?.uid ?? "") };
 }
 
-function subjectOf(token: string): string {
+function claimsOf(token: string): Record<string, unknown> {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
-    return String((claims as { sub?: unknown } | null)?.sub ?? "");
+    return typeof claims === "object" && claims !== null ? claims as Record<string, unknown> : {};
   } catch {
-    return ""; // it looks like a token and is none
+    return {}; // it looks like a token and is none
   }
 }

@@ -1,9 +1,9 @@
 /**
  * Renews the credentials in what stands published, and nothing else of it, so that a pool whose profile cannot be
  * rendered any more goes on scaling and repairing itself. Revision, config and digests stay as they are, and so does the
- * fence.
+ * fence. The kubeconfig needs no profile: where it is gone it is made anew.
  */
-import { namesOf } from "../../profiles/mod.ts";
+import { bootstrapKubeconfig, machineCluster, namesOf } from "../../profiles/mod.ts";
 import type { PoolRef, Renewal } from "../../workflows/contracts/mod.ts";
 import { missing, moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
@@ -11,11 +11,21 @@ import { machineDeployments, readObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { annotate, writeSecret } from "./artefacts.ts";
 import { type Credentials, credentialsFor, fetchAccount } from "./credentials.ts";
-import { edgeScriptKey, kubeconfigKey, ownerAnnotation, tokenIdAnnotation, userDataKey } from "./names.ts";
+import { readClusterInfo } from "./cluster_info.ts";
+import {
+  clusterDigestAnnotation,
+  digestAnnotation,
+  edgeScriptKey,
+  kubeconfigKey,
+  ownerAnnotation,
+  secretRevisionAnnotation,
+  tokenIdAnnotation,
+  userDataKey,
+} from "./names.ts";
 import { ownerOf } from "./ownership.ts";
-import { areUsable, credentialsStamp, timesOf, timesStamp } from "./publication.ts";
+import { areUsable, clusterDigest, credentialsStamp, timesOf, timesStamp } from "./publication.ts";
 import type { Publisher } from "./publish_config.ts";
-import { withToken } from "./published_tokens.ts";
+import { accountOf, accountTokensIn, withToken } from "./published_tokens.ts";
 import { annotationsOf, inOrder, readStanding, type Standing, type Standings, withEdgeScript } from "./standing.ts";
 
 /** Renews what is due; says so where nothing of ours is published. */
@@ -29,8 +39,13 @@ export function renewPublished(publisher: Publisher, pool: PoolRef): Promise<Ren
       throw moot("GenerationStale", `Cannot renew the credentials of "${ownerOf(pool)}": it is gone`);
     }
     const found = inOrder(standing).filter(isOurs(pool));
-    if (await areUsable(kube, found)) return { news: "None", ...timesOf(found) };
+    const isWhole = standing.kubeconfig.found !== undefined;
+    if (isWhole && await areUsable(kube, pool, found)) {
+      refuseWithout(standing.provisioning, pool);
+      return { news: "None", ...timesOf(found) };
+    }
     const credentials = await renew(publisher, { pool, standing });
+    refuseWithout(standing.provisioning, pool);
     return {
       news: "Renewed",
       expiresAt: credentials.expiresAt.toISOString(),
@@ -50,6 +65,16 @@ function isOurs(pool: PoolRef): (standing: Standing) => boolean {
   return (standing) => annotationsOf(standing)[ownerAnnotation] === ownerOf(pool);
 }
 
+// No machine joins without it, and only who renders knows what it holds.
+function refuseWithout({ name, found }: Standing, pool: PoolRef): void {
+  if (found) return;
+  throw missing(
+    `Cannot renew all credentials of "${
+      ownerOf(pool)
+    }": secret "${name}" is gone, and comes back with the next publication`,
+  );
+}
+
 interface Work {
   pool: PoolRef;
   standing: Standings;
@@ -63,13 +88,34 @@ async function renew(publisher: Publisher, { pool, standing }: Work): Promise<Cr
   const order = { pool, isEdge, joinAccount, lifeSeconds: credentialSeconds, standing };
   const credentials = await credentialsFor(kube, order);
   const ids = inOrder(standing).map((each) => annotationsOf(each)[tokenIdAnnotation] ?? "").filter((id) => id !== "");
-  const texts = new Exchange(kube, { pool, credentials, ids, joinAccount });
+  // Who joined by another account until now left its tokens.
+  const joined = accountTokensIn(kubeconfig.found?.text ?? "").map((token) => accountOf(token)?.account ?? "");
+  const accounts = [joinAccount, ...joined].filter((account) => account !== "");
+  const texts = new Exchange(kube, { pool, credentials, ids, accounts });
   if (isOurs(pool)(config)) await annotate(kube, config, timesStamp(credentials));
   await texts.write(provisioning, userDataKey, "may have none");
-  await texts.write(kubeconfig, kubeconfigKey, "has one");
+  if (kubeconfig.found) await texts.write(kubeconfig, kubeconfigKey, "has one");
+  else await writeKubeconfig(publisher, { pool, standing }, credentials);
   if (edgeScript) await texts.write(edgeScript, edgeScriptKey, "has one");
   await texts.write(bootstrap, userDataKey, "has one");
   return credentials;
+}
+
+/** Makes the kubeconfig that is gone, for the revision that all else is of. */
+async function writeKubeconfig(
+  { kube, settings, clusterCa }: Publisher,
+  { pool, standing: { kubeconfig, bootstrap } }: Work,
+  credentials: Credentials,
+): Promise<void> {
+  const cluster = await readClusterInfo(kube, settings.kubernetesCaBundle || clusterCa);
+  const text = bootstrapKubeconfig(machineCluster({ cluster, settings }), credentials.joinToken);
+  const { [secretRevisionAnnotation]: revision = "", [digestAnnotation]: digest = "" } = annotationsOf(bootstrap);
+  const annotations = {
+    ...{ [ownerAnnotation]: ownerOf(pool), [secretRevisionAnnotation]: revision, [digestAnnotation]: digest },
+    [clusterDigestAnnotation]: clusterDigest({ cluster, settings }),
+    ...credentialsStamp(credentials),
+  };
+  await writeSecret(kube, kubeconfig, { key: kubeconfigKey, text, annotations });
 }
 
 interface Exchanged {
@@ -77,7 +123,8 @@ interface Exchanged {
   credentials: Credentials;
   /** Ids of the bootstrap tokens that stand there now. */
   ids: string[];
-  joinAccount: string;
+  /** Service accounts that machines join by, or did. */
+  accounts: string[];
 }
 
 /** Puts credentials in the place of those that stand in a secret. */
@@ -85,10 +132,10 @@ class Exchange {
   constructor(private readonly kube: Kube, private readonly given: Exchanged) {}
 
   async write(standing: Standing, key: string, expected: "has one" | "may have none"): Promise<void> {
-    const { pool, credentials, ids, joinAccount } = this.given;
+    const { pool, credentials, ids, accounts } = this.given;
     if (!isOurs(pool)(standing)) return;
     const fetching = { accounts: [fetchAccount(pool)], ids: [] };
-    const joining = { accounts: joinAccount ? [joinAccount] : [], ids };
+    const joining = { accounts, ids };
     const fetched = withToken(standing.found?.text ?? "", fetching, credentials.fetchToken);
     const { text, exchanged } = withToken(fetched.text, joining, credentials.joinToken);
     if (expected === "has one" && fetched.exchanged + exchanged === 0) throw unknown(standing);

@@ -1,6 +1,7 @@
 /** The connection to a Kubernetes API server, shared by all activities of a process. */
 import {
   AppsV1Api,
+  AuthenticationV1Api,
   CertificatesV1Api,
   CoreV1Api,
   createConfiguration,
@@ -81,6 +82,7 @@ export interface Kube {
   discovery: DiscoveryV1Api;
   rbac: RbacAuthorizationV1Api;
   apps: AppsV1Api;
+  authentication: AuthenticationV1Api;
   certificates: CertificatesV1Api;
   policy: PolicyV1Api;
   /** Streams changes; only processes that live long and look often have one. */
@@ -110,6 +112,7 @@ export function connectKube(config: KubeConfig): Kube {
     discovery: config.makeApiClient(DiscoveryV1Api),
     rbac: config.makeApiClient(RbacAuthorizationV1Api),
     apps: config.makeApiClient(AppsV1Api),
+    authentication: config.makeApiClient(AuthenticationV1Api),
     certificates: config.makeApiClient(CertificatesV1Api),
     policy: config.makeApiClient(PolicyV1Api),
   };

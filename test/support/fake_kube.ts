@@ -1,6 +1,7 @@
 /** An API server in memory behind the client's interface: names, conflicts, merge patches, and a log of all writes. */
 import { ApiException } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
+import { accountOf } from "../../activities/config/published_tokens.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 
 /** A stored object, as JSON. */
@@ -44,6 +45,8 @@ export class FakeKube {
   onChange: (change: { type: "ADDED" | "MODIFIED" | "DELETED"; plural: string; object: Stored }) => void = () => {};
   /** What a token request is answered with. */
   token: { token: string; expirationTimestamp: Date } | undefined;
+  /** Whether a key that signed a token is trusted no more. */
+  isDistrusted: (token: string) => boolean = () => false;
   #objects = new Map<string, Stored>();
   #versions = 0;
 
@@ -51,7 +54,7 @@ export class FakeKube {
   get client(): Kube {
     const named = this.#named();
     const groups = { core: named, rbac: named, discovery: named, apps: named, certificates: named, policy: named };
-    return { ...groups, custom: this.#custom() } as unknown as Kube;
+    return { ...groups, authentication: named, custom: this.#custom() } as unknown as Kube;
   }
 
   /** Puts an object in place as it is, unseen by the log. */
@@ -112,7 +115,20 @@ export class FakeKube {
         return { status: this.token };
       };
     }
+    if (method === "createTokenReview") {
+      return async ({ body }) => {
+        await this.onRequest("review tokens");
+        return { status: { authenticated: this.#isTaken((body as { spec: { token: string } }).spec.token) } };
+      };
+    }
     return undefined;
+  }
+
+  // As long as the service account that it was made for is there.
+  #isTaken(token: string): boolean {
+    const { account, uid } = accountOf(token) ?? { account: "", uid: "" };
+    const [namespace, name = ""] = account.split("/");
+    return !this.isDistrusted(token) && this.get("serviceaccounts", name, namespace)?.metadata.uid === uid;
   }
 
   #custom(): unknown {

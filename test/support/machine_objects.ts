@@ -139,9 +139,9 @@ export function pod(name: string, on: string, overrides: PodOverrides = {}): Sto
 const caPem = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUEXAMPLE\n-----END CERTIFICATE-----\n";
 
 /** The announcement of the cluster's own address. */
-export function clusterInfo(): Stored {
+export function clusterInfo(server = "https://api.example:6443"): Stored {
   const ca = Buffer.from(caPem).toString("base64");
-  const cluster = `{ name: "", cluster: { server: "https://api.example:6443", certificate-authority-data: ${ca} } }`;
+  const cluster = `{ name: "", cluster: { server: "${server}", certificate-authority-data: ${ca} } }`;
   return {
     metadata: { namespace: "kube-public", name: "cluster-info" },
     data: { kubeconfig: `apiVersion: v1\nkind: Config\nclusters: [${cluster}]\n` },

@@ -29,7 +29,11 @@ export async function publishingKube(overrides: DeploymentOverrides = {}): Promi
 /** A token as the API server makes it for the identity of the pool's machines, with `mark` as its signature. */
 export function accountToken(mark: string, account = "cloud-init-settings:ostler-pool-fleet"): string {
   const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
-  return `${encoded({ alg: "RS256" })}.${encoded({ sub: `system:serviceaccount:${account}` })}.${mark}`;
+  const claims = {
+    sub: `system:serviceaccount:${account}`,
+    "kubernetes.io": { serviceaccount: { uid: `uid-of-${account.split(":")[1]}` } },
+  };
+  return `${encoded({ alg: "RS256" })}.${encoded(claims)}.${mark}`;
 }
 
 /** Puts the seed in place, as an earlier render leaves it. */

@@ -1,4 +1,4 @@
-import { deepEqual, equal, notEqual, ok, rejects } from "node:assert/strict";
+import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
 import { renderConfig } from "../../../support/rendered.ts";
 import { renewPublished } from "../../../../activities/config/renew_published.ts";
@@ -199,4 +199,78 @@ Deno.test("renewPublished makes nothing for a pool that is on its way out", asyn
   kube.put("machinedeployments", { ...deployment, metadata });
   await rejects(renewPublished(publisher(kube), pool), { type: "GenerationStale" });
   deepEqual(kube.writes, []);
+});
+
+/** A kubeconfig for machines that join by a service account, by whose name the token in it is marked. */
+function joiningBy(kube: FakeKube, ...names: string[]): void {
+  for (const name of names) kube.put("serviceaccounts", { metadata: { namespace: "kube-system", name } });
+  kube.onRequest = (request) => {
+    const [, account = ""] = /^token serviceaccounts kube-system\/(.*)$/.exec(request) ?? [];
+    if (!request.startsWith("token ") || !kube.token) return;
+    const mark = account ? `joins-${account}` : "fetches";
+    kube.token = { ...kube.token, token: accountToken(mark, account ? `kube-system:${account}` : undefined) };
+  };
+}
+
+Deno.test("renewPublished follows a changed account that machines join by, to bootstrap tokens and back too", async () => {
+  const kube = await publishingKube();
+  putProfile(kube, { templating: "go", bootstrap: "{{ .Token }}", provisioning: "{{ .BootstrapKubeconfig }}" });
+  joiningBy(kube, "old", "new");
+  await orphaned(kube, { bootstrapTokenServiceAccountName: "kube-system/old" });
+  ok(joinToken(kube).endsWith("joins-old"), joinToken(kube));
+  for (
+    const [name, end] of [["kube-system/new", /joins-new$/], ["", /^[a-z0-9]{6}\.[a-z0-9]{16}$/], [
+      "kube-system/old",
+      /joins-old$/,
+    ]] as const
+  ) {
+    for (const secret of secrets) makeDue(kube, secret);
+    equal((await renewPublished(publisher(kube, { bootstrapTokenServiceAccountName: name }), pool)).news, "Renewed");
+    match(joinToken(kube), end);
+    ok(plain(textOf(kube, secrets[0] ?? "")).includes(joinToken(kube)), "user-data has the same token");
+  }
+});
+
+Deno.test("renewPublished makes a kubeconfig anew that somebody deleted, also before credentials are due", async () => {
+  const kube = await publishingKube();
+  await publish(kube);
+  const before = [lasting(kube), textOf(kube, kubeconfig).replace(joinToken(kube), "")];
+  kube.remove("secrets", kubeconfig, "cloud-init-settings");
+  kube.remove("operatingsystemprofiles", "osp-ubuntu", "kube-system");
+  equal((await renewPublished(publisher(kube), pool)).news, "Renewed");
+  const id = joinToken(kube).split(".")[0];
+  notEqual(kube.get("secrets", `bootstrap-token-${id}`, "kube-system"), undefined);
+  const after = lasting(kube).map((annotations) =>
+    annotations.filter(([key]) => !/mdannotations|osp-version/.test(key))
+  );
+  deepEqual(
+    [after.map((each) => each.sort()), textOf(kube, kubeconfig).replace(joinToken(kube), "")],
+    [
+      (before[0] as [string, string][][]).map((each) =>
+        each.filter(([key]) => !/mdannotations|osp-version/.test(key)).sort()
+      ),
+      before[1],
+    ],
+  );
+  equal((await renewPublished(publisher(kube), pool)).news, "None");
+});
+
+Deno.test("renewPublished renews what it can, and tells what only a publication brings back", async () => {
+  const kube = await orphaned(await publishingKube());
+  kube.remove("secrets", secrets[0] ?? "", "cloud-init-settings");
+  const gone = { type: "CredentialsMissing", message: /"pool-fleet-provisioning-config" is gone/ };
+  await rejects(renewPublished(publisher(kube), pool), gone);
+  ok(plain(textOf(kube, bootstrap)).includes(newToken));
+  kube.writes.length = 0;
+  await rejects(renewPublished(publisher(kube), pool), gone);
+  deepEqual(kube.writes, []);
+});
+
+Deno.test("renewPublished renews a token that the API server takes no more", async () => {
+  const kube = await publishingKube();
+  await publish(kube);
+  kube.token = { token: newToken, expirationTimestamp: new Date(Date.now() + 3_600_000) };
+  kube.isDistrusted = (token) => token === oldToken;
+  equal((await renewPublished(publisher(kube), pool)).news, "Renewed");
+  ok(plain(textOf(kube, bootstrap)).includes(newToken));
 });

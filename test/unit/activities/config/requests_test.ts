@@ -61,6 +61,7 @@ Deno.test("a change of a published pool costs each object one read, and each art
     ...secrets.map((name) => `get ${name}`),
     ...rendering,
     "get configmaps cloud-init-settings/ostler-boot-pool-fleet",
+    "review tokens",
     `get secrets kube-system/bootstrap-token-${tokenId(kube)}`,
     "replace operatingsystemconfigs kube-system/pool-fleet-config",
     ...secrets.map((name) => `replace ${name}`),

@@ -1,0 +1,101 @@
+/** Tokens that stand published are used again only as long as the API server takes them. */
+import { equal, ok } from "node:assert/strict";
+import { publishConfig } from "../../../../activities/config/publish_config.ts";
+import { closeTemplateEngines } from "../../../../profiles/mod.ts";
+import { answer } from "../../../support/fake_kube.ts";
+import type { FakeKube } from "../../../support/fake_kube.ts";
+import { clusterInfo, machineDeployment, pool, revisionKey } from "../../../support/machine_objects.ts";
+import {
+  accountToken,
+  canary,
+  publisher,
+  publishingKube,
+  putProfile,
+  textOf,
+} from "../../../support/publishing_kube.ts";
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+const [oldToken, newToken] = [accountToken(canary), accountToken("the-next-token")];
+const identity = { namespace: "cloud-init-settings", name: "ostler-pool-fleet" };
+
+async function publish(kube: FakeKube, revision: string): Promise<string> {
+  const finalizers = kube.get("machinedeployments", "pool", "fleet")?.metadata.finalizers;
+  kube.put(
+    "machinedeployments",
+    machineDeployment({ annotations: { [revisionKey]: revision }, metadata: { finalizers } }),
+  );
+  return (await publishConfig(publisher(kube), { pool, revision })).news;
+}
+
+/** A published pool, of which the next token is another one. */
+async function published(): Promise<FakeKube> {
+  const kube = await publishingKube();
+  putProfile(kube, { bootstrap: "<%= it.token %>" });
+  equal(await publish(kube, "1"), "Published");
+  kube.token = { token: newToken, expirationTimestamp: new Date(Date.now() + 3_600_000) };
+  return kube;
+}
+
+function fetchToken(kube: FakeKube): "old" | "new" | "none" {
+  const text = textOf(kube, "pool-fleet-bootstrap-config");
+  if (text.includes(oldToken)) return "old";
+  return text.includes(newToken) ? "new" : "none";
+}
+
+/** Of that name there is another one. */
+function madeAnew(kube: FakeKube): void {
+  const account = kube.get("serviceaccounts", identity.name, identity.namespace);
+  kube.put("serviceaccounts", { ...account, metadata: { ...account?.metadata, ...identity, uid: "another" } });
+}
+
+function deleted(kube: FakeKube): void {
+  kube.remove("serviceaccounts", identity.name, identity.namespace);
+}
+
+function signedByAnother(kube: FakeKube): void {
+  kube.isDistrusted = (token) => token === oldToken;
+}
+
+function moved(kube: FakeKube): void {
+  kube.put("configmaps", clusterInfo("https://elsewhere:6443"));
+}
+
+/** What the rights of a worker were before it could ask for reviews. */
+function withoutReviews(kube: FakeKube): void {
+  kube.onRequest = (request) => {
+    if (request === "review tokens") throw answer(403, "Forbidden");
+  };
+}
+
+for (const change of [madeAnew, deleted, signedByAnother, moved]) {
+  Deno.test(`publishConfig uses a token no more whose account or cluster is ${change.name}, for the next revision and for the same`, async () => {
+    for (const [revision, news] of [["2", "Published"], ["1", "Renewed"]] as const) {
+      const kube = await published();
+      change(kube);
+      const outcome = await publish(kube, revision);
+      equal(outcome, change === moved ? "Published" : news);
+      equal(fetchToken(kube), "new");
+      ok(kube.get("serviceaccounts", identity.name, identity.namespace));
+    }
+  });
+}
+
+for (const change of [madeAnew, deleted]) {
+  Deno.test(`publishConfig sees without reviews too that an account is ${change.name}`, async () => {
+    const kube = await published();
+    withoutReviews(kube);
+    change(kube);
+    equal(await publish(kube, "2"), "Published");
+    equal(fetchToken(kube), "new");
+  });
+}
+
+Deno.test("publishConfig goes on with a token of which nobody may tell whether it is taken", async () => {
+  const kube = await published();
+  kube.onRequest = (request) => {
+    if (request === "review tokens" || request.startsWith("get serviceaccounts")) throw answer(403, "Forbidden");
+  };
+  equal(await publish(kube, "2"), "Published");
+  equal(fetchToken(kube), "old");
+});
