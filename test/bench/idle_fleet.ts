@@ -15,6 +15,8 @@ import { loadOf, type ProcessLoad } from "./process_load.ts";
 
 const [pools = 1_000, minutes = 6] = process.argv.slice(2).map(Number);
 const mostPerSecond = 1;
+/** Pools that are on their way at the same time. */
+const atOnce = 100;
 /** A watch lasts two to four minutes. */
 const watchSeconds = 120;
 /** Life of credentials, as it is unless an administrator sets another, and the part of it after which they are due. */
@@ -27,21 +29,22 @@ function isForWork({ by, verb, path }: Asked): boolean {
   return !isOfProcess(`${by} ${verb} ${path}`);
 }
 
+/** Creates them a few at a time: it is not how fast they come that is measured. */
 async function createPools(world: World): Promise<void> {
-  for (let nth = 0; nth < pools; nth += 10) {
-    const some = Array.from({ length: Math.min(10, pools - nth) }, (_, at) => poolOf(nth + at));
-    await Promise.all(some.map((name) => world.create(poolsPath(), machineDeployment({ name, replicas: 0 }))));
+  const begun = performance.now();
+  for (let made = 0, converged = 0; converged < pools; converged = await convergedOf(world)) {
+    const some = Math.max(0, Math.min(pools, converged + atOnce) - made);
+    const names = Array.from({ length: some }, (_, nth) => poolOf(made + nth));
+    await Promise.all(names.map((name) => world.create(poolsPath(), machineDeployment({ name, replicas: 0 }))));
+    made += some;
+    console.log(`${converged} of ${pools} pools have converged after ${seconds(begun)} s`);
+    await setTimeout(5_000);
   }
 }
 
-async function untilConverged(world: World): Promise<void> {
-  for (const begun = performance.now();;) {
-    const rollouts = await world.list<{ status?: RolloutStatus }>(rolloutsPath);
-    const converged = rollouts.filter(({ status }) => status?.phase === "Converged").length;
-    console.log(`${converged} of ${pools} pools have converged after ${seconds(begun)} s`);
-    if (converged === pools) return;
-    await setTimeout(10_000);
-  }
+async function convergedOf(world: World): Promise<number> {
+  const rollouts = await world.list<{ status?: RolloutStatus }>(rolloutsPath);
+  return rollouts.filter(({ status }) => status?.phase === "Converged").length;
 }
 
 /** Waits until nothing was asked for any pool for a while. */
@@ -123,7 +126,6 @@ function seconds(since: number): number {
 await withWorld({ audited: ourUsers, watchSeconds }, async (world) => {
   const begun = performance.now();
   await createPools(world);
-  await untilConverged(world);
   await untilQuiet(world);
   console.log(`${pools} pools are published after ${seconds(begun)} s`);
   const all = await measureIdle(world) + await measureRenewal(world);
