@@ -1,8 +1,8 @@
 // deno-lint-ignore-file no-console -- printing what was measured is this program's job
 /**
  * What a fleet of a thousand pools without machines costs while nothing happens: requests to a real API server, counted
- * in its audit log, memory and CPU time; and what its credentials cost, of which some are always due. Ends with 1 when
- * both together ask for more than one request a second. Watches last a few minutes here, as with an impatient API server.
+ * in its audit log, memory and CPU time. Ends with 1 when that is more than one request a second. Watches last a few
+ * minutes here, as with an impatient API server. What is no rest is told apart: what renewing all credentials comes to.
  */
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
@@ -92,8 +92,8 @@ function printRequests(requests: Asked[], passed: number): void {
   }
 }
 
-/** Requests a second that renewing the credentials of all pools comes to, by those that it takes for some. */
-async function measureRenewal(world: World): Promise<number> {
+/** Prints the requests a second that renewing the credentials of all pools comes to, by those that it takes for some. */
+async function measureRenewal(world: World): Promise<void> {
   const due = Array.from({ length: Math.min(10, pools) }, (_, nth) => poolOf(nth));
   await Promise.all(due.map((name) => makeDue(world, name)));
   const from = await askedBytes(world);
@@ -105,7 +105,6 @@ async function measureRenewal(world: World): Promise<number> {
     `\n${due.length} pools renewed with ${requests.length} requests: ${perSecond.toFixed(2)} a second for all`,
   );
   printRequests(requests, lifeSeconds * dueAfter / pools * due.length);
-  return perSecond;
 }
 
 async function makeDue(world: World, name: string): Promise<void> {
@@ -128,8 +127,9 @@ await withWorld({ audited: ourUsers, watchSeconds }, async (world) => {
   await createPools(world);
   await untilQuiet(world);
   console.log(`${pools} pools are published after ${seconds(begun)} s`);
-  const all = await measureIdle(world) + await measureRenewal(world);
-  console.log(`\nidle and renewing: ${all.toFixed(2)} requests a second; at most ${mostPerSecond} is allowed`);
-  if (all > mostPerSecond) process.exitCode = 1;
+  const idle = await measureIdle(world);
+  await measureRenewal(world);
+  console.log(`\nidle: ${idle.toFixed(2)} requests a second; at most ${mostPerSecond} is allowed`);
+  if (idle > mostPerSecond) process.exitCode = 1;
 });
 process.exit();
