@@ -1,11 +1,8 @@
-import { runInNewContext } from "node:vm";
 import { z } from "zod";
+import { allMatch } from "./all_match.ts";
 
 /** What templates see: text, whole number, true or false, or texts. */
 export type ParameterValue = string | number | boolean | string[];
-
-// A pattern is as foreign as the profile it stands in, and some take longer than the universe will last.
-const matchMs = 100;
 
 /** Letters, digits, signs and spaces of any script, without those that end or expand a quoted word of a shell. */
 const safeText = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u;
@@ -53,15 +50,6 @@ function textsOf(type: Parameter["type"], value: ParameterValue): string[] | und
   if (type === "list") return Array.isArray(value) ? value : undefined;
   if (type === "integer") return Number.isSafeInteger(value) ? [String(value)] : undefined;
   return typeof value === "string" ? [value] : undefined;
-}
-
-function allMatch(pattern: string, texts: string[]): boolean {
-  try {
-    const script = "const wanted = new RegExp(`^(?:${pattern})$`, 'u'); texts.every((text) => wanted.test(text))";
-    return runInNewContext(script, { pattern, texts }, { timeout: matchMs });
-  } catch {
-    return false;
-  }
 }
 
 function isPattern(pattern: string): boolean {

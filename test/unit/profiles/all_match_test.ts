@@ -1,0 +1,42 @@
+import { equal } from "node:assert/strict";
+import { allMatch, type Processor } from "../../../profiles/all_match.ts";
+
+/** Takes a match to its end only at the `nth` try; of each the processor gives it so many milliseconds. */
+function slow(nth: number, ms: number): Processor & { tried: number } {
+  const late = Object.assign(new Error("Script execution timed out"), { code: "ERR_SCRIPT_EXECUTION_TIMEOUT" });
+  return {
+    tried: 0,
+    run(): boolean {
+      this.tried += 1;
+      if (this.tried < nth) throw late;
+      return true;
+    },
+    usedMs(): number {
+      return this.tried * ms;
+    },
+  };
+}
+
+Deno.test("allMatch judges the whole of each text", () => {
+  equal(allMatch("[a-z]+|x y", ["abc", "x y"]), true);
+  equal(allMatch("[a-z]+", ["abc", "ab1"]), false);
+  equal(allMatch("(", ["abc"]), false);
+});
+
+Deno.test("allMatch begins anew where others had the processor when time ran out", () => {
+  const processor = slow(4, 5);
+  equal(allMatch("a", ["a"], processor), true);
+  equal(processor.tried, 4);
+});
+
+Deno.test("allMatch gives up a pattern that has had the processor, or never gets it", () => {
+  const [busy, starved] = [slow(4, 60), slow(Infinity, 0)];
+  equal(allMatch("a", ["a"], busy), false);
+  equal(busy.tried, 1);
+  equal(allMatch("a", ["a"], starved), false);
+  equal(starved.tried, 20);
+});
+
+Deno.test("allMatch ends a pattern that would not end by itself", () => {
+  equal(allMatch("(a+)+", [`${"a".repeat(60)}b`]), false);
+});
