@@ -159,6 +159,27 @@ test("a budget of the cluster holds back drains where there is no surge, until a
   assertRuns(pool, "image-2");
 });
 
+test("a newcomer that failed for good keeps its place of the cluster's budget where there is no surge", async (stage) => {
+  const rules = { budget: budgetOf(1, { cluster: 1 }) };
+  const pool = await stage.grownPool({ replicas: 2, surge: 0, rules });
+  Object.assign(pool.rules.join, { attempts: 0, instance: 1000, address: 1000, registered: 1000 });
+  const { slots } = stage.activities;
+  for (const machine of pool.machines) machine.hold = pool.holder;
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.stands(handle, "Halted", "Quarantined");
+  const looks = pool.count("readPool");
+  await stage.tell(pool);
+  await eventually("more looks", () => pool.count("readPool") > looks + 1);
+  equal(slots.heldBy(pool.ref).length, 1, "nothing stands in the place of the machine that went");
+  pool.mend();
+  await stage.ask(pool, "retry");
+  equal((await handle.result()).outcome, "Converged");
+  deepEqual([slots.most, slots.heldBy(pool.ref)], [1, []]);
+  assertRuns(pool, "image-2");
+});
+
 test("perZone keeps two victims out of one zone", async (stage) => {
   const rules = { budget: budgetOf(2, { perZone: 1 }) };
   const pool = await stage.grownPool({ replicas: 4, surge: 2, zones: ["a", "a", "b", "b"], rules });

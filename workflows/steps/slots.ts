@@ -1,4 +1,5 @@
 /** Places of the budget that all pools share: taken before a replacement begins, given back when its victim is gone. */
+import { patched } from "@temporalio/workflow";
 import type { Desired, Member } from "../contracts/mod.ts";
 import type { Blocked } from "../policy/turn.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
@@ -63,21 +64,26 @@ export async function giveBackSlots(rollout: Sharing, all = false): Promise<void
 }
 
 /** Replacements under way, as far as can be seen. */
-function outOf(rollout: Seen<"settings" | "target" | "machines" | "tasks">): number {
+function outOf(rollout: Seen<"settings" | "target" | "machines" | "tasks" | "slots">): number {
   const { settings: { pool }, target: { desired }, machines } = rollout;
   const isBare = desired !== undefined && supplierOf(pool.kind).roomOf(desired) === 0;
   return Math.max(Object.keys(machines.booting).length, isBare ? missingOf(rollout, desired) : goingOf(rollout));
 }
 
-/** Without room: from a drain's begin until another has joined, a machine is missing. */
-function missingOf({ machines, tasks }: Seen<"machines" | "tasks">, { replicas }: Desired): number {
-  const { snapshot, draining, booting } = machines;
+/** Without room: from a drain's begin until another has joined, a machine is missing; one that failed has not joined. */
+function missingOf(rollout: Seen<"machines" | "tasks" | "slots">, { replicas }: Desired): number {
+  const { machines: { snapshot, draining, booting }, tasks } = rollout;
   if (!snapshot) return 0;
   const { counts, leaving } = snapshot;
   // What ended since then is shown as it was; one that nobody holds, such as a newcomer that failed, serves no more.
   const isBegun = ({ id, held }: Member): boolean => !held || id in draining || tasks.justEnded.includes(id);
   const begun = leaving.filter(isBegun).length;
-  return Math.max(0, replicas - (counts.machines - counts.held - begun - Object.keys(booting).length));
+  const kept = failedOf(rollout).filter((machine) => !leaving.some(({ id }) => id === machine)).length;
+  return Math.max(0, replicas - (counts.machines - counts.held - begun - kept - Object.keys(booting).length));
+}
+
+function failedOf({ machines: { failed }, slots: { held } }: Seen<"machines" | "slots">): string[] {
+  return failed.length > 0 && held.length > 0 && patched("failed-keeps-place") ? failed : [];
 }
 
 /** Victims that leave or are about to: one whose newcomer failed stays until there is another, and needs no place. */
