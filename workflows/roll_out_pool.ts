@@ -66,7 +66,7 @@ async function endCancelled(rollout: Rollout, input: RollOutInput, why: unknown)
   await CancellationScope.nonCancellable(() => stop(rollout)).catch((error: unknown) => {
     if (bugIn(error) === undefined) throw error; // what broke here would break again: it ends all the same
   });
-  await answerWaiting(rollout, "the rollout was cancelled");
+  if (!allHandlersFinished()) await answerWaiting(rollout, "the rollout was cancelled");
   // Where nothing was known before, what is only told again undoes no cancellation.
   const known = before || (target.desired?.generation ?? 0);
   const { carried: _, publishOnly: __, ...anew } = input;
@@ -187,7 +187,8 @@ async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<void> 
 // In a history of its own, which a version without the fault can follow; this one it could not.
 async function goOnAfterBug(rollout: Rollout, input: RollOutInput, bug: string): Promise<never> {
   countBug(rollout.loop, bug, rollout.settings.durations.recheck);
-  await answerWaiting(rollout, `a fault of Ostler itself ended the run before it could look: ${bug}`);
+  const why = `a fault of Ostler itself ended the run before it could look: ${bug}`;
+  if (!allHandlersFinished()) await answerWaiting(rollout, why);
   callOff(rollout.tasks, () => true);
   return await continueAsNew<typeof rollOutPool>({ ...input, carried: carriedState(rollout) });
 }

@@ -102,10 +102,11 @@ function hear(rollout: Rollout, { update, signal, effect }: Hearing): void {
   // One with wrong fields is taken without them.
   setHandler(signal, async (given) => {
     const command = wrongField(given) === undefined ? given ?? {} : {};
-    if (target.known) return obey(rollout, judging, command);
-    callForLook();
     const waiting = { name: update.name, fields: { ...command } };
-    keepWaiting(people, waiting);
+    if (!target.known) {
+      callForLook();
+      keepWaiting(people, waiting);
+    }
     await goOn(rollout, { ...judging, waiting });
   }, { description: `${update.name}, without an answer: ${effect.takes}` });
 }

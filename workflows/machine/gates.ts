@@ -36,32 +36,29 @@ export type Asking =
 /** Gives undefined when all have passed or were taken as passed, else what failed. */
 export async function passGates(rollout: Asking, task: Task, asked: Asked): Promise<string | undefined> {
   try {
-    const failed = await failureOf(rollout, task, asked);
-    noteAskedGates(rollout, task, null);
-    return failed;
+    for (;;) {
+      if (areUnknown(rollout) && await waitForPolicy(rollout, task) === "Promoted") return ended(rollout, task);
+      const gates = gatesOf(rollout, asked);
+      if (gates.length === 0) return ended(rollout, task);
+      const told = JSON.stringify(gates);
+      const isOver = (): boolean => task.doubt === promoted || JSON.stringify(gatesOf(rollout, asked)) !== told;
+      const name = planHash([keyOf(rollout, asked), gates]);
+      const verdicts = await judge(rollout, task, { ...asked, gates, name, isOver });
+      const isPromoted = task.doubt === promoted;
+      task.doubt = "";
+      if (isPromoted || verdicts) return ended(rollout, task, isPromoted ? [] : verdicts);
+    }
   } catch (error) {
     // What was called off may be asked by the next run, by the time that it has; what broke is asked afresh.
-    if (!isCancellation(error)) noteAskedGates(rollout, task, null);
+    if (!isCancellation(error)) ended(rollout, task);
     throw error;
   }
 }
 
-async function failureOf(rollout: Asking, task: Task, asked: Asked): Promise<string | undefined> {
-  for (;;) {
-    if (areUnknown(rollout) && await waitForPolicy(rollout, task) === "Promoted") return undefined;
-    const gates = gatesOf(rollout, asked);
-    if (gates.length === 0) return undefined;
-    const told = JSON.stringify(gates);
-    const isOver = (): boolean => task.doubt === promoted || JSON.stringify(gatesOf(rollout, asked)) !== told;
-    const name = planHash([keyOf(rollout, asked), gates]);
-    const verdicts = await judge(rollout, task, { ...asked, gates, name, isOver });
-    const isPromoted = task.doubt === promoted;
-    task.doubt = "";
-    if (isPromoted) return undefined;
-    const failed = verdicts?.find(({ outcome }) => outcome === "Failed");
-    if (failed) return `gate "${failed.gate}" failed: ${failed.message}`;
-    if (verdicts) return undefined;
-  }
+function ended(rollout: Asking, task: Task, verdicts: GateVerdict[] = []): string | undefined {
+  noteAskedGates(rollout, task, null);
+  const failed = verdicts.find(({ outcome }) => outcome === "Failed");
+  return failed && `gate "${failed.gate}" failed: ${failed.message}`;
 }
 
 // Policies contradict each other, and this run has not seen them agree: the rules that hold meanwhile have no gates. What

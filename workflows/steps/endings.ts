@@ -28,13 +28,15 @@ export async function converge(
   // Scaling and repair are no rollouts: they are not for the history.
   const isNews = waves.rolled || lastGood?.configDigest !== configDigest;
   memory.lastGood = { specHash, templateHash, revision, image, kubelet, configDigest };
-  await report(rollout, { phase: "Converged", ...convergedText(desired) }, {
-    convergedTemplateHash: templateHash,
-    ...(isNews ? { history: historyEntry(rollout, "Converged") } : {}),
-  }).catch((error: unknown) => {
+  try {
+    await report(rollout, { phase: "Converged", ...convergedText(desired) }, {
+      convergedTemplateHash: templateHash,
+      ...(isNews ? { history: historyEntry(rollout, "Converged") } : {}),
+    });
+  } catch (error) {
     Object.assign(memory, { lastGood, lastRollback }); // else it would be no news when it can be told
     throw error;
-  });
+  }
   waves.rolled = false; // it is told: who calls now has a round begun that is no rollout
   return ended(rollout, "Converged");
 }
