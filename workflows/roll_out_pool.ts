@@ -21,10 +21,8 @@ import { callOff } from "./machine/tasks.ts";
 import { carriedState } from "./state/carried.ts";
 import { parseInput } from "./state/input.ts";
 import { countBug, forgetBugs, isBehind } from "./state/loop.ts";
-import { postponeIdle } from "./state/machines.ts";
 import { openRollout } from "./state/rollout.ts";
 import type { Part, Rollout, Seen, Telling } from "./state/rollout.ts";
-import { postponeWave } from "./state/waves.ts";
 import { index, report, show } from "./status/report.ts";
 import { answerAbort } from "./steps/abort.ts";
 import { beginSteps } from "./steps/begin_steps.ts";
@@ -32,7 +30,7 @@ import { noteChange, recallEarlier } from "./steps/change.ts";
 import { cleanUp, converge, endGone, renewOnly, stop } from "./steps/endings.ts";
 import { halt } from "./steps/halt.ts";
 import { look } from "./steps/look.ts";
-import { answerMishaps, waitOver } from "./steps/mishaps.ts";
+import { answerMishaps, postponeAll, waitOver } from "./steps/mishaps.ts";
 import { bugIn, waitAfterBug } from "./steps/internal_error.ts";
 import { observe } from "./steps/observe.ts";
 import { noteWaves, planOf } from "./steps/plan.ts";
@@ -97,15 +95,9 @@ async function round(rollout: Rollout): Promise<RollOutResult | undefined> {
     const trouble = troubleOf(error);
     if (trouble.kind === "rethrow") throw error;
     await waitOver(rollout, trouble);
-    // What is under way looks for itself.
-    if (trouble.kind === "unreachable") postpone(rollout, Date.now() - begun);
+    if (trouble.kind === "unreachable") postponeAll(rollout, Date.now() - begun);
     return undefined;
   }
-}
-
-function postpone({ machines, waves, tasks }: Part<"machines" | "waves"> & Seen<"tasks">, ms: number): void {
-  postponeIdle(machines, tasks, ms);
-  postponeWave(waves, tasks, ms);
 }
 
 /** One round: what is desired is read, published and answered; then the machines have their turn. */

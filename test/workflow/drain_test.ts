@@ -1,8 +1,9 @@
 /** The field `drain`: what blocks is shown, and what happens after the timeout is the policy's. */
-import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import type { DrainRules } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
+import { failure } from "../support/fake_failure.ts";
 import { protectedPod } from "../support/fake_pool.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertOrderly, assertRuns, budgetOf } from "../support/pool_checks.ts";
@@ -152,4 +153,23 @@ test("Force deletes nothing because of a time in which nobody could look", async
   pool.unblock();
   equal((await handle.result()).replaced, 3);
   assertOrderly(pool);
+});
+
+test("Force deletes nothing because of a time in which no cordon got through", async (stage) => {
+  const pool = await stage.grownPool({
+    replicas: 1,
+    rules: { drain: drainBy({ timeout: 4_000, onBlocked: "Force" }) },
+  });
+  pool.isDrainBlocked = true;
+  let cordoned = 0;
+  pool.before["ensureNodeCordoned"] = async (times) => {
+    if (times > 2) return void (cordoned = Date.now());
+    await pause(2_500);
+    throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
+  };
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a drain by force", () => pool.forced.length === 1);
+  ok(Date.now() - cordoned > 1_500, "it had its own time yet");
+  equal((await handle.result()).replaced, 1);
 });

@@ -10,6 +10,7 @@ import { postpone } from "../state/machines.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
 import { warn } from "../state/view.ts";
+import { giveBackTime } from "./order_in_time.ts";
 import { unlessOver } from "./unless_over.ts";
 
 const standardDrain: DrainRules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" };
@@ -26,7 +27,14 @@ export function drainEnd({ settings, target }: Seen<"settings" | "target">, sinc
 export async function drain(rollout: Draining, task: Task, { id, node }: Member): Promise<"Drained" | "SetAside"> {
   if (!node) return "Drained";
   const { settings: { pool } } = rollout;
-  await write.ensureNodeCordoned.executeWithOptions({ summary: `Cordon ${node}` }, [{ pool, machine: id, node }]);
+  const begun = Date.now();
+  try {
+    await write.ensureNodeCordoned.executeWithOptions({ summary: `Cordon ${node}` }, [{ pool, machine: id, node }]);
+    giveBackTime(rollout, task, { begun });
+  } catch (error) {
+    giveBackTime(rollout, task, { begun, error });
+    throw error;
+  }
   for (let known = "";;) {
     const seen = await drainOnce(rollout, task, { node, known });
     if (seen && "unseenMs" in seen) {

@@ -10,6 +10,7 @@ import type { Task } from "../state/tasks.ts";
 import { warn } from "../state/view.ts";
 import { giveUp } from "../steps/quarantine.ts";
 import { passGates } from "./gates.ts";
+import { giveBackTime } from "./order_in_time.ts";
 import { recordJoin } from "./record.ts";
 import { begin } from "./tasks.ts";
 
@@ -40,7 +41,14 @@ export function beginJoin(
     doubt: "",
   };
   begin(rollout, task, async () => {
-    await enter();
+    const begun = Date.now();
+    try {
+      await enter();
+      giveBackTime(rollout, task, { begun });
+    } catch (error) {
+      giveBackTime(rollout, task, { begun, error });
+      throw error;
+    }
     await seeJoin(rollout, task);
   });
 }

@@ -94,6 +94,7 @@ async function letGo(rollout: Removing, task: Task, { id, node }: Member): Promi
   await write.ensureVictimReleased.executeWithOptions({ summary: `Let ${id} go` }, [
     { pool, machine: id, ...(node ? { node } : {}) },
   ]);
+  task.until = Date.now() + durations.gone;
   await seeGone(pool, task);
   recordGone(rollout, id, drainedSeconds);
 }
@@ -121,6 +122,7 @@ async function deleteIll(rollout: Removing, task: Task, { id, node, templateHash
   await write.deleteMachine.executeWithOptions({ summary: `Replace ${id}, which is unhealthy` }, [
     { pool, machine: id, drain: false, ...(node ? { node } : {}) },
   ]);
+  task.until = Date.now() + durations.gone;
   await seeGone(pool, task);
   delete machines.draining[id];
 }

@@ -1,0 +1,27 @@
+/** Orders about a machine whose time runs: an outage that holds one up costs it nothing. */
+import { patched } from "@temporalio/workflow";
+import { postpone } from "../state/machines.ts";
+import type { Part } from "../state/rollout.ts";
+import type { Task } from "../state/tasks.ts";
+import { troubleOf } from "../steps/trouble.ts";
+
+/** The patch with which the time of an outage is given back. */
+export const givingBack = "orders-in-time";
+
+/** One that takes longer (ms) was tried again and again. */
+const promptMs = 5_000;
+
+/** Gives back the time since `begun` (epoch ms) in which an order could not get through, or got through late. */
+export function giveBackTime(
+  { machines }: Part<"machines">,
+  task: Task,
+  { begun, error }: { begun: number; error?: unknown },
+): void {
+  const ms = Date.now() - begun;
+  const isHeldUp = error !== undefined && troubleOf(error).kind === "unreachable";
+  // A run of before judged drains by the time as it was.
+  if ((!isHeldUp && ms < promptMs) || !patched(givingBack)) return;
+  postpone(machines, task.subject, ms);
+  task.since += ms;
+  task.until += ms;
+}
