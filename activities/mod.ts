@@ -49,7 +49,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     ensureCredentialsRenewed: ({ pool }) => renewPublished(deps, pool),
     ensureRolloutReported: (input) => ensureRolloutReported(kube, input),
     ensureVictimMarked: (input) => of(input).choose(input),
-    ensureVictimUnmarked: (input) => of(input).spare(input),
+    ensureVictimUnmarked: ({ letGo = false, ...input }) => of(input).spare({ ...input, release: letGo }),
     ensureMachineAdmitted: (input) => of(input).admit(input),
     ensureNodeCordoned: (input) => ensureNodeCordoned(kube, input),
     ensureVictimReleased: (input) => of(input).release(input),

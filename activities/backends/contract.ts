@@ -121,11 +121,11 @@ export interface Backend {
   choose(member: MemberRef): Promise<void>;
   /**
    * Takes back what was done to a machine that stays: mark, hold, and the cordon of its node. One that already leaves
-   * cannot be kept for ever but runs as long as it is held: it stays held, unless `letGo` leaves it to the maker, which
+   * cannot be kept for ever but runs as long as it is held: it stays held, unless `release` leaves it to the maker, which
    * drains it by its own rules. One that is gone is done.
    */
-  spare(member: MemberRef & { letGo?: boolean }): Promise<void>;
-  /** Lets a chosen machine go that leaves and was drained, without a second drain of `node`. One that is gone is done. */
+  spare(member: MemberRef & { release?: boolean }): Promise<void>;
+  /** Releases a chosen machine that leaves and was drained, without a second drain of `node`. One that is gone is done. */
   release(member: MemberRef & { node?: string }): Promise<void>;
   /** Removes a machine, held or not, so that the maker makes another; with `drain` the maker moves its pods first. One that is gone is done. */
   replace(member: MemberRef & { node?: string; drain?: boolean }): Promise<void>;

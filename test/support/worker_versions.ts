@@ -68,6 +68,15 @@ export async function currentBuild(stage: Stage): Promise<string | undefined> {
   return answer?.workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? undefined;
 }
 
+/** What the version says of itself: the list of its deployment may miss that it has drained (server 1.29.1). */
+export async function isDrained(stage: Stage, buildId: string): Promise<boolean> {
+  const { workerDeploymentVersionInfo } = await stage.client.workflowService.describeWorkerDeploymentVersion({
+    namespace,
+    deploymentVersion: { deploymentName, buildId },
+  });
+  return workerDeploymentVersionInfo?.drainageInfo?.status === drained;
+}
+
 /** Throws while the version is not drained, or its workers were seen only just now. */
 export async function deleteVersion(stage: Stage, buildId: string): Promise<void> {
   const deploymentVersion = { deploymentName, buildId };

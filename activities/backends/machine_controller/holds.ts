@@ -37,12 +37,12 @@ export function chooseMachine(kube: Kube, target: MemberRef): Promise<void> {
 
 /**
  * Takes back mark and hold, and the cordon of its node. A machine that is already leaving cannot be kept for ever, but as long as it is held it
- * runs: it stays held unless `letGo` hands it to machine-controller, which drains it by its own rules.
+ * runs: it stays held unless `release` hands it to machine-controller, which drains it by its own rules.
  */
-export function spareMachine(kube: Kube, target: MemberRef & { letGo?: boolean }): Promise<void> {
+export function spareMachine(kube: Kube, target: MemberRef & { release?: boolean }): Promise<void> {
   return attempting(`spare machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
-    if (!machine || (machine.metadata.deletionTimestamp && !target.letGo)) return;
+    if (!machine || (machine.metadata.deletionTimestamp && !target.release)) return;
     const node = machine.status?.nodeRef?.name;
     if (node) await ensureNodeUncordoned(kube, { pool: target.pool, node });
     await annotate(kube, target, ours(machine, target.pool, [victimAnnotation, holdAnnotation]));
@@ -59,13 +59,13 @@ export function admitMachine(kube: Kube, target: MemberRef): Promise<void> {
 }
 
 /**
- * Lets a drained machine go at once: its node needs no second drain, and the hold ends. A node whose machine is gone, or
+ * Releases a drained machine at once: its node needs no second drain, and the hold ends. A node whose machine is gone, or
  * stays, is left alone: another machine may take its name, and its pods would be moved by nobody.
  */
 export function releaseMachine(kube: Kube, target: MemberRef & { node?: string }): Promise<void> {
-  return attempting(`let machine "${target.machine}" go`, async () => {
+  return attempting(`release machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
-    if (machine) await letGo(kube, target, machine);
+    if (machine) await endHold(kube, target, machine);
   });
 }
 
@@ -87,27 +87,27 @@ export function replaceMachine(kube: Kube, target: MemberRef & { node?: string; 
     });
     const leaving = await find(kube, target);
     const { pool, machine: name } = target;
-    if (leaving) await letGo(kube, { pool, machine: name, ...(node ? { node } : {}) }, leaving);
+    if (leaving) await endHold(kube, { pool, machine: name, ...(node ? { node } : {}) }, leaving);
   });
 }
 
 /**
- * Spares and lets go all machines that fit the selector. By labels, not by owner: who deletes a MachineDeployment may have
+ * Spares and releases all machines that fit the selector. By labels, not by owner: who deletes a MachineDeployment may have
  * orphaned its sets; and of any other pool nothing is taken back. Without a selector nobody can tell its machines, and its
  * deletion must not hang on that.
  */
 export function releaseAll(kube: Kube, pool: PoolRef): Promise<void> {
   const { namespace, name } = pool;
-  return attempting(`let the machines of "${namespace}/${name}" go`, async () => {
+  return attempting(`release the machines of "${namespace}/${name}"`, async () => {
     const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
     if (!deployment || !hasSelector(deployment)) return;
     const found = await listObjects(kube, machines, { namespace, labelSelector: labelSelectorOf(deployment) });
-    await abreast(width, found, ({ metadata }) => spareMachine(kube, { pool, machine: metadata.name, letGo: true }));
+    await abreast(width, found, ({ metadata }) => spareMachine(kube, { pool, machine: metadata.name, release: true }));
   });
 }
 
 /** Only a machine that leaves has its node told, and before the hold ends, as machine-controller acts at once. */
-async function letGo(kube: Kube, target: MemberRef & { node?: string }, machine: Machine): Promise<void> {
+async function endHold(kube: Kube, target: MemberRef & { node?: string }, machine: Machine): Promise<void> {
   if (target.node && machine.metadata.deletionTimestamp) await skipEviction(kube, target.node);
   await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
 }

@@ -60,7 +60,7 @@ Deno.test("spareMachine keeps a leaving machine held, so that it runs on", async
   const kube = kubeWith({ [hold]: holder, [mark]: holder }, leaving);
   await spareMachine(kube.client, target);
   equal(annotationsOf(kube)[hold], holder);
-  await spareMachine(kube.client, { ...target, letGo: true });
+  await spareMachine(kube.client, { ...target, release: true });
   deepEqual(annotationsOf(kube), {});
 });
 
@@ -110,7 +110,7 @@ Deno.test("spareMachine leaves the node of a leaving machine closed until it is 
   await ensureNodeCordoned(kube.client, { pool, node: "node-a" });
   await spareMachine(kube.client, target);
   deepEqual(kube.get("nodes", "node-a")?.["spec"], { unschedulable: true });
-  await spareMachine(kube.client, { ...target, letGo: true });
+  await spareMachine(kube.client, { ...target, release: true });
   deepEqual(kube.get("nodes", "node-a")?.["spec"], {});
 });
 
