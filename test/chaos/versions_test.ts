@@ -1,0 +1,121 @@
+// deno-lint-ignore-file no-console -- printing what was measured is half of this story
+/**
+ * More versions of Ostler than a server keeps come and go over a rollout that is halted and one that is paused, on a dev
+ * server as it is by default: 100 versions of a deployment; drained is looked at every three minutes; pollers are
+ * remembered for five. Where the first hundred are deployed in less time, the next waits for that. On two busy cores it
+ * takes 19 minutes, each version 6 s; the paused run moves through all 120, the halted one from the first to the last.
+ */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import process from "node:process";
+import { setTimeout } from "node:timers/promises";
+import type { RollOutResult } from "../../workflows/contracts/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import type { FakePool } from "../support/fake_pool.ts";
+import { assertOrderly, assertRuns } from "../support/pool_checks.ts";
+import { Stage, testDeadlines } from "../support/workflow_stage.ts";
+import { deleteVersion, deploy, isDrained, knownVersions, ran } from "../support/worker_versions.ts";
+
+const versions = Number(process.env["CHAOS_VERSIONS"] ?? 120);
+
+/** `matching.maxVersionsInDeployment` where nobody sets it. */
+const keptAtMost = 100;
+
+const minute = 60_000;
+const last = `v${versions}`;
+
+Deno.test({
+  name:
+    `a halted and a paused rollout outlive ${versions} versions of the worker, of which the server keeps ${keptAtMost}`,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async () => {
+    const stage = new Stage();
+    try {
+      await stage.open();
+      await outliveVersions(stage);
+    } finally {
+      await stage.close();
+    }
+  },
+});
+
+async function outliveVersions(stage: Stage): Promise<void> {
+  await deploy(stage, { buildId: "v1" });
+  const halted = await haltedPool(stage);
+  const paused = await pausedPool(stage);
+  const seconds: number[] = [];
+  for (let nth = 2; nth <= versions; nth++) {
+    const start = performance.now();
+    await deploy(stage, { buildId: `v${nth}` }, 15 * minute);
+    seconds.push((performance.now() - start) / 1000);
+    await stage.tell(paused); // it moves on with each; the halted one sleeps through all of them
+  }
+  const kept = await eventually("all but the current version drained", () => onlyCurrentOpen(stage), 15 * minute);
+  ok(kept <= keptAtMost, `the server keeps ${kept}`);
+  const sorted = seconds.toSorted((a, b) => a - b);
+  const [half, all] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)].map((value) => value?.toFixed(1));
+  console.log(
+    `${versions} versions, ${kept} kept; half became current within ${half} s, all within ${all} s`,
+  );
+  await deletable(stage);
+  await resumeOn(stage, halted, "retry");
+  await resumeOn(stage, paused, "resume");
+}
+
+async function haltedPool(stage: Stage): Promise<FakePool> {
+  const pool = await stage.grownPool({ replicas: 2 });
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, {
+    attempts: 1,
+    deadlines: { ...testDeadlines, ready: 200, recheck: 24 * 60 * minute },
+  });
+  await stage.stands(handle, "Halted");
+  return pool;
+}
+
+async function pausedPool(stage: Stage): Promise<FakePool> {
+  const pool = await stage.grownPool({ replicas: 3 });
+  pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
+  pool.change({ image: "image-2" });
+  const deadlines = { ...testDeadlines, ready: 24 * 60 * minute, recheck: 24 * 60 * minute };
+  const handle = await stage.rollOut(pool, { deadlines });
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  await stage.ask(pool, "pause");
+  await stage.stands(handle, "Rolling", "Paused");
+  return pool;
+}
+
+async function onlyCurrentOpen(stage: Stage): Promise<number | false> {
+  await setTimeout(1_000); // the server asks a hundred versions
+  const known = await knownVersions(stage).catch(() => []);
+  const others = known.filter((version) => !version.isDrained && version.buildId !== last);
+  const open = await Promise.all(
+    others.map(({ buildId }) => isDrained(stage, buildId).then((yes) => !yes, () => true)),
+  );
+  return known.length > 0 && !open.includes(true) && known.length;
+}
+
+/** A version that has drained can be deleted by hand too, once the server has forgotten its workers. */
+async function deletable(stage: Stage): Promise<void> {
+  const buildId = `v${versions - 1}`;
+  const tried = async (): Promise<boolean> => {
+    await setTimeout(1_000);
+    return await deleteVersion(stage, buildId).then(() => true, () => false);
+  };
+  await eventually(`${buildId} deleted`, tried, 15 * minute);
+  equal((await knownVersions(stage)).some((version) => version.buildId === buildId), false);
+}
+
+/** A rollout that waited all the time answers and acts on the last version, without one failed workflow task. */
+async function resumeOn(stage: Stage, pool: FakePool, command: string): Promise<void> {
+  pool.mend();
+  await stage.ask(pool, command);
+  const handle = stage.client.workflow.getHandle(pool.holder);
+  equal((await handle.result() as RollOutResult).replaced, pool.replicas);
+  const { failures, builds } = await ran(handle);
+  deepEqual([failures, builds.at(-1)], [0, last]);
+  console.log(`${command}: ran on ${builds.length} versions`);
+  assertOrderly(pool);
+  assertRuns(pool, "image-2");
+}
