@@ -1,5 +1,6 @@
 /** Versions of the worker that come and go on a stage, as deployments of Ostler do, and what is seen of them. */
 import type { WorkflowHandle } from "@temporalio/client";
+import { setTimeout } from "node:timers/promises";
 import { eventually } from "./eventually.ts";
 import type { Stage, StageVersion } from "./workflow_stage.ts";
 
@@ -43,22 +44,37 @@ export async function makeCurrent(
   });
 }
 
-/** One version as the server lists it. */
-export interface KnownVersion {
-  buildId: string;
-  isDrained: boolean;
+/** The versions that the server keeps, and those of them that have not drained, by build. */
+export interface KnownVersions {
+  kept: string[];
+  open: string[];
 }
 
-/** The versions that the server keeps. */
-export async function knownVersions(stage: Stage): Promise<KnownVersion[]> {
+/** Looks once a second; undefined where the server was too busy to tell: it asks a workflow for each version. */
+export async function knownVersions(stage: Stage): Promise<KnownVersions | undefined> {
+  await setTimeout(1_000);
+  return await readVersions(stage).catch(() => undefined);
+}
+
+async function readVersions(stage: Stage): Promise<KnownVersions> {
   const { workerDeploymentInfo } = await stage.client.workflowService.describeWorkerDeployment({
     namespace,
     deploymentName,
   });
-  return (workerDeploymentInfo?.versionSummaries ?? []).map(({ deploymentVersion, drainageStatus }) => ({
-    buildId: deploymentVersion?.buildId ?? "",
-    isDrained: drainageStatus === drained,
-  }));
+  const found = workerDeploymentInfo?.versionSummaries ?? [];
+  const buildOf = (version: typeof found[number]): string => version.deploymentVersion?.buildId ?? "";
+  const doubtful = found.filter(({ drainageStatus }) => drainageStatus !== drained).map(buildOf);
+  const open = await Promise.all(doubtful.map(async (build) => await isDrained(stage, build) ? [] : [build]));
+  return { kept: found.map(buildOf), open: open.flat() };
+}
+
+// What the version says of itself: the list of its deployment may miss that it has drained (server 1.29.1).
+async function isDrained(stage: Stage, buildId: string): Promise<boolean> {
+  const { workerDeploymentVersionInfo } = await stage.client.workflowService.describeWorkerDeploymentVersion({
+    namespace,
+    deploymentVersion: { deploymentName, buildId },
+  });
+  return workerDeploymentVersionInfo?.drainageInfo?.status === drained;
 }
 
 /** The build of the current version; undefined while there is none, or no worker of any. */
@@ -66,15 +82,6 @@ export async function currentBuild(stage: Stage): Promise<string | undefined> {
   const asked = stage.client.workflowService.describeWorkerDeployment({ namespace, deploymentName });
   const answer = await asked.catch(() => undefined);
   return answer?.workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? undefined;
-}
-
-/** What the version says of itself: the list of its deployment may miss that it has drained (server 1.29.1). */
-export async function isDrained(stage: Stage, buildId: string): Promise<boolean> {
-  const { workerDeploymentVersionInfo } = await stage.client.workflowService.describeWorkerDeploymentVersion({
-    namespace,
-    deploymentVersion: { deploymentName, buildId },
-  });
-  return workerDeploymentVersionInfo?.drainageInfo?.status === drained;
 }
 
 /** Throws while the version is not drained, or its workers were seen only just now. */
