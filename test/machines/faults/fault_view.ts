@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import process from "node:process";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
@@ -106,6 +107,17 @@ export class FaultView {
   /** What `ostler explain` prints of the machine. */
   async explained(): Promise<string> {
     return await ostler(this.world, "explain", this.name);
+  }
+
+  /** Waits until `ostler explain` prints this: a machine tries on, and not all of its tries end for the same reason. */
+  async untilExplained(said: RegExp): Promise<void> {
+    const deadline = performance.now() + patienceSeconds * 1000;
+    let last = await this.explained();
+    while (!said.test(last) && performance.now() < deadline) {
+      await pause(1_000); // a look costs a process
+      last = await this.explained();
+    }
+    assert.match(last, said);
   }
 
   /** When each try of a phase began, in seconds of whichever clock. */
