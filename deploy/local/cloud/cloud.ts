@@ -3,7 +3,7 @@ import { Hypervisor, ordersPath } from "./hypervisor.ts";
 import { type Connection, connectWith, reasonOf } from "./kube.ts";
 import { simulatedMachines } from "./machine.ts";
 import type { CloudMachine, MachineContext, MachineKind, MachineView } from "./machine_kind.ts";
-import { persist } from "./patience.ts";
+import { persist, rest } from "./patience.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Script, type ScriptChange } from "./script.ts";
 import { readOrder, type VirtualMachine } from "./virtual_machine.ts";
@@ -48,6 +48,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   }
   return cloud;
 }
+
+/** Time for machine-controller to remove a Node with its Machine, as it mostly does. */
+const orphanSeconds = 20;
 
 class LocalCloud implements Cloud {
   readonly #connection: Connection;
@@ -128,7 +131,16 @@ class LocalCloud implements Cloud {
   #cancelled(uid: string | undefined): Promise<void> {
     const machine = this.#machines.find(({ order }) => order.uid === uid);
     if (machine === undefined) return Promise.resolve();
+    void this.#track(this.#removeOrphan(machine));
     return this.#track(machine.remove());
+  }
+
+  // A cloud-controller-manager's part: a Node that came just when its Machine went is one that machine-controller overlooks.
+  async #removeOrphan({ order: { name } }: CloudMachine): Promise<void> {
+    const { signal } = this.#context;
+    await rest(orphanSeconds, signal);
+    if (signal.aborted || this.#find(name, "look at").view().phase !== "deleted") return;
+    await persist({ attempts: 30, seconds: 120, signal }, () => this.#hypervisor.deleteNode(name));
   }
 
   #isGone(nodeName: string): boolean {

@@ -83,6 +83,11 @@ export class Hypervisor {
     }
   }
 
+  /** Removes a Node whose instance is no more; absent is success. */
+  async deleteNode(name: string): Promise<void> {
+    await settled(this.#connection.core.deleteNode({ name }));
+  }
+
   /** Removes the instance; absent is success. */
   async deleteInstance(order: MachineOrder): Promise<void> {
     await settled(this.#connection.custom.deleteNamespacedCustomObject(object(order)));
