@@ -68,11 +68,8 @@ function isOurs(pool: PoolRef): (standing: Standing) => boolean {
 // No machine joins without it, and only who renders knows what it holds.
 function refuseWithout({ name, found }: Standing, pool: PoolRef): void {
   if (found) return;
-  throw missing(
-    `Cannot renew all credentials of "${
-      ownerOf(pool)
-    }": secret "${name}" is gone, and comes back with the next publication`,
-  );
+  const state = `secret "${name}" is gone, and comes back with the next publication`;
+  throw missing(`Cannot renew all credentials of "${ownerOf(pool)}": ${state}`);
 }
 
 interface Work {

@@ -1,6 +1,6 @@
 /** Asks the gates of a machine or of a wave until all hold at the same time, one is lost, or the time is over. */
 import { Context } from "@temporalio/activity";
-import type { Gate, GateVerdict, PoolRef, Unseen } from "../../workflows/contracts/mod.ts";
+import type { GateQuestion, GateVerdict, Unseen } from "../../workflows/contracts/mod.ts";
 import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
@@ -8,19 +8,6 @@ import { machines, readObject } from "../kube/resources.ts";
 import { statusOf } from "../kube/status.ts";
 import { isLost, lookAgain, newlyAsked, verdictOf } from "./asked_gate.ts";
 import type { AskedGate, Pace } from "./asked_gate.ts";
-
-export interface GateQuestion {
-  pool: PoolRef;
-  gates: Gate[];
-  machine?: string;
-  node?: string;
-  /** Names the attempt or the wave: a Job runs once for each. */
-  key: string;
-  /** When it was first put (epoch ms); an earlier version does not tell. */
-  since?: number;
-  /** Epoch ms. */
-  until: number;
-}
 
 /** How patiently gates are asked, in milliseconds. */
 export interface Patience extends Pace {

@@ -23,6 +23,18 @@ function renew(stage: Stage, id: string): Promise<RenewResult> {
   >;
 }
 
+/** A pool whose rollout was cancelled while a machine joined. */
+async function cancelledPool(stage: Stage): Promise<FakePool> {
+  const pool = await stage.grownPool();
+  pool.fate = () => "registered";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  await handle.cancel();
+  await handle.result().catch(() => undefined); // it was cancelled
+  return pool;
+}
+
 function makeDue(pool: FakePool): void {
   pool.renewAt = Date.now() - 1;
 }
@@ -92,13 +104,7 @@ test("rollOutMachineDeployment renews in passing while it waits for a drain", as
 });
 
 test("renewCredentials renews what a cancelled rollout left, and goes on with nothing", async (stage) => {
-  const pool = await stage.grownPool();
-  pool.fate = () => "registered";
-  pool.change({ image: "image-2" });
-  const handle = await stage.rollOut(pool);
-  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
-  await handle.cancel();
-  await handle.result().catch(() => undefined); // it was cancelled
+  const pool = await cancelledPool(stage);
   pool.calls.length = 0;
   makeDue(pool);
   await renew(stage, "renew-cancelled");
@@ -109,13 +115,7 @@ test("renewCredentials renews what a cancelled rollout left, and goes on with no
 });
 
 test("a change that comes between the look for credentials that are due and the run's own is rolled out", async (stage) => {
-  const pool = await stage.grownPool();
-  pool.fate = () => "registered";
-  pool.change({ image: "image-2" });
-  const handle = await stage.rollOut(pool);
-  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
-  await handle.cancel();
-  await handle.result().catch(() => undefined); // it was cancelled
+  const pool = await cancelledPool(stage);
   makeDue(pool);
   pool.before["recall"] = () => {
     delete pool.before["recall"];

@@ -64,6 +64,20 @@ export interface WriteActivities {
   ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
 }
 
+/** What gates are asked: of a machine, or of a wave without one. */
+export interface GateQuestion {
+  pool: PoolRef;
+  gates: Gate[];
+  machine?: string;
+  node?: string;
+  /** Names the attempt or the wave: a Job runs once for each. */
+  key: string;
+  /** When it was first put (epoch ms), from which the time of each gate counts; else now, as an earlier version asks. */
+  since?: number;
+  /** Epoch ms. */
+  until: number;
+}
+
 /**
  * Poll with heartbeats until an absolute time (epoch ms). Those that judge by a deadline give `Unseen` instead, when
  * nobody could look for a while and the answer would be none, or a bad one.
@@ -79,20 +93,7 @@ export interface AwaitActivities {
   awaitNodeDrained(
     input: { pool: PoolRef; node: string; until: number; rules: DrainRules; known: string; force: boolean },
   ): Promise<DrainOutcome | Unseen>;
-  /**
-   * Asks gates until all have passed, one has failed, or `until`; of a machine, or of a wave without one. The time of
-   * each begins at `since` (epoch ms), or now.
-   */
-  awaitGates(
-    input: {
-      pool: PoolRef;
-      gates: Gate[];
-      machine?: string;
-      node?: string;
-      key: string;
-      since?: number;
-      until: number;
-    },
-  ): Promise<GateVerdict[] | Unseen>;
+  /** Asks gates until all have passed, one has failed, or `until`. */
+  awaitGates(input: GateQuestion): Promise<GateVerdict[] | Unseen>;
   awaitMachineGone(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** Orders about a machine whose time runs: an outage that holds one up costs it nothing. */
+/**
+ * Orders about a machine whose time runs: an outage that holds one up costs it nothing. Whoever gives one catches for itself:
+ * a function around both would take a turn of its own, and what ends together would end in another order than recorded.
+ */
 import { patched } from "@temporalio/workflow";
 import { postpone } from "../state/machines.ts";
 import type { Part } from "../state/rollout.ts";

@@ -9,7 +9,7 @@ import type { Metadata } from "../../kube/schemas.ts";
 import { SharedWatch } from "../../kube/shared_watch.ts";
 import { nodeWatchOf } from "../../node/node_watch.ts";
 
-/** The watches of one API server; each begins with the first wait that needs it. Those of templates are needed by every change. */
+/** The watches of one API server: that of machines is there while somebody waits, those of templates, which every change needs, for good. */
 class PoolWatches {
   readonly deployments: SharedWatch<DeploymentFacts>;
   readonly sets: SharedWatch<SetFacts>;

@@ -1,8 +1,7 @@
 /** Questions about gates, and the objects they look at. */
 import { ok } from "node:assert/strict";
 import { awaitGates } from "../../../../activities/gates/await_gates.ts";
-import type { GateQuestion } from "../../../../activities/gates/await_gates.ts";
-import type { Check, Gate, GateVerdict } from "../../../../workflows/contracts/mod.ts";
+import type { Check, Gate, GateQuestion, GateVerdict } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 import type { Stored } from "../../../support/fake_kube.ts";
