@@ -2,10 +2,12 @@
 import { readdir, readFile } from "node:fs/promises";
 
 export interface ProcessLoad {
-  /** Seconds of a core since it began. */
+  /** Seconds of a core since it began, with those of children that it has seen end. */
   cpuSeconds: number;
   /** MiB that are resident. */
   residentMib: number;
+  /** The most MiB that ever were, each process's own most added up. */
+  peakMib: number;
 }
 
 /** Clock ticks a second, in which Linux counts CPU time for programs. */
@@ -19,15 +21,19 @@ export async function loadOf(pid: number): Promise<ProcessLoad> {
   return {
     cpuSeconds: known.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0),
     residentMib: known.reduce((sum, { residentMib }) => sum + residentMib, 0),
+    peakMib: known.reduce((sum, { peakMib }) => sum + peakMib, 0),
   };
 }
 
 async function ownLoad(pid: number): Promise<ProcessLoad> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
-  const kib = Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+  const mib = (field: string): number => {
+    const [, kib = "0"] = new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(status) ?? [];
+    return Math.round(Number(kib) / 1024);
+  };
   // Its name, in parentheses, may hold anything.
-  const [user, system] = (await statOf(pid)).slice(11, 13).map(Number);
-  return { cpuSeconds: ((user ?? 0) + (system ?? 0)) / ticks, residentMib: Math.round(kib / 1024) };
+  const ticksUsed = (await statOf(pid)).slice(11, 15).map(Number).reduce((sum, each) => sum + each, 0);
+  return { cpuSeconds: ticksUsed / ticks, residentMib: mib("VmRSS"), peakMib: mib("VmHWM") };
 }
 
 async function descendantsOf(pid: number): Promise<number[]> {

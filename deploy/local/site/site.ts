@@ -7,10 +7,10 @@ import { startCloud } from "../cloud/cloud.ts";
 import type { MachineKind } from "../cloud/machine_kind.ts";
 import type { ScriptChange } from "../cloud/script.ts";
 import { startMachineController } from "../stack/machine_controller.ts";
-import { kubeconfigFor } from "../stack/service_account_kubeconfig.ts";
 import { startStack } from "../stack/stack.ts";
 import type { Stack } from "../stack/stack.ts";
 import type { StackTools } from "../stack/foundation.ts";
+import { mintKubeconfigs, type SiteKubeconfigs } from "./identities.ts";
 import { installManifests } from "./install_manifests.ts";
 import { startOstler } from "./ostler_processes.ts";
 import type { OstlerProcesses } from "./ostler_processes.ts";
@@ -52,18 +52,9 @@ export interface Site {
   readonly cloud: Cloud;
   readonly ostler: OstlerProcesses;
   /** Paths of kubeconfigs, one per identity. */
-  readonly kubeconfigs: Record<Identity, string>;
+  readonly kubeconfigs: SiteKubeconfigs;
   stop(): Promise<void>;
 }
-
-type Identity = "controller" | "worker" | "machineController" | "cloud";
-
-const identities = {
-  controller: { serviceAccount: "ostler-controller", namespace: "ostler-system" },
-  worker: { serviceAccount: "ostler-worker", namespace: "ostler-system" },
-  machineController: { serviceAccount: "machine-controller", namespace: "kube-system" },
-  cloud: { serviceAccount: "simulated-cloud", namespace: "kube-system" },
-} as const;
 
 /** Starts everything, each part under its own identity; when a part fails, nothing is left running. */
 export async function startSite(options: SiteOptions): Promise<Site> {
@@ -99,12 +90,6 @@ async function inhabit(stack: Stack, options: SiteOptions): Promise<Site> {
     await cloud.stop();
   };
   return { stack, cloud, ostler, kubeconfigs, stop };
-}
-
-async function mintKubeconfigs(stack: Stack): Promise<Record<Identity, string>> {
-  const names = Object.keys(identities) as Identity[];
-  const paths = await Promise.all(names.map((name) => kubeconfigFor(stack, identities[name])));
-  return Object.fromEntries(names.map((name, at) => [name, paths[at]])) as Record<Identity, string>;
 }
 
 async function openCloud(kubeconfigPath: string, options: SiteOptions): Promise<Cloud> {

@@ -1,0 +1,43 @@
+/** What a measurement stands on: a fresh control plane with the kinds and identities, and nobody yet who publishes. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { installManifests } from "../../deploy/local/site/install_manifests.ts";
+import { mintKubeconfigs, type SiteKubeconfigs } from "../../deploy/local/site/identities.ts";
+import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
+import { type Stack, startStack } from "../../deploy/local/stack/stack.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+
+/** A control plane with Temporal, and whom its objects may be written by. */
+export interface Ground {
+  stack: Stack;
+  kubeconfigs: SiteKubeconfigs;
+  /** As administrator. */
+  api: ApiConnection;
+}
+
+export interface GroundOptions {
+  /** Users whose requests the API server's audit log keeps. */
+  audited?: string[];
+}
+
+const toolNames = ["etcd", "kube-apiserver", "kube-controller-manager", "temporal", "machine-controller"] as const;
+
+/** Lends a ground to one measurement; its directory is kept only when that fails. */
+export async function onGround<T>(options: GroundOptions, measure: (ground: Ground) => Promise<T>): Promise<T> {
+  const tools = await resolveTools(toolNames);
+  const directory = await mkdtemp(join(tmpdir(), "ostler-bench-"));
+  const stack = await startStack({ directory, tools, audited: options.audited ?? [] });
+  let result: T;
+  try {
+    await installManifests(stack.adminKubeconfig);
+    using api = await ApiConnection.open(stack.adminKubeconfig);
+    result = await measure({ stack, kubeconfigs: await mintKubeconfigs(stack), api });
+  } catch (error) {
+    throw new Error(`Cannot measure; logs are in "${directory}/logs"`, { cause: error });
+  } finally {
+    await stack.stop();
+  }
+  await rm(directory, { recursive: true, force: true });
+  return result;
+}
