@@ -29,11 +29,13 @@ export interface TokenOrder {
   expiresAt: Date;
   /** What it is to take the place of: all tries to do that, one after the other or at once, make one token together. */
   inPlaceOf: string;
+  /** Removes those that have expired, too. */
+  tidy: boolean;
 }
 
 /** Makes a new token; others of the pool stay, as machines may be booting with them, until they expire. */
 export async function ensureBootstrapToken(kube: Kube, pool: PoolRef, order: TokenOrder): Promise<BootstrapToken> {
-  await forgetExpired(kube, pool);
+  if (order.tidy) await forgetExpired(kube, pool);
   for (let nth = 0; nth < ids; nth++) {
     const id = idFor(`${ownerOf(pool)} ${order.inPlaceOf} ${nth}`);
     throwIfCalledOff();

@@ -2,6 +2,7 @@
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
+import { ifFound } from "../kube/status.ts";
 import { ensureBootstrapToken, liveToken } from "./bootstrap_token.ts";
 import { ensureIdentity, identityDigest } from "./identity.ts";
 import { accountToken } from "./join_account.ts";
@@ -120,12 +121,32 @@ function withLife(pool: PoolRef, standing: Standing, token: string | undefined):
   return Date.now() < renewAt.getTime() && renewAt < expiresAt ? { token, expiresAt, renewAt } : undefined;
 }
 
-async function issueFetchToken(kube: Kube, { pool, isEdge, lifeSeconds }: CredentialOrder): Promise<Token> {
+async function issueFetchToken(kube: Kube, order: CredentialOrder): Promise<Token> {
+  const { pool, isEdge, lifeSeconds } = order;
   const now = new Date();
-  await ensureIdentity(kube, { pool, isEdge });
   const account = { namespace: secretsNamespace, name: namesOf(pool).identity };
-  const { token, expiresAt } = await requestToken(kube, account, lifeSeconds);
+  const issue = (): ReturnType<typeof requestToken> => requestToken(kube, account, lifeSeconds);
+  const known = isTended(order, now) ? await ifFound(issue()) : undefined;
+  // Where there is no such service account, all of the identity is made anew.
+  if (!known) await ensureIdentity(kube, { pool, isEdge });
+  const { token, expiresAt } = known ?? await issue();
   return { token, expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) };
+}
+
+/** What stands is due and nothing else, and was made on the same day: once a day what belongs to it is looked after. */
+function isTended(order: CredentialOrder, now: Date): boolean {
+  const { pool, clusterDigest, lifeSeconds, standing: { bootstrap } } = order;
+  const annotations = annotationsOf(bootstrap);
+  const isDue = Date.parse(annotations[renewalAnnotation] ?? "") <= now.getTime();
+  const issuedAt = Date.parse(annotations[expiryAnnotation] ?? "") - lifeSeconds * 1000;
+  return isDue && dayOf(issuedAt) === dayOf(now.getTime()) &&
+    annotations[ownerAnnotation] === ownerOf(pool) &&
+    annotations[identityDigestAnnotation] === identityDigest(order) &&
+    annotations[clusterDigestAnnotation] === (clusterDigest ?? annotations[clusterDigestAnnotation]);
+}
+
+function dayOf(ms: number): number {
+  return Math.floor(ms / 86_400_000);
 }
 
 async function issueJoinToken(kube: Kube, order: CredentialOrder, fetching: Token): Promise<Token> {
@@ -139,7 +160,10 @@ async function issueJoinToken(kube: Kube, order: CredentialOrder, fetching: Toke
   }
   const expiresAt = new Date(now.getTime() + lifeSeconds * 1000);
   const { uid = "none", resourceVersion = "" } = kubeconfig.found?.metadata ?? {};
-  const made = await ensureBootstrapToken(kube, pool, { expiresAt, inPlaceOf: `${uid} ${resourceVersion}` });
+  const made = await ensureBootstrapToken(kube, pool, {
+    ...{ expiresAt, inPlaceOf: `${uid} ${resourceVersion}` },
+    tidy: !isTended(order, now),
+  });
   return { ...made, expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) };
 }
 

@@ -1,5 +1,5 @@
 /** What stands published for a pool, as its annotations tell: each artefact by itself has to fit. */
-import { annotationsHash, machineCluster } from "../../profiles/mod.ts";
+import { annotationsHash, machineCluster, namesOf } from "../../profiles/mod.ts";
 import type { PoolRef, Publication, PublishInput } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { annotate, sha256 } from "./artefacts.ts";
@@ -18,6 +18,7 @@ import {
   tokenIdAnnotation,
 } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
+import { hasTokens } from "./published_tokens.ts";
 import type { RenderedPool } from "./render_config.ts";
 import { annotationsOf, type Standing } from "./standing.ts";
 
@@ -84,9 +85,17 @@ export function fits(
   );
 }
 
+/** What holds credentials: all secrets, but the user-data that sets a machine up only where its profile says so. */
+function bearing(pool: PoolRef, standing: Standing[]): Standing[] {
+  const { provisioning } = namesOf(pool);
+  return standing.filter(({ kind, name, found }) =>
+    kind === "Secret" && (name !== provisioning || hasTokens(found?.text ?? ""))
+  );
+}
+
 /** Until when what stands can be used; a renewal that stopped half way left some with earlier times, and they count. */
-export function timesOf(standing: Standing[]): Pick<Publication, "expiresAt" | "renewAt"> {
-  const times = standing.map(annotationsOf).map((annotations) => ({
+export function timesOf(pool: PoolRef, standing: Standing[]): Pick<Publication, "expiresAt" | "renewAt"> {
+  const times = bearing(pool, standing).map(annotationsOf).map((annotations) => ({
     expiresAt: annotations[expiryAnnotation] ?? "",
     renewAt: annotations[renewalAnnotation] ?? "",
   }));
@@ -95,8 +104,8 @@ export function timesOf(standing: Standing[]): Pick<Publication, "expiresAt" | "
 
 /** The credentials are not due yet, and nobody took away the tokens that stand there, or what they are made for. */
 export async function areUsable(kube: Kube, pool: PoolRef, standing: Standing[]): Promise<boolean> {
-  if (!(Date.now() < Date.parse(timesOf(standing).renewAt))) return false;
-  const ids = new Set(standing.map((each) => annotationsOf(each)[tokenIdAnnotation] ?? ""));
+  if (!(Date.now() < Date.parse(timesOf(pool, standing).renewAt))) return false;
+  const ids = new Set(bearing(pool, standing).map((each) => annotationsOf(each)[tokenIdAnnotation] ?? ""));
   const live = await Promise.all([...ids].filter((id) => id !== "").map((id) => liveToken(kube, id)));
   return live.every((token) => token !== undefined) && await areAllTaken(kube, pool, standing);
 }

@@ -40,6 +40,16 @@ export function accountTokensIn(text: string): string[] {
   return found;
 }
 
+/** Whether a text holds any token, whoever's. */
+export function hasTokens(text: string): boolean {
+  let found = false;
+  exchange(text, (token) => {
+    found = true;
+    return token;
+  });
+  return found;
+}
+
 /** The text with `token` in place of each of theirs, and how many those were. */
 export function withToken(
   text: string,

@@ -42,7 +42,7 @@ export function renewPublished(publisher: Publisher, pool: PoolRef): Promise<Ren
     const isWhole = standing.kubeconfig.found !== undefined;
     if (isWhole && await areUsable(kube, pool, found)) {
       refuseWithout(standing.provisioning, pool);
-      return { news: "None", ...timesOf(found) };
+      return { news: "None", ...timesOf(pool, found) };
     }
     const credentials = await renew(publisher, { pool, standing });
     refuseWithout(standing.provisioning, pool);

@@ -68,11 +68,17 @@ export function putProfile(
   kube.put("operatingsystemprofiles", { metadata: { namespace: "kube-system", name, generation }, spec });
 }
 
-/** Lets the credentials of one of the pool's secrets be due. */
-export function makeDue(kube: FakeKube, name: string): void {
+/** Lets the credentials of one of the pool's secrets be due, as if they had been made `days` earlier. */
+export function makeDue(kube: FakeKube, name: string, days = 0): void {
   const secret = kube.get("secrets", name, "cloud-init-settings");
   if (!secret) throw new Error(`Cannot make secret "${name}" due: there is none`);
-  const annotations = { ...secret.metadata.annotations, "ostler.dev/credentials-renew": "2020-01-01T00:00:00.000Z" };
+  const before = secret.metadata.annotations ?? {};
+  const expiry = Date.parse(before["ostler.dev/credentials-expire"] ?? "") - days * 86_400_000;
+  const annotations = {
+    ...before,
+    "ostler.dev/credentials-renew": "2020-01-01T00:00:00.000Z",
+    "ostler.dev/credentials-expire": new Date(expiry).toISOString(),
+  };
   kube.put("secrets", { ...secret, metadata: { ...secret.metadata, annotations } });
 }
 

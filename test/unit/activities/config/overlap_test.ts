@@ -77,7 +77,7 @@ Deno.test("publishConfig writes nothing over something newer, wherever it was ov
     const kube = await duePool();
     const { isOver } = await overtaken(kube, nth);
     if (isOver) {
-      ok(nth > 20, `only ${nth} requests`);
+      ok(nth > 15, `only ${nth} requests`);
       break;
     }
     deepEqual(revisions(kube), ["3", "3", "3", "3"], `held up at request ${nth}`);

@@ -174,7 +174,12 @@ Deno.test("publishConfig keeps earlier bootstrap tokens for as long as they live
     });
   expired("bootstrap-token-oldold", { [owner]: "fleet/pool" });
   expired("bootstrap-token-theirs", { [owner]: "fleet/other" });
+  const former = tokens();
   for (const name of secrets) makeDue(kube, name);
+  await publish(kube);
+  equal(tokens().length, 4, "it is done once a day");
+  for (const name of secrets) makeDue(kube, name, 1);
+  kube.remove("secrets", tokens().find((name) => !former.includes(name)) ?? "", "kube-system");
   await publish(kube);
   equal(tokens().length, 3);
   ok(tokens().includes(alive) && tokens().includes("bootstrap-token-theirs"));

@@ -1,0 +1,82 @@
+/** Writes what a machine boots with in the order in which it needs it, with the fence last. */
+import { namesOf, specOf } from "../../profiles/mod.ts";
+import type { Publication } from "../../workflows/contracts/mod.ts";
+import type { Kube } from "../kube/client.ts";
+import { type Artefact, writeConfig, writeSecret } from "./artefacts.ts";
+import { type Credentials, credentialsFor } from "./credentials.ts";
+import { edgeScriptKey, kubeconfigKey, userDataKey } from "./names.ts";
+import { clusterDigest, type PublishOrder, restamp, stampOf } from "./publication.ts";
+import { hasTokens } from "./published_tokens.ts";
+import { type RenderedPool, type Renderer, renderPool } from "./render_config.ts";
+import { isEdge, renderSecrets } from "./render_secrets.ts";
+import { readStanding, type Standing, type Standings, withEdgeScript } from "./standing.ts";
+
+export interface Publisher extends Renderer {
+  /** Life of the credentials that machines boot with; they are renewed at a third of it at the latest. */
+  credentialSeconds: number;
+}
+
+/** What is asked for, what it comes to, and what stands. */
+export interface Work {
+  order: PublishOrder;
+  rendered: RenderedPool;
+  standing: Standings;
+}
+
+/**
+ * What stands is read before all that decides what is written, and nothing is written but in its place. So who publishes
+ * something newer has taken that place by then, and a try that was overtaken, however late it goes on, finds it taken.
+ */
+export async function readWork(publisher: Publisher, order: PublishOrder): Promise<Work> {
+  const { kube } = publisher;
+  const standing = await readStanding(publisher, order.pool);
+  const rendered = await renderPool(publisher, order.pool, order.seen);
+  if (!isEdge(rendered)) return { order, rendered, standing };
+  // Its turn comes after that of others, so it need not be read before all.
+  return { order, rendered, standing: await withEdgeScript(kube, namesOf(order.pool), standing) };
+}
+
+/** Writes with credentials that are fresh where those that stand are due; a renewal only what they are in. */
+export async function writePublication(
+  { kube, settings, credentialSeconds }: Publisher,
+  work: Work,
+  news: "Renewed" | "Published",
+): Promise<Publication> {
+  const { order: { pool }, rendered, standing } = work;
+  const credentials = await credentialsFor(kube, {
+    ...{ pool, isEdge: isEdge(rendered), lifeSeconds: credentialSeconds, standing },
+    clusterDigest: clusterDigest(rendered.facts),
+    joinAccount: settings.bootstrapTokenServiceAccountName,
+  });
+  const artefacts = await writeInOrder(kube, { ...work, credentials, isRenewal: news === "Renewed" });
+  const { expiresAt, renewAt } = credentials;
+  return { artefacts, news, expiresAt: expiresAt.toISOString(), renewAt: renewAt.toISOString() };
+}
+
+interface Writing extends Work {
+  credentials: Credentials;
+  isRenewal: boolean;
+}
+
+async function writeInOrder(kube: Kube, work: Writing): Promise<Artefact[]> {
+  const { order, rendered, standing: { config, provisioning, kubeconfig, edgeScript, bootstrap } } = work;
+  const texts = await renderSecrets(rendered, work.credentials);
+  const stamp = stampOf(order, rendered, work.credentials);
+  const write = (place: Standing, key: string, text: string): Promise<Artefact> =>
+    writeSecret(kube, place, { key, text, annotations: stamp.secret });
+  const isLeft = work.isRenewal && isAsWanted(provisioning, texts.provisioning);
+  if (work.isRenewal) await restamp(kube, isLeft ? [config, provisioning] : [config], rendered);
+  const spec = { spec: specOf(rendered.shown), digest: rendered.digest, annotations: stamp.config };
+  return [
+    ...(work.isRenewal ? [] : [await writeConfig(kube, config, spec)]),
+    ...(isLeft ? [] : [await write(provisioning, userDataKey, texts.provisioning)]),
+    await write(kubeconfig, kubeconfigKey, texts.kubeconfig),
+    ...(edgeScript && texts.edgeScript ? [await write(edgeScript, edgeScriptKey, texts.edgeScript)] : []),
+    await write(bootstrap, userDataKey, texts.bootstrap),
+  ];
+}
+
+// Most profiles have no credentials in the user-data that sets a machine up.
+function isAsWanted({ found }: Standing, text: string): boolean {
+  return found?.text === text && !hasTokens(text);
+}
