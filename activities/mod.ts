@@ -11,6 +11,7 @@ import { ensurePoolCleanedUp } from "./config/clean_up.ts";
 import { listDuePools } from "./config/due_pools.ts";
 import { publishConfig } from "./config/publish_config.ts";
 import type { Publisher } from "./config/publish_config.ts";
+import { renewResting } from "./config/renew_resting.ts";
 import { renewPublished } from "./config/renew_published.ts";
 import { awaitGates } from "./gates/await_gates.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
@@ -47,6 +48,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     listDuePools: (input) => listDuePools(deps, input),
     publishConfig: (input) => publishConfig(deps, input),
     ensureCredentialsRenewed: ({ pool }) => renewPublished(deps, pool),
+    ensureRestRenewed: (input) => renewResting(deps, input),
     ensureRolloutReported: (input) => ensureRolloutReported(kube, input),
     ensureVictimMarked: (input) => of(input).choose(input),
     ensureVictimUnmarked: ({ letGo = false, ...input }) => of(input).spare({ ...input, release: letGo }),

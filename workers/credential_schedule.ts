@@ -117,7 +117,8 @@ function credentialSchedule(config: Config, self: ClusterIdentity): ScheduleOpti
       // Of the action, as the Schedule's own memo cannot be written later.
       ...(self.uid === "" ? {} : { memo: { cluster: { ...self } } }),
       staticSummary: "Renew credentials that are due",
-      staticDetails: "Starts or tells the rollout of each pool whose credentials are due; touches no machine.",
+      staticDetails:
+        "Renews what is due of pools at rest, and has the rollouts of all others do it; touches no machine.",
     },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: Math.max(every, 60_000) },
     memo: { purpose },

@@ -1,6 +1,6 @@
 /**
- * Has credentials renewed before they are old: of each pool whose time has come the rollout is started, or told where
- * it runs already. Started by the Schedule `renew-credentials`; a run looks at one page of pools, and the next goes on.
+ * Has credentials renewed before they are old: those of a pool at rest at once; of any other whose time has come the
+ * rollout is started, or told where it runs already. Started by the Schedule `renew-credentials`; a run looks at one page of pools, and the next goes on.
  */
 import {
   ChildWorkflowCancellationType,
@@ -8,16 +8,17 @@ import {
   getExternalWorkflowHandle,
   isCancellation,
   ParentClosePolicy,
+  patched,
   setCurrentDetails,
   startChild,
 } from "@temporalio/workflow";
-import type { DuePool, PoolRef, RenewInput, RenewResult } from "./contracts/mod.ts";
+import type { DuePool, PoolRef, RenewInput, RenewResult, Rest } from "./contracts/mod.ts";
 import { desiredChanged } from "./commands/messages.ts";
-import { read } from "./proxies.ts";
+import { publish, read } from "./proxies.ts";
 import { rollOutMachineDeployment } from "./roll_out_machine_deployment.ts";
 import { poolOf, shownAtStart, workflowIdOf } from "./commands/start_options.ts";
 
-/** Starts or tells the rollout of every pool whose credentials are due; never waits for one. */
+/** Renews what is due of pools at rest; starts or tells the rollouts of all others, and never waits for one. */
 export async function renewCredentials(input: RenewInput = {}): Promise<RenewResult> {
   const { after, pools: before } = input.carried ?? { after: undefined, pools: 0 };
   const { pools, next } = await read.listDuePools.executeWithOptions({ summary: "Look for credentials that are due" }, [
@@ -30,8 +31,9 @@ export async function renewCredentials(input: RenewInput = {}): Promise<RenewRes
   return await continueAsNew<typeof renewCredentials>({ ...input, carried: { after: next, pools: seen } });
 }
 
-async function renew({ publishOnly, ...due }: DuePool, { cluster, deadlines }: RenewInput): Promise<void> {
+async function renew({ publishOnly, rest, ...due }: DuePool, { cluster, deadlines }: RenewInput): Promise<void> {
   const pool = poolOf(cluster === undefined ? due : { ...due, cluster });
+  if (rest && patched("renew-at-rest") && await renewAtRest(pool, rest) === "Done") return;
   const started = startChild(rollOutMachineDeployment, {
     workflowId: workflowIdOf(pool),
     args: [{ ...pool, ...(deadlines ? { deadlines } : {}), ...(publishOnly ? { publishOnly } : {}) }],
@@ -44,6 +46,18 @@ async function renew({ publishOnly, ...due }: DuePool, { cluster, deadlines }: R
     if (isCancellation(error)) throw error;
     await tell(pool);
   });
+}
+
+// What cannot be done here a rollout tries for as long as it takes, and tells.
+async function renewAtRest(pool: PoolRef, rest: Rest): Promise<"Done" | "RolloutNeeded"> {
+  const summary = `Renew the credentials of ${pool.namespace}/${pool.name}`;
+  try {
+    const { news } = await publish.ensureRestRenewed.executeWithOptions({ summary }, [{ pool, rest }]);
+    return news === "RolloutNeeded" ? news : "Done";
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    return "RolloutNeeded";
+  }
 }
 
 // A rollout that ended in this very moment is found by the next look, if it left anything to renew.

@@ -1,10 +1,12 @@
 /** Finds the pools whose credentials are due, by what their Rollouts say. */
-import type { DuePool } from "../../workflows/contracts/mod.ts";
+import type { DuePool, Rest } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { listPage, machineDeployments, type Page, readObject, rollouts } from "../kube/resources.ts";
 import type { RolloutObject } from "../kube/schemas.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
-import { observedOf } from "./observed.ts";
+import { memoryOf } from "../status/recall.ts";
+import { pinOf } from "../status/pin.ts";
+import { inputsIn, observedOf } from "./observed.ts";
 import { lineState, readProfileLine } from "./profile_line.ts";
 import { profileRef } from "./profile_ref.ts";
 
@@ -52,9 +54,12 @@ function isDue({ status }: RolloutObject): boolean {
 /** Nothing for a MachineDeployment that is gone or is none of ours any more. */
 async function duePool(
   { kube, profileNamespace }: PoolReader,
-  { metadata, status }: RolloutObject,
+  rollout: RolloutObject,
 ): Promise<DuePool | undefined> {
-  const { namespace, name } = metadata;
+  const { metadata: { namespace, name }, status } = rollout;
+  const rest = restOf(rollout);
+  // Who renews it reads more of it than is to be read here.
+  if (rest) return { namespace, name, publishOnly: false, rest };
   const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
   const ref = deployment && profileRef(deployment, profileNamespace);
   if (!ref || deployment.metadata.deletionTimestamp) return undefined;
@@ -63,4 +68,11 @@ async function duePool(
   // A change since then is a reason to roll out, and must not be swallowed.
   const observed = observedOf(deployment, lineState(await readProfileLine(kube, ref)));
   return { namespace, name, publishOnly: status.observed === observed };
+}
+
+/** Undefined for a pool that is not at rest, or that uses another profile than it names. */
+function restOf(rollout: RolloutObject): Rest | undefined {
+  const { observed, lastGood } = memoryOf(rollout);
+  if (rollout.status?.phase !== "Converged" || pinOf(rollout) || !observed || !lastGood) return undefined;
+  return inputsIn(lastGood.specHash) === "" ? undefined : { observed, specHash: lastGood.specHash };
 }

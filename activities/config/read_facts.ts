@@ -1,6 +1,7 @@
 /** Everything that decides what the machines of a pool boot with, read from wherever it lives. */
 import { type NodeSettings, parseProviderConfig, referencesOf, type RenderFacts } from "../../profiles/mod.ts";
 import type { Kube } from "../kube/client.ts";
+import { askedOnce, type RecentReads } from "../kube/recent_reads.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
 import { readClusterInfo } from "./cluster_info.ts";
 import { type Environment, readReferences } from "./provider_references.ts";
@@ -14,11 +15,13 @@ export interface FactReader {
   clusterCa: string;
   /** What stands in for values that a provider spec points at and that are not there. */
   environment: Environment;
+  /** Given, what no pool has for itself may be as old as these are. */
+  recent?: RecentReads;
 }
 
 /** Reads them all but the machines' own credentials, which are made when they are published. */
 export async function readFacts(reader: FactReader, deployment: MachineDeployment): Promise<RenderFacts> {
-  const { kube, settings, clusterCa } = reader;
+  const { kube, settings, clusterCa, recent } = reader;
   const { namespace, name, annotations = {} } = deployment.metadata;
   const spec = deployment.spec.template?.spec;
   const known = {
@@ -27,10 +30,10 @@ export async function readFacts(reader: FactReader, deployment: MachineDeploymen
     settings,
   };
   const [cluster, registryAuths, references, seed] = await Promise.all([
-    readClusterInfo(kube, settings.kubernetesCaBundle || clusterCa),
+    askedOnce(recent, "cluster", () => readClusterInfo(kube, settings.kubernetesCaBundle || clusterCa)),
     readRegistryAuths(kube, settings.nodeRegistryCredentialsSecret),
     readReferences(reader, referencesOf(known)),
-    ensureSeed(kube),
+    askedOnce(recent, "seed", () => ensureSeed(kube)),
   ]);
   return { ...known, cluster, secrets: { token: "", bootstrapKubeconfig: "", registryAuths, references, seed } };
 }

@@ -6,11 +6,12 @@ import { missing, refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import type { MachineDeployment } from "../kube/schemas.ts";
 import { type ObjectName, readObject, rollouts } from "../kube/resources.ts";
+import { askedOnce, type RecentReads } from "../kube/recent_reads.ts";
 import { ifFound } from "../kube/status.ts";
-import { inputsIn, inputsOf, settingsOf } from "./observed.ts";
+import { inputsIn, inputsOf, observedOf, settingsOf } from "./observed.ts";
 import { memoryOf } from "../status/recall.ts";
 import { pinnedInputs, pinOf } from "../status/pin.ts";
-import { type LinedProfile, readProfileLine } from "./profile_line.ts";
+import { type LinedProfile, lineState, readProfileLine } from "./profile_line.ts";
 import { profileRef } from "./profile_ref.ts";
 import { readKeptProfile } from "./kept_profile.ts";
 import { ownerOf } from "./ownership.ts";
@@ -18,6 +19,8 @@ import { ownerOf } from "./ownership.ts";
 export interface ProfileReader {
   kube: Kube;
   profileNamespace: string;
+  /** Given, profiles may be as old as these are. */
+  recent?: RecentReads;
 }
 
 /** What a run has seen before it asks for a config, as `specHashOf` tells it. */
@@ -31,6 +34,8 @@ export interface Inputs {
   settings: Record<string, string>;
   /** The inputs of the last good config, which are kept; "" where there is none. */
   goodInputs: string;
+  /** Identity of what is desired, as `observedOf` tells it. */
+  observed: string;
 }
 
 /**
@@ -42,7 +47,7 @@ export async function readInputs(
   deployment: MachineDeployment,
   seen?: SeenInputs,
 ): Promise<Inputs> {
-  const { kube, profileNamespace } = reader;
+  const { kube, profileNamespace, recent } = reader;
   const ref = profileRef(deployment, profileNamespace);
   if (!ref) {
     throw refused(
@@ -51,19 +56,22 @@ export async function readInputs(
     );
   }
   const settings = settingsOf(deployment.metadata.annotations);
-  const line = await readProfileLine(kube, ref);
+  const line = await askedOnce(recent, `profile ${ref.namespace}/${ref.name}`, () => readProfileLine(kube, ref));
+  const observed = observedOf(deployment, lineState(line));
   const inputs = inputsOf(deployment, line);
   // Who saw that these are desired has looked for a pin.
   if (seen && inputsIn(seen.specHash) === inputs) {
     const goodInputs = inputsIn(seen.goodSpecHash);
-    return await asRefusal(async () => ({ inputs, profile: await resolved(line, deployment), settings, goodInputs }));
+    return await asRefusal(async () => {
+      return { inputs, profile: await resolved(line, deployment), settings, goodInputs, observed };
+    });
   }
   const rollout = await ifFound(readObject(kube, rollouts, placeOf(deployment)));
   const goodInputs = inputsIn(memoryOf(rollout).lastGood?.specHash ?? "");
   const pinned = pinnedInputs(pinOf(rollout), inputs);
   return await asRefusal(async () => {
-    if (pinned !== undefined) return { ...await readPinned(kube, deployment, pinned), goodInputs };
-    return { inputs, profile: await resolved(line, deployment), settings, goodInputs };
+    if (pinned !== undefined) return { ...await readPinned(kube, deployment, pinned), goodInputs, observed };
+    return { inputs, profile: await resolved(line, deployment), settings, goodInputs, observed };
   });
 }
 
@@ -94,7 +102,7 @@ async function readPinned(
   kube: Kube,
   { metadata }: MachineDeployment,
   inputs: string,
-): Promise<Omit<Inputs, "goodInputs">> {
+): Promise<Omit<Inputs, "goodInputs" | "observed">> {
   const kept = await readKeptProfile(kube, metadata, inputs);
   if (kept) return { inputs, ...kept };
   const state = "it went back to a profile that is not kept any more; put the good profile back by hand";

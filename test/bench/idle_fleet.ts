@@ -6,8 +6,8 @@
  */
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
-import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { type Asked, askedBytes, askedSince, isOfProcess, ourUsers } from "../integration/asked.ts";
+import { renewNow, untilRenewed } from "../integration/due_credentials.ts";
 import { machineDeployment, poolsPath } from "../integration/pool_objects.ts";
 import type { RolloutStatus } from "../integration/pool_objects.ts";
 import { withWorld, type World } from "../integration/world.ts";
@@ -95,9 +95,9 @@ function printRequests(requests: Asked[], passed: number): void {
 /** Prints the requests a second that renewing the credentials of all pools comes to, by those that it takes for some. */
 async function measureRenewal(world: World): Promise<void> {
   const due = Array.from({ length: Math.min(10, pools) }, (_, nth) => poolOf(nth));
-  await Promise.all(due.map((name) => makeDue(world, name)));
   const from = await askedBytes(world);
-  await world.temporal.schedule.getHandle("renew-credentials").trigger();
+  await renewNow(world, due);
+  await untilRenewed(world, due);
   await untilQuiet(world);
   const requests = (await askedSince(world, from)).filter(isForWork);
   const perSecond = requests.length / due.length * pools / (lifeSeconds * dueAfter);
@@ -105,17 +105,6 @@ async function measureRenewal(world: World): Promise<void> {
     `\n${due.length} pools renewed with ${requests.length} requests: ${perSecond.toFixed(2)} a second for all`,
   );
   printRequests(requests, lifeSeconds * dueAfter / pools * due.length);
-}
-
-async function makeDue(world: World, name: string): Promise<void> {
-  const names = namesOf({ namespace: "kube-system", name });
-  const renewAt = new Date(Date.now() - 1_000).toISOString();
-  const body = { metadata: { annotations: { "ostler.dev/credentials-renew": renewAt } } };
-  for (const secret of [names.provisioning, names.kubeletBootstrap, names.bootstrap]) {
-    await world.patch(`/api/v1/namespaces/${secretsNamespace}/secrets/${secret}`, body);
-  }
-  const { credentials } = await world.status(name) ?? {};
-  await world.patch(`${rolloutsPath}/${name}/status`, { status: { credentials: { ...credentials, renewAt } } });
 }
 
 function seconds(since: number): number {

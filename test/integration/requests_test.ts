@@ -1,17 +1,21 @@
-/** How much our processes ask of the API server: for one change, and while nothing changes. */
+/** How much our processes ask of the API server: for one change, for a renewal, and while nothing changes. */
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { asked, askedForWork, isOfProcess, ourUsers, untilQuiet } from "./asked.ts";
+import { renewNow, untilRenewed } from "./due_credentials.ts";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
 /** For one change of a pool that exists and has no machines. */
 const most = 25;
+/** For renewing the credentials of one pool at rest, with what several of them have in common. */
+const mostForRenewal = 12;
+const renewed = ["pool-1", "pool-2", "pool-3", "pool-4", "pool-5"];
 const pools = 20;
 const idleSeconds = 30;
 
-Deno.test("one change of a pool without machines takes at most 25 requests, and an idle fleet asks about no pool", async () => {
+Deno.test("one change of a pool without machines takes at most 25 requests, a renewal at most 12, and an idle fleet asks about no pool", async () => {
   await withWorld({ audited: ourUsers }, async (world) => {
     for (let nth = 0; nth < pools; nth++) {
       await world.create(poolsPath(), machineDeployment({ name: `pool-${nth}`, replicas: 0 }));
@@ -19,6 +23,7 @@ Deno.test("one change of a pool without machines takes at most 25 requests, and 
     for (let nth = 0; nth < pools; nth++) await world.untilPhase(`pool-${nth}`, "Converged");
     await untilQuiet(world);
     await changesCost(world);
+    await renewalsCost(world);
     await idleCosts(world);
   });
 });
@@ -31,6 +36,16 @@ async function changesCost(world: World): Promise<void> {
   await untilQuiet(world);
   const requests = (await askedForWork(world)).slice(before);
   assert.ok(requests.length <= most, `${requests.length} requests:\n${requests.join("\n")}`);
+}
+
+async function renewalsCost(world: World): Promise<void> {
+  const before = (await askedForWork(world)).length;
+  await renewNow(world, renewed);
+  await untilRenewed(world, renewed);
+  await untilQuiet(world);
+  const requests = (await askedForWork(world)).slice(before);
+  const each = requests.length / renewed.length;
+  assert.ok(each <= mostForRenewal, `${each} requests for each of ${renewed.length} pools:\n${requests.join("\n")}`);
 }
 
 // What is asked while nothing happens says nothing of any pool, so that a thousand cost what these do.

@@ -156,6 +156,17 @@ const renewals: Record<string, Story> = {
     await rollout.cancel();
     return handle as unknown as Handle;
   },
+  "one_at_rest_one_changed_since": async (stage) => {
+    const [idle, changed] = [await stage.grownPool(), await stage.grownPool()];
+    changed.change({ image: "image-2" });
+    idle.renewAt = changed.renewAt = 0;
+    stage.activities.tellsRest = true;
+    const options = { workflowId: "renew-at-rest", taskQueue: "ostler", args: [{}] };
+    const handle = await stage.client.workflow.start("renewCredentials", options);
+    await handle.result();
+    stage.activities.tellsRest = false;
+    return handle as unknown as Handle;
+  },
 };
 
 /** Stories by the folder that has their histories. */

@@ -14,7 +14,15 @@ import type {
   WriteActivities,
 } from "../../workflows/contracts/mod.ts";
 import { admit, cleanUp, cordon, mark, release, remove, spare } from "./fake_changes.ts";
-import { desiredOf, planOf, publish, renewStanding, restoreLastGood, stampTemplate } from "./fake_desired.ts";
+import {
+  desiredOf,
+  planOf,
+  publish,
+  renewAtRest,
+  renewStanding,
+  restoreLastGood,
+  stampTemplate,
+} from "./fake_desired.ts";
 import { drain, endJudgement, judge } from "./fake_drain.ts";
 import { failure } from "./fake_failure.ts";
 import { climb } from "./fake_ladder.ts";
@@ -37,6 +45,8 @@ export class FakeActivities {
   readonly slots = new FakeSlots();
   /** Due pools that are listed at once. */
   pageSize = 50;
+  /** Pools that have converged are listed as being at rest. */
+  tellsRest = false;
 
   /** The pool that was made last. */
   get last(): FakePool | undefined {
@@ -66,7 +76,11 @@ export class FakeActivities {
   #listDue(start: number): { pools: DuePool[]; next?: string } {
     const end = start + this.pageSize;
     const page = this.#pools.slice(start, end).filter(({ renewAt }) => renewAt <= Date.now());
-    const pools = page.map(({ ref, reports }) => ({ ...ref, publishOnly: reports.at(-1)?.phase === "Aborted" }));
+    const pools = page.map((pool) => ({
+      ...pool.ref,
+      publishOnly: pool.reports.at(-1)?.phase === "Aborted",
+      ...(this.tellsRest ? restOf(pool) : {}),
+    }));
     return { pools, ...(end < this.#pools.length ? { next: String(end) } : {}) };
   }
 
@@ -74,6 +88,7 @@ export class FakeActivities {
     return {
       publishConfig: (input) => this.#on("publishConfig", input, publish),
       ensureCredentialsRenewed: (input) => this.#on("ensureCredentialsRenewed", input, renewStanding),
+      ensureRestRenewed: (input) => this.#on("ensureRestRenewed", input, renewAtRest),
       ensureRolloutReported: (input) =>
         this.#on("ensureRolloutReported", input, (pool) => {
           if (pool.state !== "Gone") writeReport(pool, input);
@@ -194,6 +209,12 @@ export class FakeActivities {
     if (!found) throw failure("GenerationStale", `Cannot find pool "${ref.name}": no test made it`);
     return found;
   }
+}
+
+function restOf({ reports, rollout: { observed, lastGood } }: FakePool): Pick<DuePool, "rest"> {
+  const { phase = "Converged" } = reports.at(-1) ?? {};
+  if (phase !== "Converged" || !observed || !lastGood) return {};
+  return { rest: { observed, specHash: lastGood.specHash } };
 }
 
 function lookAt(pool: FakePool, question: PoolQuestion): PoolSnapshot {

@@ -7,6 +7,8 @@ import type {
   Published,
   Rendering,
   Renewal,
+  Rest,
+  RestRenewal,
   RolloutPlan,
   TemplateStamp,
 } from "../../workflows/contracts/mod.ts";
@@ -70,6 +72,17 @@ export function renewStanding(pool: FakePool): Renewal {
   const isDue = pool.renewAt <= Date.now();
   if (isDue) pool.renewAt = Date.now() + pool.renewAfterMs;
   return { news: isDue ? "Renewed" : "None", ...lifeOf(pool) };
+}
+
+/** The same of a pool at rest, where all is as its rollout left it. */
+export function renewAtRest(pool: FakePool, { rest }: { rest: Rest }): RestRenewal {
+  const seen = desiredOf(pool);
+  if (seen.state !== "Present") return { news: "Unserved" };
+  if (seen.desired.observed !== rest.observed || pool.published?.digest !== digestOf(pool)) {
+    return { news: "RolloutNeeded" };
+  }
+  const renewal = renewStanding(pool);
+  return renewal.news === "Unpublished" ? { news: "RolloutNeeded" } : renewal;
 }
 
 function lifeOf({ renewAt }: FakePool): { renewAt: string; expiresAt: string } {

@@ -1,5 +1,5 @@
 /** Credentials are renewed in time, whatever their pool is doing, and no machine is touched for it. */
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import type { ScheduleDescription } from "@temporalio/client";
 import type { rollOutMachineDeployment } from "../../workflows/mod.ts";
 import type { RenewInput, RenewResult } from "../../workflows/contracts/mod.ts";
@@ -62,6 +62,61 @@ test("renewCredentials starts the rollout of every pool that is due, page by pag
     equal(pool.history.length, 1, "a renewal is no rollout");
   }
   equal(fresh?.count("publishConfig"), 0);
+});
+
+/** What is done, and nothing of it by a rollout, to pools that are listed as being at rest. */
+function atRest(name: string, story: (stage: Stage, pool: FakePool) => Promise<void>): void {
+  test(name, async (stage) => {
+    stage.activities.tellsRest = true;
+    const pool = await stage.grownPool({ replicas: 1 });
+    makeDue(pool);
+    pool.calls.length = 0;
+    try {
+      await story(stage, pool);
+    } finally {
+      stage.activities.tellsRest = false;
+    }
+  });
+}
+
+/** The run that is the rollout's now. */
+async function runOf(stage: Stage, pool: FakePool): Promise<string> {
+  return (await stage.client.workflow.getHandle(pool.holder).describe()).runId;
+}
+
+atRest("renewCredentials renews the credentials of a pool at rest without a rollout", async (stage, pool) => {
+  const before = await runOf(stage, pool);
+  equal((await renew(stage, "renew-resting")).pools, 1);
+  await isRenewed(pool);
+  deepEqual(pool.calls, ["ensureRestRenewed"]);
+  equal(await runOf(stage, pool), before);
+});
+
+atRest("renewCredentials starts the rollout of a pool at rest that is not as it was left", async (stage, pool) => {
+  pool.change({ image: "image-2" });
+  await renew(stage, "renew-changed-at-rest");
+  const result = await stage.client.workflow.getHandle(pool.holder).result() as { outcome: string };
+  equal(result.outcome, "Converged");
+  assertRuns(pool, "image-2");
+});
+
+atRest("renewCredentials leaves to a rollout what it cannot renew", async (stage, pool) => {
+  const before = await runOf(stage, pool);
+  pool.before["ensureRestRenewed"] = () => {
+    throw failure("ObjectInvalid", "Cannot renew: HTTP 422");
+  };
+  await renew(stage, "renew-refused-at-rest");
+  await isRenewed(pool);
+  delete pool.before["ensureRestRenewed"];
+  notEqual(await runOf(stage, pool), before);
+});
+
+atRest("renewCredentials wants no rollout of a pool that is gone", async (stage, pool) => {
+  const before = await runOf(stage, pool);
+  pool.state = "Gone";
+  await renew(stage, "renew-gone");
+  deepEqual(pool.calls, ["ensureRestRenewed"]);
+  equal(await runOf(stage, pool), before);
 });
 
 test("renewCredentials tells a rollout that runs already", async (stage) => {

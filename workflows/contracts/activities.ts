@@ -5,7 +5,7 @@ import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict, Unseen } fr
 import type { RolloutPlan } from "./plan.ts";
 import type { PoolQuestion, PoolRef, PoolSnapshot } from "./pool.ts";
 import type { Published, Renewal, TemplateStamp } from "./publication.ts";
-import type { DuePool } from "./renewal.ts";
+import type { DuePool, Rest, RestRenewal } from "./renewal.ts";
 import type { PoolEvent, RolloutReport } from "./report.ts";
 import type { DrainRules, Gate } from "./rules.ts";
 
@@ -34,6 +34,8 @@ export interface PublishActivities {
   publishConfig(input: PublishInput): Promise<Published>;
   /** Renews the credentials in what stands published, where they are due; for a pool that cannot be rendered. */
   ensureCredentialsRenewed(input: { pool: PoolRef }): Promise<Renewal>;
+  /** Renews the credentials of a pool at rest, without a rollout, and notes it on the Rollout; or says that one is needed. */
+  ensureRestRenewed(input: { pool: PoolRef; rest: Rest }): Promise<RestRenewal>;
   ensureRolloutReported(input: { pool: PoolRef; report: RolloutReport; events: PoolEvent[] }): Promise<void>;
 }
 

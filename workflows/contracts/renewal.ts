@@ -6,7 +6,23 @@ import type { Deadlines } from "./run.ts";
 export interface DuePool extends PoolRef {
   /** Its last rollout was cancelled: only its credentials are wanted. */
   publishOnly: boolean;
+  /** Its rollout has converged: as long as all is as that left it, no other is needed. */
+  rest?: Rest;
 }
+
+/** What a rollout that converged had seen, as the Rollout tells it. */
+export interface Rest {
+  observed: string;
+  specHash: string;
+}
+
+/**
+ * What came of renewing the credentials of a pool at rest, times in RFC 3339: something is not as its rollout left it,
+ * it is not ours any more, or what stands is fresh now.
+ */
+export type RestRenewal =
+  | { news: "RolloutNeeded" | "Unserved" }
+  | { news: "None" | "Renewed"; expiresAt: string; renewAt: string };
 
 /** The single argument of `renewCredentials`. */
 export interface RenewInput {

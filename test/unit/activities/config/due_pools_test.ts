@@ -13,6 +13,8 @@ interface Given {
   phase?: string;
   observed?: string;
   left?: object;
+  lastGood?: object | null;
+  pin?: object;
 }
 
 /** A pool with the Rollout of its last run. */
@@ -72,6 +74,24 @@ Deno.test("listDuePools wants all of a pool that went back: it is what it asks f
   for (const [phase, kind] of [["Aborted", "Abort"], ["RolledBack", "RollBack"]]) {
     putRollout(kube, "pool", { phase: phase ?? "", observed, left: { kind } });
     equal((await list(kube)).pools[0]?.publishOnly, false, phase);
+  }
+});
+
+Deno.test("listDuePools tells of a pool at rest what its rollout had seen, and asks for nothing else of it", async () => {
+  const kube = new FakeKube();
+  const requests: string[] = [];
+  kube.onRequest = (request) => void requests.push(request);
+  const lastGood = { specHash: `${"0".repeat(16)}-${"1".repeat(16)}`, templateHash: "t" };
+  const status = { observed: "g1-r1-x", lastGood };
+  putRollout(kube, "rests", status);
+  const rest = { observed: status.observed, specHash: lastGood.specHash };
+  deepEqual((await list(kube)).pools, [{ namespace: "fleet", name: "rests", publishOnly: false, rest }]);
+  deepEqual(requests, ["list rollouts "]);
+  const pin = { bad: "2".repeat(16), good: "1".repeat(16) };
+  const others = [{ phase: "Rolling" }, { phase: "RolledBack" }, { phase: "Aborted" }, { pin }, { observed: "" }];
+  for (const other of [...others, { lastGood: null }]) {
+    putRollout(kube, "rests", { ...status, ...other });
+    equal((await list(kube)).pools[0]?.rest, undefined, JSON.stringify(other));
   }
 });
 

@@ -1,0 +1,81 @@
+/**
+ * Renews the credentials of a pool at rest: one whose rollout has converged, and where all is as that has left it. What
+ * machines boot with is rendered as for a publication, so that what nobody watches is looked at as often as credentials
+ * are renewed: a secret that is gone, another password of a registry, another address of the API server. Where anything
+ * is not as it was left, nothing is written, as that is a rollout's affair.
+ */
+import { ApplicationFailure } from "@temporalio/common";
+import type { PoolRef, Rest, RestRenewal } from "../../workflows/contracts/mod.ts";
+import type { Kube } from "../kube/client.ts";
+import { recentReadsOf } from "../kube/recent_reads.ts";
+import { machineDeployments, patchStatus, readObject, rollouts } from "../kube/resources.ts";
+import { revisionAnnotation } from "../kube/machine_deployment.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+import { keepRollout, knownRollout } from "../status/known_rollouts.ts";
+import { finalizer } from "./pool_annotations.ts";
+import { ownerOf } from "./ownership.ts";
+import { profileRef } from "./profile_ref.ts";
+import { areUsable, fits, timesOf } from "./publication.ts";
+import { inOrder } from "./standing.ts";
+import { type Publisher, readWork, type Work, writePublication } from "./write_in_order.ts";
+
+export interface RestOrder {
+  pool: PoolRef;
+  rest: Rest;
+}
+
+type Renewed = Extract<RestRenewal, { renewAt: string }>;
+
+/** Renews what is due, and notes it on the Rollout; or says why it did not. */
+export function renewResting(publisher: Publisher, order: RestOrder): Promise<RestRenewal> {
+  const { pool } = order;
+  return attempting(`renew the credentials of "${ownerOf(pool)}"`, async () => {
+    const renewed = await renewAtRest(publisher, order).catch((error: unknown) => {
+      // What is refused, a rollout tells people.
+      if (error instanceof ApplicationFailure && error.nonRetryable) return undefined;
+      throw error;
+    });
+    return renewed ?? { news: await isServed(publisher, pool) ? "RolloutNeeded" : "Unserved" };
+  });
+}
+
+/** Undefined where something is not as it was left. */
+async function renewAtRest(publisher: Publisher, { pool, rest }: RestOrder): Promise<Renewed | undefined> {
+  const { kube } = publisher;
+  const seen = { specHash: rest.specHash, goodSpecHash: rest.specHash };
+  // What all pools share may be a moment old: rendered from it, nothing fits what was published from something newer.
+  const recent = recentReadsOf(kube);
+  const work = await readWork({ ...publisher, recent }, { pool, revision: "", seen });
+  const { annotations = {} } = work.rendered.deployment.metadata;
+  const found = { ...work, order: { pool, revision: annotations[revisionAnnotation] ?? "" } };
+  if (!isAsLeft(found, rest)) return undefined;
+  const standing = inOrder(work.standing);
+  if (await areUsable(kube, pool, standing)) {
+    return await noted(kube, pool, { news: "None", ...timesOf(pool, standing) });
+  }
+  const { expiresAt, renewAt } = await writePublication(publisher, found, "Renewed");
+  return await noted(kube, pool, { news: "Renewed", expiresAt, renewAt });
+}
+
+function isAsLeft({ order, rendered, standing }: Work, { observed }: Rest): boolean {
+  const { finalizers = [] } = rendered.deployment.metadata;
+  return rendered.observed === observed && finalizers.includes(finalizer) && fits(inOrder(standing), order, rendered);
+}
+
+/** Undefined where there is no Rollout. Of two that note at once either may be last: the next look sets it right. */
+async function noted(kube: Kube, pool: PoolRef, renewed: Renewed): Promise<Renewed | undefined> {
+  const { namespace, name } = pool;
+  const { expiresAt, renewAt } = renewed;
+  const status = { credentials: { expiresAt, renewAt } };
+  const written = await ifFound(patchStatus(kube, rollouts, { namespace, name, status }));
+  if (!written) return undefined;
+  if (knownRollout(kube, pool)) keepRollout(kube, pool, written);
+  return renewed;
+}
+
+/** Somebody may have taken it away, or from us, since its rollout. */
+async function isServed({ kube, profileNamespace }: Publisher, pool: PoolRef): Promise<boolean> {
+  const deployment = await ifFound(readObject(kube, machineDeployments, pool));
+  if (!deployment || deployment.metadata.deletionTimestamp) return false;
+  return profileRef(deployment, profileNamespace) !== undefined;
+}
