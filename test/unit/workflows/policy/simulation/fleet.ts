@@ -7,6 +7,8 @@ export interface SimMachine {
   id: string;
   hash: string;
   nth: number;
+  /** As a member tells it; in the order in which machines were made. */
+  since: string;
   zone: string | undefined;
   held: boolean;
   marked: boolean;
@@ -81,9 +83,19 @@ export abstract class Fleet {
     const { zones, marksNewcomers } = this.options;
     const held = hash !== this.converged;
     const machine: SimMachine = {
-      ...{ id: `${hash}${this.#made}`, hash, nth: this.#made, zone: zones[this.#made % Math.max(1, zones.length)] },
-      ...{ held, marked: held && marksNewcomers, booted: false, ready: false, ill: undefined },
-      ...{ leaving: false, going: false, fails: this.options.fails(this.#made) },
+      id: `${hash}${this.#made}`,
+      hash,
+      nth: this.#made,
+      since: String(this.#made).padStart(9, "0"),
+      zone: zones[this.#made % Math.max(1, zones.length)],
+      held,
+      marked: held && marksNewcomers,
+      booted: false,
+      ready: false,
+      ill: undefined,
+      leaving: false,
+      going: false,
+      fails: this.options.fails(this.#made),
     };
     this.machines.set(machine.id, machine);
     return machine;
@@ -115,17 +127,25 @@ export abstract class Fleet {
     this.touch();
   }
 
+  /** Made field by field, as a simulation asks for some millions. */
   memberOf(machine: SimMachine): Member {
-    const { id, hash, nth, zone, marked, held, ill, ready } = machine;
-    const since = String(nth).padStart(9, "0");
-    const due = ill === undefined ? undefined : ill + this.options.repairAfter;
-    return {
-      ...{ id, templateHash: hash, image: "i", kubelet: "k", phase: phaseOf(machine), since, marked, held },
-      ...(ready ? { node: id } : {}),
-      ...(ready && zone !== undefined ? { zone } : {}),
-      ...(ill !== undefined && due !== undefined ? { ill: { why: "NotReady", since: ill, due } } : {}),
+    const { id, hash, since, zone, marked, held, ill, ready } = machine;
+    const phase = phaseOf(machine);
+    const member: Member = {
+      id,
+      templateHash: hash,
+      image: "i",
+      kubelet: "k",
+      phase,
+      since,
+      marked,
+      held,
       expendable: false,
     };
+    if (ready) member.node = id;
+    if (ready && zone !== undefined) member.zone = zone;
+    if (ill !== undefined) member.ill = { why: "NotReady", since: ill, due: ill + this.options.repairAfter };
+    return member;
   }
 }
 

@@ -29,6 +29,7 @@ export interface Watch {
 
 const joinDeadline = 900_000;
 const attempts = 2;
+const profile = { name: "p", namespace: "n" };
 
 export class Run {
   booting: Record<string, Boot> = {};
@@ -68,20 +69,30 @@ export class Run {
     this.rolled ||= pool.counts.old > 0;
     const busy = {
       joining: [...this.joining, ...this.failed],
-      ...{ leaving: [...this.leaving], repairing: [...this.repairing], victims: [...this.victims.values()] },
+      leaving: [...this.leaving],
+      repairing: [...this.repairing],
+      victims: [...this.victims.values()],
     };
+    const { rolled, countedBy } = this;
     return {
-      ...{
-        now: fleet.clock.now,
-        supplier: options.supplier,
-        desired: desiredOf(fleet),
-        rules: options.rules,
-        pool,
-        busy,
-        booting,
-      },
-      ...{ rolled: this.rolled, wave, retries, skipped, setAside, paused, quarantined, rollingBack, approved },
-      ...{ usual: options.usual, countedBy: this.countedBy },
+      now: fleet.clock.now,
+      supplier: options.supplier,
+      desired: desiredOf(fleet),
+      rules: options.rules,
+      pool,
+      busy,
+      booting,
+      rolled,
+      wave,
+      retries,
+      skipped,
+      setAside,
+      paused,
+      quarantined,
+      rollingBack,
+      approved,
+      usual: options.usual,
+      countedBy,
     };
   }
 
@@ -185,7 +196,10 @@ export class Run {
     this.joining.delete(id);
     this.victims.delete(id);
     this.#judged.delete(id);
-    delete this.booting[id];
+    // An object that lost a key is slow to list, which every turn does.
+    if (id in this.booting) {
+      this.booting = Object.fromEntries(Object.entries(this.booting).filter(([key]) => key !== id));
+    }
   }
 
   #fail(id: string): void {
@@ -250,8 +264,18 @@ function freshWave(): WaveState {
 
 function desiredOf({ template, replicas, surge }: Fleet): Desired {
   return {
-    ...{ generation: 1, observed: "o", change: template, specHash: template, actor: "test", settled: true },
-    ...{ revision: "1", templateHash: template, replicas, surge, image: "i", kubelet: "k" },
-    profile: { name: "p", namespace: "n" },
+    generation: 1,
+    observed: "o",
+    change: template,
+    specHash: template,
+    actor: "test",
+    settled: true,
+    revision: "1",
+    templateHash: template,
+    replicas,
+    surge,
+    image: "i",
+    kubelet: "k",
+    profile,
   };
 }
