@@ -1,6 +1,5 @@
 /** The command line of `ostler`: which commands there are, and how they end. */
 import { Command, CommanderError } from "commander";
-import { closeTemplateEngines } from "../profiles/engines/kept_engines.ts";
 import { addCompletion, completeWord, suggested } from "./completion/completion_command.ts";
 import { seenThrough } from "./connect/seen_through.ts";
 import { type Connect, connectWorld } from "./connect/world.ts";
@@ -14,7 +13,7 @@ import type { Wiring } from "./wiring.ts";
 /** What `--version` says; the first number will be 1 when what others rely on is settled. */
 const version = "0.1.0";
 
-/** Runs one command line; gives the exit code, which is promised in `--help`. */
+/** Runs one command line; gives the exit code, which is promised in `--help`. Template engines are kept for another one. */
 export async function runProgram(
   terminal: Terminal,
   args: readonly string[],
@@ -46,8 +45,6 @@ export async function runProgram(
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     terminal.err(`${explained(error)}\n`);
     return exitCodeOf(error);
-  } finally {
-    await closeTemplateEngines();
   }
 }
 

@@ -11,6 +11,9 @@ import {
   type RenderFacts,
 } from "../../profiles/mod.ts";
 
+// Kept until then, as one is started in no less time than it takes to run what it renders.
+Deno.test.afterAll(() => closeTemplateEngines());
+
 /** How a script ended; nothing of it is thrown. */
 export interface Ending {
   code: number;
@@ -28,15 +31,11 @@ export class BootSandbox implements AsyncDisposable {
   static async create(profile: string, phase: Phase, facts: RenderFacts): Promise<BootSandbox> {
     const found = (await defaultProfiles()).find(({ metadata }) => metadata.name === profile);
     if (found === undefined) throw new Error(`Cannot find profile "${profile}"`);
-    try {
-      const config = await renderConfig(found.spec, facts);
-      const sandbox = new BootSandbox(await mkdtemp(join(tmpdir(), "ostler-boot-")));
-      for (const file of config[`${phase}Config`].files) await sandbox.#place(file);
-      await sandbox.write("/etc/machine-name", "machine-1");
-      return sandbox;
-    } finally {
-      await closeTemplateEngines();
-    }
+    const config = await renderConfig(found.spec, facts);
+    const sandbox = new BootSandbox(await mkdtemp(join(tmpdir(), "ostler-boot-")));
+    for (const file of config[`${phase}Config`].files) await sandbox.#place(file);
+    await sandbox.write("/etc/machine-name", "machine-1");
+    return sandbox;
   }
 
   async #place({ path, permissions, content }: OsFile): Promise<void> {

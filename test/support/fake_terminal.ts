@@ -4,6 +4,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { runProgram } from "../../cli/program.ts";
 import type { Terminal } from "../../cli/terminal.ts";
+import { closeTemplateEngines } from "../../profiles/mod.ts";
+
+Deno.test.afterAll(() => closeTemplateEngines());
 
 /** How a command ended. */
 export interface Ended {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { symlink } from "node:fs/promises";
 import { BootSandbox } from "../../support/boot_sandbox.ts";
 import { type FactOverrides, renderFacts } from "../../support/render_facts.ts";
 
@@ -7,9 +8,9 @@ const note = `echo "\${0##*/} $*" >>"$SANDBOX/log"`;
 
 /** Tells the states of kubelet.service one after the other, and the last one for ever. */
 const kubeletStates = `if [[ $1 == show ]]; then
-  states=$SANDBOX/kubelet-states
-  echo "SubState=$(head -n 1 "$states")"
-  (($(wc -l <"$states") == 1)) || sed -i 1d "$states"
+  mapfile -t states <"$SANDBOX/kubelet-states"
+  echo "SubState=\${states[0]}"
+  ((\${#states[@]} == 1)) || printf '%s\\n' "\${states[@]:1}" >"$SANDBOX/kubelet-states"
   exit
 fi
 `;
@@ -20,7 +21,7 @@ async function machine(profile: string, facts: FactOverrides = {}): Promise<Boot
   const commands = ["systemctl", "modprobe", "sysctl", "swapoff", "hostnamectl", "getenforce", "setenforce"];
   for (const name of [...commands, "update-ca-certificates", "update-ca-trust"]) await sandbox.command(name, note);
   await sandbox.command("systemctl", kubeletStates + note);
-  await sandbox.command("sleep", "");
+  await symlink("/bin/true", `${sandbox.root}/commands/sleep`);
   await sandbox.write("/kubelet-states", "running\n");
   for (const name of ["boot-report", "install-packages", "install-binaries"]) {
     await sandbox.write(`/opt/bin/${name}`, `#!/usr/bin/env bash\n${note}\n`);
