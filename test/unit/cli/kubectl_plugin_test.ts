@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -55,6 +55,28 @@ Deno.test("kubectl-ostler's completion ends soon where the API server does not a
   rmSync(folder, { recursive: true });
   assert.deepEqual([code, text(stdout)], [0, ":4\n"]);
   assert.ok(performance.now() - began < 9_000);
+});
+
+Deno.test("kubectl-ostler has Deno look through its packages only where others may be wanted", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "ostler-packages-"));
+  const place = (name: string): string => join(folder, name);
+  for (const name of ["cli", "node_modules/.deno"]) mkdirSync(place(name), { recursive: true });
+  copyFileSync(plugin, place("cli/kubectl-ostler"));
+  for (const name of ["deno.lock", "node_modules/.deno/.setup-cache.bin"]) writeFileSync(place(name), "");
+  const packagesWith = async (wanted: number, installed: number | undefined): Promise<string | undefined> => {
+    utimesSync(place("deno.lock"), wanted, wanted);
+    if (installed === undefined) rmSync(place("node_modules"), { recursive: true });
+    else utimesSync(place("node_modules/.deno/.setup-cache.bin"), installed, installed);
+    const { stdout } = await new Deno.Command(place("cli/kubectl-ostler"), { env: { DENO: "/bin/echo" } }).output();
+    return /--node-modules-dir=(\w+)/.exec(text(stdout))?.[1];
+  };
+  try {
+    assert.equal(await packagesWith(1_000, 2_000), "manual");
+    assert.equal(await packagesWith(3_000, 2_000), "auto");
+    assert.equal(await packagesWith(3_000, undefined), "auto");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 Deno.test("kubectl-ostler says what is missing without Deno", async () => {
