@@ -40,7 +40,12 @@ const profileCases: Case[] = [
   { args: ["validate", "osp.yaml"], code: 0, says: /^osp-acme: sound; / },
   { args: ["validate", "broken.yaml"], code: 1, says: /^broken\.yaml:16 +error +render / },
   { args: ["validate", "gone.yaml"], code: 2, says: /^Cannot read "gone\.yaml": it does not exist/ },
-  { args: ["validate", "endless.yaml", "--timeout", "1s"], code: 3, says: /^Cannot check any longer than 1s: / },
+  {
+    args: ["validate", "endless.yaml", "--timeout", "1s"],
+    code: 3,
+    says: /^Cannot check any longer than 1s: /,
+    alone: {},
+  },
   {
     args: ["validate", "osp.yaml"],
     code: 2,
@@ -57,12 +62,7 @@ const away = ["--kubeconfig", "away.json"];
 
 const clusterCases: Case[] = [
   { args: ["status", "gone", ...there], code: 1, says: /^Cannot find MachineDeployment/, alone: {} },
-  {
-    args: ["status", "pool", "-w", "--timeout", "1s", ...there],
-    code: 3,
-    says: /^Cannot wait any longer than 1s/m,
-    alone: {},
-  },
+  { args: ["status", "pool", "-w", "--timeout", "1s", ...there], code: 3, says: /^Cannot wait any longer than 1s/m },
   { args: ["status", ...away], code: 4, says: /^Cannot reach Kubernetes at / },
   { args: ["status"], code: 4, says: /^Cannot reach Kubernetes: there is no / },
   { args: ["status", "--kubeconfig", "plain.json"], code: 2, says: /^Cannot use "http:.*insecure-skip-tls-verify/ },
