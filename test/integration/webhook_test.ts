@@ -1,29 +1,20 @@
 /** The webhook as the API server asks it, and a cluster that goes on without it. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { freePorts } from "../../deploy/local/process/free_ports.ts";
-import { httpProbe } from "../../deploy/local/process/http_probe.ts";
-import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
-import { CertificateAuthority } from "../../deploy/local/stack/certificate_authority.ts";
-import { applyObjects, parseManifests } from "../../deploy/local/stack/manifests.ts";
-import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
-import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
 import { machineDeployment, poolPath, poolsPath } from "./pool_objects.ts";
+import { startWebhook } from "./start_webhook.ts";
 import { withWorld, type World } from "./world.ts";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
 const sles = { operatingSystem: "sles" };
 const profileKey = "k8c.io/operating-system-profile";
 const configsPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemconfigs";
 
 Deno.test("the webhook refuses what would break later, and nothing needs it", async (t) => {
   await withWorld({}, async (world) => {
-    const webhook = await startWebhook(world);
+    const webhook = await startWebhook(world.site.stack);
     await t.step("kubectl is told file and line of a profile that breaks on a provider", () => refusesProfile(world));
     await t.step(
       "a MachineDeployment that names no profile gets the default, its other fields as they were",
@@ -120,66 +111,4 @@ async function apply(world: World, text: string): Promise<string> {
     ...["apply", "-f", path],
   ]);
   return await run.then(({ stdout }) => stdout, ({ stderr }: { stderr: string }) => stderr);
-}
-
-/** Starts the webhook as in production, under its own identity, and tells the API server where it is. */
-async function startWebhook(world: World): Promise<SupervisedProcess> {
-  const { stack } = world.site;
-  const [port = 0, healthPort = 0] = await freePorts(2);
-  const authority = await CertificateAuthority.create("webhook");
-  const folder = join(stack.directory, "webhook");
-  const { certificatePem, keyPem } = await authority.issue({
-    ...{ commonName: "webhook", use: "server", ipAddresses: ["127.0.0.1"] } as const,
-  });
-  await mkdir(folder);
-  await Promise.all([writeFile(join(folder, "tls.crt"), certificatePem), writeFile(join(folder, "tls.key"), keyPem)]);
-  await applyObjects(stack.adminKubeconfig, await objectsOf("rbac"));
-  const kubeconfig = await kubeconfigFor(stack, { serviceAccount: "ostler-webhook", namespace: "ostler-system" });
-  const permissions = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys", "--allow-run"];
-  const webhook = await stack.processes.start({
-    name: "webhook",
-    command: process.execPath,
-    args: [
-      ...["run", "--no-prompt", "--cached-only", ...permissions, "workers/webhook.ts"],
-      ...[`-cert-dir=${folder}`, "-namespace", "kube-system", `--webhook-address=127.0.0.1:${port}`],
-      `-health-probe-bind-address=127.0.0.1:${healthPort}`,
-    ],
-    cwd: root,
-    env: { KUBECONFIG: kubeconfig },
-    ready: httpProbe({ url: `http://127.0.0.1:${healthPort}/readyz` }),
-    graceMs: 10_000,
-  });
-  const configurations = [...await objectsOf("mutating"), ...await objectsOf("validating")];
-  const trust = { port, caBundle: Buffer.from(authority.certificatePem).toString("base64") };
-  await applyObjects(stack.adminKubeconfig, configurations.map((one) => pointedAt(one, trust)));
-  await untilAsked(world);
-  return webhook;
-}
-
-/** The API server learns of its webhooks a moment after they are written. */
-async function untilAsked(world: World): Promise<void> {
-  const odd = machineDeployment({ name: "odd", replicas: 0, provision: { surprise: true } });
-  const path = `${poolsPath()}?dryRun=All`;
-  await world.until("the webhook to be asked", () => world.create(path, odd).then(() => false, () => true), 30);
-}
-
-async function objectsOf(file: string): Promise<ManifestObject[]> {
-  const path = join(root, `deploy/kubernetes/webhook/${file}.yaml`);
-  return parseManifests(await readFile(path, "utf8"), path);
-}
-
-interface Webhook {
-  clientConfig: { service?: { path: string }; url?: string; caBundle?: string };
-}
-
-function pointedAt(
-  configuration: ManifestObject,
-  { port, caBundle }: { port: number; caBundle: string },
-): ManifestObject {
-  const { webhooks } = configuration as unknown as { webhooks: Webhook[] };
-  const moved = webhooks.map((webhook) => {
-    const url = `https://127.0.0.1:${port}${webhook.clientConfig.service?.path}`;
-    return { ...webhook, clientConfig: { url, caBundle } };
-  });
-  return { ...configuration, webhooks: moved } as ManifestObject;
 }
