@@ -1,57 +1,107 @@
 // deno-lint-ignore-file no-console -- printing what was measured is this program's job
 /** A rollout of a thousand machines in memory: events per run of the chain, and how fast `progress` is answered. */
+import type { WorkflowExecutionInfo } from "@temporalio/client";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { Stage } from "../support/workflow_stage.ts";
-
-const [replicas = 1000, budget = 50] = Deno.args.map(Number);
+import { type Figure, figuresOf, quantile } from "./figure.ts";
 
 /** No run of a chain may have more events. */
 const limit = 10_000;
 
-function quantile(values: number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0);
+interface Rolled {
+  replaced: number;
+  seconds: number;
+  /** Of each run of the chain. */
+  events: number[];
+  bytes: number[];
+  /** Of this process: the worker, and the pool in memory that it looks after. */
+  cpuSeconds: number;
+  /** Milliseconds that answers to `progress` took. */
+  answers: number[];
+  violations: string[];
 }
 
-const stage = new Stage();
-await stage.open();
-try {
+interface Size {
+  replicas: number;
+  budget: number;
+}
+
+/** Rolls a pool in memory out, and then over to another image, of which it tells. */
+async function rollOver(stage: Stage, { replicas, budget }: Size): Promise<Rolled> {
   const pool = stage.pool({ replicas, surge: budget, bootMs: 3000 });
   await (await stage.rollOut(pool)).result();
+  const before = new Set((await runsOf(stage, pool.holder)).map(({ runId }) => runId));
   pool.rules.budget.machines = budget;
   pool.change({ image: "image-2" });
-  const start = performance.now();
+  const [start, cpu] = [performance.now(), process.cpuUsage()];
   const handle = await stage.rollOut(pool);
-  // Somebody else asks: this process is busy with being the cloud.
-  const asker = new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "--allow-all",
-      fileURLToPath(new URL("ask_progress.ts", import.meta.url)),
-      stage.address,
-      pool.holder,
-    ],
-    stdout: "piped",
-  }).spawn();
-  const result = await handle.result();
+  const asker = startAsker(stage.address, pool.holder);
+  const { replaced } = await handle.result();
+  const { user, system } = process.cpuUsage(cpu);
+  const seconds = (performance.now() - start) / 1000;
   asker.kill("SIGKILL");
   const { stdout } = await asker.output();
-  const answers = new TextDecoder().decode(stdout).trim().split("\n").map(Number);
-  const seconds = (performance.now() - start) / 1000;
-  const events: number[] = [];
-  for await (const run of stage.client.workflow.list({ query: `WorkflowId = "${pool.holder}"` })) {
-    events.push(run.historyLength ?? 0);
-  }
-  console.log(`${result.replaced} machines replaced in ${seconds.toFixed(0)} s, ${budget} at a time`);
+  const answers = new TextDecoder().decode(stdout).trim().split("\n").filter(Boolean).map(Number);
+  const runs = (await runsOf(stage, pool.holder)).filter(({ runId }) => !before.has(runId));
+  const events = runs.map(({ historyLength }) => historyLength);
+  const bytes = runs.map(({ historySize = 0 }) => historySize);
+  const cpuSeconds = (user + system) / 1e6;
+  return { replaced, seconds, events, bytes, cpuSeconds, answers, violations: pool.violations };
+}
+
+async function runsOf({ client }: Stage, workflowId: string): Promise<WorkflowExecutionInfo[]> {
+  return await Array.fromAsync(client.workflow.list({ query: `WorkflowId = "${workflowId}"` }));
+}
+
+/** Somebody else asks: this process is busy with being the cloud. */
+function startAsker(address: string, holder: string): Deno.ChildProcess {
+  const asker = fileURLToPath(new URL("ask_progress.ts", import.meta.url));
+  return new Deno.Command(Deno.execPath(), { args: ["run", "--allow-all", asker, address, holder], stdout: "piped" })
+    .spawn();
+}
+
+async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
+  const stage = new Stage();
+  await stage.open();
+  return await work(stage).finally(() => stage.close());
+}
+
+/** What replacing machines costs: one after the other in a pool of three, and fifty at a time in a large one. */
+export function measureEvents(machines: number): Promise<Figure[]> {
+  return onStage(async (stage) => {
+    const small = await rollOver(stage, { replicas: 3, budget: 1 });
+    const large = await rollOver(stage, { replicas: machines, budget: Math.min(50, machines) });
+    const each = ({ events, replaced }: Rolled): number => events.reduce((sum, count) => sum + count, 0) / replaced;
+    return [
+      ...figuresOf({ part: "roll", column: "Ostler", size: 3 }, [["events a machine", "each", each(small)]]),
+      ...figuresOf({ part: "roll", column: "Ostler", size: machines }, [
+        ["events a machine", "each", each(large)],
+        ["events of the longest run", "each", Math.max(...large.events)],
+        ["bytes of the longest run", "MB", Math.max(...large.bytes) / 1e6],
+        ["CPU a machine, worker and cloud in memory", "ms", large.cpuSeconds * 1000 / large.replaced],
+        ["answer to progress, p95", "ms", quantile(large.answers, 0.95)],
+        ["broken promises", "each", large.violations.length],
+      ]),
+    ];
+  });
+}
+
+function print({ replaced, seconds, events, bytes, answers, violations }: Rolled, budget: number): void {
+  console.log(`${replaced} machines replaced in ${seconds.toFixed(0)} s, ${budget} at a time`);
   console.log(`events per run: ${events.join(", ")}; at most ${limit} are allowed`);
-  const [half, most, all] = [0.5, 0.95, 1].map((share) => quantile(answers, share));
+  console.log(`bytes per run: ${bytes.join(", ")}`);
+  const [half, most, all] = [0.5, 0.95, 1].map((share) => Math.round(quantile(answers, share)));
   const told = `half within ${half} ms, 95 of 100 within ${most} ms, all within ${all} ms`;
   console.log(`answers to progress: ${answers.length}, ${told}`);
-  console.log(`violations: ${pool.violations.join("; ") || "none"}`);
-  const isGood = events.every((count) => count < limit) && pool.violations.length === 0 &&
-    quantile(answers, 0.95) < 1000;
-  if (!isGood) Deno.exitCode = 1;
-} finally {
-  await stage.close();
+  console.log(`violations: ${violations.join("; ") || "none"}`);
 }
-Deno.exit();
+
+if (import.meta.main) {
+  const [replicas = 1000, budget = 50] = Deno.args.map(Number);
+  const rolled = await onStage((stage) => rollOver(stage, { replicas, budget }));
+  print(rolled, budget);
+  const isGood = rolled.events.every((count) => count < limit) && rolled.violations.length === 0 &&
+    quantile(rolled.answers, 0.95) < 1000;
+  Deno.exit(isGood ? 0 : 1);
+}

@@ -5,34 +5,51 @@ import { startOnFreePorts } from "../../deploy/local/process/start_on_free_ports
 import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
 import { startOstler } from "../../deploy/local/site/ostler_processes.ts";
 import { workflowBundle } from "../../deploy/local/site/workflow_bundle.ts";
+import { applyObjects } from "../../deploy/local/stack/manifests.ts";
+import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
 import type { Ground } from "./ground.ts";
 
 /** Names a binary of Operating System Manager's controller; without it there is nothing to compare with. */
 export const osmVariable = "OSTLER_BENCH_OSM";
 
+/** Starts processes, and resolves when they call themselves ready; by the names that tables show. */
+export type Start = () => Promise<Record<string, SupervisedProcess>>;
+
 export interface Writer {
   name: "Ostler" | "OSM";
   /** Whom the API server knows it by. */
   users: string[];
-  /** What it needs beside the ground, made before anything is timed. */
-  prepare(ground: Ground): Promise<void>;
-  /** Starts its processes, and resolves when they call themselves ready; by the names that tables show. */
-  start(ground: Ground): Promise<Record<string, SupervisedProcess>>;
+  /** Makes what it needs beside the ground before anything is timed. */
+  prepare(ground: Ground): Promise<Start>;
 }
 
-const account = "system:serviceaccount:ostler-system:ostler-";
+const accountOf = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;
 
 export const ostler: Writer = {
   name: "Ostler",
-  users: [`${account}controller`, `${account}worker`],
-  // An image has its bundle: making it is no part of a start.
-  prepare: async () => void await workflowBundle(),
-  start: async ({ stack, kubeconfigs }) => ({ ...await startOstler(stack, kubeconfigs, {}) }),
+  users: ["ostler-controller", "ostler-worker"].map((name) => accountOf("ostler-system", name)),
+  prepare: async ({ stack, kubeconfigs }) => {
+    // An image has its bundle: making it is no part of a start.
+    await workflowBundle();
+    return async () => ({ ...await startOstler(stack, kubeconfigs, {}) });
+  },
 };
+
+const osmAccount = { serviceAccount: "osm", namespace: "kube-system" };
 
 /** The Operating System Manager of a binary. */
 export function osmOf(command: string): Writer {
-  return { name: "OSM", users: ["admin"], prepare: prepareOsm, start: (ground) => startOsm(ground, command) };
+  return {
+    name: "OSM",
+    users: [accountOf(osmAccount.namespace, osmAccount.serviceAccount)],
+    prepare: async (ground) => {
+      // It has no use for it.
+      await ground.stack.processes.get("temporal").stop();
+      await applyObjects(ground.stack.adminKubeconfig, osmObjects);
+      const kubeconfig = await kubeconfigFor(ground.stack, osmAccount);
+      return () => startOsm(ground, { command, kubeconfig });
+    },
+  };
 }
 
 /** Whom to measure: Ostler, and OSM where the environment names its binary. */
@@ -41,24 +58,32 @@ export function writers(): Writer[] {
   return command ? [ostler, osmOf(command)] : [ostler];
 }
 
-// The account whose token it hands to booting machines comes with its own manifests.
-async function prepareOsm({ api, stack }: Ground): Promise<void> {
-  await stack.processes.get("temporal").stop();
-  const body = {
-    metadata: { name: "cloud-init-getter-token" },
-    stringData: { token: "not-a-token-that-anybody-takes" },
-  };
-  await api.call({ method: "POST", path: "/api/v1/namespaces/cloud-init-settings/secrets", body });
-}
+// Its rights are no part of what is measured. The token that it hands to machines comes from elsewhere with it, too.
+const osmObjects = [
+  { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "osm", namespace: "kube-system" } },
+  {
+    ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { name: "bench-osm" } },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+    subjects: [{ kind: "ServiceAccount", name: "osm", namespace: "kube-system" }],
+  },
+  {
+    ...{ apiVersion: "v1", kind: "Secret" },
+    metadata: { name: "cloud-init-getter-token", namespace: "cloud-init-settings" },
+    stringData: { token: "nobody-takes-this-token" },
+  },
+];
 
-async function startOsm({ stack }: Ground, command: string): Promise<Record<string, SupervisedProcess>> {
+async function startOsm(
+  { stack }: Ground,
+  { command, kubeconfig }: { command: string; kubeconfig: string },
+): Promise<Record<string, SupervisedProcess>> {
   const { process: osm } = await startOnFreePorts(stack.processes, {
     ports: ["health", "metrics"],
     spec: ({ health, metrics }) => ({
       name: "osm",
       command,
       args: [
-        ...["-kubeconfig", stack.adminKubeconfig, "-namespace", "kube-system", "-leader-elect=false"],
+        ...["-kubeconfig", kubeconfig, "-namespace", "kube-system", "-leader-elect=false"],
         ...["-health-probe-address", `127.0.0.1:${health}`, "-metrics-address", `127.0.0.1:${metrics}`],
       ],
       ready: httpProbe({ url: `http://127.0.0.1:${health}/readyz` }),

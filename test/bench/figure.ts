@@ -1,0 +1,76 @@
+/** What the bench measures, as numbers that stand beside each other. */
+
+/** Who was measured; the floor is what Temporal alone takes for a workflow that does nothing. */
+export type Column = "Ostler" | "OSM" | "floor";
+
+/** One row: a measure, at one size, of each that was measured. */
+export interface Figure {
+  /** The part of the bench that measured it. */
+  part: string;
+  what: string;
+  unit: string;
+  /** Pools or machines that it was measured with, where the bench measures several sizes. */
+  size?: number;
+  values: Partial<Record<Column, number>>;
+}
+
+/** What is measured, its unit, and its value. */
+export type Row = [what: string, unit: string, value: number];
+
+/** Rows of one part that measured one column, at one size where it has several. */
+export function figuresOf(
+  { part, column, size }: { part: string; column: Column; size?: number },
+  rows: Row[],
+): Figure[] {
+  const at = size === undefined ? {} : { size };
+  return rows.map(([what, unit, value]) => ({ part, what, unit, ...at, values: { [column]: value } }));
+}
+
+/** Puts the values of one measure at one size beside each other; rows keep the order in which they first came. */
+export function beside(figures: readonly Figure[]): Figure[] {
+  const rows = new Map<string, Figure>();
+  for (const figure of figures) {
+    const key = JSON.stringify([figure.part, figure.what, figure.size]);
+    rows.set(key, { ...figure, values: { ...rows.get(key)?.values, ...figure.values } });
+  }
+  return [...rows.values()];
+}
+
+/** The middle one; of an even count the upper of the two. */
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+/** The value that a share of all does not exceed; NaN of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
+}
+
+/**
+ * How a value grows with size: the exponent of the power of size that fits best (least squares of the logarithms), so 0
+ * where size does not matter and 1 where it doubles with it; undefined for less than two sizes.
+ */
+export function growthOf(points: readonly { size: number; value: number }[]): number | undefined {
+  const logs = points.filter(({ value }) => value > 0).map(({ size, value }) =>
+    [Math.log(size), Math.log(value)] as const
+  );
+  const mean = (at: 0 | 1): number => logs.reduce((sum, log) => sum + log[at], 0) / logs.length;
+  const [x, y] = [mean(0), mean(1)];
+  const spread = logs.reduce((sum, log) => sum + (log[0] - x) ** 2, 0);
+  if (!(spread > 0)) return undefined;
+  return logs.reduce((sum, log) => sum + (log[0] - x) * (log[1] - y), 0) / spread;
+}
+
+/** The figures of one measure over its sizes, and how each column grows. */
+export function growths(figures: readonly Figure[], { part, what }: Figure): Partial<Record<Column, number>> {
+  const sizes = figures.filter((figure) => figure.part === part && figure.what === what && figure.size !== undefined);
+  const entries = (["Ostler", "OSM", "floor"] as const).map((column) => {
+    const points = sizes.flatMap(({ size = 0, values }) => {
+      const value = values[column];
+      return value === undefined ? [] : [{ size, value }];
+    });
+    return [column, growthOf(points)] as const;
+  });
+  return Object.fromEntries(entries.filter(([, growth]) => growth !== undefined));
+}

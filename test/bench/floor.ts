@@ -1,0 +1,120 @@
+/**
+ * What Temporal alone takes on this machine: the same server, and a worker of a workflow that is signalled with its start,
+ * does one local activity that does nothing, and ends. No publication can take less of anything. The start of the
+ * processes is not counted. Alone it prints its rows:
+ *
+ *     deno run -A test/bench/floor.ts 300
+ */
+import { Client } from "@temporalio/client";
+import { bundleWorkflowCode, DefaultLogger, NativeConnection } from "@temporalio/worker";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { logTail } from "../../deploy/local/process/log_tail.ts";
+import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
+import { Supervisor } from "../../deploy/local/process/supervisor.ts";
+import { startTemporalServer } from "../../deploy/local/stack/temporal_server.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import { type Figure, figuresOf, median } from "./figure.ts";
+import { historyOf } from "./history.ts";
+import { countCosts } from "./process_costs.ts";
+import { printAlone } from "./table.ts";
+
+interface Floor {
+  client: Client;
+  processes: Record<string, SupervisedProcess>;
+}
+
+/** Runs it one at a time, and then so many at once for each size. */
+export async function measureFloor({ sizes, rounds }: { sizes: readonly number[]; rounds: number }): Promise<Figure[]> {
+  const directory = await mkdtemp(join(tmpdir(), "ostler-bench-"));
+  const supervisor = new Supervisor({ directory });
+  try {
+    const { temporal: command } = await resolveTools(["temporal"]);
+    const { address } = await startTemporalServer({ supervisor, command, directory });
+    const worker = await startWorker(supervisor, [address, await bundle(directory)]);
+    const connection = await NativeConnection.connect({ address });
+    const floor = {
+      client: new Client({ connection }),
+      processes: { worker, temporal: supervisor.get("temporal") },
+    };
+    const figures = await oneAtATime(floor, rounds);
+    for (const size of sizes) figures.push(...await allAtOnce(floor, size));
+    await connection.close();
+    return figures;
+  } finally {
+    await supervisor.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Made beforehand, as Ostler's is: bundling leaves memory behind. */
+async function bundle(directory: string): Promise<string> {
+  const path = join(directory, "floor_workflow.js");
+  const workflowsPath = fileURLToPath(new URL("floor_workflow.ts", import.meta.url));
+  const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger("ERROR") });
+  await writeFile(path, code);
+  return path;
+}
+
+function startWorker(supervisor: Supervisor, args: string[]): Promise<SupervisedProcess> {
+  return supervisor.start({
+    name: "worker",
+    command: process.execPath,
+    args: ["run", "--allow-all", fileURLToPath(new URL("floor_worker.ts", import.meta.url)), ...args],
+    ready: async () => {
+      const log = await logTail(supervisor.get("worker").logPath);
+      if (!log.includes("at work")) throw new Error("it does not work yet");
+    },
+  });
+}
+
+function start({ client }: Floor, workflowId: string): ReturnType<Client["workflow"]["signalWithStart"]> {
+  return client.workflow.signalWithStart("floor", { workflowId, taskQueue: "floor", signal: "desiredChanged" });
+}
+
+async function oneAtATime(floor: Floor, rounds: number): Promise<Figure[]> {
+  const times: number[] = [];
+  for (let nth = 0; nth <= rounds; nth++) {
+    const begun = performance.now();
+    await (await start(floor, `single-${nth}`)).result();
+    // The first one also loads what all need.
+    if (nth > 0) times.push(performance.now() - begun);
+  }
+  const { events, tasks, bytes } = await historyOf(floor.client, `single-${rounds}`);
+  return figuresOf({ part: "publish", column: "floor" }, [
+    ["one at a time, p50", "ms", median(times)],
+    ["workflow tasks", "each", tasks],
+    ["events", "each", events],
+    ["history", "bytes", bytes],
+  ]);
+}
+
+async function allAtOnce(floor: Floor, size: number): Promise<Figure[]> {
+  const costs = await countCosts(floor.processes);
+  const begun = performance.now();
+  const ids = Array.from({ length: size }, (_, nth) => `of-${size}-${nth}`);
+  await Promise.all(ids.map((id) => start(floor, id)));
+  const query = `WorkflowId STARTS_WITH "of-${size}-" AND ExecutionStatus = "Completed"`;
+  while ((await floor.client.workflow.count(query)).count < size) await pause(100);
+  const seconds = (performance.now() - begun) / 1000;
+  const { worker, temporal } = await costs(floor.processes);
+  const cpu = (...all: (typeof worker)[]): number => {
+    return all.reduce((sum, cost) => sum + (cost?.cpuSeconds ?? 0), 0) * 1000 / size;
+  };
+  return figuresOf({ part: "backlog", column: "floor", size }, [
+    ["rate after the first", "/s", size / seconds],
+    ["CPU a pool", "ms", cpu(worker, temporal)],
+    ["CPU a pool, worker", "ms", cpu(worker)],
+    ["CPU a pool, temporal", "ms", cpu(temporal)],
+    ["peak memory, worker", "MiB", worker?.peakMib ?? NaN],
+  ]);
+}
+
+if (import.meta.main) {
+  const sizes = Deno.args.length > 0 ? Deno.args.map(Number) : [300];
+  await printAlone([sizes], () => measureFloor({ sizes, rounds: 20 }));
+}

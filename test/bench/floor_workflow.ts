@@ -1,0 +1,11 @@
+/** The least that a durable publication could be: told of a change, one local activity, done. */
+import { condition, defineSignal, proxyLocalActivities, setHandler } from "@temporalio/workflow";
+
+const { nothing } = proxyLocalActivities<{ nothing(): Promise<void> }>({ startToCloseTimeout: "10s" });
+
+export async function floor(): Promise<void> {
+  let isTold = false;
+  setHandler(defineSignal("desiredChanged"), () => void (isTold = true));
+  await condition(() => isTold);
+  await nothing();
+}

@@ -1,0 +1,18 @@
+/** How large the history of a workflow became. */
+import type { Client } from "@temporalio/client";
+
+export interface HistorySize {
+  events: number;
+  /** Workflow tasks that were completed. */
+  tasks: number;
+  bytes: number;
+}
+
+/** Of the last run of a workflow, which may still go on. */
+export async function historyOf(client: Client, workflowId: string): Promise<HistorySize> {
+  const handle = client.workflow.getHandle(workflowId);
+  const { historySize = 0 } = await handle.describe();
+  const { events } = await handle.fetchHistory();
+  const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes).length;
+  return { events: events?.length ?? 0, tasks, bytes: historySize };
+}

@@ -1,0 +1,82 @@
+/** Notes from outside, through the API server, when something was first seen of each object of a collection. */
+import { setTimeout as pause } from "node:timers/promises";
+import { openSource, type Source } from "../../deploy/local/observer/api_source.ts";
+import type { ApiObject } from "../../deploy/local/observer/pool_facts.ts";
+
+/** What to look for: the key under which the moment is noted, or undefined while there is nothing to note. */
+export interface Sight {
+  path: string;
+  keyOf: (object: ApiObject) => string | undefined;
+}
+
+/** While the API server is away it is asked again so often (ms). */
+const again = 100;
+
+export class MomentWatch {
+  /** By key, as performance.now() gives it. */
+  readonly moments = new Map<string, number>();
+  readonly #listeners = new Set<(key: string) => void>();
+  readonly #closing = new AbortController();
+  readonly #source: Source;
+  readonly #sight: Sight;
+
+  private constructor(source: Source, sight: Sight) {
+    this.#source = source;
+    this.#sight = sight;
+  }
+
+  /** Resolves when it watches. */
+  static async open(kubeconfig: string, sight: Sight): Promise<MomentWatch> {
+    const watch = new MomentWatch(await openSource(kubeconfig), sight);
+    void watch.#follow(await watch.#list());
+    return watch;
+  }
+
+  /** Whether all of these are seen within so many seconds. */
+  async all(keys: readonly string[], seconds: number): Promise<boolean> {
+    const missing = new Set(keys.filter((key) => !this.moments.has(key)));
+    if (missing.size === 0) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const hear = (key: string): void => {
+      missing.delete(key);
+      if (missing.size === 0) resolve(true);
+    };
+    this.#listeners.add(hear);
+    const timer = setTimeout(() => resolve(false), seconds * 1000);
+    return await promise.finally(() => {
+      clearTimeout(timer);
+      this.#listeners.delete(hear);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#closing.abort();
+    this.#source.close();
+  }
+
+  async #list(): Promise<string> {
+    const { version, objects } = await this.#source.list(this.#sight.path);
+    objects.forEach((object) => this.#see(object));
+    return version;
+  }
+
+  async #follow(version: string): Promise<void> {
+    const { path } = this.#sight;
+    const { signal } = this.#closing;
+    for (let from: string | undefined = version; !signal.aborted;) {
+      if (from !== undefined) {
+        await this.#source.watch({ path, version: from, signal }, ({ object }) => this.#see(object));
+      }
+      await pause(again, undefined, { signal }).catch(() => {});
+      // One that was started anew may have forgotten what came before, and may not answer yet.
+      from = await this.#list().catch(() => undefined);
+    }
+  }
+
+  #see(object: ApiObject): void {
+    const key = this.#sight.keyOf(object);
+    if (key === undefined || this.moments.has(key)) return;
+    this.moments.set(key, performance.now());
+    for (const hear of this.#listeners) hear(key);
+  }
+}

@@ -1,0 +1,48 @@
+/** The parts of the bench, in the order in which they run. */
+import { measureAdmission } from "./admission.ts";
+import { measureBacklog } from "./backlog.ts";
+import { measureBurst } from "./burst.ts";
+import type { Figure } from "./figure.ts";
+import { measureFloor } from "./floor.ts";
+import { measureEvents } from "./large_rollout.ts";
+import { measurePublish } from "./publish.ts";
+import { measureReact } from "./react.ts";
+import { measureRender } from "./render.ts";
+import { measureTime } from "./rollout.ts";
+import { measureStarts } from "./starts.ts";
+import { type Writer, writers } from "./writer.ts";
+
+/** How large, how often: what a run of the bench may be given. */
+export interface Sizes {
+  /** Pools of a backlog, from small to large. */
+  pools: number[];
+  /** Pools that are created at once through machine-controller. */
+  burst: number;
+  /** MachineDeployments that the webhook is asked about. */
+  admitted: number;
+  /** Machines of one rollout. */
+  machines: number;
+  /** How often a thing is done of which the median is told. */
+  rounds: number;
+}
+
+export const usualSizes: Sizes = { pools: [100, 300, 1_000], burst: 200, admitted: 1_000, machines: 1_000, rounds: 20 };
+
+/** Each gives the figures of all that it measures; side by side, where there is somebody to stand beside. */
+export const parts: Record<string, (sizes: Sizes) => Promise<Figure[]>> = {
+  publish: ({ rounds }) => ofEach((writer) => measurePublish(writer, rounds)),
+  backlog: ({ pools }) => ofEach((writer) => measureBacklog(writer, pools)),
+  floor: ({ pools, rounds }) => measureFloor({ sizes: pools, rounds }),
+  burst: ({ burst }) => ofEach((writer) => measureBurst(writer, burst)),
+  roll: async ({ machines }) => [...measureTime(machines), ...await measureEvents(machines)],
+  react: () => measureReact(),
+  start: ({ rounds }) => ofEach((writer) => measureStarts(writer, Math.min(rounds, 5))),
+  admission: ({ admitted }) => measureAdmission(admitted),
+  render: () => measureRender(),
+};
+
+async function ofEach(measure: (writer: Writer) => Promise<Figure[]>): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const writer of writers()) figures.push(...await measure(writer));
+  return figures;
+}

@@ -1,0 +1,91 @@
+/**
+ * How long a MachineDeployment takes from its creation to both secrets of its revision, one at a time, through
+ * machine-controller as people see it; and what it asks of the API server and of Temporal. Alone it prints its rows:
+ *
+ *     deno run -A test/bench/publish.ts 20
+ */
+import { Client } from "@temporalio/client";
+import { NativeConnection } from "@temporalio/worker";
+import { setTimeout as pause } from "node:timers/promises";
+import { startMachineController } from "../../deploy/local/stack/machine_controller.ts";
+import { machineDeployment, poolsPath } from "../integration/pool_objects.ts";
+import { type Figure, figuresOf, median, quantile, type Row } from "./figure.ts";
+import { type Ground, onGround } from "./ground.ts";
+import { historyOf } from "./history.ts";
+import { MomentWatch } from "./moment_watch.ts";
+import { markedPools, publishedMoments, publishedSecrets, secretsOf } from "./published_pools.ts";
+import { loggedBytes, requestsSince } from "./requests.ts";
+import { printAlone } from "./table.ts";
+import { type Writer, writers } from "./writer.ts";
+
+/** machine-controller takes up its work some 15 s after it is ready. */
+const firstSeconds = 90;
+const longestSeconds = 60;
+/** As long as a writer may go on after the secrets are there. */
+const settleMs = 3_000;
+
+/** Publishes so many pools, each when the one before has come to rest. */
+export function measurePublish(writer: Writer, rounds: number): Promise<Figure[]> {
+  return onGround({ audited: writer.users }, async (ground) => {
+    const start = await writer.prepare(ground);
+    await startMachineController(ground.stack, ground.kubeconfigs.machineController);
+    await start();
+    using watch = await MomentWatch.open(ground.stack.adminKubeconfig, publishedSecrets);
+    using numbered = await MomentWatch.open(ground.stack.adminKubeconfig, markedPools);
+    await publishOne(ground, watch, { name: "warm-up", seconds: firstSeconds });
+    await pause(settleMs);
+    const from = await loggedBytes(ground.stack);
+    const names = Array.from({ length: rounds }, (_, nth) => `single-${nth}`);
+    const times: number[] = [];
+    const begins = new Map<string, number>();
+    for (const name of names) {
+      begins.set(name, performance.now());
+      times.push(await publishOne(ground, watch, { name, seconds: longestSeconds }));
+    }
+    await pause(settleMs);
+    const requests = await requestsSince(ground.stack, { from, users: writer.users });
+    const toNumber = names.map((name) => (numbered.moments.get(name) ?? NaN) - (begins.get(name) ?? NaN));
+    return figuresOf({ part: "publish", column: writer.name }, [
+      ["one at a time, p50", "ms", median(times)],
+      ["one at a time, p90", "ms", quantile(times, 0.9)],
+      ["until machine-controller has numbered it, p50", "ms", median(toNumber)],
+      ["requests of the API server", "each", requests / rounds],
+      ...(writer.name === "Ostler" ? await askedOfTemporal(ground, names) : []),
+    ]);
+  });
+}
+
+/** Milliseconds from before its creation was asked for. */
+async function publishOne(
+  { api }: Ground,
+  watch: MomentWatch,
+  { name, seconds }: { name: string; seconds: number },
+): Promise<number> {
+  const begun = performance.now();
+  await api.call({ method: "POST", path: poolsPath(), body: machineDeployment({ name, replicas: 0 }) });
+  if (!await watch.all(secretsOf([name]), seconds)) {
+    throw new Error(`Cannot time "${name}": not published in ${seconds} s`);
+  }
+  const [published = NaN] = publishedMoments(watch, [name]);
+  // A moment's rest, so that the next one begins from the same state.
+  await pause(500);
+  return published - begun;
+}
+
+async function askedOfTemporal({ stack }: Ground, names: string[]): Promise<Row[]> {
+  const connection = await NativeConnection.connect({ address: stack.temporal.address });
+  const client = new Client({ connection });
+  const sizes = await Promise.all(names.map((name) => historyOf(client, `machine-deployment/kube-system/${name}`)));
+  await connection.close();
+  const of = (field: "events" | "tasks" | "bytes"): number => median(sizes.map((size) => size[field]));
+  return [
+    ["workflow tasks", "each", of("tasks")],
+    ["events", "each", of("events")],
+    ["history", "bytes", of("bytes")],
+  ];
+}
+
+if (import.meta.main) {
+  const [rounds = 20] = Deno.args.map(Number);
+  await printAlone(writers(), (writer) => measurePublish(writer, rounds));
+}

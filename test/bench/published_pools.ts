@@ -1,0 +1,43 @@
+/** A pool is published when both secrets that a machine boots from carry its revision. */
+import { secretRevisionAnnotation } from "../../activities/config/names.ts";
+import { revisionAnnotation } from "../../activities/kube/machine_deployment.ts";
+import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
+import { poolsPath } from "../integration/pool_objects.ts";
+import type { MomentWatch, Sight } from "./moment_watch.ts";
+
+/** Secrets of the first revision, under their names. */
+export const publishedSecrets: Sight = {
+  path: `/api/v1/namespaces/${secretsNamespace}/secrets`,
+  keyOf: ({ metadata }) => metadata?.annotations?.[secretRevisionAnnotation] === "1" ? metadata.name : undefined,
+};
+
+/** MachineDeployments that bear the number of their template, under their names. */
+export const markedPools: Sight = {
+  path: poolsPath(),
+  keyOf: ({ metadata }) => metadata?.annotations?.[revisionAnnotation] === "1" ? metadata.name : undefined,
+};
+
+/** The same once their status says so, which is the last that machine-controller writes. */
+export const numberedPools: Sight = {
+  path: poolsPath(),
+  keyOf: ({ metadata = {}, status }) => {
+    const { observedGeneration = 0 } = (status ?? {}) as { observedGeneration?: number };
+    return observedGeneration >= 1 ? markedPools.keyOf({ metadata }) : undefined;
+  },
+};
+
+/** The secrets that pools of these names in kube-system boot from. */
+export function secretsOf(pools: readonly string[]): string[] {
+  return pools.flatMap((name) => {
+    const { bootstrap, provisioning } = namesOf({ namespace: "kube-system", name });
+    return [bootstrap, provisioning];
+  });
+}
+
+/** When each pool that is published was so (ms), in the order of the pools. */
+export function publishedMoments(watch: MomentWatch, pools: readonly string[]): number[] {
+  return pools.flatMap((pool) => {
+    const moments = secretsOf([pool]).map((name) => watch.moments.get(name) ?? NaN);
+    return moments.some(Number.isNaN) ? [] : [Math.max(...moments)];
+  });
+}

@@ -1,0 +1,134 @@
+/**
+ * How soon a rollout goes on after trouble, with a worker that is killed and started again as by a kubelet: a machine's
+ * last deadline passed → halted; worker killed → next step; API server back → next step. Steps are those that people see
+ * on the Rollout. Alone it prints its rows:
+ *
+ *     deno run -A test/bench/react.ts
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Progress } from "../../workflows/contracts/mod.ts";
+import {
+  machineDeployment,
+  policiesPath,
+  poolPath,
+  poolsPath,
+  rolloutPolicy,
+  rollTo,
+} from "../integration/pool_objects.ts";
+import { withWorld, type World } from "../integration/world.ts";
+import { type Figure, figuresOf } from "./figure.ts";
+import { MomentWatch, type Sight } from "./moment_watch.ts";
+import { printAlone } from "./table.ts";
+
+const replicas = 2;
+const labels = { bench: "react" };
+const bad = "docker://images.example/ubuntu:never-ready";
+/** Only the last rung matters: each attempt costs as long. */
+const join = { instance: "10s", address: "11s", registered: "12s", ready: "13s", attempts: 1 };
+/** Machines take so long, and trouble comes in the middle: while a machine is waited for and nothing is written. */
+const bootSeconds = { min: 5, max: 5 };
+const midwayMs = 2_000;
+/** As long as the API server is away: so long that the controller gives up its lease, and is started again. */
+const awayMs = 15_000;
+const longestSeconds = 120;
+
+/** What people see of the way of a rollout. */
+const steps: Sight = {
+  path: "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts",
+  keyOf: ({ status }) => {
+    const { phase, updated, underway = [] } = (status ?? {}) as {
+      phase?: string;
+      updated?: string;
+      underway?: { machine: string; step: string }[];
+    };
+    return `${phase} ${updated} ${underway.map(({ machine, step }) => `${step} ${machine}`).join(" ")}`;
+  },
+};
+
+const readyNodes: Sight = {
+  path: "/api/v1/nodes",
+  keyOf: ({ metadata, status }) => {
+    const { conditions = [] } = (status ?? {}) as { conditions?: { type: string; status: string }[] };
+    return conditions.some((one) => one.type === "Ready" && one.status === "True") ? metadata?.name : undefined;
+  },
+};
+
+/** Rolls one pool three times, each time into another trouble. */
+export async function measureReact(): Promise<Figure[]> {
+  let figures: Figure[] = [];
+  const faults = [{ kind: "not-ready" as const, when: ({ image }: { image: string }) => image === bad }];
+  await withWorld({ script: { faults, bootSeconds }, mayRevive: true }, async (world) => {
+    await world.create(policiesPath(), rolloutPolicy("react", { join }, labels));
+    await world.create(poolsPath(), machineDeployment({ replicas, surge: 1, labels }));
+    await world.untilPhase("pool", "Converged");
+    using watch = await MomentWatch.open(world.site.stack.adminKubeconfig, steps);
+    using nodes = await MomentWatch.open(world.site.stack.adminKubeconfig, readyNodes);
+    figures = figuresOf({ part: "react", column: "Ostler" }, [
+      ["worker killed to next step", "s", await afterWorker(world, watch)],
+      ["API server back to next step", "s", await afterApi(world, { watch, nodes })],
+      ["bad image, deadline passed to halted", "s", await afterDeadline(world, watch)],
+    ]);
+  });
+  return figures;
+}
+
+/** Begins to roll, and resolves in the middle of the way of the first new machine. */
+async function roll(world: World, image: string): Promise<void> {
+  await world.patch(poolPath("pool"), rollTo("1.36.1", image));
+  await world.until("a machine to join", async () => {
+    return (await world.status("pool"))?.underway?.some(({ step }) => step === "Joining");
+  });
+  await pause(midwayMs);
+}
+
+async function afterWorker(world: World, watch: MomentWatch): Promise<number> {
+  await roll(world, "docker://images.example/ubuntu:worker");
+  const { worker } = world.site.ostler;
+  const killed = performance.now();
+  worker.kill("SIGKILL");
+  await worker.restart();
+  const next = await firstAfter(watch, killed);
+  await world.untilPhase("pool", "Converged");
+  return (next - killed) / 1000;
+}
+
+async function afterApi(world: World, { watch, nodes }: { watch: MomentWatch; nodes: MomentWatch }): Promise<number> {
+  await roll(world, "docker://images.example/ubuntu:api");
+  const server = world.site.stack.processes.get("kube-apiserver");
+  server.kill("SIGKILL");
+  await pause(awayMs);
+  await server.restart();
+  const back = performance.now();
+  const next = await firstAfter(watch, back);
+  // No step is due before the machine of this one has joined: that is the cloud's time, not ours.
+  const joined = [...nodes.moments.values()].filter((moment) => moment < next);
+  await world.untilPhase("pool", "Converged");
+  return (next - Math.max(back, ...joined)) / 1000;
+}
+
+async function afterDeadline(world: World, watch: MomentWatch): Promise<number> {
+  await world.patch(poolPath("pool"), rollTo("1.36.1", bad));
+  const handle = world.temporal.workflow.getHandle("machine-deployment/kube-system/pool");
+  let until = NaN;
+  // Each attempt has a deadline of its own: the last one seen counts.
+  await world.until("the rollout to halt", async () => {
+    const { phase, underway } = await handle.query<Progress>("progress");
+    until = Date.parse(underway.find(({ step }) => step === "Joining")?.until ?? "") || until;
+    return phase === "Halted";
+  }, longestSeconds);
+  await world.untilPhase("pool", "Halted");
+  const halted = [...watch.moments].find(([key]) => key.startsWith("Halted"))?.[1] ?? NaN;
+  return (performance.timeOrigin + halted - until) / 1000;
+}
+
+/** The first moment after this one at which anything new was seen. */
+async function firstAfter(watch: MomentWatch, begun: number): Promise<number> {
+  while (performance.now() - begun < longestSeconds * 1000) {
+    const later = [...watch.moments.values()].filter((moment) => moment > begun);
+    if (later.length > 0) return Math.min(...later);
+    await pause(20);
+  }
+  throw new Error(`Cannot time the next step: none came within ${longestSeconds} s`);
+}
+
+if (import.meta.main) await printAlone([undefined], measureReact);

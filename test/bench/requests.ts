@@ -1,0 +1,32 @@
+/** Requests that somebody made of the API server, counted in its own audit log. */
+import { readFile, stat } from "node:fs/promises";
+import { auditLogPath } from "../../deploy/local/stack/audit_log.ts";
+import type { Stack } from "../../deploy/local/stack/stack.ts";
+import { isOfProcess } from "../integration/asked.ts";
+
+interface AuditEvent {
+  auditID: string;
+  verb: string;
+  requestURI: string;
+  user: { username: string };
+}
+
+/** The log's length in bytes. */
+export async function loggedBytes({ directory }: Pick<Stack, "directory">): Promise<number> {
+  return (await stat(auditLogPath(directory))).size;
+}
+
+/** How often these users asked for something since the log was `from` bytes long, but for what no work needs. */
+export async function requestsSince(
+  { directory }: Pick<Stack, "directory">,
+  { from, users }: { from: number; users: readonly string[] },
+): Promise<number> {
+  const log = (await readFile(auditLogPath(directory))).subarray(from).toString();
+  const lines = log.slice(0, log.lastIndexOf("\n") + 1).split("\n").filter((line) => line !== "");
+  const events = lines.map((line) => JSON.parse(line) as AuditEvent);
+  const own = events.filter(({ user, verb, requestURI }) => {
+    return users.includes(user.username) && !isOfProcess(`${user.username} ${verb} ${requestURI.split("?")[0]}`);
+  });
+  // A watch is noted when it begins and when it ends.
+  return new Set(own.map(({ auditID }) => auditID)).size;
+}
