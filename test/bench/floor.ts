@@ -84,11 +84,12 @@ async function oneAtATime(floor: Floor, rounds: number): Promise<Figure[]> {
     // The first one also loads what all need.
     if (nth > 0) times.push(performance.now() - begun);
   }
-  const { events, tasks, bytes } = await historyOf(floor.client, `single-${rounds}`);
+  const { events, tasks, bytes, actions } = await historyOf(floor.client, `single-${rounds}`);
   return figuresOf({ part: "publish", column: "floor" }, [
     ["one at a time, p50", "ms", median(times)],
     ["workflow tasks", "each", tasks],
     ["events", "each", events],
+    ["actions", "each", actions],
     ["history", "bytes", bytes],
   ]);
 }

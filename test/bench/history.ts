@@ -6,7 +6,16 @@ export interface HistorySize {
   /** Workflow tasks that were completed. */
   tasks: number;
   bytes: number;
+  /** What Temporal Cloud bills: starts, signals, updates, activities, timers and upserts; a marker is a local activity. */
+  actions: number;
 }
+
+const billed = [
+  ...["workflowExecutionStartedEventAttributes", "workflowExecutionSignaledEventAttributes"] as const,
+  ...["workflowExecutionUpdateAcceptedEventAttributes", "activityTaskScheduledEventAttributes"] as const,
+  ...["timerStartedEventAttributes", "upsertWorkflowSearchAttributesEventAttributes"] as const,
+  "markerRecordedEventAttributes" as const,
+];
 
 /** Of the last run of a workflow, which may still go on. */
 export async function historyOf(client: Client, workflowId: string): Promise<HistorySize> {
@@ -14,5 +23,6 @@ export async function historyOf(client: Client, workflowId: string): Promise<His
   const { historySize = 0 } = await handle.describe();
   const { events } = await handle.fetchHistory();
   const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes).length;
-  return { events: events?.length ?? 0, tasks, bytes: historySize };
+  const actions = (events ?? []).filter((event) => billed.some((attributes) => event[attributes])).length;
+  return { events: events?.length ?? 0, tasks, bytes: historySize, actions };
 }

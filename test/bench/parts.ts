@@ -10,7 +10,7 @@ import { measureReact } from "./react.ts";
 import { measureRender } from "./render.ts";
 import { measureTime } from "./rollout.ts";
 import { measureStarts } from "./starts.ts";
-import { type Writer, writers } from "./writer.ts";
+import { ostlerOf, type Writer, writers } from "./writer.ts";
 
 /** How large, how often: what a run of the bench may be given. */
 export interface Sizes {
@@ -32,6 +32,7 @@ export const usualSizes: Sizes = { pools: [100, 300, 1_000], burst: 200, admitte
 export const parts: Record<string, (sizes: Sizes) => Promise<Figure[]>> = {
   publish: ({ rounds }) => ofEach((writer) => measurePublish(writer, rounds)),
   backlog: ({ pools }) => ofEach((writer) => measureBacklog(writer, pools)),
+  pair: ({ pools }) => measureBacklog(ostlerOf(2), [middleOf(pools)], "backlog, two workers"),
   floor: ({ pools, rounds }) => measureFloor({ sizes: pools, rounds }),
   burst: ({ burst }) => ofEach((writer) => measureBurst(writer, burst)),
   roll: async ({ machines }) => [...measureTime(machines), ...await measureEvents(machines)],
@@ -40,6 +41,10 @@ export const parts: Record<string, (sizes: Sizes) => Promise<Figure[]>> = {
   admission: ({ admitted }) => measureAdmission(admitted),
   render: () => measureRender(),
 };
+
+function middleOf(sizes: readonly number[]): number {
+  return sizes[Math.floor(sizes.length / 2)] ?? 0;
+}
 
 async function ofEach(measure: (writer: Writer) => Promise<Figure[]>): Promise<Figure[]> {
   const figures: Figure[] = [];

@@ -11,7 +11,7 @@ import { startMachineController } from "../../deploy/local/stack/machine_control
 import { machineDeployment, poolsPath } from "../integration/pool_objects.ts";
 import { type Figure, figuresOf, median, quantile, type Row } from "./figure.ts";
 import { type Ground, onGround } from "./ground.ts";
-import { historyOf } from "./history.ts";
+import { historyOf, type HistorySize } from "./history.ts";
 import { MomentWatch } from "./moment_watch.ts";
 import { markedPools, publishedMoments, publishedSecrets, secretsOf } from "./published_pools.ts";
 import { loggedBytes, requestsSince } from "./requests.ts";
@@ -77,10 +77,11 @@ async function askedOfTemporal({ stack }: Ground, names: string[]): Promise<Row[
   const client = new Client({ connection });
   const sizes = await Promise.all(names.map((name) => historyOf(client, `machine-deployment/kube-system/${name}`)));
   await connection.close();
-  const of = (field: "events" | "tasks" | "bytes"): number => median(sizes.map((size) => size[field]));
+  const of = (field: keyof HistorySize): number => median(sizes.map((size) => size[field]));
   return [
     ["workflow tasks", "each", of("tasks")],
     ["events", "each", of("events")],
+    ["actions", "each", of("actions")],
     ["history", "bytes", of("bytes")],
   ];
 }

@@ -2,11 +2,12 @@
 import process from "node:process";
 import { httpProbe } from "../../deploy/local/process/http_probe.ts";
 import { startOnFreePorts } from "../../deploy/local/process/start_on_free_ports.ts";
-import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
+import type { ProcessSpec, SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
 import { startOstler } from "../../deploy/local/site/ostler_processes.ts";
 import { workflowBundle } from "../../deploy/local/site/workflow_bundle.ts";
 import { applyObjects } from "../../deploy/local/stack/manifests.ts";
 import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
+import type { Stack } from "../../deploy/local/stack/stack.ts";
 import type { Ground } from "./ground.ts";
 
 /** Names a binary of Operating System Manager's controller; without it there is nothing to compare with. */
@@ -25,15 +26,41 @@ export interface Writer {
 
 const accountOf = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;
 
-export const ostler: Writer = {
-  name: "Ostler",
-  users: ["ostler-controller", "ostler-worker"].map((name) => accountOf("ostler-system", name)),
-  prepare: async ({ stack, kubeconfigs }) => {
-    // An image has its bundle: making it is no part of a start.
-    await workflowBundle();
-    return async () => ({ ...await startOstler(stack, kubeconfigs, {}) });
-  },
-};
+/** Ostler with one controller and so many workers. */
+export function ostlerOf(workers: number): Writer {
+  return {
+    name: "Ostler",
+    users: ["ostler-controller", "ostler-worker"].map((name) => accountOf("ostler-system", name)),
+    prepare: async ({ stack, kubeconfigs }) => {
+      // An image has its bundle: making it is no part of a start.
+      await workflowBundle();
+      return async () => {
+        const { controller, worker } = await startOstler(stack, kubeconfigs, {});
+        const others = Array.from({ length: workers - 1 }, (_, nth) => startAnother(stack, worker.spec, nth + 2));
+        return { controller, worker, ...Object.assign({}, ...await Promise.all(others)) };
+      };
+    },
+  };
+}
+
+/** One more of a process, on a port of its own. */
+async function startAnother(
+  { processes }: Stack,
+  spec: ProcessSpec,
+  nth: number,
+): Promise<Record<string, SupervisedProcess>> {
+  const name = `${spec.name}-${nth}`;
+  const { process: another } = await startOnFreePorts(processes, {
+    ports: ["health"],
+    spec: ({ health }) => ({
+      ...spec,
+      name,
+      env: { ...spec.env, OSTLER_HEALTH_PROBE_ADDRESS: `127.0.0.1:${health}` },
+      ready: httpProbe({ url: `http://127.0.0.1:${health}/readyz` }),
+    }),
+  });
+  return { [name]: another };
+}
 
 const osmAccount = { serviceAccount: "osm", namespace: "kube-system" };
 
@@ -55,7 +82,7 @@ export function osmOf(command: string): Writer {
 /** Whom to measure: Ostler, and OSM where the environment names its binary. */
 export function writers(): Writer[] {
   const command = process.env[osmVariable];
-  return command ? [ostler, osmOf(command)] : [ostler];
+  return command ? [ostlerOf(1), osmOf(command)] : [ostlerOf(1)];
 }
 
 // Its rights are no part of what is measured. The token that it hands to machines comes from elsewhere with it, too.
