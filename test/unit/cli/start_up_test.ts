@@ -19,6 +19,17 @@ Deno.test("ostler status loads no client of Temporal", async () => {
   assert.deepEqual(packages.filter((name) => /^@temporalio\/(client|worker|workflow)$/.test(name)), []);
 });
 
+Deno.test("what starts ostler reads no file of a command that is not meant", async () => {
+  const plugin = { file: `${root}cli/kubectl-ostler`, args: ["--help"] };
+  const task = { file: process.execPath, args: ["task", "--quiet", "ostler", "--help"] };
+  for (const { file, args } of [plugin, task]) {
+    const env = { ...process.env, DENO: process.execPath, DENO_LOG: "debug" };
+    const { stderr } = await promisify(execFile)(file, args, { cwd: root, env, maxBuffer: 64 << 20 });
+    assert.match(stderr, /cli\/program\.ts/);
+    assert.doesNotMatch(stderr, /cli\/rollout\/status_command\.ts/, file);
+  }
+});
+
 interface Graph {
   roots: string[];
   redirects: Record<string, string>;
