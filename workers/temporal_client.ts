@@ -1,12 +1,13 @@
 /** A client of the Temporal server, over the SDK's native connection. */
 import { Client } from "@temporalio/client";
-import { NativeConnection } from "@temporalio/worker";
+import { NativeConnection } from "@temporalio/worker/lib/connection.js";
 import type { TemporalServer } from "./temporal_server.ts";
 
 /**
  * Connects when first asked, and again after a failure, so that a process may start before the server does.
  * Native, because Deno 2.9 dies when a server says goodbye to an idle connection of its own HTTP/2
- * (github.com/denoland/deno/issues/36788), and Temporal does so after some minutes.
+ * (github.com/denoland/deno/issues/36788), and Temporal does so after some minutes. Imported by itself: with it the
+ * worker's package brings webpack, which the controller has no use for.
  */
 export class LazyClient {
   #client: Promise<Client> | undefined;

@@ -1,7 +1,9 @@
 /** The engine over Temporal's native connection: Deno's own HTTP/2 dies of an idle one (see workers/temporal_client.ts). */
 import { setTimeout } from "node:timers/promises";
 import { Client, QueryRejectCondition } from "@temporalio/client";
-import { DefaultLogger, NativeConnection, Runtime } from "@temporalio/worker";
+import { NativeConnection } from "@temporalio/worker/lib/connection.js";
+import { DefaultLogger } from "@temporalio/worker/lib/logger.js";
+import { Runtime } from "@temporalio/worker/lib/runtime.js";
 import { Unreachable } from "../failure.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
 import { engineOf } from "./temporal_engine.ts";

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { loadedBy, packagesOf } from "../../support/loaded_modules.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -29,34 +30,3 @@ Deno.test("what starts ostler reads no file of a command that is not meant", asy
     assert.doesNotMatch(stderr, /cli\/rollout\/status_command\.ts/, file);
   }
 });
-
-interface Graph {
-  roots: string[];
-  redirects: Record<string, string>;
-  modules: { specifier: string; dependencies?: Dependency[] }[];
-}
-
-interface Dependency {
-  code?: { specifier: string };
-  isDynamic?: boolean;
-}
-
-/** Every module that a file loads at once, itself among them. */
-async function loadedBy(file: string): Promise<string[]> {
-  const run = promisify(execFile);
-  const { stdout } = await run(process.execPath, ["info", "--json", file], { cwd: root, maxBuffer: 64 << 20 });
-  const { roots, redirects, modules }: Graph = JSON.parse(stdout);
-  const next = new Map(modules.map(({ specifier, dependencies = [] }) => [specifier, dependencies]));
-  const found = new Set(roots);
-  for (const specifier of found) {
-    for (const { code, isDynamic } of next.get(redirects[specifier] ?? specifier) ?? []) {
-      if (code !== undefined && !isDynamic) found.add(code.specifier);
-    }
-  }
-  return [...found];
-}
-
-function packagesOf(specifiers: string[]): string[] {
-  const names = specifiers.map((specifier) => /^npm:\/?(@?[^@]+)/.exec(specifier)?.[1] ?? "");
-  return [...new Set(names)].filter((name) => name !== "").sort();
-}
