@@ -1,7 +1,7 @@
 /** Which cluster an installation is of, so that two of them on one Temporal namespace never take each other's runs. */
-import { CoreV1Api } from "@kubernetes/client-node";
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
+import { CoreV1Api } from "../activities/kube/client_node.ts";
 import { statusOf } from "../activities/kube/status.ts";
 import type { Config } from "./config.ts";
 

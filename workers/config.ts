@@ -1,7 +1,7 @@
 /** The settings of a process, read from arguments, environment and a file: the only place that looks at them. */
-import { loadYaml } from "@kubernetes/client-node";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { loadYaml } from "../activities/kube/client_node.ts";
 import type { Rate } from "../activities/kube/request_rate.ts";
 import { conflictsOf, NodeSettings } from "../profiles/node_settings.ts";
 import { refuseFaults } from "../profiles/settings/read_node_settings.ts";

@@ -1,10 +1,10 @@
 /** Leadership through a Lease: one controller notifies, the others stand by. */
-import { CoordinationV1Api, V1MicroTime } from "@kubernetes/client-node";
 import type { KubeConfig, V1Lease } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout } from "node:timers/promises";
+import { CoordinationV1Api, V1MicroTime } from "../activities/kube/client_node.ts";
 import { ifFound, statusOf } from "../activities/kube/status.ts";
 import type { Config } from "./config.ts";
 

@@ -1,10 +1,10 @@
 /** Where machines find the API server: what the cluster announces, else what its own service knows. */
-import { loadYaml } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
+import { loadYaml } from "../kube/client_node.ts";
 import { ifFound } from "../kube/status.ts";
 
 export interface ClusterInfo {

@@ -1,4 +1,5 @@
 /** The connection to a Kubernetes API server, shared by all activities of a process. */
+import type { Configuration, HttpLibrary, Watch } from "@kubernetes/client-node";
 import {
   AppsV1Api,
   AuthenticationV1Api,
@@ -15,8 +16,7 @@ import {
   setHeaderMiddleware,
   setHeaderOptions,
   wrapHttpLibrary,
-} from "@kubernetes/client-node";
-import type { Configuration, HttpLibrary, Watch } from "@kubernetes/client-node";
+} from "./client_node.ts";
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { PacedHttp } from "./paced_http.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { request, type RequestOptions } from "node:https";
 import { createInterface } from "node:readline";
-import { type KubeConfig, Watch } from "@kubernetes/client-node";
+import { type KubeConfig, Watch } from "./client_node.ts";
 
 /** As long as a stream may take to open: then the API server is cut off. */
 const openMs = 20_000;

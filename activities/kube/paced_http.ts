@@ -6,11 +6,11 @@
  * test with a faulty server shows for every verb: the caller hears of the break, and a caller knows whether it was done.
  * What that library lacks under Deno is an end for an answer that breaks off within its body: it waits for ever.
  */
-import { IsomorphicFetchHttpLibrary, ResponseContext } from "@kubernetes/client-node";
 import type { PromiseHttpLibrary, RequestContext } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import { setTimeout as pause } from "node:timers/promises";
 import { throwIfCalledOff } from "./cancellation.ts";
+import { IsomorphicFetchHttpLibrary, ResponseContext } from "./client_node.ts";
 import type { RequestRate } from "./request_rate.ts";
 
 /** Longer than any answer takes of which the first byte came in time. */

@@ -1,7 +1,7 @@
 /** HTTP status → failure: what an answer of the API server means for the step that asked. */
-import { ApiException } from "@kubernetes/client-node";
 import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
 import { denied, refused, unavailable } from "../failures.ts";
+import { ApiException } from "./client_node.ts";
 
 /** The answer of the API server to a request, or undefined when there was none. */
 export function statusOf(error: unknown): number | undefined {

@@ -1,8 +1,8 @@
 /** Which API server is meant, by the rules of kubectl. */
 import { existsSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
-import { KubeConfig } from "@kubernetes/client-node";
 import { pooled } from "../../activities/kube/client.ts";
+import { KubeConfig } from "../../activities/kube/client_node.ts";
 import { Unreachable } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";

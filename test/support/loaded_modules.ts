@@ -1,4 +1,4 @@
-/** What a file of ours loads at once when it is run, as Deno sees it. */
+/** What a file of ours loads when it is run, as Deno sees it. */
 import { execFile } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -13,15 +13,20 @@ interface Graph {
 }
 
 interface Dependency {
+  specifier: string;
   code?: { specifier: string };
   isDynamic?: boolean;
 }
 
-/** Specifiers of every module that a file loads at once, itself among them; not what packages load in their turn. */
-export async function loadedBy(file: string): Promise<string[]> {
+async function graphOf(file: string): Promise<Graph> {
   const run = promisify(execFile);
   const { stdout } = await run(process.execPath, ["info", "--json", file], { cwd: root, maxBuffer: 64 << 20 });
-  const { roots, redirects, modules }: Graph = JSON.parse(stdout);
+  return JSON.parse(stdout);
+}
+
+/** Specifiers of every module that a file loads at once, itself among them; not what packages load in their turn. */
+export async function loadedBy(file: string): Promise<string[]> {
+  const { roots, redirects, modules } = await graphOf(file);
   const next = new Map(modules.map(({ specifier, dependencies = [] }) => [specifier, dependencies]));
   const found = new Set(roots);
   for (const specifier of found) {
@@ -36,4 +41,11 @@ export async function loadedBy(file: string): Promise<string[]> {
 export function packagesOf(specifiers: readonly string[]): string[] {
   const names = specifiers.map((specifier) => /^npm:\/?(@?[^@]+)/.exec(specifier)?.[1] ?? "");
   return [...new Set(names)].filter((name) => name !== "").sort();
+}
+
+/** Those of our files that take more than types from a package, of all that a file may load at some time. */
+export async function importersOf(file: string, name: string): Promise<string[]> {
+  const { modules } = await graphOf(file);
+  const takes = ({ specifier, code }: Dependency): boolean => specifier === name && code !== undefined;
+  return modules.filter(({ dependencies = [] }) => dependencies.some(takes)).map(({ specifier }) => specifier);
 }

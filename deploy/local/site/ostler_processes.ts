@@ -5,6 +5,7 @@ import { freePorts } from "../process/free_ports.ts";
 import { httpProbe } from "../process/http_probe.ts";
 import type { ProcessSpec, SupervisedProcess } from "../process/supervised_process.ts";
 import type { Stack } from "../stack/stack.ts";
+import { slimClient } from "./client_bundle.ts";
 import { workflowBundle } from "./workflow_bundle.ts";
 
 export interface OstlerProcesses {
@@ -27,12 +28,12 @@ export async function startOstler(
   kubeconfigs: { controller: string; worker: string },
   { settings = {}, signal }: OstlerOptions,
 ): Promise<OstlerProcesses> {
-  const bundle = await workflowBundle(signal);
+  const [bundle, slim] = await Promise.all([workflowBundle(signal), slimClient(signal)]);
   const bundled = bundle === undefined ? {} : { OSTLER_WORKFLOW_BUNDLE: bundle };
   const start = async (name: "controller" | "worker", permissions: string[]): Promise<SupervisedProcess> => {
     const [port = 0] = await freePorts(1);
     const environment = { ...bundled, ...connections(stack, kubeconfigs[name], port), ...settings };
-    return await stack.processes.start(specOf({ name, permissions, port, environment }), signal);
+    return await stack.processes.start(specOf({ name, flags: [...slim, ...permissions], port, environment }), signal);
   };
   const [controller, worker] = await Promise.all([
     start("controller", basic),
@@ -54,9 +55,9 @@ function connections(stack: Stack, kubeconfig: string, healthPort: number): Reco
 }
 
 function specOf(
-  { name, permissions, port, environment }: {
+  { name, flags, port, environment }: {
     name: "controller" | "worker";
-    permissions: string[];
+    flags: string[];
     port: number;
     environment: Record<string, string>;
   },
@@ -64,7 +65,7 @@ function specOf(
   return {
     name,
     command: process.execPath,
-    args: ["run", "--no-prompt", "--cached-only", ...permissions, `workers/${name}.ts`],
+    args: ["run", "--no-prompt", "--cached-only", ...flags, `workers/${name}.ts`],
     cwd: root,
     env: environment,
     ready: httpProbe({ url: `http://127.0.0.1:${port}/readyz` }),

@@ -1,0 +1,28 @@
+/**
+ * What is used of the Kubernetes client; nothing else imports its values. The package loads all API groups there are, so
+ * production runs a bundle of this file instead, which has only these (`workers/SETTINGS.md`).
+ */
+export {
+  ApiException,
+  AppsV1Api,
+  AuthenticationV1Api,
+  CertificatesV1Api,
+  CoordinationV1Api,
+  CoreV1Api,
+  createConfiguration,
+  CustomObjectsApi,
+  DiscoveryV1Api,
+  IsomorphicFetchHttpLibrary,
+  KubeConfig,
+  loadYaml,
+  PatchStrategy,
+  PolicyV1Api,
+  RbacAuthorizationV1Api,
+  ResponseContext,
+  ServerConfiguration,
+  setHeaderMiddleware,
+  setHeaderOptions,
+  V1MicroTime,
+  Watch,
+  wrapHttpLibrary,
+} from "@kubernetes/client-node";

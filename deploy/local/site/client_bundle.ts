@@ -1,0 +1,19 @@
+/** The bundle of what we use of the Kubernetes client, in place of the whole package. */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { keptBundle, root } from "./kept_bundle.ts";
+
+const source = "activities/kube/client_node.ts";
+
+/** The flag by which a process of ours loads the bundle, which is found or made as `keptBundle` does; none without a home. */
+export async function slimClient(signal?: AbortSignal): Promise<string[]> {
+  const path = await keptBundle({
+    name: "client-bundle",
+    file: "client_node.js",
+    sources: [source],
+    make: (path) => ["bundle", "--quiet", "--platform", "deno", "--minify", "--output", path, source],
+  }, signal);
+  if (path === undefined) return [];
+  const imports = { [pathToFileURL(join(root, source)).href]: pathToFileURL(path).href };
+  return [`--import-map=data:application/json,${encodeURIComponent(JSON.stringify({ imports }))}`];
+}

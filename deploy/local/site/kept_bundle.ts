@@ -1,0 +1,50 @@
+/** Bundles that are made once for each version of what goes into them, and kept among the tools. */
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { cacheFolder, definedVariables } from "../tools/environment.ts";
+import { runCommand } from "../tools/run_command.ts";
+
+export const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+export interface Bundle {
+  /** Names its folder, and it in messages. */
+  name: string;
+  file: string;
+  /** Our files that it is made from, relative to the project; packages count by their versions. */
+  sources: readonly string[];
+  /** Arguments with which Deno makes it at a path. */
+  make(path: string): string[];
+}
+
+/** Finds a bundle among the tools, or makes it there; gives its path, or undefined without a home. Throws with the last lines of what made it. */
+export async function keptBundle(bundle: Bundle, signal?: AbortSignal): Promise<string | undefined> {
+  const tools = cacheFolder(process.env);
+  if (tools === undefined) return undefined;
+  const path = join(tools, bundle.name, await digestOf(bundle.sources), bundle.file);
+  if (existsSync(path)) return path;
+  // Renamed into place when it is whole: whoever makes it at the same time makes the same.
+  const unfinished = join(dirname(path), `${process.pid}-${bundle.file}`);
+  await mkdir(dirname(path), { recursive: true });
+  const { code, lines } = await runCommand({
+    program: process.execPath,
+    args: bundle.make(unfinished),
+    env: definedVariables(process.env),
+    cwd: root,
+    ...(signal && { signal }),
+  });
+  if (code !== 0) throw new Error(`Cannot make the ${bundle.name}: exit code ${code}, ${lines.slice(-5).join("; ")}`);
+  await rename(unfinished, path);
+  return path;
+}
+
+async function digestOf(sources: readonly string[]): Promise<string> {
+  const hash = createHash("sha256").update(`${Deno.version.deno}\0`);
+  for (const file of [...sources, "package.json", "deno.lock"]) {
+    hash.update(`${file}\0`).update(await readFile(join(root, file))).update("\0");
+  }
+  return hash.digest("hex").slice(0, 16);
+}
