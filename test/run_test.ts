@@ -173,6 +173,25 @@ Deno.test("piecesOfGroup loses no file, whether they share processes or not", ()
   }
 });
 
+Deno.test("piecesOfGroup lets files share a process with those that are named beside them, and the others another", () => {
+  const [own, folder] = ["test/unit/cli/question_test.ts", "test/unit/cli"];
+  const paths = [folder, "test/unit/workflows", "test/run_test.ts"];
+  const group = {
+    paths,
+    allow: [],
+    limitMinutes: 1,
+    load: 1,
+    shares: [[own, "test/run_test.ts"], ["test/unit/workflows"]],
+  };
+  const parts = piecesOfGroup("unit", group).map(({ tests }) => tests?.files ?? []);
+  const files = filesOf(group);
+  assert.deepEqual(parts, [
+    [own, "test/run_test.ts"],
+    files.filter((file) => file.startsWith("test/unit/workflows/")),
+    files.filter((file) => file.startsWith(folder) && file !== own),
+  ]);
+});
+
 Deno.test("piecesOfGroup counts what waits half of its time as half of the load", () => {
   const group = { paths: ["test/workflow"], allow: [], limitMinutes: 1, load: 0.6 };
   const [first = "", second = ""] = filesOf(group);
@@ -183,9 +202,15 @@ Deno.test("piecesOfGroup counts what waits half of its time as half of the load"
 });
 
 Deno.test("groups name no file that is not there", () => {
-  for (const [name, { paths, longest = [], waiting = [] }] of Object.entries(groups)) {
+  for (const [name, { paths, shares, longest = [], waiting = [] }] of Object.entries(groups)) {
     const files = filesOf({ paths });
     assert.deepEqual([...longest, ...waiting].filter((file) => !files.includes(file)), [], name);
+    const named = Array.isArray(shares) ? shares.flat() : [];
+    assert.deepEqual(
+      named.filter((path) => !files.some((file) => file === path || file.startsWith(`${path}/`))),
+      [],
+      name,
+    );
   }
 });
 

@@ -21,9 +21,10 @@ export interface Group extends Named {
   allow: string[];
   /**
    * Files share so many processes, which load what they all import once; else each has a process of its own, as what it
-   * starts may outlive it.
+   * starts may outlive it. Paths instead of a number say which files share one, those of the first list that names them;
+   * what no list names shares the last process.
    */
-  shares?: number;
+  shares?: number | string[][];
   /** Files that take longest, the longest first: begun last, one of them would keep all others waiting. */
   longest?: string[];
   /** Files that wait for the clock about half of their time, and so keep a core half as busy. */
@@ -38,6 +39,14 @@ const noServer = [
 const allowed = ["--allow-all"];
 
 const named = (folder: string, names: string[]): string[] => names.map((name) => `test/${folder}/${name}_test.ts`);
+
+/** Unit tests that wait for real processes and for the clock. */
+const waits = [
+  ...named("unit/activities", ["pool/woken_waits", "pool/await_joined", "kube/informer"]),
+  ...named("unit/activities", ["node/blocked_drain", "node/drain", "node/node_watch"]),
+  ...named("unit/deploy/stack", ["orphan_guard", "supervisor"]),
+  "test/run_test.ts",
+];
 
 export const steps: Record<string, Step> = {
   fmt: { args: ["fmt", "--check"], limitMinutes: 5, load: 0.5 },
@@ -54,14 +63,18 @@ export const groups: Record<string, Group> = {
   unit: {
     paths: ["test/unit", "test/house_rules_test.ts", "test/run_test.ts"],
     allow: noServer,
-    shares: 4,
-    longest: [
-      ...named("unit", ["profiles/go_engine", "cli/exit_codes", "workflows/policy/rollout"]),
-      ...named("unit", ["activities/pool/woken_waits", "profiles/cloud_init", "cli/validate", "cli/render"]),
-      ...named("unit", ["profiles/eta_engine", "profiles/yaml_text", "profiles/setup_scripts"]),
+    // Together is what loads the same, in parts that take about as long, but for those that wait.
+    shares: [
+      waits,
+      named("unit/profiles", ["go_engine", "go_program", "eta_engine", "render_process"]),
+      ["test/unit/profiles"],
+      ["test/unit/cli"],
+      ["test/unit/workflows"],
+      ["test/unit/activities", "test/unit/workers"],
     ],
+    waiting: waits,
     limitMinutes: 15,
-    load: 1,
+    load: 0.8,
   },
   golden: { paths: ["test/golden"], allow: noServer, shares: 1, limitMinutes: 10, load: 1 },
   replay: { paths: ["test/replay"], allow: noServer, shares: 1, limitMinutes: 10, load: 1 },

@@ -60,8 +60,17 @@ function testFiles(path: string): string[] {
   return found.filter((file) => file.endsWith("_test.ts")).sort().map((file) => join(path, file));
 }
 
-/** Deals out as cards are, so that no share gets all that takes long. */
-function dealt(files: readonly string[], shares: number): string[][] {
-  const hands = Array.from({ length: shares }, (_, hand) => files.filter((_, at) => at % shares === hand));
+/** A number deals out as cards are, so that no share gets all that takes long. */
+function dealt(files: readonly string[], shares: number | string[][]): string[][] {
+  const [count, handOf] = typeof shares === "number"
+    ? [shares, (_: string, at: number): number => at % shares]
+    : [shares.length + 1, (file: string): number => placeIn(shares, file)];
+  const hands = Array.from({ length: count }, (_, hand) => files.filter((file, at) => handOf(file, at) === hand));
   return hands.filter((hand) => hand.length > 0);
+}
+
+/** The first list with the file or a folder above it; past the last where none has. */
+function placeIn(lists: string[][], file: string): number {
+  const place = lists.findIndex((paths) => paths.some((path) => file === path || file.startsWith(`${path}/`)));
+  return place < 0 ? lists.length : place;
 }
