@@ -124,7 +124,13 @@ function argumentsOf(flags: Record<string, unknown>): string[] {
   return Object.entries(flags).flatMap(([flag, values]) => [values].flat().map((value) => `--${flag}=${value}`));
 }
 
+let known: RenderFacts["cluster"] | undefined;
+
 function clusterOf(): RenderFacts["cluster"] {
+  return known ??= readCluster();
+}
+
+function readCluster(): RenderFacts["cluster"] {
   const objects = loadAllYaml(readText("cluster/objects.yaml")) as InputObject[];
   const info = objects.find(({ metadata }) => metadata.name === "cluster-info");
   const { clusters } = loadYaml<{ clusters: { cluster: Record<string, string> }[] }>(info?.data?.["kubeconfig"] ?? "");
