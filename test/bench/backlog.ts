@@ -5,14 +5,13 @@
  *
  *     deno run -A test/bench/backlog.ts 300
  */
-import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
 import { type Figure, figuresOf, type Row } from "./figure.ts";
 import { type Ground, onGround } from "./ground.ts";
 import { MomentWatch } from "./moment_watch.ts";
 import { createNumbered } from "./numbered_pools.ts";
-import { type Cost, type Costs, countCosts } from "./process_costs.ts";
+import { type Costs, countCosts } from "./process_costs.ts";
 import { publishedMoments, publishedSecrets, secretsOf } from "./published_pools.ts";
+import { databaseBytes, objectBytes } from "./stored.ts";
 import { printAlone } from "./table.ts";
 import { type Writer, writers } from "./writer.ts";
 
@@ -24,8 +23,11 @@ interface Backlog {
   /** Pools a second after the first one. */
   rate: number;
   costs: Costs;
-  /** By which Temporal's database grew; NaN for who has none. */
-  storedBytes: number;
+  /** Of the API server and etcd, to whom the bench itself is a client too. */
+  servers: Costs;
+  databaseBytes: number;
+  /** Of one pool. */
+  objectBytes: number;
 }
 
 /** As long as the slowest may take. */
@@ -50,33 +52,31 @@ async function publishAll(ground: Ground, { writer, pools }: Task): Promise<Back
   const start = await writer.prepare(ground);
   const names = await createNumbered(ground.api, pools);
   using watch = await MomentWatch.open(ground.stack.adminKubeconfig, publishedSecrets);
-  const temporal = ground.stack.processes.get("temporal");
-  const costs = await countCosts({ temporal });
-  const stored = await storedBytes(ground);
+  const { processes } = ground.stack;
+  const temporal = processes.get("temporal");
+  const servers = { apiserver: processes.get("kube-apiserver"), etcd: processes.get("etcd") };
+  const [costs, serverCosts] = [await countCosts({ temporal }), await countCosts(servers)];
+  const database = await databaseBytes(ground);
   const begun = performance.now();
-  const processes = await start();
+  const started = await start();
   await watch.all(secretsOf(names), longestSeconds);
-  const counted = await costs({ ...processes, temporal });
+  const counted = { costs: await costs({ ...started, temporal }), servers: await serverCosts(servers) };
   const moments = publishedMoments(watch, names).map((ms) => (ms - begun) / 1000);
   const [firstSeconds, lastSeconds] = [Math.min(...moments), Math.max(...moments)];
-  const rate = (moments.length - 1) / (lastSeconds - firstSeconds);
-  const grown = counted["temporal"] ? await storedBytes(ground) - stored : NaN;
-  return { published: moments.length, firstSeconds, rate, costs: counted, storedBytes: grown };
-}
-
-/** Of Temporal's database, with what is written to its log and not yet to it. */
-async function storedBytes({ stack }: Ground): Promise<number> {
-  const folder = join(stack.directory, "temporal");
-  const sizes = (await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size);
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+  return {
+    ...{ ...counted, published: moments.length, firstSeconds },
+    rate: (moments.length - 1) / (lastSeconds - firstSeconds),
+    databaseBytes: await databaseBytes(ground) - database,
+    objectBytes: await objectBytes(ground, names[0] ?? ""),
+  };
 }
 
 function backlogFigures(
-  { published, firstSeconds, rate, costs, storedBytes }: Backlog,
+  { published, firstSeconds, rate, costs, servers, databaseBytes, objectBytes }: Backlog,
   { part, writer, pools }: Task & { part: string },
 ): Figure[] {
   const each = Object.entries(costs);
-  const all = (of: (cost: Cost) => number): number => each.reduce((sum, [, cost]) => sum + of(cost), 0);
+  const hasTemporal = each.some(([name]) => name === "temporal");
   const ofEach = each.length === 1 ? [] : each.flatMap(([name, { cpuSeconds, peakMib }]): Row[] => [
     [`CPU a pool, ${name}`, "ms", cpuSeconds * 1000 / pools],
     [`peak memory, ${name}`, "MiB", peakMib],
@@ -85,11 +85,18 @@ function backlogFigures(
     ...(published === pools ? [] : [["never published", "pools", pools - published] as Row]),
     ["rate after the first", "/s", rate],
     ["start to first secret", "s", firstSeconds],
-    ["CPU a pool", "ms", all(({ cpuSeconds }) => cpuSeconds) * 1000 / pools],
-    ["peak memory", "MiB", all(({ peakMib }) => peakMib)],
+    ["CPU a pool", "ms", cpuOf(costs) * 1000 / pools],
+    ["peak memory", "MiB", each.reduce((sum, [, { peakMib }]) => sum + peakMib, 0)],
     ...ofEach,
-    ...(Number.isNaN(storedBytes) ? [] : [["Temporal's database a pool", "KiB", storedBytes / 1024 / pools] as Row]),
+    ...(hasTemporal ? [["Temporal's database a pool", "KiB", databaseBytes / 1024 / pools] as Row] : []),
+    ["objects a pool", "KiB", objectBytes / 1024],
+    ["CPU a pool, API server and etcd", "ms", cpuOf(servers) * 1000 / pools],
+    ["peak memory, API server", "MiB", servers["apiserver"]?.peakMib ?? NaN],
   ]);
+}
+
+function cpuOf(costs: Costs): number {
+  return Object.values(costs).reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
 }
 
 if (import.meta.main) {

@@ -1,0 +1,32 @@
+/** How much is kept for what was published: by Temporal on disk, and by the API server as objects. */
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
+import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
+import type { Ground } from "./ground.ts";
+
+/** Bytes of Temporal's database, with what is written to its log and not yet to it. */
+export async function databaseBytes({ stack }: Ground): Promise<number> {
+  const folder = join(stack.directory, "temporal");
+  const sizes = (await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size);
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+/** Bytes of what is written for one pool, as JSON, but for the objects of its identity, which are small. */
+export async function objectBytes({ api }: Ground, pool: string): Promise<number> {
+  const names = namesOf({ namespace: "kube-system", name: pool });
+  const secrets = [names.provisioning, names.bootstrap, names.kubeletBootstrap];
+  const paths = [
+    ...secrets.map((name) => `/api/v1/namespaces/${secretsNamespace}/secrets/${name}`),
+    `/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemconfigs/${names.config}`,
+    `/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts/${pool}`,
+  ];
+  const sizes = paths.map(async (path) => JSON.stringify(await api.call({ method: "GET", path }).catch(absent)).length);
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+/** Not everybody writes each. */
+function absent(error: unknown): string {
+  if (error instanceof ApiRefusal && error.status === 404) return "";
+  throw error;
+}
