@@ -17,9 +17,9 @@ const billed = [
   "markerRecordedEventAttributes" as const,
 ];
 
-/** Of the last run of a workflow, which may still go on. */
-export async function historyOf(client: Client, workflowId: string): Promise<HistorySize> {
-  const handle = client.workflow.getHandle(workflowId);
+/** Of a run of a workflow, the last one unless told, which may still go on. */
+export async function historyOf(client: Client, workflowId: string, runId?: string): Promise<HistorySize> {
+  const handle = client.workflow.getHandle(workflowId, runId);
   const { historySize = 0 } = await handle.describe();
   const { events } = await handle.fetchHistory();
   const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes).length;

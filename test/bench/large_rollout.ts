@@ -4,7 +4,8 @@ import type { WorkflowExecutionInfo } from "@temporalio/client";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { Stage } from "../support/workflow_stage.ts";
-import { type Figure, figuresOf, quantile } from "./figure.ts";
+import { type Figure, figuresOf, quantile, type Row } from "./figure.ts";
+import { historyOf, type HistorySize } from "./history.ts";
 
 /** No run of a chain may have more events. */
 const limit = 10_000;
@@ -13,8 +14,7 @@ interface Rolled {
   replaced: number;
   seconds: number;
   /** Of each run of the chain. */
-  events: number[];
-  bytes: number[];
+  sizes: HistorySize[];
   /** Of this process: the worker, and the pool in memory that it looks after. */
   cpuSeconds: number;
   /** Milliseconds that answers to `progress` took. */
@@ -44,10 +44,10 @@ async function rollOver(stage: Stage, { replicas, budget }: Size): Promise<Rolle
   const { stdout } = await asker.output();
   const answers = new TextDecoder().decode(stdout).trim().split("\n").filter(Boolean).map(Number);
   const runs = (await runsOf(stage, pool.holder)).filter(({ runId }) => !before.has(runId));
-  const events = runs.map(({ historyLength }) => historyLength);
-  const bytes = runs.map(({ historySize = 0 }) => historySize);
+  const sizes: HistorySize[] = [];
+  for (const { runId } of runs) sizes.push(await historyOf(stage.client, pool.holder, runId));
   const cpuSeconds = (user + system) / 1e6;
-  return { replaced, seconds, events, bytes, cpuSeconds, answers, violations: pool.violations };
+  return { replaced, seconds, sizes, cpuSeconds, answers, violations: pool.violations };
 }
 
 async function runsOf({ client }: Stage, workflowId: string): Promise<WorkflowExecutionInfo[]> {
@@ -72,13 +72,19 @@ export function measureEvents(machines: number): Promise<Figure[]> {
   return onStage(async (stage) => {
     const small = await rollOver(stage, { replicas: 3, budget: 1 });
     const large = await rollOver(stage, { replicas: machines, budget: Math.min(50, machines) });
-    const each = ({ events, replaced }: Rolled): number => events.reduce((sum, count) => sum + count, 0) / replaced;
+    const each = ({ sizes, replaced }: Rolled, of: "events" | "actions"): number => {
+      return sizes.reduce((sum, size) => sum + size[of], 0) / replaced;
+    };
+    const perMachine = (rolled: Rolled): Row[] => [
+      ["events a machine", "each", each(rolled, "events")],
+      ["actions a machine", "each", each(rolled, "actions")],
+    ];
     return [
-      ...figuresOf({ part: "roll", column: "Ostler", size: 3 }, [["events a machine", "each", each(small)]]),
+      ...figuresOf({ part: "roll", column: "Ostler", size: 3 }, perMachine(small)),
       ...figuresOf({ part: "roll", column: "Ostler", size: machines }, [
-        ["events a machine", "each", each(large)],
-        ["events of the longest run", "each", Math.max(...large.events)],
-        ["bytes of the longest run", "MB", Math.max(...large.bytes) / 1e6],
+        ...perMachine(large),
+        ["events of the longest run", "each", Math.max(...large.sizes.map(({ events }) => events))],
+        ["bytes of the longest run", "MB", Math.max(...large.sizes.map(({ bytes }) => bytes)) / 1e6],
         ["CPU a machine, worker and cloud in memory", "ms", large.cpuSeconds * 1000 / large.replaced],
         ["answer to progress, p95", "ms", quantile(large.answers, 0.95)],
         ["broken promises", "each", large.violations.length],
@@ -87,10 +93,10 @@ export function measureEvents(machines: number): Promise<Figure[]> {
   });
 }
 
-function print({ replaced, seconds, events, bytes, answers, violations }: Rolled, budget: number): void {
+function print({ replaced, seconds, sizes, answers, violations }: Rolled, budget: number): void {
   console.log(`${replaced} machines replaced in ${seconds.toFixed(0)} s, ${budget} at a time`);
-  console.log(`events per run: ${events.join(", ")}; at most ${limit} are allowed`);
-  console.log(`bytes per run: ${bytes.join(", ")}`);
+  console.log(`events per run: ${sizes.map(({ events }) => events).join(", ")}; at most ${limit} are allowed`);
+  console.log(`bytes per run: ${sizes.map(({ bytes }) => bytes).join(", ")}`);
   const [half, most, all] = [0.5, 0.95, 1].map((share) => Math.round(quantile(answers, share)));
   const told = `half within ${half} ms, 95 of 100 within ${most} ms, all within ${all} ms`;
   console.log(`answers to progress: ${answers.length}, ${told}`);
@@ -101,7 +107,7 @@ if (import.meta.main) {
   const [replicas = 1000, budget = 50] = Deno.args.map(Number);
   const rolled = await onStage((stage) => rollOver(stage, { replicas, budget }));
   print(rolled, budget);
-  const isGood = rolled.events.every((count) => count < limit) && rolled.violations.length === 0 &&
+  const isGood = rolled.sizes.every(({ events }) => events < limit) && rolled.violations.length === 0 &&
     quantile(rolled.answers, 0.95) < 1000;
   Deno.exit(isGood ? 0 : 1);
 }

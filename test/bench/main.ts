@@ -95,6 +95,8 @@ async function write(out: string, figures: Figure[]): Promise<void> {
   for (const [name, content] of Object.entries(files)) await writeFile(join(out, name), content);
 }
 
+// The SDK would hear them and go on; what was started ends with us.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 const order = orderOf(process.argv.slice(2));
 if (order === undefined) console.log(usage);
 else {
