@@ -4,8 +4,9 @@
  * The bootstrap secret's revision annotation is the fence: machine-controller orders no instance before it fits.
  */
 import { namesOf } from "../../profiles/mod.ts";
-import type { Publication, Published } from "../../workflows/contracts/mod.ts";
+import type { PoolRef, Publication, Published } from "../../workflows/contracts/mod.ts";
 import { moot, refused } from "../failures.ts";
+import type { Kube } from "../kube/client.ts";
 import { attempting } from "../kube/status.ts";
 import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import { ensureBootReport } from "../pool/report_place.ts";
@@ -54,7 +55,7 @@ async function ensurePublished(publisher: Publisher, work: Work): Promise<Public
     return await publish(publisher, work, isStanding ? "Renewed" : "Published");
   }
   await restamp(kube, standing, rendered);
-  await ensureBootReport(kube, order.pool);
+  await ensureReportPlace(kube, order.pool, rendered);
   return { artefacts: [], news: "None", ...timesOf(order.pool, standing) };
 }
 
@@ -73,6 +74,11 @@ function checkOrder({ pool, revision, configDigest }: PublishOrder, rendered: Re
 async function publish(publisher: Publisher, work: Work, news: "Renewed" | "Published"): Promise<Publication> {
   const { order: { pool }, rendered } = work;
   await ensureFinalizer(publisher.kube, pool, rendered.deployment);
-  await ensureBootReport(publisher.kube, pool);
+  await ensureReportPlace(publisher.kube, pool, rendered);
   return await writePublication(publisher, work, news);
+}
+
+// Where no machine is wanted none reports; one that is wanted later is a change of scale, which comes here too.
+async function ensureReportPlace(kube: Kube, pool: PoolRef, { deployment }: RenderedPool): Promise<void> {
+  if (deployment.spec.replicas !== 0) await ensureBootReport(kube, pool);
 }

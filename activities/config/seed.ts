@@ -9,8 +9,21 @@ import { readSecretTexts } from "./referenced_secret.ts";
 // Not with the secrets of pools: what machines read those with may, left from former days, read all that is there.
 const where = { namespace: tokensNamespace, name: "ostler-seed" };
 
-/** Reads the seed; makes one where there is none. */
-export async function ensureSeed(kube: Kube): Promise<string> {
+/** Nobody changes it but by deleting the secret; milliseconds after which that is noticed. */
+const keptMs = 600_000;
+
+const kept = new WeakMap<object, { seed: string; until: number }>();
+
+/** The seed, which is read every so often; made where there is none. */
+export async function ensureSeed(kube: Kube, now = Date.now()): Promise<string> {
+  const known = kept.get(kube.core);
+  if (known && now < known.until) return known.seed;
+  const seed = await readSeed(kube);
+  kept.set(kube.core, { seed, until: now + keptMs });
+  return seed;
+}
+
+async function readSeed(kube: Kube): Promise<string> {
   const secret = await readSecretTexts(kube, where);
   if (!secret) return await createSeed(kube);
   const { seed } = secret.texts;
@@ -30,7 +43,7 @@ async function createSeed(kube: Kube): Promise<string> {
     return seed;
   } catch (error) {
     // Another activity was faster.
-    if (statusOf(error) === 409) return await ensureSeed(kube);
+    if (statusOf(error) === 409) return await readSeed(kube);
     throw error;
   }
 }

@@ -48,8 +48,8 @@ export type MachineDeployment = z.infer<typeof MachineDeployment>;
 
 export const MachineSet = z.object({
   metadata: Metadata,
-  spec: z.object({ template: z.looseObject({}).optional() }).loose().optional(),
-  status: z.object({ readyReplicas: z.number().nullish() }).loose().optional(),
+  spec: z.object({ replicas: z.number().nullish(), template: z.looseObject({}).optional() }).loose().optional(),
+  status: z.object({ replicas: z.number().nullish(), readyReplicas: z.number().nullish() }).loose().optional(),
 });
 export type MachineSet = z.infer<typeof MachineSet>;
 

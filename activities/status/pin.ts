@@ -5,6 +5,7 @@ import type { Kube } from "../kube/client.ts";
 import { patchStatus, readObject, rollouts } from "../kube/resources.ts";
 import type { RolloutObject } from "../kube/schemas.ts";
 import { ifFound } from "../kube/status.ts";
+import { recalledRollout } from "./recall.ts";
 
 /** Both as `inputsOf` tells them. */
 const Pin = z.object({ bad: z.string().min(1), good: z.string().min(1) });
@@ -15,8 +16,10 @@ export function pinOf(rollout: RolloutObject | undefined): Pin | undefined {
   return Pin.safeParse(rollout?.status?.["pin"]).data;
 }
 
-/** The same, read from the API server. */
+/** The same, read from the API server, unless that was done right before: only its run writes it. */
 export async function readPin(kube: Kube, { namespace, name }: PoolRef): Promise<Pin | undefined> {
+  const recalled = recalledRollout(kube);
+  if (recalled) return pinOf(recalled.rollout);
   return pinOf(await ifFound(readObject(kube, rollouts, { namespace, name })));
 }
 

@@ -2,9 +2,12 @@
 import { z } from "zod";
 import type { Memory, PoolRef, Quarantined } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
+import { HandedOn } from "../kube/handed_on.ts";
 import type { RolloutObject } from "../kube/schemas.ts";
 import { attempting } from "../kube/status.ts";
 import { readRollout } from "./known_rollouts.ts";
+
+const recalled = new HandedOn<{ rollout: RolloutObject | undefined }>();
 
 /** Changes that failed, and times of machines, that are remembered. */
 export const quarantineKept = 5;
@@ -42,8 +45,15 @@ const Status = z.object({
 /** Reads it; a pool without a Rollout, or with one of an earlier version, has nothing to remember. */
 export function recall(kube: Kube, pool: PoolRef): Promise<Memory> {
   return attempting(`recall the rollouts of "${pool.namespace}/${pool.name}"`, async () => {
-    return memoryOf(await readRollout(kube, pool));
+    const rollout = await readRollout(kube, pool);
+    recalled.give(kube, { rollout });
+    return memoryOf(rollout);
   });
+}
+
+/** The Rollout that the run has recalled right before this. */
+export function recalledRollout(kube: Kube): { rollout: RolloutObject | undefined } | undefined {
+  return recalled.take(kube);
 }
 
 /** The memory that a Rollout holds. */

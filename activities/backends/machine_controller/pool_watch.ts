@@ -118,6 +118,15 @@ export function isSurelyUnsettled(kube: Kube, { namespace, name }: PoolRef): boo
   return ![...sets.values()].some((set) => set.pool === pool && set.revision === facts.revision);
 }
 
+/** The labels of the machines of a pool that has none, but for some on their way out, as watches tell; "" where they do not. */
+export function selectorOfEmpty(kube: Kube, { namespace, name }: PoolRef): string {
+  const { deployments, sets } = poolWatchesOf(kube);
+  const pool = `${namespace}/${name}`;
+  if (!deployments.isFresh || !sets.isFresh) return "";
+  const own = [...sets.values()].filter((set) => set.pool === pool);
+  return own.every(({ isEmpty }) => isEmpty) ? deployments.get(pool)?.selector ?? "" : "";
+}
+
 /** Ready nodes that machine-controller counts in each of the pool's sets, by template hash; undefined while not all is known. */
 export function countedReady(kube: Kube, { namespace, name }: PoolRef): ReadonlyMap<string, number> | undefined {
   const { sets } = poolWatchesOf(kube);

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { machineDeployments, machines, machineSets } from "../../kube/resources.ts";
 import type { Resource } from "../../kube/resources.ts";
+import { selectorText } from "../../kube/label_selector.ts";
 import { Machine, MachineDeployment, MachineSet } from "../../kube/schemas.ts";
 import type { Metadata } from "../../kube/schemas.ts";
 import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./annotations.ts";
@@ -11,6 +12,8 @@ export interface DeploymentFacts {
   generation: number;
   observed: number;
   revision: string;
+  /** The labels that its machines have; "" for none. */
+  selector: string;
   /** Identity of all else that waits are about. */
   state: string;
 }
@@ -22,6 +25,8 @@ export interface SetFacts {
   owner: string;
   revision: string;
   templateHash: string;
+  /** It has no machines and shall have none; those on their way out do not count. */
+  isEmpty: boolean;
   ready: number;
 }
 
@@ -34,20 +39,22 @@ export interface MachineFacts {
 
 export const watchedDeployments: Resource<DeploymentFacts> = {
   ...machineDeployments,
-  schema: MachineDeployment.transform(({ metadata, status }) => ({
+  schema: MachineDeployment.transform(({ metadata, spec, status }) => ({
     ...{ generation: metadata.generation ?? 0, observed: status?.observedGeneration ?? 0 },
     revision: metadata.annotations?.[revisionAnnotation] ?? "",
+    selector: selectorText(spec.selector ?? {}),
     state: digest([metadata.uid, metadata.deletionTimestamp]),
   })),
 };
 
 export const watchedSets: Resource<SetFacts> = {
   ...machineSets,
-  schema: MachineSet.transform(({ metadata, status }) => ({
+  schema: MachineSet.transform(({ metadata, spec, status }) => ({
     pool: nameOf(metadata, "MachineDeployment"),
     owner: ownerOf(metadata, "MachineDeployment")?.uid ?? "",
     revision: metadata.annotations?.[revisionAnnotation] ?? "",
     templateHash: metadata.labels?.[templateHashLabel] ?? "",
+    isEmpty: spec?.replicas === 0 && !status?.replicas,
     ready: status?.readyReplicas ?? 0,
   })),
 };

@@ -1,9 +1,12 @@
 import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
+import { poolWatchesOf } from "../../../../activities/backends/machine_controller/pool_watch.ts";
+import { beginToWatch } from "../../../../activities/backends/registry.ts";
 import { awaitPoolChanged, readMembers, readPool } from "../../../../activities/pool/read_pool.ts";
 import type { PoolQuestion } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
+import { FakeStreams } from "../../../support/fake_streams.ts";
 import { hold, holder, machine, machineDeployment, node, pool, putPool } from "../../../support/machine_objects.ts";
 
 const minute = 60_000;
@@ -153,3 +156,44 @@ Deno.test("awaitPoolChanged fails while the API server cannot be asked, and call
     return true;
   });
 });
+
+/** A pool that is scaled to zero, as a worker watches it, and what it is asked for it. */
+async function emptied(): Promise<{ kube: FakeKube; streams: FakeStreams }> {
+  const kube = new FakeKube();
+  putPool(kube, { spec: { replicas: 0 } });
+  for (const set of kube.all("machinesets")) kube.put("machinesets", { ...set, spec: { replicas: 0 } });
+  const streams = new FakeStreams(kube);
+  beginToWatch(streams.client);
+  const { sets, deployments } = poolWatchesOf(streams.client);
+  await eventually("the watches", () => sets.isFresh && deployments.isFresh);
+  streams.requests.length = 0;
+  return { kube, streams };
+}
+
+Deno.test("readPool asks for nothing but the machines of a pool whose sets are empty, as watches tell", async () => {
+  const { streams } = await emptied();
+  equal((await readPool(streams.client, question)).counts.machines, 0);
+  deepEqual(streams.requests, ["list machines fleet/"]);
+});
+
+Deno.test("readPool sees a machine on its way out, which no set counts any more, and one of which no watch tells yet", async () => {
+  const { kube, streams } = await emptied();
+  kube.put("machines", machine("m-1", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
+  equal((await readPool(streams.client, question)).counts.leaving, 1);
+  kube.remove("machines", "m-1", "fleet");
+  kube.put("machines", machine("m-2"));
+  equal((await readPool(streams.client, question)).counts.machines, 1);
+});
+
+Deno.test("readPool takes no watch for the truth when it is out of date", async () => {
+  const { kube, streams } = await emptied();
+  streams.isDown = true;
+  for (const kind of ["machinesets", "machinedeployments"]) streams.end(kind, timeout());
+  kube.remove("machinedeployments", "pool", "fleet");
+  await rejects(readPool(streams.client, question), { type: "GenerationStale" });
+});
+
+/** What ends a stream that went quiet. */
+function timeout(): Error {
+  return new DOMException("quiet", "TimeoutError");
+}
