@@ -49,7 +49,7 @@ async function install(
   const { version } = profile.spec;
   const annotations = { ...existing?.metadata.annotations, [installedAnnotation]: version };
   const wanted = { ...profile, metadata: { ...existing?.metadata, name, namespace, annotations } };
-  if (!existing) return await createObject(kube, profiles, wanted);
+  if (!existing) return void await createObject(kube, profiles, wanted);
   if ((existing.spec as { version?: string }).version === version) return;
   // Replaced whole: of a profile by others of this name, such as Operating System Manager's, nothing may stay.
   await replaceObject(kube, profiles, wanted);

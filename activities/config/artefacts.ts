@@ -11,11 +11,18 @@ import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
 import { configs, createObject, deleteObject, patchObject, replaceObject } from "../kube/resources.ts";
 import type { ObjectBody } from "../kube/resources.ts";
+import type { Metadata } from "../kube/schemas.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
 import { decode } from "./referenced_secret.ts";
-import { annotationsOf, type Standing } from "./standing.ts";
+import { annotationsOf, type Standing, standingConfig, standingSecret } from "./standing.ts";
 
 export type Artefact = Publication["artefacts"][number];
+
+/** What was written, in words and as it stands now. */
+export interface Written {
+  artefact: Artefact;
+  standing: Standing;
+}
 
 /** What a secret has to hold under its only key. */
 export interface SecretContent {
@@ -29,7 +36,7 @@ export async function writeSecret(
   kube: Kube,
   standing: Standing,
   { key, text, annotations }: SecretContent,
-): Promise<Artefact> {
+): Promise<Written> {
   const { name, namespace, found } = standing;
   const { labels } = found?.metadata ?? {};
   const body: V1Secret = {
@@ -43,7 +50,8 @@ export async function writeSecret(
     data: { [key]: Buffer.from(text).toString("base64") },
   };
   throwIfCalledOff();
-  return verified(await putSecret(kube, standing, body), { name, key, text });
+  const written = await putSecret(kube, standing, body);
+  return { artefact: verified(written, { name, key, text }), standing: standingSecret(written, { name, namespace }) };
 }
 
 /** Gives the secret as the API server has stored it. */
@@ -76,28 +84,29 @@ export async function writeConfig(
   kube: Kube,
   standing: Standing,
   { spec, digest, annotations }: { spec: object; digest: string; annotations: Record<string, string> },
-): Promise<Artefact> {
+): Promise<Written> {
   const { name, namespace, found } = standing;
   const metadata = { name, namespace, annotations: { ...annotationsOf(standing), ...annotations } };
   const body = { apiVersion: `${configs.group}/${configs.version}`, kind: "OperatingSystemConfig", metadata, spec };
   throwIfCalledOff();
-  if (found) await replaceConfig(kube, body, found.metadata);
-  else await createObject(kube, configs, body);
-  return { kind: "OperatingSystemConfig", name, digest, bytes: Buffer.byteLength(JSON.stringify(spec)) };
+  const written = await (found ? replaceConfig(kube, body, found.metadata) : createObject(kube, configs, body));
+  const bytes = Buffer.byteLength(JSON.stringify(spec));
+  const artefact = { kind: "OperatingSystemConfig", name, digest, bytes };
+  return { artefact, standing: standingConfig(written, { name, namespace }) };
 }
 
 type Version = Pick<V1ObjectMeta, "uid" | "resourceVersion">;
 
-async function replaceConfig(kube: Kube, body: ObjectBody, version: Version): Promise<void> {
+async function replaceConfig(kube: Kube, body: ObjectBody, version: Version): Promise<{ metadata: Metadata }> {
   const { resourceVersion } = version;
   try {
-    await replaceObject(kube, configs, { ...body, metadata: { ...body.metadata, resourceVersion } });
+    return await replaceObject(kube, configs, { ...body, metadata: { ...body.metadata, resourceVersion } });
   } catch (error) {
     if (statusOf(error) !== 403) throw error;
     // The webhook of Operating System Manager lets nobody change a config; no machine boots from it.
     const { name, namespace } = body.metadata;
     await ifFound(deleteObject(kube, configs, { name, namespace, body: onlyAs(version) }));
-    await createObject(kube, configs, body);
+    return await createObject(kube, configs, body);
   }
 }
 

@@ -111,11 +111,18 @@ export async function areUsable(kube: Kube, pool: PoolRef, standing: Standing[])
 }
 
 /** Corrects in place what only others read, where nothing else has changed; the credentials stay. */
-export async function restamp(kube: Kube, standing: Standing[], rendered: RenderedPool): Promise<void> {
+export async function restamp(
+  kube: Kube,
+  standing: Standing[],
+  rendered: RenderedPool,
+): Promise<"Corrected" | "Unchanged"> {
   const wanted = toldToOthers(rendered);
+  let done: "Corrected" | "Unchanged" = "Unchanged";
   for (const each of standing) {
     const annotations = annotationsOf(each);
     if (Object.entries(wanted).every(([key, value]) => annotations[key] === value)) continue;
     await annotate(kube, each, wanted);
+    done = "Corrected";
   }
+  return done;
 }

@@ -19,7 +19,7 @@ import { renderingOf } from "./render_config.ts";
 import type { RenderedPool } from "./render_config.ts";
 import { readGoodInputs } from "./read_profile.ts";
 import { annotationsOf, inOrder } from "./standing.ts";
-import { type Publisher, readWork, type Work, writePublication } from "./write_in_order.ts";
+import { type Publisher, readWorkFor, type Work, writePublication } from "./write_in_order.ts";
 
 export type { Publisher } from "./write_in_order.ts";
 
@@ -29,7 +29,7 @@ const longestName = 253;
 /** Makes sure that everything for one revision is published, and does nothing when it already is. */
 export function publishConfig(publisher: Publisher, order: PublishOrder): Promise<Published> {
   return attempting(`publish the config of "${ownerOf(order.pool)}"`, async () => {
-    const work = await readWork(publisher, order);
+    const work = await readWorkFor(publisher, order);
     const { rendered, standing } = work;
     checkOrder(order, rendered);
     // All names are claimed before anything is written, so a collision changes nothing.

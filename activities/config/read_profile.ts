@@ -8,6 +8,7 @@ import type { MachineDeployment } from "../kube/schemas.ts";
 import { type ObjectName, readObject, rollouts } from "../kube/resources.ts";
 import { askedOnce, type RecentReads } from "../kube/recent_reads.ts";
 import { ifFound } from "../kube/status.ts";
+import type { DesiredInputs } from "./desired_inputs.ts";
 import { inputsIn, inputsOf, observedOf, settingsOf } from "./observed.ts";
 import { memoryOf } from "../status/recall.ts";
 import { pinnedInputs, pinOf } from "../status/pin.ts";
@@ -21,6 +22,8 @@ export interface ProfileReader {
   profileNamespace: string;
   /** Given, profiles may be as old as these are. */
   recent?: RecentReads;
+  /** Given, what is desired has been read already. */
+  desired?: DesiredInputs;
 }
 
 /** What a run has seen before it asks for a config, as `specHashOf` tells it. */
@@ -47,7 +50,7 @@ export async function readInputs(
   deployment: MachineDeployment,
   seen?: SeenInputs,
 ): Promise<Inputs> {
-  const { kube, profileNamespace, recent } = reader;
+  const { kube, profileNamespace, recent, desired } = reader;
   const ref = profileRef(deployment, profileNamespace);
   if (!ref) {
     throw refused(
@@ -56,7 +59,8 @@ export async function readInputs(
     );
   }
   const settings = settingsOf(deployment.metadata.annotations);
-  const line = await askedOnce(recent, `profile ${ref.namespace}/${ref.name}`, () => readProfileLine(kube, ref));
+  const line = desired?.line ??
+    await askedOnce(recent, `profile ${ref.namespace}/${ref.name}`, () => readProfileLine(kube, ref));
   const observed = observedOf(deployment, lineState(line));
   const inputs = inputsOf(deployment, line);
   // Who saw that these are desired has looked for a pin.

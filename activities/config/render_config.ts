@@ -42,7 +42,8 @@ export function renderingOf({ shown, digest, profile }: RenderedPool): Rendering
 /** Renders the config as it is desired now. */
 export function renderPool(renderer: Renderer, pool: PoolRef, seen?: SeenInputs): Promise<RenderedPool> {
   return attempting(`render the config of "${pool.namespace}/${pool.name}"`, async () => {
-    const deployment = await ifFound(readObject(renderer.kube, machineDeployments, pool));
+    const deployment = renderer.desired?.deployment ??
+      await ifFound(readObject(renderer.kube, machineDeployments, pool));
     if (!deployment) throw moot("GenerationStale", `Cannot render the config of "${pool.name}": it is gone`);
     const inputs = await readInputs(renderer, deployment, seen);
     return await asRefusal(async () => {

@@ -4,6 +4,7 @@ import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mo
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { configs, readObject } from "../kube/resources.ts";
+import type { Metadata } from "../kube/schemas.ts";
 import { ifFound } from "../kube/status.ts";
 import { decode } from "./referenced_secret.ts";
 
@@ -43,17 +44,18 @@ export function annotationsOf({ found }: Standing): Record<string, string> {
   return found?.annotations ?? {};
 }
 
-/** Reads all but the edge script. */
+/** Reads all but the edge script, and but what has just been read. */
 export async function readStanding(
   { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
   pool: PoolRef,
+  read?: Standing,
 ): Promise<Standings> {
   const names = namesOf(pool);
   const [config, provisioning, kubeconfig, bootstrap] = await Promise.all([
     readConfig(kube, { name: names.config, namespace: profileNamespace }),
     readSecret(kube, names.provisioning),
     readSecret(kube, names.kubeletBootstrap),
-    readSecret(kube, names.bootstrap),
+    read ?? readSecret(kube, names.bootstrap),
   ]);
   return { config, provisioning, kubeconfig, bootstrap };
 }
@@ -69,16 +71,28 @@ export async function withEdgeScript(
 
 async function readConfig(kube: Kube, where: { name: string; namespace: string }): Promise<Standing> {
   const config = await ifFound(readObject(kube, configs, where));
-  if (!config) return { kind: "OperatingSystemConfig", ...where };
-  const { annotations = {}, resourceVersion, uid } = config.metadata;
+  return config ? standingConfig(config, where) : { kind: "OperatingSystemConfig", ...where };
+}
+
+/** A config as the API server gave it. */
+export function standingConfig(
+  { metadata: { annotations = {}, resourceVersion, uid } }: { metadata: Metadata },
+  where: { name: string; namespace: string },
+): Standing {
   const metadata = { uid, ...(resourceVersion ? { resourceVersion } : {}) };
   return { kind: "OperatingSystemConfig", ...where, found: { metadata, annotations, isImmutable: false, text: "" } };
 }
 
-async function readSecret(kube: Kube, name: string): Promise<Standing> {
+/** A secret of pools, as it stands. */
+export async function readSecret(kube: Kube, name: string): Promise<Standing> {
   const where = { name, namespace: secretsNamespace };
   const secret = await ifFound(kube.core.readNamespacedSecret(where));
-  return { kind: "Secret", ...where, ...(secret ? { found: foundOf(secret) } : {}) };
+  return secret ? standingSecret(secret, where) : { kind: "Secret", ...where };
+}
+
+/** A secret as the API server gave it. */
+export function standingSecret(secret: V1Secret, where: { name: string; namespace: string }): Standing {
+  return { kind: "Secret", ...where, found: foundOf(secret) };
 }
 
 function foundOf({ metadata = {}, data = {}, immutable }: V1Secret): Found {

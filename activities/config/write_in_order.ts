@@ -2,8 +2,10 @@
 import { namesOf, specOf } from "../../profiles/mod.ts";
 import type { Publication } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
-import { type Artefact, writeConfig, writeSecret } from "./artefacts.ts";
+import { type Artefact, writeConfig, writeSecret, type Written } from "./artefacts.ts";
 import { type Credentials, credentialsFor } from "./credentials.ts";
+import { desiredInputs } from "./desired_inputs.ts";
+import { leaveStanding, takeStanding } from "./left_standing.ts";
 import { edgeScriptKey, kubeconfigKey, userDataKey } from "./names.ts";
 import { clusterDigest, type PublishOrder, restamp, stampOf } from "./publication.ts";
 import { hasTokens } from "./published_tokens.ts";
@@ -27,13 +29,30 @@ export interface Work {
  * What stands is read before all that decides what is written, and nothing is written but in its place. So who publishes
  * something newer has taken that place by then, and a try that was overtaken, however late it goes on, finds it taken.
  */
-export async function readWork(publisher: Publisher, order: PublishOrder): Promise<Work> {
+export async function readWork(publisher: Publisher, order: PublishOrder, bootstrap?: Standing): Promise<Work> {
   const { kube } = publisher;
-  const standing = await readStanding(publisher, order.pool);
+  const standing = await readStanding(publisher, order.pool, bootstrap);
   const rendered = await renderPool(publisher, order.pool, order.seen);
   if (!isEdge(rendered)) return { order, rendered, standing };
   // Its turn comes after that of others, so it need not be read before all.
   return { order, rendered, standing: await withEdgeScript(kube, namesOf(order.pool), standing) };
+}
+
+/**
+ * The same for a revision that is not published yet, where this process knows what stands since it published last. What
+ * the run has read of what is desired since then serves here, too.
+ */
+export async function readWorkFor(publisher: Publisher, order: PublishOrder): Promise<Work> {
+  const { kube, settings } = publisher;
+  // Where machines join by a service account, its token is in a text that is not kept.
+  const isKept = settings.bootstrapTokenServiceAccountName === "";
+  const desired = desiredInputs.take(kube);
+  const found = isKept ? await takeStanding(kube, order.pool, order.revision) : undefined;
+  const left = found?.left;
+  if (!left) return await readWork(publisher, order, found?.bootstrap);
+  const given = desired && left.at < desired.since ? { desired } : {};
+  const rendered = await renderPool({ ...publisher, ...given }, order.pool, order.seen);
+  return isEdge(rendered) ? await readWork(publisher, order) : { order, rendered, standing: left.standing };
 }
 
 /** Writes with credentials that are fresh where those that stand are due; a renewal only what they are in. */
@@ -59,21 +78,26 @@ interface Writing extends Work {
 }
 
 async function writeInOrder(kube: Kube, work: Writing): Promise<Artefact[]> {
-  const { order, rendered, standing: { config, provisioning, kubeconfig, edgeScript, bootstrap } } = work;
+  const { order, rendered, standing } = work;
+  const { config, provisioning, kubeconfig, edgeScript, bootstrap } = standing;
   const texts = await renderSecrets(rendered, work.credentials);
   const stamp = stampOf(order, rendered, work.credentials);
-  const write = (place: Standing, key: string, text: string): Promise<Artefact> =>
+  const write = (place: Standing, key: string, text: string): Promise<Written> =>
     writeSecret(kube, place, { key, text, annotations: stamp.secret });
   const isLeft = work.isRenewal && isAsWanted(provisioning, texts.provisioning);
-  if (work.isRenewal) await restamp(kube, isLeft ? [config, provisioning] : [config], rendered);
+  const left = [...(work.isRenewal ? [config] : []), ...(isLeft ? [provisioning] : [])];
+  const others = await restamp(kube, left, rendered);
   const spec = { spec: specOf(rendered.shown), digest: rendered.digest, annotations: stamp.config };
-  return [
-    ...(work.isRenewal ? [] : [await writeConfig(kube, config, spec)]),
-    ...(isLeft ? [] : [await write(provisioning, userDataKey, texts.provisioning)]),
-    await write(kubeconfig, kubeconfigKey, texts.kubeconfig),
-    ...(edgeScript && texts.edgeScript ? [await write(edgeScript, edgeScriptKey, texts.edgeScript)] : []),
-    await write(bootstrap, userDataKey, texts.bootstrap),
-  ];
+  const written = {
+    ...(work.isRenewal ? {} : { config: await writeConfig(kube, config, spec) }),
+    ...(isLeft ? {} : { provisioning: await write(provisioning, userDataKey, texts.provisioning) }),
+    kubeconfig: await write(kubeconfig, kubeconfigKey, texts.kubeconfig),
+    ...(edgeScript && texts.edgeScript ? { edgeScript: await write(edgeScript, edgeScriptKey, texts.edgeScript) } : {}),
+    bootstrap: await write(bootstrap, userDataKey, texts.bootstrap),
+  };
+  const now = Object.entries(written).map(([which, { standing }]) => [which, standing]);
+  if (others === "Unchanged") leaveStanding(kube, order.pool, { ...standing, ...Object.fromEntries(now) as Standings });
+  return Object.values(written).map(({ artefact }) => artefact);
 }
 
 // Most profiles have no credentials in the user-data that sets a machine up.

@@ -95,10 +95,10 @@ export async function listPage<T>(
   return { items: read.flatMap(({ data }) => data === undefined ? [] : [data]), ...(next ? { next } : {}) };
 }
 
-/** Creates an object; one that exists already is the API's 409. */
-export async function createObject(kube: Kube, resource: Resource<unknown>, body: ObjectBody): Promise<void> {
+/** Creates an object, and gives what it is then; one that exists already is the API's 409. */
+export async function createObject<T>(kube: Kube, resource: Resource<T>, body: ObjectBody): Promise<T> {
   const { namespace } = body.metadata;
-  await kube.custom.createNamespacedCustomObject({ ...place(resource), namespace, body });
+  return parsed(resource, await kube.custom.createNamespacedCustomObject({ ...place(resource), namespace, body }));
 }
 
 export interface ObjectBody {
@@ -126,10 +126,11 @@ export async function editObject(
   await kube.custom.patchNamespacedCustomObject({ ...place(resource), ...where, body: edits }, asJsonPatch);
 }
 
-/** Replaces an object; another resource version in place is the API's 409. */
-export async function replaceObject(kube: Kube, resource: Resource<unknown>, body: ObjectBody): Promise<void> {
+/** Replaces an object, and gives what it is then; another resource version in place is the API's 409. */
+export async function replaceObject<T>(kube: Kube, resource: Resource<T>, body: ObjectBody): Promise<T> {
   const { namespace, name } = body.metadata;
-  await kube.custom.replaceNamespacedCustomObject({ ...place(resource), namespace, name, body });
+  const request = { ...place(resource), namespace, name, body };
+  return parsed(resource, await kube.custom.replaceNamespacedCustomObject(request));
 }
 
 /** Merges `status` into the status of an object, and gives what it is then; with another `resourceVersion` in place, a 409. */

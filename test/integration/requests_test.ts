@@ -8,14 +8,14 @@ import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
 /** For one change of a pool that exists and has no machines. */
-const most = 21;
+const most = 16;
 /** For renewing the credentials of one pool at rest, with what several of them have in common. */
 const mostForRenewal = 12;
 const renewed = ["pool-1", "pool-2", "pool-3", "pool-4", "pool-5"];
 const pools = 20;
 const idleSeconds = 30;
 
-Deno.test("one change of a pool without machines takes at most 21 requests, a renewal at most 12, and an idle fleet asks about no pool", async () => {
+Deno.test("one change of a pool without machines takes at most 16 requests, a renewal at most 12, and an idle fleet asks about no pool", async () => {
   await withWorld({ audited: ourUsers }, async (world) => {
     for (let nth = 0; nth < pools; nth++) {
       await world.create(poolsPath(), machineDeployment({ name: `pool-${nth}`, replicas: 0 }));

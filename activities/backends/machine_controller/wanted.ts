@@ -9,6 +9,7 @@ import { actorOf, type WrittenDeployment, writtenDeployments } from "./actor.ts"
 import { revisionAnnotation, surgeOf, templateHashLabel } from "../../kube/machine_deployment.ts";
 import { currentSet } from "./machine_sets.ts";
 import { imageOf, kubeletOf } from "../../kube/machine_template.ts";
+import { desiredInputs } from "../../config/desired_inputs.ts";
 import { changeOf, inputsOf, observedOf, specHashOf } from "../../config/observed.ts";
 import { pinnedInputs, readPin } from "../../status/pin.ts";
 import { isSurelyUnsettled, settledBy, watchedHash } from "./pool_watch.ts";
@@ -17,6 +18,8 @@ import { profileRef } from "../../config/profile_ref.ts";
 
 interface Reader extends ProfilePlace {
   kube: Kube;
+  /** When it began to read, as `performance.now()` tells. */
+  since: number;
 }
 
 /** Gone, being deleted, or present with what it asks for. */
@@ -26,10 +29,11 @@ export function readWanted(
   { profileNamespace }: ProfilePlace,
 ): Promise<Wanted> {
   return attempting(`read MachineDeployment "${namespace}/${name}"`, async () => {
+    const since = performance.now();
     const deployment = await readNumbered(kube, { namespace, name });
     if (!deployment) return { state: "Gone" };
     if (deployment.metadata.deletionTimestamp) return { state: "Deleting" };
-    const desired = await desiredOf({ kube, profileNamespace }, deployment);
+    const desired = await desiredOf({ kube, profileNamespace, since }, deployment);
     return { state: "Present", desired, labels: deployment.metadata.labels ?? {} };
   });
 }
@@ -56,7 +60,7 @@ async function desiredOf(reader: Reader, deployment: WrittenDeployment): Promise
   const profile = profileRef(deployment, reader.profileNamespace) ?? { name: "", namespace: reader.profileNamespace };
   const [templateHash, source] = await Promise.all([
     numberedHash(reader.kube, deployment),
-    readSource(reader.kube, deployment, profile),
+    readSource(reader, deployment, profile),
   ]);
   const generation = metadata.generation ?? 0;
   const replicas = spec.replicas ?? 1;
@@ -89,11 +93,16 @@ interface Source {
   pinned: string | undefined;
 }
 
-async function readSource(kube: Kube, deployment: MachineDeployment, profile: Desired["profile"]): Promise<Source> {
+async function readSource(
+  { kube, since }: Reader,
+  deployment: MachineDeployment,
+  profile: Desired["profile"],
+): Promise<Source> {
   const [line, pin] = await Promise.all([
     profile.name ? readProfileLine(kube, profile) : [],
     readPin(kube, deployment.metadata),
   ]);
   const inputs = inputsOf(deployment, line);
+  desiredInputs.give(kube, { deployment, line, since });
   return { state: lineState(line), inputs, pinned: pinnedInputs(pin, inputs) };
 }

@@ -1,0 +1,193 @@
+/** A publication that knows what this process has left standing writes nothing but in the place of that. */
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { publishConfig } from "../../../../activities/config/publish_config.ts";
+import type { Publisher } from "../../../../activities/config/write_in_order.ts";
+import { readDesired } from "../../../../activities/pool/read_desired.ts";
+import { closeTemplateEngines } from "../../../../profiles/mod.ts";
+import type { Published } from "../../../../workflows/contracts/mod.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import type { FakeKube } from "../../../support/fake_kube.ts";
+import { machineDeployment, pool, revisionKey } from "../../../support/machine_objects.ts";
+import { publisher, publishingKube, putProfile, textOf } from "../../../support/publishing_kube.ts";
+
+const provisioning = "pool-fleet-provisioning-config";
+const secrets = [provisioning, "fleet-pool-kubelet-bootstrap-config", "pool-fleet-bootstrap-config"];
+const ownReads = ["get machinedeployments", "get operatingsystemprofiles", "get operatingsystemconfigs"];
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+interface Process {
+  kube: FakeKube;
+  deps: Publisher;
+}
+
+let runs = 0;
+
+/** What a run does from one look to its publication; `between` lies between the two. */
+async function roll(
+  { kube, deps }: Process,
+  revision: string,
+  between: () => Promise<void> = () => Promise.resolve(),
+): Promise<Published> {
+  const runId = `run-${runs++}`;
+  const seen = await inActivity(() => readDesired(deps, pool), { runId, activityId: "1" });
+  if (seen.state !== "Present") throw new Error(`Cannot roll: it is ${seen.state}`);
+  const { specHash } = seen.desired;
+  kube.put("rollouts", { metadata: { ...pool }, status: { lastGood: { specHash, templateHash: "t" } } });
+  await between();
+  const order = { pool, revision, seen: { specHash, goodSpecHash: specHash } };
+  return await inActivity(() => publishConfig(deps, order), { runId, activityId: "2" });
+}
+
+/** A process that has published revision 1, when revision 2 is asked for; and another process. */
+async function processes(): Promise<{ kube: FakeKube; own: Process; other: Process }> {
+  const kube = await publishingKube();
+  const [own, other] = [{ kube, deps: publisher(kube) }, { kube, deps: publisher(kube) }];
+  change(kube, "1");
+  await roll(own, "1");
+  change(kube, "2");
+  return { kube, own, other };
+}
+
+function change(kube: FakeKube, revision: string): void {
+  const { metadata } = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
+  const changed = machineDeployment({ annotations: { [revisionKey]: revision } });
+  const kept = { finalizers: metadata.finalizers ?? [] };
+  kube.put("machinedeployments", { ...changed, metadata: { ...changed.metadata, ...kept } });
+  putProfile(kube, { bootstrap: "<%= it.token %>", provisioning: `of revision ${revision}` });
+}
+
+function revisions(kube: FakeKube): string[] {
+  const config = kube.get("operatingsystemconfigs", "pool-fleet-config", "kube-system");
+  const found = [config, ...secrets.map((name) => kube.get("secrets", name, "cloud-init-settings"))];
+  return found.map((object) => object?.metadata.annotations?.["k8c.io/machine-deployment-revision"] ?? "");
+}
+
+async function requestsOf(kube: FakeKube, work: () => Promise<unknown>): Promise<string[]> {
+  const requests: string[] = [];
+  kube.onRequest = (request) => void requests.push(request);
+  await work();
+  kube.onRequest = () => {};
+  return requests;
+}
+
+Deno.test("publishConfig reads neither what its process has left standing, nor what its run has just read", async () => {
+  const { kube, own } = await processes();
+  const requests: string[] = [];
+  await roll(own, "2", () => {
+    kube.onRequest = (request) => void requests.push(request);
+    return Promise.resolve();
+  });
+  const reads = requests.filter((each) => each.startsWith("get ")).map((each) => each.replace(/-token-\w+$/, ""));
+  deepEqual(reads, [
+    "get secrets cloud-init-settings/pool-fleet-bootstrap-config",
+    "get configmaps kube-public/cluster-info",
+    "get configmaps cloud-init-settings/ostler-boot-pool-fleet",
+    "get secrets kube-system/bootstrap",
+  ]);
+  deepEqual(revisions(kube), ["2", "2", "2", "2"]);
+  match(textOf(kube, provisioning), /of revision 2/);
+});
+
+Deno.test("publishConfig reads all where another process has published since", async () => {
+  const { kube, own, other } = await processes();
+  await roll(other, "2");
+  change(kube, "3");
+  const requests = await requestsOf(kube, () => roll(own, "3"));
+  for (const read of ownReads.slice(2)) ok(requests.some((each) => each.startsWith(read)), read);
+  deepEqual(revisions(kube), ["3", "3", "3", "3"]);
+});
+
+Deno.test("publishConfig looks at all that stands where nothing new is asked for", async () => {
+  const { kube, own } = await processes();
+  await roll(own, "2");
+  for (const name of secrets) {
+    kube.remove("secrets", name, "cloud-init-settings");
+    await roll(own, "2");
+    deepEqual(revisions(kube), ["2", "2", "2", "2"], name);
+  }
+});
+
+for (const name of [...secrets, "pool-fleet-config"]) {
+  Deno.test(`publishConfig publishes a change at its second try where somebody deleted ${name}`, async () => {
+    const { kube, own } = await processes();
+    if (name === "pool-fleet-config") kube.remove("operatingsystemconfigs", name, "kube-system");
+    else kube.remove("secrets", name, "cloud-init-settings");
+    await roll(own, "2").catch(() => roll(own, "2"));
+    deepEqual(revisions(kube), ["2", "2", "2", "2"]);
+  });
+
+  Deno.test(`publishConfig overwrites nothing where ${name} is another pool's by now`, async () => {
+    const { kube, own } = await processes();
+    const plural = name === "pool-fleet-config" ? "operatingsystemconfigs" : "secrets";
+    const namespace = plural === "secrets" ? "cloud-init-settings" : "kube-system";
+    const annotations = { "ostler.dev/machine-deployment": "fleet-a/b" };
+    kube.put(plural, { metadata: { namespace, name, annotations }, spec: {} });
+    await rejects(roll(own, "2"));
+    await rejects(roll(own, "2"), { type: "NameCollision" });
+    equal(kube.get(plural, name, namespace)?.metadata.annotations?.["ostler.dev/machine-deployment"], "fleet-a/b");
+  });
+}
+
+type Overtaker = "own" | "other";
+
+/** Publishes revision 2; before its request of that number revision 3 is asked for and published whole. */
+async function overtaken(by: Overtaker, nth: number): Promise<FakeKube | undefined> {
+  const world = await processes();
+  const { kube, own } = world;
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+  const { promise: resumed, resolve: resume } = Promise.withResolvers<void>();
+  let requests = 0;
+  const late = roll(own, "2", () => {
+    kube.onRequest = async () => {
+      if (requests++ !== nth) return;
+      reach();
+      await resumed;
+    };
+    return Promise.resolve();
+  }).catch((error: Error) => error);
+  if (await Promise.race([reached, late]) !== undefined) return undefined;
+  change(kube, "3");
+  await roll(world[by], "3");
+  resume();
+  await late;
+  return kube;
+}
+
+for (const by of ["own", "other"] as const) {
+  Deno.test(`publishConfig writes nothing over something newer that its ${by} process published meanwhile`, async () => {
+    for (let nth = 0;; nth++) {
+      const kube = await overtaken(by, nth);
+      if (!kube) return ok(nth > 8, `only ${nth} requests`);
+      deepEqual(revisions(kube), ["3", "3", "3", "3"], `held up at request ${nth}`);
+      match(textOf(kube, provisioning), /of revision 3/);
+    }
+  });
+
+  Deno.test(`publishConfig trusts no look that is older than what its ${by} process has published since`, async () => {
+    const world = await processes();
+    const late = roll(world.own, "2", async () => {
+      change(world.kube, "3");
+      await roll(world[by], "3");
+    });
+    await rejects(late, { type: "GenerationStale" });
+    deepEqual(revisions(world.kube), ["3", "3", "3", "3"]);
+    // The same revision with another profile shows in no number.
+    const again = roll(world.own, "3", async () => {
+      putProfile(world.kube, { bootstrap: "<%= it.token %>", provisioning: "newer" });
+      putRevision(world.kube, "4");
+      await roll(world[by], "4");
+      putRevision(world.kube, "3");
+    });
+    await again;
+    match(textOf(world.kube, provisioning), /newer/);
+  });
+}
+
+/** Another number alone. */
+function putRevision(kube: FakeKube, revision: string): void {
+  const deployment = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
+  const { metadata } = deployment;
+  const annotations = { ...metadata.annotations, [revisionKey]: revision };
+  kube.put("machinedeployments", { ...deployment, metadata: { ...metadata, annotations } });
+}
