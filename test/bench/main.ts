@@ -95,16 +95,23 @@ async function write(out: string, figures: Figure[]): Promise<void> {
   for (const [name, content] of Object.entries(files)) await writeFile(join(out, name), content);
 }
 
-// The SDK would hear them and go on; what was started ends with us.
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
-const order = orderOf(process.argv.slice(2));
-if (order === undefined) console.log(usage);
-else {
+async function main(order: Order): Promise<void> {
   const hasOsm = Boolean(process.env[osmVariable]);
   if (!hasOsm) console.error(`${osmVariable} names no binary: nothing is measured beside Ostler`);
   const figures = await measureAll(order);
   console.log(`${tableOf(figures)}\n\n${machineText()}${hasOsm ? "" : "; Operating System Manager was not measured"}`);
   await write(order.out, figures);
+}
+
+// The SDK would hear them and go on; what was started ends with us.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
+try {
+  const order = orderOf(process.argv.slice(2));
+  if (order === undefined) console.log(usage);
+  else await main(order);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 2;
 }
 // The native part of the SDK would keep it.
 process.exit();
