@@ -89,8 +89,8 @@ export function expectedText(of: OsmCase, file: string): string | undefined {
 
 /** The OperatingSystemConfig that must come out; undefined where none does. */
 export function expectedConfig(of: OsmCase): { annotations: Record<string, string>; spec: OsConfig } | undefined {
-  const text = expectedText(of, "osc.yaml");
-  return text === undefined ? undefined : loadYaml(text);
+  const path = `${of.expected}osc.yaml`;
+  return existsSync(path) ? parsedOnce(path) : undefined;
 }
 
 /** The case's profile; throws as `parseProfile` does. */
@@ -186,5 +186,19 @@ function readText(path: string): string {
 }
 
 function readYaml<T>(path: string): T {
-  return loadYaml<T>(readText(path));
+  return parsedOnce(root + path);
+}
+
+const parsed = new Map<string, unknown>();
+
+/** What a file says, which nobody may change: most are asked for by several tests, and large ones take a while to parse. */
+function parsedOnce<T>(path: string): T {
+  if (!parsed.has(path)) parsed.set(path, frozen(loadYaml(readFileSync(path, "utf8"))));
+  return parsed.get(path) as T;
+}
+
+function frozen(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  for (const part of Object.values(value)) frozen(part);
+  return Object.freeze(value);
 }
