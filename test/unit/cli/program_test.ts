@@ -42,6 +42,7 @@ Deno.test("ostler takes profile and MachineDeployment from one stream", async ()
   const args = [
     "run",
     "--no-prompt",
+    "--node-modules-dir=manual",
     "--allow-read",
     "--allow-env",
     "--allow-sys",
