@@ -13,6 +13,8 @@ export interface ReportedRun {
 export interface WatchedPool {
   pool: PoolRef;
   generation: number;
+  /** Who makes the machines has taken this generation up, or it needs no more. */
+  isNumbered: boolean;
   /** Identity of everything a rollout depends on. */
   observed: string;
   /** What the last rollout had seen, from the Rollout object. */
@@ -49,10 +51,15 @@ export interface NotifierDeps {
   log: Pick<Logger, "info" | "warn">;
   /** Milliseconds between looks at everything; also the pause before a failed notice is tried again. */
   lookEvery?: number;
+  /** Milliseconds that a change is given to be numbered before it is told all the same. */
+  numberedIn?: number;
 }
 
 /** What was told, but did not lead to an end yet, is told again after this long; a running rollout takes no harm. */
 const retellAfterMs = 300_000;
+
+/** A run could only wait for what is not numbered yet, which takes machine-controller moments: begun later, it says so. */
+const numberedInMs = 5_000;
 
 /** What was told of a pool, or, as long as nothing was, what it was first seen with. */
 type Memory = Pick<WatchedPool, "illness" | "policies"> & { observed: string | undefined; at: number };
@@ -60,6 +67,8 @@ type Memory = Pick<WatchedPool, "illness" | "policies"> & { observed: string | u
 export class PoolNotifier {
   #dirty = new Set<string>();
   #memories = new Map<string, Memory>();
+  /** Pools that are not numbered yet, and since when (epoch ms). */
+  #unnumbered = new Map<string, number>();
   #wake = new AbortController();
   /** Epoch ms of the next look at everything. */
   #lookAt = 0;
@@ -105,7 +114,8 @@ export class PoolNotifier {
 
   async #consider(key: string): Promise<void> {
     const seen = this.watch.find(key);
-    if (!seen) return void this.#memories.delete(key);
+    if (!seen) return this.#forget(key);
+    if (this.#isEarly(key, seen)) return;
     if (!this.isNews(key, seen)) return void this.#memories.set(key, this.#memoryOf(key, seen));
     try {
       const { pool, generation, run, observed, illness, policies } = seen;
@@ -116,6 +126,21 @@ export class PoolNotifier {
     } catch (error) {
       this.deps.log.warn(`Cannot notify the rollout of "${key}": it is tried again`, { error });
     }
+  }
+
+  #forget(key: string): void {
+    this.#memories.delete(key);
+    this.#unnumbered.delete(key);
+  }
+
+  // A run that is under way shall know at once: it may be about to begin what nobody wants any more.
+  #isEarly(key: string, { isNumbered, run }: WatchedPool): boolean {
+    const isWaiting = !isNumbered && !run;
+    if (!isWaiting) this.#unnumbered.delete(key);
+    if (!isWaiting) return false;
+    const since = this.#unnumbered.get(key) ?? Date.now();
+    this.#unnumbered.set(key, since);
+    return Date.now() - since < (this.deps.numberedIn ?? numberedInMs);
   }
 
   /**

@@ -51,13 +51,14 @@ export function watchPools(deps: WatchDeps): PoolWatch & { start(): Promise<void
     const deployment = deployments.get(key);
     const line = lineOf(key);
     if (!deployment || (line.length === 0 && !deployment.metadata.finalizers?.includes(finalizer))) return undefined;
-    const { namespace, name, generation = 0, labels } = deployment.metadata;
+    const { namespace, name, generation = 0, labels, deletionTimestamp } = deployment.metadata;
     const last = results.get(key);
     const own = policiesOf(namespace).filter((policy) => mayMean(policy, labels));
     const isOpen = !ended.includes(last?.phase ?? "");
     return {
       pool: { namespace, name },
       generation,
+      isNumbered: deletionTimestamp !== undefined || (deployment.status?.observedGeneration ?? 0) >= generation,
       observed: observedOf(deployment, lineState(line)),
       reported: last?.observed,
       isOpen,

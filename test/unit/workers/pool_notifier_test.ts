@@ -7,8 +7,8 @@ const key = "fleet/pool";
 
 function watched(overrides: Partial<WatchedPool> = {}): WatchedPool {
   return {
-    ...{ pool: { namespace: "fleet", name: "pool" }, generation: 1, observed: "g1", reported: "g1" },
-    ...{ isOpen: false, isLeft: false, policies: "p@1", illness: "" },
+    ...{ pool: { namespace: "fleet", name: "pool" }, generation: 1, isNumbered: true, observed: "g1" },
+    ...{ reported: "g1", isOpen: false, isLeft: false, policies: "p@1", illness: "" },
     ...overrides,
   };
 }
@@ -23,7 +23,10 @@ class Desk {
   readonly #running: Promise<void>;
   #tell: (key: string) => void = () => {};
 
-  constructor(first: WatchedPool[] = [], { lookEvery = 60_000, refuse = (_: PoolNews): boolean => false } = {}) {
+  constructor(
+    first: WatchedPool[] = [],
+    { lookEvery = 60_000, numberedIn = 60_000, refuse = (_: PoolNews): boolean => false } = {},
+  ) {
     for (const each of first) this.pools.set(`${each.pool.namespace}/${each.pool.name}`, each);
     const watch = {
       onChange: (listener: (key: string) => void): void => void (this.#tell = listener),
@@ -39,7 +42,7 @@ class Desk {
       return Promise.resolve();
     };
     const log = { info: () => {}, warn: () => {} };
-    this.notifier = new PoolNotifier(watch, { notify, log, lookEvery });
+    this.notifier = new PoolNotifier(watch, { notify, log, lookEvery, numberedIn });
     for (const of of watch.keys()) this.#tell(of);
     this.#running = this.notifier.run(this.#stop.signal);
   }
@@ -64,6 +67,36 @@ Deno.test("PoolNotifier tells of a pool that no rollout has seen, once", async (
   await desk.toldOf(1);
   desk.change({ reported: undefined });
   desk.change({ observed: "g2", generation: 2 });
+  await desk.toldOf(2);
+  await desk.close();
+  deepEqual(desk.told.map(({ generation }) => generation), [1, 2]);
+});
+
+Deno.test("PoolNotifier tells of a change when it is numbered, as a run could only wait for that", async () => {
+  const desk = new Desk([watched()], { lookEvery: 1 });
+  desk.change({ observed: "g2", generation: 2, isNumbered: false });
+  const looks = desk.looks;
+  await eventually("some looks", () => desk.looks > looks + 3);
+  deepEqual(desk.told, []);
+  desk.change({ observed: "g2", generation: 2 });
+  await desk.toldOf(1);
+  await desk.close();
+  deepEqual(desk.told.map(({ generation }) => generation), [2]);
+});
+
+Deno.test("PoolNotifier tells of a change that is not numbered in time, so that a run says what it waits for", async () => {
+  const desk = new Desk([watched()], { lookEvery: 1, numberedIn: 5 });
+  desk.change({ observed: "g2", generation: 2, isNumbered: false });
+  await desk.toldOf(1);
+  await desk.close();
+  deepEqual(desk.told.map(({ generation }) => generation), [2]);
+});
+
+Deno.test("PoolNotifier tells a run that is under way of a change at once", async () => {
+  const run = { workflowId: "machine-deployment/fleet/pool", runId: "r" };
+  const desk = new Desk([watched({ isOpen: true, run })]);
+  await desk.toldOf(1);
+  desk.change({ isOpen: true, run, observed: "g2", generation: 2, isNumbered: false });
   await desk.toldOf(2);
   await desk.close();
   deepEqual(desk.told.map(({ generation }) => generation), [1, 2]);
