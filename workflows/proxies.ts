@@ -1,8 +1,10 @@
 /** The activities in four classes of timeout and retry; every retry is bounded, every wait has a deadline of its own. */
-import { proxyActivities, proxyLocalActivities, workflowInfo } from "@temporalio/workflow";
-import type { ActivityInterfaceFor } from "@temporalio/workflow";
+import { patched, proxyActivities, proxyLocalActivities, workflowInfo } from "@temporalio/workflow";
+import type { ActivityInterfaceFor, LocalActivityInterfaceFor } from "@temporalio/workflow";
 import { waitsQueueOf } from "./commands/start_options.ts";
 import type { AwaitActivities, PublishActivities, ReadActivities, WriteActivities } from "./contracts/mod.ts";
+import { isIdle } from "./state/tasks.ts";
+import type { Tasks } from "./state/tasks.ts";
 
 // Eight tries in half a minute: longer trouble is left to the main loop, which says so and looks again.
 const briefRetry = {
@@ -12,26 +14,43 @@ const briefRetry = {
   maximumAttempts: 8,
 } as const;
 
+/** From then on reads are local too while nothing else is under way. */
+export const localReads = "local-reads";
+
 // A longer pause between tries becomes a timer, so that no workflow task is kept open for it.
 const localRetryThreshold = "1s";
 
-/**
- * Reads. Not local: beside other activities that are under way, a query that comes in between makes a replay resolve
- * local ones in another order than they came in, and the run could never go on after a restart of its worker.
- */
-export const read = proxyActivities<ReadActivities>({
-  startToCloseTimeout: "20s",
-  scheduleToCloseTimeout: "2m",
-  retry: briefRetry,
-});
+const reading = { startToCloseTimeout: "20s", scheduleToCloseTimeout: "2m", retry: briefRetry } as const;
 
 const publishing = { startToCloseTimeout: "30s", scheduleToCloseTimeout: "3m", retry: briefRetry } as const;
 
-/** Publishes and reports. */
+/** Reads on ways that are rare, or that may take long. */
+export const read = proxyActivities<ReadActivities>(reading);
+/**
+ * Publishes beside others, and reports: what comes while a run tells of its end is heard before it ends, which a local
+ * activity would leave no time for.
+ */
 export const publish = proxyActivities<PublishActivities>(publishing);
 
-/** The same, local for its speed, as no machine can boot before it is done; only while nothing else is under way. */
-export const publishAlone = proxyLocalActivities<PublishActivities>({ ...publishing, localRetryThreshold });
+const readAlone = proxyLocalActivities<ReadActivities>({ ...reading, localRetryThreshold });
+const publishAlone = proxyLocalActivities<PublishActivities>({ ...publishing, localRetryThreshold });
+
+/** One class of activities, each in a way of its own or local. */
+export type Either<Activities> = ActivityInterfaceFor<Activities> | LocalActivityInterfaceFor<Activities>;
+
+/**
+ * Reads of every round. Local while nothing else is under way: a round is then one workflow task. Beside other
+ * activities, a query that comes in between makes a replay resolve local ones in another order than they came in, and
+ * the run could never go on after a restart of its worker.
+ */
+export function readBeside(tasks: Readonly<Tasks>): Either<ReadActivities> {
+  return isIdle(tasks) && patched(localReads) ? readAlone : read;
+}
+
+/** Publishes by the same rule; no machine can boot before it is done. */
+export function publishBeside(tasks: Readonly<Tasks>): Either<PublishActivities> {
+  return isIdle(tasks) ? publishAlone : publish;
+}
 
 /** Writes to machines and nodes: normal activities, so that each stands in the history by itself. */
 export const write = proxyActivities<WriteActivities>({

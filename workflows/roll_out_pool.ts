@@ -27,7 +27,7 @@ import { index, report, show } from "./status/report.ts";
 import { answerAbort } from "./steps/abort.ts";
 import { beginSteps } from "./steps/begin_steps.ts";
 import { noteChange, recallEarlier } from "./steps/change.ts";
-import { cleanUp, converge, endGone, renewOnly, stop } from "./steps/endings.ts";
+import { cleanUp, converge, endGone, hearLast, renewOnly, stop } from "./steps/endings.ts";
 import { halt } from "./steps/halt.ts";
 import { look } from "./steps/look.ts";
 import { answerMishaps, postponeAll, waitOver } from "./steps/mishaps.ts";
@@ -179,6 +179,7 @@ async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<void> 
 // In a history of its own, which a version without the fault can follow; this one it could not.
 async function goOnAfterBug(rollout: Rollout, input: RollOutInput, bug: string): Promise<never> {
   countBug(rollout.loop, bug, rollout.settings.durations.recheck);
+  await hearLast();
   const why = `a fault of Ostler itself ended the run before it could look: ${bug}`;
   if (!allHandlersFinished()) await answerWaiting(rollout, why);
   callOff(rollout.tasks, () => true);

@@ -56,6 +56,8 @@ test("Supersede asks the gates of a machine again whose change was left before i
     pool.change({ image });
     await stage.tell(pool);
     await stage.sees(pool, image, ({ target }) => target?.image === image);
+    // The other change has its victim go, which nobody who is told of the first one again can undo.
+    await eventually("nobody on the way out", () => !pool.machines.some(({ name }) => name === pool.nth(1)));
   }
   await eventually("the gate asked again", () => pool.subjects("awaitGates").length === 2);
   deepEqual(pool.subjects("awaitGates"), [pool.nth(4), pool.nth(4)]);

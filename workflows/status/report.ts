@@ -61,7 +61,8 @@ export async function report(rollout: Telling, standing: Omit<Standing, "since">
   view.shown = JSON.stringify(lasting);
   view.news = [];
   try {
-    await publish.ensureRolloutReported.executeWithOptions({ summary: `Report: ${standing.message.slice(0, 150)}` }, [
+    const summary = `Report: ${standing.message.slice(0, 150)}`;
+    await publish.ensureRolloutReported.executeWithOptions({ summary }, [
       { pool, report: { ...told, ...newsPart(news) }, events: [...before.news, ...(news.events ?? [])] },
     ]);
   } catch (error) {

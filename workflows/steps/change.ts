@@ -1,7 +1,7 @@
 /** What a run does when it learns what is desired, for the first time or anew. */
 import type { Boot, Desired, Rules } from "../contracts/mod.ts";
 import { callOff } from "../machine/tasks.ts";
-import { read } from "../proxies.ts";
+import { readBeside } from "../proxies.ts";
 import { dropBoots, takeBack } from "../state/machines.ts";
 import { adoptMemory } from "../state/memory.ts";
 import { beginChange } from "../state/rollout.ts";
@@ -10,10 +10,13 @@ import type { Target } from "../state/target.ts";
 
 /** Recalls what earlier runs left, once; before anything is reported, as a report writes it back. */
 export async function recallEarlier(
-  { settings: { pool }, target, memory, people }: Seen<"settings"> & Part<"target" | "memory" | "people">,
+  { settings: { pool }, target, memory, people, tasks }:
+    & Seen<"settings" | "tasks">
+    & Part<"target" | "memory" | "people">,
 ): Promise<void> {
   if (memory.recalled) return;
-  const earlier = await read.recall.executeWithOptions({ summary: "Recall earlier rollouts" }, [{ pool }]);
+  const by = readBeside(tasks);
+  const earlier = await by.recall.executeWithOptions({ summary: "Recall earlier rollouts" }, [{ pool }]);
   people.paused = earlier.paused;
   // Whoever wants no more than credentials means what stands; what changed since is more.
   target.startedFor ||= earlier.observed ?? "";

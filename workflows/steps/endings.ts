@@ -1,9 +1,9 @@
 /** How a run ends, and what it says then. */
-import { patched } from "@temporalio/workflow";
+import { patched, sleep } from "@temporalio/workflow";
 import type { Desired, Phase, PoolSnapshot, RollOutResult } from "../contracts/mod.ts";
 import { spare } from "../machine/remove_machine.ts";
 import { callOff } from "../machine/tasks.ts";
-import { read, write } from "../proxies.ts";
+import { localReads, read, write } from "../proxies.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
 import { warn } from "../state/view.ts";
 import { historyEntry } from "../status/history_entry.ts";
@@ -66,10 +66,16 @@ export async function cleanUp(rollout: Telling & Part<"tasks" | "slots" | "targe
   return ended(rollout, "Deleted");
 }
 
+/** Lets in what came while local steps ran, which nobody would answer in a run that has ended. */
+export async function hearLast(): Promise<void> {
+  if (patched(localReads)) await sleep(1, { summary: "Hear what came meanwhile" });
+}
+
 /** The MachineDeployment is gone: nothing is left to be done. */
 export async function endGone(rollout: Seen & Part<"tasks" | "slots">): Promise<RollOutResult> {
   callOff(rollout.tasks, () => true);
   await giveBackSlots(rollout, true);
+  await hearLast();
   return ended(rollout, rollout.target.cleanedUp ? "Deleted" : "Gone");
 }
 

@@ -2,7 +2,7 @@
 import type { Desired, Member, PoolQuestion, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { machinesOf } from "../policy/amounts.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
-import { read } from "../proxies.ts";
+import { readBeside } from "../proxies.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import { warn } from "../state/view.ts";
 
@@ -36,7 +36,7 @@ export async function look(
     ...(skipped.length > 0 ? { named: skipped } : {}),
   };
   tasks.justEnded = [];
-  const pool = await read.readPool.executeWithOptions({ summary: "Read the machines" }, [question]);
+  const pool = await readBeside(tasks).readPool.executeWithOptions({ summary: "Read the machines" }, [question]);
   machines.snapshot = pool;
   machines.failed = stillThere(machines.failed, pool, question.limit);
   const isOfAnother = ({ templateHash }: Member): boolean => templateHash !== desired.templateHash;

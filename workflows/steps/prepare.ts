@@ -1,9 +1,8 @@
 /** Renders and publishes what a machine of the desired revision boots with. */
 import type { Desired, Publication, Published, Rules } from "../contracts/mod.ts";
-import { publish, publishAlone, write } from "../proxies.ts";
+import { publishBeside, write } from "../proxies.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
 import type { Target } from "../state/target.ts";
-import { isIdle } from "../state/tasks.ts";
 import { tell, warn } from "../state/view.ts";
 import { stand } from "../status/report.ts";
 import { isQuarantined } from "./quarantine.ts";
@@ -17,7 +16,7 @@ export async function prepare(rollout: Telling & Part<"target">, desired: Desire
   if (isKnown) return;
   // Until the new one stands, nothing may take the old publication for it.
   target.publication = undefined;
-  const by = isIdle(tasks) ? publishAlone : publish;
+  const by = publishBeside(tasks);
   const { rendering, ...publication } = await publishBy(by, rollout, desired).catch(async (error: unknown) => {
     await renewStanding(rollout, error, by);
     throw error;
@@ -26,7 +25,7 @@ export async function prepare(rollout: Telling & Part<"target">, desired: Desire
   if (publication.news === "Published") announce(rollout, desired);
 }
 
-type By = typeof publish | typeof publishAlone;
+type By = ReturnType<typeof publishBeside>;
 
 async function publishBy(
   by: By,
