@@ -19,6 +19,7 @@ import {
 } from "./client_node.ts";
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { PacedHttp } from "./paced_http.ts";
 import { type Rate, RequestRate } from "./request_rate.ts";
 
@@ -36,12 +37,12 @@ export function pooled(config: KubeConfig, rate?: Rate): KubeConfig {
   config.makeApiClient = (type) => new type(configurationOf(config, http));
   const open = config as unknown as Record<"createDispatcher" | "createDispatcherOptions", CreateDispatcher>;
   const create = open.createDispatcher.bind(config);
-  let pool: { key: string; dispatcher: unknown } | undefined;
+  let pool: { options: unknown; dispatcher: unknown } | undefined;
   open.createDispatcher = (...input) => {
-    // The options hold CA and certificates, so a rotated file leads to new connections.
-    const key = JSON.stringify(open.createDispatcherOptions(...input));
-    if (pool?.key !== key) pool = { key, dispatcher: http1Only(create(...input)) };
-    return pool.dispatcher;
+    // They hold CA and certificates, so a rotated file leads to new connections.
+    const options = open.createDispatcherOptions(...input);
+    if (!isDeepStrictEqual(pool?.options, options)) pool = { options, dispatcher: http1Only(create(...input)) };
+    return pool?.dispatcher;
   };
   return config;
 }

@@ -2,9 +2,10 @@
  * How requests reach the API server: at a bounded rate, later where it says so, each with an end, and each sent once.
  *
  * Once, because not everything that we ask for is the same when it is done twice. `node:http` under Deno sends a request
- * again when a kept connection breaks under it; the client's own library, which opens its sockets itself, does not, as a
- * test with a faulty server shows for every verb: the caller hears of the break, and a caller knows whether it was done.
- * What that library lacks under Deno is an end for an answer that breaks off within its body: it waits for ever.
+ * again when a kept connection breaks under it; the client's own dispatcher, which opens its sockets itself, does not, as
+ * a test with a faulty server shows for every verb: the caller hears of the break, and a caller knows whether it was done.
+ * It is asked directly: with `fetch` around it, as the client does, a request takes five times the processor time
+ * (0.74 and 0.15 ms, Deno 2.9). An answer may stop within its body without a sign, so each request has an end.
  */
 import type { PromiseHttpLibrary, RequestContext } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
@@ -61,7 +62,10 @@ export class PacedHttp implements PromiseHttpLibrary {
   }
 
   async #read(request: RequestContext): Promise<ResponseContext> {
-    const { httpStatusCode, headers, body } = await this.#library.send(request).toPromise();
+    const dispatcher = request.getDispatcher() as Dispatcher | undefined;
+    // A server without TLS of its own has none.
+    const answer = dispatcher ? await ask(dispatcher, request) : await this.#library.send(request).toPromise();
+    const { httpStatusCode, headers, body } = answer;
     const text = await body.text();
     return new ResponseContext(httpStatusCode, headers, {
       text: () => Promise.resolve(text),
@@ -69,6 +73,32 @@ export class PacedHttp implements PromiseHttpLibrary {
       stream: () => null,
     });
   }
+}
+
+/** What is used of undici's dispatcher, which the client makes and hands on untyped. */
+interface Dispatcher {
+  request(options: object): Promise<{
+    statusCode: number;
+    headers: Record<string, string | string[] | undefined>;
+    body: { text(): Promise<string> };
+  }>;
+}
+
+/** The answer as the client's own library gives it; rejects as that does too. */
+async function ask(
+  dispatcher: Dispatcher,
+  request: RequestContext,
+): Promise<Pick<ResponseContext, "httpStatusCode" | "headers"> & { body: { text(): Promise<string> } }> {
+  const { origin, pathname, search } = new URL(request.getUrl());
+  const [method, body] = [request.getHttpMethod(), request.getBody()];
+  const options = { origin, path: `${pathname}${search}`, method, headers: request.getHeaders(), body };
+  const failed = (cause: unknown): never => {
+    throw new TypeError("fetch failed", { cause });
+  };
+  const answer = await dispatcher.request({ ...options, signal: request.getSignal() }).catch(failed);
+  const text = (): Promise<string> => answer.body.text().catch(failed);
+  const headers = Object.entries(answer.headers).map(([name, value = ""]) => [name, String(value)]);
+  return { httpStatusCode: answer.statusCode, headers: Object.fromEntries(headers), body: { text } };
 }
 
 /** Milliseconds after which to send it again; undefined for an answer that is one. */

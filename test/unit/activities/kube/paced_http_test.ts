@@ -51,9 +51,15 @@ async function ask(api: FaultyApi, wholeMs: number): Promise<ResponseContext> {
   return await new PacedHttp(new RequestRate(), wholeMs).send(request);
 }
 
-Deno.test("PacedHttp ends a request whose answer breaks off within its body", async () => {
+Deno.test("PacedHttp tells at once of an answer that breaks off within its body", async () => {
   await using api = await FaultyApi.start();
   api.faults = ["break in body"];
+  await rejects(ask(api, 60_000), { message: "fetch failed" });
+});
+
+Deno.test("PacedHttp ends a request whose answer stops within its body", async () => {
+  await using api = await FaultyApi.start();
+  api.faults = [response(200, {}).slice(0, -1)];
   await rejects(ask(api, 200), { name: "TimeoutError", message: "no whole answer within 0.2 seconds" });
 });
 
