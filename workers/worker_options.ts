@@ -36,7 +36,6 @@ export function workersOf(config: Config, cluster: Cluster): WorkerOptions[] {
       maxConcurrentActivityTaskExecutions: config.stepSlots,
       patchActivationCallback: () => !config.holdPatches,
       maxCachedWorkflows: 200,
-      stickyQueueScheduleToStartTimeout: "2s",
     },
     // Waits use neither CPU nor memory, but a slot each for as long as a day: on slots of their own they starve nobody.
     {

@@ -23,7 +23,7 @@ import { parseInput } from "./state/input.ts";
 import { countBug, forgetBugs, isBehind } from "./state/loop.ts";
 import { openRollout } from "./state/rollout.ts";
 import type { Part, Rollout, Seen, Telling } from "./state/rollout.ts";
-import { index, report, show } from "./status/report.ts";
+import { indexAtStart, report, show } from "./status/report.ts";
 import { answerAbort } from "./steps/abort.ts";
 import { beginSteps } from "./steps/begin_steps.ts";
 import { noteChange, recallEarlier } from "./steps/change.ts";
@@ -45,7 +45,7 @@ import { troubleOf } from "./steps/trouble.ts";
 export async function rollOutPool(input: RollOutInput): Promise<RollOutResult> {
   const rollout = openRollout(parseInput(input));
   listen(rollout);
-  index(rollout);
+  indexAtStart(rollout);
   try {
     await waitAfterBug(rollout);
     return await untilNothingIsLeft(rollout, input);

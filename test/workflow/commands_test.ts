@@ -131,7 +131,7 @@ test("a rollout is indexed, titled and described for the web UI", async (stage) 
   const { name, namespace } = pool.ref;
   const { typedSearchAttributes } = await handle.describe();
   const found = Object.fromEntries(typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]));
-  const { BuildIds: _, ...ours } = found;
+  const { BuildIds: _, TemporalChangeVersion: __, ...ours } = found;
   deepEqual(ours, {
     ...{ KubernetesNamespace: namespace, MachineDeployment: name, TargetImage: "image-2", Phase: "Rolling" },
   });

@@ -1,8 +1,8 @@
 /** Tells people where the run stands: the web UI's page, the search attributes, the Rollout object and Events. */
-import { setCurrentDetails, upsertSearchAttributes } from "@temporalio/workflow";
+import { patched, setCurrentDetails, upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
 import type { HistoryEntry, PoolEvent, RolloutReport } from "../contracts/mod.ts";
 import type { Turn } from "../policy/turn.ts";
-import { publish } from "../proxies.ts";
+import { localReads, publish } from "../proxies.ts";
 import type { Seen, Telling } from "../state/rollout.ts";
 import type { Standing } from "../state/view.ts";
 import { troubleOf } from "../steps/trouble.ts";
@@ -75,7 +75,15 @@ export async function report(rollout: Telling, standing: Omit<Standing, "since">
   }
 }
 
-/** Indexes the run, also when it was started by hand without search attributes. */
+/** Indexes a run that begins, unless who started it has: each time costs a write of Temporal's. */
+export function indexAtStart(rollout: Seen<"settings" | "view" | "target">): void {
+  const { typedSearchAttributes: given } = workflowInfo();
+  const isGiven = given.get(searchAttributes.phase) === rollout.view.standing.phase &&
+    given.get(searchAttributes.machineDeployment) === rollout.settings.pool.name;
+  if (!isGiven || !patched(localReads)) index(rollout);
+}
+
+/** Indexes the run as it is now. */
 export function index({ settings: { pool }, view, target: { desired } }: Seen<"settings" | "view" | "target">): void {
   const { cluster, namespace, name } = pool;
   upsertSearchAttributes([
