@@ -23,6 +23,13 @@ type Story = (stage: Stage) => Promise<Handle>;
 
 const rollouts: Record<string, Story> = {
   "creation": async (stage) => await stage.rollOut(stage.pool()),
+  // From here on what is read while nothing else is under way is local.
+  "published_without_machines": async (stage) => await stage.rollOut(stage.pool({ replicas: 0 })),
+  "local_reads_rolling": async (stage) => {
+    const pool = await stage.grownPool();
+    pool.change({ image: "image-2", kubelet: "1.36.1" });
+    return await stage.rollOut(pool);
+  },
   "rolling": async (stage) => {
     const pool = await stage.grownPool();
     pool.change({ image: "image-2", kubelet: "1.36.1" });
