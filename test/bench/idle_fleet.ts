@@ -1,8 +1,8 @@
 // deno-lint-ignore-file no-console -- printing what was measured is this program's job
 /**
  * What a fleet of a thousand pools without machines costs while nothing happens: requests to a real API server, counted
- * in its audit log, memory and CPU time. Ends with 1 when that is more than one request a second. Watches last a few
- * minutes here, as with an impatient API server. What is no rest is told apart: what renewing all credentials comes to.
+ * in its audit log, memory and CPU time. Ends with 1 when that is more than one request a second, with what renewing all
+ * credentials comes to. Watches last a few minutes here, as with an impatient API server.
  */
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
@@ -92,8 +92,8 @@ function printRequests(requests: Asked[], passed: number): void {
   }
 }
 
-/** Prints the requests a second that renewing the credentials of all pools comes to, by those that it takes for some. */
-async function measureRenewal(world: World): Promise<void> {
+/** Prints and gives the requests a second that renewing the credentials of all pools comes to, by those that it takes for some. */
+async function measureRenewal(world: World): Promise<number> {
   const due = Array.from({ length: Math.min(10, pools) }, (_, nth) => poolOf(nth));
   const from = await askedBytes(world);
   await renewNow(world, due);
@@ -105,6 +105,7 @@ async function measureRenewal(world: World): Promise<void> {
     `\n${due.length} pools renewed with ${requests.length} requests: ${perSecond.toFixed(2)} a second for all`,
   );
   printRequests(requests, lifeSeconds * dueAfter / pools * due.length);
+  return perSecond;
 }
 
 function seconds(since: number): number {
@@ -117,8 +118,8 @@ await withWorld({ audited: ourUsers, watchSeconds }, async (world) => {
   await untilQuiet(world);
   console.log(`${pools} pools are published after ${seconds(begun)} s`);
   const idle = await measureIdle(world);
-  await measureRenewal(world);
-  console.log(`\nidle: ${idle.toFixed(2)} requests a second; at most ${mostPerSecond} is allowed`);
-  if (idle > mostPerSecond) process.exitCode = 1;
+  const all = idle + await measureRenewal(world);
+  console.log(`\nidle, with renewals: ${all.toFixed(2)} requests a second; at most ${mostPerSecond} is allowed`);
+  if (all > mostPerSecond) process.exitCode = 1;
 });
 process.exit();
