@@ -80,11 +80,11 @@ async function createRollout(kube: Kube, pool: PoolRef): Promise<RolloutObject |
   const apiVersion = `${rollouts.group}/${rollouts.version}`;
   try {
     const metadata = { namespace, name, ownerReferences: [owner] };
-    await createObject(kube, rollouts, { apiVersion, kind: "Rollout", metadata, spec: {} });
+    return await createObject(kube, rollouts, { apiVersion, kind: "Rollout", metadata, spec: {} });
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
+    return await readObject(kube, rollouts, { namespace, name });
   }
-  return await readObject(kube, rollouts, { namespace, name });
 }
 
 // It is merged into what stands there: a list takes the place of the one before, null takes away, and what a report

@@ -54,6 +54,25 @@ Deno.test("ensureRolloutReported makes the Rollout, owned by the MachineDeployme
   deepEqual([owner?.["kind"], owner?.["uid"]], ["MachineDeployment", "uid-of-pool"]);
 });
 
+Deno.test("ensureRolloutReported reads no Rollout that it has made, but one that somebody made meanwhile", async () => {
+  for (const isFaster of [false, true]) {
+    const kube = newKube();
+    const requests: string[] = [];
+    kube.onRequest = (request) => {
+      requests.push(request);
+      if (isFaster && request.startsWith("create")) {
+        kube.put("rollouts", { metadata: { ...pool }, status: { left: 1 } });
+      }
+    };
+    equal((await reported(kube, report()))["phase"], "Rolling");
+    const owner = isFaster ? ["get rollouts fleet/pool", "get machinedeployments fleet/pool"] : [];
+    deepEqual(requests, [
+      ...["get rollouts fleet/pool", "get machinedeployments fleet/pool", "create rollouts fleet/pool", ...owner],
+      "patch rollouts fleet/pool",
+    ]);
+  }
+});
+
 Deno.test("ensureRolloutReported does nothing for a MachineDeployment that is gone", async () => {
   const kube = new FakeKube();
   await reported(kube, report(), { events: [{ type: "Normal", reason: "R", message: "m" }] });
