@@ -2,13 +2,12 @@
 import type { Logger } from "@temporalio/common";
 import type { Kube } from "../activities/kube/client.ts";
 import { Informer } from "../activities/kube/informer.ts";
-import { machineDeployments, profiles } from "../activities/kube/resources.ts";
-import { finalizer } from "../activities/config/pool_annotations.ts";
+import { profiles } from "../activities/kube/resources.ts";
 import { observedOf } from "../activities/config/observed.ts";
 import { type LinedProfile, lineState, profileLine } from "../activities/config/profile_line.ts";
-import { profileRef } from "../activities/config/profile_ref.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
 import { watchNodes } from "./watch_nodes.ts";
+import { watchedDeployments } from "./watched_deployments.ts";
 import { mayMean, watchedPolicies, watchedRollouts } from "./watched_facts.ts";
 import type { PolicyFacts } from "./watched_facts.ts";
 
@@ -26,7 +25,7 @@ const ended = ["Converged", "RolledBack", "Aborted"];
 export function watchPools(deps: WatchDeps): PoolWatch & { start(): Promise<void> } {
   const listeners: ((key: string) => void)[] = [];
   const tell = (key: string): void => listeners.forEach((listener) => listener(key));
-  const deployments = new Informer(machineDeployments, { ...deps, onChange: tell });
+  const deployments = new Informer(watchedDeployments(deps.profileNamespace), { ...deps, onChange: tell });
   const results = new Informer(watchedRollouts, { ...deps, onChange: tell });
   const templates = new Informer(profiles, {
     ...deps,
@@ -41,8 +40,7 @@ export function watchPools(deps: WatchDeps): PoolWatch & { start(): Promise<void
   const policiesOf = (namespace: string): PolicyFacts[] =>
     [...policies.values()].filter((policy) => policy.namespace === namespace);
   const lineOf = (key: string): LinedProfile[] => {
-    const deployment = deployments.get(key);
-    const ref = deployment && profileRef(deployment, deps.profileNamespace);
+    const ref = deployments.get(key)?.profile;
     return ref ? profileLine(ref, ({ namespace, name }) => templates.get(`${namespace}/${name}`)) : [];
   };
   const usesProfile = (pool: string, profile: string): boolean =>
@@ -50,15 +48,15 @@ export function watchPools(deps: WatchDeps): PoolWatch & { start(): Promise<void
   const find = (key: string): WatchedPool | undefined => {
     const deployment = deployments.get(key);
     const line = lineOf(key);
-    if (!deployment || (line.length === 0 && !deployment.metadata.finalizers?.includes(finalizer))) return undefined;
-    const { namespace, name, generation = 0, labels, deletionTimestamp } = deployment.metadata;
+    if (!deployment || (line.length === 0 && !deployment.isHeld)) return undefined;
+    const { namespace, name, labels, isNumbered, metadata: { generation = 0 } } = deployment;
     const last = results.get(key);
     const own = policiesOf(namespace).filter((policy) => mayMean(policy, labels));
     const isOpen = !ended.includes(last?.phase ?? "");
     return {
       pool: { namespace, name },
       generation,
-      isNumbered: deletionTimestamp !== undefined || (deployment.status?.observedGeneration ?? 0) >= generation,
+      isNumbered,
       observed: observedOf(deployment, lineState(line)),
       reported: last?.observed,
       isOpen,

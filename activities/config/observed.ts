@@ -9,9 +9,21 @@ import type { LinedProfile } from "./profile_line.ts";
 
 const kubeletPrefix = "v1.kubelet-config.machine-controller.kubermatic.io/";
 
+/** What of a MachineDeployment tells whether a rollout has to look again. */
+export interface Observable {
+  metadata: Pick<MachineDeployment["metadata"], "uid" | "generation" | "annotations" | "deletionTimestamp">;
+}
+
+/** Picks that out of all else. */
+export function observableOf({ metadata }: MachineDeployment): Observable {
+  const { uid, generation, annotations = {}, deletionTimestamp } = metadata;
+  const relevant = Object.fromEntries(Object.entries(annotations).filter(([key]) => isRelevant(key)));
+  return { metadata: { uid, generation, annotations: relevant, deletionTimestamp } };
+}
+
 /** A short text, with the profile's `lineState` in it, that changes when, and only when, a rollout has to look again. */
-export function observedOf(deployment: MachineDeployment, profileState: number | string | undefined): string {
-  const { uid, generation, annotations = {}, deletionTimestamp } = deployment.metadata;
+export function observedOf({ metadata }: Observable, profileState: number | string | undefined): string {
+  const { uid, generation, annotations = {}, deletionTimestamp } = metadata;
   const relevant = Object.entries(annotations).filter(([key]) => isRelevant(key)).sort();
   const digest = short([uid, generation, relevant, profileState ?? "none", deletionTimestamp !== undefined]);
   return `g${generation ?? 0}-r${annotations[revisionAnnotation] ?? 0}-${digest}`;

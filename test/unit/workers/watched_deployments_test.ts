@@ -1,0 +1,50 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { observedOf } from "../../../activities/config/observed.ts";
+import { finalizer } from "../../../activities/config/pool_annotations.ts";
+import { MachineDeployment } from "../../../activities/kube/schemas.ts";
+import { watchedDeployments } from "../../../workers/watched_deployments.ts";
+
+const { schema } = watchedDeployments("kube-system");
+
+/** As the API server has it of somebody who applies large objects. */
+const large = {
+  metadata: {
+    ...{ name: "web", namespace: "fleet", uid: "u-1", generation: 3, resourceVersion: "77", labels: { tier: "web" } },
+    creationTimestamp: "2026-01-01T00:00:00Z",
+    annotations: {
+      "machinedeployment.clusters.k8s.io/revision": "2",
+      "k8c.io/operating-system-profile": "osp-ubuntu",
+      "kubectl.kubernetes.io/last-applied-configuration": "x".repeat(10_000),
+    },
+    finalizers: [finalizer],
+    managedFields: [{ manager: "kubectl", fieldsV1: { "f:spec": "x".repeat(10_000) } }],
+  },
+  spec: { replicas: 3, template: { spec: { providerSpec: { value: { userData: "x".repeat(10_000) } } } } },
+  status: { replicas: 3, observedGeneration: 3 },
+};
+
+Deno.test("of a MachineDeployment no more is kept than decides about news", () => {
+  const kept = schema.parse(large);
+  ok(JSON.stringify(kept).length < 500);
+  deepEqual([kept.name, kept.namespace, kept.labels, kept.isHeld], ["web", "fleet", { tier: "web" }, true]);
+  deepEqual(kept.profile, { name: "osp-ubuntu", namespace: "kube-system" });
+});
+
+Deno.test("what is kept of a MachineDeployment has the identity of the whole", () => {
+  equal(observedOf(schema.parse(large), 5), observedOf(MachineDeployment.parse(large), 5));
+  const leaving = { ...large, metadata: { ...large.metadata, deletionTimestamp: "2026-01-02T00:00:00Z" } };
+  equal(observedOf(schema.parse(leaving), 5), observedOf(MachineDeployment.parse(leaving), 5));
+});
+
+Deno.test("what is kept of a MachineDeployment tells whether machine-controller has taken it up", () => {
+  equal(schema.parse(large).isNumbered, true);
+  const changed = { ...large, metadata: { ...large.metadata, generation: 4 } };
+  equal(schema.parse(changed).isNumbered, false);
+  const leaving = { ...changed.metadata, deletionTimestamp: "2026-01-02T00:00:00Z" };
+  equal(schema.parse({ ...changed, metadata: leaving }).isNumbered, true);
+});
+
+Deno.test("a change of a MachineDeployment that no rollout looks at is no change", () => {
+  const counted = { ...large, status: { replicas: 2, observedGeneration: 3 } };
+  deepEqual(schema.parse(counted), schema.parse(large));
+});
