@@ -30,6 +30,8 @@ const defaultLimits: PoolLimits = {
   cpuSeconds: 60,
   processes: 4,
   rendersPerProcess: 2_000,
+  // A change of a profile is rendered for pool after pool; then there may be none for weeks.
+  idleMs: 120_000,
 };
 
 /** What a file may take by itself when one of several ran away; a webhook has to answer in eight seconds. */

@@ -12,6 +12,8 @@ export interface SlotLimits extends RenderLimits {
   waitMs: number;
   /** A process is replaced after so many renders, before its share of processor time is used up. */
   rendersPerProcess: number;
+  /** A process that has had nothing to render for so long is ended; the next render starts another. */
+  idleMs: number;
 }
 
 /** Renders one phase after the other, in a process that is replaced when it has ended or has rendered enough. */
@@ -22,6 +24,7 @@ export class RenderSlot {
   #renders = 0;
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
+  #idle: ReturnType<typeof setTimeout> | undefined;
 
   constructor(start: () => Promise<RenderProcess>, limits: SlotLimits) {
     this.#start = start;
@@ -39,7 +42,8 @@ export class RenderSlot {
 
   async render(request: object, patience: Patience): Promise<string[]> {
     this.#waiting++;
-    const turn = this.#last.then(() => this.#renderTwice(request, patience)).finally(() => this.#waiting--);
+    clearTimeout(this.#idle);
+    const turn = this.#last.then(() => this.#renderTwice(request, patience)).finally(() => this.#rest());
     this.#last = turn.catch(() => {});
     return await untilAborted(turn, patience.signal);
   }
@@ -47,7 +51,16 @@ export class RenderSlot {
   /** Ends the process when nothing waits for it any more. */
   async stop(): Promise<void> {
     await this.#last;
+    clearTimeout(this.#idle);
     await this.#process?.stop();
+  }
+
+  #rest(): void {
+    this.#waiting--;
+    if (!this.isFree) return;
+    this.#idle = setTimeout(() => void this.#process?.stop(), this.#limits.idleMs);
+    // It must not keep the parent from ending.
+    Deno.unrefTimer(Number(this.#idle));
   }
 
   // A process may also die of what is not the template's fault, so its first death proves nothing.

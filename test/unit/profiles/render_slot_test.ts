@@ -1,0 +1,61 @@
+import { deepEqual, equal } from "node:assert/strict";
+import type { RenderProcess } from "../../../profiles/engines/render_process.ts";
+import { RenderSlot, type SlotLimits } from "../../../profiles/engines/render_slot.ts";
+import { eventually } from "../../support/eventually.ts";
+
+const patience = { limitMs: 1_000 };
+const limits = { rendersPerProcess: 100 } as SlotLimits;
+
+/** Processes that answer when they are told to, in the order of their starts. */
+class Processes {
+  readonly started: { isEnded: boolean }[] = [];
+  answer: () => Promise<string[]> = () => Promise.resolve(["text"]);
+
+  start = (): Promise<RenderProcess> => {
+    const process = {
+      isEnded: false,
+      ask: () => this.answer(),
+      stop: () => Promise.resolve(void (process.isEnded = true)),
+    };
+    this.started.push(process);
+    return Promise.resolve(process as unknown as RenderProcess);
+  };
+
+  get ended(): boolean[] {
+    return this.started.map(({ isEnded }) => isEnded);
+  }
+}
+
+Deno.test("a process that has nothing to render is ended, and the next render has another", async () => {
+  const processes = new Processes();
+  const slot = new RenderSlot(processes.start, { ...limits, idleMs: 5 });
+  await slot.render({}, patience);
+  await eventually("the end of the process", () => processes.ended[0]);
+  await slot.render({}, patience);
+  deepEqual(processes.ended, [true, false]);
+  await slot.stop();
+});
+
+Deno.test("a process that renders is not idle, however long it takes", async () => {
+  const processes = new Processes();
+  const slot = new RenderSlot(processes.start, { ...limits, idleMs: 5 });
+  await slot.render({}, patience);
+  const { promise, resolve } = Promise.withResolvers<string[]>();
+  processes.answer = () => promise;
+  const render = slot.render({}, patience);
+  await new Promise((done) => setTimeout(done, 30));
+  deepEqual(processes.ended, [false]);
+  resolve(["late"]);
+  deepEqual(await render, ["late"]);
+  equal(processes.started.length, 1);
+  await slot.stop();
+});
+
+Deno.test("a process that is needed again in time is kept", async () => {
+  const processes = new Processes();
+  const slot = new RenderSlot(processes.start, { ...limits, idleMs: 60_000 });
+  for (let nth = 0; nth < 3; nth++) await slot.render({}, patience);
+  deepEqual(processes.ended, [false]);
+  await slot.stop();
+  deepEqual(processes.ended, [true]);
+});
