@@ -4,6 +4,7 @@ import { httpProbe } from "../../deploy/local/process/http_probe.ts";
 import { startOnFreePorts } from "../../deploy/local/process/start_on_free_ports.ts";
 import type { ProcessSpec, SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
 import { startOstler } from "../../deploy/local/site/ostler_processes.ts";
+import { slimClient } from "../../deploy/local/site/client_bundle.ts";
 import { workflowBundle } from "../../deploy/local/site/workflow_bundle.ts";
 import { applyObjects } from "../../deploy/local/stack/manifests.ts";
 import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
@@ -32,8 +33,8 @@ export function ostlerOf(workers: number): Writer {
     name: "Ostler",
     users: ["ostler-controller", "ostler-worker"].map((name) => accountOf("ostler-system", name)),
     prepare: async ({ stack, kubeconfigs }) => {
-      // An image has its bundle: making it is no part of a start.
-      await workflowBundle();
+      // An image has its bundles: making them is no part of a start.
+      await Promise.all([workflowBundle(), slimClient()]);
       return async () => {
         const { controller, worker } = await startOstler(stack, kubeconfigs, {});
         const others = Array.from({ length: workers - 1 }, (_, nth) => startAnother(stack, worker.spec, nth + 2));

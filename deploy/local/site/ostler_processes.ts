@@ -20,6 +20,13 @@ export interface OstlerOptions {
 
 const basic = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys", "--allow-ffi"];
 
+/** What is free goes back to the system, as our manifests have it. */
+export const leanEnvironment = {
+  DENO_V8_FLAGS: "--max-semi-space-size=1",
+  MALLOC_ARENA_MAX: "2",
+  MALLOC_TRIM_THRESHOLD_: "131072",
+};
+
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** Starts both and resolves when both are ready. */
@@ -32,7 +39,7 @@ export async function startOstler(
   const bundled = bundle === undefined ? {} : { OSTLER_WORKFLOW_BUNDLE: bundle };
   const start = async (name: "controller" | "worker", permissions: string[]): Promise<SupervisedProcess> => {
     const [port = 0] = await freePorts(1);
-    const environment = { ...bundled, ...connections(stack, kubeconfigs[name], port), ...settings };
+    const environment = { ...leanEnvironment, ...bundled, ...connections(stack, kubeconfigs[name], port), ...settings };
     return await stack.processes.start(specOf({ name, flags: [...slim, ...permissions], port, environment }), signal);
   };
   const [controller, worker] = await Promise.all([

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadAllYaml, loadYaml } from "@kubernetes/client-node";
+import { leanEnvironment } from "../../../deploy/local/site/ostler_processes.ts";
 import type { Kube } from "../../../activities/kube/client.ts";
 import { readConfig } from "../../../workers/config.ts";
 import { admissionsOf } from "../../../workers/webhook.ts";
@@ -169,7 +170,10 @@ interface Process {
   template: {
     metadata: { labels: Record<string, string> };
     spec: {
-      containers: { image: string; env: { name: string; valueFrom?: { fieldRef?: { fieldPath: string } } }[] }[];
+      containers: {
+        image: string;
+        env: { name: string; value?: string; valueFrom?: { fieldRef?: { fieldPath: string } } }[];
+      }[];
     };
   };
   selector: { matchLabels: Record<string, string> };
@@ -207,6 +211,14 @@ interface Webhook {
   clientConfig: { service: { name: string; namespace: string; path: string } };
   matchConditions?: { expression: string }[];
 }
+
+Deno.test("processes are as sparing of memory in a cluster as on the embedded stack", () => {
+  for (const file of ["controller.yaml", "worker.yaml", "webhook/webhook.yaml"]) {
+    const [container] = processOf(file).template.spec.containers;
+    const set = Object.fromEntries(container?.env.map(({ name, value }) => [name, value]) ?? []);
+    for (const [name, value] of Object.entries(leanEnvironment)) assert.equal(set[name], value, `${file}: ${name}`);
+  }
+});
 
 function webhooks(): Webhook[] {
   return ["webhook/mutating.yaml", "webhook/validating.yaml"].flatMap((file) =>
