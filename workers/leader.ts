@@ -13,8 +13,8 @@ const leaseSeconds = 15;
 
 /** Milliseconds; together with `leave` the deadline is shorter than a lease, so that two never lead. */
 export const leaderTimes = {
-  /** Between renewals. */
-  renew: 3_000,
+  /** Between renewals, which are most of what is asked while nothing happens; two may fail. */
+  renew: 4_000,
   /** Without renewal a leader leaves after this long. */
   deadline: 10_000,
   /** What it had begun has this long to end. */
