@@ -13,7 +13,7 @@ const leaseSeconds = 15;
 
 /** Milliseconds; together with `leave` the deadline is shorter than a lease, so that two never lead. */
 export const leaderTimes = {
-  /** Between renewals, which are most of what is asked while nothing happens; two may fail. */
+  /** Between renewals, which are most of what is asked while nothing happens; one may fail. */
   renew: 4_000,
   /** Without renewal a leader leaves after this long. */
   deadline: 10_000,
