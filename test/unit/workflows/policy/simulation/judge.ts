@@ -1,5 +1,6 @@
 /** Whether a played story came to the end that it should. */
 import { equal } from "node:assert/strict";
+import { cases } from "./cases.ts";
 import { chanceFrom } from "./chance.ts";
 import { play } from "./play.ts";
 import type { Case, Owner } from "./play.ts";
@@ -34,6 +35,19 @@ export function judgePools(owner: Owner, { from, to }: { from: number; to: numbe
       throw new Error(`Cannot bring the pool of seed ${seed} to a good end: ${JSON.stringify(story)}`, {
         cause: error,
       });
+    }
+  }
+}
+
+/** Plays the story of that name by chance, once for each seed from `from` to before `to`; some in which marks are forgotten. */
+export function judgeOrders(name: string, { from, to }: { from: number; to: number }): void {
+  const story = cases[name] as Case;
+  for (let seed = from; seed < to; seed++) {
+    const told = { ...story, ...(seed % 5 === 4 ? { unmarked: true, unchosen: true } : {}) };
+    try {
+      judge(told, play(told, chanceFrom(seed)));
+    } catch (error) {
+      throw new Error(`Cannot bring "${name}" to a good end with seed ${seed}`, { cause: error });
     }
   }
 }
