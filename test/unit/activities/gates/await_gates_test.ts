@@ -54,12 +54,16 @@ Deno.test("awaitGates fails at the end of its time what was measured and false, 
 Deno.test("awaitGates holds on to what was false before it could not be measured any more", async () => {
   const kube = kubeWithPool();
   kube.put("nodes", node("node-a", { ready: false }));
-  const until = Date.now() + 20;
+  const { now } = Date;
+  const until = now() + 60_000;
   let looks = 0;
   kube.onRequest = (request) => {
-    if (request === "get nodes node-a" && looks++ > 0) throw answer(503, "ServiceUnavailable");
+    if (request !== "get nodes node-a" || looks++ === 0) return;
+    // The time is over at the second look, however long the first one took.
+    Date.now = () => now() + 60_000;
+    throw answer(503, "ServiceUnavailable");
   };
-  const [verdict] = await ask(kube, [gate(nodeReady)], { until });
+  const [verdict] = await ask(kube, [gate(nodeReady)], { until }).finally(() => Date.now = now);
   equal(verdict?.outcome, "Failed");
   match(verdict?.message ?? "", /have Ready=False .*; since then Cannot ask gate "probe" of "pool": HTTP 503/);
 });
