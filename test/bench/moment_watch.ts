@@ -1,6 +1,7 @@
 /** Notes from outside, through the API server, when something was first seen of each object of a collection. */
 import { setTimeout as pause } from "node:timers/promises";
 import { openSource, type Source } from "../../deploy/local/observer/api_source.ts";
+import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import type { ApiObject } from "../../deploy/local/observer/pool_facts.ts";
 
 /** What to look for: the key under which the moment is noted, or undefined while there is nothing to note. */
@@ -28,7 +29,11 @@ export class MomentWatch {
   /** Resolves when it watches. */
   static async open(kubeconfig: string, sight: Sight): Promise<MomentWatch> {
     const watch = new MomentWatch(await openSource(kubeconfig), sight);
-    void watch.#follow(await watch.#list());
+    let version = "";
+    // A kind that was just installed is not served for a moment.
+    const list = async (): Promise<void> => void (version = await watch.#list());
+    await waitUntil(list, { what: `a list of "${sight.path}"`, timeoutMs: 30_000 });
+    void watch.#follow(version);
     return watch;
   }
 
