@@ -18,7 +18,8 @@ export function tableOf(figures: readonly Figure[]): string {
 
 function rowOf(figure: Figure, figures: readonly Figure[]): string[] {
   const { part, what, unit, size, values } = figure;
-  const ratio = values.Ostler !== undefined && values.OSM ? (values.Ostler / values.OSM).toFixed(2) : "";
+  const { Ostler: ours, OSM: theirs = 0 } = values;
+  const ratio = ours !== undefined && theirs > 0 ? (ours / theirs).toFixed(2) : "";
   const isLargest = figures.every((other) =>
     other.part !== part || other.what !== what || (other.size ?? 0) <= (size ?? 0)
   );
