@@ -32,10 +32,10 @@ const ours = "system:serviceaccount:ostler-system:ostler";
 export const ProcessSettings = z.object({
   config: setting(text, "", { description: "YAML file of settings, by these names without the dashes" }),
   kubeconfig: setting(text, "", { description: "kubeconfig file; else the usual places", env: "KUBECONFIG" }),
-  kubeApiQps: setting(wholeNumber(1, 10_000), "100", {
+  kubeApiQps: setting(wholeNumber(1, 10_000), "1000", {
     description: "requests a second that a process may make of the API server",
   }),
-  kubeApiBurst: setting(wholeNumber(1, 10_000), "200", {
+  kubeApiBurst: setting(wholeNumber(1, 10_000), "2000", {
     description: "requests that it may make at once after a rest",
   }),
   namespace: setting(text, "kube-system", { description: "namespace of profiles and configs" }),
