@@ -32,16 +32,20 @@ export function keptProfileName({ namespace, name }: PoolRef): string {
   return `ostler-last-good-${name}-${namespace}`;
 }
 
-/** Keeps what `inputs` names beside what the last good config was rendered from; forgets all others. */
+/**
+ * Keeps what `inputs` names beside what the last good config was rendered from, which is asked for where anything is kept
+ * yet; forgets all others.
+ */
 export async function keepProfile(
   kube: Kube,
-  { pool, inputs, goodInputs, ...kept }: KeptProfile & { pool: PoolRef; inputs: string; goodInputs: string },
+  { pool, inputs, good, ...kept }: KeptProfile & { pool: PoolRef; inputs: string; good: () => Promise<string> },
 ): Promise<void> {
   const existing = await readSecret(kube, pool);
   if (existing) claim(pool, `secret "${keptProfileName(pool)}"`, existing.metadata?.annotations);
   if (existing?.data?.[inputs] !== undefined) return;
   const packed = gzipSync(JSON.stringify(kept));
   if (packed.length > largest) return;
+  const goodInputs = existing?.data ? await good() : "";
   const beside = existing?.data?.[goodInputs];
   const data = { ...(beside === undefined ? {} : { [goodInputs]: beside }), [inputs]: packed.toString("base64") };
   await write(kube, pool, { existing, data });

@@ -39,8 +39,9 @@ export function publishConfig(publisher: Publisher, order: PublishOrder): Promis
     const { inputs, goodInputs, profile, settings } = rendered;
     if (publication.news !== "Published" || inputs !== goodInputs) {
       // What is forgotten is decided by what stands now, whatever the run has seen.
-      const good = order.seen ? await readGoodInputs(publisher.kube, order.pool) : goodInputs;
-      await keepProfile(publisher.kube, { pool: order.pool, inputs, goodInputs: good, profile, settings });
+      const { pool, seen } = order;
+      const good = async (): Promise<string> => seen ? await readGoodInputs(publisher.kube, pool) : goodInputs;
+      await keepProfile(publisher.kube, { pool, inputs, good, profile, settings });
     }
     return { ...publication, rendering: renderingOf(rendered) };
   });

@@ -4,14 +4,14 @@ import type { Publication } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { type Artefact, writeConfig, writeSecret, type Written } from "./artefacts.ts";
 import { type Credentials, credentialsFor } from "./credentials.ts";
-import { desiredInputs } from "./desired_inputs.ts";
+import { type DesiredInputs, desiredInputs } from "./desired_inputs.ts";
 import { leaveStanding, takeStanding } from "./left_standing.ts";
 import { edgeScriptKey, kubeconfigKey, userDataKey } from "./names.ts";
 import { clusterDigest, type PublishOrder, restamp, stampOf } from "./publication.ts";
 import { hasTokens } from "./published_tokens.ts";
 import { type RenderedPool, type Renderer, renderPool } from "./render_config.ts";
 import { isEdge, renderSecrets } from "./render_secrets.ts";
-import { readStanding, type Standing, type Standings, withEdgeScript } from "./standing.ts";
+import { inOrder, readStanding, type Standing, type Standings, withEdgeScript } from "./standing.ts";
 
 export interface Publisher extends Renderer {
   /** Life of the credentials that machines boot with; they are renewed at a third of it at the latest. */
@@ -28,11 +28,17 @@ export interface Work {
 /**
  * What stands is read before all that decides what is written, and nothing is written but in its place. So who publishes
  * something newer has taken that place by then, and a try that was overtaken, however late it goes on, finds it taken.
+ * Where nothing stands nothing newer has been published, so there what was desired a moment before will do.
  */
-export async function readWork(publisher: Publisher, order: PublishOrder, bootstrap?: Standing): Promise<Work> {
+export async function readWork(
+  publisher: Publisher,
+  order: PublishOrder,
+  { bootstrap, desired }: { bootstrap?: Standing | undefined; desired?: DesiredInputs | undefined } = {},
+): Promise<Work> {
   const { kube } = publisher;
   const standing = await readStanding(publisher, order.pool, bootstrap);
-  const rendered = await renderPool(publisher, order.pool, order.seen);
+  const isNew = inOrder(standing).every(({ found }) => !found);
+  const rendered = await renderPool({ ...publisher, ...(isNew && desired ? { desired } : {}) }, order.pool, order.seen);
   if (!isEdge(rendered)) return { order, rendered, standing };
   // Its turn comes after that of others, so it need not be read before all.
   return { order, rendered, standing: await withEdgeScript(kube, namesOf(order.pool), standing) };
@@ -49,7 +55,7 @@ export async function readWorkFor(publisher: Publisher, order: PublishOrder): Pr
   const desired = desiredInputs.take(kube);
   const found = isKept ? await takeStanding(kube, order.pool, order.revision) : undefined;
   const left = found?.left;
-  if (!left) return await readWork(publisher, order, found?.bootstrap);
+  if (!left) return await readWork(publisher, order, { bootstrap: found?.bootstrap, desired });
   const given = desired && left.at < desired.since ? { desired } : {};
   const rendered = await renderPool({ ...publisher, ...given }, order.pool, order.seen);
   return isEdge(rendered) ? await readWork(publisher, order) : { order, rendered, standing: left.standing };

@@ -11,32 +11,43 @@ import { ifFound } from "../kube/status.ts";
 /** Rollouts that are kept, those used last: each is read once and written at once, by a run of its pool. */
 const most = 1_000;
 
-const known = new WeakMap<object, Map<string, RolloutObject>>();
+/** Null where there was none. */
+const known = new WeakMap<object, Map<string, RolloutObject | null>>();
 
 /** Reads the Rollout of a pool, and keeps it; undefined where there is none. */
 export async function readRollout(kube: Kube, pool: PoolRef): Promise<RolloutObject | undefined> {
   const { namespace, name } = pool;
   forgetRollout(kube, pool);
   const found = await ifFound(readObject(kube, rollouts, { namespace, name }));
+  if (!found) keep(kube, pool, null);
   return found && keepRollout(kube, pool, found);
+}
+
+/** There was none when this process looked last. */
+export function isKnownToBeAbsent(kube: Kube, pool: PoolRef): boolean {
+  return known.get(kube.core)?.get(keyOf(pool)) === null;
 }
 
 /** The Rollout as it was when this process had to do with it last; nothing that could not be named by its version. */
 export function knownRollout(kube: Kube, pool: PoolRef): RolloutObject | undefined {
-  return known.get(kube.core)?.get(keyOf(pool));
+  return known.get(kube.core)?.get(keyOf(pool)) ?? undefined;
 }
 
 /** Keeps what a read or a write has answered. */
 export function keepRollout(kube: Kube, pool: PoolRef, rollout: RolloutObject): RolloutObject {
-  const kept = known.get(kube.core) ?? new Map<string, RolloutObject>();
+  forgetRollout(kube, pool);
+  if (rollout.metadata.resourceVersion !== undefined) keep(kube, pool, rollout);
+  return rollout;
+}
+
+function keep(kube: Kube, pool: PoolRef, rollout: RolloutObject | null): void {
+  const kept = known.get(kube.core) ?? new Map<string, RolloutObject | null>();
   known.set(kube.core, kept);
-  kept.delete(keyOf(pool));
-  if (rollout.metadata.resourceVersion !== undefined) kept.set(keyOf(pool), rollout);
+  kept.set(keyOf(pool), rollout);
   for (const oldest of kept.keys()) {
     if (kept.size <= most) break;
     kept.delete(oldest);
   }
-  return rollout;
 }
 
 /** Has the next one who needs it read it. */

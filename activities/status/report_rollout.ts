@@ -8,7 +8,7 @@ import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { pinOf } from "./pin.ts";
 import { emitEvents, type Subject } from "./events.ts";
 import { appended, convergence, isNews } from "./history.ts";
-import { forgetRollout, keepRollout, knownRollout, readRollout } from "./known_rollouts.ts";
+import { forgetRollout, isKnownToBeAbsent, keepRollout, knownRollout, readRollout } from "./known_rollouts.ts";
 import { memoryOf, quarantineKept, usualKept } from "./recall.ts";
 import { isPinOver } from "./unpin.ts";
 
@@ -37,7 +37,8 @@ export function ensureRolloutReported(kube: Kube, order: ReportOrder): Promise<v
   return attempting(`report on "${pool.namespace}/${pool.name}"`, async () => {
     const known = knownRollout(kube, pool);
     if (known && await reportOn(kube, order, { existing: known, isRead: false }) === "Reported") return;
-    const existing = await readRollout(kube, pool) ?? await createRollout(kube, pool);
+    const found = isKnownToBeAbsent(kube, pool) ? undefined : await readRollout(kube, pool);
+    const existing = found ?? await createRollout(kube, pool);
     if (existing) await reportOn(kube, order, { existing, isRead: true });
   });
 }

@@ -122,3 +122,17 @@ Deno.test("a change after an hour in which nobody asked takes at most 16 request
     globalThis.setInterval = setInterval;
   }
 });
+
+Deno.test("a pool that is new, without machines, takes 30 requests where watches know it and its sets", async () => {
+  const kube = await publishingKube();
+  const streams = new FakeStreams(kube);
+  const { client } = streams;
+  const activities = createActivities({ ...publisher(kube), kube: client, forecast: () => ({}) as never });
+  change(kube, "1");
+  beginToWatch(client);
+  const { sets, deployments } = poolWatchesOf(client);
+  await eventually("the watches", () => sets.isFresh && deployments.isFresh);
+  streams.requests.length = 0;
+  await roll(activities);
+  equal(streams.requests.length, 30, streams.requests.join("\n"));
+});
