@@ -11,7 +11,7 @@ export async function ensureFinalizer(kube: Kube, pool: PoolRef, { metadata }: M
   const add = (finalizers: string[]): string[] =>
     finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer];
   try {
-    await write(kube, pool, metadata, add);
+    await write(kube, { pool, metadata, change: add });
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
     await edit(kube, pool, add); // somebody has changed it since it was read
@@ -27,16 +27,19 @@ type Change = (finalizers: string[]) => string[];
 
 async function edit(kube: Kube, pool: PoolRef, change: Change): Promise<void> {
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
-  if (deployment) await write(kube, pool, deployment.metadata, change);
+  if (deployment) await write(kube, { pool, metadata: deployment.metadata, change });
+}
+
+/** A change of the list as it was read. */
+interface Edit {
+  pool: PoolRef;
+  metadata: MachineDeployment["metadata"];
+  change: Change;
 }
 
 // The resource version makes the API server refuse the patch when somebody else changed the list meanwhile.
-async function write(
-  kube: Kube,
-  pool: PoolRef,
-  { resourceVersion, finalizers = [] }: MachineDeployment["metadata"],
-  change: Change,
-): Promise<void> {
+async function write(kube: Kube, { pool, metadata, change }: Edit): Promise<void> {
+  const { resourceVersion, finalizers = [] } = metadata;
   const wanted = change(finalizers);
   if (wanted.length === finalizers.length) return;
   const body = { metadata: { resourceVersion, finalizers: wanted } };
