@@ -1,4 +1,5 @@
 /** A rollout that outgrows the history of one run goes on in another, with everything under way. */
+import { ApplicationFailure } from "@temporalio/common";
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
@@ -134,15 +135,19 @@ for (const run of ["EachMachine", "EachWave"] as const) {
     pool.change({ image: "image-2" });
     const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: hour } });
     await stage.sees(pool, "the doubt", ({ reason }) => reason === "GateInconclusive");
-    const [first, known] = [await runOf(stage, pool), Promise.withResolvers<void>()];
+    const first = await runOf(stage, pool);
+    let isAway = true;
     pool.before["readDesired"] = async () => {
-      if (await runOf(stage, pool) !== first) await known.promise;
+      const isNext = await runOf(stage, pool) !== first;
+      if (isNext && isAway) throw ApplicationFailure.retryable("the API server is away", "ApiUnavailable");
     };
     await anotherRun(stage, pool);
     pool.calls.length = 0;
     const answer = stage.ask(pool, "promote").then(({ message }) => message, String);
+    // It is heard while the run waits for its next try to read.
+    await eventually("a wait", () => pool.count("readDesired") >= 3);
     await pause(300);
-    known.resolve();
+    isAway = false;
     equal(await answer, "The wave is taken as good");
     equal((await handle.result()).replaced, 1);
     equal(pool.count("awaitGates"), 0);
