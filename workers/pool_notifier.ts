@@ -58,7 +58,7 @@ export interface NotifierDeps {
 /** What was told, but did not lead to an end yet, is told again after this long; a running rollout takes no harm. */
 const retellAfterMs = 300_000;
 
-/** A run could only wait for what is not numbered yet, which takes machine-controller moments: begun later, it says so. */
+/** Numbering takes machine-controller moments, and a run could only wait for it; one that begins after this long says so. */
 const numberedInMs = 5_000;
 
 /** What was told of a pool, or, as long as nothing was, what it was first seen with. */
@@ -115,7 +115,7 @@ export class PoolNotifier {
   async #consider(key: string): Promise<void> {
     const seen = this.watch.find(key);
     if (!seen) return this.#forget(key);
-    if (this.#isEarly(key, seen)) return;
+    if (this.#awaitNumber(key, seen) === "Waiting") return;
     if (!this.isNews(key, seen)) return void this.#memories.set(key, this.#memoryOf(key, seen));
     try {
       const { pool, generation, run, observed, illness, policies } = seen;
@@ -134,13 +134,14 @@ export class PoolNotifier {
   }
 
   // A run that is under way shall know at once: it may be about to begin what nobody wants any more.
-  #isEarly(key: string, { isNumbered, run }: WatchedPool): boolean {
-    const isWaiting = !isNumbered && !run;
-    if (!isWaiting) this.#unnumbered.delete(key);
-    if (!isWaiting) return false;
+  #awaitNumber(key: string, { isNumbered, run }: WatchedPool): "Waiting" | "Over" {
+    if (isNumbered || run) {
+      this.#unnumbered.delete(key);
+      return "Over";
+    }
     const since = this.#unnumbered.get(key) ?? Date.now();
     this.#unnumbered.set(key, since);
-    return Date.now() - since < (this.deps.numberedIn ?? numberedInMs);
+    return Date.now() - since < (this.deps.numberedIn ?? numberedInMs) ? "Waiting" : "Over";
   }
 
   /**

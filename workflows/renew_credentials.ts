@@ -1,6 +1,7 @@
 /**
  * Has credentials renewed before they are old: those of a pool at rest at once; of any other whose time has come the
- * rollout is started, or told where it runs already. Started by the Schedule `renew-credentials`; a run looks at one page of pools, and the next goes on.
+ * rollout is started, or told where it runs already. Started by the Schedule `renew-credentials`; a run looks at one page
+ * of pools, and the next goes on.
  */
 import {
   ChildWorkflowCancellationType,

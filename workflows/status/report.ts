@@ -76,23 +76,32 @@ export async function report(rollout: Telling, standing: Omit<Standing, "since">
 }
 
 /** Indexes a run that begins, unless who started it has: each time costs a write of Temporal's. */
-export function indexAtStart(rollout: Seen<"settings" | "view" | "target">): void {
+export function indexAtStart(rollout: Indexed): void {
   const { typedSearchAttributes: given } = workflowInfo();
-  const isGiven = given.get(searchAttributes.phase) === rollout.view.standing.phase &&
-    given.get(searchAttributes.machineDeployment) === rollout.settings.pool.name;
+  const isGiven = attributesOf(rollout).every(({ key, value }) => given.get(key) === value);
   if (!isGiven || !patched(localReads)) index(rollout);
 }
 
-/** Indexes the run as it is now. */
-export function index({ settings: { pool }, view, target: { desired } }: Seen<"settings" | "view" | "target">): void {
+function index(rollout: Indexed): void {
+  upsertSearchAttributes(attributesOf(rollout));
+}
+
+type Indexed = Seen<"settings" | "view" | "target">;
+
+function attributesOf({ settings: { pool }, view, target: { desired } }: Indexed): Attribute[] {
   const { cluster, namespace, name } = pool;
-  upsertSearchAttributes([
+  return [
     ...(cluster === undefined ? [] : [{ key: searchAttributes.cluster, value: cluster }]),
     { key: searchAttributes.namespace, value: namespace },
     { key: searchAttributes.machineDeployment, value: name },
     { key: searchAttributes.phase, value: view.standing.phase },
     ...(desired ? [{ key: searchAttributes.image, value: desired.image }] : []),
-  ]);
+  ];
+}
+
+interface Attribute {
+  key: typeof searchAttributes[keyof typeof searchAttributes];
+  value: string;
 }
 
 function newsPart({ history, convergedTemplateHash }: News): Partial<RolloutReport> {
