@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type PoolLimits, ProcessPool } from "./process_pool.ts";
 
-const program = new URL("./go/engine.wasm.br", import.meta.url);
+const program = new URL("./go/engine.wasm.zst", import.meta.url);
 
 /** Renders Go's text/template with sprig, by the program of go/. */
 export class GoEngine extends ProcessPool {

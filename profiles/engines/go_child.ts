@@ -1,6 +1,6 @@
 /** The process that renders Go templates: the first line brings the program, each one after it is a request to it. */
 import { Buffer } from "node:buffer";
-import { brotliDecompressSync } from "node:zlib";
+import { zstdDecompressSync } from "node:zlib";
 import { answerLines } from "./child_lines.ts";
 import { GoProgram } from "./go_program.ts";
 
@@ -12,6 +12,6 @@ let program: GoProgram | undefined;
 answerLines((line) => {
   if (program !== undefined) return program.call(line);
   const { id, program: packed } = JSON.parse(line);
-  program = new GoProgram(brotliDecompressSync(Buffer.from(packed, "base64"), onePiece));
+  program = new GoProgram(zstdDecompressSync(Buffer.from(packed, "base64"), onePiece));
   return JSON.stringify({ id, texts: [] });
 });

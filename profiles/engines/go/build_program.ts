@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, constants } from "node:zlib";
+import { constants, zstdCompressSync } from "node:zlib";
 
 /** Another version gives other bytes. */
 export const goVersion = "go1.26.8";
@@ -66,17 +66,17 @@ async function main(): Promise<void> {
   if (found !== goVersion) throw new Error(`Cannot build the program: it is built with ${goVersion}, not ${found}`);
   await runGo("vet", "./...");
   const program = await buildProgram();
-  const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = constants;
-  const packed = brotliCompressSync(program, { params: { [BROTLI_PARAM_QUALITY]: 11, [BROTLI_PARAM_LGWIN]: 24 } });
+  // Each start unpacks it: brotli takes a sixteenth fewer bytes and three times as long.
+  const packed = zstdCompressSync(program, { params: { [constants.ZSTD_c_compressionLevel]: 19 } });
   const record: ProgramRecord = {
     go: goVersion,
     source: sourceDigest(),
     program: sha256(program),
     packed: sha256(packed),
   };
-  writeFileSync(`${folder}engine.wasm.br`, packed);
+  writeFileSync(`${folder}engine.wasm.zst`, packed);
   writeFileSync(`${folder}engine.json`, `${JSON.stringify(record, null, 2)}\n`);
-  console.log(`engine.wasm.br: ${packed.length} bytes, ${program.length} unpacked`);
+  console.log(`engine.wasm.zst: ${packed.length} bytes, ${program.length} unpacked`);
 }
 
 if (import.meta.main) await main();

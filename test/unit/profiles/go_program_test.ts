@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliDecompressSync } from "node:zlib";
+import { zstdDecompressSync } from "node:zlib";
 import {
   buildProgram,
   goVersion,
@@ -14,14 +14,14 @@ import {
 
 const folder = new URL("../../../profiles/engines/go/", import.meta.url);
 const record: ProgramRecord = JSON.parse(readFileSync(new URL("engine.json", folder), "utf8"));
-const packed = readFileSync(new URL("engine.wasm.br", folder));
+const packed = readFileSync(new URL("engine.wasm.zst", folder));
 const unlike = `is not that of engine.json: run "deno task go:build"`;
 
 Deno.test("The Go program is recorded as built from the source beside it", () => {
   assert.equal(record.go, goVersion);
   assert.equal(sourceDigest(), record.source, `The source in profiles/engines/go ${unlike}`);
-  assert.equal(sha256(packed), record.packed, `engine.wasm.br ${unlike}`);
-  assert.equal(sha256(brotliDecompressSync(packed)), record.program, `What engine.wasm.br unpacks to ${unlike}`);
+  assert.equal(sha256(packed), record.packed, `engine.wasm.zst ${unlike}`);
+  assert.equal(sha256(zstdDecompressSync(packed)), record.program, `What engine.wasm.zst unpacks to ${unlike}`);
 });
 
 /** Why the program cannot be built here; undefined where it can. */
