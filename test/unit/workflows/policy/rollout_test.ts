@@ -10,7 +10,7 @@ import { Promises } from "./simulation/promises.ts";
 import type { Run } from "./simulation/run.ts";
 
 // Every branch of the planner is taken by 40 of them; test/workflow/planner_test.ts plays more.
-const orders = 60;
+const orders = 40;
 
 for (const [name, story] of Object.entries(cases)) {
   Deno.test(`planTurn brings to a good end: ${name}`, () => judge(story, play(story, noChance)));
