@@ -34,4 +34,10 @@ export const acceptedVersions: Readonly<Partial<Record<ToolName, AcceptedVersion
     wanted: "1.18",
     suits: (major, minor) => major === 1 && minor === 18,
   },
+  helm: {
+    args: ["version", "--short"],
+    pattern: /^v(\d+)\.(\d+)/m,
+    wanted: "3.19 or a newer 3",
+    suits: (major, minor) => major === 3 && minor >= 19,
+  },
 };

@@ -1,4 +1,4 @@
-/** The binaries that the embedded stack is made of, and those that judge what profiles render. */
+/** The binaries that the embedded stack is made of, and those that judge what profiles and the chart render. */
 export const stackToolNames = [
   "etcd",
   "kube-apiserver",
@@ -6,6 +6,7 @@ export const stackToolNames = [
   "kubectl",
   "temporal",
   "tctl",
+  "helm",
   "machine-controller",
   "check-machine-files",
   "check-kubelet-config",

@@ -2,6 +2,7 @@ import type { Recipe } from "../recipe.ts";
 import type { ToolName } from "../tool_name.ts";
 import { checkKubeletConfig, checkMachineFiles } from "./checkers.ts";
 import { etcd } from "./etcd.ts";
+import { helm } from "./helm.ts";
 import { cniPlugins, containerd, crictl, runc } from "./machine_programs.ts";
 import { kubelet35, kubelet36, kubernetes } from "./kubernetes.ts";
 import { pause, podServer } from "./pod_programs.ts";
@@ -17,6 +18,7 @@ export const recipes: Readonly<Record<ToolName, Recipe>> = {
   kubectl: kubernetes,
   temporal,
   tctl,
+  helm,
   "machine-controller": machineController,
   "check-machine-files": checkMachineFiles,
   "check-kubelet-config": checkKubeletConfig,
