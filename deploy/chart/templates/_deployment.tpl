@@ -1,0 +1,131 @@
+{{- /*
+A process as a Deployment. Takes `root`, its `name`, `component` and `process` (the argument of the image), its `version`,
+its values as `config`, and what it has beside: `ports` (by name), `secrets` (each with volume, secret and folder),
+`isScaled` where something else counts its pods, `selectedVersion` where it stands beside others of its component.
+*/ -}}
+{{- define "ostler.deployment" -}}
+{{- $root := .root }}
+{{- $labels := include "ostler.labels" .component -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .name }}
+  namespace: {{ $root.Release.Namespace }}
+  labels: { {{ $labels }} }
+spec:
+  {{- if not .isScaled }}
+  replicas: {{ .config.replicas }}
+  {{- end }}
+  # The pods of before stay until those in their place are Ready.
+  strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }
+  selector:
+    matchLabels: { {{ $labels }}{{ with .selectedVersion }}, app.kubernetes.io/version: {{ . | quote }}{{ end }} }
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: ostler
+        app.kubernetes.io/component: {{ .component }}
+        ostler.dev/process: {{ .process }}
+        # The tag of the image below: the build id by which Temporal knows this version.
+        app.kubernetes.io/version: {{ .version | quote }}
+    spec:
+      serviceAccountName: ostler-{{ .process }}
+      {{- with $root.Values.priorityClassName }}
+      priorityClassName: {{ . }}
+      {{- end }}
+      # Variables of Services would begin with OSTLER_ as settings do.
+      enableServiceLinks: false
+      terminationGracePeriodSeconds: 60
+      {{- with $root.Values.topologyKeys }}
+      topologySpreadConstraints:
+        {{- range . }}
+        - maxSkew: 1
+          topologyKey: {{ . }}
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels: { {{ $labels }} }
+        {{- end }}
+      {{- end }}
+      {{- range $field := list "nodeSelector" "tolerations" "affinity" }}
+      {{- with index $root.Values $field }}
+      {{ $field }}:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- end }}
+      {{- with $root.Values.image.pullSecrets }}
+      imagePullSecrets:
+        {{- range . }}
+        - name: {{ . }}
+        {{- end }}
+      {{- end }}
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 65532
+        runAsGroup: 65532
+        fsGroup: 65532
+        seccompProfile: { type: RuntimeDefault }
+      containers:
+        - name: {{ .process }}
+          image: {{ include "ostler.image" (list $root .version) }}
+          {{- with $root.Values.image.pullPolicy }}
+          imagePullPolicy: {{ . }}
+          {{- end }}
+          args: [{{ .process }}]
+          env:
+            {{- include "ostler.environment" . | trim | nindent 12 }}
+          ports:
+            {{- range $name, $port := .ports }}
+            - { name: {{ $name }}, containerPort: {{ $port }} }
+            {{- end }}
+          # Loading may take its time; from then on the event loop has to turn.
+          startupProbe:
+            httpGet: { path: /healthz, port: health }
+            periodSeconds: 2
+            failureThreshold: 60
+          livenessProbe:
+            httpGet: { path: /healthz, port: health }
+            periodSeconds: 10
+            timeoutSeconds: 5
+            failureThreshold: 6
+          readinessProbe:
+            httpGet: { path: /readyz, port: health }
+            periodSeconds: 5
+          resources:
+            {{- toYaml .config.resources | nindent 12 }}
+          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            capabilities: { drop: [ALL] }
+          volumeMounts:
+            {{- range .secrets }}
+            - { name: {{ .volume }}, mountPath: {{ .folder }}, readOnly: true }
+            {{- end }}
+            {{- with $root.Values.volumeMounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+            - { name: scratch, mountPath: /tmp }
+      volumes:
+        {{- range .secrets }}
+        - name: {{ .volume }}
+          secret: { secretName: {{ .secret }} }
+        {{- end }}
+        {{- with $root.Values.volumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+        # The root file system is read-only; the runtime needs a place for its temporary files.
+        - name: scratch
+          emptyDir: { sizeLimit: 256Mi }
+{{- end }}
+
+{{- /* A drain, ours included, takes one pod of a component at a time. */ -}}
+{{- define "ostler.disruptionBudget" -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+spec:
+  maxUnavailable: 1
+  selector:
+    matchLabels: { {{ include "ostler.labels" .component }} }
+{{- end }}

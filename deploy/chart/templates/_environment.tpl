@@ -1,0 +1,69 @@
+{{- /* The variables of a process: its settings, what the pod knows itself, how Temporal lets it in, and memory. */ -}}
+{{- define "ostler.environment" -}}
+{{- $root := .root }}
+{{- $settings := $root.Values.settings }}
+{{- range $flag, $value := $settings }}
+- { name: {{ include "ostler.variable" $flag }}, value: {{ include "ostler.text" $value | quote }} }
+{{- end }}
+{{- if and (ne $root.Release.Namespace "ostler-system") (not (hasKey $settings "trusted-users")) }}
+{{- $user := printf "system:serviceaccount:%s:ostler" $root.Release.Namespace }}
+- { name: OSTLER_TRUSTED_USERS, value: {{ printf "%s-controller,%s-worker" $user $user | quote }} }
+{{- end }}
+{{- if not (hasKey $settings "identity") }}
+- name: OSTLER_IDENTITY
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+{{- end }}
+{{- if not (hasKey $settings "build-id") }}
+# The workers of this version become the current ones as soon as they poll; without it, somebody has to say so.
+- name: OSTLER_BUILD_ID
+  valueFrom: { fieldRef: { fieldPath: "metadata.labels['app.kubernetes.io/version']" } }
+{{- end }}
+{{- if not (hasKey $settings "system-namespace") }}
+- name: OSTLER_SYSTEM_NAMESPACE
+  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+{{- end }}
+{{- if ne .process "webhook" }}
+{{- include "ostler.temporalAccess" $root.Values.temporal }}
+{{- else if not (hasKey $settings "cert-dir") }}
+- { name: OSTLER_CERT_DIR, value: /etc/ostler/certificate }
+{{- end }}
+# What is free goes back to the system: workers/SETTINGS.md.
+- { name: DENO_V8_FLAGS, value: "--max-semi-space-size=1" }
+- { name: MALLOC_ARENA_MAX, value: "2" }
+- { name: MALLOC_TRIM_THRESHOLD_, value: "131072" }
+{{- with $root.Values.env }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "ostler.temporalAccess" -}}
+{{- with .apiKeySecret }}
+- name: TEMPORAL_API_KEY
+  valueFrom: { secretKeyRef: { name: {{ . }}, key: api-key } }
+{{- end }}
+{{- if or .apiKeySecret .clientCertificateSecret .serverCaSecret .serverName }}
+- { name: TEMPORAL_TLS, value: "true" }
+{{- end }}
+{{- if .clientCertificateSecret }}
+- { name: TEMPORAL_TLS_CLIENT_CERT_PATH, value: /etc/ostler/temporal/client/tls.crt }
+- { name: TEMPORAL_TLS_CLIENT_KEY_PATH, value: /etc/ostler/temporal/client/tls.key }
+{{- end }}
+{{- if .serverCaSecret }}
+- { name: TEMPORAL_TLS_SERVER_CA_CERT_PATH, value: /etc/ostler/temporal/server/ca.crt }
+{{- end }}
+{{- with .serverName }}
+- { name: TEMPORAL_TLS_SERVER_NAME, value: {{ . }} }
+{{- end }}
+{{- end }}
+
+{{- /* The Secrets that open Temporal, as a JSON list of volumes with their folders. */ -}}
+{{- define "ostler.temporalSecrets" -}}
+{{- $found := list }}
+{{- with .Values.temporal.clientCertificateSecret }}
+{{- $found = append $found (dict "volume" "temporal-client" "secret" . "folder" "/etc/ostler/temporal/client") }}
+{{- end }}
+{{- with .Values.temporal.serverCaSecret }}
+{{- $found = append $found (dict "volume" "temporal-server" "secret" . "folder" "/etc/ostler/temporal/server") }}
+{{- end }}
+{{- toJson $found }}
+{{- end }}

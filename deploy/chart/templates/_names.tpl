@@ -1,0 +1,41 @@
+{{- /* The version by which Temporal knows the workers. */ -}}
+{{- define "ostler.version" -}}
+{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- /* The image of a version; a digest is of the chart's own version alone. Takes a list of the root and the version. */ -}}
+{{- define "ostler.image" -}}
+{{- $root := first . -}}
+{{- $version := last . -}}
+{{- $isOwn := eq $version (include "ostler.version" $root) -}}
+{{ $root.Values.image.repository }}:{{ $version }}{{ if $isOwn }}{{ with $root.Values.image.digest }}@{{ . }}{{ end }}{{ end }}
+{{- end }}
+
+{{- /* The labels that choose the pods of a component. */ -}}
+{{- define "ostler.labels" -}}
+app.kubernetes.io/name: ostler, app.kubernetes.io/component: {{ . }}
+{{- end }}
+
+{{- /* The variable of a setting, by flag: workers/SETTINGS.md. */ -}}
+{{- define "ostler.variable" -}}
+{{- $prefix := has . (list "kubeconfig" "temporal-address" "temporal-namespace") | ternary "" "OSTLER_" -}}
+{{ $prefix }}{{ . | replace "-" "_" | upper }}
+{{- end }}
+
+{{- /* The text of a setting: mappings are JSON, lists stand apart by white space, and no number becomes 1e+06. */ -}}
+{{- define "ostler.text" -}}
+{{- if kindIs "map" . }}{{ toJson . }}
+{{- else if kindIs "slice" . }}{{ join " " . }}
+{{- else if kindIs "float64" . }}{{ int64 . }}
+{{- else }}{{ . }}{{ end }}
+{{- end }}
+
+{{- /* The port of an address. Takes a list of the address and the port of the default. */ -}}
+{{- define "ostler.port" -}}
+{{ regexFind "[0-9]+$" (first . | default "") | default (last .) }}
+{{- end }}
+
+{{- /* Workers and their deployment in Temporal, unless settings name them otherwise. */ -}}
+{{- define "ostler.defaultDeployment" -}}
+ostler{{ with .Values.settings.cluster }}-{{ . }}{{ end }}
+{{- end }}

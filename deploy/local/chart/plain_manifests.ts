@@ -1,0 +1,31 @@
+/** The manifests of deploy/kubernetes that are the chart with its default values: everything that values change. */
+import { fileURLToPath } from "node:url";
+import { type ChartOrder, renderChart } from "./render_chart.ts";
+
+/** Where they stand. */
+export const plainFolder = fileURLToPath(new URL("../../kubernetes", import.meta.url));
+
+/** Files of that folder by template. All others there are taken by the chart as they are. */
+const files: Readonly<Record<string, string>> = {
+  "namespaces.yaml": "namespace.yaml",
+  "controller.yaml": "controller.yaml",
+  "worker.yaml": "worker.yaml",
+  "webhook.yaml": "webhook/webhook.yaml",
+};
+
+/** What differs from the chart's default values: `kubectl apply` makes no namespace, and has the webhook apart. */
+export const plainValues = ["namespaces.own=true", "webhook.enabled=true"] as const;
+
+/** Returns the text of each file, by its path below deploy/kubernetes. */
+export async function plainManifests(helm: ChartOrder["helm"]): Promise<Map<string, string>> {
+  const objects = await renderChart({ helm, set: plainValues });
+  return new Map(
+    Object.entries(files).map(([template, file]) => {
+      const texts = objects.filter((object) => object.template === template).map(({ text }) => text);
+      return [
+        file,
+        `# Made from deploy/chart/templates/${template} by \`deno task manifests\`.\n${texts.join("---\n")}`,
+      ];
+    }),
+  );
+}

@@ -1,0 +1,96 @@
+/** Everything that the chart can bring, judged by a real API server: its schemas, strictly, and its pod security. */
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { plainValues } from "../../deploy/local/chart/plain_manifests.ts";
+import { Supervisor } from "../../deploy/local/process/supervisor.ts";
+import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
+import { startApiServer } from "../../deploy/local/stack/api_server.ts";
+import { startEtcd } from "../../deploy/local/stack/etcd.ts";
+import { writeKubeconfig } from "../../deploy/local/stack/kubeconfig_file.ts";
+import { applyObjects } from "../../deploy/local/stack/manifests.ts";
+import { createPki } from "../../deploy/local/stack/pki.ts";
+import { type ManifestObject, ResourcePaths } from "../../deploy/local/stack/resource_paths.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import { chartObjects, deploymentsOf, everything, type Pod, sizes } from "../support/chart_objects.ts";
+import { toolNames } from "./world.ts";
+
+/** Kinds whose definitions others bring. */
+const foreign = /^(cert-manager\.io|keda\.sh|monitoring\.coreos\.com)\//;
+
+/** Runs a test on an API server of its own, without anything beside it. */
+async function withApi(test: (api: ApiConnection, adminKubeconfig: string) => Promise<void>): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), "ostler-chart-"));
+  const supervisor = new Supervisor({ directory });
+  try {
+    const [tools, pki] = await Promise.all([resolveTools(toolNames), createPki(join(directory, "pki"))]);
+    const foundation = { directory, tools, pki, supervisor, address: "127.0.0.1" };
+    const apiServer = await startApiServer(foundation, await startEtcd(foundation));
+    const admin = { apiServer, userName: "admin", credentials: pki.admin };
+    const kubeconfig = await writeKubeconfig(join(directory, "admin.yaml"), admin);
+    using api = await ApiConnection.open(kubeconfig);
+    await test(api, kubeconfig);
+  } finally {
+    await supervisor.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function allObjects(): Promise<ManifestObject[]> {
+  const { helm } = await resolveTools(["helm"]);
+  const values = [[], ...sizes.map((size) => [size]), [everything]];
+  const rendered = await Promise.all(values.map((files) => chartObjects({ helm, values: files, set: plainValues })));
+  return [...new Map(rendered.flat().map((object) => [JSON.stringify(object), object])).values()];
+}
+
+/** Namespaces that objects are in; those of others are there before the chart comes. */
+function namespacesOf(objects: readonly ManifestObject[]): ManifestObject[] {
+  const names = new Set(objects.flatMap(({ metadata: { namespace } }) => namespace ?? []));
+  return [...names].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }));
+}
+
+async function refusalOf(api: ApiConnection, path: string, object: unknown): Promise<string | undefined> {
+  const query = "fieldManager=chart-test&force=true&dryRun=All&fieldValidation=Strict";
+  const call = { method: "PATCH", path: `${path}?${query}`, body: object } as const;
+  try {
+    return void await api.call({ ...call, contentType: "application/apply-patch+yaml" });
+  } catch (error) {
+    if (error instanceof ApiRefusal) return error.message;
+    throw error;
+  }
+}
+
+function createPod(api: ApiConnection, name: string, { metadata, spec }: Pod): Promise<unknown> {
+  const body = { apiVersion: "v1", kind: "Pod", metadata: { ...metadata, name }, spec };
+  return api.call({ method: "POST", path: "/api/v1/namespaces/ostler-system/pods?dryRun=All", body });
+}
+
+Deno.test("the API server takes every object of the chart, at every size and with everything turned on", async () => {
+  const objects = await allObjects();
+  const kinds = new Set(objects.filter(({ apiVersion }) => foreign.test(apiVersion)).map(({ kind }) => kind));
+  deepEqual([...kinds].sort(), ["Certificate", "Issuer", "ScaledObject", "ServiceMonitor"]);
+  const ours = objects.filter(({ apiVersion }) => !foreign.test(apiVersion));
+  ok(ours.length > 60);
+  await withApi(async (api, kubeconfig) => {
+    await applyObjects(kubeconfig, namespacesOf(ours));
+    const before = ours.filter(({ kind }) => kind === "Namespace" || kind === "CustomResourceDefinition");
+    await applyObjects(kubeconfig, before);
+    const paths = new ResourcePaths(api);
+    const refused: string[] = [];
+    for (const object of ours) refused.push(await refusalOf(api, await paths.pathOf(object), object) ?? "");
+    deepEqual(refused.filter(Boolean), []);
+
+    await applyObjects(kubeconfig, ours.filter(({ kind }) => kind === "ServiceAccount"));
+    const pods = Object.entries(deploymentsOf(ours)).map(([name, { spec }]) => [name, spec.template] as const);
+    equal(pods.length, 5);
+    for (const [name, pod] of pods) await createPod(api, name, pod);
+    const [[, pod] = []] = pods;
+    ok(pod);
+    const privileged = { ...pod, spec: { ...pod.spec, hostNetwork: true } };
+    await rejects(createPod(api, "privileged", privileged), /violates PodSecurity "restricted/);
+    const misspelt = { ...ours.find(({ kind }) => kind === "Deployment"), spec: { replica: 1 } };
+    const path = "/apis/apps/v1/namespaces/ostler-system/deployments/ostler-worker";
+    ok((await refusalOf(api, path, misspelt))?.includes("replica"), "else nothing was judged");
+  });
+});

@@ -1,0 +1,42 @@
+/** What the chart renders, as objects. */
+import { fileURLToPath } from "node:url";
+import { renderChart } from "../../deploy/local/chart/render_chart.ts";
+import type { ChartOrder } from "../../deploy/local/chart/render_chart.ts";
+import { parseManifests } from "../../deploy/local/stack/manifests.ts";
+import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
+
+/** The pod of a Deployment, as far as tests look at it. */
+export interface Pod {
+  metadata: { labels: Record<string, string> };
+  spec: {
+    containers: [{ image: string; env: { name: string; value?: string }[] }];
+    volumes: { name: string; secret?: { secretName: string } }[];
+  };
+}
+
+/** A Deployment, likewise. */
+export interface Deployment extends ManifestObject {
+  spec: { replicas?: number; selector: { matchLabels: Record<string, string> }; template: Pod };
+}
+
+/** Values that turn on all that the chart has. */
+export const everything = fileURLToPath(new URL("chart_with_everything.yaml", import.meta.url));
+
+/** The files of values that the chart brings for fleets of a size. */
+export const sizes = ["sizes/small.yaml", "sizes/pools_1000.yaml", "sizes/pools_5000.yaml"] as const;
+
+/** Renders the chart and reads what came out. */
+export async function chartObjects(order: ChartOrder): Promise<ManifestObject[]> {
+  return (await renderChart(order)).flatMap(({ template, text }) => parseManifests(text, template));
+}
+
+/** Those that run processes, by name. */
+export function deploymentsOf(objects: readonly ManifestObject[]): Record<string, Deployment> {
+  const found = objects.filter(({ kind }) => kind === "Deployment") as Deployment[];
+  return Object.fromEntries(found.map((each) => [each.metadata.name, each]));
+}
+
+/** The variables of a process that have a plain value. */
+export function variablesOf({ spec: { template } }: Deployment): Record<string, string | undefined> {
+  return Object.fromEntries(template.spec.containers[0].env.map(({ name, value }) => [name, value]));
+}

@@ -1,0 +1,72 @@
+/** The chart's schema tells every setting; `GOLDEN=update` writes that part of it anew. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import process from "node:process";
+import { parse } from "yaml";
+import { NodeSettings } from "../../../../profiles/node_settings.ts";
+import { type SettingRow, settingRows } from "../../../../profiles/settings/settings_table.ts";
+import { OsmSettings, ProcessSettings } from "../../../../workers/process_settings.ts";
+
+const chart = new URL("../../../../deploy/chart/", import.meta.url);
+const schemaFile = new URL("values.schema.json", chart);
+const page = new URL("../../../../workers/SETTINGS.md", import.meta.url);
+
+const rows = [NodeSettings, ProcessSettings, OsmSettings].flatMap((shape) => settingRows(shape));
+
+/** How the text of a form may be written in values. */
+const types: Record<SettingRow["form"], string[]> = {
+  text: ["string", "integer"],
+  file: ["string"],
+  truth: ["boolean", "string"],
+  repeated: ["array", "string"],
+  json: ["object", "string"],
+};
+
+function propertiesOf(some: SettingRow[]): Record<string, unknown> {
+  return Object.fromEntries(some.map(({ flag, form, standard, description }) => [
+    flag,
+    { type: types[form], ...(standard && { default: standard }), description },
+  ]));
+}
+
+/** One line for each, as in a table. */
+function settingsBlock(): string {
+  const lines = Object.entries(propertiesOf(rows)).map(([flag, property]) =>
+    `        ${JSON.stringify(flag)}: ${JSON.stringify(property)}`
+  );
+  return [
+    ...[
+      '    "settings": {',
+      '      "type": "object",',
+      '      "additionalProperties": false,',
+      '      "properties": {',
+    ],
+    ...[lines.join(",\n"), "      }", "    },"],
+  ].join("\n");
+}
+
+async function schemaText(): Promise<string> {
+  return await readFile(schemaFile, "utf8");
+}
+
+Deno.test("values.schema.json takes every setting, told as SETTINGS.md tells it, and no other", async () => {
+  const text = await schemaText();
+  const wanted = text.replace(/^ {4}"settings": \{\n[\s\S]*?^ {4}\},$/m, settingsBlock);
+  if (process.env["GOLDEN"] === "update") await writeFile(schemaFile, wanted);
+  equal(await schemaText(), wanted);
+  const { properties: { settings } } = JSON.parse(wanted);
+  const flags = [...(await readFile(page, "utf8")).matchAll(/^\| `--([a-z-]+)`/gm)].map(([, flag]) => flag);
+  ok(flags.length > 40);
+  deepEqual(Object.keys(settings.properties), flags);
+});
+
+Deno.test("values.yaml says what every value is that values.schema.json takes, at the first two levels", async () => {
+  const { properties } = JSON.parse(await schemaText());
+  const values: Record<string, unknown> = parse(await readFile(new URL("values.yaml", chart), "utf8"));
+  const { global: _, ...told } = properties;
+  deepEqual(Object.keys(values), Object.keys(told));
+  for (const [name, schema] of Object.entries(told) as [string, { properties?: object }][]) {
+    if (name === "settings" || schema.properties === undefined) continue;
+    deepEqual(Object.keys(values[name] as object), Object.keys(schema.properties), name);
+  }
+});

@@ -1,0 +1,133 @@
+/** deploy/chart, as Helm and kubectl see it. */
+import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { plainFolder, plainManifests, plainValues } from "../../deploy/local/chart/plain_manifests.ts";
+import { runHelm } from "../../deploy/local/chart/render_chart.ts";
+import { parseManifests } from "../../deploy/local/stack/manifests.ts";
+import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
+import { definedVariables } from "../../deploy/local/tools/environment.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import { runCommand } from "../../deploy/local/tools/run_command.ts";
+import { NodeSettings } from "../../profiles/node_settings.ts";
+import { settingRows } from "../../profiles/settings/settings_table.ts";
+import { OsmSettings, ProcessSettings } from "../../workers/process_settings.ts";
+import { chartObjects, deploymentsOf, everything, sizes, variablesOf } from "../support/chart_objects.ts";
+
+const { helm, kubectl } = await resolveTools(["helm", "kubectl"]);
+
+async function kustomized(folder: string): Promise<ManifestObject[]> {
+  const order = { program: kubectl, args: ["kustomize", folder], env: definedVariables(process.env) };
+  const { code, stdout, lines } = await runCommand(order);
+  equal(code, 0, lines.join("\n"));
+  return parseManifests(stdout, folder);
+}
+
+function byName(objects: readonly ManifestObject[]): Map<string, ManifestObject> {
+  const nameOf = ({ kind, metadata: { namespace, name } }: ManifestObject): string => `${kind} ${namespace}/${name}`;
+  const named = new Map(objects.map((object) => [nameOf(object), object]));
+  equal(named.size, objects.length, "no object stands there twice");
+  return new Map([...named].sort(([a], [b]) => a.localeCompare(b)));
+}
+
+Deno.test("kubectl apply -k and helm install bring the same objects", async () => {
+  const plain = [...await kustomized(plainFolder), ...await kustomized(join(plainFolder, "webhook"))];
+  const rendered = await chartObjects({ helm, set: plainValues });
+  ok(rendered.length > 40);
+  deepEqual(byName(rendered), byName(plain));
+});
+
+Deno.test("manifests that are made from the chart are not stale: deno task manifests makes them anew", async () => {
+  for (const [file, text] of await plainManifests(helm)) equal(await readFile(join(plainFolder, file), "utf8"), text);
+});
+
+for (const values of [[], ...sizes.map((size) => [size]), [everything]]) {
+  Deno.test(`Helm's lint has nothing against the chart with ${values.at(0)?.split("/").at(-1) ?? "its own values"}`, async () => {
+    match(await runHelm(["lint", "--strict", "--quiet"], { helm, values }), /^$|0 chart\(s\) failed/);
+  });
+}
+
+Deno.test("values that no template knows are refused by name", async () => {
+  const wrong: [string, RegExp][] = [
+    ["settings.temporal-adress=x", /temporal-adress/],
+    ["workers.replicas=3", /workers/],
+    ["image.tag=a/b", /image\/tag|image\.tag/],
+    ["worker.replicas=many", /replicas/],
+    ["serviceMonitor.enabled=true", /settings\.metrics-address/],
+  ];
+  for (const [value, reason] of wrong) await rejects(runHelm(["template", "ostler"], { helm, set: [value] }), reason);
+});
+
+Deno.test("every setting reaches every process, under its variable", async () => {
+  const rows = [NodeSettings, ProcessSettings, OsmSettings].flatMap((shape) => settingRows(shape));
+  // What names a Secret or an address is made more of than a variable.
+  const values = rows.map(({ flag }) => ({ flag, value: flag.endsWith("-address") ? "0.0.0.0:1234" : `its/${flag}` }));
+  const set = [...values.map(({ flag, value }) => `settings.${flag}=${value}`), "webhook.enabled=true"];
+  const wanted = Object.fromEntries(rows.map(({ variable }, at) => [variable, values[at]?.value]));
+  for (const process of Object.values(deploymentsOf(await chartObjects({ helm, set })))) {
+    const set = variablesOf(process);
+    deepEqual(Object.fromEntries(Object.keys(wanted).map((name) => [name, set[name]])), wanted, process.metadata.name);
+    equal(process.spec.template.spec.containers[0].env.length, new Set(Object.keys(set)).size, "none is set twice");
+  }
+});
+
+Deno.test("a setting may be written as YAML has it: numbers, truth values, lists and mappings", async () => {
+  const { "ostler-worker": worker } = deploymentsOf(await chartObjects({ helm, values: [everything] }));
+  ok(worker);
+  const set = variablesOf(worker);
+  equal(set["OSTLER_CREDENTIAL_SECONDS"], "1000000");
+  equal(set["OSTLER_DISABLE_DEFAULT_OSPS"], "true");
+  equal(set["OSTLER_DEADLINES"], '{"drain":"30m"}');
+  equal(set["OSTLER_NODE_CONTAINERD_REGISTRY_MIRRORS"], "docker.io=https://a.example quay.io=https://b.example");
+});
+
+Deno.test("installed into another namespace, nothing names ostler-system", async () => {
+  const objects = await chartObjects({ helm, namespace: "elsewhere", values: [everything] });
+  deepEqual(objects.filter((object) => JSON.stringify(object).includes("ostler-system")), []);
+  const trusted = JSON.stringify(objects.find(({ kind }) => kind === "ValidatingWebhookConfiguration"));
+  const { "ostler-webhook": webhook } = deploymentsOf(objects);
+  ok(webhook);
+  for (const user of variablesOf(webhook)["OSTLER_TRUSTED_USERS"]?.split(",") ?? [""]) {
+    match(user, /^system:serviceaccount:elsewhere:ostler-(controller|worker)$/);
+    ok(trusted.includes(`'${user}'`));
+  }
+});
+
+Deno.test("workers of other versions stand beside, each with pods, image and build id of its own", async () => {
+  const deployments = deploymentsOf(await chartObjects({ helm, values: [everything] }));
+  const workers = Object.values(deployments).filter(({ metadata }) => metadata.name.startsWith("ostler-worker"));
+  deepEqual(workers.map(({ metadata, spec: { template } }) => [metadata.name, template.spec.containers[0].image]), [
+    ["ostler-worker", `registry.example:5000/ostler:1.4.0@sha256:${"a".repeat(64)}`],
+    ["ostler-worker-1.3.0", "registry.example:5000/ostler:1.3.0"],
+    ["ostler-worker-1.5.0-rc.1", "registry.example:5000/ostler:1.5.0-rc.1"],
+  ]);
+  const chosenBy = workers.map(({ spec: { selector, template } }) =>
+    workers.filter((other) =>
+      Object.entries(selector.matchLabels).every(([label, value]) => {
+        return other.spec.template.metadata.labels[label] === value;
+      })
+    ).map(({ spec }) => spec.template.metadata.labels["app.kubernetes.io/version"]).concat("|").concat(
+      template.metadata.labels["app.kubernetes.io/version"] ?? "",
+    )
+  );
+  deepEqual(chosenBy, [["1.4.0", "|", "1.4.0"], ["1.3.0", "|", "1.3.0"], ["1.5.0-rc.1", "|", "1.5.0-rc.1"]]);
+});
+
+Deno.test("an update is another image and another label: what chooses pods stays, so that it can be applied", async () => {
+  const [before, after] = await Promise.all(
+    ["1.0.0", "2.0.0"].map(async (tag) => deploymentsOf(await chartObjects({ helm, set: [`image.tag=${tag}`] }))),
+  );
+  notEqual(JSON.stringify(before), JSON.stringify(after));
+  equal(JSON.stringify(before).replaceAll("1.0.0", "2.0.0"), JSON.stringify(after));
+  for (const [name, { spec }] of Object.entries(before ?? {})) deepEqual(spec.selector, after?.[name]?.spec.selector);
+});
+
+Deno.test("what opens Temporal is given to controller and workers, and not to the webhook", async () => {
+  const deployments = deploymentsOf(await chartObjects({ helm, values: [everything] }));
+  const opened = Object.entries(deployments).filter(([, deployment]) =>
+    /temporal-(login|certificate)/.test(JSON.stringify(deployment))
+  ).map(([name]) => name);
+  deepEqual(opened, Object.keys(deployments).filter((name) => name !== "ostler-webhook"));
+  ok(opened.includes("ostler-controller"));
+});
