@@ -1,4 +1,5 @@
-import { equal } from "node:assert/strict";
+import { equal, ok } from "node:assert/strict";
+import { getHeapStatistics } from "node:v8";
 import { allMatch, type Processor } from "../../../profiles/all_match.ts";
 
 /** Takes a match to its end only at the `nth` try; of each the processor gives it so many milliseconds. */
@@ -39,4 +40,11 @@ Deno.test("allMatch gives up a pattern that has had the processor, or never gets
 
 Deno.test("allMatch ends a pattern that would not end by itself", () => {
   equal(allMatch("(a+)+", [`${"a".repeat(60)}b`]), false);
+});
+
+Deno.test("allMatch makes no world of its own for each match", () => {
+  const worlds = (): number => getHeapStatistics().number_of_native_contexts;
+  const before = worlds();
+  for (let nth = 0; nth < 20; nth++) equal(allMatch("[a-z]+", ["abc", nth % 2 ? "1" : "x"]), nth % 2 === 0);
+  ok(worlds() <= before + 1);
 });
