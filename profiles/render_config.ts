@@ -40,7 +40,7 @@ export async function renderConfig(
   checkNetworkFits(provider);
   const subscribed = withRhelSubscription(profile, provider);
   const shared = {
-    scope: createHash("sha256").update(canonicalJson(profile)).digest("hex"),
+    scope: scopeOf(profile),
     data: templateData(profile, facts),
     sshKeys: provider.sshPublicKeys ?? [],
   };
@@ -62,6 +62,15 @@ export async function renderConfig(
     // The default left out, a profile that starts to say it changes no digest.
     ...(profile.ignitionVersion === "3.3.0" ? { ignitionVersion: profile.ignitionVersion } : {}),
   };
+}
+
+const scopes = new WeakMap<OsProfile, string>();
+
+/** Of equal profiles the same; told once of each, as pools share them. */
+function scopeOf(profile: OsProfile): string {
+  const scope = scopes.get(profile) ?? createHash("sha256").update(canonicalJson(profile)).digest("hex");
+  scopes.set(profile, scope);
+  return scope;
 }
 
 /**

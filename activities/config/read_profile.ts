@@ -1,6 +1,6 @@
 /** The profile of a MachineDeployment with its settings, or what was kept in their place. */
 import type { OsProfile } from "../../profiles/mod.ts";
-import { parseProfile, ProfileRefused, ReferenceMissing, resolveProfile } from "../../profiles/mod.ts";
+import { ProfileRefused, ReferenceMissing } from "../../profiles/mod.ts";
 import type { PublishInput, RefusedType } from "../../workflows/contracts/mod.ts";
 import { missing, refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
@@ -16,6 +16,7 @@ import { type LinedProfile, lineState, readProfileLine } from "./profile_line.ts
 import { profileRef } from "./profile_ref.ts";
 import { readKeptProfile } from "./kept_profile.ts";
 import { ownerOf } from "./ownership.ts";
+import { resolvedProfile } from "./resolved_profile.ts";
 
 export interface ProfileReader {
   kube: Kube;
@@ -67,7 +68,7 @@ export async function readInputs(
   if (seen && inputsIn(seen.specHash) === inputs) {
     const goodInputs = inputsIn(seen.goodSpecHash);
     return await asRefusal(async () => {
-      return { inputs, profile: await resolved(line, deployment), settings, goodInputs, observed };
+      return { inputs, profile: await resolved(kube, line, deployment), settings, goodInputs, observed };
     });
   }
   const rollout = await ifFound(readObject(kube, rollouts, placeOf(deployment)));
@@ -75,7 +76,7 @@ export async function readInputs(
   const pinned = pinnedInputs(pinOf(rollout), inputs);
   return await asRefusal(async () => {
     if (pinned !== undefined) return { ...await readPinned(kube, deployment, pinned), goodInputs, observed };
-    return { inputs, profile: await resolved(line, deployment), settings, goodInputs, observed };
+    return { inputs, profile: await resolved(kube, line, deployment), settings, goodInputs, observed };
   });
 }
 
@@ -89,15 +90,9 @@ function placeOf({ metadata: { namespace, name } }: MachineDeployment): ObjectNa
   return { namespace, name };
 }
 
-// A line holds more profiles than may follow each other, so all that are asked for are in it.
-async function resolved(line: LinedProfile[], deployment: MachineDeployment): Promise<OsProfile> {
+async function resolved(kube: Kube, line: LinedProfile[], deployment: MachineDeployment): Promise<OsProfile> {
   const [first] = line;
-  if (first?.object) {
-    return await resolveProfile(parseProfile(first.object.spec), (name) => {
-      const found = line.find(({ ref }) => ref.name === name)?.object;
-      return Promise.resolve(found).then((object) => object && parseProfile(object.spec));
-    });
-  }
+  if (first?.object) return await resolvedProfile(kube, first.object, line);
   const state = `OperatingSystemProfile "${first?.ref.namespace}/${first?.ref.name}" does not exist`;
   throw refused("ProfileMissing", `Cannot render the config of "${ownerOf(deployment.metadata)}": ${state}`);
 }

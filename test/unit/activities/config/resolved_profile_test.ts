@@ -1,0 +1,44 @@
+import { equal, notEqual, rejects } from "node:assert/strict";
+import type { LinedProfile } from "../../../../activities/config/profile_line.ts";
+import { resolvedProfile } from "../../../../activities/config/resolved_profile.ts";
+import { profiles, readObject } from "../../../../activities/kube/resources.ts";
+import type { Kube } from "../../../../activities/kube/client.ts";
+import { publishingKube, putProfile } from "../../../support/publishing_kube.ts";
+import type { OsProfile } from "../../../../profiles/mod.ts";
+
+/** What stands on profile "osp-ubuntu" now, with those that it is built on. */
+async function resolved(kube: Kube, ...parents: string[]): Promise<OsProfile> {
+  const line: LinedProfile[] = [];
+  for (const name of ["osp-ubuntu", ...parents]) {
+    const ref = { namespace: "kube-system", name };
+    line.push({ ref, object: await readObject(kube, profiles, ref) });
+  }
+  const [first] = line;
+  if (!first?.object) throw new Error("Cannot resolve the profile: there is none");
+  return await resolvedProfile(kube, first.object, line);
+}
+
+Deno.test("a profile is read once for all that are published from it, until it or its parent changes", async () => {
+  const kube = await publishingKube();
+  putProfile(kube, { name: "osp-ubuntu", extends: { name: "base" } });
+  putProfile(kube, { name: "base", bootstrap: "first" });
+  const { client } = kube;
+  const first = await resolved(client, "base");
+  equal(await resolved(client, "base"), first);
+  putProfile(kube, { name: "base", bootstrap: "second" });
+  const second = await resolved(client, "base");
+  notEqual(second, first);
+  equal(await resolved(client, "base"), second);
+});
+
+Deno.test("a profile that cannot be read is refused each time", async () => {
+  const kube = await publishingKube();
+  putProfile(kube, { name: "osp-ubuntu", extends: { name: "missing" } });
+  const { client } = kube;
+  for (let nth = 0; nth < 2; nth++) await rejects(resolved(client), /it does not exist/);
+});
+
+Deno.test("what one API server says of a profile is nothing that another one says", async () => {
+  const [one, other] = [await publishingKube(), await publishingKube()];
+  notEqual(await resolved(one.client), await resolved(other.client));
+});
