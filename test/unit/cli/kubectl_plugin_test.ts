@@ -1,8 +1,21 @@
 import assert from "node:assert/strict";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
+
+/** What Deno keeps stays where it is: it would make the home that there is none of. */
+const DENO_DIR = process.env["DENO_DIR"] ?? join(homedir(), ".cache", "deno");
 
 const plugin = fileURLToPath(new URL("../../../cli/kubectl-ostler", import.meta.url));
 
@@ -10,7 +23,7 @@ const plugin = fileURLToPath(new URL("../../../cli/kubectl-ostler", import.meta.
 async function run(name: string, args: string[], more: Record<string, string> = {}): Promise<Deno.CommandOutput> {
   const folder = mkdtempSync(join(tmpdir(), "ostler-plugin-"));
   symlinkSync(plugin, join(folder, name));
-  const env = { DENO: Deno.execPath(), HOME: "/nowhere", KUBECONFIG: "", NO_COLOR: "1", ...more };
+  const env = { DENO: Deno.execPath(), DENO_DIR, HOME: "/nowhere", KUBECONFIG: "", NO_COLOR: "1", ...more };
   try {
     return await new Deno.Command(join(folder, name), { args, env, cwd: folder }).output();
   } finally {
@@ -74,6 +87,56 @@ Deno.test("kubectl-ostler has Deno look through its packages only where others m
     assert.equal(await packagesWith(1_000, 2_000), "manual");
     assert.equal(await packagesWith(3_000, 2_000), "auto");
     assert.equal(await packagesWith(3_000, undefined), "auto");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+/** A bundler that makes a file where it can, and then says how it was called, as Deno does nothing of the kind. */
+const bundler = `#!/bin/sh
+echo "$1" >>"$CALLS"
+[ "$1" != bundle ] || [ -n "$BROKEN" ] || while [ $# -gt 1 ]; do [ "$1" != --output ] || echo x >"$2"; shift; done
+[ -z "$BROKEN" ] || [ "$1" != bundle ] || exit 1
+echo "$@"
+`;
+
+Deno.test("kubectl-ostler puts the Kubernetes client into one file once, and uses no file that is out of date", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "ostler-client-"));
+  const place = (name: string): string => join(folder, name);
+  for (const name of ["cli", "activities/kube", "node_modules/.deno"]) mkdirSync(place(name), { recursive: true });
+  copyFileSync(plugin, place("cli/kubectl-ostler"));
+  const source = place("activities/kube/client_node.ts");
+  for (const [name, at] of [["deno.lock", 1_000], ["node_modules/.deno/.setup-cache.bin", 2_000]] as const) {
+    writeFileSync(place(name), "");
+    utimesSync(place(name), at, at);
+  }
+  writeFileSync(source, "");
+  utimesSync(source, 1_000, 1_000);
+  writeFileSync(place("deno"), bundler, { mode: 0o755 });
+  const run = async (more: Record<string, string>): Promise<[called: string, usesFile: boolean]> => {
+    rmSync(place("calls"), { force: true });
+    const env = { DENO: place("deno"), CALLS: place("calls"), HOME: folder, BROKEN: "", ...more };
+    const { code, stdout } = await new Deno.Command(place("cli/kubectl-ostler"), { env, args: ["status"] }).output();
+    assert.equal(code, 0);
+    const map = /--import-map=(\S+)/.exec(text(stdout))?.[1];
+    return [
+      readFileSync(place("calls"), "utf8").split("\n").join(" ").trim(),
+      readFileSync(map ?? source, "utf8").includes("client_node.js"),
+    ];
+  };
+  try {
+    assert.deepEqual(await run({ HOME: place("none") }), ["run", false]);
+    assert.deepEqual(await run({ BROKEN: "yes" }), ["bundle run", false]);
+    assert.deepEqual(await run({}), ["run", false]);
+    const changed = Date.now() / 1000 + 60;
+    utimesSync(source, changed, changed);
+    assert.deepEqual(await run({ HOME: place("none") }), ["run", false]);
+    utimesSync(source, 2_000, 2_000);
+    rmSync(place("node_modules/.ostler"), { recursive: true });
+    assert.deepEqual(await run({}), ["bundle run", true]);
+    assert.deepEqual(await run({}), ["run", true]);
+    utimesSync(source, changed, changed);
+    assert.deepEqual(await run({ HOME: place("none") }), ["run", false]);
   } finally {
     rmSync(folder, { recursive: true });
   }

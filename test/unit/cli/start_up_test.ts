@@ -26,7 +26,9 @@ Deno.test("what starts ostler reads no file of a command that is not meant", asy
   for (const { file, args } of [plugin, task]) {
     const env = { ...process.env, DENO: process.execPath, DENO_LOG: "debug" };
     const { stderr } = await promisify(execFile)(file, args, { cwd: root, env, maxBuffer: 64 << 20 });
-    assert.match(stderr, /cli\/program\.ts/);
-    assert.doesNotMatch(stderr, /cli\/rollout\/status_command\.ts/, file);
+    // An import map is asked about every name in a file that is read, whether what it names is read or not.
+    const read = stderr.split("\n").filter((line) => !line.includes("import_map:")).join("\n");
+    assert.match(read, /cli\/program\.ts/);
+    assert.doesNotMatch(read, /cli\/rollout\/status_command\.ts/, file);
   }
 });
