@@ -1,41 +1,15 @@
 /** Everything that the chart can bring, judged by a real API server: its schemas, strictly, and its pod security. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { plainValues } from "../../deploy/local/chart/plain_manifests.ts";
-import { Supervisor } from "../../deploy/local/process/supervisor.ts";
-import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
-import { startApiServer } from "../../deploy/local/stack/api_server.ts";
-import { startEtcd } from "../../deploy/local/stack/etcd.ts";
-import { writeKubeconfig } from "../../deploy/local/stack/kubeconfig_file.ts";
+import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
 import { applyObjects } from "../../deploy/local/stack/manifests.ts";
-import { createPki } from "../../deploy/local/stack/pki.ts";
 import { type ManifestObject, ResourcePaths } from "../../deploy/local/stack/resource_paths.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { chartObjects, deploymentsOf, everything, type Pod, sizes } from "../support/chart_objects.ts";
-import { toolNames } from "./world.ts";
+import { withApi } from "./bare_api.ts";
 
 /** Kinds whose definitions others bring. */
 const foreign = /^(cert-manager\.io|keda\.sh|monitoring\.coreos\.com)\//;
-
-/** Runs a test on an API server of its own, without anything beside it. */
-async function withApi(test: (api: ApiConnection, adminKubeconfig: string) => Promise<void>): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), "ostler-chart-"));
-  const supervisor = new Supervisor({ directory });
-  try {
-    const [tools, pki] = await Promise.all([resolveTools(toolNames), createPki(join(directory, "pki"))]);
-    const foundation = { directory, tools, pki, supervisor, address: "127.0.0.1" };
-    const apiServer = await startApiServer(foundation, await startEtcd(foundation));
-    const admin = { apiServer, userName: "admin", credentials: pki.admin };
-    const kubeconfig = await writeKubeconfig(join(directory, "admin.yaml"), admin);
-    using api = await ApiConnection.open(kubeconfig);
-    await test(api, kubeconfig);
-  } finally {
-    await supervisor.stop();
-    await rm(directory, { recursive: true, force: true });
-  }
-}
 
 async function allObjects(): Promise<ManifestObject[]> {
   const { helm } = await resolveTools(["helm"]);
@@ -72,7 +46,7 @@ Deno.test("the API server takes every object of the chart, at every size and wit
   deepEqual([...kinds].sort(), ["Certificate", "Issuer", "ScaledObject", "ServiceMonitor"]);
   const ours = objects.filter(({ apiVersion }) => !foreign.test(apiVersion));
   ok(ours.length > 60);
-  await withApi(async (api, kubeconfig) => {
+  await withApi(async ({ api, kubeconfig }) => {
     await applyObjects(kubeconfig, namespacesOf(ours));
     const before = ours.filter(({ kind }) => kind === "Namespace" || kind === "CustomResourceDefinition");
     await applyObjects(kubeconfig, before);

@@ -1,6 +1,7 @@
 /** deploy/chart, as Helm and kubectl see it. */
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { plainFolder, plainManifests, plainValues } from "../../deploy/local/chart/plain_manifests.ts";
@@ -36,6 +37,18 @@ Deno.test("kubectl apply -k and helm install bring the same objects", async () =
   const rendered = await chartObjects({ helm, set: plainValues });
   ok(rendered.length > 40);
   deepEqual(byName(rendered), byName(plain));
+});
+
+Deno.test("a package of the chart renders what its folder does: it lacks nothing that stands elsewhere", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "ostler-chart-"));
+  try {
+    await runHelm(["package", `--destination=${folder}`, "--version=9.9.9"], { helm });
+    const chart = join(folder, "ostler-9.9.9.tgz");
+    const order = { helm, values: [everything] };
+    deepEqual(await chartObjects({ ...order, chart }), await chartObjects(order));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 Deno.test("manifests that are made from the chart are not stale: deno task manifests makes them anew", async () => {

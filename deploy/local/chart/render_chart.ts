@@ -18,6 +18,10 @@ export interface ChartOrder {
   readonly values?: readonly string[];
   /** Single values, as `--set` takes them; they win over all files. */
   readonly set?: readonly string[];
+  /** Folder or package of the chart; `chartFolder` unless told. */
+  readonly chart?: string;
+  /** Variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** One object, as the templates wrote it: comments count. */
@@ -27,17 +31,21 @@ export interface RenderedObject {
   readonly text: string;
 }
 
-/** Runs a command of Helm on the chart, such as `template`; rejects with what Helm says where it refuses. */
+/** Runs a command of Helm on the chart, such as `template` or `install`; rejects with what Helm says where it refuses. */
 export async function runHelm(command: readonly string[], order: ChartOrder): Promise<string> {
-  const { helm, namespace = "ostler-system", values = [], set = [] } = order;
+  const { helm, namespace = "ostler-system", values = [], set = [], chart = chartFolder, env } = order;
   const args = [
     ...command,
-    chartFolder,
+    chart,
     `--namespace=${namespace}`,
     ...values.map((file) => `--values=${resolve(chartFolder, file)}`),
     ...set.map((value) => `--set=${value}`),
   ];
-  const { code, stdout, lines } = await runCommand({ program: helm, args, env: definedVariables(process.env) });
+  const { code, stdout, lines } = await runCommand({
+    program: helm,
+    args,
+    env: definedVariables({ ...process.env, ...env }),
+  });
   if (code !== 0) throw new Error(`Cannot ${command.join(" ")} the chart: ${[stdout, ...lines].join("\n").trim()}`);
   return stdout;
 }

@@ -1,0 +1,68 @@
+/** The life of a release: Helm installs, updates, takes back and removes the chart on a real API server. */
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import process from "node:process";
+import { runHelm } from "../../deploy/local/chart/render_chart.ts";
+import type { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
+import { applyObjects } from "../../deploy/local/stack/manifests.ts";
+import { definedVariables } from "../../deploy/local/tools/environment.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import { runCommand } from "../../deploy/local/tools/run_command.ts";
+import type { Deployment } from "../support/chart_objects.ts";
+import { withApi } from "./bare_api.ts";
+
+async function listed<T>(api: ApiConnection, path: string): Promise<T[]> {
+  return ((await api.call({ method: "GET", path })) as { items: T[] }).items;
+}
+
+/** Image by Deployment. */
+async function imagesOf(api: ApiConnection): Promise<Record<string, string>> {
+  const found = await listed<Deployment>(api, "/apis/apps/v1/namespaces/ostler-system/deployments");
+  return Object.fromEntries(
+    found.map(({ metadata, spec }) => [metadata.name, spec.template.spec.containers[0].image]),
+  );
+}
+
+async function definitionsOf(api: ApiConnection): Promise<string[]> {
+  const found = await listed<{ metadata: { name: string } }>(
+    api,
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+  );
+  return found.map(({ metadata }) => metadata.name);
+}
+
+Deno.test("helm installs beside what machine-controller has, updates, goes back, and leaves what machines live on", async () => {
+  const { helm } = await resolveTools(["helm"]);
+  await withApi(async ({ api, kubeconfig, directory }) => {
+    const machines = { apiVersion: "v1", kind: "Namespace", metadata: { name: "cloud-init-settings" } };
+    await applyObjects(kubeconfig, [machines]);
+    const reached = [`--kubeconfig=${kubeconfig}`];
+    const env = { KUBECACHEDIR: directory };
+    const install = ["install", "ostler", "--create-namespace", ...reached];
+    await rejects(runHelm(install, { helm, env, set: ["image.tag=1.0.0"] }), /cloud-init-settings.*exists/);
+    await runHelm([...install, "--take-ownership"], { helm, env, set: ["image.tag=1.0.0"] });
+    deepEqual(await imagesOf(api), { "ostler-controller": "ostler:1.0.0", "ostler-worker": "ostler:1.0.0" });
+
+    const set = ["image.tag=2.0.0", "worker.versionsBeside={1.0.0}"];
+    await runHelm(["upgrade", "ostler", ...reached], { helm, env, set });
+    deepEqual(await imagesOf(api), {
+      ...{ "ostler-controller": "ostler:2.0.0", "ostler-worker": "ostler:2.0.0" },
+      "ostler-worker-1.0.0": "ostler:1.0.0",
+    });
+
+    for (const command of [["rollback", "ostler", "1"], ["uninstall", "ostler"]]) {
+      const before = await definitionsOf(api);
+      const args = [...command, "--namespace=ostler-system", ...reached];
+      const { code, lines } = await runCommand({
+        program: helm,
+        args,
+        env: definedVariables({ ...process.env, ...env }),
+      });
+      equal(code, 0, lines.join("\n"));
+      const workers = { "ostler-controller": "ostler:1.0.0", "ostler-worker": "ostler:1.0.0" };
+      deepEqual(await imagesOf(api), command[0] === "rollback" ? workers : {});
+      deepEqual(await definitionsOf(api), before);
+      equal(before.length, 4);
+    }
+    await api.call({ method: "GET", path: "/api/v1/namespaces/cloud-init-settings" });
+  });
+});
