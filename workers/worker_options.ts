@@ -34,7 +34,7 @@ export function workersOf(config: Config, cluster: Cluster): WorkerOptions[] {
       ...workflowSource(config),
       taskQueue: config.taskQueue,
       maxConcurrentActivityTaskExecutions: config.stepSlots,
-      patchActivationCallback: () => !config.holdPatches,
+      ...patchesOf(config),
       maxCachedWorkflows: 200,
     },
     // Waits use neither CPU nor memory, but a slot each for as long as a day: on slots of their own they starve nobody.
@@ -71,6 +71,13 @@ export function versionOf(
   return {
     workerDeploymentOptions: { useWorkerVersioning: true, version, defaultVersioningBehavior: "AUTO_UPGRADE" },
   };
+}
+
+/** Who is asked whether a change behind a patch begins in a run; nobody where all do, as the workflows' thread stands still meanwhile. */
+export function patchesOf(
+  { holdPatches }: Pick<Config, "holdPatches">,
+): Pick<WorkerOptions, "patchActivationCallback"> {
+  return holdPatches ? { patchActivationCallback: () => false } : {};
 }
 
 function workflowSource(config: Config): Partial<WorkerOptions> {

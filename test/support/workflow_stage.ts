@@ -21,7 +21,7 @@ import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import type { Deadlines, Phase, Progress, RollOutInput, RollOutResult } from "../../workflows/contracts/mod.ts";
 import type { Answer, Command } from "../../workflows/commands/messages.ts";
 import { waitsQueueOf } from "../../workflows/commands/start_options.ts";
-import { versionOf } from "../../workers/worker_options.ts";
+import { patchesOf, versionOf } from "../../workers/worker_options.ts";
 import { ensureSearchAttributes } from "../../workers/search_attributes.ts";
 import { eventually } from "./eventually.ts";
 import { FakeActivities } from "./fake_activities.ts";
@@ -128,7 +128,7 @@ export class Stage {
       await Worker.create({
         ...common,
         workflowBundle: await this.#bundleOf(next),
-        patchActivationCallback: () => !holdPatches,
+        ...patchesOf({ holdPatches }),
         taskQueue: "ostler",
         maxCachedWorkflows,
         maxConcurrentActivityTaskExecutions: slots.steps,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defaultNodeSettings } from "../../../profiles/node_settings.ts";
 import { readConfig } from "../../../workers/config.ts";
-import { versionOf } from "../../../workers/worker_options.ts";
+import { patchesOf, versionOf } from "../../../workers/worker_options.ts";
 
 function withFile(text: string, story: (path: string) => void): void {
   const directory = mkdtempSync(join(tmpdir(), "ostler-config-"));
@@ -145,4 +145,10 @@ Deno.test("a worker has a version only with a build id, and its runs move on wit
   });
   const named = versionOf(readConfig({ OSTLER_BUILD_ID: "0.2.0", OSTLER_DEPLOYMENT: "pools" }));
   equal(named.workerDeploymentOptions?.version.deploymentName, "pools");
+});
+
+Deno.test("a worker's workflows ask nobody about their patches unless it holds them back", () => {
+  equal(patchesOf(readConfig({})).patchActivationCallback, undefined);
+  const { patchActivationCallback } = patchesOf(readConfig({ OSTLER_HOLD_PATCHES: "true" }));
+  equal(patchActivationCallback?.({ patchId: "any" } as never), false);
 });
