@@ -22,7 +22,7 @@ const basic = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys", "--a
 
 /** What is free goes back to the system, as our manifests have it. */
 export const leanEnvironment = {
-  DENO_V8_FLAGS: "--max-semi-space-size=1",
+  DENO_V8_FLAGS: "--max-semi-space-size=2,--initial-old-space-size=64,--heap-growing-percent=40",
   MALLOC_ARENA_MAX: "2",
   MALLOC_TRIM_THRESHOLD_: "131072",
 };
