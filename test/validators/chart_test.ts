@@ -13,8 +13,11 @@ import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { runCommand } from "../../deploy/local/tools/run_command.ts";
 import { NodeSettings } from "../../profiles/node_settings.ts";
 import { settingRows } from "../../profiles/settings/settings_table.ts";
+import { readConfig } from "../../workers/config.ts";
 import { OsmSettings, ProcessSettings } from "../../workers/process_settings.ts";
 import { chartObjects, deploymentsOf, everything, sizes, variablesOf } from "../support/chart_objects.ts";
+
+const temporalByDefault = "temporal-frontend.temporal.svc:7233";
 
 const { helm, kubectl } = await resolveTools(["helm", "kubectl"]);
 
@@ -93,6 +96,18 @@ Deno.test("a setting may be written as YAML has it: numbers, truth values, lists
   equal(set["OSTLER_DISABLE_DEFAULT_OSPS"], "true");
   equal(set["OSTLER_DEADLINES"], '{"drain":"30m"}');
   equal(set["OSTLER_NODE_CONTAINERD_REGISTRY_MIRRORS"], "docker.io=https://a.example quay.io=https://b.example");
+});
+
+Deno.test("processes take what the chart sets for them, at every size", async () => {
+  for (const values of [...sizes, everything]) {
+    for (const process of Object.values(deploymentsOf(await chartObjects({ helm, values: [values] })))) {
+      // Files that a pod would find.
+      const { OSTLER_HOST_CA_BUNDLE: _, ...set } = variablesOf(process);
+      const read = readConfig(Object.fromEntries(Object.entries(set).filter(([name]) => !/_TLS/.test(name))));
+      deepEqual(read.warnings, [], `${values}: ${process.metadata.name}`);
+      equal(read.temporal.address, values === everything ? "temporal.example:7234" : temporalByDefault);
+    }
+  }
 });
 
 Deno.test("installed into another namespace, nothing names ostler-system", async () => {
