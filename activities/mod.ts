@@ -16,6 +16,7 @@ import { renewPublished } from "./config/renew_published.ts";
 import { awaitGates } from "./gates/await_gates.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
+import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
 import { awaitNodeDrained, ensureNodeCordoned } from "./node/drain.ts";
 import type { Backend } from "./backends/contract.ts";
 import { backendOf } from "./backends/registry.ts";
@@ -24,6 +25,7 @@ import { planRollout } from "./pool/plan_rollout.ts";
 import type { Forecast } from "./pool/plan_rollout.ts";
 import { awaitDesiredSettled, readDesired } from "./pool/read_desired.ts";
 import { awaitPoolChanged, readPool } from "./pool/read_pool.ts";
+import { readRound } from "./pool/read_round.ts";
 import { ensureSlotsKept, ensureSlotTaken } from "./pool/slots.ts";
 import { recall } from "./status/recall.ts";
 import { ensureRolloutReported } from "./status/report_rollout.ts";
@@ -43,6 +45,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   return withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
     readDesired: ({ pool }) => readDesired(deps, pool),
     readPool: (input) => readPool(kube, input),
+    readRound: (input) => readRound(deps, input),
     recall: ({ pool }) => recall(kube, pool),
     planRollout: (input) => planRollout(deps, input),
     listDuePools: (input) => listDuePools(deps, input),
@@ -61,6 +64,9 @@ export function createActivities(deps: ActivityDeps): Activities {
     ensureSlotTaken: (input) => ensureSlotTaken(deps, input),
     ensureSlotsKept: (input) => ensureSlotsKept(deps, input),
     ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
+    awaitReplacementJoined: (input) => awaitReplacementJoined(kube, input),
+    awaitNodeEmptied: (input) => awaitNodeEmptied(kube, input),
+    awaitVictimGone: (input) => awaitVictimGone(kube, input),
     awaitDesiredSettled: (input) => awaitDesiredSettled(deps, input),
     awaitPoolChanged: (input) => awaitPoolChanged(kube, input),
     awaitMachinesJoined: (input) => awaitMachinesJoined(kube, input),

@@ -123,7 +123,10 @@ async function next(news: News | undefined, ms: number, signal: AbortSignal): Pr
 const longestLookMs = 180_000;
 
 // A look of many slow requests outlasts the heartbeat timeout, and each try of it would.
-async function beating<T>(look: () => Promise<T>, { pulse, beat }: { pulse: () => void; beat: number }): Promise<T> {
+export async function beating<T>(
+  look: () => Promise<T>,
+  { pulse, beat }: { pulse: () => void; beat: number },
+): Promise<T> {
   const timer = setInterval(pulse, beat);
   const end = setTimeout(() => clearInterval(timer), longestLookMs);
   try {

@@ -9,6 +9,8 @@ export interface ActivityRun {
   runId?: string;
   /** Which try it is. */
   attempt?: number;
+  /** When it was ordered (epoch ms). */
+  scheduledTimestampMs?: number;
   /** The last heartbeat of the try before. */
   heartbeatDetails?: unknown;
   /** Collects what is sent as a heartbeat. */
@@ -23,6 +25,7 @@ export function inActivity<T>(work: () => Promise<T>, run: ActivityRun = {}): Pr
     activityId = "1",
     runId = "run-1",
     attempt = 1,
+    scheduledTimestampMs,
     heartbeatDetails,
     heartbeats = [],
     cancel = new AbortController().signal,
@@ -39,7 +42,7 @@ export function inActivity<T>(work: () => Promise<T>, run: ActivityRun = {}): Pr
   if (cancel.aborted) stop();
   cancel.addEventListener("abort", stop);
   const context = new Context(
-    { activityId, attempt, heartbeatDetails, workflowExecution: execution } as Info,
+    { activityId, attempt, scheduledTimestampMs, heartbeatDetails, workflowExecution: execution } as Info,
     cancelled,
     stopping.signal,
     (details) => void heartbeats.push(details),

@@ -1,5 +1,6 @@
 /** The activities of a rollout over pools in memory: each finds its pool by the input, notes the call, and acts. */
 import { Context } from "@temporalio/activity";
+import { orderFirst } from "../../activities/pool/order_first.ts";
 import { snapshotOf } from "../../activities/pool/read_pool.ts";
 import type {
   AwaitActivities,
@@ -67,6 +68,11 @@ export class FakeActivities {
     return {
       readDesired: (input) => this.#on("readDesired", input, desiredOf),
       readPool: (input) => this.#on("readPool", input, lookAt),
+      readRound: async (input) => {
+        const seen = await this.all().readDesired(input);
+        const isSame = seen.state === "Present" && seen.desired.templateHash === input.templateHash;
+        return { seen, pool: isSame && seen.desired.settled ? await this.all().readPool(input) : null };
+      },
       recall: (input) => this.#on("recall", input, recall),
       planRollout: (input) => this.#on("planRollout", input, planOf),
       listDuePools: ({ after = "0" }) => Promise.resolve(this.#listDue(Number(after))),
@@ -112,8 +118,33 @@ export class FakeActivities {
     };
   }
 
+  // By the orders and waits that they are made of, so that a story tells what happened.
+  #stages(): Pick<AwaitActivities, "awaitReplacementJoined" | "awaitNodeEmptied" | "awaitVictimGone"> {
+    const { ensureVictimMarked, ensureMachineAdmitted, ensureNodeCordoned, ensureVictimReleased } = this.#write();
+    return {
+      awaitReplacementJoined: async ({ pool, kubelet, victim, machine, deadlines }) => {
+        const late = await orderFirst(async () => {
+          await ensureVictimMarked({ pool, machine: victim });
+          await ensureMachineAdmitted({ pool, machine });
+        });
+        return late ??
+          await this.#await().awaitMachinesJoined({ pool, kubelet, machines: [{ machine, deadlines }] });
+      },
+      awaitNodeEmptied: async (input) => {
+        const late = await orderFirst(() => ensureNodeCordoned(input));
+        return late ?? await this.#await().awaitNodeDrained(input);
+      },
+      awaitVictimGone: async (input) => {
+        const late = await orderFirst(() => ensureVictimReleased(input));
+        if (!late) await this.#await().awaitMachineGone(input);
+        return late;
+      },
+    };
+  }
+
   #await(): AwaitActivities {
     return {
+      ...this.#stages(),
       awaitDesiredSettled: (input) =>
         this.#until("awaitDesiredSettled", { ...input, late: "SettleExpired" }, (pool) => {
           const seen = desiredOf(pool);
@@ -190,6 +221,7 @@ export class FakeActivities {
   ): Promise<T> {
     const pool = await this.#on(name, input, (found) => found);
     const context = Context.current();
+    context.heartbeat(name);
     const pulse = setInterval(() => context.heartbeat(name), 50);
     try {
       for (;;) {

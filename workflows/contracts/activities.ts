@@ -13,6 +13,8 @@ import type { DrainRules, Gate } from "./rules.ts";
 export interface ReadActivities {
   readDesired(input: { pool: PoolRef }): Promise<DesiredState>;
   readPool(input: PoolQuestion): Promise<PoolSnapshot>;
+  /** What is desired, and with it the machines as long as that is what the question is about; else null. */
+  readRound(input: PoolQuestion): Promise<{ seen: DesiredState; pool: PoolSnapshot | null }>;
   /** What earlier runs left for this one. */
   recall(input: { pool: PoolRef }): Promise<Memory>;
   /** What the rollout would do from here, with a hash that tells a stale plan; bounded. */
@@ -66,6 +68,16 @@ export interface WriteActivities {
   ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
 }
 
+/** How a node is drained, until when (epoch ms), and what was told of it before. */
+export interface DrainOrder {
+  pool: PoolRef;
+  node: string;
+  until: number;
+  rules: DrainRules;
+  known: string;
+  force: boolean;
+}
+
 /** What gates are asked: of a machine, or of a wave without one. */
 export interface GateQuestion {
   pool: PoolRef;
@@ -85,6 +97,16 @@ export interface GateQuestion {
  * nobody could look for a while and the answer would be none, or a bad one.
  */
 export interface AwaitActivities {
+  /** Chooses the victim, admits the newcomer, and sees it join; what its orders took too long is told as `Unseen`. */
+  awaitReplacementJoined(
+    input: { pool: PoolRef; kubelet: string; victim: string; machine: string; deadlines: JoinDeadlines },
+  ): Promise<JoinVerdict | Unseen>;
+  /** Cordons the node first, then drains it as `awaitNodeDrained` does. */
+  awaitNodeEmptied(input: DrainOrder & { machine: string }): Promise<DrainOutcome | Unseen>;
+  /** Releases a drained machine and waits until it is gone; `Unseen` where the release came late: then it is still there. */
+  awaitVictimGone(
+    input: { pool: PoolRef; machine: string; node?: string; until: number },
+  ): Promise<Unseen | undefined>;
   awaitDesiredSettled(input: { pool: PoolRef; until: number }): Promise<DesiredState>;
   /** Ends when the pool looks different, which is true then, at the latest at `until`. */
   awaitPoolChanged(input: PoolQuestion & { fingerprint: string; until: number }): Promise<boolean>;
@@ -92,9 +114,7 @@ export interface AwaitActivities {
     input: { pool: PoolRef; kubelet: string; machines: { machine: string; deadlines: JoinDeadlines }[] },
   ): Promise<JoinVerdict | Unseen>;
   /** Evicts by `rules` until nothing is left or `until`; forced, it deletes what remains. */
-  awaitNodeDrained(
-    input: { pool: PoolRef; node: string; until: number; rules: DrainRules; known: string; force: boolean },
-  ): Promise<DrainOutcome | Unseen>;
+  awaitNodeDrained(input: DrainOrder): Promise<DrainOutcome | Unseen>;
   /** Asks gates until all have passed, one has failed, or `until`. */
   awaitGates(input: GateQuestion): Promise<GateVerdict[] | Unseen>;
   awaitMachineGone(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
