@@ -15,7 +15,15 @@ const briefRetry = {
 } as const;
 
 /** From then on reads are local too while nothing else is under way. */
-export const localReads = "local-reads";
+const localReads = "local-reads";
+
+/** From then on a machine's stage is one step, what is told or spared with nothing under way is local, and a new stage is told without a look. */
+export const fewerEvents = "fewer-events";
+
+/** Both at once, so that a run that begins notes one of them. */
+export function readsLocally(): boolean {
+  return patched(fewerEvents) || patched(localReads);
+}
 
 // A longer pause between tries becomes a timer, so that no workflow task is kept open for it.
 const localRetryThreshold = "1s";
@@ -35,6 +43,10 @@ export const publish = proxyActivities<PublishActivities>(publishing);
 const readAlone = proxyLocalActivities<ReadActivities>({ ...reading, localRetryThreshold });
 const publishAlone = proxyLocalActivities<PublishActivities>({ ...publishing, localRetryThreshold });
 
+/** Reports what is about to begin, as long as nothing is under way yet; and takes marks back by the same rule. */
+export const tellAlone = publishAlone;
+export const writeAlone = proxyLocalActivities<WriteActivities>({ ...publishing, localRetryThreshold });
+
 /** One class of activities, each in a way of its own or local. */
 export type Either<Activities> = ActivityInterfaceFor<Activities> | LocalActivityInterfaceFor<Activities>;
 
@@ -44,7 +56,7 @@ export type Either<Activities> = ActivityInterfaceFor<Activities> | LocalActivit
  * the run could never go on after a restart of its worker.
  */
 export function readBeside(tasks: Readonly<Tasks>): Either<ReadActivities> {
-  return isIdle(tasks) && patched(localReads) ? readAlone : read;
+  return isIdle(tasks) && readsLocally() ? readAlone : read;
 }
 
 /** Publishes by the same rule; no machine can boot before it is done. */

@@ -11,6 +11,7 @@ import {
   condition,
   continueAsNew,
   isCancellation,
+  patched,
   workflowInfo,
 } from "@temporalio/workflow";
 import { dropPlan, planWhereAsked } from "./commands/asked_plan.ts";
@@ -18,12 +19,16 @@ import { listen } from "./commands/handlers.ts";
 import type { Desired, RollOutInput, RollOutResult, Rules } from "./contracts/mod.ts";
 import { missedIn, noteMissed } from "./machine/remove_machine.ts";
 import { callOff } from "./machine/tasks.ts";
+import { fewerEvents, publish, tellAlone } from "./proxies.ts";
 import { carriedState } from "./state/carried.ts";
 import { parseInput } from "./state/input.ts";
 import { countBug, forgetBugs, isBehind } from "./state/loop.ts";
 import { openRollout } from "./state/rollout.ts";
 import type { Part, Rollout, Seen, Telling } from "./state/rollout.ts";
+import { isIdle } from "./state/tasks.ts";
+import type { Tasks } from "./state/tasks.ts";
 import { indexAtStart, report, show } from "./status/report.ts";
+import type { Teller } from "./status/report.ts";
 import { answerAbort } from "./steps/abort.ts";
 import { beginSteps } from "./steps/begin_steps.ts";
 import { noteChange, recallEarlier } from "./steps/change.ts";
@@ -36,7 +41,7 @@ import { observe } from "./steps/observe.ts";
 import { noteWaves, planOf } from "./steps/plan.ts";
 import { prepare, rollProfile } from "./steps/prepare.ts";
 import { isGivenUp } from "./steps/quarantine.ts";
-import { noteSettling, rest } from "./steps/rest.ts";
+import { noteSettling, rest, restAndTell } from "./steps/rest.ts";
 import { restoreLastGood } from "./steps/rollback.ts";
 import { giveBackSlots } from "./steps/slots.ts";
 import { troubleOf } from "./steps/trouble.ts";
@@ -121,7 +126,7 @@ async function reconcile(rollout: Rollout): Promise<RollOutResult | undefined> {
 
 /** Looks at the machines, begins what the plan names, and rests; gives a result when nothing is left to do. */
 async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promise<RollOutResult | undefined> {
-  const { waves, view, memory } = rollout;
+  const { waves, view, memory, tasks, loop } = rollout;
   const pool = await look(rollout, desired, rules);
   const missed = missedIn(pool, rollout);
   if (missed.length > 0) await noteMissed(rollout, missed);
@@ -135,14 +140,29 @@ async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promi
   noteWaves(rollout, turn, found);
   const dropped = dropPlan(rollout, before);
   view.blocked = turn.blocked;
-  view.blocked = await beginSteps(rollout, turn.steps) ?? turn.blocked;
-  if (turn.converged) return await converge(rollout, desired);
-  if (dropped === "Dropped") await planWhereAsked(rollout, desired, rules);
-  const settling = noteSettling(rollout, turn, pool);
-  if (settling !== "InTime") return void await halt(rollout, "SettleExpired", settling.overdue);
-  await show(rollout, turn);
-  await rest(rollout, turn, pool);
+  const teller = holdBack(tasks);
+  try {
+    view.blocked = await beginSteps(rollout, turn.steps) ?? turn.blocked;
+    if (turn.converged) return await converge(rollout, desired);
+    if (dropped === "Dropped") await planWhereAsked(rollout, desired, rules);
+    const settling = noteSettling(rollout, turn, pool);
+    if (settling !== "InTime") return void await halt(rollout, "SettleExpired", settling.overdue);
+    loop.hasNewStage = false;
+    await show(rollout, turn, teller);
+  } finally {
+    tasks.areHeld = false;
+  }
+  await (patched(fewerEvents) ? restAndTell(rollout, turn, pool) : rest(rollout, turn, pool));
   return undefined;
+}
+
+/**
+ * With nothing under way, what begins is told before its first step: in the workflow task that has looked, as nothing can
+ * come between then. Gives who tells.
+ */
+function holdBack(tasks: Tasks): Teller {
+  tasks.areHeld = isIdle(tasks) && patched(fewerEvents);
+  return tasks.areHeld ? tellAlone : publish;
 }
 
 // Before anything is read: what was left may be desired again by a word.

@@ -149,6 +149,18 @@ const rollouts: Record<string, Story> = {
   },
 };
 
+/** From here on a machine's stages are one step each, and a round reads all at once. */
+const withFewerEvents = [
+  ...["rolling", "superseded_while_joining", "join_failed_halted_retried", "drain_blocked_paused_resumed"],
+  ...["three_at_a_time", "waves_approved_gated_promoted", "blocked_drain_set_aside_forced", "repaired"],
+  ...["aborted_while_joining", "cancelled", "gate_failed_rolled_back"],
+];
+
+for (const name of withFewerEvents) {
+  const story = rollouts[name];
+  if (story) rollouts[`fewer_events_${name}`] = story;
+}
+
 const renewals: Record<string, Story> = {
   "one_started_one_told": async (stage) => {
     const [idle, busy] = [await stage.grownPool(), await stage.grownPool()];

@@ -1,7 +1,8 @@
 /** One machine in: admitted with a place of the shared budget where it replaces another, and seen to join. */
+import { patched } from "@temporalio/workflow";
 import type { Member, PoolRef } from "../contracts/mod.ts";
 import type { Blocked, Step } from "../policy/turn.ts";
-import { write } from "../proxies.ts";
+import { fewerEvents, write } from "../proxies.ts";
 import { restartBoot } from "../state/machines.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import { tell } from "../state/view.ts";
@@ -24,6 +25,10 @@ export async function admit(rollout: Admitting, step: Step & { kind: "admit" }):
   if (newcomer.phase === "Held") restartBoot(machines, newcomer.id);
   const replaces = victim ? `, which replaces ${victim.id}` : "";
   tell(view, "MachineAdmitted", `Admitted ${newcomer.id}${replaces}`);
+  if (victim && patched(fewerEvents)) {
+    beginJoin(rollout, { machine: newcomer.id, attempt, victim: victim.id }, "ByWait");
+    return undefined;
+  }
   beginJoin(rollout, { machine: newcomer.id, attempt, ...(victim ? { victim: victim.id } : {}) }, async () => {
     if (victim) await markVictim(pool, victim);
     const summary = `Admit ${newcomer.id}`;

@@ -2,15 +2,16 @@
  * Empties a node: cordon, then drain by the rules, which may change meanwhile. What blocks a drain is shown; after its
  * time it is waited for, its machine is set aside, or it is forced.
  */
-import type { DrainOutcome, DrainRules, Member, Unseen } from "../contracts/mod.ts";
+import { patched } from "@temporalio/workflow";
+import type { DrainOrder, DrainOutcome, DrainRules, Member, Unseen } from "../contracts/mod.ts";
 import { setsAside } from "../policy/former_words.ts";
-import { awaits, write } from "../proxies.ts";
+import { awaits, fewerEvents, write } from "../proxies.ts";
 import { nudge } from "../state/loop.ts";
 import { postpone } from "../state/machines.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
 import { warn } from "../state/view.ts";
-import { giveBackTime } from "./order_in_time.ts";
+import { giveBackOutage, giveBackTime } from "./order_in_time.ts";
 import { unlessOver } from "./unless_over.ts";
 
 const standardDrain: DrainRules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" };
@@ -27,16 +28,21 @@ export function drainEnd({ settings, target }: Seen<"settings" | "target">, sinc
 export async function drain(rollout: Draining, task: Task, { id, node }: Member): Promise<"Drained" | "SetAside"> {
   if (!node) return "Drained";
   const { settings: { pool } } = rollout;
-  const begun = Date.now();
-  try {
-    await write.ensureNodeCordoned.executeWithOptions({ summary: `Cordon ${node}` }, [{ pool, machine: id, node }]);
-    giveBackTime(rollout, task, { begun });
-  } catch (error) {
-    giveBackTime(rollout, task, { begun, error });
-    throw error;
+  let isCordoned = false;
+  if (!patched(fewerEvents)) {
+    const begun = Date.now();
+    try {
+      await write.ensureNodeCordoned.executeWithOptions({ summary: `Cordon ${node}` }, [{ pool, machine: id, node }]);
+      giveBackTime(rollout, task, { begun });
+    } catch (error) {
+      giveBackTime(rollout, task, { begun, error });
+      throw error;
+    }
+    isCordoned = true;
   }
   for (let known = "";;) {
-    const seen = await drainOnce(rollout, task, { node, known });
+    const seen = await drainOnce(rollout, task, { node, known, isCordoned });
+    isCordoned ||= seen !== undefined && "outcome" in seen;
     if (seen && "unseenMs" in seen) {
       postpone(rollout.machines, id, seen.unseenMs);
       task.since += seen.unseenMs;
@@ -52,10 +58,11 @@ export async function drain(rollout: Draining, task: Task, { id, node }: Member)
 
 /** One look that lasts until something is news; undefined when the rules changed meanwhile. */
 function drainOnce(
-  { settings, target }: Seen<"settings" | "target">,
+  rollout: Draining,
   task: Task,
-  { node, known }: { node: string; known: string },
+  { node, known, isCordoned }: { node: string; known: string; isCordoned: boolean },
 ): Promise<DrainOutcome | Unseen | undefined> {
+  const { settings, target } = rollout;
   const rules = rulesOf(target);
   const end = drainEnd({ settings, target }, task.since);
   const isOver = Date.now() >= end;
@@ -63,13 +70,31 @@ function drainOnce(
   const until = isOver ? Date.now() + settings.durations.recheck : end;
   task.until = until;
   const force = isOver && rules.onBlocked === "Force";
-  const summary = force ? `Drain ${node} by force` : `Drain ${node}`;
+  const how = force ? `${node} by force` : node;
   const told = JSON.stringify(rules);
   const order = { pool: settings.pool, node, until, rules, known, force };
   return unlessOver(
     () => JSON.stringify(rulesOf(target)) !== told,
-    () => awaits.awaitNodeDrained.executeWithOptions({ summary }, [order]),
+    () =>
+      isCordoned
+        ? awaits.awaitNodeDrained.executeWithOptions({ summary: `Drain ${how}` }, [order])
+        : cordonAndDrain(rollout, task, { order, summary: `Cordon and drain ${how}` }),
   );
+}
+
+/** Both in one step, of which one line of the history tells. */
+async function cordonAndDrain(
+  rollout: Draining,
+  task: Task,
+  { order, summary }: { order: DrainOrder; summary: string },
+): Promise<DrainOutcome | Unseen> {
+  const begun = Date.now();
+  try {
+    return await awaits.awaitNodeEmptied.executeWithOptions({ summary }, [{ ...order, machine: task.subject }]);
+  } catch (error) {
+    giveBackOutage(rollout, task, { begun, error });
+    throw error;
+  }
 }
 
 function rulesOf({ rules }: Seen["target"]): DrainRules {

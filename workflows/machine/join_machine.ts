@@ -1,6 +1,6 @@
 /** Sees one machine join within its deadlines and pass its gates; one that does not is recreated, a bounded number of times. */
 import { CancellationScope } from "@temporalio/workflow";
-import type { Joined, JoinFailure, JoinVerdict } from "../contracts/mod.ts";
+import type { Joined, JoinFailure, JoinVerdict, Unseen } from "../contracts/mod.ts";
 import { joinDeadlines } from "../policy/join_ladder.ts";
 import { awaits, write } from "../proxies.ts";
 import { countFailure, ensureBoot, keepFailed, postpone } from "../state/machines.ts";
@@ -10,7 +10,7 @@ import type { Task } from "../state/tasks.ts";
 import { warn } from "../state/view.ts";
 import { giveUp } from "../steps/quarantine.ts";
 import { passGates } from "./gates.ts";
-import { giveBackTime } from "./order_in_time.ts";
+import { giveBackOutage, giveBackTime } from "./order_in_time.ts";
 import { recordJoin } from "./record.ts";
 import { begin } from "./tasks.ts";
 
@@ -19,11 +19,14 @@ export type Joining =
   & Seen<"settings" | "target" | "people">
   & Part<"waves" | "machines" | "tasks" | "records" | "memory" | "loop" | "view">;
 
+/** How a machine gets in: by orders before it is waited for, or by the wait itself. */
+type Entering = (() => Promise<void>) | "ByWait";
+
 /** Begins to watch a machine that boots; `enter` lets it boot first. */
 export function beginJoin(
   rollout: Joining,
   { machine, attempt, victim }: { machine: string; attempt: number; victim?: string },
-  enter: () => Promise<void> = () => Promise.resolve(),
+  enter: Entering = () => Promise.resolve(),
 ): void {
   const { templateHash: desired = "", kubelet = "" } = rollout.target.desired ?? {};
   // A join that is begun again is of the change that its machine was admitted for, whatever is desired by now.
@@ -40,6 +43,7 @@ export function beginJoin(
     blockers: [],
     doubt: "",
   };
+  if (enter === "ByWait") return begin(rollout, task, () => seeJoin(rollout, task, { isIn: false }));
   begin(rollout, task, async () => {
     const begun = Date.now();
     try {
@@ -49,14 +53,14 @@ export function beginJoin(
       giveBackTime(rollout, task, { begun, error });
       throw error;
     }
-    await seeJoin(rollout, task);
+    await seeJoin(rollout, task, { isIn: true });
   });
 }
 
-async function seeJoin(rollout: Joining, task: Task): Promise<void> {
+async function seeJoin(rollout: Joining, task: Task, { isIn }: { isIn: boolean }): Promise<void> {
   const { machines } = rollout;
   const machine = task.subject;
-  const verdict = await awaitJoin(rollout, task);
+  const verdict = await awaitJoin(rollout, task, isIn);
   if (verdict === undefined || isCalledOff()) return;
   const [joined, failure] = [verdict.joined[0], verdict.failed[0]];
   if (joined) return await prove(rollout, task, joined);
@@ -65,20 +69,42 @@ async function seeJoin(rollout: Joining, task: Task): Promise<void> {
 }
 
 /** Its deadlines move on by the time in which nobody could look. */
-async function awaitJoin(rollout: Joining, task: Task): Promise<JoinVerdict | undefined> {
-  const { settings: { pool }, machines } = rollout;
+async function awaitJoin(rollout: Joining, task: Task, isIn: boolean): Promise<JoinVerdict | undefined> {
+  const { machines } = rollout;
   const machine = task.subject;
-  const { kubelet = "" } = machines.booting[machine] ?? {};
-  while (!isCalledOff()) {
-    const verdict = await awaits.awaitMachinesJoined.executeWithOptions({ summary: `Wait for ${machine} to join` }, [
-      { pool, kubelet, machines: [{ machine, deadlines: deadlines(rollout, task.since) }] },
-    ]);
+  for (let isNext = isIn; !isCalledOff(); isNext = true) {
+    const verdict = await (isNext ? askJoined(rollout, task) : enterAndJoin(rollout, task));
     if (!("unseenMs" in verdict)) return verdict;
     postpone(machines, machine, verdict.unseenMs);
     task.since += verdict.unseenMs;
     task.until += verdict.unseenMs;
   }
   return undefined;
+}
+
+function askJoined(rollout: Joining, { subject: machine, since }: Task): Promise<JoinVerdict | Unseen> {
+  const { settings: { pool }, machines } = rollout;
+  const { kubelet = "" } = machines.booting[machine] ?? {};
+  return awaits.awaitMachinesJoined.executeWithOptions({ summary: `Wait for ${machine} to join` }, [
+    { pool, kubelet, machines: [{ machine, deadlines: deadlines(rollout, since) }] },
+  ]);
+}
+
+/** Both in one step, of which one line of the history tells. */
+async function enterAndJoin(rollout: Joining, task: Task): Promise<JoinVerdict | Unseen> {
+  const { settings: { pool }, machines } = rollout;
+  const { subject: machine, victim = "", since } = task;
+  const { kubelet = "" } = machines.booting[machine] ?? {};
+  const begun = Date.now();
+  const summary = `Admit ${machine}, which replaces ${victim}, and wait for it to join`;
+  try {
+    return await awaits.awaitReplacementJoined.executeWithOptions({ summary }, [
+      { pool, kubelet, victim, machine, deadlines: deadlines(rollout, since) },
+    ]);
+  } catch (error) {
+    giveBackOutage(rollout, task, { begun, error });
+    throw error;
+  }
 }
 
 async function prove(rollout: Joining, task: Task, joined: Joined): Promise<void> {

@@ -28,3 +28,12 @@ export function giveBackTime(
   task.since += ms;
   task.until += ms;
 }
+
+/** The same where order and wait are one step, which nobody could take: that is no time of its machine's. */
+export function giveBackOutage(
+  rollout: Part<"machines">,
+  task: Task,
+  { begun, error }: { begun: number; error: unknown },
+): void {
+  if (troubleOf(error).kind === "unreachable") giveBackTime(rollout, task, { begun, error });
+}

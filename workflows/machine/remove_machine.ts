@@ -1,7 +1,9 @@
 /** One machine out: drained by the rules, let go, and seen gone; an unhealthy one is replaced where it stands. */
-import type { Member, PoolRef, PoolSnapshot } from "../contracts/mod.ts";
-import { awaits, write } from "../proxies.ts";
-import { nudge } from "../state/loop.ts";
+import { patched } from "@temporalio/workflow";
+import type { Member, PoolRef, PoolSnapshot, WriteActivities } from "../contracts/mod.ts";
+import { awaits, fewerEvents, write } from "../proxies.ts";
+import type { Either } from "../proxies.ts";
+import { noteStage, nudge } from "../state/loop.ts";
 import { noteRepaired } from "../state/machines.ts";
 import type { Machines } from "../state/machines.ts";
 import type { Part, Seen } from "../state/rollout.ts";
@@ -37,10 +39,17 @@ export function beginRepair(rollout: Removing, ill: Member): void {
 }
 
 /** Takes back mark, hold and cordon of a machine that stays; a leaving one runs on, held, unless it is let go. */
-export async function spare(pool: PoolRef, machine: string, letGo = false): Promise<void> {
+export async function spare(
+  pool: PoolRef,
+  machine: string,
+  { letGo = false, by = write }: { letGo?: boolean; by?: Sparer } = {},
+): Promise<void> {
   const summary = `Spare ${machine}`;
-  await write.ensureVictimUnmarked.executeWithOptions({ summary }, [{ pool, machine, letGo }]);
+  await by.ensureVictimUnmarked.executeWithOptions({ summary }, [{ pool, machine, letGo }]);
 }
+
+/** Who spares: a step beside others, or one of its own while nothing is under way. */
+export type Sparer = Pick<Either<WriteActivities>, "ensureVictimUnmarked">;
 
 /** Machines that were drained and are listed no more. */
 export function missedIn(
@@ -90,6 +99,11 @@ async function letGo(rollout: Removing, task: Task, { id, node }: Member): Promi
   const { settings: { pool, durations }, loop } = rollout;
   const drainedSeconds = secondsSince(task.since);
   Object.assign(task, { step: "Removing", until: Date.now() + durations.gone, blockers: [] });
+  if (patched(fewerEvents)) {
+    noteStage(loop);
+    await releaseAndSeeGone(pool, task, node);
+    return recordGone(rollout, id, drainedSeconds);
+  }
   nudge(loop);
   await write.ensureVictimReleased.executeWithOptions({ summary: `Let ${id} go` }, [
     { pool, machine: id, ...(node ? { node } : {}) },
@@ -97,6 +111,17 @@ async function letGo(rollout: Removing, task: Task, { id, node }: Member): Promi
   task.until = Date.now() + durations.gone;
   await seeGone(pool, task);
   recordGone(rollout, id, drainedSeconds);
+}
+
+/** Both in one step, of which one line of the history tells; a release that came late takes nothing from the time to go. */
+async function releaseAndSeeGone(pool: PoolRef, task: Task, node?: string): Promise<void> {
+  const { subject: machine, until } = task;
+  const late = await awaits.awaitVictimGone.executeWithOptions({ summary: `Let ${machine} go, and see it gone` }, [
+    { pool, machine, until, ...(node ? { node } : {}) },
+  ]);
+  if (!late) return;
+  task.until += late.unseenMs;
+  await seeGone(pool, task);
 }
 
 function recordGone(

@@ -1,5 +1,5 @@
 /** Work beside the main loop: one task per machine, each in a scope in which it can be called off. */
-import { CancellationScope, isCancellation } from "@temporalio/workflow";
+import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
 import { nudge } from "../state/loop.ts";
 import type { Loop, Mishap } from "../state/loop.ts";
 import type { Part } from "../state/rollout.ts";
@@ -17,7 +17,8 @@ export function begin({ tasks, loop }: Part<"tasks" | "loop">, task: Task, work:
   const scope = new CancellationScope();
   scopes.set(task, scope);
   let noted: "Mishap" | "Nothing" = "Nothing";
-  void scope.run(work)
+  const begun = tasks.areHeld ? (): Promise<void> => condition(() => !tasks.areHeld).then(work) : work;
+  void scope.run(begun)
     .catch((error: unknown) => void (noted = noteFailure({ tasks, loop }, task, error)))
     .finally(() => {
       tasks.justEnded.push(task.subject);

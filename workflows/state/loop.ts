@@ -18,6 +18,8 @@ export interface Loop extends CarriedLoop {
   /** The newest generation that somebody told of; 0 for none. */
   announced: number;
   mishaps: Mishap[];
+  /** Something under way has come to its next stage: to be told, and no reason to look. */
+  hasNewStage: boolean;
   /** What the pool looks like, and since when it does (epoch ms). */
   settling: { fingerprint: string; since: number };
   /** A broken promise of our own code, found beside the main loop, which throws it. */
@@ -43,6 +45,7 @@ export function openLoop(carried: CarriedLoop, now: number): Loop {
     nudgedFor: undefined,
     stirredAt: now,
     mishaps: [],
+    hasNewStage: false,
     settling,
     thrown: undefined,
     over: "",
@@ -66,6 +69,11 @@ export function forgetBugs(loop: Loop): void {
 export function nudge(loop: Loop): void {
   loop.nudged = true;
   loop.nudgedFor = undefined;
+}
+
+/** Has the main loop tell where things stand, which changes nothing that it would plan. */
+export function noteStage(loop: Loop): void {
+  loop.hasNewStage = true;
 }
 
 /** The same, as the world changed; `observed` is the identity of what is desired now, where nothing else is the news. */

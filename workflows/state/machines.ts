@@ -4,6 +4,8 @@ import type { Tasks } from "./tasks.ts";
 
 export interface Machines extends CarriedMachines {
   snapshot: PoolSnapshot | undefined;
+  /** Read with what is desired, for the look of the same round; `asked` tells what was asked. */
+  glance: { asked: string; pool: PoolSnapshot } | undefined;
 }
 
 /** Machines of changes that were left which are remembered. */
@@ -28,7 +30,7 @@ export function freshMachines(): CarriedMachines {
 
 /** Goes on with what the run before had under way; the machines are looked at again. */
 export function openMachines(carried: CarriedMachines): Machines {
-  return { ...carried, snapshot: undefined };
+  return { ...carried, snapshot: undefined, glance: undefined };
 }
 
 /** Gives the boot of a machine, which begins now unless it has begun; its attempt is taken from those that wait. */

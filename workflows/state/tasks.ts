@@ -24,11 +24,13 @@ export interface Tasks {
   running: Record<string, Task>;
   /** What tasks ended about since the machines were last asked for: that look may be older than their end. */
   justEnded: string[];
+  /** What has begun waits with its first step until it has been told. */
+  areHeld: boolean;
 }
 
 /** Nothing; a continued run begins its tasks anew. */
 export function openTasks(): Tasks {
-  return { running: {}, justEnded: [] };
+  return { running: {}, justEnded: [], areHeld: false };
 }
 
 /** Tasks of one kind, as the names of what they are about. */

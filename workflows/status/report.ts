@@ -1,8 +1,9 @@
 /** Tells people where the run stands: the web UI's page, the search attributes, the Rollout object and Events. */
-import { patched, setCurrentDetails, upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
-import type { HistoryEntry, PoolEvent, RolloutReport } from "../contracts/mod.ts";
+import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
+import type { HistoryEntry, PoolEvent, PublishActivities, RolloutReport } from "../contracts/mod.ts";
 import type { Turn } from "../policy/turn.ts";
-import { localReads, publish } from "../proxies.ts";
+import { publish, readsLocally } from "../proxies.ts";
+import type { Either } from "../proxies.ts";
 import type { Seen, Telling } from "../state/rollout.ts";
 import type { Standing } from "../state/view.ts";
 import { troubleOf } from "../steps/trouble.ts";
@@ -18,6 +19,9 @@ export interface News {
   history?: HistoryEntry;
   convergedTemplateHash?: string;
 }
+
+/** Who writes a report: a step beside others, or one of its own while nothing is under way. */
+export type Teller = Pick<Either<PublishActivities>, "ensureRolloutReported">;
 
 /** Changes the standing and shows it in the web UI only; for states in which Kubernetes may be out of reach. */
 export function stand(rollout: Telling, standing: Omit<Standing, "since">): void {
@@ -35,13 +39,13 @@ export function refresh(rollout: Seen): void {
 }
 
 /** Shows where the run stands after a look; the Rollout object is written only when something is new. */
-export async function show(rollout: Telling, turn: Turn): Promise<void> {
+export async function show(rollout: Telling, turn: Turn, by: Teller = publish): Promise<void> {
   const { view } = rollout;
   const standing = standingOf(rollout, turn);
   stand(rollout, standing);
   const { eta: _, ...lasting } = reportOf(rollout);
   if (view.news.length === 0 && view.shown === JSON.stringify(lasting)) return;
-  await report(rollout, standing, convergedNews(rollout));
+  await report(rollout, standing, { ...convergedNews(rollout), by });
 }
 
 // The run that went back may have ended by force, with every newcomer held, also those of the good template.
@@ -50,7 +54,11 @@ function convergedNews({ memory: { lastRollback, lastGood, rollback } }: Seen<"m
 }
 
 /** Changes the standing and writes it to the Rollout object, with Events when there is news. */
-export async function report(rollout: Telling, standing: Omit<Standing, "since">, news: News = {}): Promise<void> {
+export async function report(
+  rollout: Telling,
+  standing: Omit<Standing, "since">,
+  { by = publish, ...news }: News & { by?: Teller } = {},
+): Promise<void> {
   const { settings: { pool }, memory, view } = rollout;
   stand(rollout, standing);
   // A report writes back what earlier runs left, which must have been read.
@@ -62,7 +70,7 @@ export async function report(rollout: Telling, standing: Omit<Standing, "since">
   view.news = [];
   try {
     const summary = `Report: ${standing.message.slice(0, 150)}`;
-    await publish.ensureRolloutReported.executeWithOptions({ summary }, [
+    await by.ensureRolloutReported.executeWithOptions({ summary }, [
       { pool, report: { ...told, ...newsPart(news) }, events: [...before.news, ...(news.events ?? [])] },
     ]);
   } catch (error) {
@@ -79,7 +87,7 @@ export async function report(rollout: Telling, standing: Omit<Standing, "since">
 export function indexAtStart(rollout: Indexed): void {
   const { typedSearchAttributes: given } = workflowInfo();
   const isGiven = attributesOf(rollout).every(({ key, value }) => given.get(key) === value);
-  if (!isGiven || !patched(localReads)) index(rollout);
+  if (!isGiven || !readsLocally()) index(rollout);
 }
 
 function index(rollout: Indexed): void {

@@ -1,12 +1,17 @@
 /** Begins what a plan names. */
+import { patched } from "@temporalio/workflow";
+import type { Member } from "../contracts/mod.ts";
 import { admit, watchAgain } from "../machine/admit.ts";
 import type { Admitting } from "../machine/admit.ts";
 import { beginRemoval, beginRepair, spare } from "../machine/remove_machine.ts";
+import type { Sparer } from "../machine/remove_machine.ts";
 import { beginWaveGates, waveName } from "../machine/wave_gates.ts";
 import type { Blocked, Step } from "../policy/turn.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
+import { fewerEvents, write, writeAlone } from "../proxies.ts";
 import { nudge } from "../state/loop.ts";
 import type { Part, Seen } from "../state/rollout.ts";
+import { isIdle } from "../state/tasks.ts";
 import { isGivenUp } from "./quarantine.ts";
 import { takeSlot } from "./slots.ts";
 
@@ -17,16 +22,31 @@ export type Beginning = Admitting & Part<"waves">;
 export async function beginSteps(rollout: Beginning, planned: readonly Step[]): Promise<Blocked | undefined> {
   const { settings: { pool }, tasks, loop } = rollout;
   const steps = planned.filter((step) => !tasks.justEnded.includes(subjectOf(step)));
-  const spared = steps.flatMap((step) => step.kind === "spare" ? [step.machine.id] : []);
-  await Promise.all(spared.map((machine) => spare(pool, machine)));
-  if (spared.length > 0) nudge(loop);
+  const spared = steps.flatMap((step) => step.kind === "spare" ? [step.machine] : []);
+  const by = sparerOf(tasks, spared);
+  await Promise.all(spared.map(({ id }) => spare(pool, id, { by })));
+  const isFewer = spared.length > 0 && patched(fewerEvents);
+  if (spared.length > 0 && !isFewer) nudge(loop);
   let shut: Blocked | undefined;
   for (const step of steps) {
     // What needs no place of the shared budget goes on.
     if (shut && needsPlace(rollout, step)) continue;
     shut = await beginStep(rollout, step) ?? shut;
   }
+  if (isFewer && (isIdle(tasks) || spared.some((member) => isCounted(rollout, member)))) nudge(loop);
   return shut;
+}
+
+/** As many are spared in one workflow task as surely have time in it. */
+const sparedAlone = 10;
+
+function sparerOf(tasks: Seen["tasks"], { length }: Member[]): Sparer {
+  return length > 0 && length <= sparedAlone && isIdle(tasks) && patched(fewerEvents) ? writeAlone : write;
+}
+
+/** What is planned next may depend on its mark or hold: not so where a newcomer has passed and bears nothing but a mark. */
+function isCounted({ target: { desired } }: Seen<"target">, { held, templateHash }: Member): boolean {
+  return held || templateHash !== desired?.templateHash;
 }
 
 async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | undefined> {

@@ -3,7 +3,7 @@ import { patched, sleep } from "@temporalio/workflow";
 import type { Desired, Phase, PoolSnapshot, RollOutResult } from "../contracts/mod.ts";
 import { spare } from "../machine/remove_machine.ts";
 import { callOff } from "../machine/tasks.ts";
-import { localReads, read, write } from "../proxies.ts";
+import { read, readsLocally, write } from "../proxies.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
 import { warn } from "../state/view.ts";
 import { historyEntry } from "../status/history_entry.ts";
@@ -68,7 +68,7 @@ export async function cleanUp(rollout: Telling & Part<"tasks" | "slots" | "targe
 
 /** Lets in what came while local steps ran, which nobody would answer in a run that has ended. */
 export async function hearLast(): Promise<void> {
-  if (patched(localReads)) await sleep(1, { summary: "Hear what came meanwhile" });
+  if (readsLocally()) await sleep(1, { summary: "Hear what came meanwhile" });
 }
 
 /** The MachineDeployment is gone: nothing is left to be done. */
@@ -135,7 +135,7 @@ export async function releaseAll(
   for (let looks = 1;; looks++) {
     const pool = await read.readPool.executeWithOptions({ summary: "Read what is held" }, [question]);
     const found = boundIn(pool, machines).filter((machine) => !known.has(machine));
-    await Promise.all(found.map((machine) => spare(settings.pool, machine, letGo)));
+    await Promise.all(found.map((machine) => spare(settings.pool, machine, { letGo })));
     for (const machine of found) known.add(machine);
     machines.draining = {};
     if (found.length <= namedAtLeast || looks >= looksAtMost || !patched("let-all-go")) return;

@@ -1,8 +1,9 @@
 /** How a run looks at its machines. */
-import type { Desired, Member, PoolQuestion, PoolSnapshot, Rules } from "../contracts/mod.ts";
+import { patched } from "@temporalio/workflow";
+import type { Desired, DesiredState, Member, PoolQuestion, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { machinesOf } from "../policy/amounts.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
-import { readBeside } from "../proxies.ts";
+import { fewerEvents, readBeside } from "../proxies.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import { warn } from "../state/view.ts";
 
@@ -22,6 +23,35 @@ export function questionOf(
   };
 }
 
+/** The same for a look, which finds out about those that people named too. */
+function lookQuestionOf(
+  { people: { skipped }, ...rollout }: Seen<"settings" | "people" | "machines">,
+  desired: Desired,
+  rules: Rules,
+): PoolQuestion {
+  return { ...questionOf(rollout, desired, rules), ...(skipped.length > 0 ? { named: skipped } : {}) };
+}
+
+/** What the next look will ask unless something else is desired; undefined while nobody knows what is. */
+export function nextQuestionOf(
+  { settings, people, machines, target: { desired, rules } }: Seen<"settings" | "people" | "machines" | "target">,
+): PoolQuestion | undefined {
+  if (!desired?.settled || !rules || !patched(fewerEvents)) return undefined;
+  return lookQuestionOf({ settings, people, machines }, desired, rules);
+}
+
+/** Reads what is desired, and the machines with it: the look of this round takes them unless it would ask something else. */
+export async function readRound(
+  { machines, tasks }: Part<"machines" | "tasks">,
+  question: PoolQuestion,
+): Promise<DesiredState> {
+  const [summary, asked] = ["Read what is desired, and the machines", JSON.stringify(question)];
+  tasks.justEnded = [];
+  const { seen, pool } = await readBeside(tasks).readRound.executeWithOptions({ summary }, [question]);
+  if (pool) machines.glance = { asked, pool };
+  return seen;
+}
+
 /** Reads the machines, as many as matter next. */
 export async function look(
   { settings, people, machines, tasks, waves, view }:
@@ -30,13 +60,12 @@ export async function look(
   desired: Desired,
   rules: Rules,
 ): Promise<PoolSnapshot> {
-  const { skipped } = people;
-  const question = {
-    ...questionOf({ settings, machines }, desired, rules),
-    ...(skipped.length > 0 ? { named: skipped } : {}),
-  };
-  tasks.justEnded = [];
-  const pool = await readBeside(tasks).readPool.executeWithOptions({ summary: "Read the machines" }, [question]);
+  const question = lookQuestionOf({ settings, people, machines }, desired, rules);
+  const glance = machines.glance?.asked === JSON.stringify(question) ? machines.glance.pool : undefined;
+  machines.glance = undefined;
+  if (!glance) tasks.justEnded = [];
+  const pool = glance ??
+    await readBeside(tasks).readPool.executeWithOptions({ summary: "Read the machines" }, [question]);
   machines.snapshot = pool;
   machines.failed = stillThere(machines.failed, pool, question.limit);
   const isOfAnother = ({ templateHash }: Member): boolean => templateHash !== desired.templateHash;

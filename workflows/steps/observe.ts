@@ -2,13 +2,18 @@
 import type { DesiredState } from "../contracts/mod.ts";
 import { awaits, readBeside } from "../proxies.ts";
 import type { Part, Telling } from "../state/rollout.ts";
+import { nextQuestionOf, readRound } from "./look.ts";
 import { stand } from "../status/report.ts";
 
 /** Reads it, and waits until machine-controller has numbered it. */
-export async function observe(rollout: Telling & Part<"target">): Promise<DesiredState> {
+export async function observe(rollout: Telling & Part<"target" | "machines" | "tasks">): Promise<DesiredState> {
   const { settings: { pool, durations }, target, tasks } = rollout;
-  const by = readBeside(tasks);
-  const seen = await by.readDesired.executeWithOptions({ summary: "Read what is desired" }, [{ pool }]);
+  rollout.machines.glance = undefined;
+  const question = nextQuestionOf(rollout);
+  // Two awaits, as a function around both would take a turn of its own in histories of before.
+  const seen = question
+    ? await readRound(rollout, question)
+    : await readBeside(tasks).readDesired.executeWithOptions({ summary: "Read what is desired" }, [{ pool }]);
   if (seen.state !== "Present" || seen.desired.settled) return seen;
   const message = `Waiting for machine-controller to number generation ${seen.desired.generation}`;
   const until = Date.now() + durations.settle;

@@ -1,12 +1,14 @@
 /** Waits until it is time to look again: something was said, a task ended, the pool changed, or a time has come. */
-import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
+import { CancellationScope, condition, isCancellation, patched } from "@temporalio/workflow";
 import type { PoolSnapshot } from "../contracts/mod.ts";
+import { machinesOf } from "../policy/amounts.ts";
 import type { Turn } from "../policy/turn.ts";
-import { awaits } from "../proxies.ts";
+import { awaits, fewerEvents } from "../proxies.ts";
 import { isWoken } from "../state/loop.ts";
 import { iso } from "../state/rfc3339.ts";
-import type { Part, Seen } from "../state/rollout.ts";
+import type { Part, Seen, Telling } from "../state/rollout.ts";
 import { isIdle } from "../state/tasks.ts";
+import { show } from "../status/report.ts";
 import { questionOf } from "./look.ts";
 
 /** A pool that waits for a window or a person is watched this long after news (ms); then it is news that wakes. */
@@ -36,6 +38,32 @@ export async function rest(rollout: Resting, turn: Turn, pool: PoolSnapshot): Pr
   await sleepOrWatch(rollout, pool, { until, watchUntil: watchTime(rollout, turn, { pool, until }) });
 }
 
+/** The same, and meanwhile tells of each new stage of what is under way. */
+export async function restAndTell(
+  rollout: Telling & Part<"loop">,
+  turn: Turn,
+  pool: PoolSnapshot,
+): Promise<void> {
+  const scope = new CancellationScope();
+  const resting = scope.run(() => rest(rollout, turn, pool));
+  const telling = scope.run(() => tellStages(rollout, turn));
+  try {
+    await Promise.race([resting, telling]);
+  } finally {
+    scope.cancel();
+    await Promise.all([ended(resting), ended(telling)]);
+  }
+}
+
+async function tellStages(rollout: Telling & Part<"loop">, turn: Turn): Promise<never> {
+  const { loop } = rollout;
+  for (;;) {
+    await condition(() => loop.hasNewStage && !isWoken(loop)); // a look tells of it too
+    loop.hasNewStage = false;
+    await CancellationScope.nonCancellable(() => show(rollout, turn));
+  }
+}
+
 function isWaitingForNothing({ tasks, view }: Seen<"tasks" | "view">, { lookAgainAt }: Turn): boolean {
   return isIdle(tasks) && !view.blocked && lookAgainAt === null;
 }
@@ -54,16 +82,26 @@ function wakeTime(
   return Math.max(Date.now() + 1, Math.min(...times, Date.now() + durations.recheck));
 }
 
+/** A newcomer could not be let in anyhow before something that is under way has ended, which wakes. */
+function isFull({ target: { rules, desired }, tasks }: Seen<"target" | "tasks">): boolean {
+  const running = Object.values(tasks.running);
+  if (!rules || running.length === 0) return false;
+  const replacing = running.filter(({ kind, victim }) => kind === "leave" || victim !== undefined);
+  return replacing.length >= machinesOf(rules.budget.machines, desired?.replicas ?? 0) && patched(fewerEvents);
+}
+
 /** Until when the pool itself is watched; 0 when others tell all that matters. */
 function watchTime(
-  { target, tasks, view, loop, settings: { durations } }: Resting,
+  rollout: Resting,
   turn: Turn,
   { pool, until }: { pool: PoolSnapshot; until: number },
 ): number {
+  const { target, tasks, view, loop, settings: { durations } } = rollout;
   const { replicas = 0 } = target.desired ?? {};
   const { machines, leaving, ready, old } = pool.counts;
   // machine-controller owes us something: a victim to be picked, or a newcomer to be made.
-  const isOwed = ready > replicas || machines - leaving < replicas || (pool.waiting.length === 0 && old > 0);
+  const isNextOwed = pool.waiting.length === 0 && old > 0 && !isFull(rollout);
+  const isOwed = ready > replicas || machines - leaving < replicas || isNextOwed;
   if (!isIdle(tasks) && !isOwed) return 0;
   const news = Math.max(loop.settling.since, loop.stirredAt) + Math.min(watchedAfterNewsMs, durations.settle);
   const isPatient = (view.blocked !== null || turn.lookAgainAt !== null) && isIdle(tasks);
