@@ -18,57 +18,78 @@ export function ensurePoolCleanedUp(
   pool: PoolRef,
 ): Promise<void> {
   return attempting(`clean up after "${ownerOf(pool)}"`, async () => {
-    await deleteSecrets(kube, pool);
+    const isOurs = notOfOthers(pool);
+    await deleteSecrets(kube, pool, isOurs);
     await backendOf(kube, pool).releaseAll(pool);
-    await deleteConfig(kube, pool, profileNamespace);
-    await deleteIdentity(kube, pool);
-    await deleteBootstrapTokens(kube, pool);
+    await deleteConfig(kube, { pool, profileNamespace }, isOurs);
+    await deleteIdentity(kube, pool, isOurs);
+    await deleteBootstrapTokens(kube, pool, isOurs);
     await ensureSlotsKept({ kube, profileNamespace }, { pool, machines: [] });
     await ifFound(deleteObject(kube, rollouts, pool));
     await removeFinalizer(kube, pool);
   });
 }
 
-async function deleteConfig(kube: Kube, pool: PoolRef, namespace: string): Promise<void> {
-  const name = { name: namesOf(pool).config, namespace };
-  const config = await ifFound(readObject(kube, configs, name));
-  if (config && isOurs(pool, config.metadata.annotations)) await ifFound(deleteObject(kube, configs, name));
+/**
+ * Takes back what a publication wrote before it found that a name is another pool's: only what bears this pool's name, as
+ * what bears none may be Operating System Manager's.
+ */
+export async function withdraw(
+  { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
+  pool: PoolRef,
+): Promise<void> {
+  const isOwn: IsOurs = (annotations) => annotations?.[ownerAnnotation] === ownerOf(pool);
+  await deleteSecrets(kube, pool, isOwn);
+  await deleteConfig(kube, { pool, profileNamespace }, isOwn);
+  await deleteIdentity(kube, pool, isOwn);
+  await deleteBootstrapTokens(kube, pool, isOwn);
 }
 
-async function deleteSecrets(kube: Kube, pool: PoolRef): Promise<void> {
+type IsOurs = (annotations: Record<string, string> | undefined) => boolean;
+
+async function deleteConfig(
+  kube: Kube,
+  { pool, profileNamespace }: { pool: PoolRef; profileNamespace: string },
+  isOurs: IsOurs,
+): Promise<void> {
+  const name = { name: namesOf(pool).config, namespace: profileNamespace };
+  const config = await ifFound(readObject(kube, configs, name));
+  if (config && isOurs(config.metadata.annotations)) await ifFound(deleteObject(kube, configs, name));
+}
+
+async function deleteSecrets(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const { bootstrap, provisioning, kubeletBootstrap, edgeScript } = namesOf(pool);
   const namespace = secretsNamespace;
   for (const name of [bootstrap, provisioning, kubeletBootstrap, edgeScript, keptProfileName(pool)]) {
     const secret = await ifFound(kube.core.readNamespacedSecret({ name, namespace }));
-    if (!secret || !isOurs(pool, secret.metadata?.annotations)) continue;
+    if (!secret || !isOurs(secret.metadata?.annotations)) continue;
     await ifFound(kube.core.deleteNamespacedSecret({ name, namespace }));
   }
 }
 
 // Deleting the service account revokes its tokens at once. Machines can write to the boot report, also who owns it.
-async function deleteIdentity(kube: Kube, pool: PoolRef): Promise<void> {
+async function deleteIdentity(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const { identity } = namesOf(pool);
   const name = { name: identity, namespace: secretsNamespace };
   const account = await ifFound(kube.core.readNamespacedServiceAccount(name));
-  if (account && !isOurs(pool, account.metadata?.annotations)) return;
+  if (account && !isOurs(account.metadata?.annotations)) return;
   await ifFound(kube.rbac.deleteNamespacedRoleBinding(name));
   await ifFound(kube.rbac.deleteNamespacedRole(name));
   await removeBootReport(kube, pool);
   await ifFound(kube.core.deleteNamespacedServiceAccount(name));
 }
 
-async function deleteBootstrapTokens(kube: Kube, pool: PoolRef): Promise<void> {
+async function deleteBootstrapTokens(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const namespace = tokensNamespace;
   const labelSelector = `${tokenLabel}=${namesOf(pool).key}`;
   const { items } = await kube.core.listNamespacedSecret({ namespace, labelSelector });
   for (const { metadata } of items) {
-    if (!metadata?.name || !isOurs(pool, metadata.annotations)) continue;
+    if (!metadata?.name || !isOurs(metadata.annotations)) continue;
     await ifFound(kube.core.deleteNamespacedSecret({ name: metadata.name, namespace }));
   }
 }
 
 // What another pool of a colliding name published is not ours to delete; without an owner it is.
-function isOurs(pool: PoolRef, annotations: Record<string, string> | undefined): boolean {
-  const owner = annotations?.[ownerAnnotation];
-  return owner === undefined || owner === ownerOf(pool);
+function notOfOthers(pool: PoolRef): IsOurs {
+  return (annotations) => (annotations?.[ownerAnnotation] ?? ownerOf(pool)) === ownerOf(pool);
 }

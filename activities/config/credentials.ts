@@ -1,10 +1,11 @@
 /** Credentials of booting machines: a token that reads their secrets, and one with which the kubelet joins. */
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import { sideBySide } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { ensureBootstrapToken, liveToken } from "./bootstrap_token.ts";
-import { ensureIdentity, identityDigest } from "./identity.ts";
+import { ensureAccount, ensureRights, identityDigest } from "./identity.ts";
 import { accountToken } from "./join_account.ts";
 import {
   clusterDigestAnnotation,
@@ -30,6 +31,8 @@ export interface Credentials {
   tokenId?: string;
   /** SHA-256 of what the fetch token may do. */
   identityDigest: string;
+  /** Lets the fetch token do what machines need it for; to be done before any of them can have it. */
+  grant: () => Promise<void>;
   expiresAt: Date;
   renewAt: Date;
 }
@@ -54,17 +57,29 @@ interface Token {
   renewAt: Date;
 }
 
+interface FetchToken extends Token {
+  /** What it may do has to be granted yet. */
+  isBare?: true;
+}
+
 /**
  * The credentials that stand published, as long as they are not due; fresh ones in place of those that are. Earlier ones
  * stay valid until they expire, as machines may be booting with them.
  */
 export async function credentialsFor(kube: Kube, order: CredentialOrder): Promise<Credentials> {
-  const fetching = await standingFetchToken(kube, order) ?? await issueFetchToken(kube, order);
-  const joining = await standingJoinToken(kube, order) ?? await issueJoinToken(kube, order, fetching);
+  const [toFetch, toJoin] = await sideBySide(standingFetchToken(kube, order), standingJoinToken(kube, order));
+  // Nothing is made in a name that may be somebody else's.
+  const issue = { ...order, tended: isTended(order, new Date()) };
+  if (!toFetch && !issue.tended) await ensureAccount(kube, order.pool, { isNew: isNew(order) });
+  const fetched: Promise<FetchToken> = toFetch ? Promise.resolve(toFetch) : issueFetchToken(kube, issue);
+  const [fetching, joining] = await sideBySide(fetched, toJoin ?? issueJoinToken(kube, issue, fetched));
   return {
     ...{ fetchToken: fetching.token, joinToken: joining.token },
     ...(joining.id ? { tokenId: joining.id } : {}),
     identityDigest: identityDigest(order),
+    grant: async () => {
+      if (fetching.isBare) await ensureRights(kube, order);
+    },
     expiresAt: earlier(fetching.expiresAt, joining.expiresAt),
     renewAt: earlier(fetching.renewAt, joining.renewAt),
   };
@@ -121,16 +136,26 @@ function withLife(pool: PoolRef, standing: Standing, token: string | undefined):
   return Date.now() < renewAt.getTime() && renewAt < expiresAt ? { token, expiresAt, renewAt } : undefined;
 }
 
-async function issueFetchToken(kube: Kube, order: CredentialOrder): Promise<Token> {
-  const { pool, isEdge, lifeSeconds } = order;
+interface Issue extends CredentialOrder {
+  /** What belongs to the credentials was looked after today. */
+  tended: boolean;
+}
+
+async function issueFetchToken(kube: Kube, { pool, lifeSeconds, tended }: Issue): Promise<FetchToken> {
   const now = new Date();
   const account = { namespace: secretsNamespace, name: namesOf(pool).identity };
   const issue = (): ReturnType<typeof requestToken> => requestToken(kube, account, lifeSeconds);
-  const known = isTended(order, now) ? await ifFound(issue()) : undefined;
+  const known = tended ? await ifFound(issue()) : undefined;
   // Where there is no such service account, all of the identity is made anew.
-  if (!known) await ensureIdentity(kube, { pool, isEdge });
+  if (!known && tended) await ensureAccount(kube, pool, { isNew: false });
   const { token, expiresAt } = known ?? await issue();
-  return { token, expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) };
+  const renewAt = dueAt(ownerOf(pool), { issuedAt: now, expiresAt });
+  return { token, expiresAt, renewAt, ...(known ? {} : { isBare: true }) };
+}
+
+/** Nothing stands that could hold any. */
+function isNew({ standing: { kubeconfig, bootstrap } }: CredentialOrder): boolean {
+  return !kubeconfig.found && !bootstrap.found;
 }
 
 /** What stands is due and nothing else, and was made on the same day: once a day what belongs to it is looked after. */
@@ -149,20 +174,20 @@ function dayOf(ms: number): number {
   return Math.floor(ms / 86_400_000);
 }
 
-async function issueJoinToken(kube: Kube, order: CredentialOrder, fetching: Token): Promise<Token> {
-  const { pool, joinAccount, lifeSeconds, standing: { kubeconfig } } = order;
+async function issueJoinToken(kube: Kube, issue: Issue, fetching: Promise<Token>): Promise<Token> {
+  const { pool, joinAccount, lifeSeconds, standing: { kubeconfig } } = issue;
   const now = new Date();
   if (joinAccount) {
     const { token, expiresAt } = await accountToken(kube, joinAccount, lifeSeconds);
     return expiresAt
       ? { token, expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) }
-      : { ...fetching, token };
+      : { ...await fetching, token };
   }
   const expiresAt = new Date(now.getTime() + lifeSeconds * 1000);
   const { uid = "none", resourceVersion = "" } = kubeconfig.found?.metadata ?? {};
   const made = await ensureBootstrapToken(kube, pool, {
     ...{ expiresAt, inPlaceOf: `${uid} ${resourceVersion}` },
-    tidy: !isTended(order, now),
+    tidy: !isNew(issue) && !issue.tended,
   });
   return { ...made, expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) };
 }

@@ -15,19 +15,36 @@ export interface IdentityOrder {
   isEdge: boolean;
 }
 
-/** Makes service account, Role and RoleBinding; a Role that says something else is corrected. */
-export async function ensureIdentity(kube: Kube, { pool, isEdge }: IdentityOrder): Promise<void> {
-  const namespace = secretsNamespace;
-  const names = namesOf(pool);
-  const name = names.identity;
-  const metadata = { name, namespace, annotations: { [ownerAnnotation]: ownerOf(pool) } };
-  const rules = rulesFor(names, isEdge);
+/** Makes the service account, whose name is claimed by that; where none is known to be there, without a look. */
+export async function ensureAccount(kube: Kube, pool: PoolRef, { isNew }: { isNew: boolean }): Promise<void> {
+  const metadata = metadataOf(pool);
+  const { name, namespace } = metadata;
+  const create = (): Promise<unknown> => kube.core.createNamespacedServiceAccount({ namespace, body: { metadata } });
+  if (isNew && await created(create())) return;
   const existing = await ifFound(kube.core.readNamespacedServiceAccount({ name, namespace }));
   if (existing) claim(pool, `service account "${name}"`, existing.metadata?.annotations);
-  else await kube.core.createNamespacedServiceAccount({ namespace, body: { metadata } });
+  else await create();
+}
+
+/** Makes Role and RoleBinding of a service account that is ours; a Role that says something else is corrected. */
+export async function ensureRights(kube: Kube, { pool, isEdge }: IdentityOrder): Promise<void> {
+  const metadata = metadataOf(pool);
+  const { name, namespace } = metadata;
+  const rules = rulesFor(namesOf(pool), isEdge);
   await created(kube.rbac.createNamespacedRole({ namespace, body: { metadata, rules } })) ||
     await kube.rbac.patchNamespacedRole({ name, namespace, body: { rules } }, asMergePatch);
   await created(kube.rbac.createNamespacedRoleBinding({ namespace, body: binding(metadata) }));
+}
+
+interface IdentityMetadata {
+  name: string;
+  namespace: string;
+  annotations: Record<string, string>;
+}
+
+function metadataOf(pool: PoolRef): IdentityMetadata {
+  const annotations = { [ownerAnnotation]: ownerOf(pool) };
+  return { name: namesOf(pool).identity, namespace: secretsNamespace, annotations };
 }
 
 /** SHA-256 of what the identity may do: another one has to be written before machines count on it. */
@@ -43,7 +60,7 @@ function rulesFor(names: ArtefactNames, isEdge: boolean): V1PolicyRule[] {
   ];
 }
 
-function binding(metadata: { name: string; namespace: string; annotations: Record<string, string> }): V1RoleBinding {
+function binding(metadata: IdentityMetadata): V1RoleBinding {
   const { name, namespace } = metadata;
   return {
     metadata,

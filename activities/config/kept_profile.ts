@@ -11,7 +11,7 @@ import { type OsProfile, parseProfile, secretsNamespace } from "../../profiles/m
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { throwIfCalledOff } from "../kube/cancellation.ts";
 import type { Kube } from "../kube/client.ts";
-import { ifFound } from "../kube/status.ts";
+import { ifFound, statusOf } from "../kube/status.ts";
 import { ownerAnnotation } from "./names.ts";
 import { claim, ownerOf } from "./ownership.ts";
 
@@ -32,23 +32,56 @@ export function keptProfileName({ namespace, name }: PoolRef): string {
   return `ostler-last-good-${name}-${namespace}`;
 }
 
+/** What to keep it as. */
+interface Keeping {
+  pool: PoolRef;
+  inputs: string;
+  good: () => Promise<string>;
+  /** Nothing is kept for the pool, as far as is known. */
+  isNew: boolean;
+}
+
 /**
  * Keeps what `inputs` names beside what the last good config was rendered from, which is asked for where anything is kept
  * yet; forgets all others.
  */
 export async function keepProfile(
   kube: Kube,
-  { pool, inputs, good, ...kept }: KeptProfile & { pool: PoolRef; inputs: string; good: () => Promise<string> },
+  { pool, inputs, good, isNew, ...kept }: KeptProfile & Keeping,
 ): Promise<void> {
+  if (isNew && await keepFirst(kube, pool, { inputs, kept })) return;
   const existing = await readSecret(kube, pool);
   if (existing) claim(pool, `secret "${keptProfileName(pool)}"`, existing.metadata?.annotations);
   if (existing?.data?.[inputs] !== undefined) return;
-  const packed = gzipSync(JSON.stringify(kept));
-  if (packed.length > largest) return;
+  const packed = packedOf(kept);
+  if (packed === undefined) return;
   const goodInputs = existing?.data ? await good() : "";
   const beside = existing?.data?.[goodInputs];
-  const data = { ...(beside === undefined ? {} : { [goodInputs]: beside }), [inputs]: packed.toString("base64") };
+  const data = { ...(beside === undefined ? {} : { [goodInputs]: beside }), [inputs]: packed };
   await write(kube, pool, { existing, data });
+}
+
+/** False where something is kept for the pool after all. */
+async function keepFirst(
+  kube: Kube,
+  pool: PoolRef,
+  { inputs, kept }: { inputs: string; kept: KeptProfile },
+): Promise<boolean> {
+  const packed = packedOf(kept);
+  if (packed === undefined) return true;
+  try {
+    await write(kube, pool, { existing: undefined, data: { [inputs]: packed } });
+    return true;
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+    return false;
+  }
+}
+
+/** In base64; undefined where it is too large. */
+function packedOf(kept: KeptProfile): string | undefined {
+  const packed = gzipSync(JSON.stringify(kept));
+  return packed.length > largest ? undefined : packed.toString("base64");
 }
 
 /** Reads it again; undefined where it was not kept, or was too large. */

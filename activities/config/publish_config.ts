@@ -1,15 +1,16 @@
 /**
  * Publishes what a machine boots with, in the order in which it is needed:
- * config (no credentials) → provisioning secret → kubelet bootstrap kubeconfig → bootstrap secret.
+ * config (no credentials) → provisioning secret and kubelet bootstrap kubeconfig → bootstrap secret.
  * The bootstrap secret's revision annotation is the fence: machine-controller orders no instance before it fits.
  */
 import { namesOf } from "../../profiles/mod.ts";
 import type { PoolRef, Publication, Published } from "../../workflows/contracts/mod.ts";
 import { moot, refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
-import { attempting } from "../kube/status.ts";
+import { attempting, statusOf } from "../kube/status.ts";
 import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import { ensureBootReport } from "../pool/report_place.ts";
+import { withdraw } from "./clean_up.ts";
 import { ensureFinalizer } from "./finalizer.ts";
 import { keepProfile } from "./kept_profile.ts";
 import { claim, ownerOf } from "./ownership.ts";
@@ -18,7 +19,7 @@ import { areUsable, fits, restamp, timesOf } from "./publication.ts";
 import { renderingOf } from "./render_config.ts";
 import type { RenderedPool } from "./render_config.ts";
 import { readGoodInputs } from "./read_profile.ts";
-import { annotationsOf, inOrder } from "./standing.ts";
+import { annotationsOf, inOrder, readStanding, type Standings, withEdgeScript } from "./standing.ts";
 import { type Publisher, readWorkFor, type Work, writePublication } from "./write_in_order.ts";
 
 export type { Publisher } from "./write_in_order.ts";
@@ -33,7 +34,7 @@ export function publishConfig(publisher: Publisher, order: PublishOrder): Promis
     const { rendered, standing } = work;
     checkOrder(order, rendered);
     // All names are claimed before anything is written, so a collision changes nothing.
-    for (const each of inOrder(standing)) claim(order.pool, "its artefacts", annotationsOf(each));
+    claimAll(order.pool, standing);
     const publication = await ensurePublished(publisher, work);
     // Last, as no machine waits for it. What the last good config was rendered from is kept already.
     const { inputs, goodInputs, profile, settings } = rendered;
@@ -41,7 +42,7 @@ export function publishConfig(publisher: Publisher, order: PublishOrder): Promis
       // What is forgotten is decided by what stands now, whatever the run has seen.
       const { pool, seen } = order;
       const good = async (): Promise<string> => seen ? await readGoodInputs(publisher.kube, pool) : goodInputs;
-      await keepProfile(publisher.kube, { pool, inputs, good, profile, settings });
+      await keepProfile(publisher.kube, { pool, inputs, good, isNew: work.isPresumed === true, profile, settings });
     }
     return { ...publication, rendering: renderingOf(rendered) };
   });
@@ -76,7 +77,27 @@ async function publish(publisher: Publisher, work: Work, news: "Renewed" | "Publ
   const { order: { pool }, rendered } = work;
   await ensureFinalizer(publisher.kube, pool, rendered.deployment);
   await ensureReportPlace(publisher.kube, pool, rendered);
-  return await writePublication(publisher, work, news);
+  try {
+    return await writePublication(publisher, work, news);
+  } catch (error) {
+    // The next try looks at what stands. Where that is another pool's, nothing of a publication is left beside it.
+    if (work.isPresumed && statusOf(error) === 409) await withdrawIfTaken(publisher, pool);
+    throw error;
+  }
+}
+
+async function withdrawIfTaken(publisher: Publisher, pool: PoolRef): Promise<void> {
+  const standing = await readStanding(publisher, pool);
+  try {
+    claimAll(pool, await withEdgeScript(publisher.kube, namesOf(pool), standing));
+  } catch (error) {
+    await withdraw(publisher, pool);
+    throw error;
+  }
+}
+
+function claimAll(pool: PoolRef, standing: Standings): void {
+  for (const each of inOrder(standing)) claim(pool, "its artefacts", annotationsOf(each));
 }
 
 // Where no machine is wanted none reports; one that is wanted later is a change of scale, which comes here too.

@@ -84,6 +84,7 @@ async function renew(publisher: Publisher, { pool, standing }: Work): Promise<Cr
   const isEdge = edgeScript !== undefined && isOurs(pool)(edgeScript);
   const order = { pool, isEdge, joinAccount, lifeSeconds: credentialSeconds, standing };
   const credentials = await credentialsFor(kube, order);
+  await credentials.grant();
   const ids = inOrder(standing).map((each) => annotationsOf(each)[tokenIdAnnotation] ?? "").filter((id) => id !== "");
   // Who joined by another account until now left its tokens.
   const joined = accountTokensIn(kubeconfig.found?.text ?? "").map((token) => accountOf(token)?.account ?? "");

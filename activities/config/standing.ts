@@ -69,6 +69,18 @@ export async function withEdgeScript(
   return { ...standing, edgeScript: await readSecret(kube, names.edgeScript) };
 }
 
+/** The places of a pool for which nothing is published. */
+export function nothingStanding(pool: PoolRef, profileNamespace: string, isEdge: boolean): Standings {
+  const names = namesOf(pool);
+  const secret = (name: string): Standing => ({ kind: "Secret", name, namespace: secretsNamespace });
+  return {
+    config: { kind: "OperatingSystemConfig", name: names.config, namespace: profileNamespace },
+    ...{ provisioning: secret(names.provisioning), kubeconfig: secret(names.kubeletBootstrap) },
+    ...(isEdge ? { edgeScript: secret(names.edgeScript) } : {}),
+    bootstrap: secret(names.bootstrap),
+  };
+}
+
 async function readConfig(kube: Kube, where: { name: string; namespace: string }): Promise<Standing> {
   const config = await ifFound(readObject(kube, configs, where));
   return config ? standingConfig(config, where) : { kind: "OperatingSystemConfig", ...where };

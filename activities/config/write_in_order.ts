@@ -1,17 +1,20 @@
 /** Writes what a machine boots with in the order in which it needs it, with the fence last. */
 import { namesOf, specOf } from "../../profiles/mod.ts";
 import type { Publication } from "../../workflows/contracts/mod.ts";
+import { sideBySide } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
+import type { MachineDeployment } from "../kube/schemas.ts";
 import { type Artefact, writeConfig, writeSecret, type Written } from "./artefacts.ts";
 import { type Credentials, credentialsFor } from "./credentials.ts";
 import { type DesiredInputs, desiredInputs } from "./desired_inputs.ts";
 import { leaveStanding, takeStanding } from "./left_standing.ts";
+import { finalizer } from "./pool_annotations.ts";
 import { edgeScriptKey, kubeconfigKey, userDataKey } from "./names.ts";
 import { clusterDigest, type PublishOrder, restamp, stampOf } from "./publication.ts";
 import { hasTokens } from "./published_tokens.ts";
 import { type RenderedPool, type Renderer, renderPool } from "./render_config.ts";
 import { isEdge, renderSecrets } from "./render_secrets.ts";
-import { inOrder, readStanding, type Standing, type Standings, withEdgeScript } from "./standing.ts";
+import { inOrder, nothingStanding, readStanding, type Standing, type Standings, withEdgeScript } from "./standing.ts";
 
 export interface Publisher extends Renderer {
   /** Life of the credentials that machines boot with; they are renewed at a third of it at the latest. */
@@ -23,6 +26,8 @@ export interface Work {
   order: PublishOrder;
   rendered: RenderedPool;
   standing: Standings;
+  /** Nobody has looked: what stands after all makes the API server refuse what is written. */
+  isPresumed?: true;
 }
 
 /**
@@ -53,12 +58,24 @@ export async function readWorkFor(publisher: Publisher, order: PublishOrder): Pr
   // Where machines join by a service account, its token is in a text that is not kept.
   const isKept = settings.bootstrapTokenServiceAccountName === "";
   const desired = desiredInputs.take(kube);
+  if (desired && isUntouched(desired.deployment)) return await presumeNothing(publisher, order, desired);
   const found = isKept ? await takeStanding(kube, order.pool, order.revision) : undefined;
   const left = found?.left;
   if (!left) return await readWork(publisher, order, { bootstrap: found?.bootstrap, desired });
   const given = desired && left.at < desired.since ? { desired } : {};
   const rendered = await renderPool({ ...publisher, ...given }, order.pool, order.seen);
   return isEdge(rendered) ? await readWork(publisher, order) : { order, rendered, standing: left.standing };
+}
+
+/** What is published for a pool stands under its finalizer. */
+function isUntouched({ metadata: { finalizers = [] } }: MachineDeployment): boolean {
+  return !finalizers.includes(finalizer);
+}
+
+async function presumeNothing(publisher: Publisher, order: PublishOrder, desired: DesiredInputs): Promise<Work> {
+  const rendered = await renderPool({ ...publisher, desired }, order.pool, order.seen);
+  const standing = nothingStanding(order.pool, publisher.profileNamespace, isEdge(rendered));
+  return { order, rendered, standing, isPresumed: true };
 }
 
 /** Writes with credentials that are fresh where those that stand are due; a renewal only what they are in. */
@@ -73,13 +90,18 @@ export async function writePublication(
     clusterDigest: clusterDigest(rendered.facts),
     joinAccount: settings.bootstrapTokenServiceAccountName,
   });
-  const artefacts = await writeInOrder(kube, { ...work, credentials, isRenewal: news === "Renewed" });
+  // The API server takes its time to let us grant something, and nobody needs it until the last is written.
+  const granted = credentials.grant();
+  const writing = { ...work, credentials, granted, isRenewal: news === "Renewed" };
+  const [artefacts] = await sideBySide(writeInOrder(kube, writing), granted);
   const { expiresAt, renewAt } = credentials;
   return { artefacts, news, expiresAt: expiresAt.toISOString(), renewAt: renewAt.toISOString() };
 }
 
 interface Writing extends Work {
   credentials: Credentials;
+  /** Machines may do what they need the fetch token for. */
+  granted: Promise<void>;
   isRenewal: boolean;
 }
 
@@ -94,16 +116,29 @@ async function writeInOrder(kube: Kube, work: Writing): Promise<Artefact[]> {
   const left = [...(work.isRenewal ? [config] : []), ...(isLeft ? [provisioning] : [])];
   const others = await restamp(kube, left, rendered);
   const spec = { spec: specOf(rendered.shown), digest: rendered.digest, annotations: stamp.config };
-  const written = {
+  const before = {
     ...(work.isRenewal ? {} : { config: await writeConfig(kube, config, spec) }),
-    ...(isLeft ? {} : { provisioning: await write(provisioning, userDataKey, texts.provisioning) }),
-    kubeconfig: await write(kubeconfig, kubeconfigKey, texts.kubeconfig),
+    ...await together({
+      ...(isLeft ? {} : { provisioning: write(provisioning, userDataKey, texts.provisioning) }),
+      kubeconfig: write(kubeconfig, kubeconfigKey, texts.kubeconfig),
+    }),
+  };
+  // What follows holds the fetch token.
+  await work.granted;
+  const written = {
+    ...before,
     ...(edgeScript && texts.edgeScript ? { edgeScript: await write(edgeScript, edgeScriptKey, texts.edgeScript) } : {}),
     bootstrap: await write(bootstrap, userDataKey, texts.bootstrap),
   };
   const now = Object.entries(written).map(([which, { standing }]) => [which, standing]);
   if (others === "Unchanged") leaveStanding(kube, order.pool, { ...standing, ...Object.fromEntries(now) as Standings });
   return Object.values(written).map(({ artefact }) => artefact);
+}
+
+// None of them names another by what it holds, so a machine may find one of them new and the other not yet.
+async function together(writes: Record<string, Promise<Written>>): Promise<Record<string, Written>> {
+  const written = await sideBySide(...Object.values(writes));
+  return Object.fromEntries(Object.keys(writes).map((which, nth) => [which, written[nth] as Written]));
 }
 
 // Most profiles have no credentials in the user-data that sets a machine up.

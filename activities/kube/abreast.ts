@@ -11,3 +11,14 @@ export async function abreast<T, R>(width: number, items: readonly T[], work: (i
   await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
   return results;
 }
+
+/**
+ * Waits for all of them, also where one has failed: none goes on when its activity has ended, and another try begun.
+ * Throws the failure of the first one, in their order.
+ */
+export async function sideBySide<Works extends readonly unknown[]>(
+  ...works: Works
+): Promise<{ -readonly [Each in keyof Works]: Awaited<Works[Each]> }> {
+  await Promise.allSettled(works);
+  return await Promise.all(works);
+}

@@ -2,6 +2,7 @@
 import { activityInfo } from "@temporalio/activity";
 import { createHash } from "node:crypto";
 import type { PoolEvent } from "../../workflows/contracts/mod.ts";
+import { sideBySide } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
 import type { Metadata } from "../kube/schemas.ts";
 import { statusOf } from "../kube/status.ts";
@@ -11,7 +12,7 @@ export type Subject = Pick<Metadata, "namespace" | "name" | "uid">;
 
 /** Emits each Event once, also when the activity runs again: its name comes from what caused it. */
 export async function emitEvents(kube: Kube, about: Subject, events: PoolEvent[]): Promise<void> {
-  for (const event of events) await emit(kube, about, event);
+  await sideBySide(...events.map((event) => emit(kube, about, event)));
 }
 
 async function emit(kube: Kube, { namespace, name, uid }: Subject, event: PoolEvent): Promise<void> {

@@ -167,11 +167,19 @@ export class FakeKube {
 
   #create(key: string, body: Given, namespace: string | undefined, existing: Stored | undefined): Stored {
     if (existing) throw answer(409, "AlreadyExists", `${key} already exists`);
+    this.#checkRole(key, body, namespace);
     const name = body.metadata?.name ?? "";
     const metadata = { uid: `uid-of-${name}`, generation: 1, ...body.metadata, name };
     const stored = this.#stamped({ ...metadata, ...(namespace ? { namespace } : {}) }, body);
     this.#store(key, stored);
     return structuredClone(stored);
+  }
+
+  // Who may grant only what a Role says cannot bind one that says nothing yet.
+  #checkRole(key: string, { roleRef }: Given, namespace: string | undefined): void {
+    const { name = "" } = (roleRef ?? {}) as { name?: string };
+    if (!key.startsWith("rolebindings ") || this.get("roles", name, namespace)) return;
+    throw answer(404, "NotFound", `roles "${name}" not found`);
   }
 
   #update(key: string, existing: Stored, wanted: Given): Stored {

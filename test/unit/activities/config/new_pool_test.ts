@@ -1,0 +1,167 @@
+/** A pool without our finalizer is published without a look at what stands; what stands after all is never overwritten. */
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { publishConfig } from "../../../../activities/config/publish_config.ts";
+import { readDesired } from "../../../../activities/pool/read_desired.ts";
+import { closeTemplateEngines } from "../../../../profiles/mod.ts";
+import type { Published } from "../../../../workflows/contracts/mod.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import type { FakeKube } from "../../../support/fake_kube.ts";
+import { machineDeployment, pool, revisionKey } from "../../../support/machine_objects.ts";
+import { publisher, publishingKube, putProfile, textOf } from "../../../support/publishing_kube.ts";
+
+const provisioning = "pool-fleet-provisioning-config";
+const kubeconfig = "fleet-pool-kubelet-bootstrap-config";
+const bootstrap = "pool-fleet-bootstrap-config";
+const secrets = [provisioning, kubeconfig, bootstrap];
+const owner = "ostler.dev/machine-deployment";
+const theirs = { [owner]: "fleet-a/b" };
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+let runs = 0;
+
+/** What a run does from one look to its publication, in a process of its own; `between` lies between the two. */
+async function roll(kube: FakeKube, revision = "1", between: () => unknown = () => {}): Promise<Published> {
+  const deps = publisher(kube);
+  const runId = `run-${runs++}`;
+  const seen = await inActivity(() => readDesired(deps, pool), { runId, activityId: "1" });
+  if (seen.state !== "Present") throw new Error(`Cannot roll: it is ${seen.state}`);
+  await between();
+  const order = { pool, revision, seen: { specHash: seen.desired.specHash, goodSpecHash: "" } };
+  return await inActivity(() => publishConfig(deps, order), { runId, activityId: "2" });
+}
+
+async function newPool(): Promise<FakeKube> {
+  const kube = await publishingKube();
+  change(kube, "1");
+  return kube;
+}
+
+function change(kube: FakeKube, revision: string): void {
+  const finalizers = kube.get("machinedeployments", "pool", "fleet")?.metadata.finalizers ?? [];
+  const changed = machineDeployment({ annotations: { [revisionKey]: revision }, metadata: { finalizers } });
+  kube.put("machinedeployments", changed);
+  putProfile(kube, { bootstrap: "<%= it.token %>", provisioning: `of revision ${revision}` });
+}
+
+function revisions(kube: FakeKube): string[] {
+  const config = kube.get("operatingsystemconfigs", "pool-fleet-config", "kube-system");
+  const found = [config, ...secrets.map((name) => kube.get("secrets", name, "cloud-init-settings"))];
+  return found.map((object) => object?.metadata.annotations?.["k8c.io/machine-deployment-revision"] ?? "");
+}
+
+/** Names of all that bears the pool's name. */
+function made(kube: FakeKube): string[] {
+  const kinds = ["secrets", "operatingsystemconfigs", "serviceaccounts", "roles", "rolebindings"];
+  const own = kinds.flatMap((kind) => kube.all(kind)).filter(({ metadata }) =>
+    metadata.annotations?.[owner] === "fleet/pool"
+  );
+  return own.map(({ metadata }) => metadata.name);
+}
+
+Deno.test("publishConfig reads no artefact of a pool that is new, and no secret that keeps its profile", async () => {
+  const kube = await newPool();
+  const requests: string[] = [];
+  await roll(kube, "1", () => kube.onRequest = (request) => void requests.push(request));
+  const reads = requests.filter((each) => /^(get|list) /.test(each) && !/cluster-info|seed|boot-pool/.test(each));
+  deepEqual(reads, []);
+  deepEqual(revisions(kube), ["1", "1", "1", "1"]);
+});
+
+const taken = [
+  ["serviceaccounts", "ostler-pool-fleet"],
+  ["operatingsystemconfigs", "pool-fleet-config"],
+  ...secrets.map((name) => ["secrets", name]),
+] as [string, string][];
+
+for (const [plural, name] of taken) {
+  Deno.test(`publishConfig leaves nothing of a new pool beside ${name} of another one`, async () => {
+    const kube = await newPool();
+    const namespace = plural === "operatingsystemconfigs" ? "kube-system" : "cloud-init-settings";
+    kube.put(plural, { metadata: { namespace, name, annotations: theirs }, spec: {}, data: { key: "dGhlaXJz" } });
+    const before = kube.get(plural, name, namespace);
+    for (let nth = 0; nth < 2; nth++) await rejects(roll(kube), { type: "NameCollision", nonRetryable: true });
+    deepEqual(made(kube), []);
+    deepEqual(kube.get(plural, name, namespace), before);
+  });
+
+  Deno.test(`publishConfig overwrites nothing where another pool takes ${name} while it publishes`, async () => {
+    const kube = await newPool();
+    const namespace = plural === "operatingsystemconfigs" ? "kube-system" : "cloud-init-settings";
+    kube.onRequest = (request) => {
+      if (request !== `create ${plural} ${namespace}/${name}`) return;
+      kube.put(plural, { metadata: { namespace, name, annotations: theirs }, spec: {} });
+    };
+    await rejects(roll(kube), { type: "NameCollision" });
+    kube.onRequest = () => {};
+    deepEqual(made(kube), []);
+    equal(kube.get(plural, name, namespace)?.metadata.annotations?.[owner], "fleet-a/b");
+  });
+}
+
+Deno.test("publishConfig takes over at its next try what somebody left there without a finalizer", async () => {
+  const kube = await newPool();
+  for (const name of secrets) {
+    const metadata = { namespace: "cloud-init-settings", name };
+    kube.put("secrets", { metadata, immutable: true, data: { "cloud-config": "b2xk" } });
+  }
+  await rejects(roll(kube), { type: "ApiUnavailable", nonRetryable: false });
+  await roll(kube);
+  deepEqual(revisions(kube), ["1", "1", "1", "1"]);
+});
+
+/** Publishes revision 1; before its request of that number revision 2 is asked for and published whole. */
+async function overtaken(nth: number): Promise<FakeKube | undefined> {
+  const kube = await newPool();
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+  const { promise: resumed, resolve: resume } = Promise.withResolvers<void>();
+  let requests = 0;
+  const holdUp = (): void => {
+    kube.onRequest = async () => {
+      if (requests++ !== nth) return;
+      reach();
+      await resumed;
+    };
+  };
+  const late = roll(kube, "1", holdUp).catch((error: Error) => error);
+  const first = await Promise.race([reached, late]);
+  if (first !== undefined) return undefined;
+  change(kube, "2");
+  await roll(kube, "2").catch(() => roll(kube, "2"));
+  resume();
+  await late;
+  return kube;
+}
+
+Deno.test("publishConfig of a new pool writes nothing over something newer, wherever it was overtaken", async () => {
+  for (let nth = 0;; nth++) {
+    const kube = await overtaken(nth);
+    if (!kube) return ok(nth >= 13, `only ${nth} requests`);
+    deepEqual(revisions(kube), ["2", "2", "2", "2"], `held up at request ${nth}`);
+    equal(textOf(kube, provisioning).includes("of revision 2"), true, `held up at request ${nth}`);
+    const id = /token: (\w{6})\./.exec(textOf(kube, kubeconfig))?.[1];
+    ok(kube.get("secrets", `bootstrap-token-${id}`, "kube-system"), `held up at request ${nth}`);
+  }
+});
+
+Deno.test("two workers that publish a new pool at once leave it published once, with one bootstrap token", async () => {
+  const kube = await newPool();
+  const both = await Promise.allSettled([roll(kube), roll(kube)]);
+  ok(both.some(({ status }) => status === "fulfilled"));
+  equal((await roll(kube)).news, "None");
+  deepEqual(revisions(kube), ["1", "1", "1", "1"]);
+  equal(made(kube).filter((name) => name.startsWith("bootstrap-token-")).length, 1);
+});
+
+Deno.test("publishConfig ends no earlier than what it began, where one of several writes fails", async () => {
+  const kube = await newPool();
+  let under = 0;
+  kube.onRequest = async (request) => {
+    under += 1;
+    await new Promise((resolve) => setTimeout(resolve, request.includes("rolebindings") ? 20 : 0));
+    under -= 1;
+    if (request.startsWith("create roles")) throw new Error("fetch failed");
+  };
+  await rejects(roll(kube));
+  equal(under, 0);
+});
