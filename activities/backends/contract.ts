@@ -108,6 +108,8 @@ export interface Backend {
   wanted(pool: PoolRef, place: ProfilePlace): Promise<Wanted>;
   /** What is watched tells that the maker has not taken up what is asked for; false where nobody knows. Asks for nothing. */
   isSurelyUnsettled(pool: PoolRef): boolean;
+  /** The run that asks has read a moment ago that the pool asks for no machine, and never did. Asks for nothing. */
+  isSurelyUnused(pool: PoolRef): boolean;
   /** Reads all members: those that the pool owns, whatever labels others bear. Writes nothing. Moot when the pool is gone. */
   observe(pool: PoolRef): Promise<Observation>;
   /** Reads one machine as the planner would see it, member or not; undefined when it is gone. Writes nothing. */

@@ -19,6 +19,9 @@ const longestRestMs = 5_000;
 
 /** Counts and the next few members of each group; after an outage nobody is ill enough to be repaired at the first look. */
 export function readPool(kube: Kube, question: PoolQuestion): Promise<PoolSnapshot> {
+  // What comes after that is news, for which a run looks again. A wait sees it only by looking itself.
+  const { pool } = question;
+  if (backendOf(kube, pool).isSurelyUnused(pool)) return Promise.resolve(snapshotOf([], question));
   return look(kube, question).then(({ snapshot }) => snapshot);
 }
 

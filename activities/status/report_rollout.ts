@@ -4,6 +4,7 @@ import type { Condition, PoolEvent, PoolRef, RolloutReport } from "../../workflo
 import type { Kube } from "../kube/client.ts";
 import { createObject, machineDeployments, patchStatus, readObject, rollouts } from "../kube/resources.ts";
 import type { RolloutObject } from "../kube/schemas.ts";
+import { seenDeployment } from "../kube/seen_deployment.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { pinOf } from "./pin.ts";
 import { emitEvents, type Subject } from "./events.ts";
@@ -74,9 +75,11 @@ async function subjectOf(kube: Kube, pool: PoolRef, { metadata }: RolloutObject)
 }
 
 async function createRollout(kube: Kube, pool: PoolRef): Promise<RolloutObject | undefined> {
-  const deployment = await ifFound(readObject(kube, machineDeployments, pool));
+  // One that goes in this moment has its Rollout collected after it.
+  const deployment = seenDeployment(kube, pool) ??
+    (await ifFound(readObject(kube, machineDeployments, pool)))?.metadata;
   if (!deployment) return undefined;
-  const { namespace, name, uid } = deployment.metadata;
+  const { namespace, name, uid } = deployment;
   const owner = { apiVersion: "cluster.k8s.io/v1alpha1", kind: "MachineDeployment", name, uid };
   const apiVersion = `${rollouts.group}/${rollouts.version}`;
   try {

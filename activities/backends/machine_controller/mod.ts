@@ -6,7 +6,14 @@ import { restoreLastGood } from "./last_good.ts";
 import { LateSets } from "./late_sets.ts";
 import { readMember, readState } from "./machine_state.ts";
 import { observePool } from "./observe_pool.ts";
-import { isSurelyUnsettled, newsOfMachines, newsOfPool, newsOfTemplate, watchTemplates } from "./pool_watch.ts";
+import {
+  isSurelyUnsettled,
+  isSurelyUnused,
+  newsOfMachines,
+  newsOfPool,
+  newsOfTemplate,
+  watchTemplates,
+} from "./pool_watch.ts";
 import { stampTemplate } from "./template_stamp.ts";
 import { readWanted } from "./wanted.ts";
 
@@ -15,6 +22,7 @@ export function machineController(kube: Kube): Backend {
     maker: "machine-controller",
     wanted: (pool, place) => readWanted(kube, pool, place),
     isSurelyUnsettled: (pool) => isSurelyUnsettled(kube, pool),
+    isSurelyUnused: (pool) => isSurelyUnused(kube, pool),
     observe: (pool) => observePool(kube, pool),
     member: (member) => readMember(kube, member),
     state: (member) => readState(kube, member),

@@ -6,6 +6,7 @@ import type { DeploymentFacts, MachineFacts, SetFacts } from "./watched.ts";
 import type { Kube } from "../../kube/client.ts";
 import { News, sourceOf } from "../../kube/news.ts";
 import type { Metadata } from "../../kube/schemas.ts";
+import { seenDeployment } from "../../kube/seen_deployment.ts";
 import { SharedWatch } from "../../kube/shared_watch.ts";
 import { nodeWatchOf } from "../../node/node_watch.ts";
 
@@ -125,6 +126,21 @@ export function selectorOfEmpty(kube: Kube, { namespace, name }: PoolRef): strin
   if (!deployments.isFresh || !sets.isFresh) return "";
   const own = [...sets.values()].filter((set) => set.pool === pool);
   return own.every(({ isEmpty }) => isEmpty) ? deployments.get(pool)?.selector ?? "" : "";
+}
+
+/** Changes of a spec until its MachineDeployment can have asked for machines and for none again; one is that of defaults. */
+const changesAtMost = 2;
+
+/**
+ * The pool has had no machine yet, as the run that asks has read that it asks for none and has hardly changed, and its sets
+ * were made for none. That stays true however late the watch is, as changes come in their order.
+ */
+export function isSurelyUnused(kube: Kube, pool: PoolRef): boolean {
+  const seen = seenDeployment(kube, pool);
+  const { sets } = poolWatchesOf(kube);
+  if (!seen || !sets.isFresh || seen.replicas !== 0 || seen.generation > changesAtMost) return false;
+  const own = [...sets.values()].filter(({ owner }) => owner === seen.uid);
+  return own.some(({ revision }) => revision === seen.revision) && own.every(({ isUnused }) => isUnused);
 }
 
 /** Ready nodes that machine-controller counts in each of the pool's sets, by template hash; undefined while not all is known. */

@@ -10,6 +10,7 @@ import { revisionAnnotation, surgeOf, templateHashLabel } from "../../kube/machi
 import { currentSet } from "./machine_sets.ts";
 import { imageOf, kubeletOf } from "../../kube/machine_template.ts";
 import { desiredInputs } from "../../config/desired_inputs.ts";
+import { noteDeployment } from "../../kube/seen_deployment.ts";
 import { changeOf, inputsOf, observedOf, specHashOf } from "../../config/observed.ts";
 import { pinnedInputs, readPin } from "../../status/pin.ts";
 import { isSurelyUnsettled, settledBy, watchedHash } from "./pool_watch.ts";
@@ -33,6 +34,7 @@ export function readWanted(
     const deployment = await readNumbered(kube, { namespace, name });
     if (!deployment) return { state: "Gone" };
     if (deployment.metadata.deletionTimestamp) return { state: "Deleting" };
+    noteDeployment(kube, deployment);
     const desired = await desiredOf({ kube, profileNamespace, since }, deployment);
     return { state: "Present", desired, labels: deployment.metadata.labels ?? {} };
   });

@@ -27,6 +27,8 @@ export interface SetFacts {
   templateHash: string;
   /** It has no machines and shall have none; those on their way out do not count. */
   isEmpty: boolean;
+  /** It was made for no machine, and nothing else has been asked of it since. */
+  isUnused: boolean;
   ready: number;
 }
 
@@ -54,6 +56,7 @@ export const watchedSets: Resource<SetFacts> = {
     owner: ownerOf(metadata, "MachineDeployment")?.uid ?? "",
     revision: metadata.annotations?.[revisionAnnotation] ?? "",
     templateHash: metadata.labels?.[templateHashLabel] ?? "",
+    isUnused: metadata.generation === 1 && spec?.replicas === 0 && !status?.replicas,
     isEmpty: spec?.replicas === 0 && !status?.replicas,
     ready: status?.readyReplicas ?? 0,
   })),

@@ -1,0 +1,30 @@
+/** The MachineDeployment as a run has read it a moment ago. */
+import type { Kube } from "./client.ts";
+import { revisionAnnotation } from "./machine_deployment.ts";
+import type { MachineDeployment } from "./schemas.ts";
+import { SeenByRun } from "./seen_by_run.ts";
+
+interface SeenDeployment {
+  namespace: string;
+  name: string;
+  uid: string;
+  generation: number;
+  revision: string;
+  /** Machines that it asks for. */
+  replicas: number;
+}
+
+const seen = new SeenByRun<SeenDeployment>();
+
+/** Notes it for the run that has read it. */
+export function noteDeployment(kube: Kube, { metadata, spec }: Pick<MachineDeployment, "metadata" | "spec">): void {
+  const { namespace, name, uid, generation = Infinity, annotations } = metadata;
+  const revision = annotations?.[revisionAnnotation] ?? "";
+  seen.note(kube, { namespace, name, uid, generation, revision, replicas: spec.replicas ?? 1 });
+}
+
+/** What this run has seen of it; undefined where that is no moment ago. */
+export function seenDeployment(kube: Kube, pool: { namespace: string; name: string }): SeenDeployment | undefined {
+  const found = seen.get(kube);
+  return found?.namespace === pool.namespace && found.name === pool.name ? found : undefined;
+}
