@@ -6,6 +6,7 @@ import type {
   ReadActivities,
   WriteActivities,
 } from "../workflows/contracts/mod.ts";
+import { withSignsOfLife } from "./at_work.ts";
 import { withBugsSorted } from "./bugs.ts";
 import { ensurePoolCleanedUp } from "./config/clean_up.ts";
 import { listDuePools } from "./config/due_pools.ts";
@@ -43,27 +44,29 @@ export function createActivities(deps: ActivityDeps): Activities {
   const { kube } = deps;
   const of = ({ pool }: { pool: PoolRef }): Backend => backendOf(kube, pool);
   return withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
-    readDesired: ({ pool }) => readDesired(deps, pool),
-    readPool: (input) => readPool(kube, input),
-    readRound: (input) => readRound(deps, input),
-    recall: ({ pool }) => recall(kube, pool),
-    planRollout: (input) => planRollout(deps, input),
-    listDuePools: (input) => listDuePools(deps, input),
-    publishConfig: (input) => publishConfig(deps, input),
-    ensureCredentialsRenewed: ({ pool }) => renewPublished(deps, pool),
-    ensureRestRenewed: (input) => renewResting(deps, input),
-    ensureRolloutReported: (input) => ensureRolloutReported(kube, input),
-    ensureVictimMarked: (input) => of(input).choose(input),
-    ensureVictimUnmarked: ({ letGo = false, ...input }) => of(input).spare({ ...input, release: letGo }),
-    ensureMachineAdmitted: (input) => of(input).admit(input),
-    ensureNodeCordoned: (input) => ensureNodeCordoned(kube, input),
-    ensureVictimReleased: (input) => of(input).release(input),
-    deleteMachine: (input) => of(input).replace(input),
-    ensureLastGoodRestored: (input) => of(input).restore(input, deps),
-    ensureTemplateStamped: (input) => of(input).stamp(input),
-    ensureSlotTaken: (input) => ensureSlotTaken(deps, input),
-    ensureSlotsKept: (input) => ensureSlotsKept(deps, input),
-    ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
+    ...withSignsOfLife<ReadActivities & PublishActivities & WriteActivities>({
+      readDesired: ({ pool }) => readDesired(deps, pool),
+      readPool: (input) => readPool(kube, input),
+      readRound: (input) => readRound(deps, input),
+      recall: ({ pool }) => recall(kube, pool),
+      planRollout: (input) => planRollout(deps, input),
+      listDuePools: (input) => listDuePools(deps, input),
+      publishConfig: (input) => publishConfig(deps, input),
+      ensureCredentialsRenewed: ({ pool }) => renewPublished(deps, pool),
+      ensureRestRenewed: (input) => renewResting(deps, input),
+      ensureRolloutReported: (input) => ensureRolloutReported(kube, input),
+      ensureVictimMarked: (input) => of(input).choose(input),
+      ensureVictimUnmarked: ({ letGo = false, ...input }) => of(input).spare({ ...input, release: letGo }),
+      ensureMachineAdmitted: (input) => of(input).admit(input),
+      ensureNodeCordoned: (input) => ensureNodeCordoned(kube, input),
+      ensureVictimReleased: (input) => of(input).release(input),
+      deleteMachine: (input) => of(input).replace(input),
+      ensureLastGoodRestored: (input) => of(input).restore(input, deps),
+      ensureTemplateStamped: (input) => of(input).stamp(input),
+      ensureSlotTaken: (input) => ensureSlotTaken(deps, input),
+      ensureSlotsKept: (input) => ensureSlotsKept(deps, input),
+      ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
+    }),
     awaitReplacementJoined: (input) => awaitReplacementJoined(kube, input),
     awaitNodeEmptied: (input) => awaitNodeEmptied(kube, input),
     awaitVictimGone: (input) => awaitVictimGone(kube, input),

@@ -28,17 +28,21 @@ export function readsLocally(): boolean {
 // A longer pause between tries becomes a timer, so that no workflow task is kept open for it.
 const localRetryThreshold = "1s";
 
+// A killed worker is noticed by its missing heartbeat, so the timeout is the pause a kill costs. A slow API server is not
+// taken for one: short steps give signs of life too while they are at work.
+const heartbeatTimeout = "10s";
+
 const reading = { startToCloseTimeout: "20s", scheduleToCloseTimeout: "2m", retry: briefRetry } as const;
 
 const publishing = { startToCloseTimeout: "30s", scheduleToCloseTimeout: "3m", retry: briefRetry } as const;
 
 /** Reads on ways that are rare, or that may take long. */
-export const read = proxyActivities<ReadActivities>(reading);
+export const read = proxyActivities<ReadActivities>({ ...reading, heartbeatTimeout });
 /**
  * Publishes beside others, and reports: what comes while a run tells of its end is heard before it ends, which a local
  * activity would leave no time for.
  */
-export const publish = proxyActivities<PublishActivities>(publishing);
+export const publish = proxyActivities<PublishActivities>({ ...publishing, heartbeatTimeout });
 
 const readAlone = proxyLocalActivities<ReadActivities>({ ...reading, localRetryThreshold });
 const publishAlone = proxyLocalActivities<PublishActivities>({ ...publishing, localRetryThreshold });
@@ -68,11 +72,9 @@ export function publishBeside(tasks: Readonly<Tasks>): Either<PublishActivities>
 export const write = proxyActivities<WriteActivities>({
   startToCloseTimeout: "30s",
   scheduleToCloseTimeout: "3m",
+  heartbeatTimeout,
   retry: briefRetry,
 });
-
-// A killed worker is noticed by its missing heartbeat, so the timeout is the pause a kill costs.
-const heartbeatTimeout = "10s";
 
 const waiting = {
   startToCloseTimeout: "24h",

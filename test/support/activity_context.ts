@@ -15,6 +15,8 @@ export interface ActivityRun {
   heartbeatDetails?: unknown;
   /** Collects what is sent as a heartbeat. */
   heartbeats?: unknown[];
+  /** Missing for an activity that is not missed. */
+  heartbeatTimeoutMs?: number;
   /** Aborting it cancels the activity. */
   cancel?: AbortSignal;
 }
@@ -27,6 +29,7 @@ export function inActivity<T>(work: () => Promise<T>, run: ActivityRun = {}): Pr
     attempt = 1,
     scheduledTimestampMs,
     heartbeatDetails,
+    heartbeatTimeoutMs,
     heartbeats = [],
     cancel = new AbortController().signal,
   } = run;
@@ -42,7 +45,10 @@ export function inActivity<T>(work: () => Promise<T>, run: ActivityRun = {}): Pr
   if (cancel.aborted) stop();
   cancel.addEventListener("abort", stop);
   const context = new Context(
-    { activityId, attempt, scheduledTimestampMs, heartbeatDetails, workflowExecution: execution } as Info,
+    {
+      ...{ activityId, attempt, scheduledTimestampMs, heartbeatDetails, heartbeatTimeoutMs },
+      workflowExecution: execution,
+    } as Info,
     cancelled,
     stopping.signal,
     (details) => void heartbeats.push(details),

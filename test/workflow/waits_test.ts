@@ -37,3 +37,15 @@ test("every wait is on the queue for waits, and nothing else is", async (stage) 
     equal(taskQueue?.name, activityType?.name?.startsWith("await") ? "ostler-waits" : "ostler");
   }
 });
+
+test("whoever does a step is missed within 10 seconds, also where the step is a short one", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 2 });
+  pool.change({ image: "image-2" });
+  await (await stage.rollOut(pool)).result();
+  const { events } = await stage.client.workflow.getHandle(pool.holder).fetchHistory();
+  const scheduled = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: each }) => each ?? []);
+  ok(scheduled.some(({ activityType }) => !activityType?.name?.startsWith("await")));
+  for (const { activityType, heartbeatTimeout } of scheduled) {
+    equal(Number(heartbeatTimeout?.seconds), 10, String(activityType?.name));
+  }
+});
