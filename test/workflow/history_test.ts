@@ -13,7 +13,16 @@ async function eventsOf(stage: Stage, pool: FakePool): Promise<number> {
   const handle = await stage.rollOut(pool, { deadlines: {} });
   await handle.result();
   assertOrderly(pool);
-  return (await handle.fetchHistory()).events?.length ?? 0;
+  const { events = [] } = await handle.fetchHistory() as { events?: TimedOut[] };
+  // A busy machine lets workflow tasks time out, each of which was scheduled, and perhaps started, for nothing.
+  const lost = events.map(({ workflowTaskTimedOutEventAttributes: late }) => {
+    return late ? 2 + Math.min(1, Number(late.startedEventId ?? 0)) : 0;
+  });
+  return events.length - lost.reduce((sum, each) => sum + each, 0);
+}
+
+interface TimedOut {
+  workflowTaskTimedOutEventAttributes?: { startedEventId?: unknown } | null;
 }
 
 test("a machine that is replaced takes at most 40 events, one after the other in a pool of three", async (stage) => {
