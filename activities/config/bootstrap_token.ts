@@ -7,7 +7,7 @@ import { throwIfCalledOff } from "../kube/cancellation.ts";
 import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
-import { ownerAnnotation, tokenLabel, tokensNamespace } from "./names.ts";
+import { osmTokenLabel, ownerAnnotation, tokenLabel, tokensNamespace } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
 import { decode } from "./referenced_secret.ts";
 
@@ -29,13 +29,13 @@ export interface TokenOrder {
   expiresAt: Date;
   /** What it is to take the place of: all tries to do that, one after the other or at once, make one token together. */
   inPlaceOf: string;
-  /** Removes those that have expired, too. */
+  /** Removes those that have expired, too, and takes from others the label that is not for ours. */
   tidy: boolean;
 }
 
 /** Makes a new token; others of the pool stay, as machines may be booting with them, until they expire. */
 export async function ensureBootstrapToken(kube: Kube, pool: PoolRef, order: TokenOrder): Promise<BootstrapToken> {
-  if (order.tidy) await forgetExpired(kube, pool);
+  if (order.tidy) await tidy(kube, pool);
   for (let nth = 0; nth < ids; nth++) {
     const id = idFor(`${ownerOf(pool)} ${order.inPlaceOf} ${nth}`);
     throwIfCalledOff();
@@ -96,16 +96,29 @@ async function takeUp(kube: Kube, pool: PoolRef, { id, expiresAt }: Wanted): Pro
   return tokenIn(secret);
 }
 
-// Kubernetes has a controller for it, which not every cluster runs.
-async function forgetExpired(kube: Kube, pool: PoolRef): Promise<void> {
-  const namespace = tokensNamespace;
-  const labelSelector = `${tokenLabel}=${namesOf(pool).key}`;
-  const { items } = await kube.core.listNamespacedSecret({ namespace, labelSelector });
-  for (const secret of items) {
-    const { name, annotations } = secret.metadata ?? {};
-    if (!name || annotations?.[ownerAnnotation] !== ownerOf(pool) || !isExpired(secret)) continue;
-    await ifFound(kube.core.deleteNamespacedSecret({ name, namespace }));
+/** All tokens that may be the pool's, by their label, whoever made them. */
+export async function tokensOf(kube: Kube, pool: PoolRef): Promise<V1Secret[]> {
+  const found = await Promise.all([tokenLabel, osmTokenLabel].map(async (label) => {
+    const labelSelector = `${label}=${namesOf(pool).key}`;
+    return (await kube.core.listNamespacedSecret({ namespace: tokensNamespace, labelSelector })).items;
+  }));
+  return found.flat();
+}
+
+// Kubernetes has a controller for what has expired, which not every cluster runs.
+async function tidy(kube: Kube, pool: PoolRef): Promise<void> {
+  for (const secret of await tokensOf(kube, pool)) {
+    const { name, annotations, labels } = secret.metadata ?? {};
+    if (!name || annotations?.[ownerAnnotation] !== ownerOf(pool)) continue;
+    const where = { name, namespace: tokensNamespace };
+    if (isExpired(secret)) await ifFound(kube.core.deleteNamespacedSecret(where));
+    else if (labels?.[osmTokenLabel] !== undefined) await ifFound(relabel(kube, pool, where));
   }
+}
+
+function relabel(kube: Kube, pool: PoolRef, where: { name: string; namespace: string }): Promise<unknown> {
+  const labels = { [osmTokenLabel]: null, [tokenLabel]: namesOf(pool).key };
+  return kube.core.patchNamespacedSecret({ ...where, body: { metadata: { labels } } }, asMergePatch);
 }
 
 function isExpired(secret: V1Secret): boolean {

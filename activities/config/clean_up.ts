@@ -6,10 +6,11 @@ import { attempting, ifFound } from "../kube/status.ts";
 import { backendOf } from "../backends/registry.ts";
 import { removeBootReport } from "../pool/report_place.ts";
 import { ensureSlotsKept } from "../pool/slots.ts";
+import { tokensOf } from "./bootstrap_token.ts";
 import { removeFinalizer } from "./finalizer.ts";
 import { keptProfileName } from "./kept_profile.ts";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
-import { ownerAnnotation, tokenLabel, tokensNamespace } from "./names.ts";
+import { ownerAnnotation, tokensNamespace } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
 
 /** Deletes artefacts, lets held machines go, revokes credentials, and takes the finalizer away last. */
@@ -81,9 +82,7 @@ async function deleteIdentity(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promis
 
 async function deleteBootstrapTokens(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const namespace = tokensNamespace;
-  const labelSelector = `${tokenLabel}=${namesOf(pool).key}`;
-  const { items } = await kube.core.listNamespacedSecret({ namespace, labelSelector });
-  for (const { metadata } of items) {
+  for (const { metadata } of await tokensOf(kube, pool)) {
     if (!metadata?.name || !isOurs(metadata.annotations)) continue;
     await ifFound(kube.core.deleteNamespacedSecret({ name: metadata.name, namespace }));
   }

@@ -22,4 +22,9 @@ export const tokenIdAnnotation = "ostler.dev/bootstrap-token-id";
 export const identityDigestAnnotation = "ostler.dev/identity-digest";
 export const expiryAnnotation = "ostler.dev/credentials-expire";
 export const renewalAnnotation = "ostler.dev/credentials-renew";
-export const tokenLabel = "machinedeployment.k8s.io/name";
+export const tokenLabel = "ostler.dev/pool";
+/**
+ * Operating System Manager's, and ours of before. It makes a token where none bears the label, and can go on no more where
+ * several do: so no token of ours may, or nobody could go back to it.
+ */
+export const osmTokenLabel = "machinedeployment.k8s.io/name";

@@ -186,6 +186,34 @@ Deno.test("publishConfig keeps earlier bootstrap tokens for as long as they live
   ok(!tokens().includes("bootstrap-token-oldold"));
 });
 
+Deno.test("publishConfig leaves the label of Operating System Manager, which allows for one token, to that one's own", async () => {
+  const kube = await plainKube();
+  const osmLabel = "machinedeployment.k8s.io/name";
+  const labelled = (): string[] =>
+    kube.all("secrets").filter(({ metadata }) => metadata.labels?.[osmLabel]).map(({ metadata }) => metadata.name);
+  const alive = (name: string, annotations?: Record<string, string>): unknown =>
+    kube.put("secrets", {
+      metadata: {
+        namespace: "kube-system",
+        name,
+        labels: { [osmLabel]: "fleet-pool" },
+        ...(annotations && { annotations }),
+      },
+      stringData: { expiration: "2099-01-01T00:00:00Z" },
+    });
+  alive("bootstrap-token-theirs");
+  await publish(kube);
+  deepEqual(labelled(), ["bootstrap-token-theirs"]);
+  alive("bootstrap-token-former", { [owner]: "fleet/pool" });
+  for (const name of secrets) makeDue(kube, name, 1);
+  await publish(kube);
+  deepEqual(labelled(), ["bootstrap-token-theirs"]);
+  equal(
+    kube.get("secrets", "bootstrap-token-former", "kube-system")?.metadata.labels?.["ostler.dev/pool"],
+    "fleet-pool",
+  );
+});
+
 Deno.test("publishConfig publishes again what somebody took away", async () => {
   const kube = await publishingKube();
   await publish(kube);
