@@ -4,6 +4,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
+import { joinedRead } from "../kube/joined_reads.ts";
 import { loadYaml } from "../kube/client_node.ts";
 import { ifFound } from "../kube/status.ts";
 
@@ -22,11 +23,16 @@ const Announcement = z.object({
   })).min(1),
 });
 
+/** The same for all who ask at once; see `readAddress`. */
+export function readClusterInfo(kube: Kube, caPem: string): Promise<ClusterInfo> {
+  return joinedRead(kube, `cluster ${caPem}`, () => readAddress(kube, caPem));
+}
+
 /**
  * Reads ConfigMap kube-public/cluster-info. Where it says nothing of use, the ready endpoints of service
  * default/kubernetes stand in for the address; `caPem` stands in for a CA that is not announced.
  */
-export async function readClusterInfo(kube: Kube, caPem: string): Promise<ClusterInfo> {
+async function readAddress(kube: Kube, caPem: string): Promise<ClusterInfo> {
   const announced = await readAnnouncement(kube);
   const apiServer = announced?.server ?? await readEndpoint(kube);
   if (!apiServer) throw unknown("no address", "neither ConfigMap kube-public/cluster-info nor an endpoint tells it");

@@ -1,6 +1,7 @@
 /** A profile and those it is built on: a change of any of them is a change for its pools. */
 import { profiles, readObject } from "../kube/resources.ts";
 import type { Kube } from "../kube/client.ts";
+import { joinedRead } from "../kube/joined_reads.ts";
 import type { ObjectName } from "../kube/resources.ts";
 import type { OsProfileObject } from "../kube/schemas.ts";
 import { ifFound } from "../kube/status.ts";
@@ -36,11 +37,15 @@ export function profileLine(ref: ObjectName, find: (ref: ObjectName) => OsProfil
 export async function readProfileLine(kube: Kube, ref: ObjectName): Promise<LinedProfile[]> {
   const line: LinedProfile[] = [];
   for (let next: ObjectName | undefined = ref; next && line.length < longest;) {
-    const object: OsProfileObject | undefined = await ifFound(readObject(kube, profiles, next));
+    const object: OsProfileObject | undefined = await ifFound(readProfile(kube, next));
     line.push({ ref: next, object });
     next = parentOf(next, object);
   }
   return line;
+}
+
+function readProfile(kube: Kube, { namespace, name }: ObjectName): Promise<OsProfileObject> {
+  return joinedRead(kube, `profile ${namespace}/${name}`, () => readObject(kube, profiles, { namespace, name }));
 }
 
 function parentOf({ namespace }: ObjectName, object: OsProfileObject | undefined): ObjectName | undefined {

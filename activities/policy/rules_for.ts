@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Rules } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
+import { joinedRead } from "../kube/joined_reads.ts";
 import { requirementsOf, selects } from "../kube/label_selector.ts";
 import { listObjects, rolloutPolicies } from "../kube/resources.ts";
 import type { Metadata, RolloutPolicyObject } from "../kube/schemas.ts";
@@ -34,7 +35,8 @@ export interface Candidate {
 export function rulesFor(kube: Kube, pool: SelectedPool, now: number): Promise<Rules> {
   const { namespace, name } = pool.metadata;
   return attempting(`read the RolloutPolicies of "${namespace}/${name}"`, async () => {
-    const policies = await listObjects(kube, rolloutPolicies, { namespace });
+    const list = (): Promise<RolloutPolicyObject[]> => listObjects(kube, rolloutPolicies, { namespace });
+    const policies = await joinedRead(kube, `policies ${namespace}`, list);
     try {
       return rulesAmong(policies, pool, now);
     } catch (error) {
