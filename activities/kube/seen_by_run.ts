@@ -5,7 +5,8 @@
 import { asyncLocalStorage } from "@temporalio/activity";
 import type { Kube } from "./client.ts";
 
-const momentMs = 5_000;
+/** As long as a run takes from its look to its report where many begin at once. */
+const momentMs = 30_000;
 /** Runs of which something is kept. */
 const most = 1_000;
 

@@ -4,7 +4,7 @@ import { inActivity } from "../../../support/activity_context.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 
 const { client } = new FakeKube();
-const [noted, moment, later] = [1_000_000, 1_004_000, 1_006_000];
+const [noted, moment, later] = [1_000_000, 1_029_000, 1_031_000];
 
 const note = (seen: SeenByRun<string>, runId: string): Promise<void> =>
   inActivity(() => Promise.resolve(seen.note(client, `by ${runId}`, noted)), { runId });
