@@ -46,63 +46,105 @@ export class PacedHttp implements PromiseHttpLibrary {
 
   // The body is read here, so that the end holds for all of it.
   async #whole(request: RequestContext): Promise<ResponseContext> {
-    const stop = new AbortController();
-    const late = new DOMException(`no whole answer within ${this.#wholeMs / 1000} seconds`, "TimeoutError");
-    const { promise: expiry, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      reject(late);
-      stop.abort(late);
-    }, this.#wholeMs);
-    request.setSignal(stop.signal);
+    const dispatcher = request.getDispatcher() as Dispatcher | undefined;
+    // A server without TLS of its own has none.
+    const { answer, stop } = dispatcher ? ask(dispatcher, request) : this.#askLibrary(request);
+    const late = (): DOMException =>
+      new DOMException(`no whole answer within ${this.#wholeMs / 1000} seconds`, "TimeoutError");
+    const timer = setTimeout(() => stop(late()), this.#wholeMs);
     try {
-      return await Promise.race([this.#read(request), expiry]);
+      const { status, headers, text } = await answer;
+      return new ResponseContext(status, headers, {
+        text: () => Promise.resolve(text),
+        binary: () => Promise.resolve(Buffer.from(text)),
+        stream: () => null,
+      });
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async #read(request: RequestContext): Promise<ResponseContext> {
-    const dispatcher = request.getDispatcher() as Dispatcher | undefined;
-    // A server without TLS of its own has none.
-    const answer = dispatcher ? await ask(dispatcher, request) : await this.#library.send(request).toPromise();
-    const { httpStatusCode, headers, body } = answer;
-    const text = await body.text();
-    return new ResponseContext(httpStatusCode, headers, {
-      text: () => Promise.resolve(text),
-      binary: () => Promise.resolve(Buffer.from(text)),
-      stream: () => null,
-    });
+  #askLibrary(request: RequestContext): Exchange {
+    const { promise: stopped, reject } = Promise.withResolvers<never>();
+    const controller = new AbortController();
+    request.setSignal(controller.signal);
+    const read = async (): Promise<Answer> => {
+      const { httpStatusCode: status, headers, body } = await this.#library.send(request).toPromise();
+      return { status, headers, text: await body.text() };
+    };
+    const stop = (reason: Error): void => {
+      reject(reason);
+      controller.abort(reason);
+    };
+    return { answer: Promise.race([read(), stopped]), stop };
   }
+}
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+}
+
+/** An answer that is on its way. */
+interface Exchange {
+  /** Whole; rejects as the client's own library does, or with the reason of the stop. */
+  answer: Promise<Answer>;
+  stop(reason: Error): void;
 }
 
 /** What is used of undici's dispatcher, which the client makes and hands on untyped. */
 interface Dispatcher {
-  request(options: object): Promise<{
-    statusCode: number;
-    headers: Record<string, string | string[] | undefined>;
-    body: { text(): Promise<string> };
-  }>;
+  dispatch(options: object, handler: ResponseHandler): unknown;
 }
 
-/** The answer as the client's own library gives it; rejects as that does too. */
-async function ask(
-  dispatcher: Dispatcher,
-  request: RequestContext,
-): Promise<Pick<ResponseContext, "httpStatusCode" | "headers"> & { body: { text(): Promise<string> } }> {
+interface Sending {
+  abort(reason: Error): void;
+}
+
+interface ResponseHandler {
+  onRequestStart(sending: Sending): void;
+  onResponseStart(sending: Sending, status: number, headers: Record<string, string | string[] | undefined>): void;
+  onResponseData(sending: Sending, chunk: Buffer): void;
+  onResponseEnd(): void;
+  onResponseError(sending: Sending, error: Error): void;
+}
+
+/** By the handler itself: what undici makes of it for others, a stream, takes as much again as the request. */
+function ask(dispatcher: Dispatcher, request: RequestContext): Exchange {
   const { origin, pathname, search } = new URL(request.getUrl());
   const [method, body] = [request.getHttpMethod(), request.getBody()];
   const options = { origin, path: `${pathname}${search}`, method, headers: request.getHeaders(), body };
-  const failed = (cause: unknown): never => {
-    throw new TypeError("fetch failed", { cause });
+  const { promise: answer, resolve, reject } = Promise.withResolvers<Answer>();
+  let [status, headers]: [number, Record<string, string>] = [0, {}];
+  const chunks: Buffer[] = [];
+  let sending: Sending | undefined;
+  let stopped: Error | undefined;
+  dispatcher.dispatch(options, {
+    // It may have waited for a connection until now.
+    onRequestStart: (begun) => stopped ? begun.abort(stopped) : sending = begun,
+    onResponseStart: (_, code, fields) => {
+      [status, headers] = [code, textsOf(fields)];
+    },
+    onResponseData: (_, chunk) => void chunks.push(chunk),
+    onResponseEnd: () => resolve({ status, headers, text: Buffer.concat(chunks).toString() }),
+    onResponseError: (_, cause) => reject(new TypeError("fetch failed", { cause })),
+  });
+  const stop = (reason: Error): void => {
+    stopped = reason;
+    reject(reason);
+    sending?.abort(reason);
   };
-  const answer = await dispatcher.request({ ...options, signal: request.getSignal() }).catch(failed);
-  const text = (): Promise<string> => answer.body.text().catch(failed);
-  const headers = Object.entries(answer.headers).map(([name, value = ""]) => [name, String(value)]);
-  return { httpStatusCode: answer.statusCode, headers: Object.fromEntries(headers), body: { text } };
+  return { answer, stop };
+}
+
+function textsOf(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value = ""]) => [name, String(value)]));
 }
 
 /** Milliseconds after which to send it again; undefined for an answer that is one. */
 function askedPause(request: RequestContext, { httpStatusCode, headers }: ResponseContext): number | undefined {
+  if (httpStatusCode < 400) return undefined;
   // Of an eviction it is what a PodDisruptionBudget says, and for the drain to judge.
   if (new URL(request.getUrl()).pathname.endsWith("/eviction")) return undefined;
   const isLetIn = httpStatusCode !== 429;
@@ -113,7 +155,8 @@ function askedPause(request: RequestContext, { httpStatusCode, headers }: Respon
 }
 
 function isLease(request: RequestContext): boolean {
-  return new URL(request.getUrl()).pathname.startsWith("/apis/coordination.k8s.io/");
+  // Not at its beginning: behind a proxy for many clusters the server has a path of its own.
+  return request.getUrl().includes("/apis/coordination.k8s.io/");
 }
 
 async function rest(ms: number): Promise<void> {

@@ -63,6 +63,37 @@ Deno.test("PacedHttp ends a request whose answer stops within its body", async (
   await rejects(ask(api, 200), { name: "TimeoutError", message: "no whole answer within 0.2 seconds" });
 });
 
+interface Handler {
+  onRequestStart(sending: { abort(reason: Error): void }): void;
+  onResponseStart(sending: unknown, status: number, headers: object): void;
+  onResponseEnd(): void;
+}
+
+/** A request that goes where it is told, and no further. */
+function requestBy(path: string, take: (handler: Handler) => void): RequestContext {
+  const request = new RequestContext(`https://api.example${path}`, HttpMethod.GET);
+  request.setDispatcher({ dispatch: (_: object, handler: Handler) => void take(handler) } as never);
+  return request;
+}
+
+Deno.test("PacedHttp calls off what still waits for a connection when its time is over", async () => {
+  const waiting: Handler[] = [];
+  const request = requestBy("/api/v1/pods", (handler) => waiting.push(handler));
+  await rejects(new PacedHttp(new RequestRate(), 10).send(request), { name: "TimeoutError" });
+  const reasons: string[] = [];
+  waiting[0]?.onRequestStart({ abort: ({ name }) => reasons.push(name) });
+  deepEqual(reasons, ["TimeoutError"]);
+});
+
+Deno.test("PacedHttp lets no lease wait, behind a proxy for many clusters neither", async () => {
+  const never = new RequestRate({ qps: 0.001, burst: 0 });
+  const request = requestBy("/clusters/c/apis/coordination.k8s.io/v1/namespaces/n/leases/l", (handler) => {
+    handler.onResponseStart(undefined, 200, {});
+    handler.onResponseEnd();
+  });
+  equal((await new PacedHttp(never).send(request)).httpStatusCode, 200);
+});
+
 const busy = response(429, { "Retry-After": "0" });
 const overBudget = response(429, { "Retry-After": "0" }, '{"message":"disruption budget"}');
 
