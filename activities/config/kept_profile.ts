@@ -78,10 +78,23 @@ async function keepFirst(
   }
 }
 
-/** In base64; undefined where it is too large. */
-function packedOf(kept: KeptProfile): string | undefined {
-  const packed = gzipSync(JSON.stringify(kept));
-  return packed.length > largest ? undefined : packed.toString("base64");
+interface Packed {
+  /** Of the MachineDeployment, as JSON. */
+  settings: string;
+  text: string | undefined;
+}
+
+const known = new WeakMap<OsProfile, Packed>();
+
+/** In base64, once for pools of one profile that set the same; undefined where it is too large. */
+function packedOf({ profile, settings }: KeptProfile): string | undefined {
+  const set = JSON.stringify(settings);
+  const last = known.get(profile);
+  if (last?.settings === set) return last.text;
+  const packed = gzipSync(JSON.stringify({ profile, settings }));
+  const text = packed.length > largest ? undefined : packed.toString("base64");
+  known.set(profile, { settings: set, text });
+  return text;
 }
 
 /** Reads it again; undefined where it was not kept, or was too large. */
