@@ -17,6 +17,7 @@ import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
 import { startRollout } from "./start_rollout.ts";
 import { LazyClient } from "./temporal_client.ts";
+import { askTemporal } from "./temporal_trouble.ts";
 import { watchPools } from "./watch_pools.ts";
 
 /** Runs until `signal` aborts or leadership is lost. */
@@ -32,7 +33,7 @@ export async function runController(config: Config, signal: AbortSignal): Promis
   const place = new Claim(config);
   const claim = async (): Promise<void> => {
     self = await readClusterIdentity(kubeConfig, config, log);
-    await place.hold(await client.get(), self);
+    await askTemporal(config.temporal, async () => await place.hold(await client.get(), self));
   };
   try {
     await leadWhileHolding(kubeConfig, { config, log, signal, onStandby }, async (leading) => {

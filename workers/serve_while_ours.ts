@@ -2,6 +2,7 @@
 import type { Logger } from "@temporalio/common";
 import { setTimeout } from "node:timers/promises";
 import { ClusterConflict } from "./claim.ts";
+import { TemporalTrouble } from "./temporal_trouble.ts";
 
 /**
  * Milliseconds: the first pause after a refusal or a failure, which doubles up to the last, or up to `away` where nobody
@@ -70,6 +71,7 @@ async function troubleOf(claim: () => Promise<void>): Promise<Error | undefined>
 
 function tell(log: ServeDeps["log"], trouble: Error): void {
   if (trouble instanceof ClusterConflict) log.error(trouble.message);
+  else if (trouble instanceof TemporalTrouble) log.warn(trouble.message);
   else log.warn("Cannot begin to serve: it is tried again", { error: trouble });
 }
 

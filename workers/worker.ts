@@ -8,12 +8,14 @@ import { HttpsWatch } from "../activities/kube/https_watch.ts";
 import { Claim } from "./claim.ts";
 import { readClusterIdentity } from "./cluster_identity.ts";
 import { type Config, rateOf } from "./config.ts";
+import { throwOnceFailed } from "./failed_worker.ts";
 import { serveHealth } from "./health.ts";
 import { createLogger } from "./logger.ts";
 import { runProcess } from "./run_process.ts";
 import { ensureSearchAttributes } from "./search_attributes.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
 import { LazyClient } from "./temporal_client.ts";
+import { askTemporal } from "./temporal_trouble.ts";
 import { workersOf } from "./worker_options.ts";
 
 /** Serves until `signal` aborts, and resolves when what was begun has drained. */
@@ -31,7 +33,10 @@ export async function runWorker(config: Config, signal: AbortSignal): Promise<vo
     await serveWhileOurs({ claim, log, signal }, async (serving) => {
       const connection = (await client.get()).connection as NativeConnection;
       beginToWatch(kube);
-      workers = await Promise.all(options.map((each) => Worker.create({ ...each, connection })));
+      workers = await askTemporal(
+        config.temporal,
+        () => Promise.all(options.map((each) => Worker.create({ ...each, connection }))),
+      );
       await runUntil(workers, serving);
       workers = [];
     });
@@ -55,12 +60,18 @@ function claiming(
 ): () => Promise<void> {
   const { temporal: { namespace }, cluster } = config;
   const claim = new Claim(config);
-  let isIndexed = false;
+  let isPrepared = false;
+  const prepare = async (): Promise<void> => {
+    const { connection, workflowService } = await client.get();
+    // A worker asks the same when it is made, and what cannot be made ends the process.
+    await workflowService.describeNamespace({ namespace });
+    await ensureSearchAttributes(connection as NativeConnection, { namespace, cluster });
+    isPrepared = true;
+  };
   return async () => {
-    const temporal = await client.get();
-    if (!isIndexed) await ensureSearchAttributes(temporal.connection as NativeConnection, { namespace, cluster });
-    isIndexed = true;
-    await claim.hold(temporal, await readClusterIdentity(kubeConfig, config, log));
+    if (!isPrepared) await askTemporal(config.temporal, prepare);
+    const self = await readClusterIdentity(kubeConfig, config, log);
+    await askTemporal(config.temporal, async () => await claim.hold(await client.get(), self));
   };
 }
 
@@ -70,9 +81,14 @@ async function runUntil(workers: Worker[], signal: AbortSignal): Promise<void> {
   const runs = workers.map((worker) => worker.run().finally(stop));
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
-  const ended = await Promise.allSettled(runs);
-  const failed = ended.find((each) => each.status === "rejected");
-  if (failed) throw failed.reason;
+  const done = new AbortController();
+  try {
+    const ended = await Promise.race([Promise.allSettled(runs), throwOnceFailed(workers, done.signal)]);
+    const failed = ended.find((each) => each.status === "rejected");
+    if (failed) throw failed.reason;
+  } finally {
+    done.abort();
+  }
 }
 
 if (import.meta.main) await runProcess(runWorker);

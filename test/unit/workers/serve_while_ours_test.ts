@@ -1,6 +1,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { ClusterConflict } from "../../../workers/claim.ts";
 import { serveWhileOurs } from "../../../workers/serve_while_ours.ts";
+import { TemporalTrouble } from "../../../workers/temporal_trouble.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const pauses = { first: 1, last: 4, away: 4, serving: 2 };
@@ -78,4 +79,14 @@ Deno.test("an outage while serving takes nothing away, and before it is waited f
 Deno.test("what work fails with is passed on", async () => {
   const place = new Place();
   await rejects(place.run(() => Promise.reject(new Error("no profiles"))), { message: "no profiles" });
+});
+
+Deno.test("what Temporal refuses is told as it is", async () => {
+  const place = new Place();
+  place.trouble = new TemporalTrouble("Cannot use it: there is none of this name");
+  const running = place.run();
+  await eventually("many looks", () => place.looks > 5);
+  deepEqual([place.lines, place.served], [["Cannot use it: there is none of this name"], 0]);
+  place.stop.abort();
+  await running;
 });

@@ -1,0 +1,20 @@
+import { rejects } from "node:assert/strict";
+import { throwOnceFailed } from "../../../workers/failed_worker.ts";
+
+const pauses = { look: 1, grace: 1 };
+
+Deno.test("throwOnceFailed throws when a worker has failed, whether or not it ever ends", async () => {
+  const [sound, failing] = [{ getState: () => "RUNNING" }, { state: "RUNNING", getState: () => failing.state }];
+  const thrown = throwOnceFailed([sound, failing], new AbortController().signal, pauses);
+  failing.state = "FAILED";
+  await rejects(thrown, { message: "Cannot go on with workers that Temporal has refused for a minute" });
+});
+
+Deno.test("throwOnceFailed leaves workers alone that run or stop in order, and ends with them", async () => {
+  const done = new AbortController();
+  const states = ["RUNNING", "STOPPING", "DRAINING", "DRAINED", "STOPPED"].map((state) => ({ getState: () => state }));
+  const watching = throwOnceFailed(states, done.signal, pauses);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  done.abort();
+  await rejects(watching, { name: "AbortError" });
+});

@@ -1,0 +1,57 @@
+import { ServiceError } from "@temporalio/client";
+import { NamespaceNotFoundError } from "@temporalio/common";
+import { equal, ok, rejects } from "node:assert/strict";
+import { askTemporal, TemporalTrouble, temporalTrouble } from "../../../workers/temporal_trouble.ts";
+import { grpcStatus } from "../../support/grpc_status.ts";
+
+const place = { address: "there:7233", namespace: "fleet" };
+
+function told(error: unknown): string {
+  const trouble = temporalTrouble(place, error);
+  ok(trouble instanceof TemporalTrouble, String(trouble));
+  return trouble.message;
+}
+
+function transportError(message: string): Error {
+  return Object.assign(new Error(message), { name: "TransportError" });
+}
+
+const wrapped = (error: Error): Error => new ServiceError("Failed to describe schedule", { cause: error });
+
+Deno.test("temporalTrouble says that there is no such namespace, and how to make it", () => {
+  const text = 'Cannot use namespace "fleet" of Temporal at there:7233: there is none of this name; ' +
+    "set --temporal-namespace (TEMPORAL_NAMESPACE), or make it with `ostler setup --temporal-namespace fleet`";
+  equal(told(new NamespaceNotFoundError("fleet")), text);
+  equal(told(wrapped(grpcStatus(5, "Namespace fleet is not found."))), text);
+});
+
+Deno.test("temporalTrouble tells who lacks rights from who is too old, also where the first request is refused", () => {
+  const denied = "Failed to call GetSystemInfo: code: 'The caller does not have permission to execute the specified " +
+    `operation', message: "no"`;
+  for (const error of [grpcStatus(7, "no"), wrapped(grpcStatus(16, "no")), transportError(denied)]) {
+    equal(
+      told(error).startsWith(`Cannot use namespace "fleet" of Temporal at there:7233: it refuses this process: "no"; `),
+      true,
+    );
+  }
+  const unknown =
+    `Failed to call GetSystemInfo: code: 'Operation is not implemented or not supported', message: "what?"`;
+  for (const error of [grpcStatus(12, "what?"), transportError(unknown)]) {
+    ok(
+      told(error).includes('it does not know what is asked: "what?"; the server is older than Ostler needs'),
+      told(error),
+    );
+  }
+});
+
+Deno.test("temporalTrouble takes one line of what a connection failed with", () => {
+  const refused = `tonic::transport::Error(Transport, Os { code: 111, message: "Connection refused" })\nat here`;
+  equal(told(transportError(refused)), "Cannot reach Temporal at there:7233: Connection refused; it is asked again");
+  equal(told(grpcStatus(14, "")), "Cannot reach Temporal at there:7233: no reason given; it is asked again");
+});
+
+Deno.test("askTemporal leaves alone what Temporal has nothing to do with", async () => {
+  equal(await askTemporal(place, () => Promise.resolve(1)), 1);
+  const bug = new TypeError("x is not a function");
+  await rejects(askTemporal(place, () => Promise.reject(bug)), bug);
+});

@@ -1,0 +1,139 @@
+/** Processes before a Temporal that they cannot use: they stay up, are not ready, and say so in one line. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { createServer } from "node:http";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { freePorts } from "../../deploy/local/process/free_ports.ts";
+import { FakeTerminal } from "../support/fake_terminal.ts";
+import { eventually } from "../support/eventually.ts";
+import { permissionDenied, TemporalDoor, unimplemented } from "../support/temporal_door.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** A process of ours, and every line that it writes. */
+interface Running {
+  name: string;
+  lines: string[];
+  port: number;
+  end(): Promise<void>;
+  ended: boolean;
+}
+
+interface Where {
+  kubeconfig: string;
+  address: string;
+  namespace?: string;
+}
+
+async function start(name: "controller" | "worker", { kubeconfig, address, namespace }: Where): Promise<Running> {
+  const [port = 0] = await freePorts(1);
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "--no-check", "--cached-only", "--allow-all", `workers/${name}.ts`],
+    cwd: root,
+    env: {
+      ...{ KUBECONFIG: kubeconfig, OSTLER_LEADER_ELECT: "false", OSTLER_HEALTH_PROBE_ADDRESS: `127.0.0.1:${port}` },
+      ...{ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace ?? "default", TEMPORAL_CONFIG_FILE: "/dev/null" },
+    },
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const running: Running = {
+    ...{ name, port, lines: [], ended: false },
+    end: async () => {
+      if (!running.ended) child.kill("SIGKILL");
+      await read;
+    },
+  };
+  const read = (async () => {
+    let text = "";
+    for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) {
+      text += part;
+      const whole = text.split("\n");
+      text = whole.pop() ?? "";
+      running.lines.push(...whole);
+    }
+    await child.status;
+    running.ended = true;
+  })();
+  return running;
+}
+
+async function probe({ port }: Running, path: string): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+  await response.body?.cancel();
+  return response.status;
+}
+
+/** An API server that knows namespace kube-system, which is all that is asked before Temporal answers. */
+async function withApi(story: (kubeconfig: string) => Promise<void>): Promise<void> {
+  const server: Server = createServer((_, response) => {
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "kube-system", uid: "uid-north" } };
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(namespace));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  using terminal = new FakeTerminal();
+  const cluster = { server: url, "insecure-skip-tls-verify": true };
+  const contexts = [{ name: "x", context: { cluster: "c", user: "u" } }];
+  const config = { clusters: [{ name: "c", cluster }], users: [{ name: "u", user: {} }], contexts };
+  terminal.write("kubeconfig", JSON.stringify({ ...config, "current-context": "x" }));
+  try {
+    await story(`${terminal.directory}/kubeconfig`);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+/** Says what is wrong, once: the second look comes five seconds after the first, and tells nothing new. */
+async function refused(running: Running, line: RegExp): Promise<void> {
+  const { name, lines } = running;
+  await eventually(`what the ${name} says`, () => lines.length > 0 || running.ended);
+  await new Promise((resolve) => setTimeout(resolve, 6_000));
+  equal(running.ended, false, `the ${name} ended: ${lines.join("\n")}`);
+  deepEqual([await probe(running, "/healthz"), await probe(running, "/readyz")], [200, 503], name);
+  equal(lines.length, 1, `${name}: ${lines.join("\n")}`);
+  const { message, error } = JSON.parse(lines[0] ?? "");
+  match(message, line, name);
+  equal(error, undefined);
+}
+
+/** Both processes are refused there. */
+async function refuses(where: Where, line: RegExp): Promise<void> {
+  const both = await Promise.all((["controller", "worker"] as const).map((name) => start(name, where)));
+  try {
+    await Promise.all(both.map((running) => refused(running, line)));
+  } finally {
+    await Promise.all(both.map((running) => running.end()));
+  }
+}
+
+test("an absent Temporal, and one without the namespace, keep processes up, not ready, with one clear line", async (stage) => {
+  await withApi(async (kubeconfig) => {
+    const absent = /^Cannot reach Temporal at 127\.0\.0\.1:1: Connection refused;/;
+    const typo =
+      /^Cannot use namespace "typo" of .*: there is none of this name; .*`ostler setup --temporal-namespace typo`$/;
+    await Promise.all([
+      refuses({ kubeconfig, address: "127.0.0.1:1" }, absent),
+      refuses({ kubeconfig, address: stage.address, namespace: "typo" }, typo),
+    ]);
+  });
+});
+
+test("a Temporal that grants too little, and one that is too old, keep processes up, not ready, with one clear line", async (stage) => {
+  const cases: [number, RegExp, RegExp][] = [
+    [permissionDenied, /DescribeNamespace|Schedule/, /^Cannot use namespace "default" .*: it refuses this process: /],
+    [unimplemented, /GetSystemInfo|Schedule/, /^Cannot use namespace "default" .*: .* is older than Ostler needs/],
+  ];
+  await withApi(async (kubeconfig) => {
+    await Promise.all(cases.map(async ([code, methods, line]) => {
+      await using door = await TemporalDoor.open(stage.address);
+      door.refusal = (method) => methods.test(method) ? code : undefined;
+      await refuses({ kubeconfig, address: door.address }, line);
+    }));
+  });
+});
