@@ -7,6 +7,7 @@ import { exitCodeOf, exitCodes, isForeseen } from "./failure.ts";
 import { addProfileCommands, takeSettings } from "./profile_commands.ts";
 import { inWorld } from "./rollout/cluster_command.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
+import { addSetup } from "./setup/commands.ts";
 import { calledAs, type Terminal } from "./terminal.ts";
 import type { Wiring } from "./wiring.ts";
 
@@ -66,6 +67,8 @@ function programOf(wiring: Wiring): Command {
   addRolloutCommands(program, wiring);
   program.commandsGroup("Profiles:");
   addProfileCommands(program, wiring);
+  program.commandsGroup("Installation:");
+  addSetup(program, wiring);
   program.commandsGroup("More:");
   addCompletion(program, wiring);
   return program;
@@ -74,6 +77,6 @@ function programOf(wiring: Wiring): Command {
 const helpAfter = `
 PROFILE is a file, - for standard input, or the name of a profile that comes with Ostler; these commands need no cluster.
 A file has at most 1.5 MiB, a folder 6 MiB.
-POOL is a MachineDeployment; -l, --all and -A choose several. Only commands that steer need Temporal.
+POOL is a MachineDeployment; -l, --all and -A choose several. Only commands that steer, and setup, need Temporal.
 
 ${exitCodes}`;

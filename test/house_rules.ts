@@ -50,6 +50,7 @@ export const rooms: Room[] = [
     runtime: [
       ...["cli/", "workflows/contracts/", "workflows/policy/", "workflows/status/page/"],
       ...["workflows/commands/messages.ts", "workflows/commands/start_options.ts", "workers/temporal_server.ts"],
+      ...["workers/search_attributes.ts", "workflows/status/search_attributes.ts"],
       ...["profiles/", "activities/kube/", "activities/node/", "activities/pool/"],
       ...["activities/backends/registry.ts", "activities/backends/contract.ts"],
       ...["activities/policy/", "activities/status/"],

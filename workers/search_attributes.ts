@@ -21,11 +21,9 @@ export interface RunList {
  * on where queries already know them; else fails with what somebody has to do, as no run could be started.
  */
 export async function ensureSearchAttributes(service: SearchService, list: RunList): Promise<void> {
-  const { cluster, ...plain } = searchAttributes;
-  const columns = Object.values(list.cluster ? { cluster, ...plain } : plain);
   const missing: string[] = [];
   let reason: unknown;
-  for (const { name } of columns) {
+  for (const name of columnsOf(list)) {
     try {
       await register(service, list.namespace, name);
     } catch (error) {
@@ -37,6 +35,23 @@ export async function ensureSearchAttributes(service: SearchService, list: RunLi
   if (missing.length > 0) throw new Error(whatToDo(list.namespace, missing), { cause: reason });
 }
 
+/** The columns that are not there yet. */
+export async function missingColumns(
+  service: Pick<SearchService, "workflowService">,
+  list: RunList,
+): Promise<string[]> {
+  const missing: string[] = [];
+  for (const name of columnsOf(list)) {
+    if (!await isKnown(service, list.namespace, name)) missing.push(name);
+  }
+  return missing;
+}
+
+function columnsOf({ cluster: named }: RunList): string[] {
+  const { cluster, ...plain } = searchAttributes;
+  return Object.values(named ? { cluster, ...plain } : plain).map(({ name }) => name);
+}
+
 async function register({ operatorService }: SearchService, namespace: string, name: string): Promise<void> {
   try {
     await operatorService.addSearchAttributes({ namespace, searchAttributes: { [name]: keyword } });
@@ -46,7 +61,11 @@ async function register({ operatorService }: SearchService, namespace: string, n
 }
 
 // The visibility store refuses a query about a column that it does not have.
-async function isKnown({ workflowService }: SearchService, namespace: string, name: string): Promise<boolean> {
+async function isKnown(
+  { workflowService }: Pick<SearchService, "workflowService">,
+  namespace: string,
+  name: string,
+): Promise<boolean> {
   try {
     await workflowService.listWorkflowExecutions({ namespace, pageSize: 1, query: `${name} = "none"` });
     return true;

@@ -4,6 +4,7 @@ import { Client, QueryRejectCondition } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker/lib/connection.js";
 import { DefaultLogger } from "@temporalio/worker/lib/logger.js";
 import { Runtime } from "@temporalio/worker/lib/runtime.js";
+import type { TemporalServer } from "../../workers/temporal_server.ts";
 import { Unreachable } from "../failure.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
 import { engineOf } from "./temporal_engine.ts";
@@ -27,10 +28,15 @@ export function quietRuntime(): Runtime {
 }
 
 /** Connects; fails with exit code 4 when nothing answers. */
-export async function connectEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
-  const { address, namespace, access } = options;
+export async function connectServer({ address, access }: TemporalServer): Promise<NativeConnection> {
   quietRuntime();
-  const connection = await inTime(address, NativeConnection.connect({ address, ...access }));
+  return await inTime(address, NativeConnection.connect({ address, ...access }));
+}
+
+/** The engine of rollouts; fails with exit code 4 when nothing answers. */
+export async function connectEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
+  const { namespace } = options;
+  const connection = await connectServer(options);
   const client = new Client({
     connection,
     namespace,

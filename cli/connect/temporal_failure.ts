@@ -35,6 +35,11 @@ export function isLost(error: unknown): boolean {
   return statusIn(error)?.message.includes("workflow task failure") === true;
 }
 
+/** gRPC's number of an answer that was no success; undefined for other errors. */
+export function codeOf(error: unknown): number | undefined {
+  return statusIn(error)?.code;
+}
+
 // The client wraps most answers; what it has read out of an answer (a timeout, a workflow not found) stays as it is.
 function statusIn(error: unknown): Error & { code: number } | undefined {
   if (isGrpcServiceError(error)) return error;

@@ -7,6 +7,7 @@ import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Engine } from "./engine.ts";
+import type { Server } from "./server.ts";
 
 /** Where Kubernetes and Temporal are, and who asks; flags of every command that looks at a cluster. */
 export interface ConnectOptions {
@@ -23,6 +24,8 @@ export interface ConnectOptions {
 export interface World {
   cluster(): Promise<Cluster>;
   engine(): Promise<Engine>;
+  /** Temporal as who looks after it sees it. */
+  server(): Promise<Server>;
   /** The name under which a command is remembered. */
   whoAsks(): Promise<string>;
   /** Epoch ms. */
@@ -40,16 +43,19 @@ type OpenEngine = Engine & { close(): Promise<void> };
 export const connectWorld: Connect = (terminal, options) => {
   let cluster: Promise<Cluster> | undefined;
   let engine: Promise<OpenEngine> | undefined;
-  let opened: OpenEngine | undefined;
+  let server: Promise<Server> | undefined;
+  const opened: { close(): Promise<void> }[] = [];
+  const kept = <T extends { close(): Promise<void> }>(one: T): T => (opened.push(one), one);
   const openedCluster = (): Promise<Cluster> => cluster ??= openCluster(terminal, options);
   return {
     cluster: openedCluster,
-    engine: () => engine ??= openEngine(terminal, options).then((found) => opened = found),
+    engine: () => engine ??= openEngine(terminal, options).then(kept),
+    server: () => server ??= openServer(terminal, options).then(kept),
     whoAsks: async () => options.as ?? await (await openedCluster()).whoAmI() ?? osUser(terminal),
     now: () => Date.now(),
     sleep: async (ms) => void await setTimeout(ms),
     // A connection that is still being made is not waited for: the end of the process takes it along.
-    close: async () => await opened?.close(),
+    close: async () => void await Promise.all(opened.map((one) => one.close())),
   };
 };
 
@@ -72,6 +78,17 @@ async function openEngine(terminal: Terminal, options: ConnectOptions): Promise<
     taskQueue: options.taskQueue ?? (env["OSTLER_TASK_QUEUE"] || taskQueueOf(cluster)),
     cluster,
   });
+}
+
+async function openServer(terminal: Terminal, options: ConnectOptions): Promise<Server & { close(): Promise<void> }> {
+  const { clusterNameOf } = await import("./cluster_name.ts");
+  const cluster = clusterNameOf(terminal, options);
+  const where = await temporalServer(terminal, options);
+  const { connectServer } = await import("./native_connection.ts");
+  const connection = await connectServer(where);
+  const { address, namespace } = where;
+  const within: Server["within"] = (ms, work) => connection.withDeadline(Date.now() + ms, work);
+  return { address, namespace, cluster, service: connection, within, close: () => connection.close() };
 }
 
 async function temporalServer({ env, directory }: Terminal, options: ConnectOptions): Promise<TemporalServer> {

@@ -47,6 +47,8 @@ export class FakeKube {
   token: { token: string; expirationTimestamp: Date } | undefined;
   /** Whether a key that signed a token is trusted no more. */
   isDistrusted: (token: string) => boolean = () => false;
+  /** Whether whose rights are reviewed may do it. */
+  mayDo: (user: string, right: { verb: string; resource: string }) => boolean = () => true;
   #objects = new Map<string, Stored>();
   #versions = 0;
 
@@ -137,11 +139,18 @@ export class FakeKube {
       listNamespacedCustomObject: (request: Request) => this.#do("list", request),
       listClusterCustomObject: (request: Request) => this.#do("list", request),
       createNamespacedCustomObject: (request: Request) => this.#do("create", request),
+      createClusterCustomObject: (request: Request) => this.#review(request),
       replaceNamespacedCustomObject: (request: Request) => this.#do("replace", request),
       patchNamespacedCustomObject: (request: Request) => this.#do("patch", request),
       patchNamespacedCustomObjectStatus: (request: Request) => this.#do("patch", request),
       deleteNamespacedCustomObject: (request: Request) => this.#do("delete", request),
     };
+  }
+
+  async #review({ plural = "", body }: Request): Promise<unknown> {
+    await this.onRequest(`create ${plural}`);
+    const { user, resourceAttributes } = body?.["spec"] as { user: string; resourceAttributes: never };
+    return { ...body, status: { allowed: this.mayDo(user, resourceAttributes) } };
   }
 
   // The promise is made before anything can throw, as with a real client.

@@ -5,6 +5,7 @@ import { runProgram } from "../../cli/program.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
 import { FakeKube } from "./fake_kube.ts";
+import { FakeTemporal } from "./fake_temporal.ts";
 import { machineDeployment, machineSet } from "./machine_objects.ts";
 import type { Ended } from "./fake_terminal.ts";
 
@@ -13,6 +14,7 @@ export const start = Date.parse("2026-11-21T14:00:00Z");
 
 export class FakeWorld {
   readonly kube = new FakeKube();
+  readonly temporal = new FakeTemporal();
   readonly sent: Order[] = [];
   /** The pools whose runs were asked where they are. */
   readonly asked: PoolRef[] = [];
@@ -40,7 +42,7 @@ export class FakeWorld {
     return { code, ...said };
   }
 
-  #world({ as }: ConnectOptions): World {
+  #world({ as, temporalNamespace = "default", cluster = "" }: ConnectOptions): World {
     const engine = {
       send: (order: Order) => {
         this.sent.push(order);
@@ -58,6 +60,11 @@ export class FakeWorld {
       cluster: () =>
         Promise.resolve({ kube: this.kube.client, server: "https://kube.test", namespace: "fleet", whoAmI }),
       engine: () => this.unreachable ? Promise.reject(this.unreachable) : Promise.resolve(engine),
+      server: () =>
+        this.unreachable ? Promise.reject(this.unreachable) : Promise.resolve({
+          ...{ address: "temporal.test:7233", namespace: temporalNamespace, cluster, service: this.temporal.service },
+          within: (_: number, work) => work(),
+        }),
       whoAsks: async () => as ?? await whoAmI(),
       now: () => this.time,
       sleep: (ms) => {

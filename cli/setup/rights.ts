@@ -1,0 +1,67 @@
+/** What the processes need of Kubernetes to do anything at all; the whole is in `deploy/kubernetes/rbac`. */
+
+export interface Right {
+  verb: string;
+  group: string;
+  /** With a subresource as "pods/eviction". */
+  resource: string;
+  /** Missing is the whole cluster. */
+  namespace?: string;
+  name?: string;
+}
+
+/** Where things are. */
+export interface Places {
+  /** Of the processes: their lease and their ServiceAccounts. */
+  system: string;
+  /** Of profiles and configs. */
+  profiles: string;
+}
+
+const [machines, profiles, ours] = ["cluster.k8s.io", "operatingsystemmanager.k8c.io", "ostler.dev"];
+const [bootstrap, system] = ["cloud-init-settings", "kube-system"];
+const identity: Right = { verb: "get", group: "", resource: "namespaces", name: system };
+
+/** The ServiceAccounts, by the process that has them, and what each needs. */
+export function rightsOf(places: Places): Record<"ostler-controller" | "ostler-worker", Right[]> {
+  return {
+    "ostler-controller": [
+      ...rights("list watch", machines, "machinedeployments machines"),
+      ...rights("list watch", "", "nodes"),
+      ...rights("list watch", profiles, "operatingsystemprofiles"),
+      ...rights("list watch", ours, "rollouts rolloutpolicies"),
+      ...within(places.profiles, rights("create update", profiles, "operatingsystemprofiles")),
+      ...within(places.system, rights("get create update", "coordination.k8s.io", "leases")),
+      identity,
+    ],
+    "ostler-worker": [
+      ...rights("list watch patch", machines, "machinedeployments"),
+      ...rights("list watch patch delete", machines, "machines"),
+      ...rights("list watch patch", "", "nodes"),
+      ...rights("create", "", "pods/eviction"),
+      ...rights("create patch", ours, "rollouts"),
+      ...rights("patch", ours, "rollouts/status"),
+      ...rights("create", "authentication.k8s.io", "tokenreviews"),
+      ...within(bootstrap, rights("get create update delete", "", "secrets")),
+      ...within(bootstrap, rights("create", "rbac.authorization.k8s.io", "roles rolebindings")),
+      ...within(system, rights("get create update delete", "", "secrets")),
+      ...within(places.profiles, rights("create update", profiles, "operatingsystemconfigs")),
+      identity,
+    ],
+  };
+}
+
+function rights(verbs: string, group: string, resources: string): Right[] {
+  return resources.split(" ").flatMap((resource) => verbs.split(" ").map((verb) => ({ verb, group, resource })));
+}
+
+function within(namespace: string, needed: Right[]): Right[] {
+  return needed.map((right) => ({ ...right, namespace }));
+}
+
+/** As people read it: `patch machines.cluster.k8s.io`. */
+export function rightText({ verb, group, resource, namespace, name }: Right): string {
+  const [plural = "", sub] = resource.split("/");
+  const kind = `${group === "" ? plural : `${plural}.${group}`}${sub === undefined ? "" : `/${sub}`}`;
+  return `${verb} ${kind}${name === undefined ? "" : ` "${name}"`}${namespace === undefined ? "" : ` in ${namespace}`}`;
+}

@@ -1,0 +1,73 @@
+/** `ostler setup`: what Temporal must have before the processes start, made where it is absent; and what they may do. */
+import type { ConnectOptions, World } from "../connect/world.ts";
+import { CommandFailure } from "../failure.ts";
+import type { Terminal } from "../terminal.ts";
+import { UsageError } from "../usage_error.ts";
+import { parseDuration } from "../view/durations.ts";
+import { asData, type Format } from "../view/output.ts";
+import { ensureColumns } from "./columns_step.ts";
+import { ensureNamespace } from "./namespace_step.ts";
+import { checkRights } from "./rights_step.ts";
+import type { Step } from "./step.ts";
+
+export interface SetupFlags extends ConnectOptions {
+  output: Format;
+  retention?: string;
+  dryRun?: boolean;
+  /** False where `--no-rights` is given. */
+  rights: boolean;
+  systemNamespace: string;
+  profileNamespace: string;
+}
+
+/** Milliseconds in which Temporal must have answered everything. */
+const patienceMs = 60_000;
+
+/** Runs the steps in order, and tells of each as it is done; exit code 1 where one was refused. */
+export async function setUp(terminal: Terminal, world: World, flags: SetupFlags): Promise<number> {
+  const retention = retentionOf(flags);
+  const steps: Step[] = [];
+  const tell = (step: Step): void => {
+    steps.push(step);
+    if (flags.output === "table") terminal.out(`${step.about}: ${step.message}\n`);
+  };
+  await prepareTemporal(world, { ...retention, dryRun: flags.dryRun === true }, tell);
+  if (flags.rights) await lookAtRights(world, flags, tell);
+  const data = asData(flags.output, { items: steps });
+  if (data !== undefined) terminal.out(data);
+  return steps.some(({ outcome }) => outcome === "Refused") ? 1 : 0;
+}
+
+async function prepareTemporal(
+  world: World,
+  wish: { retention?: number; dryRun: boolean },
+  tell: (step: Step) => void,
+): Promise<void> {
+  const server = await world.server();
+  await server.within(patienceMs, async () => {
+    const { step, isThere } = await ensureNamespace(server, wish);
+    tell(step);
+    const columns = { dryRun: wish.dryRun, isNamespaceThere: isThere, sleep: world.sleep };
+    // Where nobody may make the namespace, there is nothing to ask about.
+    if (isThere || wish.dryRun) tell(await ensureColumns(server, columns));
+  });
+}
+
+// Who prepares a Temporal need not have a cluster at hand.
+async function lookAtRights(world: World, flags: SetupFlags, tell: (step: Step) => void): Promise<void> {
+  const { systemNamespace: system, profileNamespace: profiles } = flags;
+  try {
+    for (const step of await checkRights(await world.cluster(), { system, profiles })) tell(step);
+  } catch (error) {
+    const isNamed = flags.kubeconfig !== undefined || flags.context !== undefined;
+    if (isNamed || !(error instanceof CommandFailure)) throw error;
+    tell({ about: "rights of the processes", outcome: "Unknown", message: `not looked at: ${error.message}` });
+  }
+}
+
+function retentionOf({ retention }: SetupFlags): { retention?: number } {
+  if (retention === undefined) return {};
+  const seconds = parseDuration(retention) / 1000;
+  if (seconds < 86_400) throw new UsageError(`Cannot use "${retention}" as a retention: Temporal takes a day at least`);
+  return { retention: seconds };
+}

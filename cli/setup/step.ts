@@ -1,0 +1,18 @@
+/** What `ostler setup` found or did, one line each. */
+
+/** `Present`: it was there; `Wanted`: a dry run would make it; `Refused`: somebody has to do something by hand. */
+export type Outcome = "Present" | "Created" | "Changed" | "Wanted" | "Unknown" | "Refused";
+
+export interface Step {
+  /** What it is about, such as `namespace "fleet"`. */
+  about: string;
+  outcome: Outcome;
+  /** In words, after "about: ". */
+  message: string;
+}
+
+/** How it is done. */
+export interface Manner {
+  /** Nothing is written. */
+  dryRun: boolean;
+}

@@ -1,0 +1,81 @@
+/** What of a Temporal server is looked after by people: namespaces and search attributes, in memory. */
+import type { NativeConnection } from "@temporalio/worker";
+import { grpcStatus } from "./grpc_status.ts";
+
+type Service = Pick<NativeConnection, "workflowService" | "operatorService">;
+
+interface Kept {
+  /** Seconds. */
+  retention: number;
+  columns: Set<string>;
+}
+
+/** gRPC's numbers. */
+const [invalidArgument, notFound] = [3, 5];
+
+interface Asked {
+  namespace: string;
+  query: string;
+  searchAttributes: Record<string, number>;
+  workflowExecutionRetentionPeriod: { seconds: number };
+  config: { workflowExecutionRetentionTtl: { seconds: number } };
+}
+
+export class FakeTemporal {
+  readonly namespaces = new Map<string, Kept>();
+  /** Methods that wrote, in order. */
+  readonly writes: string[] = [];
+  /** gRPC's number of what is answered to a method; undefined does what is asked. */
+  refusal: (method: string) => number | undefined = () => undefined;
+  /** Looks at a new namespace that are too early, as a server's own parts hear of it later. */
+  deafFor = 0;
+
+  get service(): Service {
+    const reads = ["describeNamespace", "listWorkflowExecutions"];
+    const asked = (method: string, answer: (request: Asked) => unknown): [string, unknown] => [
+      method,
+      async (request: Asked) => {
+        await Promise.resolve();
+        const code = this.refusal(method);
+        if (code !== undefined) throw grpcStatus(code, "said by the fake");
+        if (!reads.includes(method)) this.writes.push(method);
+        return answer(request);
+      },
+    ];
+    const workflowService = Object.fromEntries([
+      asked("describeNamespace", ({ namespace }) => ({
+        config: { workflowExecutionRetentionTtl: { seconds: this.#at(namespace).retention } },
+      })),
+      asked(
+        "registerNamespace",
+        ({ namespace, workflowExecutionRetentionPeriod: { seconds } }) =>
+          void this.namespaces.set(namespace, { retention: seconds, columns: new Set() }),
+      ),
+      asked(
+        "updateNamespace",
+        ({ namespace, config }) => void (this.#at(namespace).retention = config.workflowExecutionRetentionTtl.seconds),
+      ),
+      asked("listWorkflowExecutions", ({ namespace, query }) => this.#list(namespace, query)),
+    ]);
+    const operatorService = Object.fromEntries([
+      asked("addSearchAttributes", ({ namespace, searchAttributes }) => {
+        for (const name of Object.keys(searchAttributes)) this.#at(namespace).columns.add(name);
+      }),
+    ]);
+    return { workflowService, operatorService } as unknown as Service;
+  }
+
+  #at(namespace: string): Kept {
+    const kept = this.namespaces.get(namespace);
+    if (kept === undefined) throw grpcStatus(notFound, `Namespace ${namespace} is not found.`);
+    return kept;
+  }
+
+  #list(namespace: string, query: string): object {
+    const { columns } = this.#at(namespace);
+    if (this.deafFor-- > 0) throw grpcStatus(notFound, `Namespace ${namespace} is not found.`);
+    const [name = ""] = query.split(" ");
+    if (!columns.has(name)) throw grpcStatus(invalidArgument, `column name '${name}' is not a valid search attribute`);
+    return { executions: [] };
+  }
+}

@@ -1,0 +1,123 @@
+/** `ostler setup` against a Temporal and an API server in memory. */
+import assert from "node:assert/strict";
+import { Unreachable } from "../../../../cli/failure.ts";
+import { answer } from "../../../support/fake_kube.ts";
+import { FakeWorld } from "../../../support/fake_world.ts";
+
+const [permissionDenied, unimplemented, unavailable] = [7, 12, 14];
+const granted = `rights of ServiceAccount "ostler-system/ostler-controller": it may do what it has to
+rights of ServiceAccount "ostler-system/ostler-worker": it may do what it has to
+`;
+
+function setUp(world: FakeWorld, ...args: string[]): ReturnType<FakeWorld["run"]> {
+  return world.run(["setup", "--temporal-namespace", "fleet", ...args]);
+}
+
+Deno.test("ostler setup makes what is absent, says so, and finds it there the next time", async () => {
+  const world = new FakeWorld();
+  world.temporal.deafFor = 3;
+  const first = await setUp(world, "--cluster", "north");
+  assert.deepEqual([first.code, first.err], [0, ""]);
+  assert.equal(
+    first.out,
+    `namespace "fleet": created, to keep what has ended for 7d
+search attributes: registered "KubernetesCluster", "KubernetesNamespace", "MachineDeployment", "TargetImage", "Phase"
+${granted}`,
+  );
+  const writes = [...world.temporal.writes];
+  const again = await setUp(world, "--cluster", "north");
+  assert.equal(
+    again.out,
+    `namespace "fleet": already there, keeps what has ended for 7d\nsearch attributes: already there\n${granted}`,
+  );
+  assert.deepEqual([again.code, world.temporal.writes], [0, writes]);
+});
+
+Deno.test("ostler setup changes the retention of a namespace that is there only where it is asked to", async () => {
+  const world = new FakeWorld();
+  world.temporal.namespaces.set("fleet", { retention: 3 * 86_400, columns: new Set() });
+  assert.match((await setUp(world)).out, /^namespace "fleet": already there, keeps what has ended for 3d$/m);
+  assert.match((await setUp(world, "--retention", "30d", "--dry-run")).out, /would be changed from 3d to 30d$/m);
+  assert.equal(world.temporal.namespaces.get("fleet")?.retention, 3 * 86_400);
+  assert.match(
+    (await setUp(world, "--retention", "30d")).out,
+    /^namespace "fleet": its retention changed from 3d to 30d$/m,
+  );
+  assert.equal(world.temporal.namespaces.get("fleet")?.retention, 30 * 86_400);
+  assert.match((await setUp(world, "--retention", "30d")).out, /already there, keeps what has ended for 30d$/m);
+});
+
+Deno.test("ostler setup --dry-run writes nothing, and says what it would do", async () => {
+  const world = new FakeWorld();
+  const { code, out } = await setUp(world, "--dry-run", "--no-rights");
+  assert.equal(code, 0);
+  assert.equal(
+    out,
+    'namespace "fleet": would be created, to keep what has ended for 7d\nsearch attributes: would be registered\n',
+  );
+  world.temporal.namespaces.set("fleet", { retention: 86_400, columns: new Set(["Phase", "TargetImage"]) });
+  const known = await setUp(world, "--dry-run", "--no-rights");
+  assert.match(known.out, /^search attributes: would be registered: "KubernetesNamespace", "MachineDeployment"$/m);
+  assert.deepEqual(world.temporal.writes, []);
+});
+
+for (const code of [permissionDenied, unimplemented]) {
+  Deno.test(`ostler setup tells what to do by hand where Temporal answers writes with ${code}`, async () => {
+    const world = new FakeWorld();
+    world.temporal.refusal = (method) => /^(register|update|add)/.test(method) ? code : undefined;
+    const absent = await setUp(world, "--no-rights");
+    assert.deepEqual([absent.code, absent.err], [1, ""]);
+    assert.equal(
+      absent.out,
+      'namespace "fleet": is not there, and Temporal at temporal.test:7233 does not let us: said by the fake; ' +
+        "somebody who may has to run `temporal operator namespace create --namespace fleet --retention 168h`\n",
+    );
+    world.temporal.namespaces.set("fleet", { retention: 86_400, columns: new Set(["Phase"]) });
+    const there = await setUp(world, "--no-rights", "--retention", "3d");
+    assert.equal(there.code, 1);
+    assert.match(there.out, /`temporal operator namespace update --namespace fleet --retention 72h`$/m);
+    assert.match(there.out, /^search attributes: Cannot register .*`temporal operator search-attribute create /m);
+    world.temporal.namespaces.set("fleet", { retention: 86_400, columns: new Set(all) });
+    assert.equal((await setUp(world, "--no-rights")).code, 0, "nothing is left to do");
+  });
+}
+
+const all = ["KubernetesNamespace", "MachineDeployment", "TargetImage", "Phase"];
+
+Deno.test("ostler setup names what a process may not do, by its ServiceAccount", async () => {
+  const world = new FakeWorld();
+  world.kube.mayDo = (user, { verb, resource }) =>
+    !(user.endsWith(":worker-of:ostler-worker") && `${verb} ${resource}` === "create pods");
+  const { code, out } = await setUp(world, "--system-namespace", "worker-of");
+  assert.equal(code, 1);
+  assert.match(out, /^rights of ServiceAccount "worker-of\/ostler-controller": it may do what it has to$/m);
+  assert.match(out, /ostler-worker": it may not create pods\/eviction; apply deploy\/kubernetes\/rbac, or the chart$/m);
+  world.kube.onRequest = () => {
+    throw answer(403, "Forbidden", "no");
+  };
+  const blind = await setUp(world);
+  assert.equal(blind.code, 0);
+  assert.match(blind.out, /ostler-worker": not looked at: who asks may not create subjectaccessreviews$/m);
+});
+
+Deno.test("ostler setup -o json gives the steps as data", async () => {
+  const world = new FakeWorld();
+  const { items } = JSON.parse((await setUp(world, "-o", "json", "--no-rights")).out);
+  assert.deepEqual(items.map(({ about, outcome }: Record<string, string>) => [about, outcome]), [
+    ['namespace "fleet"', "Created"],
+    ["search attributes", "Created"],
+  ]);
+});
+
+Deno.test("ostler setup ends with 4 where Temporal is away, and with 2 for what is no retention", async () => {
+  const world = new FakeWorld();
+  for (const retention of ["0", "1h", "a week"]) assert.equal((await setUp(world, "--retention", retention)).code, 2);
+  world.temporal.refusal = () => unavailable;
+  assert.deepEqual(await setUp(world), {
+    code: 4,
+    out: "",
+    err: "Cannot reach Temporal at temporal.test:7233: said by the fake\n",
+  });
+  world.unreachable = new Unreachable("Cannot reach Temporal at temporal.test:7233: no answer in 5 seconds");
+  assert.equal((await setUp(world)).code, 4);
+});

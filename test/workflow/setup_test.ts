@@ -1,0 +1,48 @@
+/** `ostler setup` prepares a real server, from nothing. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { permissionDenied, TemporalDoor } from "../support/temporal_door.ts";
+import type { Ended } from "../support/fake_terminal.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const main = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+
+// In a process of its own, as the native runtime of this one is a worker's.
+async function setUp(address: string, ...more: string[]): Promise<Ended> {
+  const args = ["setup", "--no-rights", "--temporal-address", address, ...more];
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "--no-check", "--cached-only", "--allow-all", main, ...args],
+    env: { NO_COLOR: "1", TEMPORAL_CONFIG_FILE: "/dev/null" },
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+}
+
+test("ostler setup makes a namespace that workers can use at once, and finds it there when it is run again", async (stage) => {
+  const made = ["--temporal-namespace", "made"];
+  const wanted = await setUp(stage.address, ...made, "--dry-run");
+  deepEqual([wanted.code, wanted.err], [0, ""]);
+  match(wanted.out, /^namespace "made": would be created/);
+  const first = await setUp(stage.address, ...made, "--retention", "3d");
+  deepEqual([first.code, first.err], [0, ""]);
+  match(first.out, /^namespace "made": created, to keep what has ended for 3d\nsearch attributes: registered "/);
+  const { config } = await stage.client.workflowService.describeNamespace({ namespace: "made" });
+  equal(Number(config?.workflowExecutionRetentionTtl?.seconds), 3 * 86_400);
+  deepEqual(await setUp(stage.address, ...made), {
+    ...{ code: 0, err: "" },
+    out: 'namespace "made": already there, keeps what has ended for 3d\nsearch attributes: already there\n',
+  });
+});
+
+test("ostler setup ends with 1 where Temporal lets it not write, and with 4 where none answers", async (stage) => {
+  await using door = await TemporalDoor.open(stage.address);
+  door.refusal = (method) => /RegisterNamespace/.test(method) ? permissionDenied : undefined;
+  const denied = await setUp(door.address, "--temporal-namespace", "other");
+  deepEqual([denied.code, denied.err], [1, ""]);
+  match(denied.out, /`temporal operator namespace create --namespace other --retention 168h`$/m);
+  const absent = await setUp("127.0.0.1:1");
+  deepEqual([absent.code, absent.out], [4, ""]);
+  match(absent.err, /^Cannot reach Temporal at 127\.0\.0\.1:1: Connection refused\n$/);
+});
