@@ -173,3 +173,20 @@ test("Force deletes nothing because of a time in which no cordon got through", a
   ok(Date.now() - cordoned > 1_500, "it had its own time yet");
   equal((await handle.result()).replaced, 1);
 });
+
+test("Force deletes nothing because of a time in which what begins could not be told", async (stage) => {
+  const pool = await stage.grownPool({
+    replicas: 1,
+    rules: { drain: drainBy({ timeout: 4_000, onBlocked: "Force" }) },
+  });
+  pool.isDrainBlocked = true;
+  // The first tells of the join, the second of the drain.
+  pool.before["ensureRolloutReported"] = (times) => times === 2 ? pause(5_500) : undefined;
+  let cordoned = 0;
+  pool.before["ensureNodeCordoned"] = () => void (cordoned = Date.now());
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a drain by force", () => pool.forced.length === 1);
+  ok(Date.now() - cordoned > 1_500, "it had its own time yet");
+  equal((await handle.result()).replaced, 1);
+});

@@ -4,21 +4,22 @@ import { nudge } from "../state/loop.ts";
 import type { Loop, Mishap } from "../state/loop.ts";
 import type { Part } from "../state/rollout.ts";
 import type { Task, Tasks } from "../state/tasks.ts";
+import { giveBackTime } from "./order_in_time.ts";
 import { troubleOf } from "../steps/trouble.ts";
 
 /** The scopes of tasks; they are no state: a continued run begins its tasks anew. */
 const scopes = new WeakMap<Task, CancellationScope>();
 
 /** Begins a task unless it is under way; its end wakes the main loop. */
-export function begin({ tasks, loop }: Part<"tasks" | "loop">, task: Task, work: () => Promise<void>): void {
+export function begin(rollout: Part<"tasks" | "loop" | "machines">, task: Task, work: () => Promise<void>): void {
+  const { tasks, loop } = rollout;
   const key = keyOf(task);
   if (tasks.running[key]) return;
   tasks.running[key] = task;
   const scope = new CancellationScope();
   scopes.set(task, scope);
   let noted: "Mishap" | "Nothing" = "Nothing";
-  const begun = tasks.areHeld ? (): Promise<void> => condition(() => !tasks.areHeld).then(work) : work;
-  void scope.run(begun)
+  void scope.run(tasks.areHeld ? (): Promise<void> => onceTold(rollout, task, work) : work)
     .catch((error: unknown) => void (noted = noteFailure({ tasks, loop }, task, error)))
     .finally(() => {
       tasks.justEnded.push(task.subject);
@@ -27,6 +28,18 @@ export function begin({ tasks, loop }: Part<"tasks" | "loop">, task: Task, work:
       // A mishap wakes by itself: as news too it would end the very halt that it is told with.
       if (noted === "Nothing") nudge(loop);
     });
+}
+
+// In an outage that is later, and costs its machine no time.
+async function onceTold(
+  rollout: Part<"tasks" | "machines">,
+  task: Task,
+  work: () => Promise<void>,
+): Promise<void> {
+  const begun = Date.now();
+  await condition(() => !rollout.tasks.areHeld);
+  giveBackTime(rollout, task, { begun });
+  await work();
 }
 
 /** Calls off all tasks that `fits` names. */
