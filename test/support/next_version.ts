@@ -2,10 +2,12 @@
 import { patched, sleep } from "@temporalio/workflow";
 import type { WorkflowInterceptors } from "@temporalio/workflow";
 
+const looks = ["readPool", "readRound"];
+
 export const interceptors = (): WorkflowInterceptors => ({
   outbound: [{
     scheduleActivity: async (input, next) => {
-      if (input.activityType === "readPool" && patched("pause-before-looking")) await sleep(1);
+      if (looks.includes(input.activityType) && patched("pause-before-looking")) await sleep(1);
       return await next(input);
     },
   }],
