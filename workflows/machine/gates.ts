@@ -46,7 +46,9 @@ export async function passGates(rollout: Asking, task: Task, asked: Asked): Prom
       const verdicts = await judge(rollout, task, { ...asked, gates, name, isOver });
       const isPromoted = task.doubt === promoted;
       task.doubt = "";
-      if (isPromoted || verdicts) return ended(rollout, task, isPromoted ? [] : verdicts);
+      // A run that ends before this has had its effect carries the word to the next one.
+      if (isPromoted) return undefined;
+      if (verdicts) return ended(rollout, task, verdicts);
     }
   } catch (error) {
     // What was called off may be asked by the next run, by the time that it has; what broke is asked afresh.

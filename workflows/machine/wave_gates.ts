@@ -1,5 +1,6 @@
 /** Asks the gates of a wave; what fails gives the change up. */
 import type { Step } from "../policy/turn.ts";
+import { noteAskedGates } from "../state/asked_gates.ts";
 import type { Part } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
 import { giveUp } from "../steps/quarantine.ts";
@@ -34,6 +35,7 @@ export function beginWaveGates(
     if (failed) return giveUp(rollout, { reason: "GateFailed", message: `${subject}: ${failed}` });
     // Promoted to the end meanwhile, this is another wave.
     if (waves.current.index === index) waves.current = { ...waves.current, passed: true };
+    noteAskedGates(rollout, task, null); // not before: what was promoted has had its effect
   });
 }
 
