@@ -84,7 +84,8 @@ function compareToken(kube: FakeKube, of: OsmCase, token: string): void {
   const recorded = recordedOf(osmCase("gen-namespaces")).objects.find(({ data }) => data !== undefined);
   assert.equal(found?.["type"], recorded?.type);
   const expected = { ...recorded?.data, "token-id": id, "token-secret": secret };
-  const key = found?.metadata.labels?.["machinedeployment.k8s.io/name"] ?? "";
+  const key = found?.metadata.labels?.["ostler.dev/pool"] ?? "";
+  assert.equal(found?.metadata.labels?.["machinedeployment.k8s.io/name"], undefined);
   const isSigning = !differs("no-signing-token", of.name);
   for (const [field, value] of Object.entries(expected)) {
     if (field === "usage-bootstrap-signing" && !isSigning) {
