@@ -51,7 +51,7 @@ export interface NotifierDeps {
   log: Pick<Logger, "info" | "warn">;
   /** Milliseconds between looks at everything; also the pause before a failed notice is tried again. */
   lookEvery?: number;
-  /** Milliseconds that a change is given to be numbered before it is told all the same. */
+  /** Milliseconds that a change is given to be numbered before it is told all the same, as long as no other one is. */
   numberedIn?: number;
 }
 
@@ -61,6 +61,15 @@ const retellAfterMs = 300_000;
 /** Numbering takes machine-controller moments, and a run could only wait for it; one that begins after this long says so. */
 const numberedInMs = 5_000;
 
+/** A change waits its turn while machine-controller numbers others, but no longer than a run would. */
+const turnInMs = 600_000;
+
+/** When a change was numbered that had waited for it, and since when it had (epoch ms). */
+interface Numbering {
+  at: number;
+  since: number;
+}
+
 /** What was told of a pool, or, as long as nothing was, what it was first seen with. */
 type Memory = Pick<WatchedPool, "illness" | "policies"> & { observed: string | undefined; at: number };
 
@@ -69,6 +78,7 @@ export class PoolNotifier {
   #memories = new Map<string, Memory>();
   /** Pools that are not numbered yet, and since when (epoch ms). */
   #unnumbered = new Map<string, number>();
+  #numbering: Numbering = { at: 0, since: 0 };
   #wake = new AbortController();
   /** Epoch ms of the next look at everything. */
   #lookAt = 0;
@@ -135,13 +145,23 @@ export class PoolNotifier {
 
   // A run that is under way shall know at once: it may be about to begin what nobody wants any more.
   #awaitNumber(key: string, { isNumbered, run }: WatchedPool): "Waiting" | "Over" {
+    const now = Date.now();
+    const since = this.#unnumbered.get(key) ?? now;
+    if (isNumbered && this.#unnumbered.has(key)) this.#numbering = { at: now, since };
     if (isNumbered || run) {
       this.#unnumbered.delete(key);
       return "Over";
     }
-    const since = this.#unnumbered.get(key) ?? Date.now();
     this.#unnumbered.set(key, since);
-    return Date.now() - since < (this.deps.numberedIn ?? numberedInMs) ? "Waiting" : "Over";
+    return now < this.#turnEnds(since) ? "Waiting" : "Over";
+  }
+
+  // Who came later and is numbered already has overtaken it: then it is not its turn that it waits for.
+  #turnEnds(since: number): number {
+    const { numberedIn = numberedInMs } = this.deps;
+    const { at, since: last } = this.#numbering;
+    const isOvertaken = last > since + numberedIn;
+    return isOvertaken ? since + numberedIn : Math.min(Math.max(since, at) + numberedIn, since + turnInMs);
   }
 
   /**

@@ -52,6 +52,20 @@ class Desk {
     this.#tell(key);
   }
 
+  set(pool: WatchedPool): void {
+    const of = `${pool.pool.namespace}/${pool.pool.name}`;
+    this.pools.set(of, pool);
+    this.#tell(of);
+  }
+
+  /** Each has been looked at since. */
+  async lookAgain(): Promise<void> {
+    for (const of of this.pools.keys()) this.#tell(of);
+    const wanted = this.looks + this.pools.size;
+    await eventually("a look at all", () => this.looks >= wanted);
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+
   toldOf(count: number): Promise<true> {
     return eventually(`${count} notices`, () => this.told.length >= count);
   }
@@ -90,6 +104,58 @@ Deno.test("PoolNotifier tells of a change that is not numbered in time, so that 
   await desk.toldOf(1);
   await desk.close();
   deepEqual(desk.told.map(({ generation }) => generation), [2]);
+});
+
+Deno.test("PoolNotifier lets changes wait for their turn while others are numbered, unless those came later", async () => {
+  const { now } = Date;
+  let ms = now();
+  Date.now = () => ms;
+  const of = (name: string, isNumbered: boolean): WatchedPool =>
+    watched({ pool: { namespace: "fleet", name }, observed: "g2", generation: 2, isNumbered });
+  const desk = new Desk([of("one", false), of("other", false)], { lookEvery: 1, numberedIn: 5_000 });
+  const told = (): string[] => desk.told.map(({ pool }) => pool.name);
+  const look = (): Promise<void> => desk.lookAgain();
+  try {
+    await look();
+    ms += 4_000;
+    desk.set(of("one", true));
+    await desk.toldOf(1);
+    ms += 4_000;
+    await look();
+    deepEqual(told(), ["one"]);
+    desk.set(of("late", false));
+    await look();
+    ms += 500;
+    desk.set(of("late", true));
+    await desk.toldOf(3);
+    deepEqual(told(), ["one", "late", "other"]);
+  } finally {
+    Date.now = now;
+    await desk.close();
+  }
+});
+
+Deno.test("PoolNotifier tells of a change that has waited for its turn as long as a run would", async () => {
+  const { now } = Date;
+  let ms = now();
+  Date.now = () => ms;
+  const of = (name: string, isNumbered: boolean): WatchedPool =>
+    watched({ pool: { namespace: "fleet", name }, observed: "g2", generation: 2, isNumbered });
+  const names = Array.from({ length: 14 }, (_, nth) => `pool${nth}`);
+  const desk = new Desk([...names, "pool"].map((name) => of(name, false)), { lookEvery: 1, numberedIn: 60_000 });
+  try {
+    await desk.lookAgain();
+    for (const [nth, name] of names.entries()) {
+      const isTold = desk.told.some(({ pool }) => pool.name === "pool");
+      equal(isTold, nth * 50 >= 600, `after ${nth * 50} s`);
+      ms += 50_000;
+      desk.set(of(name, true));
+      await desk.lookAgain();
+    }
+  } finally {
+    Date.now = now;
+    await desk.close();
+  }
 });
 
 Deno.test("PoolNotifier tells a run that is under way of a change at once", async () => {
