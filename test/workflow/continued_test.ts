@@ -70,6 +70,10 @@ test("a soak, an approval and what was skipped last over the next run", async (s
   await stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
   await stage.sees(pool, "the soak", ({ reason }) => reason === "Soaking");
   await stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(3) });
+  // What a worker makes of the history: where a query is answered while a local activity runs, the SDK tells the workflow a
+  // time that is some milliseconds later than that of its marker.
+  await stage.stopWorker();
+  await stage.startWorker();
   const [{ waves: before, plan: approved }, run] = [await stage.progress(handle), await runOf(stage, pool)];
   await anotherRun(stage, pool);
   notEqual(await runOf(stage, pool), run);
