@@ -1,6 +1,6 @@
 /** Empties a node: through the Eviction API, so that PodDisruptionBudgets are respected, and by force only where told. */
 import type { V1Pod } from "@kubernetes/client-node";
-import type { Blocker, DrainOutcome, DrainRules, PoolRef, Unseen } from "../../workflows/contracts/mod.ts";
+import type { Blocker, DrainOrder, DrainOutcome, Unseen } from "../../workflows/contracts/mod.ts";
 import { abreast } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
@@ -19,18 +19,6 @@ import { RefusedEvictions } from "./refused_evictions.ts";
 
 export { ensureNodeCordoned } from "./cordon.ts";
 
-export interface DrainTask {
-  pool: PoolRef;
-  node: string;
-  /** Epoch ms. */
-  until: number;
-  rules: DrainRules;
-  /** The key of the blockers that were told last, "" for none. */
-  known: string;
-  /** Deletes what is left, whatever protects it. */
-  force: boolean;
-}
-
 /** Evictions and deletions at a time. */
 const width = 10;
 /** What blocks for less long is not worth telling: pods come and go. */
@@ -40,7 +28,7 @@ const told = 20;
 const forcedGraceSeconds = 30;
 
 /** Ends when no pod has to move any more, when what blocks has changed since `known` and lasts, or at `until`. */
-export async function awaitNodeDrained(kube: Kube, task: DrainTask): Promise<DrainOutcome | Unseen> {
+export async function awaitNodeDrained(kube: Kube, task: DrainOrder): Promise<DrainOutcome | Unseen> {
   const drain = new Drain(kube, task);
   using news = newsOfDrain(kube, task.node, () => drain.namespaces);
   return await poll<DrainOutcome | Unseen>({
@@ -58,7 +46,7 @@ export async function awaitNodeDrained(kube: Kube, task: DrainTask): Promise<Dra
 /** One drain of one node, look by look. */
 export class Drain {
   readonly #kube: Kube;
-  readonly #task: DrainTask;
+  readonly #task: DrainOrder;
   readonly #budgets: DisruptionBudgets;
   readonly #refused = new RefusedEvictions();
   readonly #pace = new DrainPace();
@@ -68,7 +56,7 @@ export class Drain {
   readonly #forced = new Set<string>();
   #standing: { key: string; since: number } | undefined;
 
-  constructor(kube: Kube, task: DrainTask) {
+  constructor(kube: Kube, task: DrainOrder) {
     this.#kube = kube;
     this.#task = task;
     this.#budgets = new DisruptionBudgets(kube);

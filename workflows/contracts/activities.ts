@@ -68,13 +68,16 @@ export interface WriteActivities {
   ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
 }
 
-/** How a node is drained, until when (epoch ms), and what was told of it before. */
+/** How a node is drained. */
 export interface DrainOrder {
   pool: PoolRef;
   node: string;
+  /** Epoch ms. */
   until: number;
   rules: DrainRules;
+  /** The key of the blockers that were told last, "" for none. */
   known: string;
+  /** Deletes what is left, whatever protects it. */
   force: boolean;
 }
 

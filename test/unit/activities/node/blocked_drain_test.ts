@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { awaitNodeDrained, Drain } from "../../../../activities/node/drain.ts";
-import type { DrainTask } from "../../../../activities/node/drain.ts";
+import type { DrainOrder } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { FakeKube, overBudget } from "../../../support/fake_kube.ts";
@@ -9,7 +9,7 @@ import { node, pod, pool } from "../../../support/machine_objects.ts";
 
 const rules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" } as const;
 const far = Number.MAX_SAFE_INTEGER;
-const task: DrainTask = { pool, node: "n", until: far, rules, known: "", force: false };
+const task: DrainOrder = { pool, node: "n", until: far, rules, known: "", force: false };
 
 function budget(disruptionsAllowed: number): Parameters<FakeKube["put"]>[1] {
   const metadata = { namespace: "apps", name: "web" };

@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { awaitNodeDrained, Drain } from "../../../../activities/node/drain.ts";
-import type { DrainTask } from "../../../../activities/node/drain.ts";
+import type { DrainOrder } from "../../../../workflows/contracts/mod.ts";
 import type { Blocker, DrainOutcome } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { answer, FakeKube, overBudget } from "../../../support/fake_kube.ts";
@@ -18,13 +18,13 @@ function kubeWith(...pods: ReturnType<typeof pod>[]): FakeKube {
   return kube;
 }
 
-function task(overrides: Partial<DrainTask> = {}): DrainTask {
+function task(overrides: Partial<DrainOrder> = {}): DrainOrder {
   return { pool, node: "n", until: Number.MAX_SAFE_INTEGER, rules, known: "", force: false, ...overrides };
 }
 
 function awaited(
   kube: FakeKube,
-  overrides: Partial<DrainTask> = {},
+  overrides: Partial<DrainOrder> = {},
   heartbeats: unknown[] = [],
 ): Promise<DrainOutcome> {
   return inActivity(() => awaitNodeDrained(kube.client, task(overrides)), { heartbeats }).then((outcome) => {
@@ -36,7 +36,7 @@ function awaited(
 /** Looks at each of the times, and gives what the last look said. */
 async function looks(
   kube: FakeKube,
-  overrides: Partial<DrainTask>,
+  overrides: Partial<DrainOrder>,
   ...times: number[]
 ): Promise<DrainOutcome | string | undefined> {
   const drain = new Drain(kube.client, task(overrides));
