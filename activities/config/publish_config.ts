@@ -76,9 +76,13 @@ function checkOrder({ pool, revision, configDigest }: PublishOrder, rendered: Re
 async function publish(publisher: Publisher, work: Work, news: "Renewed" | "Published"): Promise<Publication> {
   const { order: { pool }, rendered } = work;
   await ensureFinalizer(publisher.kube, pool, rendered.deployment);
-  await ensureReportPlace(publisher.kube, pool, rendered);
+  const giveReportPlace = (): Promise<void> => ensureReportPlace(publisher.kube, pool, rendered);
+  if (!work.isPresumed) await giveReportPlace();
   try {
-    return await writePublication(publisher, work, news);
+    const publication = await writePublication(publisher, work, news);
+    // Until here its name may have been another pool's, with what that one's machines say in it.
+    if (work.isPresumed) await giveReportPlace();
+    return publication;
   } catch (error) {
     // The next try looks at what stands. Where that is another pool's, nothing of a publication is left beside it.
     if (work.isPresumed && statusOf(error) === 409) await withdrawIfTaken(publisher, pool);

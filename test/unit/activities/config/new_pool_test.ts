@@ -68,6 +68,20 @@ Deno.test("publishConfig reads no artefact of a pool that is new, and no secret 
   deepEqual(revisions(kube), ["1", "1", "1", "1"]);
 });
 
+for (const what of ["gone", "another"]) {
+  Deno.test(`publishConfig makes nothing for a new pool whose MachineDeployment is ${what} since it was read`, async () => {
+    const kube = await newPool();
+    const { spec, metadata } = machineDeployment({ annotations: { [revisionKey]: "1" } });
+    const between = (): void => {
+      kube.remove("machinedeployments", "pool", "fleet");
+      if (what === "another") kube.put("machinedeployments", { spec, metadata: { ...metadata, uid: "another" } });
+    };
+    await rejects(roll(kube, "1", between), { type: "GenerationStale", nonRetryable: true });
+    deepEqual(made(kube), []);
+    deepEqual(kube.get("machinedeployments", "pool", "fleet")?.metadata.finalizers ?? [], []);
+  });
+}
+
 const taken = [
   ["serviceaccounts", "ostler-pool-fleet"],
   ["operatingsystemconfigs", "pool-fleet-config"],

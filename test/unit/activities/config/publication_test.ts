@@ -3,8 +3,7 @@ import { publishConfig } from "../../../../activities/config/publish_config.ts";
 import { renderConfig } from "../../../support/rendered.ts";
 import { annotationsHash, closeTemplateEngines, type NodeSettings } from "../../../../profiles/mod.ts";
 import type { Publication } from "../../../../workflows/contracts/mod.ts";
-import { answer } from "../../../support/fake_kube.ts";
-import type { FakeKube } from "../../../support/fake_kube.ts";
+import { answer, type FakeKube } from "../../../support/fake_kube.ts";
 import { clusterInfo, machineDeployment, pool, providerConfig, revisionKey } from "../../../support/machine_objects.ts";
 import { makeDue, publisher, publishingKube, putProfile, textOf } from "../../../support/publishing_kube.ts";
 
@@ -153,6 +152,16 @@ Deno.test("publishConfig lets machines join with the first token secret of the s
   await publish(kube, joinAccount);
   match(textOf(kube, kubeletBootstrap), /token: the account's token\n/);
   deepEqual(kube.all("secrets").filter(({ metadata }) => metadata.name.startsWith("bootstrap-token-")), []);
+  equal((await publish(kube, joinAccount)).news, "None");
+});
+
+Deno.test("publishConfig asks for a token of a service account whose secrets nobody lets it read", async () => {
+  const kube = await quietKube();
+  putAccount(kube, ["token"]);
+  kube.onRequest = (request) => {
+    if (request === "get secrets kube-system/token") throw answer(403, "Forbidden");
+  };
+  equal((await publish(kube, joinAccount)).news, "Published");
   equal((await publish(kube, joinAccount)).news, "None");
 });
 
