@@ -42,7 +42,8 @@ export async function runWorker(config: Config, signal: AbortSignal): Promise<vo
     });
   } finally {
     health?.close();
-    await client.close();
+    // A worker that failed and does not end still holds the connection: it is the failure that is to be told.
+    await client.close().catch(() => undefined);
   }
 }
 

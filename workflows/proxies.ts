@@ -32,7 +32,8 @@ const localRetryThreshold = "1s";
 // taken for one: short steps give signs of life too while they are at work.
 const heartbeatTimeout = "10s";
 
-const reading = { startToCloseTimeout: "20s", scheduleToCloseTimeout: "2m", retry: briefRetry } as const;
+// One step of a round reads what is desired and the machines.
+const reading = { startToCloseTimeout: "40s", scheduleToCloseTimeout: "2m", retry: briefRetry } as const;
 
 const publishing = { startToCloseTimeout: "30s", scheduleToCloseTimeout: "3m", retry: briefRetry } as const;
 

@@ -6,6 +6,8 @@ import { beating } from "../kube/polling.ts";
 
 /** As often as an order by itself; longer trouble is left to the rollout, which says so and looks again. */
 const triesAtMost = 8;
+/** A first try that waited longer for its turn (ms) was kept waiting by workers that were away or full; clocks differ by less. */
+const turnMs = 60_000;
 /** An order that got through within this time (ms) costs nobody anything. */
 const promptMs = 5_000;
 /** Milliseconds between heartbeats. */
@@ -22,8 +24,10 @@ export async function orderFirst(order: () => Promise<void>): Promise<Unseen | u
   const context = Context.current();
   const { heartbeatDetails, scheduledTimestampMs, attempt } = context.info;
   if (heartbeatDetails !== undefined && heartbeatDetails !== ordering) return undefined; // a look came after it
-  // The time of the first try is its own, as clocks may differ.
-  const begun = attempt > 1 ? scheduledTimestampMs ?? Date.now() : Date.now();
+  const now = Date.now();
+  // The time of the first try is its own, as clocks may differ, unless it came late.
+  const isOwn = attempt === 1 && now - (scheduledTimestampMs ?? now) < turnMs;
+  const begun = isOwn ? now : scheduledTimestampMs ?? now;
   try {
     await beating(order, { pulse: () => context.heartbeat(ordering), beat });
   } catch (error) {

@@ -54,6 +54,8 @@ function supersede(
   const isDropped = ({ templateHash = "" }: Pick<Boot, "templateHash">): boolean =>
     onNewChange === "Supersede" && templateHash !== desired.templateHash;
   callOff(tasks, (task) => task.kind === "gates" || (task.kind === "join" && isDropped(task)));
+  // What has been called off may have ended by the next look, which has to be a new one to know of that.
+  machines.glance = undefined;
   // Not by what is under way: a run that has just begun, or comes out of an outage, watches nothing yet.
   dropBoots(machines, isDropped, target.desired?.templateHash ?? "");
   // Applied again on the way back, it is left again.

@@ -47,6 +47,13 @@ Deno.test("awaitReplacementJoined chooses the victim, admits the newcomer, and t
   }]);
 });
 
+Deno.test("awaitReplacementJoined tells of the time in which no worker took it, as it was none for the machine to join in", async () => {
+  const kube = kubeWith();
+  const verdict = await join(kube, { scheduledTimestampMs: Date.now() - 540_000 });
+  ok("unseenMs" in verdict && verdict.unseenMs >= 540_000, JSON.stringify(verdict));
+  deepEqual(kube.writes, ["patch machines fleet/a", "patch machines fleet/b"]);
+});
+
 Deno.test("awaitReplacementJoined killed between its orders leaves the same when it runs again", async () => {
   const kube = kubeWith();
   kube.onRequest = (request) => {
