@@ -30,6 +30,43 @@ async function keptOf(api: ApiConnection): Promise<string[]> {
   return found.flat().map(({ metadata }) => metadata.name);
 }
 
+/** KEDA's kind, as far as Helm asks for it. */
+const scaledObjects: ManifestObject = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "scaledobjects.keda.sh" },
+  spec: {
+    group: "keda.sh",
+    scope: "Namespaced",
+    names: { kind: "ScaledObject", plural: "scaledobjects" },
+    versions: [{
+      ...{ name: "v1alpha1", served: true, storage: true },
+      schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+    }],
+  },
+} as ManifestObject;
+
+Deno.test("KEDA that is turned on in a release goes on from the workers that there are", async () => {
+  const { helm } = await resolveTools(["helm"]);
+  await withApi(async ({ api, kubeconfig, directory }) => {
+    await applyObjects(kubeconfig, [scaledObjects]);
+    const reached = [`--kubeconfig=${kubeconfig}`];
+    const env = { KUBECACHEDIR: directory };
+    const path = "/apis/apps/v1/namespaces/ostler-system/deployments/ostler-worker";
+    const replicas = async (): Promise<unknown> =>
+      (await api.call({ method: "GET", path }) as Deployment).spec.replicas;
+    await runHelm(["install", "ostler", "--create-namespace", ...reached], { helm, env, set: ["worker.replicas=3"] });
+    const update = (set: string[]): Promise<string> =>
+      runHelm(["upgrade", "ostler", ...reached], { helm, env, set: ["worker.autoscaling.enabled=true", ...set] });
+    await update([]);
+    equal(await replicas(), 3);
+    const body = { spec: { replicas: 4 } };
+    await api.call({ method: "PATCH", path, body, contentType: "application/merge-patch+json" });
+    await update(["image.tag=2.0.0"]);
+    equal(await replicas(), 4);
+  });
+});
+
 Deno.test("helm installs beside what machine-controller has, updates, goes back, and leaves what machines live on", async () => {
   const { helm } = await resolveTools(["helm"]);
   await withApi(async ({ api, kubeconfig, directory }) => {

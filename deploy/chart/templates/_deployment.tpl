@@ -15,11 +15,14 @@ metadata:
 spec:
   {{- if not .isScaled }}
   replicas: {{ .config.replicas }}
-  {{- end }}
+  {{- else }}{{ with lookup "apps/v1" "Deployment" $root.Release.Namespace .name }}
+  # As many as there are: to leave the number out of a release that had it would be to say 1.
+  replicas: {{ .spec.replicas }}
+  {{- end }}{{ end }}
   # The pods of before stay until those in their place are Ready.
   strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }
   selector:
-    matchLabels: { {{ $labels }}{{ with .selectedVersion }}, app.kubernetes.io/version: {{ . | quote }}{{ end }} }
+    matchLabels: { {{ include "ostler.selector" . }} }
   template:
     metadata:
       labels:
@@ -73,10 +76,13 @@ spec:
           args: [{{ .process }}]
           env:
             {{- include "ostler.environment" . | trim | nindent 12 }}
+          {{- with .ports }}
           ports:
-            {{- range $name, $port := .ports }}
+            {{- range $name, $port := . }}
             - { name: {{ $name }}, containerPort: {{ $port }} }
             {{- end }}
+          {{- end }}
+          {{- if .ports.health }}
           # Loading may take its time; from then on the event loop has to turn.
           startupProbe:
             httpGet: { path: /healthz, port: health }
@@ -90,6 +96,7 @@ spec:
           readinessProbe:
             httpGet: { path: /readyz, port: health }
             periodSeconds: 5
+          {{- end }}
           resources:
             {{- toYaml .config.resources | nindent 12 }}
           securityContext:
@@ -127,5 +134,5 @@ metadata:
 spec:
   maxUnavailable: 1
   selector:
-    matchLabels: { {{ include "ostler.labels" .component }} }
+    matchLabels: { {{ include "ostler.selector" . }} }
 {{- end }}

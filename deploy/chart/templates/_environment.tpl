@@ -1,9 +1,9 @@
 {{- /* The variables of a process: its settings, what the pod knows itself, how Temporal lets it in, and memory. */ -}}
 {{- define "ostler.environment" -}}
 {{- $root := .root }}
-{{- $settings := $root.Values.settings }}
+{{- $settings := include "ostler.settings" $root | fromJson }}
 {{- range $flag, $value := $settings }}
-- { name: {{ include "ostler.variable" $flag }}, value: {{ include "ostler.text" $value | quote }} }
+- { name: {{ include "ostler.variable" $flag }}, value: {{ $value | quote }} }
 {{- end }}
 {{- if and (ne $root.Release.Namespace "ostler-system") (not (hasKey $settings "trusted-users")) }}
 {{- $user := printf "system:serviceaccount:%s:ostler" $root.Release.Namespace }}
@@ -13,7 +13,7 @@
 - name: OSTLER_IDENTITY
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
 {{- end }}
-{{- if not (hasKey $settings "build-id") }}
+{{- if not (hasKey $root.Values.settings "build-id") }}
 # The workers of this version become the current ones as soon as they poll; without it, somebody has to say so.
 - name: OSTLER_BUILD_ID
   valueFrom: { fieldRef: { fieldPath: "metadata.labels['app.kubernetes.io/version']" } }

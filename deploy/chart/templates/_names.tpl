@@ -16,6 +16,11 @@
 app.kubernetes.io/name: ostler, app.kubernetes.io/component: {{ . }}
 {{- end }}
 
+{{- /* The same of a process, of one version where it stands beside others of its component. */ -}}
+{{- define "ostler.selector" -}}
+{{ include "ostler.labels" .component }}{{ with .selectedVersion }}, app.kubernetes.io/version: {{ . | quote }}{{ end }}
+{{- end }}
+
 {{- /* The variable of a setting, by flag: workers/SETTINGS.md. */ -}}
 {{- define "ostler.variable" -}}
 {{- $prefix := has . (list "kubeconfig" "temporal-address" "temporal-namespace") | ternary "" "OSTLER_" -}}
@@ -30,12 +35,28 @@ app.kubernetes.io/name: ostler, app.kubernetes.io/component: {{ . }}
 {{- else }}{{ . }}{{ end }}
 {{- end }}
 
+{{- /* The texts of the settings by flag, as JSON. An empty one is not set for the processes, so it is left out. */ -}}
+{{- define "ostler.settings" -}}
+{{- $found := dict }}
+{{- range $flag, $value := .Values.settings }}
+{{- with include "ostler.text" $value }}{{ $_ := set $found $flag . }}{{ end }}
+{{- end }}
+{{- toJson $found }}
+{{- end }}
+
 {{- /* The port of an address. Takes a list of the address and the port of the default. */ -}}
 {{- define "ostler.port" -}}
-{{ regexFind "[0-9]+$" (first . | default "") | default (last .) }}
+{{ regexFind ":[0-9]+$" (first . | default "") | trimPrefix ":" | default (last .) }}
+{{- end }}
+
+{{- /* The port of probes as a JSON mapping, which is empty where the setting's port 0 answers none. */ -}}
+{{- define "ostler.healthPort" -}}
+{{- $settings := include "ostler.settings" . | fromJson }}
+{{- $port := include "ostler.port" (list (index $settings "health-probe-address") "8081") }}
+{{- if int $port }}{{ dict "health" $port | toJson }}{{ else }}{}{{ end }}
 {{- end }}
 
 {{- /* Workers and their deployment in Temporal, unless settings name them otherwise. */ -}}
 {{- define "ostler.defaultDeployment" -}}
-ostler{{ with .Values.settings.cluster }}-{{ . }}{{ end }}
+ostler{{ with (include "ostler.settings" . | fromJson).cluster }}-{{ . }}{{ end }}
 {{- end }}

@@ -10,7 +10,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
   name: {{ .name }}
-  namespace: {{ .namespace }}
+  namespace: {{ .namespace | quote }}
 rules:
   {{- .rules | trim | nindent 2 }}
 {{ include "ostler.binding" . }}
@@ -23,18 +23,19 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
   name: {{ .name }}
-  namespace: {{ .namespace }}
+  namespace: {{ .namespace | quote }}
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: {{ .kind | default "Role" }}, name: {{ .name }} }
 subjects:
   - { kind: ServiceAccount, name: ostler-{{ .process | default "worker" }}, namespace: {{ .root.Release.Namespace }} }
 {{- end }}
 
-{{- /* Rules on profiles and configs that a process has in kube-system. Takes a list of the root and the process. */ -}}
-{{- define "ostler.profileRules" -}}
-{{- range splitList "\n---\n" ((first .).Files.Get (printf "manifests/rbac/%s.yaml" (last .))) }}
+{{- /* Rules on a group of objects that a process has in one namespace of ../kubernetes. Takes root, process, namespace and group. */ -}}
+{{- define "ostler.rulesOn" -}}
+{{- $order := . }}
+{{- range splitList "\n---\n" (.root.Files.Get (printf "manifests/rbac/%s.yaml" .process)) }}
 {{- $role := fromYaml . }}
-{{- if and (eq $role.kind "Role") (eq ($role.metadata.namespace | default "") "kube-system") }}
-{{- range $role.rules }}{{ if has "operatingsystemmanager.k8c.io" .apiGroups }}
+{{- if and (eq $role.kind "Role") (eq ($role.metadata.namespace | default "") $order.namespace) }}
+{{- range $role.rules }}{{ if has $order.group .apiGroups }}
 - {{ toJson . }}
 {{- end }}{{ end }}
 {{- end }}

@@ -22,10 +22,13 @@ const types: Record<SettingRow["form"], string[]> = {
   json: ["object", "string"],
 };
 
+/** An address has a host, and `namespace/name` has a slash: neither is ever a number, and templates take both apart. */
+const takenApart = /-(address|secret|account-name)$/;
+
 function propertiesOf(some: SettingRow[]): Record<string, unknown> {
   return Object.fromEntries(some.map(({ flag, form, standard, description }) => [
     flag,
-    { type: types[form], ...(standard && { default: standard }), description },
+    { type: takenApart.test(flag) ? ["string"] : types[form], ...(standard && { default: standard }), description },
   ]));
 }
 

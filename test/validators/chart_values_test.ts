@@ -1,0 +1,163 @@
+/** What values of deploy/chart do that stand at an edge: empty, zero, twice, or in a namespace of another's. */
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import { chartObjects, type Deployment, deploymentsOf, everything } from "../support/chart_objects.ts";
+
+interface Role extends ManifestObject {
+  rules: { resources: string[]; resourceNames?: string[] }[];
+}
+
+interface ScaledObject extends ManifestObject {
+  spec: { triggers: [{ metadata: Record<string, string> }] };
+}
+
+const { helm } = await resolveTools(["helm"]);
+
+function nameOf({ kind, metadata: { namespace, name } }: ManifestObject): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+function rolesIn(objects: readonly ManifestObject[], namespace: string): Role[] {
+  return objects.filter(({ kind, metadata }) => kind === "Role" && metadata.namespace === namespace) as Role[];
+}
+
+/** Names of the variables of a process, those from fields counted in. */
+function namesSetFor({ spec: { template } }: Deployment): string[] {
+  return template.spec.containers[0].env.map(({ name }) => name).filter((name) => name.startsWith("OSTLER_"));
+}
+
+/** Renders with values that `--set` cannot write. */
+async function objectsWith(values: object): Promise<ManifestObject[]> {
+  const folder = await mkdtemp(join(tmpdir(), "ostler-values-"));
+  try {
+    const file = join(folder, "values.json");
+    await writeFile(file, JSON.stringify(values));
+    return await chartObjects({ helm, values: [file] });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function triggerWith(set: string[]): Promise<Record<string, string>> {
+  const objects = await chartObjects({ helm, set: ["worker.autoscaling.enabled=true", ...set] });
+  const scaled = objects.find(({ kind }) => kind === "ScaledObject") as ScaledObject | undefined;
+  ok(scaled);
+  return scaled.spec.triggers[0].metadata;
+}
+
+Deno.test("a setting that is empty is not set, so what the chart sets itself stands, and stands once", async () => {
+  const flags = ["cert-dir", "identity", "system-namespace", "trusted-users", "health-probe-address"];
+  const set = flags.map((flag) => `settings.${flag}=`);
+  const order = { helm, namespace: "elsewhere" };
+  const plain = deploymentsOf(await chartObjects({ ...order, set: ["webhook.enabled=true"] }));
+  deepEqual(deploymentsOf(await chartObjects({ ...order, set: ["webhook.enabled=true", ...set] })), plain);
+  const { "ostler-webhook": webhook } = plain;
+  ok(webhook);
+  for (const name of ["CERT_DIR", "TRUSTED_USERS", "SYSTEM_NAMESPACE"]) {
+    ok(namesSetFor(webhook).includes(`OSTLER_${name}`));
+  }
+});
+
+Deno.test("workers whose build id is set to nothing have no version, and KEDA is told of none", async () => {
+  const { "ostler-worker": worker } = deploymentsOf(await chartObjects({ helm, set: ["settings.build-id="] }));
+  ok(worker && !namesSetFor(worker).includes("OSTLER_BUILD_ID"));
+  const fields = ["workerDeploymentName", "workerDeploymentBuildId"];
+  deepEqual(Object.keys(await triggerWith(["settings.build-id="])).filter((name) => fields.includes(name)), []);
+  deepEqual(Object.keys(await triggerWith([])).filter((name) => fields.includes(name)), fields);
+});
+
+Deno.test("a name that YAML takes for a number is the same for processes and for KEDA", async () => {
+  const settings = { "build-id": 20261122, cluster: 1000000, namespace: 77777777 };
+  const objects = await objectsWith({ settings, worker: { autoscaling: { enabled: true } } });
+  const { triggers: [{ metadata }] } = (objects.find(({ kind }) => kind === "ScaledObject") as ScaledObject).spec;
+  const { taskQueue, workerDeploymentName, workerDeploymentBuildId } = metadata;
+  deepEqual([taskQueue, workerDeploymentName, workerDeploymentBuildId], [
+    ...["ostler-1000000", "ostler-1000000", "20261122"],
+  ]);
+  equal(rolesIn(objects, "77777777").length, 2);
+});
+
+for (const namespace of ["kube-system", "default", "elsewhere"]) {
+  Deno.test(`installed into ${namespace}, no object stands there twice`, async () => {
+    const names = (await chartObjects({ helm, namespace, values: [everything] })).map(nameOf);
+    deepEqual(names.filter((name, at) => names.indexOf(name) !== at), []);
+    ok(names.includes(`Role ${namespace}/ostler-controller-lease`));
+  });
+}
+
+Deno.test("the controller may hold its lease in the namespace that settings name for it", async () => {
+  const set = ["settings.system-namespace=leases"];
+  const objects = await chartObjects({ helm, set });
+  deepEqual(rolesIn(objects, "leases").map(({ rules }) => rules), [
+    rolesIn(objects, "ostler-system").find(({ metadata }) => metadata.name.endsWith("-lease"))?.rules,
+  ]);
+  const binding = objects.find((object) => nameOf(object) === "RoleBinding leases/ostler-controller-lease");
+  match(JSON.stringify(binding), /"name":"ostler-controller","namespace":"ostler-system"/);
+});
+
+Deno.test("what provider specs point at in one namespace is one Role, however many entries name it", async () => {
+  const providerReferences = [
+    { namespace: "clouds", secrets: ["aws"] },
+    { namespace: "others", configMaps: ["zones"] },
+    { namespace: "clouds", secrets: ["gcp"], configMaps: ["regions"] },
+  ];
+  const objects = await objectsWith({ rbac: { providerReferences } });
+  const granted = (namespace: string): string[][] =>
+    rolesIn(objects, namespace).map(({ rules }) => rules.flatMap(({ resourceNames = [] }) => resourceNames));
+  deepEqual([granted("clouds"), granted("others")], [[["aws", "gcp", "regions"]], [["zones"]]]);
+});
+
+Deno.test("values that could only fail later are refused at once", async () => {
+  const wrong: [object, RegExp][] = [
+    [{ rbac: { providerReferences: [{ namespace: "clouds", secrets: [] }] } }, /secrets/],
+    [{ rbac: { providerReferences: [{ namespace: "clouds", configMaps: [] }] } }, /configMaps/],
+    [{ settings: { "health-probe-address": 8081 } }, /health-probe-address.*(string|integer|number)/s],
+    [{ settings: { "temporal-address": 7233 } }, /temporal-address.*(string|integer|number)/s],
+    [{ settings: { "bootstrap-token-service-account-name": 1 } }, /bootstrap-token.*(string|integer|number)/s],
+  ];
+  for (const [values, reason] of wrong) {
+    await rejects(objectsWith(values), (error: Error) => {
+      match(error.message, /don't meet the specifications of the schema/);
+      match(error.message, reason);
+      return true;
+    });
+  }
+});
+
+Deno.test("probes that a setting turns off are asked of no process, and their port is none", async () => {
+  const set = ["settings.health-probe-address=0.0.0.0:0", "webhook.enabled=true"];
+  const deployments = deploymentsOf(await chartObjects({ helm, set }));
+  equal(Object.keys(deployments).length, 3);
+  for (const deployment of Object.values(deployments)) {
+    const text = JSON.stringify(deployment);
+    ok(!/Probe"|"health"|"ports":(null|\[\])/.test(text), text);
+  }
+  match(JSON.stringify(deployments["ostler-webhook"]), /"ports":\[\{"name":"https","containerPort":9443\}\]/);
+});
+
+Deno.test("an address without a port has the port of the default, whatever its host ends in", async () => {
+  const set = ["settings.temporal-address=temporal-0", "networkPolicy.enabled=true"];
+  const policies = (await chartObjects({ helm, set })).filter(({ kind }) => kind === "NetworkPolicy");
+  match(JSON.stringify(policies.find(({ metadata }) => metadata.name === "ostler-temporal")), /"port":7233/);
+});
+
+Deno.test("every Deployment is drained one pod at a time, those of versions beside too", async () => {
+  const objects = await chartObjects({ helm, values: [everything] });
+  const selectors = (kind: string): [string, unknown][] =>
+    objects.filter((object) => object.kind === kind).map((object) => {
+      const { selector } = (object as Deployment).spec;
+      return [object.metadata.name, selector] as [string, unknown];
+    }).sort(([a], [b]) => a.localeCompare(b));
+  deepEqual(selectors("PodDisruptionBudget"), selectors("Deployment"));
+  equal(selectors("Deployment").length, 5);
+});
+
+Deno.test("where KEDA counts the workers and no release stands yet, the chart names no number", async () => {
+  const set = ["worker.autoscaling.enabled=true"];
+  const { "ostler-worker": worker } = deploymentsOf(await chartObjects({ helm, set }));
+  ok(worker && !("replicas" in worker.spec));
+});
