@@ -3,6 +3,7 @@
  * API server is not taken for one. Most steps are done before the first; waits give their own, with what they have seen.
  */
 import { Context } from "@temporalio/activity";
+import { beating } from "./kube/polling.ts";
 
 /** Well within the heartbeat timeout, as the SDK holds some back. */
 const beatMs = 3_000;
@@ -11,15 +12,10 @@ type Step = (input: never) => Promise<unknown>;
 
 /** The same steps; one that nobody would miss, such as a local one, gives no sign. */
 export function withSignsOfLife<Steps extends Record<keyof Steps, Step>>(steps: Steps): Steps {
-  const beating = Object.entries<Step>(steps).map(([name, step]): [string, Step] => [name, async (input) => {
+  const alive = Object.entries<Step>(steps).map(([name, step]): [string, Step] => [name, async (input) => {
     const context = Context.current();
     if (!context.info.heartbeatTimeoutMs) return await step(input);
-    const timer = setInterval(() => context.heartbeat(), beatMs);
-    try {
-      return await step(input);
-    } finally {
-      clearInterval(timer);
-    }
+    return await beating(() => step(input), { pulse: () => context.heartbeat(), beat: beatMs });
   }]);
-  return Object.fromEntries(beating) as Steps;
+  return Object.fromEntries(alive) as Steps;
 }

@@ -33,7 +33,7 @@ export function publishConfig(publisher: Publisher, order: PublishOrder): Promis
     const work = await readWorkFor(publisher, order);
     const { rendered, standing } = work;
     checkOrder(order, rendered);
-    // All names are claimed before anything is written, so a collision changes nothing.
+    // What stands is claimed before anything is written, so a collision changes nothing; of a new pool nobody has looked.
     claimAll(order.pool, standing);
     const publication = await ensurePublished(publisher, work);
     // Last, as no machine waits for it. What the last good config was rendered from is kept already.

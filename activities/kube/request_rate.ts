@@ -8,7 +8,7 @@ export interface Rate {
 
 /**
  * A bound for a fault of ours, not a pace: what is too much for an API server at the moment it says itself, by its priority
- * and fairness, as it shares itself out. A new pool asks for some thirty: 100 a second let 3 of them through.
+ * and fairness, as it shares itself out. A new pool asks for twenty: 100 a second let 5 of them through.
  */
 export const usualRate: Rate = { qps: 1_000, burst: 2_000 };
 
