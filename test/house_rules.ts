@@ -38,6 +38,11 @@ export const rooms: Room[] = [
     types: ["workflows/contracts/"],
   },
   {
+    path: "activities/temporal/",
+    runtime: ["activities/temporal/", "profiles/settings/", "node:", "!node:process", "@temporalio/envconfig"],
+    types: ["@temporalio/worker"],
+  },
+  {
     path: "activities/",
     runtime: [
       ...["activities/", aBackend, "profiles/", "zod", "croner", "node:", "!node:process"],
@@ -49,9 +54,8 @@ export const rooms: Room[] = [
     path: "cli/",
     runtime: [
       ...["cli/", "workflows/contracts/", "workflows/policy/", "workflows/status/page/"],
-      ...["workflows/commands/messages.ts", "workflows/commands/start_options.ts", "workers/temporal_server.ts"],
-      ...["workers/search_attributes.ts", "workflows/status/search_attributes.ts"],
-      ...["profiles/", "activities/kube/", "activities/node/", "activities/pool/"],
+      ...["workflows/commands/messages.ts", "workflows/commands/start_options.ts"],
+      ...["profiles/", "activities/kube/", "activities/temporal/", "activities/node/", "activities/pool/"],
       ...["activities/backends/registry.ts", "activities/backends/contract.ts"],
       ...["activities/policy/", "activities/status/"],
       ...["node:", "zod", "@kubernetes/client-node", "@temporalio/client", "@temporalio/common", "@temporalio/worker"],

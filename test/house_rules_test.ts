@@ -68,6 +68,12 @@ prove("activities implement contracts and never call workflows", [
   dirty("activities/nodes.ts", `import { env } from "node:process";`),
 ]);
 
+prove("the way to Temporal is settings and questions; it brings no worker along", [
+  clean("activities/temporal/server.ts", `import type { NativeConnection } from "@temporalio/worker";`),
+  dirty("activities/temporal/server.ts", `import { NativeConnection } from "@temporalio/worker";`),
+  dirty("activities/temporal/server.ts", `import { drain } from "../node/drain.ts";`),
+]);
+
 prove("cli asks through contracts, messages, profiles and the kube client", [
   clean(
     "cli/plan.ts",
@@ -79,6 +85,8 @@ prove("cli asks through contracts, messages, profiles and the kube client", [
   ),
   dirty("cli/plan.ts", `import { config } from "../workers/config.ts";`),
   dirty("cli/plan.ts", `import type { Config } from "../workers/config.ts";`),
+  clean("cli/plan.ts", `import { readTemporalServer } from "../activities/temporal/temporal_server.ts";`),
+  dirty("cli/plan.ts", `import { askTemporal } from "../workers/temporal_trouble.ts";`),
   dirty("cli/plan.ts", `import { drain } from "../activities/pods.ts";`),
   dirty("cli/plan.ts", `import { rollOut } from "../workflows/roll_out.ts";`),
 ]);

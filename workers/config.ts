@@ -8,7 +8,7 @@ import { refuseFaults } from "../profiles/settings/read_node_settings.ts";
 import { readSettings } from "../profiles/settings/read_settings.ts";
 import { taskQueueOf } from "../workflows/commands/start_options.ts";
 import { OsmSettings, ProcessSettings } from "./process_settings.ts";
-import { readTemporalServer, type TemporalServer } from "./temporal_server.ts";
+import { readTemporalServer, type TemporalServer } from "../activities/temporal/temporal_server.ts";
 
 const All = z.object({ ...ProcessSettings.shape, ...NodeSettings.shape, ...OsmSettings.shape });
 

@@ -1,7 +1,7 @@
 /** A client of the Temporal server, over the SDK's native connection. */
 import { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker/lib/connection.js";
-import type { TemporalServer } from "./temporal_server.ts";
+import type { TemporalServer } from "../activities/temporal/temporal_server.ts";
 
 /**
  * Connects when first asked, and again after a failure, so that a process may start before the server does.

@@ -1,7 +1,7 @@
 /** What Temporal's answer, or none, means for whoever looks after a process: one line, and what to do about it. */
 import { isGrpcServiceError, ServiceError } from "@temporalio/client";
 import { NamespaceNotFoundError } from "@temporalio/common";
-import type { TemporalServer } from "./temporal_server.ts";
+import type { TemporalServer } from "../activities/temporal/temporal_server.ts";
 
 /** gRPC's numbers of answers that will be the same until somebody changes something. */
 const [notFound, permissionDenied, unimplemented, unauthenticated] = [5, 7, 12, 16];

@@ -5,6 +5,8 @@ import { Runtime, Worker } from "@temporalio/worker";
 import { beginToWatch } from "../activities/backends/registry.ts";
 import { caOf, connectKube, loadKubeConfig } from "../activities/kube/client.ts";
 import { HttpsWatch } from "../activities/kube/https_watch.ts";
+import { ensureSearchAttributes } from "../activities/temporal/search_attributes.ts";
+import { columnsOf } from "../workflows/commands/start_options.ts";
 import { Claim } from "./claim.ts";
 import { readClusterIdentity } from "./cluster_identity.ts";
 import { type Config, rateOf } from "./config.ts";
@@ -12,7 +14,6 @@ import { throwOnceFailed } from "./failed_worker.ts";
 import { serveHealth } from "./health.ts";
 import { createLogger } from "./logger.ts";
 import { runProcess } from "./run_process.ts";
-import { ensureSearchAttributes } from "./search_attributes.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
 import { LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
@@ -66,7 +67,7 @@ function claiming(
     const { connection, workflowService } = await client.get();
     // A worker asks the same when it is made, and what cannot be made ends the process.
     await workflowService.describeNamespace({ namespace });
-    await ensureSearchAttributes(connection as NativeConnection, { namespace, cluster });
+    await ensureSearchAttributes(connection as NativeConnection, { namespace, columns: columnsOf(cluster) });
     isPrepared = true;
   };
   return async () => {

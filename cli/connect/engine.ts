@@ -1,6 +1,6 @@
 /** What commands ask of the running rollout, which lives in Temporal. */
 import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
-import type { TemporalServer } from "../../workers/temporal_server.ts";
+import type { TemporalServer } from "../../activities/temporal/temporal_server.ts";
 import type { Answer, Command } from "../../workflows/commands/messages.ts";
 
 /** The commands a rollout takes; the names on the wire. */

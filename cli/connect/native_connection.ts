@@ -4,7 +4,7 @@ import { Client, QueryRejectCondition } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker/lib/connection.js";
 import { DefaultLogger } from "@temporalio/worker/lib/logger.js";
 import { Runtime } from "@temporalio/worker/lib/runtime.js";
-import type { TemporalServer } from "../../workers/temporal_server.ts";
+import type { TemporalServer } from "../../activities/temporal/temporal_server.ts";
 import { Unreachable } from "../failure.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
 import { engineOf } from "./temporal_engine.ts";

@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import type { TemporalServer } from "../../workers/temporal_server.ts";
+import type { TemporalServer } from "../../activities/temporal/temporal_server.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import type { Cluster } from "./cluster.ts";
@@ -92,7 +92,7 @@ async function openServer(terminal: Terminal, options: ConnectOptions): Promise<
 }
 
 async function temporalServer({ env, directory }: Terminal, options: ConnectOptions): Promise<TemporalServer> {
-  const { readTemporalServer } = await import("../../workers/temporal_server.ts");
+  const { readTemporalServer } = await import("../../activities/temporal/temporal_server.ts");
   const { TEMPORAL_CONFIG_FILE: file } = env;
   try {
     return readTemporalServer(file ? { ...env, TEMPORAL_CONFIG_FILE: resolve(directory, file) } : env, options);

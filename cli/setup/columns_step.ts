@@ -1,5 +1,6 @@
 /** The columns of the run list, which workers register too, where they may. */
-import { ensureSearchAttributes, missingColumns } from "../../workers/search_attributes.ts";
+import { ensureSearchAttributes, missingColumns } from "../../activities/temporal/search_attributes.ts";
+import { columnsOf } from "../../workflows/commands/start_options.ts";
 import type { Server } from "../connect/server.ts";
 import { codeOf } from "../connect/temporal_failure.ts";
 import { notFound, refusalIn } from "./refusals.ts";
@@ -20,9 +21,10 @@ export interface ColumnsWish extends Manner {
 export async function ensureColumns(server: Server, wish: ColumnsWish): Promise<Step> {
   const { address, namespace, cluster, service } = server;
   if (!wish.isNamespaceThere) return { about, outcome: "Wanted", message: "would be registered" };
+  const list = { namespace, columns: columnsOf(cluster) };
   let missing: string[];
   try {
-    missing = await onceKnown(wish.sleep, () => missingColumns(service, { namespace, cluster }));
+    missing = await onceKnown(wish.sleep, () => missingColumns(service, list));
   } catch (error) {
     return { about, outcome: "Refused", message: `cannot be looked at: ${refusalIn(address, error)}` };
   }
@@ -30,7 +32,7 @@ export async function ensureColumns(server: Server, wish: ColumnsWish): Promise<
   const names = missing.map((name) => `"${name}"`).join(", ");
   if (wish.dryRun) return { about, outcome: "Wanted", message: `would be registered: ${names}` };
   try {
-    await onceKnown(wish.sleep, () => ensureSearchAttributes(service, { namespace, cluster }));
+    await onceKnown(wish.sleep, () => ensureSearchAttributes(service, list));
     return { about, outcome: "Created", message: `registered ${names}` };
   } catch (error) {
     // Says what somebody has to do, where it is not the server that failed.

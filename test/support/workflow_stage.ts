@@ -20,9 +20,9 @@ import { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import type { Deadlines, Phase, Progress, RollOutInput, RollOutResult } from "../../workflows/contracts/mod.ts";
 import type { Answer, Command } from "../../workflows/commands/messages.ts";
-import { waitsQueueOf } from "../../workflows/commands/start_options.ts";
+import { columnsOf, waitsQueueOf } from "../../workflows/commands/start_options.ts";
 import { patchesOf, versionOf } from "../../workers/worker_options.ts";
-import { ensureSearchAttributes } from "../../workers/search_attributes.ts";
+import { ensureSearchAttributes } from "../../activities/temporal/search_attributes.ts";
 import { eventually } from "./eventually.ts";
 import { FakeActivities } from "./fake_activities.ts";
 import { FakePool } from "./fake_pool.ts";
@@ -100,7 +100,7 @@ export class Stage {
     }));
     this.#address = await this.#startServer();
     this.#native = await NativeConnection.connect({ address: this.#address });
-    await ensureSearchAttributes(this.#native, { namespace: "default" });
+    await ensureSearchAttributes(this.#native, { namespace: "default", columns: columnsOf("") });
     await this.startWorker();
   }
 

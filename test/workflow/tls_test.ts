@@ -7,7 +7,7 @@ import type { Server } from "node:tls";
 import { CertificateAuthority } from "../../deploy/local/stack/certificate_authority.ts";
 import type { KeyedCertificate } from "../../deploy/local/stack/certificate_authority.ts";
 import { LazyClient } from "../../workers/temporal_client.ts";
-import { readTemporalServer } from "../../workers/temporal_server.ts";
+import { readTemporalServer } from "../../activities/temporal/temporal_server.ts";
 import { onStage } from "../support/workflow_stage.ts";
 import type { Stage } from "../support/workflow_stage.ts";
 

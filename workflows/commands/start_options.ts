@@ -2,6 +2,12 @@
 import type { PoolKind, PoolRef } from "../contracts/mod.ts";
 import { searchAttributes } from "../status/search_attributes.ts";
 
+/** Names of the columns of the run list that the runs of a cluster fill; "" is the one without a name. */
+export function columnsOf(cluster: string): string[] {
+  const { cluster: ofCluster, ...plain } = searchAttributes;
+  return Object.values(cluster === "" ? plain : { ofCluster, ...plain }).map(({ name }) => name);
+}
+
 /** The part of an id that stands for the kind of a pool. */
 const idParts: Record<PoolKind, string> = { MachineDeployment: "machine-deployment" };
 

@@ -1,6 +1,5 @@
 /** Registers the columns of the run list on the Temporal server, or finds that somebody else has. */
 import type { NativeConnection } from "@temporalio/worker";
-import { searchAttributes } from "../workflows/status/search_attributes.ts";
 
 /** gRPC's numbers. */
 const [alreadyExists, invalidArgument] = [6, 3];
@@ -9,11 +8,10 @@ const keyword = 2;
 
 export type SearchService = Pick<NativeConnection, "operatorService" | "workflowService">;
 
-/** Where runs are listed, and the columns that ours fill. */
+/** Where runs are listed, and the columns that ours fill: `columnsOf`. */
 export interface RunList {
   namespace: string;
-  /** The cluster's name, which only a cluster that has one shows. */
-  cluster?: string;
+  columns: readonly string[];
 }
 
 /**
@@ -23,7 +21,7 @@ export interface RunList {
 export async function ensureSearchAttributes(service: SearchService, list: RunList): Promise<void> {
   const missing: string[] = [];
   let reason: unknown;
-  for (const name of columnsOf(list)) {
+  for (const name of list.columns) {
     try {
       await register(service, list.namespace, name);
     } catch (error) {
@@ -41,15 +39,10 @@ export async function missingColumns(
   list: RunList,
 ): Promise<string[]> {
   const missing: string[] = [];
-  for (const name of columnsOf(list)) {
+  for (const name of list.columns) {
     if (!await isKnown(service, list.namespace, name)) missing.push(name);
   }
   return missing;
-}
-
-function columnsOf({ cluster: named }: RunList): string[] {
-  const { cluster, ...plain } = searchAttributes;
-  return Object.values(named ? { cluster, ...plain } : plain).map(({ name }) => name);
 }
 
 async function register({ operatorService }: SearchService, namespace: string, name: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { deepEqual, rejects } from "node:assert/strict";
-import { ensureSearchAttributes, type SearchService } from "../../../workers/search_attributes.ts";
-import { grpcStatus } from "../../support/grpc_status.ts";
+import { ensureSearchAttributes, type SearchService } from "../../../../activities/temporal/search_attributes.ts";
+import { columnsOf } from "../../../../workflows/commands/start_options.ts";
+import { grpcStatus } from "../../../support/grpc_status.ts";
 
 const [permissionDenied, unavailable] = [7, 14];
 
@@ -34,19 +35,19 @@ const all = ["KubernetesNamespace", "MachineDeployment", "TargetImage", "Phase"]
 Deno.test("ensureSearchAttributes registers what it may, and asks nothing more", async () => {
   const server = new FakeServer([]);
   server.refusal = undefined;
-  await ensureSearchAttributes(server.service, { namespace: "fleet" });
+  await ensureSearchAttributes(server.service, { namespace: "fleet", columns: columnsOf("") });
   deepEqual([server.known, server.asked], [all, []]);
-  await ensureSearchAttributes(server.service, { namespace: "fleet", cluster: "north" });
+  await ensureSearchAttributes(server.service, { namespace: "fleet", columns: columnsOf("north") });
   deepEqual(server.known.includes("KubernetesCluster"), true);
 });
 
 Deno.test("ensureSearchAttributes goes on where it may not register what others have", async () => {
-  await ensureSearchAttributes(new FakeServer(all).service, { namespace: "fleet", cluster: "" });
+  await ensureSearchAttributes(new FakeServer(all).service, { namespace: "fleet", columns: columnsOf("") });
 });
 
 Deno.test("ensureSearchAttributes names what is missing, and the command that makes it", async () => {
   const server = new FakeServer(all.slice(0, 3));
-  await rejects(ensureSearchAttributes(server.service, { namespace: "fleet", cluster: "north" }), {
+  await rejects(ensureSearchAttributes(server.service, { namespace: "fleet", columns: columnsOf("north") }), {
     message: 'Cannot register the search attributes "KubernetesCluster", "Phase" in Temporal\'s namespace "fleet": ' +
       "somebody who may has to run `temporal operator search-attribute create --namespace fleet " +
       "--name KubernetesCluster --type Keyword --name Phase --type Keyword`",
@@ -56,5 +57,7 @@ Deno.test("ensureSearchAttributes names what is missing, and the command that ma
 Deno.test("ensureSearchAttributes takes an outage for no answer", async () => {
   const server = new FakeServer(all);
   server.isDown = true;
-  await rejects(ensureSearchAttributes(server.service, { namespace: "fleet" }), { message: "connection refused" });
+  await rejects(ensureSearchAttributes(server.service, { namespace: "fleet", columns: columnsOf("") }), {
+    message: "connection refused",
+  });
 });

@@ -2,7 +2,7 @@ import { deepEqual, doesNotMatch, equal, match, throws } from "node:assert/stric
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readTemporalServer } from "../../../workers/temporal_server.ts";
+import { readTemporalServer } from "../../../../activities/temporal/temporal_server.ts";
 
 const profiles = `
 [profile.default]

@@ -2,7 +2,7 @@
 import { type ClientConfigProfile, loadClientConfigProfile, toClientOptions } from "@temporalio/envconfig";
 import type { NativeConnectionOptions } from "@temporalio/worker";
 import { readFileSync } from "node:fs";
-import { truth } from "../profiles/settings/read_text.ts";
+import { truth } from "../../profiles/settings/read_text.ts";
 
 export interface TemporalServer {
   /** host:port of the frontend. */
