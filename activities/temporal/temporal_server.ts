@@ -36,11 +36,7 @@ export function readTemporalServer(env: Environment, flags: TemporalFlags = {}):
 }
 
 function profileOf(env: Environment): ClientConfigProfile {
-  const data = fileOf(env);
-  const profile = loadClientConfigProfile({
-    overrideEnvVars: understood(env),
-    ...(data === undefined ? {} : { configSource: { data } }),
-  });
+  const profile = profileIn(understood(env), fileOf(env));
   const { disabled = false, clientCert, clientKey } = profile.tls ?? {};
   if (!disabled && !clientCert !== !clientKey) {
     throw new Error("a client's certificate and its key are only of use together");
@@ -48,9 +44,19 @@ function profileOf(env: Environment): ClientConfigProfile {
   return profile;
 }
 
-// By itself the library passes over a file that was named and is not there, and falls over an empty one.
+// By itself the library passes over a file that was named and is not there.
 function fileOf({ TEMPORAL_CONFIG_FILE: path }: Environment): string | undefined {
-  return path ? readFileSync(path, "utf8").trim() || "[profile]" : undefined;
+  return path ? readFileSync(path, "utf8") : undefined;
+}
+
+function profileIn(env: Record<string, string>, data: string | undefined): ClientConfigProfile {
+  try {
+    return loadClientConfigProfile({ overrideEnvVars: env, ...(data === undefined ? {} : { configSource: { data } }) });
+  } catch (error) {
+    // It falls over a file that has no profile at all, which is then as good as none.
+    if (!(error instanceof TypeError)) throw error;
+    return loadClientConfigProfile({ overrideEnvVars: env, configSource: { data: "[profile]" } });
+  }
 }
 
 /**

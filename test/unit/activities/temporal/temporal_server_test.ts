@@ -106,6 +106,17 @@ Deno.test("readTemporalServer takes an empty file for no profiles at all", () =>
   equal(fault({ TEMPORAL_CONFIG_FILE: "/dev/null", TEMPORAL_PROFILE: "cloud" }), noProfile("cloud"));
 });
 
+for (const text of ["", "\n", "# profiles come here\n", 'theme = "dark"\n[codec]\nendpoint = "http://codec"\n']) {
+  Deno.test(`readTemporalServer takes a file without a profile for none, also in the usual place: ${JSON.stringify(text)}`, () => {
+    withFile(text, (env, path) => {
+      for (const where of [env, { TEMPORAL_CONFIG_FILE: path }]) {
+        equal(readTemporalServer(where).address, "127.0.0.1:7233");
+        equal(fault({ ...where, TEMPORAL_PROFILE: "cloud" }), noProfile("cloud"));
+      }
+    });
+  });
+}
+
 Deno.test("readTemporalServer quotes no line of a file that it cannot read: it may be the key", () => {
   withFile(`[profile.default]\napi_key = "sec"ret"\n`, (env) => {
     const message = fault(env);
