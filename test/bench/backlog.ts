@@ -5,8 +5,9 @@
  *
  *     deno run -A test/bench/backlog.ts 300
  */
+import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
 import { type Figure, figuresOf, type Row } from "./figure.ts";
-import { type Ground, onGround } from "./ground.ts";
+import { type Ground, type GroundOptions, onGround } from "./ground.ts";
 import { MomentWatch } from "./moment_watch.ts";
 import { createNumbered } from "./numbered_pools.ts";
 import { type Costs, countCosts } from "./process_costs.ts";
@@ -30,14 +31,23 @@ interface Backlog {
   objectBytes: number;
 }
 
+export interface BacklogOptions extends GroundOptions {
+  /** The name under which figures are told. */
+  part?: string;
+}
+
 /** As long as the slowest may take. */
 const longestSeconds = 600;
 
 /** Publishes a backlog of each size, each on a ground of its own. */
-export async function measureBacklog(writer: Writer, sizes: readonly number[], part = "backlog"): Promise<Figure[]> {
+export async function measureBacklog(
+  writer: Writer,
+  sizes: readonly number[],
+  { part = "backlog", ...ground }: BacklogOptions = {},
+): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const pools of sizes) {
-    const backlog = await onGround({}, (ground) => publishAll(ground, { writer, pools }));
+    const backlog = await onGround(ground, (found) => publishAll(found, { writer, pools }));
     figures.push(...backlogFigures(backlog, { part, writer, pools }));
   }
   return figures;
@@ -53,14 +63,14 @@ async function publishAll(ground: Ground, { writer, pools }: Task): Promise<Back
   const names = await createNumbered(ground.api, pools);
   using watch = await MomentWatch.open(ground.stack.adminKubeconfig, publishedSecrets);
   const { processes } = ground.stack;
-  const temporal = processes.get("temporal");
+  const engine = engineOf(processes);
   const servers = { apiserver: processes.get("kube-apiserver"), etcd: processes.get("etcd") };
-  const [costs, serverCosts] = [await countCosts({ temporal }), await countCosts(servers)];
+  const [costs, serverCosts] = [await countCosts(engine), await countCosts(servers)];
   const database = await databaseBytes(ground);
   const begun = performance.now();
   const started = await start();
   await watch.all(secretsOf(names), longestSeconds);
-  const counted = { costs: await costs({ ...started, temporal }), servers: await serverCosts(servers) };
+  const counted = { costs: await costs({ ...started, ...engine }), servers: await serverCosts(servers) };
   const moments = publishedMoments(watch, names).map((ms) => (ms - begun) / 1000);
   const [firstSeconds, lastSeconds] = [Math.min(...moments), Math.max(...moments)];
   return {
@@ -69,6 +79,12 @@ async function publishAll(ground: Ground, { writer, pools }: Task): Promise<Back
     databaseBytes: await databaseBytes(ground) - database,
     objectBytes: await objectBytes(ground, names[0] ?? ""),
   };
+}
+
+/** Temporal, with its database where that is a process of its own. */
+function engineOf({ processes }: Ground["stack"]["processes"]): Record<string, SupervisedProcess> {
+  const parts = processes.filter(({ name }) => name === "temporal" || name === "postgres");
+  return Object.fromEntries(parts.map((part) => [part.name, part]));
 }
 
 function backlogFigures(
@@ -88,7 +104,9 @@ function backlogFigures(
     ["CPU a pool", "ms", cpuOf(costs) * 1000 / pools],
     ["peak memory", "MiB", each.reduce((sum, [, { peakMib }]) => sum + peakMib, 0)],
     ...ofEach,
-    ...(hasTemporal ? [["Temporal's database a pool", "KiB", databaseBytes / 1024 / pools] as Row] : []),
+    ...(hasTemporal && Number.isFinite(databaseBytes)
+      ? [["Temporal's database a pool", "KiB", databaseBytes / 1024 / pools] as Row]
+      : []),
     ["objects a pool", "KiB", objectBytes / 1024],
     ["CPU a pool, API server and etcd", "ms", cpuOf(servers) * 1000 / pools],
     ["peak memory, API server", "MiB", servers["apiserver"]?.peakMib ?? NaN],

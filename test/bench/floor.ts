@@ -20,6 +20,7 @@ import { startTemporalServer } from "../../deploy/local/stack/temporal_server.ts
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { type Figure, figuresOf, median } from "./figure.ts";
 import { historyOf } from "./history.ts";
+import type { LentTemporal } from "./postgres.ts";
 import { countCosts } from "./process_costs.ts";
 import { printAlone } from "./table.ts";
 
@@ -28,13 +29,20 @@ interface Floor {
   processes: Record<string, SupervisedProcess>;
 }
 
+export interface FloorOrder {
+  sizes: readonly number[];
+  rounds: number;
+  /** Instead of the dev server. */
+  temporal?: LentTemporal;
+}
+
 /** Runs it one at a time, and then so many at once for each size. */
-export async function measureFloor({ sizes, rounds }: { sizes: readonly number[]; rounds: number }): Promise<Figure[]> {
+export async function measureFloor({ sizes, rounds, temporal: lent }: FloorOrder): Promise<Figure[]> {
   const directory = await mkdtemp(join(tmpdir(), "ostler-bench-"));
   const supervisor = new Supervisor({ directory });
   try {
     const { temporal: command } = await resolveTools(["temporal"]);
-    const { address } = await startTemporalServer({ supervisor, command, directory });
+    const { address } = await (lent?.start(supervisor) ?? startTemporalServer({ supervisor, command, directory }));
     const worker = await startWorker(supervisor, [address, await bundle(directory)]);
     const connection = await NativeConnection.connect({ address });
     const floor = {
@@ -47,6 +55,7 @@ export async function measureFloor({ sizes, rounds }: { sizes: readonly number[]
     return figures;
   } finally {
     await supervisor.stop();
+    await lent?.remove();
     await rm(directory, { recursive: true, force: true });
   }
 }

@@ -7,6 +7,7 @@ import { mintKubeconfigs, type SiteKubeconfigs } from "../../deploy/local/site/i
 import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
 import { type Stack, startStack } from "../../deploy/local/stack/stack.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import type { LentTemporal } from "./postgres.ts";
 
 /** A control plane with Temporal, and whom its objects may be written by. */
 export interface Ground {
@@ -19,6 +20,8 @@ export interface Ground {
 export interface GroundOptions {
   /** Users whose requests the API server's audit log keeps. */
   audited?: string[];
+  /** Instead of the dev server on SQLite. */
+  temporal?: LentTemporal;
 }
 
 const toolNames = ["etcd", "kube-apiserver", "kube-controller-manager", "temporal", "machine-controller"] as const;
@@ -27,7 +30,10 @@ const toolNames = ["etcd", "kube-apiserver", "kube-controller-manager", "tempora
 export async function onGround<T>(options: GroundOptions, measure: (ground: Ground) => Promise<T>): Promise<T> {
   const tools = await resolveTools(toolNames);
   const directory = await mkdtemp(join(tmpdir(), "ostler-bench-"));
-  const stack = await startStack({ directory, tools, audited: options.audited ?? [] });
+  const stack = await startStack({
+    ...{ directory, tools, audited: options.audited ?? [] },
+    ...(options.temporal === undefined ? {} : { startTemporal: options.temporal.start }),
+  });
   let result: T;
   try {
     await installManifests(stack.adminKubeconfig);
@@ -37,6 +43,7 @@ export async function onGround<T>(options: GroundOptions, measure: (ground: Grou
     throw new Error(`Cannot measure; logs are in "${directory}/logs"`, { cause: error });
   } finally {
     await stack.stop();
+    await options.temporal?.remove();
   }
   await rm(directory, { recursive: true, force: true });
   return result;

@@ -25,11 +25,14 @@ interface Rolled {
 interface Size {
   replicas: number;
   budget: number;
+  /** Machines are spread over so many; without it no node tells of one. */
+  zones?: number;
 }
 
 /** Rolls a pool in memory out, and then over to another image, of which it tells. */
-async function rollOver(stage: Stage, { replicas, budget }: Size): Promise<Rolled> {
-  const pool = stage.pool({ replicas, surge: budget, bootMs: 3000 });
+async function rollOver(stage: Stage, { replicas, budget, zones: many = 0 }: Size): Promise<Rolled> {
+  const zones = Array.from({ length: many }, (_, nth) => `zone-${nth + 1}`);
+  const pool = stage.pool({ replicas, surge: budget, bootMs: 3000, zones });
   await (await stage.rollOut(pool)).result();
   const before = new Set((await runsOf(stage, pool.holder)).map(({ runId }) => runId));
   pool.rules.budget.machines = budget;
@@ -104,8 +107,8 @@ function print({ replaced, seconds, sizes, answers, violations }: Rolled, budget
 }
 
 if (import.meta.main) {
-  const [replicas = 1000, budget = 50] = Deno.args.map(Number);
-  const rolled = await onStage((stage) => rollOver(stage, { replicas, budget }));
+  const [replicas = 1000, budget = 50, zones = 0] = Deno.args.map(Number);
+  const rolled = await onStage((stage) => rollOver(stage, { replicas, budget, zones }));
   print(rolled, budget);
   const isGood = rolled.sizes.every(({ events }) => events < limit) && rolled.violations.length === 0 &&
     quantile(rolled.answers, 0.95) < 1000;

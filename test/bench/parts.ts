@@ -5,6 +5,7 @@ import { measureBurst } from "./burst.ts";
 import type { Figure } from "./figure.ts";
 import { measureFloor } from "./floor.ts";
 import { measureEvents } from "./large_rollout.ts";
+import { findPostgres, lendTemporal } from "./postgres.ts";
 import { measurePublish } from "./publish.ts";
 import { measureReact } from "./react.ts";
 import { measureRender } from "./render.ts";
@@ -32,7 +33,8 @@ export const usualSizes: Sizes = { pools: [100, 300, 1_000], burst: 200, admitte
 export const parts: Record<string, (sizes: Sizes) => Promise<Figure[]>> = {
   publish: ({ rounds }) => ofEach((writer) => measurePublish(writer, rounds)),
   backlog: ({ pools }) => ofEach((writer) => measureBacklog(writer, pools)),
-  pair: ({ pools }) => measureBacklog(ostlerOf(2), [middleOf(pools)], "backlog, two workers"),
+  pair: ({ pools }) => measureBacklog(ostlerOf(2), [middleOf(pools)], { part: "backlog, two workers" }),
+  postgres: ({ pools }) => measureOnPostgres(middleOf(pools)),
   floor: ({ pools, rounds }) => measureFloor({ sizes: pools, rounds }),
   burst: ({ burst }) => ofEach((writer) => measureBurst(writer, burst)),
   roll: async ({ machines }) => [...measureTime(machines), ...await measureEvents(machines)],
@@ -41,6 +43,16 @@ export const parts: Record<string, (sizes: Sizes) => Promise<Figure[]>> = {
   admission: ({ admitted }) => measureAdmission(admitted),
   render: () => measureRender(),
 };
+
+/** As `backlog` and `floor` are, with Temporal on PostgreSQL; nothing where that is not installed. */
+async function measureOnPostgres(pools: number): Promise<Figure[]> {
+  const postgres = await findPostgres();
+  if (postgres === undefined) return [];
+  const part = "backlog, PostgreSQL";
+  const ofOstler = await measureBacklog(ostlerOf(1), [pools], { part, temporal: await lendTemporal(postgres) });
+  const floor = await measureFloor({ sizes: [pools], rounds: 1, temporal: await lendTemporal(postgres) });
+  return [...ofOstler, ...floor.filter((figure) => figure.part === "backlog").map((figure) => ({ ...figure, part }))];
+}
 
 function middleOf(sizes: readonly number[]): number {
   return sizes[Math.floor(sizes.length / 2)] ?? 0;

@@ -5,10 +5,12 @@ import { ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { Ground } from "./ground.ts";
 
-/** Bytes of Temporal's database, with what is written to its log and not yet to it. */
+/** Bytes of the dev server's database, with what is written to its log and not yet to it; NaN for another server. */
 export async function databaseBytes({ stack }: Ground): Promise<number> {
   const folder = join(stack.directory, "temporal");
-  const sizes = (await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size);
+  const names = await readdir(folder).catch(() => undefined);
+  if (names === undefined) return NaN;
+  const sizes = names.map(async (name) => (await stat(join(folder, name))).size);
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 

@@ -40,7 +40,9 @@ export interface StackOptions {
   readonly audited?: readonly string[];
   /** The API server ends a watch after one to two times as many seconds; after half an hour to an hour unless told. */
   readonly watchSeconds?: number;
-  /** Known to the Temporal server from its start. */
+  /** Starts another Temporal server than the CLI's dev server. */
+  readonly startTemporal?: (supervisor: Supervisor) => Promise<TemporalServer>;
+  /** Known to the dev server from its start. */
   readonly searchAttributes?: Readonly<Record<string, SearchAttributeKind>>;
   /** Ends the start, not the started stack: that is what `stop` is for. */
   readonly signal?: AbortSignal;
@@ -65,16 +67,23 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 }
 
 async function startTemporal(supervisor: Supervisor, options: StackOptions): Promise<TemporalServer> {
-  const { directory, searchAttributes, signal } = options;
-  const temporal = await startTemporalServer({
+  const temporal = await (options.startTemporal?.(supervisor) ?? startDevServer(supervisor, options));
+  const ui = temporal.uiUrl === "" ? "without a web UI" : `web UI on ${temporal.uiUrl}`;
+  options.onProgress?.(`Temporal answers on ${temporal.address}, ${ui}`);
+  return temporal;
+}
+
+function startDevServer(
+  supervisor: Supervisor,
+  { directory, tools, searchAttributes, signal }: StackOptions,
+): Promise<TemporalServer> {
+  return startTemporalServer({
     supervisor,
     directory,
-    command: options.tools.temporal,
+    command: tools.temporal,
     ...(searchAttributes === undefined ? {} : { searchAttributes }),
     ...(signal === undefined ? {} : { signal }),
   });
-  options.onProgress?.(`Temporal answers on ${temporal.address}, web UI on ${temporal.uiUrl}`);
-  return temporal;
 }
 
 async function startCluster(

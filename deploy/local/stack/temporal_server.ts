@@ -9,6 +9,7 @@ import type { Supervisor } from "../process/supervisor.ts";
 export interface TemporalServer {
   /** `host:port` of the gRPC front end. */
   readonly address: string;
+  /** Empty where the server has no web UI. */
   readonly uiUrl: string;
   readonly namespace: string;
 }

@@ -34,6 +34,12 @@ export const acceptedVersions: Readonly<Partial<Record<ToolName, AcceptedVersion
     wanted: "1.18",
     suits: (major, minor) => major === 1 && minor === 18,
   },
+  "temporal-server": {
+    args: ["--version"],
+    pattern: /temporal version (\d+)\.(\d+)/,
+    wanted: "1.29",
+    suits: (major, minor) => major === 1 && minor === 29,
+  },
   helm: {
     args: ["version", "--short"],
     pattern: /^v(\d+)\.(\d+)/m,

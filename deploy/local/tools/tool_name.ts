@@ -30,11 +30,14 @@ export const machineToolNames = [
   "pod-server",
 ] as const;
 
+/** Temporal as people run it themselves; built only when asked for by name. */
+export const temporalToolNames = ["temporal-server", "temporal-sql-tool"] as const;
+
 /** The name of a program for machines. */
 export type MachineToolName = typeof machineToolNames[number];
 
 /** All that can be found or built. */
-export const toolNames = [...stackToolNames, ...machineToolNames] as const;
+export const toolNames = [...stackToolNames, ...machineToolNames, ...temporalToolNames] as const;
 
 /** The name of one binary, as it stands in a folder. */
 export type ToolName = typeof toolNames[number];

@@ -8,7 +8,7 @@ import { kubelet35, kubelet36, kubernetes } from "./kubernetes.ts";
 import { pause, podServer } from "./pod_programs.ts";
 import { machineController } from "./machine_controller.ts";
 import { tctl } from "./tctl.ts";
-import { temporal } from "./temporal.ts";
+import { temporal, temporalServer } from "./temporal.ts";
 
 /** The recipe of each tool; tools that share one are built by one go invocation. */
 export const recipes: Readonly<Record<ToolName, Recipe>> = {
@@ -36,4 +36,6 @@ export const recipes: Readonly<Record<ToolName, Recipe>> = {
   crictl,
   pause,
   "pod-server": podServer,
+  "temporal-server": temporalServer,
+  "temporal-sql-tool": temporalServer,
 };

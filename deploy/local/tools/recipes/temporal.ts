@@ -8,3 +8,15 @@ export const temporal: Recipe = {
   requires: ["github.com/temporalio/cli v1.5.1"],
   replaces: [],
 };
+
+/** The server that the CLI has inside, with every database it knows, and what makes its schema in one. */
+export const temporalServer: Recipe = {
+  name: "temporal-server",
+  packages: {
+    "temporal-server": "go.temporal.io/server/cmd/server",
+    "temporal-sql-tool": "go.temporal.io/server/cmd/tools/sql",
+  },
+  ldflags: "-s -w",
+  requires: ["go.temporal.io/server v1.29.1"],
+  replaces: [],
+};
