@@ -9,6 +9,7 @@ import { type Config, rateOf } from "./config.ts";
 import { keepCredentialSchedule } from "./credential_schedule.ts";
 import { keepVersionCurrent } from "./current_version.ts";
 import { installDefaultProfiles } from "./default_profiles.ts";
+import { followAccess } from "./follow_access.ts";
 import { serveHealth } from "./health.ts";
 import { leadWhileHolding } from "./leader.ts";
 import { createLogger } from "./logger.ts";
@@ -16,7 +17,7 @@ import { PoolNotifier } from "./pool_notifier.ts";
 import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
 import { startRollout } from "./start_rollout.ts";
-import { LazyClient } from "./temporal_client.ts";
+import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
 import { watchPools } from "./watch_pools.ts";
 
@@ -24,7 +25,7 @@ import { watchPools } from "./watch_pools.ts";
 export async function runController(config: Config, signal: AbortSignal): Promise<void> {
   const log = createLogger(config.logLevel);
   const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config));
-  const client = new LazyClient(config.temporal);
+  const client = new LazyClient(config.temporal, accessOfProcess);
   // Who stands by is ready too: else no update of the Deployment, and no drain of the leader's node, would ever end.
   let ready = false;
   const onStandby = (): void => void (ready = true);
@@ -35,6 +36,9 @@ export async function runController(config: Config, signal: AbortSignal): Promis
     self = await readClusterIdentity(kubeConfig, config, log);
     await askTemporal(config.temporal, async () => await place.hold(await client.get(), self));
   };
+  const ended = new AbortController();
+  const following = AbortSignal.any([signal, ended.signal]);
+  void followAccess(client, { server: config.temporal, workers: () => [], log, signal: following });
   try {
     await leadWhileHolding(kubeConfig, { config, log, signal, onStandby }, async (leading) => {
       ready = false;
@@ -45,6 +49,7 @@ export async function runController(config: Config, signal: AbortSignal): Promis
       });
     });
   } finally {
+    ended.abort();
     health?.close();
     await client.close();
   }

@@ -1,6 +1,5 @@
 /** The worker process: runs workflows and activities until it is told to stop. */
 import type { KubeConfig } from "@kubernetes/client-node";
-import type { NativeConnection } from "@temporalio/worker";
 import { Runtime, Worker } from "@temporalio/worker";
 import { beginToWatch } from "../activities/backends/registry.ts";
 import { caOf, connectKube, loadKubeConfig } from "../activities/kube/client.ts";
@@ -11,18 +10,19 @@ import { Claim } from "./claim.ts";
 import { readClusterIdentity } from "./cluster_identity.ts";
 import { type Config, rateOf } from "./config.ts";
 import { throwOnceFailed } from "./failed_worker.ts";
+import { followAccess } from "./follow_access.ts";
 import { serveHealth } from "./health.ts";
 import { createLogger } from "./logger.ts";
 import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
-import { LazyClient } from "./temporal_client.ts";
+import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
 import { workersOf } from "./worker_options.ts";
 
 /** Serves until `signal` aborts, and resolves when what was begun has drained. */
 export async function runWorker(config: Config, signal: AbortSignal): Promise<void> {
   const log = installRuntime(config);
-  const client = new LazyClient(config.temporal);
+  const client = new LazyClient(config.temporal, accessOfProcess);
   let workers: Worker[] = [];
   const isReady = (): boolean => workers.length > 0 && workers.every((worker) => worker.getState() === "RUNNING");
   const health = serveHealth({ ...config.healthProbeAddress, isReady });
@@ -30,9 +30,12 @@ export async function runWorker(config: Config, signal: AbortSignal): Promise<vo
   const kube = { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) };
   const options = workersOf(config, { kube, clusterCa: caOf(kubeConfig) });
   const claim = claiming(config, { client, kubeConfig, log });
+  const ended = new AbortController();
+  const following = AbortSignal.any([signal, ended.signal]);
+  void followAccess(client, { server: config.temporal, workers: () => workers, log, signal: following });
   try {
     await serveWhileOurs({ claim, log, signal }, async (serving) => {
-      const connection = (await client.get()).connection as NativeConnection;
+      const connection = await client.connection();
       beginToWatch(kube);
       workers = await askTemporal(
         config.temporal,
@@ -42,6 +45,7 @@ export async function runWorker(config: Config, signal: AbortSignal): Promise<vo
       workers = [];
     });
   } finally {
+    ended.abort();
     health?.close();
     // A worker that failed and does not end still holds the connection: it is the failure that is to be told.
     await client.close().catch(() => undefined);
@@ -64,10 +68,10 @@ function claiming(
   const claim = new Claim(config);
   let isPrepared = false;
   const prepare = async (): Promise<void> => {
-    const { connection, workflowService } = await client.get();
+    const connection = await client.connection();
     // A worker asks the same when it is made, and what cannot be made ends the process.
-    await workflowService.describeNamespace({ namespace });
-    await ensureSearchAttributes(connection as NativeConnection, { namespace, columns: columnsOf(cluster) });
+    await connection.workflowService.describeNamespace({ namespace });
+    await ensureSearchAttributes(connection, { namespace, columns: columnsOf(cluster) });
     isPrepared = true;
   };
   return async () => {

@@ -56,6 +56,8 @@ export interface StageVersion {
   next?: boolean;
   /** As the setting `hold-patches`. */
   holdPatches?: boolean;
+  /** The stage's own unless told. */
+  connection?: NativeConnection;
 }
 
 export type Handle = Omit<WorkflowHandle, "result"> & { result(): Promise<RollOutResult> };
@@ -112,11 +114,11 @@ export class Stage {
   }
 
   /** Starts a worker for workflows and short steps, and one for waits, beside those that run. */
-  async startWorker(version: StageVersion = {}): Promise<void> {
-    const { buildId = "", next = false, holdPatches = false } = version;
+  async startWorker(version: StageVersion = {}): Promise<Worker[]> {
+    const { buildId = "", next = false, holdPatches = false, connection = this.#native } = version;
     const { maxCachedWorkflows = 100, slots = { steps: 100, waits: 100 } } = this.#options;
     const common = {
-      connection: this.#native as NativeConnection,
+      connection: connection as NativeConnection,
       activities: this.activities.all(),
       identity,
       maxHeartbeatThrottleInterval: 50,
@@ -141,6 +143,7 @@ export class Stage {
       }),
     ];
     this.#workers.push(...workers.map((worker) => ({ worker, done: worker.run() })));
+    return workers;
   }
 
   #bundleOf(next: boolean): Promise<WorkflowBundle> {

@@ -1,69 +1,169 @@
-/** A Temporal that wants TLS and a certificate of who asks is reached by the variables of its other tools. */
-import { equal, rejects } from "node:assert/strict";
+/** A Temporal that wants TLS and a certificate of who asks is reached by the variables of its other tools, and stays so. */
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { createServer } from "node:tls";
 import type { AddressInfo } from "node:net";
-import type { Server } from "node:tls";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createServer } from "node:tls";
+import type { Server, TLSSocket } from "node:tls";
+import { readTemporalServer } from "../../activities/temporal/temporal_server.ts";
 import { CertificateAuthority } from "../../deploy/local/stack/certificate_authority.ts";
 import type { KeyedCertificate } from "../../deploy/local/stack/certificate_authority.ts";
+import { followAccess } from "../../workers/follow_access.ts";
 import { LazyClient } from "../../workers/temporal_client.ts";
-import { readTemporalServer } from "../../activities/temporal/temporal_server.ts";
+import { eventually } from "../support/eventually.ts";
 import { onStage } from "../support/workflow_stage.ts";
 import type { Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-interface Guarded {
-  port: number;
-  ca: string;
-  client: KeyedCertificate;
+interface Named {
+  name: string;
+  authority: CertificateAuthority;
 }
 
-/** With a door before the stage's server that opens to certificates of one authority only. */
-async function withDoor(stage: Stage, story: (guarded: Guarded) => Promise<void>): Promise<void> {
-  const authority = await CertificateAuthority.create("temporal-ca");
-  const own = await authority.issue({ commonName: "temporal", use: "server", dnsNames: ["temporal.example"] });
-  const door = await openDoor(stage.address, authority.certificatePem, own);
-  try {
-    const client = await authority.issue({ commonName: "ostler", use: "client" });
-    await story({ port: (door.address() as AddressInfo).port, ca: authority.certificatePem, client });
-  } finally {
-    door.close();
+async function authorityOf(name: string): Promise<Named> {
+  return { name, authority: await CertificateAuthority.create(name) };
+}
+
+/** A door before the stage's server that opens to certificates of one authority only. */
+class Door {
+  readonly #callers = new Set<TLSSocket>();
+
+  private constructor(private readonly server: Server) {}
+
+  static async open(stage: Stage, { authority, name }: Named, port = 0): Promise<Door> {
+    const own = await authority.issue({ commonName: "temporal", use: "server", dnsNames: ["temporal.example"] });
+    const options = { cert: own.certificatePem, key: own.keyPem, ca: authority.certificatePem };
+    const server = createServer({ ...options, requestCert: true, ALPNProtocols: ["h2"] });
+    const door = new Door(server);
+    const [host = "", behind] = stage.address.split(":");
+    server.on("secureConnection", (caller: TLSSocket) => {
+      // Who resumes a session of the door of before brings the certificate of then, which Deno takes without a look.
+      if (caller.getPeerCertificate().issuer.CN !== name) return void caller.destroy();
+      door.#callers.add(caller);
+      const temporal = connect(Number(behind), host);
+      for (const [one, other] of [[caller, temporal], [temporal, caller]] as const) {
+        one.pipe(other);
+        one.on("error", () => other.destroy());
+        one.on("close", () => other.destroy());
+      }
+    });
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    return door;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Closes it, also to those who are in. */
+  async close(): Promise<void> {
+    for (const caller of this.#callers) caller.destroy();
+    await new Promise<void>((resolve) => this.server.close(() => resolve()));
   }
 }
 
-async function openDoor(address: string, ca: string, { certificatePem, keyPem }: KeyedCertificate): Promise<Server> {
-  const [host = "", port] = address.split(":");
-  const options = { cert: certificatePem, key: keyPem, ca, requestCert: true, ALPNProtocols: ["h2"] };
-  const door = createServer(options, (caller) => {
-    const server = connect(Number(port), host);
-    for (const [one, other] of [[caller, server], [server, caller]] as const) {
-      one.pipe(other);
-      one.on("error", () => other.destroy());
-      one.on("close", () => other.destroy());
-    }
-  });
-  await new Promise<void>((resolve) => door.listen(0, "127.0.0.1", resolve));
-  return door;
-}
-
-function environmentOf({ port, ca, client }: Guarded): Record<string, string> {
+function environmentOf(
+  { port }: Door,
+  ca: string,
+  { certificatePem, keyPem }: KeyedCertificate,
+): Record<string, string> {
   return {
     TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
     TEMPORAL_TLS_SERVER_NAME: "temporal.example",
     TEMPORAL_TLS_SERVER_CA_CERT_DATA: ca,
-    TEMPORAL_TLS_CLIENT_CERT_DATA: client.certificatePem,
-    TEMPORAL_TLS_CLIENT_KEY_DATA: client.keyPem,
+    TEMPORAL_TLS_CLIENT_CERT_DATA: certificatePem,
+    TEMPORAL_TLS_CLIENT_KEY_DATA: keyPem,
   };
 }
 
+function clientOf(env: Record<string, string>): LazyClient {
+  return new LazyClient(readTemporalServer(env), () => readTemporalServer(env).access);
+}
+
+/** Files as a Secret is mounted, and the variables that name them. */
+class MountedSecret implements Disposable {
+  readonly #folder = mkdtempSync(join(tmpdir(), "ostler-tls-"));
+
+  write(files: Partial<Record<"ca.crt" | "tls.crt" | "tls.key", string>>): void {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(this.#folder, name), text);
+  }
+
+  environment(port: number): Record<string, string> {
+    return {
+      TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
+      TEMPORAL_TLS_SERVER_NAME: "temporal.example",
+      TEMPORAL_TLS_SERVER_CA_CERT_PATH: join(this.#folder, "ca.crt"),
+      TEMPORAL_TLS_CLIENT_CERT_PATH: join(this.#folder, "tls.crt"),
+      TEMPORAL_TLS_CLIENT_KEY_PATH: join(this.#folder, "tls.key"),
+    };
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true });
+  }
+}
+
 test("a process of ours connects over TLS, with a certificate of its own", async (stage) => {
-  await withDoor(stage, async (guarded) => {
-    const client = new LazyClient(readTemporalServer(environmentOf(guarded)));
-    const { namespaceInfo } = await (await client.get()).workflowService.describeNamespace({ namespace: "default" });
-    equal(namespaceInfo?.name, "default");
+  const { name, authority } = await authorityOf("temporal-ca");
+  const door = await Door.open(stage, { name, authority });
+  const env = environmentOf(door, authority.certificatePem, await authority.issue({ commonName: "us", use: "client" }));
+  const client = clientOf(env);
+  const { namespaceInfo } = await (await client.get()).workflowService.describeNamespace({ namespace: "default" });
+  equal(namespaceInfo?.name, "default");
+  await client.close();
+  await rejects(clientOf({ TEMPORAL_ADDRESS: env["TEMPORAL_ADDRESS"] ?? "" }).get(), "a door that stands open");
+  await door.close();
+});
+
+test("certificates, keys and authorities change under workers at work: the old ones are refused, the work goes on", async (stage) => {
+  const before = await authorityOf("old-ca");
+  const after = await authorityOf("new-ca");
+  const [oldCa, newCa] = [before.authority.certificatePem, after.authority.certificatePem];
+  const old = await before.authority.issue({ commonName: "ostler", use: "client" });
+  const fresh = await after.authority.issue({ commonName: "ostler", use: "client" });
+  using secret = new MountedSecret();
+  secret.write({ "ca.crt": oldCa, "tls.crt": old.certificatePem, "tls.key": old.keyPem });
+  let door = await Door.open(stage, before);
+  const { port } = door;
+  const env = secret.environment(port);
+  const server = readTemporalServer(env);
+  const client = new LazyClient(server, () => readTemporalServer(env).access);
+  const ended = new AbortController();
+  const said: string[] = [];
+  const log = { info: (text: string) => void said.push(text), warn: (text: string) => void said.push(text) };
+  await stage.stopWorker();
+  try {
+    const first = await client.connection();
+    const at = await stage.startWorker({ connection: first });
+    const following = followAccess(client, { server, workers: () => at, log, signal: ended.signal, lookEvery: 50 });
+    const begun = stage.pool({ replicas: 3 });
+    const run = await stage.rollOut(begun);
+
+    // Only half of what changes has come, and the door is still the old one.
+    secret.write({ "ca.crt": `${oldCa}${newCa}`, "tls.crt": fresh.certificatePem });
+    await eventually("the refusal of half a change", () => said.length === 1);
+    match(said[0] ?? "", /^Cannot take what lets us into Temporal now, the connection of before stays: /);
+    equal(await client.connection(), first);
+    equal((await run.result()).outcome, "Converged");
+
+    await door.close();
+    door = await Door.open(stage, after, port);
+    const goesOn = await stage.rollOut(stage.pool({ replicas: 3 }));
+    secret.write({ "tls.key": fresh.keyPem });
+    equal((await goesOn.result()).outcome, "Converged");
+    equal(await client.connection() === first, false);
+    equal(said.at(-1), "Connected to Temporal with what lets us in now");
+    deepEqual(at.map(({ connection }) => connection === first), [false, false]);
+    await rejects(clientOf(environmentOf(door, newCa, old)).get(), "a door that takes old certificates");
+    ended.abort();
+    await following;
+  } finally {
+    ended.abort();
+    await stage.stopWorker();
     await client.close();
-    const { TEMPORAL_ADDRESS } = environmentOf(guarded);
-    await rejects(new LazyClient(readTemporalServer({ TEMPORAL_ADDRESS })).get(), "a door that stands open");
-  });
+    await door.close();
+  }
 });
