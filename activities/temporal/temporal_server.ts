@@ -67,11 +67,20 @@ function understood(env: Environment): Record<string, string> {
   const set = Object.entries(env).filter((pair): pair is [string, string] =>
     pair[1] !== undefined && (pair[1] !== "" || pair[0].startsWith("TEMPORAL_GRPC_META_"))
   );
-  const known = Object.fromEntries(set);
+  const known = withKeyOfFile(Object.fromEntries(set));
   if (known["TEMPORAL_TLS"] === undefined) return known;
   const tls = truth.safeParse(known["TEMPORAL_TLS"]);
   if (!tls.success) throw new Error(`TEMPORAL_TLS "${known["TEMPORAL_TLS"]}": must be true or false`);
   return { ...known, TEMPORAL_TLS: String(tls.data) };
+}
+
+// As the library reads certificates. A variable stays for a process's life, a file may change.
+function withKeyOfFile({ TEMPORAL_API_KEY_PATH: path, ...env }: Record<string, string>): Record<string, string> {
+  if (path === undefined) return env;
+  if (env["TEMPORAL_API_KEY"] !== undefined) throw new Error("TEMPORAL_API_KEY and TEMPORAL_API_KEY_PATH: give one");
+  const key = readFileSync(path, "utf8").trim();
+  if (key === "") throw new Error(`TEMPORAL_API_KEY_PATH "${path}": the file is empty`);
+  return { ...env, TEMPORAL_API_KEY: key };
 }
 
 function withoutLines<T>(read: () => T): T {

@@ -103,7 +103,7 @@ Deno.test("processes take what the chart sets for them, at every size", async ()
     for (const process of Object.values(deploymentsOf(await chartObjects({ helm, values: [values] })))) {
       // Files that a pod would find.
       const { OSTLER_HOST_CA_BUNDLE: _, ...set } = variablesOf(process);
-      const read = readConfig(Object.fromEntries(Object.entries(set).filter(([name]) => !/_TLS/.test(name))));
+      const read = readConfig(Object.fromEntries(Object.entries(set).filter(([name]) => !/_TLS|_PATH$/.test(name))));
       deepEqual(read.warnings, [], `${values}: ${process.metadata.name}`);
       equal(read.temporal.address, values === everything ? "temporal.example:7234" : temporalByDefault);
     }
@@ -158,4 +158,15 @@ Deno.test("what opens Temporal is given to controller and workers, and not to th
   ).map(([name]) => name);
   deepEqual(opened, Object.keys(deployments).filter((name) => name !== "ostler-webhook"));
   ok(opened.includes("ostler-controller"));
+  for (const name of opened) {
+    const { template: { spec } } = deployments[name]!.spec;
+    const mounts = (spec.containers[0] as { volumeMounts?: { mountPath: string }[] }).volumeMounts ?? [];
+    const files = Object.entries(variablesOf(deployments[name]!)).filter(([name]) => /^TEMPORAL_.*_PATH$/.test(name));
+    equal(files.length, 4);
+    for (const [variable, file = ""] of files) {
+      ok(mounts.some(({ mountPath }) => file.startsWith(`${mountPath}/`)), `${variable} is a file of a Secret`);
+    }
+    equal(JSON.stringify(spec).includes("secretKeyRef"), true, "which is that of the values' own");
+    equal(JSON.stringify(spec.containers).includes("temporal-login"), false, "a variable would stay as it was");
+  }
 });

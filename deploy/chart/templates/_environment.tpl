@@ -37,9 +37,8 @@
 {{- end }}
 
 {{- define "ostler.temporalAccess" -}}
-{{- with .apiKeySecret }}
-- name: TEMPORAL_API_KEY
-  valueFrom: { secretKeyRef: { name: {{ . }}, key: api-key } }
+{{- if .apiKeySecret }}
+- { name: TEMPORAL_API_KEY_PATH, value: /etc/ostler/temporal/key/api-key }
 {{- end }}
 {{- if or .apiKeySecret .clientCertificateSecret .serverCaSecret .serverName }}
 - { name: TEMPORAL_TLS, value: "true" }
@@ -56,9 +55,12 @@
 {{- end }}
 {{- end }}
 
-{{- /* The Secrets that open Temporal, as a JSON list of volumes with their folders. */ -}}
+{{- /* The Secrets that open Temporal, as a JSON list of volumes with their folders: as files, they may change under a process. */ -}}
 {{- define "ostler.temporalSecrets" -}}
 {{- $found := list }}
+{{- with .Values.temporal.apiKeySecret }}
+{{- $found = append $found (dict "volume" "temporal-key" "secret" . "folder" "/etc/ostler/temporal/key") }}
+{{- end }}
 {{- with .Values.temporal.clientCertificateSecret }}
 {{- $found = append $found (dict "volume" "temporal-client" "secret" . "folder" "/etc/ostler/temporal/client") }}
 {{- end }}

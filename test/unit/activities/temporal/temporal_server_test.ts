@@ -84,6 +84,23 @@ Deno.test("readTemporalServer takes an empty variable for none: TLS comes with a
   equal(readTemporalServer({ TEMPORAL_API_KEY: "secret" }).access.tls, true);
 });
 
+Deno.test("readTemporalServer reads an API key from a file, and each time anew", () => {
+  withFile("first\n", (_, path) => {
+    const env = { TEMPORAL_API_KEY_PATH: path };
+    const { access: { apiKey, tls } } = readTemporalServer(env);
+    deepEqual([apiKey, tls], ["first", true]);
+    writeFileSync(path, "second");
+    equal(readTemporalServer(env).access.apiKey, "second");
+    writeFileSync(path, "\n");
+    match(
+      fault(env),
+      /^Cannot read Temporal's settings: TEMPORAL_API_KEY_PATH "\/.*temporal.toml": the file is empty$/,
+    );
+    match(fault({ ...env, TEMPORAL_API_KEY: "third" }), /TEMPORAL_API_KEY and TEMPORAL_API_KEY_PATH: give one$/);
+    match(fault({ TEMPORAL_API_KEY_PATH: `${path}.not` }), /ENOENT/);
+  });
+});
+
 for (const [value, isOn] of [["true", true], ["True", true], ["1", true], ["FALSE", false], ["0", false]] as const) {
   Deno.test(`readTemporalServer understands TEMPORAL_TLS=${value}`, () => {
     equal(readTemporalServer({ TEMPORAL_TLS: value }).access.tls !== undefined, isOn);
