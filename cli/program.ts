@@ -10,9 +10,7 @@ import { addRolloutCommands } from "./rollout/commands.ts";
 import { addSetup } from "./setup/commands.ts";
 import { calledAs, type Terminal } from "./terminal.ts";
 import type { Wiring } from "./wiring.ts";
-
-/** What `--version` says; the first number will be 1 when what others rely on is settled. */
-const version = "0.1.0";
+import manifest from "../package.json" with { type: "json" };
 
 /** Runs one command line; gives the exit code, which is promised in `--help`. Template engines are kept for another one. */
 export async function runProgram(
@@ -58,7 +56,7 @@ function programOf(wiring: Wiring): Command {
   const { terminal } = wiring;
   const program = new Command(calledAs(terminal))
     .description("Looks at rollouts of machines and steers them; shows what machines boot with, and checks profiles.")
-    .version(version)
+    .version(manifest.version)
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
     .showHelpAfterError("--help tells more")

@@ -53,7 +53,7 @@ export const rooms: Room[] = [
   {
     path: "cli/",
     runtime: [
-      ...["cli/", "workflows/contracts/", "workflows/policy/", "workflows/status/page/"],
+      ...["cli/", "package.json", "workflows/contracts/", "workflows/policy/", "workflows/status/page/"],
       ...["workflows/commands/messages.ts", "workflows/commands/start_options.ts"],
       ...["profiles/", "activities/kube/", "activities/temporal/", "activities/node/", "activities/pool/"],
       ...["activities/backends/registry.ts", "activities/backends/contract.ts"],

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import manifest from "../../package.json" with { type: "json" };
 import { eventually } from "../support/eventually.ts";
 import { protectedPod } from "../support/fake_pool.ts";
 import { budgetOf, gateOf } from "../support/pool_checks.ts";
@@ -12,7 +13,7 @@ import { Stage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Handle } from "../support/workflow_stage.ts";
 
 /** The release whose histories these are; one set per release is kept, and none is ever rewritten. */
-const release = "0.1.0";
+const { version: release } = manifest;
 
 const root = fileURLToPath(new URL("./histories/", import.meta.url));
 

@@ -1,0 +1,36 @@
+/** The version stands in package.json; whatever else tells one tells the same. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import manifest from "../../../../package.json" with { type: "json" };
+import { versioned } from "../../../../deploy/local/chart/chart_version.ts";
+import { FakeTerminal } from "../../../support/fake_terminal.ts";
+
+const { version } = manifest;
+
+function textOf(path: string): string {
+  return readFileSync(new URL(`../../../../${path}`, import.meta.url), "utf8");
+}
+
+Deno.test("the version is one by Semantic Versioning, and fit for a tag and a label", () => {
+  match(version, /^\d+\.\d+\.\d+(-[a-z0-9.]+)?$/);
+});
+
+Deno.test("ostler --version tells the version of package.json", async () => {
+  using terminal = new FakeTerminal();
+  equal((await terminal.run(["--version"])).out, `${version}\n`);
+});
+
+Deno.test("the chart, and what it installs, is of the version of package.json: deno task manifests makes it so", () => {
+  const chart = textOf("deploy/chart/Chart.yaml");
+  equal(chart, versioned(chart, version));
+  match(chart, new RegExp(`^version: ${version}\nappVersion: "${version}"$`, "m"));
+  equal(versioned(versioned(chart, "9.9.9-rc.1"), version), chart);
+});
+
+for (const file of ["controller.yaml", "worker.yaml", "webhook/webhook.yaml"]) {
+  Deno.test(`${file} runs the image of that version, and names it as the build id`, () => {
+    const text = textOf(`deploy/kubernetes/${file}`);
+    deepEqual(text.match(/(?<=image: ).*/g), [`ostler:${version}`]);
+    deepEqual(text.match(/(?<=app.kubernetes.io\/version: ).*/g), [`"${version}"`]);
+  });
+}
