@@ -22,6 +22,8 @@ import { awaitNodeDrained, ensureNodeCordoned } from "./node/drain.ts";
 import type { Backend } from "./backends/contract.ts";
 import { backendOf } from "./backends/registry.ts";
 import { withOwnCluster } from "./own_cluster.ts";
+import { DrainMeasure, measuredJoin, measuredPublish, measuredWait, withFailuresCounted } from "./measures.ts";
+import type { Measures } from "./measures.ts";
 import { planRollout } from "./pool/plan_rollout.ts";
 import type { Forecast } from "./pool/plan_rollout.ts";
 import { awaitDesiredSettled, readDesired } from "./pool/read_desired.ts";
@@ -35,15 +37,16 @@ export type Activities = ReadActivities & PublishActivities & WriteActivities & 
 
 /**
  * What activities need; `forecast` is the planner played forward, handed in because deciding is not done here, `cluster`
- * the name that the worker's cluster has in Temporal, if any.
+ * the name that the worker's cluster has in Temporal, if any, `measures` who is told how long things take, likewise.
  */
-export type ActivityDeps = Publisher & { forecast: Forecast; cluster?: string };
+export type ActivityDeps = Publisher & { forecast: Forecast; cluster?: string; measures?: Measures };
 
 /** The activities over one API server. */
 export function createActivities(deps: ActivityDeps): Activities {
-  const { kube } = deps;
+  const { kube, measures } = deps;
+  const drains = new DrainMeasure(measures);
   const of = ({ pool }: { pool: PoolRef }): Backend => backendOf(kube, pool);
-  return withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
+  const steps = withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
     ...withSignsOfLife<ReadActivities & PublishActivities & WriteActivities>({
       readDesired: ({ pool }) => readDesired(deps, pool),
       readPool: (input) => readPool(kube, input),
@@ -51,7 +54,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       recall: ({ pool }) => recall(kube, pool),
       planRollout: (input) => planRollout(deps, input),
       listDuePools: (input) => listDuePools(deps, input),
-      publishConfig: (input) => publishConfig(deps, input),
+      publishConfig: (input) => measuredPublish(measures, () => publishConfig(deps, input)),
       ensureCredentialsRenewed: ({ pool }) => renewPublished(deps, pool),
       ensureRestRenewed: (input) => renewResting(deps, input),
       ensureRolloutReported: (input) => ensureRolloutReported(kube, input),
@@ -67,14 +70,19 @@ export function createActivities(deps: ActivityDeps): Activities {
       ensureSlotsKept: (input) => ensureSlotsKept(deps, input),
       ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
     }),
-    awaitReplacementJoined: (input) => awaitReplacementJoined(kube, input),
-    awaitNodeEmptied: (input) => awaitNodeEmptied(kube, input),
-    awaitVictimGone: (input) => awaitVictimGone(kube, input),
+    awaitReplacementJoined: (input) =>
+      measuredJoin(measures, input.pool, (told) => awaitReplacementJoined(kube, input, told)),
+    awaitNodeEmptied: (input) =>
+      drains.of(input, () => awaitNodeEmptied(kube, input), async () => (await of(input).state(input))?.image ?? ""),
+    awaitVictimGone: (input) => measuredWait(measures, ["gone"], () => awaitVictimGone(kube, input)),
     awaitDesiredSettled: (input) => awaitDesiredSettled(deps, input),
     awaitPoolChanged: (input) => awaitPoolChanged(kube, input),
-    awaitMachinesJoined: (input) => awaitMachinesJoined(kube, input),
-    awaitNodeDrained: (input) => awaitNodeDrained(kube, input),
-    awaitGates: (input) => awaitGates(kube, input),
-    awaitMachineGone: (input) => awaitMachineGone(kube, input),
+    awaitMachinesJoined: (input) =>
+      measuredJoin(measures, input.pool, (told) => awaitMachinesJoined(kube, input, told)),
+    // An order of an earlier version, which does not say of which machine the node is.
+    awaitNodeDrained: (input) => drains.of(input, () => awaitNodeDrained(kube, input), () => Promise.resolve("")),
+    awaitGates: (input) => measuredWait(measures, input.machine ? ["gates"] : [], () => awaitGates(kube, input)),
+    awaitMachineGone: (input) => measuredWait(measures, ["gone"], () => awaitMachineGone(kube, input)),
   }));
+  return withFailuresCounted(measures, steps);
 }

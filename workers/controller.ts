@@ -13,18 +13,26 @@ import { followAccess } from "./follow_access.ts";
 import { serveHealth } from "./health.ts";
 import { leadWhileHolding } from "./leader.ts";
 import { createLogger } from "./logger.ts";
+import { openMetrics } from "./metrics/open_metrics.ts";
+import { requestsTold } from "./metrics/process_measures.ts";
+import type { Metrics } from "./metrics/registry.ts";
+import { setRolloutGauges } from "./metrics/rollout_gauges.ts";
+import { serveMetrics } from "./metrics/serve_metrics.ts";
 import { PoolNotifier } from "./pool_notifier.ts";
 import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
 import { startRollout } from "./start_rollout.ts";
 import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
-import { watchPools } from "./watch_pools.ts";
+import { type WatchedPools, watchPools } from "./watch_pools.ts";
 
 /** Runs until `signal` aborts or leadership is lost. */
 export async function runController(config: Config, signal: AbortSignal): Promise<void> {
   const log = createLogger(config.logLevel);
-  const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config));
+  const metrics = await openMetrics("controller", config);
+  const lead = measureLead(metrics);
+  const scraped = metrics && serveMetrics({ address: config.metricsAddress, metrics, log });
+  const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config), requestsTold(metrics));
   const client = new LazyClient(config.temporal, accessOfProcess);
   // Who stands by is ready too: else no update of the Deployment, and no drain of the leader's node, would ever end.
   let ready = false;
@@ -42,15 +50,17 @@ export async function runController(config: Config, signal: AbortSignal): Promis
   try {
     await leadWhileHolding(kubeConfig, { config, log, signal, onStandby }, async (leading) => {
       ready = false;
+      lead.isLeading = true;
       await serveWhileOurs({ claim, log, signal: leading }, async (serving) => {
         const onReady = (): void => void (ready = true);
-        await tell({ config, kubeConfig, client, self, log, onReady }, serving);
+        await tell({ config, kubeConfig, client, self, log, metrics, lead, onReady }, serving);
         ready = false;
       });
     });
   } finally {
     ended.abort();
     health?.close();
+    scraped?.close();
     await client.close();
   }
 }
@@ -61,18 +71,45 @@ interface Telling {
   client: LazyClient;
   self: ClusterIdentity;
   log: ReturnType<typeof createLogger>;
+  metrics: Metrics | undefined;
+  lead: Lead;
   onReady: () => void;
 }
 
-async function tell({ config, kubeConfig, client, self, log, onReady }: Telling, signal: AbortSignal): Promise<void> {
+/** Whether this process leads, and what it watches then. */
+interface Lead {
+  isLeading: boolean;
+  watch?: Pick<WatchedPools, "numbers">;
+}
+
+function measureLead(metrics: Metrics | undefined): Lead {
+  const lead: Lead = { isLeading: false };
+  metrics?.onScrape(() => {
+    metrics.set("ostler_leader", lead.isLeading ? 1 : 0);
+    setRolloutGauges(metrics, lead.watch?.numbers(), Date.now());
+  });
+  return lead;
+}
+
+async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
+  const { config, kubeConfig, client, self, log, metrics, lead, onReady } = telling;
   const kube = { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) };
   if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace, log);
   const watch = watchPools({ kube, profileNamespace: config.namespace, log, signal });
   const notifier = new PoolNotifier(watch, {
-    notify: async (news) => await startRollout(await client.get(), config, news),
+    notify: async (news) => {
+      try {
+        await startRollout(await client.get(), config, news);
+        metrics?.add("ostler_rollout_signals_total", { outcome: "told" });
+      } catch (error) {
+        metrics?.add("ostler_rollout_signals_total", { outcome: "failed" });
+        throw error;
+      }
+    },
     log,
   });
   await watch.start();
+  lead.watch = watch;
   onReady();
   log.info("Controller is watching");
   const connect = (): Promise<Client> => client.get();

@@ -45,8 +45,8 @@ export const ProcessSettings = z.object({
     description: "where probes are answered; port 0 answers none",
     also: ["health-probe-bind-address"],
   }),
-  metricsAddress: setting(optional(/^\S+:\d+$/, "must be host:port"), "", {
-    description: "where the worker serves the SDK's metrics; else nowhere",
+  metricsAddress: setting(listenAddress, "", {
+    description: "where a process serves metrics for Prometheus, the worker the SDK's too; else nowhere",
     also: ["metrics-bind-address"],
   }),
   logLevel: setting(level, "INFO", { description: "least severity that is logged: DEBUG, INFO, WARN, ERROR" }),

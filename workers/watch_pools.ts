@@ -1,15 +1,17 @@
 /** Watches MachineDeployments and all that decides about their machines; holds no more of each than decides about news. */
 import type { Logger } from "@temporalio/common";
+import { isDeepStrictEqual } from "node:util";
 import type { Kube } from "../activities/kube/client.ts";
 import { Informer } from "../activities/kube/informer.ts";
 import { profiles } from "../activities/kube/resources.ts";
 import { observedOf } from "../activities/config/observed.ts";
 import { type LinedProfile, lineState, profileLine } from "../activities/config/profile_line.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
+import type { RolloutNumbers } from "./rollout_numbers.ts";
 import { watchNodes } from "./watch_nodes.ts";
 import { watchedDeployments } from "./watched_deployments.ts";
 import { mayMean, watchedPolicies, watchedRollouts } from "./watched_facts.ts";
-import type { PolicyFacts } from "./watched_facts.ts";
+import type { PolicyFacts, RolloutFacts } from "./watched_facts.ts";
 
 export interface WatchDeps {
   kube: Kube;
@@ -21,12 +23,21 @@ export interface WatchDeps {
 /** How a Rollout reads that has ended; a run that was terminated leaves another phase behind. */
 const ended = ["Converged", "RolledBack", "Aborted"];
 
+/** What is watched, and the numbers of all Rollouts; undefined while changes may have been missed. */
+export interface WatchedPools extends PoolWatch {
+  start(): Promise<void>;
+  numbers(): RolloutNumbers[] | undefined;
+}
+
 /** Pools are the MachineDeployments that have a profile, and those that wait for us to clean up. */
-export function watchPools(deps: WatchDeps): PoolWatch & { start(): Promise<void> } {
+export function watchPools(deps: WatchDeps): WatchedPools {
   const listeners: ((key: string) => void)[] = [];
   const tell = (key: string): void => listeners.forEach((listener) => listener(key));
   const deployments = new Informer(watchedDeployments(deps.profileNamespace), { ...deps, onChange: tell });
-  const results = new Informer(watchedRollouts, { ...deps, onChange: tell });
+  const results = new Informer(watchedRollouts, {
+    ...deps,
+    onChange: (key, before) => decidesAlike(before, results.get(key)) || tell(key),
+  });
   const templates = new Informer(profiles, {
     ...deps,
     onChange: (key) => deployments.keys().filter((pool) => usesProfile(pool, key)).forEach(tell),
@@ -70,11 +81,18 @@ export function watchPools(deps: WatchDeps): PoolWatch & { start(): Promise<void
     find,
     keys: () => deployments.keys(),
     onChange: (listener) => void listeners.push(listener),
+    numbers: () => results.isFresh ? [...results.values()].map(({ numbers }) => numbers) : undefined,
     start: async () => {
       const pools = [templates, results, policies, deployments];
       await Promise.all([nodes.start(), ...pools.map((informer) => informer.start())]);
     },
   };
+}
+
+// Most that is written on a Rollout is progress, which is only counted.
+function decidesAlike(one: RolloutFacts | undefined, other: RolloutFacts | undefined): boolean {
+  if (!one || !other) return false;
+  return isDeepStrictEqual({ ...one, numbers: undefined }, { ...other, numbers: undefined });
 }
 
 function namespaceOf(key: string): string {

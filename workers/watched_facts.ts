@@ -6,6 +6,7 @@ import { RolloutObject, RolloutPolicyObject } from "../activities/kube/schemas.t
 import { selects } from "../activities/kube/label_selector.ts";
 import { LabelSelector } from "../activities/policy/label_selector.ts";
 import type { ReportedRun } from "./pool_notifier.ts";
+import { type RolloutNumbers, rolloutNumbers } from "./rollout_numbers.ts";
 
 export interface NodeFacts {
   /** Status by type. */
@@ -25,6 +26,8 @@ export interface RolloutFacts {
   run?: ReportedRun;
   /** It went back to the last good revision, and what was left is still remembered. */
   wentBack: boolean;
+  /** What is counted; decides about nothing. */
+  numbers: RolloutNumbers;
 }
 
 export interface PolicyFacts {
@@ -70,7 +73,8 @@ export function illnessOf(node: NodeFacts | undefined, conditions: readonly IllC
   return [...new Set(ready === "True" ? texts : [`Ready=${ready}`, ...texts])].sort().join(",");
 }
 
-function rolloutFacts({ status }: RolloutObject): RolloutFacts {
+function rolloutFacts(rollout: RolloutObject): RolloutFacts {
+  const { status } = rollout;
   const { observed, phase } = status ?? {};
   const run = Running.safeParse(status).data;
   return {
@@ -78,6 +82,7 @@ function rolloutFacts({ status }: RolloutObject): RolloutFacts {
     ...(phase ? { phase } : {}),
     ...(run ? { run } : {}),
     wentBack: Boolean(status?.["left"]),
+    numbers: rolloutNumbers(rollout),
   };
 }
 

@@ -14,6 +14,10 @@ import { createWebhookServer } from "./admission/webhook_server.ts";
 import type { Config } from "./config.ts";
 import { serveHealth } from "./health.ts";
 import { createLogger } from "./logger.ts";
+import { measuredAdmissions } from "./metrics/admission_measures.ts";
+import { openMetrics } from "./metrics/open_metrics.ts";
+import { requestsTold } from "./metrics/process_measures.ts";
+import { serveMetrics } from "./metrics/serve_metrics.ts";
 import { runProcess } from "./run_process.ts";
 
 /** How often the certificate's files are looked at; whoever renews it does so days ahead. */
@@ -25,8 +29,11 @@ const lameDuckMs = 5_000;
 export async function runWebhook(config: Config, signal: AbortSignal): Promise<void> {
   const log = createLogger(config.logLevel);
   const certificate = await readCertificate(config.certDir);
-  const kube = connectKube(loadKubeConfig(config.kubeconfig));
-  const server = createWebhookServer({ admissions: admissionsOf(kube, config), certificate, log });
+  const metrics = await openMetrics("webhook", config);
+  const scraped = metrics && serveMetrics({ address: config.metricsAddress, metrics, log });
+  const kube = connectKube(loadKubeConfig(config.kubeconfig, undefined, requestsTold(metrics)));
+  const admissions = measuredAdmissions(metrics, admissionsOf(kube, config));
+  const server = createWebhookServer({ admissions, certificate, log });
   const health = serveHealth({ ...config.healthProbeAddress, isReady: () => server.listening && !signal.aborted });
   try {
     await listen(server, config.webhookAddress);
@@ -36,6 +43,7 @@ export async function runWebhook(config: Config, signal: AbortSignal): Promise<v
   } finally {
     server.close();
     health?.close();
+    scraped?.close();
     await closeTemplateEngines();
   }
 }

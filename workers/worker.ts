@@ -13,6 +13,12 @@ import { throwOnceFailed } from "./failed_worker.ts";
 import { followAccess } from "./follow_access.ts";
 import { serveHealth } from "./health.ts";
 import { createLogger } from "./logger.ts";
+import { openMetrics } from "./metrics/open_metrics.ts";
+import { requestsTold } from "./metrics/process_measures.ts";
+import type { Metrics } from "./metrics/registry.ts";
+import { freeLoopback, sdkMetrics } from "./metrics/sdk_metrics.ts";
+import { type MetricsServer, serveMetrics } from "./metrics/serve_metrics.ts";
+import { stepMeasures } from "./metrics/step_measures.ts";
 import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
 import { accessOfProcess, LazyClient } from "./temporal_client.ts";
@@ -21,14 +27,21 @@ import { workersOf } from "./worker_options.ts";
 
 /** Serves until `signal` aborts, and resolves when what was begun has drained. */
 export async function runWorker(config: Config, signal: AbortSignal): Promise<void> {
-  const log = installRuntime(config);
+  const metrics = await openMetrics("worker", config);
+  const sdk = metrics && await freeLoopback();
+  const log = installRuntime(config, sdk);
   const client = new LazyClient(config.temporal, accessOfProcess);
   let workers: Worker[] = [];
   const isReady = (): boolean => workers.length > 0 && workers.every((worker) => worker.getState() === "RUNNING");
   const health = serveHealth({ ...config.healthProbeAddress, isReady });
-  const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config));
+  const scraped = metrics && serveMetrics(scrapeOf({ config, metrics, sdk, log }));
+  const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config), requestsTold(metrics));
   const kube = { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) };
-  const options = workersOf(config, { kube, clusterCa: caOf(kubeConfig) });
+  const options = workersOf(config, {
+    kube,
+    clusterCa: caOf(kubeConfig),
+    ...(metrics ? { measures: stepMeasures(metrics) } : {}),
+  });
   const claim = claiming(config, { client, kubeConfig, log });
   const ended = new AbortController();
   const following = AbortSignal.any([signal, ended.signal]);
@@ -47,14 +60,24 @@ export async function runWorker(config: Config, signal: AbortSignal): Promise<vo
   } finally {
     ended.abort();
     health?.close();
+    scraped?.close();
     // A worker that failed and does not end still holds the connection: it is the failure that is to be told.
     await client.close().catch(() => undefined);
   }
 }
 
-function installRuntime(config: Config): ReturnType<typeof createLogger> {
+type Log = ReturnType<typeof createLogger>;
+
+function scrapeOf(
+  { config, metrics, sdk, log }: { config: Config; metrics: Metrics; sdk: string | undefined; log: Log },
+): MetricsServer {
+  const more = sdk === undefined ? {} : { more: () => sdkMetrics(sdk) };
+  return { address: config.metricsAddress, metrics, log, ...more };
+}
+
+function installRuntime(config: Config, sdk: string | undefined): Log {
   const logger = createLogger(config.logLevel);
-  const metrics = config.metricsAddress ? { metrics: { prometheus: { bindAddress: config.metricsAddress } } } : {};
+  const metrics = sdk === undefined ? {} : { metrics: { prometheus: { bindAddress: sdk } } };
   // Signals are ours: the runtime would stop what runs, but not what waits to run.
   Runtime.install({ logger, telemetryOptions: metrics, shutdownSignals: [] });
   return logger;
@@ -62,7 +85,7 @@ function installRuntime(config: Config): ReturnType<typeof createLogger> {
 
 function claiming(
   config: Config,
-  { client, kubeConfig, log }: { client: LazyClient; kubeConfig: KubeConfig; log: ReturnType<typeof createLogger> },
+  { client, kubeConfig, log }: { client: LazyClient; kubeConfig: KubeConfig; log: Log },
 ): () => Promise<void> {
   const { temporal: { namespace }, cluster } = config;
   const claim = new Claim(config);

@@ -3,16 +3,18 @@ import type { WorkerOptions } from "@temporalio/worker";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Kube } from "../activities/kube/client.ts";
+import type { Measures } from "../activities/measures.ts";
 import { createActivities } from "../activities/mod.ts";
 import { waitsQueueOf } from "../workflows/commands/start_options.ts";
 import { forecast } from "../workflows/policy/forecast.ts";
 import type { Config } from "./config.ts";
 import { deploymentNameOf } from "./current_version.ts";
 
-/** The API server that activities talk to, and the PEM of the CA by which it is trusted. */
+/** The API server that activities talk to, the PEM of the CA by which it is trusted, and who is told how long things take. */
 export interface Cluster {
   kube: Kube;
   clusterCa: string;
+  measures?: Measures;
 }
 
 /** The options of both workers, without their connection. */

@@ -20,9 +20,19 @@ export function lookEveryMs(lifeSeconds: number): number {
 
 /** When credentials of a pool, as "namespace/name", are due, of the life that was given. */
 export function dueAt(pool: string, { issuedAt, expiresAt }: { issuedAt: Date; expiresAt: Date }): Date {
+  return new Date(issuedAt.getTime() + (expiresAt.getTime() - issuedAt.getTime()) * partOf(pool));
+}
+
+/** When credentials of a pool were issued that are due and end then; all in epoch ms. */
+export function issuedAt(pool: string, { renewAt, expiresAt }: { renewAt: number; expiresAt: number }): number {
+  const part = partOf(pool);
+  return Math.round((renewAt - expiresAt * part) / (1 - part));
+}
+
+/** Of a life, after which credentials of a pool are due. */
+function partOf(pool: string): number {
   const { earliest, latest } = dueAfter;
-  const part = latest - (latest - earliest) * placeOf(pool);
-  return new Date(issuedAt.getTime() + (expiresAt.getTime() - issuedAt.getTime()) * part);
+  return latest - (latest - earliest) * placeOf(pool);
 }
 
 /** Always the same number from 0 to 1 for a pool, and another one for each. */

@@ -21,6 +21,7 @@ import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { PacedHttp } from "./paced_http.ts";
+import type { RequestsTold } from "./request_facts.ts";
 import { type Rate, RequestRate } from "./request_rate.ts";
 
 type CreateDispatcher = (...input: unknown[]) => unknown;
@@ -32,8 +33,8 @@ const userAgent = "ostler";
  * Makes a config keep its connections, as by itself it opens a new TLS connection for every call; and lets all of its
  * clients share one rate of requests.
  */
-export function pooled(config: KubeConfig, rate?: Rate): KubeConfig {
-  const http = wrapHttpLibrary(new PacedHttp(new RequestRate(rate)));
+export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): KubeConfig {
+  const http = wrapHttpLibrary(new PacedHttp(new RequestRate(rate), { told }));
   config.makeApiClient = (type) => new type(configurationOf(config, http));
   const open = config as unknown as Record<"createDispatcher" | "createDispatcherOptions", CreateDispatcher>;
   const create = open.createDispatcher.bind(config);
@@ -90,12 +91,12 @@ export interface Kube {
   watch?: Watch;
 }
 
-/** Reads a kubeconfig file, or the usual places (in-cluster included) when none is named. */
-export function loadKubeConfig(path: string | undefined, rate?: Rate): KubeConfig {
+/** Reads a kubeconfig file, or the usual places (in-cluster included) when none is named; `told` hears of each request. */
+export function loadKubeConfig(path: string | undefined, rate?: Rate, told?: RequestsTold): KubeConfig {
   const config = new KubeConfig();
   if (path) config.loadFromFile(path);
   else config.loadFromDefault();
-  return pooled(config, rate);
+  return pooled(config, rate, told);
 }
 
 /** PEM of the CA by which a config trusts its API server; "" where it names none. */

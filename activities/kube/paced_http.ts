@@ -12,6 +12,7 @@ import { Buffer } from "node:buffer";
 import { setTimeout as pause } from "node:timers/promises";
 import { throwIfCalledOff } from "./cancellation.ts";
 import { IsomorphicFetchHttpLibrary, ResponseContext } from "./client_node.ts";
+import { requestFactsOf, type RequestsTold } from "./request_facts.ts";
 import type { RequestRate } from "./request_rate.ts";
 
 /** Longer than any answer takes of which the first byte came in time. */
@@ -24,11 +25,13 @@ const longestPauseMs = 5_000;
 export class PacedHttp implements PromiseHttpLibrary {
   readonly #rate: RequestRate;
   readonly #wholeMs: number;
+  readonly #told: RequestsTold | undefined;
   readonly #library = new IsomorphicFetchHttpLibrary();
 
-  constructor(rate: RequestRate, ms = wholeMs) {
+  constructor(rate: RequestRate, { ms = wholeMs, told }: { ms?: number; told?: RequestsTold | undefined } = {}) {
     this.#rate = rate;
     this.#wholeMs = ms;
+    this.#told = told;
   }
 
   async send(request: RequestContext): Promise<ResponseContext> {
@@ -37,10 +40,24 @@ export class PacedHttp implements PromiseHttpLibrary {
       if (!isLease(request)) await rest(this.#rate.take(Date.now()));
       // A try that was called off while it waited, or before, changes nothing any more: another may be at work.
       if (request.getHttpMethod() !== "GET") throwIfCalledOff();
-      const response = await this.#whole(request);
+      const response = await this.#measured(request);
       const ms = nth < tries ? askedPause(request, response) : undefined;
       if (ms === undefined || ms > longestPauseMs) return response;
       await rest(ms);
+    }
+  }
+
+  async #measured(request: RequestContext): Promise<ResponseContext> {
+    if (!this.#told) return await this.#whole(request);
+    const begun = performance.now();
+    let code = 0;
+    try {
+      const response = await this.#whole(request);
+      code = response.httpStatusCode;
+      return response;
+    } finally {
+      const facts = requestFactsOf(request.getHttpMethod(), request.getUrl());
+      this.#told({ ...facts, code, seconds: (performance.now() - begun) / 1000 });
     }
   }
 

@@ -31,8 +31,15 @@ type Climb = { joined: Joined } | { gone: true } | { rung: Rung; says: string };
 /** Milliseconds of looking before a deadline counts: after an outage nobody is late at the first look. */
 const graceMs = 30_000;
 
+/** Told at each look what those machines have still to reach that have neither joined nor gone. */
+export type RungsTold = (rungs: readonly Rung[]) => void;
+
 /** Ends when each machine has joined, is gone, or missed the deadline of the rung it stands before. */
-export async function awaitMachinesJoined(kube: Kube, question: JoinQuestion): Promise<JoinVerdict | Unseen> {
+export async function awaitMachinesJoined(
+  kube: Kube,
+  question: JoinQuestion,
+  told: RungsTold = () => {},
+): Promise<JoinVerdict | Unseen> {
   const judgeFrom = judgementStart(question, Date.now());
   const names = question.machines.map(({ machine }) => machine);
   const nodes = new Set<string>();
@@ -42,7 +49,10 @@ export async function awaitMachinesJoined(kube: Kube, question: JoinQuestion): P
     news,
     lookBy: () => nextDeadline(question, judgeFrom),
     look: () =>
-      attempting(`see machines of "${question.pool.name}" join`, () => look(kube, { question, judgeFrom, nodes })),
+      attempting(
+        `see machines of "${question.pool.name}" join`,
+        () => look(kube, { question, judgeFrom, nodes, told }),
+      ),
     unseen: (unseenMs, seen) => seen && "failed" in seen && seen.failed.length === 0 ? seen : { unseenMs },
     expired: (missing) => new Error(missing),
   });
@@ -66,17 +76,19 @@ interface Watch {
   judgeFrom: number;
   /** Nodes of the machines, by name; those that a look finds are added. */
   nodes: Set<string>;
+  told: RungsTold;
 }
 
 async function look(
   kube: Kube,
-  { question, judgeFrom, nodes }: Watch,
+  { question, judgeFrom, nodes, told }: Watch,
 ): Promise<{ answer: JoinVerdict } | { missing: string }> {
   const climbs = await Promise.all(question.machines.map(async ({ machine, deadlines }) => ({
     machine,
     deadlines,
     climb: await climbOf(kube, { question, nodes }, machine),
   })));
+  told(climbs.flatMap(({ climb }) => "rung" in climb ? [climb.rung] : []));
   const joined = climbs.flatMap(({ climb }) => "joined" in climb ? [climb.joined] : []);
   const gone = climbs.flatMap(({ machine, climb }) => "gone" in climb ? [machine] : []);
   const late = Date.now() < judgeFrom ? [] : climbs.filter(isLate);

@@ -11,7 +11,7 @@ import type { MemberRef } from "../backends/contract.ts";
 import { backendOf } from "../backends/registry.ts";
 import type { Kube } from "../kube/client.ts";
 import { awaitNodeDrained, ensureNodeCordoned } from "../node/drain.ts";
-import { awaitMachinesJoined } from "./await_joined.ts";
+import { awaitMachinesJoined, type RungsTold } from "./await_joined.ts";
 import { awaitMachineGone } from "./await_machine.ts";
 import { orderFirst } from "./order_first.ts";
 
@@ -22,12 +22,13 @@ type Replacement = { pool: PoolRef; kubelet: string; victim: string; machine: st
 export async function awaitReplacementJoined(
   kube: Kube,
   { pool, kubelet, victim, machine, deadlines }: Replacement,
+  told?: RungsTold,
 ): Promise<JoinVerdict | Unseen> {
   const late = await orderFirst(async () => {
     await backendOf(kube, pool).choose({ pool, machine: victim });
     await backendOf(kube, pool).admit({ pool, machine });
   });
-  return late ?? await awaitMachinesJoined(kube, { pool, kubelet, machines: [{ machine, deadlines }] });
+  return late ?? await awaitMachinesJoined(kube, { pool, kubelet, machines: [{ machine, deadlines }] }, told);
 }
 
 /** Cordons a node, then drains it. */

@@ -43,7 +43,7 @@ function createPod(api: ApiConnection, name: string, { metadata, spec }: Pod): P
 Deno.test("the API server takes every object of the chart, at every size and with everything turned on", async () => {
   const objects = await allObjects();
   const kinds = new Set(objects.filter(({ apiVersion }) => foreign.test(apiVersion)).map(({ kind }) => kind));
-  deepEqual([...kinds].sort(), ["Certificate", "Issuer", "ScaledObject", "ServiceMonitor"]);
+  deepEqual([...kinds].sort(), ["Certificate", "Issuer", "PrometheusRule", "ScaledObject", "ServiceMonitor"]);
   const ours = objects.filter(({ apiVersion }) => !foreign.test(apiVersion));
   ok(ours.length > 60);
   await withApi(async ({ api, kubeconfig }) => {

@@ -6,7 +6,7 @@ import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
 Deno.test("rollOutMachineDeployment keeps its promises under load, a killed worker and a renewal", async (t) => {
-  await withWorld({ seed: 7 }, async (world) => {
+  await withWorld({ seed: 7, isMeasured: true }, async (world) => {
     const secrets = new SecretCollector(world);
     await t.step("creates the pool and sees three machines join", () => create(world));
     await secrets.collect();
@@ -18,7 +18,9 @@ Deno.test("rollOutMachineDeployment keeps its promises under load, a killed work
     await t.step("renews credentials without touching a machine", () => renew(world));
     await secrets.collect();
     await t.step("scales up without holding a machine", () => scale(world));
-    await t.step("leaks no secret byte", () => secrets.assertNowhere());
+    const told = await scrape(world);
+    await t.step("tells in metrics what it did", () => measures(told));
+    await t.step("leaks no secret byte", () => secrets.assertNowhere(Object.entries(told)));
   });
 });
 
@@ -104,6 +106,34 @@ async function scale(world: World): Promise<void> {
     return now?.updated === "4/4" && now.phase === "Converged" && now;
   });
   assert.equal(status.revision, "2");
+}
+
+interface Told {
+  controller: string;
+  worker: string;
+}
+
+async function scrape(world: World): Promise<Told & Record<string, string>> {
+  const { metrics } = world.site.ostler;
+  assert.ok(metrics);
+  const text = async (url: string): Promise<string> => await (await fetch(url)).text();
+  return { controller: await text(metrics.controller), worker: await text(metrics.worker) };
+}
+
+function measures({ controller, worker }: Told): void {
+  assert.match(controller, /^ostler_leader 1$/m);
+  assert.match(controller, /^ostler_rollouts{phase="Converged"} 1$/m);
+  assert.match(controller, /^ostler_rollout_machines{state="ready"} 4$/m);
+  assert.match(controller, /^ostler_rollout_signals_total{outcome="told"} [1-9]/m);
+  assert.match(controller, /^ostler_credential_overdue_seconds 0$/m);
+  // Since it was killed.
+  assert.match(worker, /^ostler_join_duration_seconds_count{pool="kube-system\/pool",image="[^"]+"} [1-9]/m);
+  assert.match(worker, /^ostler_drain_duration_seconds_count{pool="kube-system\/pool",image="[^"]+"} [1-9]/m);
+  assert.match(worker, /^ostler_publish_duration_seconds_count{news="Renewed"} 1$/m);
+  assert.match(worker, /^ostler_api_requests_total{verb="patch",resource="rollouts\/status",code="200"} [1-9]/m);
+  // The SDK's.
+  assert.match(worker, /^temporal_activity_schedule_to_start_latency_bucket{/m);
+  assert.match(worker, /^temporal_worker_task_slots_used{/m);
 }
 
 async function machineNames(world: World): Promise<string[]> {

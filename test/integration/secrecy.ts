@@ -45,10 +45,10 @@ export class SecretCollector {
     return this.#texts.size;
   }
 
-  /** Fails, naming the secret and the place, when any text shows in any place. */
-  async assertNowhere(): Promise<void> {
+  /** Fails, naming the secret and the place, when any text shows in any place, or in `more` texts, each given with its place. */
+  async assertNowhere(more: [string, string][] = []): Promise<void> {
     assert.ok(this.size > 5, `Only ${this.size} secret texts were collected`);
-    const places = await this.#places();
+    const places = [...await this.#places(), ...more];
     // The search itself works: names, which are no secret, are found in histories and logs.
     for (const known of ["publishConfig", "Rollout notified"]) {
       assert.ok(places.some(([, text]) => text.includes(known)), `"${known}" was not found where it must be`);

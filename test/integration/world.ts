@@ -20,6 +20,8 @@ export interface WorldOptions {
   seed?: number;
   script?: ScriptChange;
   settings?: Record<string, string>;
+  /** Controller and worker serve metrics. */
+  isMeasured?: boolean;
   /** Users whose requests are counted. */
   audited?: string[];
   /** The API server ends a watch after one to two times as many seconds. */
@@ -54,6 +56,7 @@ export async function withWorld(options: WorldOptions, story: (world: World) => 
     seed: options.seed ?? 1,
     script: { ...quick, ...options.script },
     settings: options.settings ?? {},
+    isMeasured: options.isMeasured ?? false,
     audited: options.audited ?? [],
     ...(options.watchSeconds === undefined ? {} : { watchSeconds: options.watchSeconds }),
     ...(options.machines ? { machines: options.machines } : {}),

@@ -7,6 +7,7 @@ import { findOnPath } from "../../deploy/local/tools/environment.ts";
 const packages: Record<string, string> = {
   "cloud-init": "cloud-init",
   "ignition-validate": "ignition",
+  promtool: "prometheus",
   shellcheck: "shellcheck",
   "systemd-analyze": "systemd",
 };

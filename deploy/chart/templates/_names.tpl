@@ -49,11 +49,20 @@ app.kubernetes.io/name: ostler, app.kubernetes.io/component: {{ . }}
 {{ regexFind ":[0-9]+$" (first . | default "") | trimPrefix ":" | default (last .) }}
 {{- end }}
 
-{{- /* The port of probes as a JSON mapping, which is empty where the setting's port 0 answers none. */ -}}
-{{- define "ostler.healthPort" -}}
+{{- /* The port of metrics; "0" where none are served. */ -}}
+{{- define "ostler.metricsPort" -}}
+{{ include "ostler.port" (list (index (include "ostler.settings" . | fromJson) "metrics-address") "0") }}
+{{- end }}
+
+{{- /* The ports that every process has, as a JSON mapping: those of probes and metrics, where a port 0 answers none. */ -}}
+{{- define "ostler.ports" -}}
 {{- $settings := include "ostler.settings" . | fromJson }}
-{{- $port := include "ostler.port" (list (index $settings "health-probe-address") "8081") }}
-{{- if int $port }}{{ dict "health" $port | toJson }}{{ else }}{}{{ end }}
+{{- $found := dict }}
+{{- $health := include "ostler.port" (list (index $settings "health-probe-address") "8081") }}
+{{- if int $health }}{{ $_ := set $found "health" $health }}{{ end }}
+{{- $metrics := include "ostler.metricsPort" . }}
+{{- if int $metrics }}{{ $_ := set $found "metrics" $metrics }}{{ end }}
+{{- toJson $found }}
 {{- end }}
 
 {{- /* Workers and their deployment in Temporal, unless settings name them otherwise. */ -}}

@@ -11,10 +11,14 @@ import { workflowBundle } from "./workflow_bundle.ts";
 export interface OstlerProcesses {
   controller: SupervisedProcess;
   worker: SupervisedProcess;
+  /** Where each serves metrics, as URLs; missing unless they are measured. */
+  metrics?: { controller: string; worker: string };
 }
 
 export interface OstlerOptions {
   settings?: Record<string, string>;
+  /** Both serve metrics. */
+  isMeasured?: boolean;
   signal?: AbortSignal;
 }
 
@@ -33,13 +37,17 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 export async function startOstler(
   stack: Stack,
   kubeconfigs: { controller: string; worker: string },
-  { settings = {}, signal }: OstlerOptions,
+  { settings = {}, isMeasured = false, signal }: OstlerOptions,
 ): Promise<OstlerProcesses> {
   const [bundle, slim] = await Promise.all([workflowBundle(signal), slimClient(signal)]);
+  const [controllerPort = 0, workerPort = 0] = isMeasured ? await freePorts(2) : [];
+  const scraped = { controller: controllerPort, worker: workerPort };
   const bundled = bundle === undefined ? {} : { OSTLER_WORKFLOW_BUNDLE: bundle };
   const start = async (name: "controller" | "worker", permissions: string[]): Promise<SupervisedProcess> => {
     const [port = 0] = await freePorts(1);
-    const environment = { ...leanEnvironment, ...bundled, ...connections(stack, kubeconfigs[name], port), ...settings };
+    const measured = isMeasured ? { OSTLER_METRICS_ADDRESS: `127.0.0.1:${scraped[name]}` } : {};
+    const connected = connections(stack, kubeconfigs[name], port);
+    const environment = { ...leanEnvironment, ...bundled, ...connected, ...measured, ...settings };
     return await stack.processes.start(specOf({ name, flags: [...slim, ...permissions], port, environment }), signal);
   };
   const [controller, worker] = await Promise.all([
@@ -47,7 +55,9 @@ export async function startOstler(
     // It renders templates in a child that has no permission at all.
     start("worker", [...basic, `--allow-run=/bin/sh,${process.execPath}`]),
   ]);
-  return { controller, worker };
+  const urlOf = (port: number): string => `http://127.0.0.1:${port}/metrics`;
+  const metrics = { controller: urlOf(controllerPort), worker: urlOf(workerPort) };
+  return { controller, worker, ...(isMeasured ? { metrics } : {}) };
 }
 
 function connections(stack: Stack, kubeconfig: string, healthPort: number): Record<string, string> {

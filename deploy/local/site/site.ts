@@ -25,6 +25,8 @@ export interface SiteOptions {
   machines?: MachineGround;
   /** Added to the environment of controller and worker. */
   settings?: Record<string, string>;
+  /** Controller and worker serve metrics. */
+  isMeasured?: boolean;
   /** Users whose requests the API server's audit log keeps. */
   audited?: string[];
   /** The API server ends a watch after one to two times as many seconds. */

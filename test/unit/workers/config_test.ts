@@ -96,7 +96,9 @@ Deno.test("readConfig takes the arguments of an Operating System Manager, and sa
     ...["-external-cloud-provider", "-worker-cluster-kubeconfig="],
   ]);
   deepEqual(config.healthProbeAddress, { host: "0.0.0.0", port: 8085 });
-  deepEqual([config.metricsAddress, config.leaderElect, config.disableDefaultOsps], ["0.0.0.0:8080", false, true]);
+  deepEqual([config.metricsAddress, config.leaderElect, config.disableDefaultOsps], [
+    ...[{ host: "0.0.0.0", port: 8080 }, false, true],
+  ]);
   equal(config.node.externalCloudProvider, true);
   deepEqual(config.warnings.map((warning) => warning.split(" ")[0]), [
     ...["--ca-bundle", "--worker-count", "--log-debug", "--log-format"],

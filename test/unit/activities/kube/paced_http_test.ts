@@ -48,7 +48,7 @@ for (const fault of ["break", "end", "break in head"] satisfies Fault[]) {
 async function ask(api: FaultyApi, wholeMs: number): Promise<ResponseContext> {
   const request = new RequestContext(`${api.url}/api/v1/pods`, HttpMethod.GET);
   await pooled(api.config).applySecurityAuthentication(request);
-  return await new PacedHttp(new RequestRate(), wholeMs).send(request);
+  return await new PacedHttp(new RequestRate(), { ms: wholeMs }).send(request);
 }
 
 Deno.test("PacedHttp tells at once of an answer that breaks off within its body", async () => {
@@ -79,7 +79,7 @@ function requestBy(path: string, take: (handler: Handler) => void): RequestConte
 Deno.test("PacedHttp calls off what still waits for a connection when its time is over", async () => {
   const waiting: Handler[] = [];
   const request = requestBy("/api/v1/pods", (handler) => waiting.push(handler));
-  await rejects(new PacedHttp(new RequestRate(), 10).send(request), { name: "TimeoutError" });
+  await rejects(new PacedHttp(new RequestRate(), { ms: 10 }).send(request), { name: "TimeoutError" });
   const reasons: string[] = [];
   waiting[0]?.onRequestStart({ abort: ({ name }) => reasons.push(name) });
   deepEqual(reasons, ["TimeoutError"]);

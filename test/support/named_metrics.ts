@@ -1,0 +1,7 @@
+/** Metrics of ours that a text names: an expression, a dashboard or a page. */
+
+/** Their names, without what Prometheus appends to those of a histogram. */
+export function metricsIn(text: string): string[] {
+  const names = [...text.matchAll(/\bostler_[a-z_]+[a-z]/g)].map(([name]) => name);
+  return [...new Set(names.map((name) => name.replace(/_(bucket|sum|count)$/, "")))];
+}

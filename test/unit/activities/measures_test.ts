@@ -1,0 +1,109 @@
+import { CancelledFailure } from "@temporalio/common";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { refused } from "../../../activities/failures.ts";
+import {
+  DrainMeasure,
+  measuredJoin,
+  measuredPublish,
+  measuredWait,
+  type Measures,
+  withFailuresCounted,
+} from "../../../activities/measures.ts";
+import type { DrainOutcome, Published } from "../../../workflows/contracts/mod.ts";
+import { inActivity } from "../../support/activity_context.ts";
+
+const pool = { namespace: "fleet", name: "workers" };
+const drained: DrainOutcome = { outcome: "Drained", evicted: 2 };
+const blocked: DrainOutcome = { outcome: "Blocked", evicted: 0, blockers: [], key: "k" };
+
+/** Takes down what is measured, times in whole seconds. */
+function notes(): Measures & { taken: string[] } {
+  const taken: string[] = [];
+  return {
+    taken,
+    failed: (activity, type) => void taken.push(`failed ${activity} ${type}`),
+    published: (seconds, news) => void taken.push(`published ${Math.round(seconds)} ${news}`),
+    joined: (seconds, { image }) => void taken.push(`joined ${Math.round(seconds)} ${image}`),
+    drained: (seconds, { image }) => void taken.push(`drained ${Math.round(seconds)} ${image}`),
+    underWay: (_, rungs) => void taken.push(`under way ${rungs.join("+") || "none"}`),
+  };
+}
+
+function secondsAgo(seconds: number): { scheduledTimestampMs: number } {
+  return { scheduledTimestampMs: Date.now() - seconds * 1000 };
+}
+
+Deno.test("a try that fails is counted by activity and type; one that is cancelled is not", async () => {
+  const measures = notes();
+  const failures = [refused("NameCollision", "x"), new TypeError("x"), new CancelledFailure("x")];
+  const steps = withFailuresCounted(measures, {
+    publishConfig: ({ nth }: { nth: number }) => Promise.reject<void>(failures[nth]),
+  });
+  for (const nth of [0, 1, 2]) await rejects(inActivity(() => steps.publishConfig({ nth })));
+  await rejects(inActivity(() => steps.publishConfig({ nth: 0 }), { cancel: AbortSignal.abort() }));
+  deepEqual(measures.taken, ["failed publishConfig NameCollision", "failed publishConfig Other"]);
+});
+
+Deno.test("where nobody measures the steps are the same", () => {
+  const steps = { publishConfig: (_: object) => Promise.resolve() };
+  equal(withFailuresCounted(undefined, steps), steps);
+});
+
+Deno.test("publishing is measured from its order, so that the queue and earlier tries count", async () => {
+  const measures = notes();
+  const published = { news: "Published" } as Published;
+  await inActivity(() => measuredPublish(measures, () => Promise.resolve(published)), {
+    ...secondsAgo(20),
+    attempt: 3,
+  });
+  deepEqual(measures.taken, ["published 20 Published"]);
+});
+
+Deno.test("a machine that joins is measured to the moment in which its node was Ready, and once", async () => {
+  const measures = notes();
+  const joined = [50, 200].map((ago, nth) => {
+    return { machine: `m-${nth}`, node: "n", image: `img-${nth}`, kubelet: "1", readyAt: Date.now() - ago * 1000 };
+  });
+  const verdict = await inActivity(
+    () =>
+      measuredJoin(measures, pool, (told) => {
+        told(["ready"]);
+        return Promise.resolve({ joined, failed: [], gone: [] });
+      }),
+    secondsAgo(120),
+  );
+  equal("joined" in verdict && verdict.joined.length, 2);
+  deepEqual(measures.taken, ["under way none", "under way ready", "under way none", "joined 70 img-0"]);
+});
+
+Deno.test("a drain that was broken off to tell what blocks it is measured as one", async () => {
+  const measures = notes();
+  const drains = new DrainMeasure(measures);
+  const order = { pool, node: "w-1" };
+  const image = (): Promise<string> => Promise.resolve("img-1");
+  await inActivity(() => drains.of(order, () => Promise.resolve(blocked), image), secondsAgo(90));
+  await inActivity(() => drains.of({ pool, node: "w-2" }, () => Promise.resolve(drained), image), secondsAgo(10));
+  await inActivity(() => drains.of(order, () => Promise.resolve(drained), image), secondsAgo(5));
+  await inActivity(() => drains.of(order, () => Promise.resolve(drained), image), secondsAgo(1));
+  deepEqual(measures.taken.filter((taken) => !taken.startsWith("under")), [
+    ...["drained 10 img-1", "drained 90 img-1", "drained 1 img-1"],
+  ]);
+});
+
+Deno.test("a drain whose image cannot be told is measured all the same", async () => {
+  const measures = notes();
+  const drains = new DrainMeasure(measures);
+  const lost = (): Promise<string> => Promise.reject(new Error("away"));
+  const outcome = await inActivity(
+    () => drains.of({ pool, node: "n" }, () => Promise.resolve(drained), lost),
+    secondsAgo(4),
+  );
+  equal(outcome, drained);
+  ok(measures.taken.includes("drained 4 "));
+});
+
+Deno.test("a wait that fails is waited no more", async () => {
+  const measures = notes();
+  await rejects(measuredWait(measures, ["gone"], () => Promise.reject(new Error("x"))));
+  deepEqual(measures.taken, ["under way gone", "under way none"]);
+});

@@ -1,0 +1,55 @@
+/** deploy/OBSERVABILITY.md, alerts and dashboards beside what processes export; `GOLDEN=update` writes the table anew. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import process from "node:process";
+import { loadYaml } from "@kubernetes/client-node";
+import { createMetrics } from "../../../workers/metrics/registry.ts";
+import { type Measured, type Metric, metrics } from "../../../workers/metrics/table.ts";
+import { metricsIn } from "../../support/named_metrics.ts";
+
+interface Rules {
+  groups: { rules: { alert: string; expr: string; annotations: { runbook_url: string; summary: string } }[] }[];
+}
+
+const page = new URL("../../../deploy/OBSERVABILITY.md", import.meta.url);
+const alertsFile = new URL("../../../deploy/chart/monitoring/alerts.yaml", import.meta.url);
+
+const text = await readFile(page, "utf8");
+const alerts = (loadYaml(await readFile(alertsFile, "utf8")) as Rules).groups.flatMap(({ rules }) => rules);
+
+function table(): string {
+  const rows = Object.entries<Metric>(metrics).map(([name, { type, labels = [], of, help }]) =>
+    `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(", ")} | ${of.join(", ")} | ${help} |\n`
+  );
+  return `| metric | type | labels | of | meaning |\n| --- | --- | --- | --- | --- |\n${rows.join("")}`;
+}
+
+Deno.test("the page lists every metric as it is exported", async () => {
+  const wanted = text.replace(/\| metric \| type [^]*?\n(?=\n)/, () => table());
+  if (process.env["GOLDEN"] === "update") await writeFile(page, wanted);
+  equal(await readFile(page, "utf8"), wanted);
+  ok(wanted.includes(table()));
+});
+
+Deno.test("every process exports what the page says that it does, and nothing else", async () => {
+  for (const kind of ["controller", "worker", "webhook"] as Measured[]) {
+    const { text } = await (await createMetrics(kind)).scrape();
+    const exported = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => `${name} ${type}`);
+    const told = Object.entries<Metric>(metrics).filter(([, { of }]) => of.includes(kind));
+    deepEqual(exported.sort(), told.map(([name, { type }]) => `${name} ${type}`).sort());
+  }
+});
+
+Deno.test("alerts and page name no metric of ours that is not exported", () => {
+  const named = [...metricsIn(text), ...alerts.flatMap(({ expr }) => metricsIn(expr))];
+  ok(named.length > 30);
+  deepEqual(named.filter((name) => !(name in metrics)), []);
+});
+
+Deno.test("every alert has its runbook on the page, and every runbook its alert", () => {
+  const sections = [...text.matchAll(/^### (\S+)$/gm)].map(([, name = ""]) => name);
+  deepEqual(alerts.map(({ alert }) => alert), sections);
+  for (const { alert, annotations } of alerts) {
+    equal(annotations.runbook_url, `deploy/OBSERVABILITY.md#${alert.toLowerCase()}`);
+  }
+});

@@ -1,0 +1,134 @@
+import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
+import { once } from "node:events";
+import { get } from "node:http";
+import type { AddressInfo } from "node:net";
+import { BoundedSeries } from "../../../../workers/metrics/bounded_series.ts";
+import { openMetrics } from "../../../../workers/metrics/open_metrics.ts";
+import { requestsTold } from "../../../../workers/metrics/process_measures.ts";
+import { createMetrics } from "../../../../workers/metrics/registry.ts";
+import { serveMetrics } from "../../../../workers/metrics/serve_metrics.ts";
+import { stepMeasures, withoutLogin } from "../../../../workers/metrics/step_measures.ts";
+
+const pool = { namespace: "fleet", name: "workers" };
+
+interface Answer {
+  status: number | undefined;
+  text: string;
+}
+
+function ask(url: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => text += chunk);
+      response.on("end", () => resolve({ status: response.statusCode, text }));
+    }).on("error", reject);
+  });
+}
+
+async function lines(metrics: Awaited<ReturnType<typeof createMetrics>>, name: string): Promise<string[]> {
+  const { text } = await metrics.scrape();
+  return text.split("\n").filter((line) => line.startsWith(name));
+}
+
+Deno.test("without an address nothing is measured; with one the process tells what it is", async () => {
+  equal(await openMetrics("controller", { metricsAddress: { host: "0.0.0.0", port: 0 }, buildId: "" }), undefined);
+  const metrics = await openMetrics("webhook", { metricsAddress: { host: "0.0.0.0", port: 9090 }, buildId: "1.2.3" });
+  ok(metrics);
+  deepEqual(await lines(metrics, "ostler_build_info"), ['ostler_build_info{process="webhook",version="1.2.3"} 1']);
+  match((await lines(metrics, "process_cpu_seconds_total")).join(), /^process_cpu_seconds_total [\d.]+$/);
+});
+
+Deno.test("requests of the API server are counted by verb, resource and code, and never by name", async () => {
+  const metrics = await createMetrics("worker");
+  const told = requestsTold(metrics);
+  for (const code of [200, 200, 409]) told?.({ verb: "patch", resource: "rollouts/status", code, seconds: 0.02 });
+  deepEqual(await lines(metrics, "ostler_api_requests_total"), [
+    'ostler_api_requests_total{verb="patch",resource="rollouts/status",code="200"} 2',
+    'ostler_api_requests_total{verb="patch",resource="rollouts/status",code="409"} 1',
+  ]);
+  equal(requestsTold(undefined), undefined);
+});
+
+Deno.test("a machine is counted once, before the rung that it stands before now, and no longer than it is waited for", async () => {
+  const metrics = await createMetrics("worker");
+  const { underWay } = stepMeasures(metrics);
+  const [one, other] = [{}, {}];
+  underWay(one, ["instance", "instance"]);
+  underWay(one, ["instance", "ready"]);
+  underWay(other, ["drained"]);
+  const counts = async (): Promise<string[]> =>
+    (await lines(metrics, "ostler_machines_under_way")).filter((line) => !line.endsWith(" 0"));
+  deepEqual(await counts(), [
+    ...["instance", "ready", "drained"].map((rung) => `ostler_machines_under_way{rung="${rung}"} 1`),
+  ]);
+  underWay(one, []);
+  underWay(other, []);
+  deepEqual(await counts(), []);
+});
+
+Deno.test("how long machines take is told by pool and image, and of images of long ago no more", async () => {
+  const metrics = await createMetrics("worker");
+  const { joined } = stepMeasures(metrics);
+  for (let nth = 0; nth <= 1_000; nth++) joined(40, { pool, image: `img-${nth}` });
+  const counts = await lines(metrics, "ostler_join_duration_seconds_count");
+  equal(counts.length, 1_000);
+  equal(counts.some((line) => line.includes('"img-0"')), false);
+  ok(counts.includes('ostler_join_duration_seconds_count{pool="fleet/workers",image="img-1000"} 1'));
+});
+
+Deno.test("the series that was used least of late goes first", () => {
+  const series = new BoundedSeries(2);
+  const [a, b, c] = [{ image: "a" }, { image: "b" }, { image: "c" }];
+  deepEqual([series.use("x", a), series.use("x", b), series.use("x", a), series.use("y", c)], [[], [], [], []]);
+  deepEqual(series.use("x", c), [b]);
+});
+
+Deno.test("no login and no token of an image that is a URL becomes a label", async () => {
+  equal(withoutLogin("https://robot:hunter2@images.example/u.qcow2?token=hunter2#x"), "https://images.example/u.qcow2");
+  equal(withoutLogin("docker://registry.example:5000/img@sha256:abc"), "docker://registry.example:5000/img@sha256:abc");
+  const metrics = await createMetrics("worker");
+  stepMeasures(metrics).drained(3, { pool, image: "http://a:hunter2@b/c" });
+  equal((await metrics.scrape()).text.includes("hunter2"), false);
+});
+
+Deno.test("what is no metric of a process cannot be measured there", async () => {
+  const metrics = await createMetrics("webhook");
+  throws(() => metrics.set("ostler_leader", 1), {
+    message: 'Cannot measure "ostler_leader": it is no metric of this process',
+  });
+});
+
+Deno.test("/metrics answers with ours and then the SDK's; without the SDK's where they cannot be had", async () => {
+  const metrics = await createMetrics("controller");
+  let sdk = (): Promise<string> => Promise.resolve("temporal_request 1\n");
+  const said: string[] = [];
+  const log = { error: () => {}, warn: (message: string) => void said.push(message) };
+  const server = serveMetrics({ address: { host: "127.0.0.1", port: 0 }, metrics, more: () => sdk(), log });
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const both = await ask(`http://127.0.0.1:${port}/metrics`);
+  sdk = () => Promise.reject(new Error("refused"));
+  const alone = await ask(`http://127.0.0.1:${port}/metrics`);
+  const other = await ask(`http://127.0.0.1:${port}/secrets`);
+  server.close();
+  await once(server, "close");
+  deepEqual([both.status, alone.status, other.status], [200, 200, 404]);
+  match(both.text, /^# HELP ostler_[^]*\ntemporal_request 1\n$/);
+  match(alone.text, /^# HELP ostler_/);
+  deepEqual(said, ["Cannot read the metrics of Temporal's SDK"]);
+});
+
+Deno.test("where the address is taken the process says so, and lives on", async () => {
+  const metrics = await createMetrics("controller");
+  const said: string[] = [];
+  const log = { error: (message: string) => void said.push(message), warn: () => {} };
+  const first = serveMetrics({ address: { host: "127.0.0.1", port: 0 }, metrics, log });
+  await once(first, "listening");
+  const address = { host: "127.0.0.1", port: (first.address() as AddressInfo).port };
+  const second = serveMetrics({ address, metrics, log });
+  await once(second, "error");
+  first.close();
+  await once(first, "close");
+  deepEqual(said, [`Cannot serve metrics on "127.0.0.1:${address.port}"`]);
+});

@@ -1,0 +1,89 @@
+/** The metrics of a process, kept by prom-client, which is loaded only where somebody asks for them. */
+import type { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { BoundedSeries } from "./bounded_series.ts";
+import { type Measured, type Metric, type MetricName, metrics, type NameOf } from "./table.ts";
+
+type Labels = Record<string, string>;
+
+/** Characters of a label; more is no name of anything. */
+const longestLabel = 200;
+
+/** The registry of one process. */
+export class Metrics {
+  readonly #registry: Registry;
+  readonly #kept: ReadonlyMap<MetricName, Counter | Gauge | Histogram>;
+  readonly #series = new BoundedSeries();
+  readonly #fills: (() => void)[] = [];
+
+  constructor(registry: Registry, kept: ReadonlyMap<MetricName, Counter | Gauge | Histogram>) {
+    this.#registry = registry;
+    this.#kept = kept;
+  }
+
+  /** What a scrape is answered with, and its content type. */
+  async scrape(): Promise<{ text: string; contentType: string }> {
+    for (const fill of this.#fills) fill();
+    return { text: await this.#registry.metrics(), contentType: this.#registry.contentType };
+  }
+
+  /** Before each scrape: numbers that are looked up rather than counted. */
+  onScrape(fill: () => void): void {
+    this.#fills.push(fill);
+  }
+
+  add(name: NameOf<"counter">, labels: Labels = {}, by = 1): void {
+    this.#of<Counter>(name).inc(clipped(labels), by);
+  }
+
+  /** A counter that is kept by somebody else. */
+  setTotal(name: NameOf<"counter">, total: number): void {
+    const counter = this.#of<Counter>(name);
+    counter.reset();
+    counter.inc(total);
+  }
+
+  set(name: NameOf<"gauge">, value: number, labels: Labels = {}): void {
+    this.#of<Gauge>(name).set(clipped(labels), value);
+  }
+
+  /** Forgets all values of a gauge. */
+  clear(name: NameOf<"gauge">): void {
+    const gauge = this.#of<Gauge>(name);
+    gauge.reset();
+    // What has no labels is 0 after that, which would be a value.
+    gauge.remove({});
+  }
+
+  observe(name: NameOf<"histogram">, seconds: number, labels: Labels = {}): void {
+    const histogram = this.#of<Histogram>(name);
+    const bounded = clipped(labels);
+    for (const old of this.#series.use(name, bounded)) histogram.remove(old);
+    histogram.observe(bounded, seconds);
+  }
+
+  #of<Kind>(name: MetricName): Kind {
+    const found = this.#kept.get(name);
+    if (!found) throw new Error(`Cannot measure "${name}": it is no metric of this process`);
+    return found as Kind;
+  }
+}
+
+/** The metrics of a process, all without a value. */
+export async function createMetrics(process: Measured): Promise<Metrics> {
+  const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
+  const registry = new Registry();
+  const make = (name: MetricName): Counter | Gauge | Histogram => {
+    const { type, help, labels = [], buckets = [] }: Metric = metrics[name];
+    const options = { name, help, labelNames: [...labels], registers: [registry] };
+    if (type === "histogram") return new Histogram({ ...options, buckets: [...buckets] });
+    return type === "counter" ? new Counter(options) : new Gauge(options);
+  };
+  const names = (Object.keys(metrics) as MetricName[]).filter((name) =>
+    (metrics[name].of as readonly Measured[]).includes(process)
+  );
+  return new Metrics(registry, new Map(names.map((name) => [name, make(name)])));
+}
+
+function clipped(labels: Labels): Labels {
+  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, value.slice(0, longestLabel)]));
+}

@@ -1,0 +1,72 @@
+/** What the leader knows of all Rollouts, as numbers. */
+import type { RolloutNumbers } from "../rollout_numbers.ts";
+import type { Metrics } from "./registry.ts";
+import type { NameOf } from "./table.ts";
+
+/** All of them are exported, also where no pool is in one. */
+export const phases = [
+  ...["Preparing", "Creating", "Rolling", "RollingBack", "Repairing"],
+  ...["Converged", "RolledBack", "Halted", "Aborted", "Deleting"],
+];
+const steps = ["Joining", "Gates", "Draining", "Removing", "Repairing"];
+const states = ["desired", "updated", "ready", "failed"] as const;
+/** Reasons told apart: there are some thirty of ours, and who may write Rollouts could make up any number. */
+const mostReasons = 60;
+const told = [
+  ...["ostler_rollouts", "ostler_rollouts_paused", "ostler_rollouts_awaiting_approval", "ostler_rollouts_quarantined"],
+  ...["ostler_rollouts_blocked", "ostler_rollout_blocked_seconds", "ostler_rollout_machines", "ostler_rollout_steps"],
+  ...["ostler_secret_age_seconds", "ostler_credential_life_left_seconds", "ostler_credential_overdue_seconds"],
+  "ostler_credentials_expired",
+] as NameOf<"gauge">[];
+
+/** Sets the numbers of all Rollouts, or takes them away where this process does not know them; `now` is epoch ms. */
+export function setRolloutGauges(metrics: Metrics, rollouts: readonly RolloutNumbers[] | undefined, now: number): void {
+  for (const name of told) metrics.clear(name);
+  if (!rollouts) return;
+  const count = (holds: (each: RolloutNumbers) => boolean): number => rollouts.filter(holds).length;
+  for (const phase of phases) metrics.set("ostler_rollouts", count((each) => each.phase === phase), { phase });
+  metrics.set("ostler_rollouts_paused", count(({ paused }) => paused));
+  metrics.set("ostler_rollouts_awaiting_approval", count(({ blocked }) => blocked?.reason === "AwaitingApproval"));
+  metrics.set("ostler_rollouts_quarantined", count(({ quarantined }) => quarantined));
+  for (const state of states) {
+    metrics.set("ostler_rollout_machines", sum(rollouts.map((each) => each[state])), { state });
+  }
+  for (const step of steps) {
+    const number = sum(rollouts.map((each) => each.steps.filter((one) => one === step).length));
+    metrics.set("ostler_rollout_steps", number, { step });
+  }
+  setBlocked(metrics, rollouts, now);
+  setCredentials(metrics, rollouts, now);
+}
+
+function setBlocked(metrics: Metrics, rollouts: readonly RolloutNumbers[], now: number): void {
+  const since = new Map<string, number[]>();
+  for (const { blocked } of rollouts) {
+    if (!blocked) continue;
+    const reason = since.size < mostReasons || since.has(blocked.reason) ? blocked.reason : "Other";
+    since.set(reason, [...since.get(reason) ?? [], blocked.since]);
+  }
+  for (const [reason, times] of since) {
+    metrics.set("ostler_rollouts_blocked", times.length, { reason });
+    metrics.set("ostler_rollout_blocked_seconds", Math.max(0, now - least(times)) / 1000, { reason });
+  }
+}
+
+function setCredentials(metrics: Metrics, rollouts: readonly RolloutNumbers[], now: number): void {
+  const all = rollouts.flatMap(({ credentials }) => credentials ?? []);
+  metrics.set("ostler_credentials_expired", all.filter(({ expiresAt }) => expiresAt <= now).length);
+  if (all.length === 0) return;
+  metrics.set("ostler_secret_age_seconds", Math.max(0, now - least(all.map(({ issuedAt }) => issuedAt))) / 1000);
+  metrics.set("ostler_credential_life_left_seconds", (least(all.map(({ expiresAt }) => expiresAt)) - now) / 1000);
+  const overdue = Math.max(0, now - least(all.map(({ renewAt }) => renewAt))) / 1000;
+  metrics.set("ostler_credential_overdue_seconds", overdue);
+}
+
+// Not spread into arguments: there may be more numbers than a call takes.
+function least(numbers: readonly number[]): number {
+  return numbers.reduce((one, other) => Math.min(one, other), Infinity);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((one, other) => one + other, 0);
+}

@@ -1,0 +1,41 @@
+/** Metrics over HTTP, as Prometheus asks for them. */
+import type { Logger } from "@temporalio/common";
+import { createServer, type Server } from "node:http";
+import type { ListenAddress } from "../process_settings.ts";
+import type { Metrics } from "./registry.ts";
+
+export interface MetricsServer {
+  address: ListenAddress;
+  metrics: Metrics;
+  /** What stands behind ours: the SDK's, of a worker. */
+  more?: () => Promise<string>;
+  log: Pick<Logger, "error" | "warn">;
+}
+
+/** Serves /metrics. Where the address is taken it says so and serves nothing: machines are rolled unseen rather than not at all. */
+export function serveMetrics({ address: { host, port }, metrics, more, log }: MetricsServer): Server {
+  const server = createServer((request, response) => {
+    if (new URL(request.url ?? "/", "http://metrics").pathname !== "/metrics") {
+      return void response.writeHead(404).end();
+    }
+    void scrape().then(
+      ({ text, contentType }) => response.writeHead(200, { "content-type": contentType }).end(text),
+      (error: unknown) => {
+        log.error("Cannot tell metrics", { error });
+        response.writeHead(500).end();
+      },
+    );
+  });
+  server.on("error", (error) => log.error(`Cannot serve metrics on "${host}:${port}"`, { error }));
+  return server.listen(port, host);
+
+  async function scrape(): Promise<{ text: string; contentType: string }> {
+    const [ours, theirs] = await Promise.all([metrics.scrape(), more?.().catch(note)]);
+    return { ...ours, text: `${ours.text}${theirs ?? ""}` };
+  }
+
+  function note(error: unknown): string {
+    log.warn("Cannot read the metrics of Temporal's SDK", { error });
+    return "";
+  }
+}

@@ -1,0 +1,33 @@
+/** Steps of the worker as metrics. */
+import type { Measured, Measures, RungAhead } from "../../activities/measures.ts";
+import type { Metrics } from "./registry.ts";
+
+/** All of them are exported, also where nobody stands before one. */
+const rungs: RungAhead[] = ["instance", "address", "registered", "ready", "gates", "drained", "gone"];
+
+/** Takes what activities measure. */
+export function stepMeasures(metrics: Metrics): Measures {
+  const waits = new Map<object, readonly RungAhead[]>();
+  metrics.onScrape(() => {
+    const ahead = [...waits.values()].flat();
+    for (const rung of rungs) {
+      metrics.set("ostler_machines_under_way", ahead.filter((each) => each === rung).length, { rung });
+    }
+  });
+  return {
+    failed: (activity, type) => metrics.add("ostler_activity_failures_total", { activity, type }),
+    published: (seconds, news) => metrics.observe("ostler_publish_duration_seconds", seconds, { news }),
+    joined: (seconds, of) => metrics.observe("ostler_join_duration_seconds", seconds, labelsOf(of)),
+    drained: (seconds, of) => metrics.observe("ostler_drain_duration_seconds", seconds, labelsOf(of)),
+    underWay: (wait, ahead) => void (ahead.length > 0 ? waits.set(wait, ahead) : waits.delete(wait)),
+  };
+}
+
+function labelsOf({ pool: { namespace, name }, image }: Measured): Record<string, string> {
+  return { pool: `${namespace}/${name}`, image: withoutLogin(image) };
+}
+
+/** An image may be a URL, and that may bear a login. */
+export function withoutLogin(image: string): string {
+  return image.replace(/\/\/[^/@]*@/, "//").replace(/[?#].*$/, "");
+}
