@@ -59,7 +59,8 @@ async function untilQuiet(world: World): Promise<void> {
 type Loads = Map<string, ProcessLoad>;
 
 async function loads({ site }: World): Promise<Loads> {
-  const running = { ...site.ostler, temporal: site.stack.processes.get("temporal") };
+  const { controller, worker } = site.ostler;
+  const running = { controller, worker, temporal: site.stack.processes.get("temporal") };
   const each = Object.entries(running).map(async ([name, { pid = 0 }]) => [name, await loadOf(pid)] as const);
   return new Map(await Promise.all(each));
 }

@@ -86,7 +86,13 @@ Deno.test("who does not lead, or may have missed changes, tells nothing of Rollo
 });
 
 Deno.test("a Rollout that says nonsense is counted as one that says nothing", () => {
-  const nonsense = { phase: "Rolling", replicas: "many", underway: 3, credentials: { renewAt: "x" }, paused: "perhaps" };
+  const nonsense = {
+    phase: "Rolling",
+    replicas: "many",
+    underway: 3,
+    credentials: { renewAt: "x" },
+    paused: "perhaps",
+  };
   deepEqual(numbersOf(nonsense), {
     ...{ phase: "Rolling", paused: false, quarantined: false, desired: 0, updated: 0, ready: 0, failed: 0, steps: [] },
   });
