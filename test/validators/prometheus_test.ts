@@ -10,6 +10,7 @@ import { createMetrics, type Metrics } from "../../workers/metrics/registry.ts";
 import { setRolloutGauges } from "../../workers/metrics/rollout_gauges.ts";
 import { stepMeasures } from "../../workers/metrics/step_measures.ts";
 import { chartObjects, everything } from "../support/chart_objects.ts";
+import { readDashboards } from "../support/dashboards.ts";
 import { lackOf, runTool } from "./judges/run_tool.ts";
 
 const alerts = fileURLToPath(new URL("../../deploy/chart/monitoring/alerts.yaml", import.meta.url));
@@ -80,9 +81,37 @@ judged("promtool finds every alert in order", async () => {
   match(stdout, /SUCCESS: \d\d rules found/);
 });
 
+judged("promtool understands every expression of the dashboards", async () => {
+  const expressions = (await readDashboards()).flatMap(({ panels }) => panels.flatMap(({ targets }) => targets));
+  ok(expressions.length > 35);
+  const rules = expressions.map(({ expr }, nth) => {
+    // What Grafana puts in.
+    return { record: `panel:${nth}`, expr: expr.replaceAll("$__rate_interval", "5m").replaceAll("$pool", ".*") };
+  });
+  const file = await Deno.makeTempFile({ suffix: ".json" });
+  try {
+    await Deno.writeTextFile(file, JSON.stringify({ groups: [{ name: "panels", rules }] }));
+    const { code, stdout, stderr } = await runTool("promtool", ["check", "rules", file]);
+    equal(code, 0, stderr);
+    match(stdout, new RegExp(`${rules.length} rules found`));
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
 judged("every alert fires when it should, and none in a fleet that is well", async () => {
   const { code, stdout, stderr } = await runTool("promtool", ["test", "rules", played]);
   equal(code, 0, `${stdout}${stderr}`);
+});
+
+Deno.test("the chart brings the dashboards as they are, where Grafana's sidecar finds them", async () => {
+  const { helm } = await resolveTools(["helm"]);
+  const objects = await chartObjects({ helm, set: ["dashboards.enabled=true"] });
+  const maps = objects.filter(({ metadata }) => metadata.name.startsWith("ostler-dashboard-"));
+  const brought = maps.flatMap((map) => Object.values((map as unknown as { data: Record<string, string> }).data));
+  deepEqual(brought.map((text) => JSON.parse(text)), await readDashboards());
+  const labels = maps.map(({ metadata }) => (metadata as { labels?: unknown }).labels);
+  deepEqual(labels, maps.map(() => ({ grafana_dashboard: "1" })));
 });
 
 Deno.test("the chart brings the alerts as they are, with links that lead somewhere", async () => {

@@ -5,6 +5,7 @@ import process from "node:process";
 import { loadYaml } from "@kubernetes/client-node";
 import { createMetrics } from "../../../workers/metrics/registry.ts";
 import { type Measured, type Metric, metrics } from "../../../workers/metrics/table.ts";
+import { type Place, readDashboards } from "../../support/dashboards.ts";
 import { metricsIn } from "../../support/named_metrics.ts";
 
 interface Rules {
@@ -15,6 +16,7 @@ const page = new URL("../../../deploy/OBSERVABILITY.md", import.meta.url);
 const alertsFile = new URL("../../../deploy/chart/monitoring/alerts.yaml", import.meta.url);
 
 const text = await readFile(page, "utf8");
+const dashboards = await readDashboards();
 const alerts = (loadYaml(await readFile(alertsFile, "utf8")) as Rules).groups.flatMap(({ rules }) => rules);
 
 function table(): string {
@@ -40,9 +42,10 @@ Deno.test("every process exports what the page says that it does, and nothing el
   }
 });
 
-Deno.test("alerts and page name no metric of ours that is not exported", () => {
-  const named = [...metricsIn(text), ...alerts.flatMap(({ expr }) => metricsIn(expr))];
-  ok(named.length > 30);
+Deno.test("alerts, dashboards and page name no metric of ours that is not exported", () => {
+  const shown = dashboards.flatMap(({ panels }) => panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)));
+  const named = [text, ...shown, ...alerts.map(({ expr }) => expr)].flatMap(metricsIn);
+  ok(named.length > 60);
   deepEqual(named.filter((name) => !(name in metrics)), []);
 });
 
@@ -53,3 +56,26 @@ Deno.test("every alert has its runbook on the page, and every runbook its alert"
     equal(annotations.runbook_url, `deploy/OBSERVABILITY.md#${alert.toLowerCase()}`);
   }
 });
+
+Deno.test("every metric that somebody should look at is on a dashboard or in an alert", () => {
+  const looked = metricsIn(JSON.stringify([dashboards, alerts]));
+  deepEqual(Object.keys(metrics).filter((name) => name.startsWith("ostler_") && !looked.includes(name)), []);
+});
+
+Deno.test("there are three dashboards, whose panels have names and places of their own", () => {
+  deepEqual(dashboards.map(({ uid }) => uid).sort(), ["ostler-machines", "ostler-processes", "ostler-rollouts"]);
+  for (const { title, panels } of dashboards) {
+    equal(new Set(panels.map(({ id }) => id)).size, panels.length, title);
+    equal(new Set(panels.map((panel) => panel.title)).size, panels.length, title);
+    for (const [at, panel] of panels.entries()) {
+      const over = panels.slice(0, at).filter((other) => overlaps(panel.gridPos, other.gridPos));
+      deepEqual([panel.gridPos.x + panel.gridPos.w <= 24, over], [true, []], `${title}: ${panel.title}`);
+      ok(panel.description.length > 0 && panel.targets.length > 0);
+    }
+  }
+});
+
+function overlaps(one: Place, other: Place): boolean {
+  const aside = one.x + one.w <= other.x || other.x + other.w <= one.x;
+  return !aside && one.y < other.y + other.h && other.y < one.y + one.h;
+}

@@ -1,0 +1,24 @@
+/** Grafana's dashboards of deploy/chart, as far as tests look at them. */
+import { readdir, readFile } from "node:fs/promises";
+
+/** On a grid that is 24 wide. */
+export interface Place {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+
+export interface Dashboard {
+  uid: string;
+  title: string;
+  panels: { id: number; title: string; description: string; gridPos: Place; targets: { expr: string }[] }[];
+}
+
+const folder = new URL("../../deploy/chart/monitoring/dashboards/", import.meta.url);
+
+/** All of them. */
+export async function readDashboards(): Promise<Dashboard[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith(".json")).sort();
+  return await Promise.all(files.map(async (file) => JSON.parse(await readFile(new URL(file, folder), "utf8"))));
+}
