@@ -45,7 +45,7 @@ export const rooms: Room[] = [
   {
     path: "activities/",
     runtime: [
-      ...["activities/", aBackend, "profiles/", "zod", "croner", "node:", "!node:process"],
+      ...["activities/", aBackend, "profiles/", "zod", "croner", "@peculiar/x509", "node:", "!node:process"],
       ...["@kubernetes/client-node", "@temporalio/activity", "@temporalio/common"],
     ],
     types: ["workflows/contracts/"],

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 // Before @peculiar/x509, which does not load without it.
-import "../cloud/boot/reflection.ts";
+import "../../../activities/x509/reflection.ts";
 import * as x509 from "@peculiar/x509";
 
 /** A certificate and its private key (PKCS #8), both in PEM. */

@@ -1,5 +1,5 @@
 import { webcrypto } from "node:crypto";
-import "./reflection.ts";
+import "../../../../activities/x509/reflection.ts";
 import { PemConverter, Pkcs10CertificateRequestGenerator } from "@peculiar/x509";
 
 /** A node's new key and the request for its certificate, both PEM. */

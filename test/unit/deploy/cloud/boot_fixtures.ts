@@ -1,4 +1,4 @@
-import "../../../../deploy/local/cloud/boot/reflection.ts";
+import "../../../../activities/x509/reflection.ts";
 import { X509CertificateGenerator } from "@peculiar/x509";
 import { dumpYaml } from "@kubernetes/client-node";
 
