@@ -25,6 +25,8 @@ const deadlines = readBy((value) => {
   }
 }, 'must be one JSON object such as {"drain": "30m"}');
 const names = text.transform((value) => value.split(",").map((item) => item.trim()).filter(Boolean));
+const isHttps = (value: string): boolean =>
+  URL.canParse(value) && new URL(value).origin === value && /^https:/.test(value);
 const dnsLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const ours = "system:serviceaccount:ostler-system:ostler";
 
@@ -91,8 +93,20 @@ export const ProcessSettings = z.object({
     description: "life of what machines boot with; the API server issues none below ten minutes",
   }),
   webhookAddress: setting(listenAddress, "0.0.0.0:9443", { description: "where the webhook listens" }),
+  webhookEndpoint: setting(
+    readBy(
+      (value) => (/^[a-z0-9.-]+\/[a-z0-9-]+$/.test(value) || isHttps(value) ? value : undefined),
+      "must be namespace/name of a Service, or an https address without a path",
+    ),
+    "ostler-system/ostler-webhook",
+    {
+      description:
+        "where the API server finds the webhook: its Service `namespace/name`, or an address `https://host:port`",
+    },
+  ),
   certDir: setting(text, "/tmp/k8s-webhook-server/serving-certs", {
-    description: "folder with the webhook's tls.crt and tls.key",
+    description:
+      "folder with the webhook's tls.crt and tls.key, such as cert-manager's; where it has none, the webhooks make their own",
   }),
   trustedUsers: setting(names, `${ours}-controller,${ours}-worker`, {
     description: "who may write configs and lower the version of a profile, joined by commas",

@@ -1,17 +1,21 @@
-/** The webhook process: judges MachineDeployments, profiles and configs when they are written. Nothing else needs it. */
+/** The webhook process: judges MachineDeployments, profiles and configs when they are written, and holds new machines where no policy does. */
 import type { Server } from "node:https";
 import { setTimeout } from "node:timers/promises";
+import type { Logger } from "@temporalio/common";
 import { connectKube, type Kube, loadKubeConfig } from "../activities/kube/client.ts";
-import { type ObjectName, profiles, readObject } from "../activities/kube/resources.ts";
+import { type ObjectName, profiles, readObject, rollouts } from "../activities/kube/resources.ts";
 import { attempting, ifFound } from "../activities/kube/status.ts";
 import { closeTemplateEngines } from "../profiles/mod.ts";
 import type { Admission } from "./admission/admission_review.ts";
 import { admitConfig } from "./admission/admit_config.ts";
+import { admitMachine } from "./admission/admit_machine.ts";
 import { admitMachineDeployment } from "./admission/admit_machine_deployment.ts";
 import { admitProfile } from "./admission/admit_profile.ts";
-import { followCertificate, readCertificate } from "./admission/serving_certificate.ts";
+import { certificateSourceOf } from "./admission/certificate/certificate_source.ts";
+import { firstShown, keepServing } from "./admission/certificate/keep_serving.ts";
+import { endpointOf } from "./admission/webhook_endpoint.ts";
 import { createWebhookServer } from "./admission/webhook_server.ts";
-import type { Config } from "./config.ts";
+import { type Config, rateOf } from "./config.ts";
 import { serveHealth } from "./health.ts";
 import { createLogger } from "./logger.ts";
 import { measuredAdmissions } from "./metrics/admission_measures.ts";
@@ -20,44 +24,63 @@ import { requestsTold } from "./metrics/process_measures.ts";
 import { serveMetrics } from "./metrics/serve_metrics.ts";
 import { runProcess } from "./run_process.ts";
 
-/** How often the certificate's files are looked at; whoever renews it does so days ahead. */
-const lookEveryMs = 10_000;
-/** How long requests still come after a process was told to stop. */
-const lameDuckMs = 5_000;
+/** Milliseconds. */
+export const webhookTimes = {
+  /** Between looks at certificate and registration, while something changes and else. */
+  rest: { soon: 5_000, usual: 60_000 },
+  /** How long a change of the own certificate takes at most to reach all webhooks and API servers. */
+  overlap: 600_000,
+  /** How long requests still come after a process was told to stop. */
+  lameDuck: 5_000,
+};
 
 /** Serves until `signal` aborts. */
-export async function runWebhook(config: Config, signal: AbortSignal): Promise<void> {
+export async function runWebhook(config: Config, signal: AbortSignal, times = webhookTimes): Promise<void> {
   const log = createLogger(config.logLevel);
-  const certificate = await readCertificate(config.certDir);
   const metrics = await openMetrics("webhook", config);
   const scraped = metrics && serveMetrics({ address: config.metricsAddress, metrics, log });
-  const kube = connectKube(loadKubeConfig(config.kubeconfig, undefined, requestsTold(metrics)));
-  const admissions = measuredAdmissions(metrics, admissionsOf(kube, config));
-  const server = createWebhookServer({ admissions, certificate, log });
-  const health = serveHealth({ ...config.healthProbeAddress, isReady: () => server.listening && !signal.aborted });
+  const kube = connectKube(loadKubeConfig(config.kubeconfig, rateOf(config), requestsTold(metrics)));
+  const endpoint = endpointOf(config.webhookEndpoint, config);
+  const source = certificateSourceOf({ kube, endpoint, folder: config.certDir, overlapMs: times.overlap });
+  const admissions = measuredAdmissions(metrics, admissionsOf(kube, config, log));
+  let server: Server | undefined;
+  const isReady = (): boolean => server?.listening === true && !signal.aborted;
+  const health = serveHealth({ ...config.healthProbeAddress, isReady });
   try {
+    const certificate = await firstShown(source, { log, signal }, times.rest.soon);
+    if (!certificate) return;
+    server = createWebhookServer({ admissions, certificate, log });
     await listen(server, config.webhookAddress);
     log.info("Webhook is listening", { address: server.address() });
-    await followCertificate({ server, certificate, folder: config.certDir, lookEveryMs }, { log, signal });
-    await setTimeout(lameDuckMs);
+    await keepServing({ server, source, restMs: times.rest }, certificate, { log, signal });
+    await setTimeout(times.lameDuck);
   } finally {
-    server.close();
+    server?.close();
     health?.close();
     scraped?.close();
     await closeTemplateEngines();
   }
 }
 
-/** What is judged where; the paths are Operating System Manager's. */
-export function admissionsOf(kube: Kube, { namespace, trustedUsers }: Config): Record<string, Admission> {
+/** What is judged where; the paths are Operating System Manager's, but for that of machines. */
+export function admissionsOf(
+  kube: Kube,
+  { namespace, trustedUsers }: Config,
+  log: Pick<Logger, "warn">,
+): Record<string, Admission> {
   const specOf = async (ref: ObjectName): Promise<unknown> => {
     const found = await attempting(`read profile "${ref.name}"`, () => ifFound(readObject(kube, profiles, ref)));
     return found?.spec;
+  };
+  const convergedHashOf = async (ref: ObjectName): Promise<string | undefined> => {
+    const found = await attempting(`read Rollout "${ref.name}"`, () => ifFound(readObject(kube, rollouts, ref)));
+    return found?.status?.["convergedTemplateHash"] as string | undefined;
   };
   return {
     "/mutate-v1alpha1-machinedeployment": admitMachineDeployment({ profileNamespace: namespace, specOf }),
     "/operatingsystemprofile": admitProfile({ specOf, trustedUsers }),
     "/operatingsystemconfig": admitConfig(trustedUsers),
+    "/mutate-v1alpha1-machine": admitMachine({ convergedHashOf, log }),
   };
 }
 

@@ -5,6 +5,7 @@ import { asData, type Format } from "../view/output.ts";
 import { poolColumns } from "../view/pool_columns.ts";
 import { poolStory } from "../view/pool_story.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
+import { heldLine, heldNewcomers } from "./held_newcomers.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, readRows } from "./pools.ts";
 
@@ -18,8 +19,9 @@ export interface StatusFlags extends ClusterFlags {
 export async function showStatus(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
   const cluster = await world.cluster();
   const chosen = chosenBy(flags, cluster, true);
-  const rows = await readRows(cluster, chosen);
-  const data = asData(flags.output, chosen.kind === "one" ? rows.map(rowData)[0] : { items: rows.map(rowData) });
+  const [rows, heldBy] = await Promise.all([readRows(cluster, chosen), heldNewcomers(cluster.kube)]);
+  const many = { items: rows.map(rowData), ...(heldBy === undefined ? {} : { newMachinesHeldBy: heldBy }) };
+  const data = asData(flags.output, chosen.kind === "one" ? rows.map(rowData)[0] : many);
   if (data !== undefined) {
     terminal.out(data);
     return 0;
@@ -33,6 +35,7 @@ export async function showStatus(terminal: Terminal, world: World, flags: Status
   terminal.out(poolColumns(terminal, { rows, now, wide: flags.output === "wide", namespaces }));
   const [row] = rows;
   if (chosen.kind === "one" && row) terminal.out(`\n${poolStory(terminal, { row, now }).join("\n")}\n`);
+  terminal.err(heldLine(heldBy));
   return 0;
 }
 

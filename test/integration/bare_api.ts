@@ -4,33 +4,49 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
-import { startApiServer } from "../../deploy/local/stack/api_server.ts";
+import { type ApiServer, startApiServer } from "../../deploy/local/stack/api_server.ts";
 import { startEtcd } from "../../deploy/local/stack/etcd.ts";
 import { writeKubeconfig } from "../../deploy/local/stack/kubeconfig_file.ts";
 import { createPki } from "../../deploy/local/stack/pki.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { toolNames } from "./world.ts";
 
+/** What differs from the server that there is. */
+export interface BareOptions {
+  /** Another binary. */
+  readonly binary?: string;
+  /** A minor version that it is to be like, such as `1.33`. */
+  readonly emulatedVersion?: string;
+}
+
 /** The server, as its administrator sees it. */
 export interface BareApi {
   readonly api: ApiConnection;
   readonly kubeconfig: string;
+  readonly apiServer: ApiServer;
   /** Goes with the server. */
   readonly directory: string;
 }
 
 /** Runs a test on a server of its own. */
-export async function withApi(test: (server: BareApi) => Promise<void>): Promise<void> {
+export async function withApi(
+  test: (server: BareApi) => Promise<void>,
+  { binary, emulatedVersion }: BareOptions = {},
+): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "ostler-api-"));
   const supervisor = new Supervisor({ directory });
   try {
-    const [tools, pki] = await Promise.all([resolveTools(toolNames), createPki(join(directory, "pki"))]);
-    const foundation = { directory, tools, pki, supervisor, address: "127.0.0.1" };
+    const [found, pki] = await Promise.all([resolveTools(toolNames), createPki(join(directory, "pki"))]);
+    const tools = binary === undefined ? found : { ...found, "kube-apiserver": binary };
+    const foundation = {
+      ...{ directory, tools, pki, supervisor, address: "127.0.0.1" },
+      ...(emulatedVersion === undefined ? {} : { emulatedVersion }),
+    };
     const apiServer = await startApiServer(foundation, await startEtcd(foundation));
     const admin = { apiServer, userName: "admin", credentials: pki.admin };
     const kubeconfig = await writeKubeconfig(join(directory, "admin.yaml"), admin);
     using api = await ApiConnection.open(kubeconfig);
-    await test({ api, kubeconfig, directory });
+    await test({ api, kubeconfig, directory, apiServer });
   } finally {
     await supervisor.stop();
     await rm(directory, { recursive: true, force: true });

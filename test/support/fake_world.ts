@@ -29,6 +29,12 @@ export class FakeWorld {
   unreachable: Error | undefined;
   closed = 0;
 
+  constructor() {
+    for (const plural of ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]) {
+      this.kube.put(plural, { metadata: { name: "hold-new-machines.ostler.dev" } });
+    }
+  }
+
   /** Runs `ostler` in this world. */
   async run(args: string[], given: Partial<Terminal> = {}): Promise<Ended> {
     const said = { out: "", err: "" };

@@ -42,6 +42,30 @@ Deno.test("kubectl apply -k and helm install bring the same objects", async () =
   deepEqual(byName(rendered), byName(plain));
 });
 
+/** What is installed where Kubernetes has no MutatingAdmissionPolicy. */
+const before136 = join(plainFolder, "../overlays/before_1.36");
+
+Deno.test("before Kubernetes 1.36 both bring the webhook in place of the policy, which such a server would refuse", async () => {
+  const rendered = await chartObjects({ helm, set: ["namespaces.own=true"], kubeVersion: "1.33.0" });
+  deepEqual(byName(rendered), byName(await kustomized(before136)));
+  deepEqual(rendered.filter(({ kind }) => kind.startsWith("MutatingAdmission")), []);
+  ok(deploymentsOf(rendered)["ostler-webhook"]);
+  equal(deploymentsOf(await chartObjects({ helm }))["ostler-webhook"], undefined);
+  const order = { helm, set: ["webhook.enabled=false"], kubeVersion: "1.33.0" };
+  equal(deploymentsOf(await chartObjects(order))["ostler-webhook"], undefined);
+  await rejects(chartObjects({ helm, kubeVersion: "1.32.9" }), /requires kubeVersion: >=1.33/);
+});
+
+Deno.test("with cert-manager both bring its certificate, and mount it", async () => {
+  const webhook = await kustomized(join(plainFolder, "../overlays/cert_manager"));
+  const rendered = await chartObjects({ helm, set: [...plainValues, "webhook.certManager=true"] });
+  deepEqual(byName(rendered), byName([...await kustomized(plainFolder), ...webhook]));
+  const asked = rendered.filter((object) => JSON.stringify(object).includes("inject-ca-from"));
+  deepEqual(asked.map(({ kind }) => kind).sort(), [
+    ...["MutatingWebhookConfiguration", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"],
+  ]);
+});
+
 Deno.test("a package of the chart renders what its folder does: it lacks nothing that stands elsewhere", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-chart-"));
   try {

@@ -9,6 +9,9 @@
 {{- $user := printf "system:serviceaccount:%s:ostler" $root.Release.Namespace }}
 - { name: OSTLER_TRUSTED_USERS, value: {{ printf "%s-controller,%s-worker" $user $user | quote }} }
 {{- end }}
+{{- if and (ne $root.Release.Namespace "ostler-system") (not (hasKey $settings "webhook-endpoint")) }}
+- { name: OSTLER_WEBHOOK_ENDPOINT, value: {{ printf "%s/ostler-webhook" $root.Release.Namespace | quote }} }
+{{- end }}
 {{- if not (hasKey $settings "identity") }}
 - name: OSTLER_IDENTITY
   valueFrom: { fieldRef: { fieldPath: metadata.name } }

@@ -69,3 +69,18 @@ app.kubernetes.io/name: ostler, app.kubernetes.io/component: {{ . }}
 {{- define "ostler.defaultDeployment" -}}
 ostler{{ with (include "ostler.settings" . | fromJson).cluster }}-{{ . }}{{ end }}
 {{- end }}
+
+{{- /* Whether the API server can hold new machines by a policy, which is of Kubernetes 1.36; empty where it cannot. */ -}}
+{{- define "ostler.hasPolicies" -}}
+{{- if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" }}true
+{{- else if and (semverCompare ">=1.36.0-0" .Capabilities.KubeVersion.Version) (not (lookup "v1" "Namespace" "" "kube-system")) }}
+{{- /* Rendered without a cluster: nobody lists what it has. */ -}}
+true
+{{- end }}
+{{- end }}
+
+{{- /* Whether there is a webhook: where nobody says, it stands in for that policy. */ -}}
+{{- define "ostler.hasWebhook" -}}
+{{- if kindIs "bool" .Values.webhook.enabled }}{{ .Values.webhook.enabled | ternary "true" "" }}
+{{- else if not (include "ostler.hasPolicies" .) }}true{{ end }}
+{{- end }}

@@ -20,6 +20,8 @@ export interface ChartOrder {
   readonly set?: readonly string[];
   /** Folder or package of the chart; `chartFolder` unless told. */
   readonly chart?: string;
+  /** Version of the cluster; that of Helm's own modules unless told. */
+  readonly kubeVersion?: string;
   /** Variables beside those of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -54,6 +56,7 @@ const source = /^---\n# Source: ostler\/templates\/(\S+)\n/m;
 
 /** Renders the chart; the objects come in the order in which Helm installs them. */
 export async function renderChart(order: ChartOrder): Promise<RenderedObject[]> {
-  const [, ...parts] = (await runHelm(["template", "ostler"], order)).split(source);
+  const version = order.kubeVersion === undefined ? [] : [`--kube-version=${order.kubeVersion}`];
+  const [, ...parts] = (await runHelm(["template", "ostler", ...version], order)).split(source);
   return parts.flatMap((template, at) => at % 2 === 0 ? [{ template, text: parts[at + 1] ?? "" }] : []);
 }

@@ -15,6 +15,7 @@ const ours = [
   "rbac/job_gate",
   "rbac/worker",
   "rbac/bootstrap",
+  "admission/limit_secrets",
   "admission/hold_new_machines",
 ];
 

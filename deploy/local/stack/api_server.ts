@@ -52,6 +52,7 @@ function apiServerSpec(foundation: Foundation, { etcdUrl, port, audit }: Setting
       "--authorization-mode=Node,RBAC",
       "--enable-admission-plugins=NodeRestriction",
       ...audit,
+      ...(foundation.emulatedVersion === undefined ? [] : [`--emulated-version=${foundation.emulatedVersion}`]),
       ...(foundation.watchSeconds === undefined ? [] : [`--min-request-timeout=${foundation.watchSeconds}`]),
     ],
     ready: httpProbe({

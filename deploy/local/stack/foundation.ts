@@ -26,4 +26,6 @@ export interface Foundation {
   readonly audited?: readonly string[];
   /** A watch lasts from once to twice as many seconds. */
   readonly watchSeconds?: number;
+  /** The API server has only what this minor version had, such as `1.33`. */
+  readonly emulatedVersion?: string;
 }

@@ -67,6 +67,24 @@ Deno.test("ostler status -o json gives the status as it stands there: one object
   assert.deepEqual(items.map(({ name }: { name: string }) => name), ["calm"]);
 });
 
+Deno.test("ostler status says who holds new machines where the API server has no policy for it", async () => {
+  const made = world();
+  const configuration = { metadata: { name: "hold-new-machines.ostler.dev" } };
+  made.kube.remove("mutatingadmissionpolicybindings", configuration.metadata.name);
+  assert.match((await made.run(["status"])).err, /^Nothing holds new machines: .* not paced\n$/);
+  made.kube.put("mutatingwebhookconfigurations", configuration);
+  assert.match((await made.run(["status"])).err, /^Nothing holds new machines/);
+  made.kube.put("mutatingwebhookconfigurations", { ...configuration, webhooks: [{}] });
+  assert.match((await made.run(["status"])).err, /^New machines are held by the webhook: .*\n$/);
+  const heldBy = async (): Promise<unknown> =>
+    JSON.parse((await made.run(["status", "-o", "json"])).out).newMachinesHeldBy;
+  assert.equal(await heldBy(), "webhook");
+  made.kube.onRequest = (request) => {
+    if (request.includes("mutating")) throw answer(403, "Forbidden", "not for you");
+  };
+  assert.deepEqual([await heldBy(), (await made.run(["status"])).err], [undefined, ""]);
+});
+
 Deno.test("ostler status shows a Rollout whose fields are odd, as far as it can", async () => {
   const made = new FakeWorld();
   made.putPool({

@@ -23,7 +23,7 @@ const types: Record<SettingRow["form"], string[]> = {
 };
 
 /** An address has a host, and `namespace/name` has a slash: neither is ever a number, and templates take both apart. */
-const takenApart = /-(address|secret|account-name)$/;
+const takenApart = /-(address|secret|account-name|endpoint)$/;
 
 function propertiesOf(some: SettingRow[]): Record<string, unknown> {
   return Object.fromEntries(some.map(({ flag, form, standard, description }) => [

@@ -1,0 +1,132 @@
+/** New machines are held by the API server's policy, and where it has none by the webhook, which keeps its own certificate. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { request } from "node:https";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { setTimeout } from "node:timers/promises";
+import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import type { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
+import { applyManifests } from "../../deploy/local/stack/manifests.ts";
+import { type BareApi, type BareOptions, withApi } from "./bare_api.ts";
+import { admitted, judge, newcomers, settlePools } from "./newcomers.ts";
+import { Replicas } from "./webhook_replicas.ts";
+
+const manifest = (file: string): string => fileURLToPath(new URL(`../../deploy/kubernetes/${file}`, import.meta.url));
+const policy = manifest("admission/hold_new_machines.yaml");
+const admission = "/apis/admissionregistration.k8s.io/v1";
+const registration = `${admission}/mutatingwebhookconfigurations/hold-new-machines.ostler.dev`;
+const secretPath = "/api/v1/namespaces/ostler-system/secrets/ostler-webhook-authority";
+
+/** A server of its own where OSTLER_TEST_OLDER_API_SERVER names one, else the usual one that is as Kubernetes 1.33 was. */
+const { OSTLER_TEST_OLDER_API_SERVER: binary } = process.env;
+const older: BareOptions = binary ? { binary } : { emulatedVersion: "1.33" };
+
+interface Hold {
+  webhooks?: { clientConfig: { caBundle: string } }[];
+}
+
+async function holdOf(api: ApiConnection): Promise<Hold> {
+  return await api.call({ method: "GET", path: registration }) as Hold;
+}
+
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  await waitUntil(async () => {
+    if (!await isSo()) throw new Error("not yet");
+  }, { what, timeoutMs: 20_000 });
+}
+
+const newcomer = newcomers["of another template"]?.[0] ?? {};
+
+async function isHeld(api: ApiConnection): Promise<boolean> {
+  return Object.keys(await admitted(api, newcomer)).length > 0;
+}
+
+async function holdsAll(t: Deno.TestContext, api: ApiConnection): Promise<void> {
+  for (const [name, [newcomer, holder]] of Object.entries(newcomers)) {
+    await t.step(`a machine ${name} is ${holder ? "held" : "not held"}`, async () => {
+      judge(newcomer, holder, await admitted(api, newcomer));
+    });
+  }
+}
+
+/** The certificate that the next connection is shown, if the API server would trust it now; rejects else. */
+async function shownNow(api: ApiConnection, url: string): Promise<string> {
+  const { webhooks: [hold] = [] } = await holdOf(api);
+  const ca = Buffer.from(hold?.clientConfig.caBundle ?? "", "base64").toString();
+  return await new Promise((resolve, reject) => {
+    const asked = request(`${url}/healthz`, { ca, agent: false }, (response) => {
+      const { fingerprint256 = "" } = (response.socket as unknown as import("node:tls").TLSSocket).getPeerCertificate();
+      response.resume().on("end", () => resolve(fingerprint256));
+    });
+    asked.on("error", reject).end();
+  });
+}
+
+Deno.test("a policy of the API server holds new machines, and the webhook leaves it to that", async (t) => {
+  await withApi(async (server) => {
+    const { api, kubeconfig } = server;
+    await settlePools(api, kubeconfig);
+    await applyManifests(kubeconfig, [policy]);
+    await until("the policy to hold", () => isHeld(api));
+    await holdsAll(t, api);
+    await using replicas = await Replicas.open(server);
+    await replicas.start();
+    await setTimeout(1_500);
+    equal((await holdOf(api)).webhooks, undefined);
+  });
+});
+
+Deno.test("where the API server has no such policy the webhook holds them", async (t) => {
+  await withApi(async (server) => {
+    const { api, kubeconfig } = server;
+    const kinds = await api.call({ method: "GET", path: admission }) as { resources: { name: string }[] };
+    ok(!kinds.resources.some(({ name }) => name === "mutatingadmissionpolicies"), "else nothing is older here");
+    await settlePools(api, kubeconfig);
+    await using replicas = await Replicas.open(server);
+    await Promise.all([replicas.start(), replicas.start()]);
+    await until("the webhook to hold", () => isHeld(api));
+    await holdsAll(t, api);
+    await t.step("two webhooks that began at once have one certificate", () => haveOne(server, replicas.url));
+    await t.step("a deleted Secret is a rotation, and no request fails meanwhile", () => rotates(server, replicas.url));
+    await t.step("dead webhooks let machines through", async () => {
+      await replicas.stop();
+      deepEqual(await admitted(api, newcomer), {});
+    });
+    await t.step("those that come back hold with the certificate that was there", async () => {
+      const { data } = await api.call({ method: "GET", path: secretPath }) as { data: Record<string, string> };
+      await replicas.start();
+      await until("the webhook to hold again", () => isHeld(api));
+      deepEqual((await api.call({ method: "GET", path: secretPath }) as { data: unknown }).data, data);
+    });
+  }, older);
+});
+
+async function haveOne({ api }: BareApi, url: string): Promise<void> {
+  const shown = new Set<string>();
+  for (let nth = 0; nth < 6; nth++) shown.add(await shownNow(api, url));
+  equal(shown.size, 1);
+}
+
+async function rotates({ api }: BareApi, url: string): Promise<void> {
+  const before = await shownNow(api, url);
+  const first = (await holdOf(api)).webhooks?.[0]?.clientConfig.caBundle;
+  await api.call({ method: "DELETE", path: secretPath });
+  const bundles = new Set<string>();
+  const shown = new Set<string>();
+  const deadline = Date.now() + 20_000;
+  let requests = 0;
+  let isOver = false;
+  while (!isOver && Date.now() < deadline) {
+    ok(await isHeld(api), `request ${requests} was not held`);
+    shown.add(await shownNow(api, url));
+    const bundle = (await holdOf(api)).webhooks?.[0]?.clientConfig.caBundle ?? "";
+    bundles.add(bundle);
+    requests++;
+    isOver = bundles.size === 3 && shown.size === 2;
+  }
+  // The old authority, both, the new one.
+  equal(bundles.size, 3);
+  deepEqual([[...bundles][0], [...shown][0]], [first, before]);
+  equal(shown.size, 2);
+  ok(requests > 20, `${requests} requests`);
+}

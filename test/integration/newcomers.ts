@@ -1,0 +1,100 @@
+/** New Machines as an API server admits them, and which of them are to be held: by its policy or by the webhook, all the same. */
+import { equal } from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import type { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
+import { applyManifests } from "../../deploy/local/stack/manifests.ts";
+
+const root = new URL("../../", import.meta.url);
+const hold = "machine-controller.kubermatic.io/initializers";
+const mark = "cluster.k8s.io/delete-machine";
+
+/** A Machine as somebody creates it. */
+export interface Newcomer {
+  /** Its MachineSet, unless `owners` says otherwise. */
+  set?: string;
+  owners?: { kind: string; apiVersion: string; name: string }[];
+  /** Its template. */
+  hash?: string;
+  annotations?: Record<string, string>;
+  namespace?: string;
+}
+
+/** Pools by name, with the template each has converged on; one has no Rollout that says so yet. */
+const converged: Record<string, string | undefined> = { pool: "old", "pool-a": "new", fresh: undefined };
+
+/** Each with the pool that holds it, or why nobody does. */
+export const newcomers: Record<string, [Newcomer, string | undefined]> = {
+  "of another template": [{ set: "pool-7f9c", hash: "new" }, "pool"],
+  "of another template, with annotations of its own": [
+    { set: "pool-7f9c", hash: "new", annotations: { "a/b": "c" } },
+    "pool",
+  ],
+  "that somebody marked already": [{ set: "pool-7f9c", hash: "new", annotations: { [mark]: "true" } }, "pool"],
+  "without a template's hash": [{ set: "pool-7f9c" }, "pool"],
+  "of one of several owners": [{
+    owners: [
+      { kind: "Other", apiVersion: "v1", name: "x-1" },
+      { kind: "MachineSet", apiVersion: "cluster.k8s.io/v1alpha1", name: "pool-1" },
+    ],
+    hash: "new",
+  }, "pool"],
+  "of the converged template": [{ set: "pool-7f9c", hash: "old" }, undefined],
+  "whose pool is named like the start of another": [{ set: "pool-a-7f9c", hash: "new" }, undefined],
+  "whose pool another's name begins with": [{ set: "pool-a-7f9c", hash: "old" }, "pool-a"],
+  "of a pool that has not converged yet": [{ set: "fresh-7f9c", hash: "new" }, undefined],
+  "of a pool without a Rollout": [{ set: "unknown-7f9c", hash: "new" }, undefined],
+  "of a pool of another namespace": [{ set: "pool-7f9c", hash: "new", namespace: "default" }, undefined],
+  "that somebody else holds": [{ set: "pool-7f9c", hash: "new", annotations: { [hold]: "mine" } }, undefined],
+  "whose hold is empty": [{ set: "pool-7f9c", hash: "new", annotations: { [hold]: "" } }, "pool"],
+  "of nobody": [{ owners: [], hash: "new" }, undefined],
+  "of a set without a suffix": [{ set: "pool", hash: "new" }, undefined],
+  "of a set of another kind": [
+    { owners: [{ kind: "MachineSet", apiVersion: "cluster.x-k8s.io/v1beta1", name: "pool-1" }], hash: "new" },
+    undefined,
+  ],
+};
+
+/** The kinds, and the Rollouts of the pools. */
+export async function settlePools(api: ApiConnection, kubeconfig: string): Promise<void> {
+  const files = [
+    ...["local/manifests/machine_controller_crds.yaml", "kubernetes/namespace.yaml"],
+    ...["operating_system_profiles", "operating_system_configs", "rollouts"].map((kind) =>
+      `kubernetes/crds/${kind}.yaml`
+    ),
+  ];
+  await applyManifests(kubeconfig, files.map((file) => fileURLToPath(new URL(`deploy/${file}`, root))));
+  for (const [name, convergedTemplateHash] of Object.entries(converged)) {
+    const path = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts";
+    const body = { apiVersion: "ostler.dev/v1alpha1", kind: "Rollout", metadata: { name } };
+    await api.call({ method: "POST", path, body });
+    const contentType = "application/merge-patch+json";
+    const status = { status: { convergedTemplateHash } };
+    await api.call({ method: "PATCH", path: `${path}/${name}/status`, body: status, contentType });
+  }
+}
+
+/** What became of it; nothing is stored. */
+export async function admitted(api: ApiConnection, newcomer: Newcomer): Promise<Record<string, string>> {
+  const { set = "", hash, annotations, namespace = "kube-system" } = newcomer;
+  const owners = newcomer.owners ?? [{ kind: "MachineSet", apiVersion: "cluster.k8s.io/v1alpha1", name: set }];
+  const body = {
+    ...{ apiVersion: "cluster.k8s.io/v1alpha1", kind: "Machine" },
+    metadata: {
+      ...{ generateName: "newcomer-", ...(annotations ? { annotations } : {}) },
+      ownerReferences: owners.map((owner) => ({ ...owner, uid: "11111111-1111-4111-8111-111111111111" })),
+      ...(hash === undefined ? {} : { labels: { "machine-template-hash": hash } }),
+    },
+    spec: {},
+  };
+  const path = `/apis/cluster.k8s.io/v1alpha1/namespaces/${namespace}/machines?dryRun=All`;
+  const made = await api.call({ method: "POST", path, body }) as { metadata: { annotations?: Record<string, string> } };
+  return made.metadata.annotations ?? {};
+}
+
+/** Whether it is held as it should be, and is otherwise as it was. */
+export function judge(newcomer: Newcomer, holder: string | undefined, annotations: Record<string, string>): void {
+  const value = `machine-deployment/kube-system/${holder}`;
+  const added = holder === undefined ? {} : { [hold]: value, [mark]: value };
+  const inOrder = (some: Record<string, string>): string => JSON.stringify(Object.entries(some).sort());
+  equal(inOrder(annotations), inOrder({ ...newcomer.annotations, ...added }));
+}

@@ -1,0 +1,63 @@
+import { deepEqual, equal, notEqual, ok, rejects } from "node:assert/strict";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
+import { OwnCertificate } from "../../../../workers/admission/certificate/own_certificate.ts";
+
+const secret = { namespace: "ostler-system", name: "ostler-webhook-authority" };
+const overlapMs = 1_000;
+
+/** Webhooks on one API server, with a clock that tests turn. */
+function stage(): { kube: FakeKube; webhook: () => OwnCertificate; pass: (ms: number) => void } {
+  const kube = new FakeKube();
+  let time = Date.parse("2026-01-01T00:00:00Z");
+  const clock = (): number => time;
+  const order = { secret, hosts: ["127.0.0.1"], overlapMs, now: clock, elapsed: clock };
+  return { kube, webhook: () => new OwnCertificate(kube.client, order), pass: (ms) => void (time += ms) };
+}
+
+Deno.test("of webhooks that begin at once all show what one of them wrote", async () => {
+  const { kube, webhook } = stage();
+  const seen = await Promise.all([webhook(), webhook(), webhook()].map((one) => one.look()));
+  equal(new Set(seen.map(({ serving }) => serving.cert)).size, 1);
+  equal(kube.get("secrets", secret.name, secret.namespace)?.["type"], "Opaque");
+});
+
+Deno.test("who deletes the Secret gets a new authority beside the old one, and what is shown stays until it is trusted", async () => {
+  const { kube, webhook, pass } = stage();
+  const own = webhook();
+  const before = await own.look();
+  kube.remove("secrets", secret.name, secret.namespace);
+  const after = await own.look();
+  deepEqual(after.authorities.slice(1), before.authorities);
+  deepEqual(after.serving, before.serving);
+  pass(overlapMs * 10);
+  deepEqual((await own.look()).serving, before.serving, "nobody has told the API server yet");
+  own.sawTrusted(after);
+  pass(overlapMs);
+  const served = await own.look();
+  notEqual(served.serving.cert, before.serving.cert);
+  pass(overlapMs);
+  deepEqual((await own.look()).authorities, after.authorities.slice(0, 1));
+});
+
+Deno.test("a Secret with nonsense in it is one that was deleted", async () => {
+  const { kube, webhook } = stage();
+  const own = webhook();
+  const before = await own.look();
+  const object = kube.get("secrets", secret.name, secret.namespace);
+  ok(object);
+  kube.put("secrets", { ...object, data: { "ca.crt": "bm9uZQ==" } });
+  equal((await own.look()).authorities[1], before.authorities[0]);
+  equal((await webhook().look()).serving.cert, before.serving.cert);
+});
+
+Deno.test("a webhook that is always outpaced says so, and one that may not read the Secret too", async () => {
+  const { kube, webhook } = stage();
+  kube.onRequest = (request) => {
+    if (request.startsWith("create")) throw answer(409, "AlreadyExists", "there");
+  };
+  await rejects(webhook().look(), /Cannot keep the certificate in Secret "ostler-system\/ostler-webhook-authority"/);
+  kube.onRequest = () => {
+    throw answer(403, "Forbidden", "not for you");
+  };
+  await rejects(webhook().look());
+});

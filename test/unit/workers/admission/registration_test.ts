@@ -1,0 +1,75 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { register } from "../../../../workers/admission/registration.ts";
+import { endpointOf } from "../../../../workers/admission/webhook_endpoint.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
+
+const endpoint = endpointOf("ostler-system/ostler-webhook", { systemNamespace: "ostler-system" });
+const bundle = Buffer.from("PEM").toString("base64");
+
+interface Configuration {
+  webhooks?: { clientConfig: { caBundle?: string; service: object } }[];
+}
+
+function cluster(service = { namespace: "ostler-system", name: "ostler-webhook" }): FakeKube {
+  const kube = new FakeKube();
+  kube.put("mutatingwebhookconfigurations", { metadata: { name: "hold-new-machines.ostler.dev" } });
+  for (const plural of ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]) {
+    const webhooks = [{ name: "theirs", clientConfig: { service } }];
+    kube.put(plural, { metadata: { name: "operatingsystemmanager.k8c.io" }, webhooks });
+  }
+  return kube;
+}
+
+function webhooksOf(kube: FakeKube, name: string): Configuration["webhooks"] {
+  return (kube.get("mutatingwebhookconfigurations", name) as Configuration | undefined)?.webhooks;
+}
+
+Deno.test("the API server is told whom to trust once, and asked about new machines only as long as no policy holds them", async () => {
+  const kube = cluster();
+  const { client } = kube;
+  equal(await register(client, { endpoint, trusted: "PEM", holds: true }), "all");
+  equal(webhooksOf(kube, "operatingsystemmanager.k8c.io")?.[0]?.clientConfig.caBundle, bundle);
+  const [hold] = webhooksOf(kube, "hold-new-machines.ostler.dev") ?? [];
+  deepEqual(hold?.clientConfig, {
+    service: { namespace: "ostler-system", name: "ostler-webhook", path: "/mutate-v1alpha1-machine", port: 443 },
+    caBundle: bundle,
+  });
+  equal(kube.writes.length, 3);
+  equal(await register(client, { endpoint, trusted: "PEM", holds: true }), "all");
+  equal(kube.writes.length, 3);
+  await register(client, { endpoint, trusted: "PEM", holds: false });
+  deepEqual(webhooksOf(kube, "hold-new-machines.ostler.dev"), []);
+});
+
+Deno.test("Operating System Manager's own webhooks, of the same names, keep the authority that they have", async () => {
+  const kube = cluster({ namespace: "kube-system", name: "operating-system-manager-webhook" });
+  await register(kube.client, { endpoint, trusted: "PEM", holds: false });
+  deepEqual(kube.writes, []);
+});
+
+Deno.test("where cert-manager says whom to trust, that stays", async () => {
+  const kube = cluster();
+  await register(kube.client, { endpoint, holds: true });
+  const [hold] = webhooksOf(kube, "hold-new-machines.ostler.dev") ?? [];
+  equal(hold?.clientConfig.caBundle, undefined);
+  if (hold) hold.clientConfig.caBundle = "injected";
+  await register(kube.client, { endpoint, holds: true });
+  equal(webhooksOf(kube, "hold-new-machines.ostler.dev")?.[0]?.clientConfig.caBundle, "injected");
+  equal(webhooksOf(kube, "operatingsystemmanager.k8c.io")?.[0]?.clientConfig.caBundle, undefined);
+});
+
+Deno.test("a configuration that is not there yet is told of, and so is another webhook that was faster", async () => {
+  const kube = cluster();
+  kube.remove("validatingwebhookconfigurations", "operatingsystemmanager.k8c.io");
+  equal(await register(kube.client, { endpoint, trusted: "PEM", holds: true }), "some");
+  kube.onRequest = (request) => {
+    if (request.startsWith("replace")) throw answer(409, "Conflict", "it was written meanwhile");
+  };
+  equal(await register(kube.client, { endpoint, trusted: "PEM2", holds: true }), "outpaced");
+});
+
+Deno.test("outside of the cluster the webhook is found by its address, which the certificate is for", () => {
+  const { hosts, isIn, clientConfig } = endpointOf("https://10.0.0.7:9443", { systemNamespace: "ostler-system" });
+  deepEqual([hosts, clientConfig("/x")], [["10.0.0.7"], { url: "https://10.0.0.7:9443/x" }]);
+  deepEqual(["https://10.0.0.7:9443/x", "https://10.0.0.7:94431/x"].map((url) => isIn({ url })), [true, false]);
+});

@@ -1,0 +1,44 @@
+/** Who makes the webhook's certificate: somebody who mounts it, else the webhooks themselves. */
+import type { Kube } from "../../../activities/kube/client.ts";
+import { isHeldByPolicy } from "../../../activities/kube/hold_admission.ts";
+import { register } from "../registration.ts";
+import type { WebhookEndpoint } from "../webhook_endpoint.ts";
+import type { CertificateSource } from "./keep_serving.ts";
+import { isMounted, readCertificate } from "./mounted.ts";
+import { OwnCertificate } from "./own_certificate.ts";
+import type { SelfMade } from "./self_made_state.ts";
+
+/** In the webhook's namespace; not the name under which cert-manager keeps one. */
+const secretName = "ostler-webhook-authority";
+
+export interface SourceOrder {
+  kube: Kube;
+  endpoint: WebhookEndpoint;
+  /** Where a mounted certificate would be. */
+  folder: string;
+  overlapMs: number;
+}
+
+/** Chosen once, when the process starts. */
+export function certificateSourceOf({ kube, endpoint, folder, overlapMs }: SourceOrder): CertificateSource {
+  const holds = async (): Promise<boolean> => !await isHeldByPolicy(kube);
+  if (isMounted(folder)) {
+    return {
+      look: () => readCertificate(folder),
+      // Whoever mounts it tells whom to trust as well.
+      tell: async () => await register(kube, { endpoint, holds: await holds() }) === "all",
+    };
+  }
+  const { hosts, namespace } = endpoint;
+  const own = new OwnCertificate(kube, { secret: { namespace, name: secretName }, hosts, overlapMs });
+  let state: SelfMade | undefined;
+  return {
+    look: async () => (state = await own.look()).serving,
+    tell: async () => {
+      if (!state) return false;
+      const told = await register(kube, { endpoint, trusted: state.authorities.join(""), holds: await holds() });
+      if (told !== "outpaced") own.sawTrusted(state);
+      return told === "all";
+    },
+  };
+}

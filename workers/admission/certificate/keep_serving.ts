@@ -1,0 +1,75 @@
+/** The certificate that the webhook's server shows, which is renewed while it runs. */
+import type { Server } from "node:https";
+import { setTimeout } from "node:timers/promises";
+import type { Logger } from "@temporalio/common";
+
+export interface Shown {
+  cert: string;
+  key: string;
+}
+
+/** Where certificates come from. */
+export interface CertificateSource {
+  /** What to show now; what it rejects with leaves the server as it is. */
+  look(): Promise<Shown>;
+  /** Tells the API server of it; false where something is not there yet, or another was faster. */
+  tell(): Promise<boolean>;
+}
+
+export interface Serving {
+  server: Pick<Server, "setSecureContext">;
+  source: CertificateSource;
+  /** Between looks (ms): while something changes, and else. */
+  restMs: { soon: number; usual: number };
+}
+
+interface Deps {
+  log: Pick<Logger, "info" | "warn">;
+  signal: AbortSignal;
+}
+
+/** What to begin with, as soon as it can be had; undefined where `signal` aborts first. */
+export async function firstShown(
+  source: Pick<CertificateSource, "look">,
+  { log, signal }: Deps,
+  restMs: number,
+): Promise<Shown | undefined> {
+  let said = "";
+  while (!signal.aborted) {
+    try {
+      return await source.look();
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== said) log.warn("Cannot serve without a certificate: trying again", { error });
+      said = message;
+    }
+    await rest(restMs, signal);
+  }
+  return undefined;
+}
+
+/** Shows and tells what there is, until `signal` aborts; `shown` is what the server has. */
+export async function keepServing({ server, source, restMs }: Serving, first: Shown, deps: Deps): Promise<void> {
+  const { log, signal } = deps;
+  let shown = first;
+  while (!signal.aborted) {
+    let isSettled = false;
+    try {
+      const now = await source.look();
+      const isNew = now.cert !== shown.cert || now.key !== shown.key;
+      if (isNew) {
+        server.setSecureContext({ cert: now.cert, key: now.key });
+        shown = now;
+        log.info("Certificate renewed");
+      }
+      isSettled = await source.tell() && !isNew;
+    } catch (error) {
+      log.warn("Cannot renew the certificate: the last one goes on", { error });
+    }
+    await rest(isSettled ? restMs.usual : restMs.soon, signal);
+  }
+}
+
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined); // aborting ends the rest early
+}

@@ -1,0 +1,106 @@
+/** What the API server is told of the webhook: whom to trust, and whether it is to ask about new machines. */
+import { isDeepStrictEqual } from "node:util";
+import type { Kube } from "../../activities/kube/client.ts";
+import { admissionGroup, holdName } from "../../activities/kube/hold_admission.ts";
+import { ifFound, statusOf } from "../../activities/kube/status.ts";
+import type { WebhookEndpoint } from "./webhook_endpoint.ts";
+
+export interface Registration {
+  readonly endpoint: WebhookEndpoint;
+  /** PEM of the authorities to trust; where it is missing, somebody else says whom. */
+  readonly trusted?: string;
+  /** Whether the webhook holds new machines. */
+  readonly holds: boolean;
+}
+
+interface Webhook {
+  readonly clientConfig: { service?: { namespace: string; name: string }; url?: string; caBundle?: string };
+}
+
+/** The configurations that the manifests bring; that of the hold comes empty. */
+const judging = [
+  { plural: "mutatingwebhookconfigurations", name: "operatingsystemmanager.k8c.io" },
+  { plural: "validatingwebhookconfigurations", name: "operatingsystemmanager.k8c.io" },
+];
+const holding = { plural: "mutatingwebhookconfigurations", name: holdName };
+
+/** All configurations say so; some are not there, through which nobody asks; or another webhook wrote one meanwhile. */
+export type Registered = "all" | "some" | "outpaced";
+
+/** Brings the configurations up to date. */
+export async function register(kube: Kube, registration: Registration): Promise<Registered> {
+  const { endpoint, trusted, holds } = registration;
+  const caBundle = trusted === undefined ? undefined : Buffer.from(trusted).toString("base64");
+  const told = [
+    await keep(kube, holding, (found) => holds ? [holdWebhook(endpoint, caBundle ?? bundleOf(found))] : []),
+  ];
+  if (caBundle !== undefined) {
+    for (const configuration of judging) {
+      told.push(await keep(kube, configuration, (found) => found.map((each) => trusting(each, endpoint, caBundle))));
+    }
+  }
+  if (told.includes("outpaced")) return "outpaced";
+  return told.includes("some") ? "some" : "all";
+}
+
+async function keep(
+  kube: Kube,
+  where: { plural: string; name: string },
+  wantedOf: (found: Webhook[]) => Webhook[],
+): Promise<Registered> {
+  const place = { ...admissionGroup, ...where };
+  const found = await ifFound<unknown>(kube.custom.getClusterCustomObject(place));
+  if (!found) return "some";
+  const { webhooks = [] } = found as { webhooks?: Webhook[] };
+  const wanted = wantedOf(webhooks);
+  if (isDeepStrictEqual(wanted, webhooks)) return "all";
+  try {
+    // With the resource version that was read: of two webhooks one is refused, and looks again.
+    await kube.custom.replaceClusterCustomObject({ ...place, body: { ...found, webhooks: wanted } });
+    return "all";
+  } catch (error) {
+    if (statusOf(error) === 409) return "outpaced";
+    throw error;
+  }
+}
+
+/** Operating System Manager's webhooks have the same names, and an authority of their own. */
+function trusting(webhook: Webhook, endpoint: WebhookEndpoint, caBundle: string): Webhook {
+  const { clientConfig } = webhook;
+  if (!endpoint.isIn(clientConfig)) return webhook;
+  return { ...webhook, clientConfig: { ...clientConfig, caBundle } };
+}
+
+function bundleOf([found]: Webhook[]): string | undefined {
+  return found?.clientConfig.caBundle;
+}
+
+/** With all that the API server would add, so that it can be compared. */
+function holdWebhook(endpoint: WebhookEndpoint, caBundle: string | undefined): Webhook {
+  const owner = "owner.kind == 'MachineSet' && owner.apiVersion.startsWith('cluster.k8s.io/')";
+  const hold = "object.metadata.?annotations['machine-controller.kubermatic.io/initializers'].orValue('') == ''";
+  const known = {
+    ...{
+      name: "machines.cluster.k8s.io",
+      admissionReviewVersions: ["v1"],
+      sideEffects: "None",
+      matchPolicy: "Equivalent",
+    },
+    // Pacing is never worth a cluster that cannot make machines.
+    ...{ failurePolicy: "Ignore", reinvocationPolicy: "Never", timeoutSeconds: 5 },
+    ...{ namespaceSelector: {}, objectSelector: {} },
+    rules: [{
+      ...{ apiGroups: ["cluster.k8s.io"], apiVersions: ["v1alpha1"], resources: ["machines"] },
+      ...{ operations: ["CREATE"], scope: "*" },
+    }],
+    matchConditions: [
+      {
+        name: "machine-is-of-a-set",
+        expression: `object.metadata.?ownerReferences.orValue([]).exists(owner, ${owner})`,
+      },
+      { name: "nobody-else-holds-it", expression: hold },
+    ],
+  };
+  const clientConfig = { ...endpoint.clientConfig("/mutate-v1alpha1-machine"), ...(caBundle ? { caBundle } : {}) };
+  return { ...known, clientConfig } as Webhook;
+}

@@ -1,0 +1,32 @@
+/** Where the API server finds the webhook. */
+
+export interface WebhookEndpoint {
+  /** Names and addresses that the certificate has to be for. */
+  readonly hosts: readonly string[];
+  /** Where the webhook's own Secret is. */
+  readonly namespace: string;
+  /** The part of a webhook configuration that leads to a path. */
+  clientConfig(path: string): object;
+  /** Whether such a part leads here, whatever the path. */
+  isIn(clientConfig: { service?: { namespace: string; name: string }; url?: string }): boolean;
+}
+
+/** Reads `namespace/name` of a Service, or the address of a webhook outside of the cluster. */
+export function endpointOf(text: string, { systemNamespace }: { systemNamespace: string }): WebhookEndpoint {
+  if (text.startsWith("https://")) {
+    const { origin, hostname } = new URL(text);
+    return {
+      hosts: [hostname.replace(/^\[|\]$/g, "")],
+      namespace: systemNamespace,
+      clientConfig: (path) => ({ url: `${origin}${path}` }),
+      isIn: ({ url = "" }) => url.startsWith(`${origin}/`),
+    };
+  }
+  const [namespace = "", name = ""] = text.split("/");
+  return {
+    hosts: [`${name}.${namespace}.svc`],
+    namespace,
+    clientConfig: (path) => ({ service: { namespace, name, path, port: 443 } }),
+    isIn: ({ service }) => service?.namespace === namespace && service.name === name,
+  };
+}
