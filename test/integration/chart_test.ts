@@ -5,7 +5,7 @@ import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_con
 import { applyObjects } from "../../deploy/local/stack/manifests.ts";
 import { type ManifestObject, ResourcePaths } from "../../deploy/local/stack/resource_paths.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
-import { chartObjects, deploymentsOf, everything, type Pod, sizes } from "../support/chart_objects.ts";
+import { chartObjects, deploymentsOf, everything, type Pod, setupJobIn, sizes } from "../support/chart_objects.ts";
 import { withApi } from "./bare_api.ts";
 
 /** Kinds whose definitions others bring. */
@@ -56,8 +56,9 @@ Deno.test("the API server takes every object of the chart, at every size and wit
     deepEqual(refused.filter(Boolean), []);
 
     await applyObjects(kubeconfig, ours.filter(({ kind }) => kind === "ServiceAccount"));
-    const pods = Object.entries(deploymentsOf(ours)).map(([name, { spec }]) => [name, spec.template] as const);
-    equal(pods.length, 5);
+    const running = { ...deploymentsOf(ours), setup: setupJobIn(ours) };
+    const pods = Object.entries(running).flatMap(([name, one]) => one ? [[name, one.spec.template] as const] : []);
+    equal(pods.length, 6);
     for (const [name, pod] of pods) await createPod(api, name, pod);
     const [[, pod] = []] = pods;
     ok(pod);

@@ -36,6 +36,11 @@ export function deploymentsOf(objects: readonly ManifestObject[]): Record<string
   return Object.fromEntries(found.map((each) => [each.metadata.name, each]));
 }
 
+/** The Job that prepares Temporal, where values ask for one. */
+export function setupJobIn(objects: readonly ManifestObject[]): Deployment | undefined {
+  return objects.find(({ kind }) => kind === "Job") as Deployment | undefined;
+}
+
 /** The variables of a process that have a plain value. */
 export function variablesOf({ spec: { template } }: Deployment): Record<string, string | undefined> {
   return Object.fromEntries(template.spec.containers[0].env.map(({ name, value }) => [name, value]));

@@ -36,7 +36,8 @@ function byName(objects: readonly ManifestObject[]): Map<string, ManifestObject>
 }
 
 Deno.test("kubectl apply -k and helm install bring the same objects", async () => {
-  const plain = [...await kustomized(plainFolder), ...await kustomized(join(plainFolder, "webhook"))];
+  const folders = [plainFolder, join(plainFolder, "setup"), join(plainFolder, "webhook")];
+  const plain = (await Promise.all(folders.map(kustomized))).flat();
   const rendered = await chartObjects({ helm, set: plainValues });
   ok(rendered.length > 40);
   deepEqual(byName(rendered), byName(plain));
@@ -58,7 +59,10 @@ Deno.test("before Kubernetes 1.36 both bring the webhook in place of the policy,
 
 Deno.test("with cert-manager both bring its certificate, and mount it", async () => {
   const webhook = await kustomized(join(plainFolder, "../overlays/cert_manager"));
-  const rendered = await chartObjects({ helm, set: [...plainValues, "webhook.certManager=true"] });
+  const rendered = await chartObjects({
+    helm,
+    set: [...plainValues, "setup.enabled=false", "webhook.certManager=true"],
+  });
   deepEqual(byName(rendered), byName([...await kustomized(plainFolder), ...webhook]));
   const asked = rendered.filter((object) => JSON.stringify(object).includes("inject-ca-from"));
   deepEqual(asked.map(({ kind }) => kind).sort(), [

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
-import { chartObjects, type Deployment, deploymentsOf, everything } from "../support/chart_objects.ts";
+import { chartObjects, type Deployment, deploymentsOf, everything, setupJobIn } from "../support/chart_objects.ts";
 
 interface Role extends ManifestObject {
   rules: { resources: string[]; resourceNames?: string[] }[];
@@ -109,6 +109,37 @@ Deno.test("what provider specs point at in one namespace is one Role, however ma
   const granted = (namespace: string): string[][] =>
     rolesIn(objects, namespace).map(({ rules }) => rules.flatMap(({ resourceNames = [] }) => resourceNames));
   deepEqual([granted("clouds"), granted("others")], [[["aws", "gcp", "regions"]], [["zones"]]]);
+});
+
+Deno.test("what prepares Temporal is another Job whenever it would do anything else, as none can be changed", async () => {
+  const nameWith = async (...set: string[]): Promise<string> => {
+    const job = setupJobIn(await chartObjects({ helm, set: ["setup.enabled=true", ...set] }));
+    ok(job);
+    return job.metadata.name;
+  };
+  const own = await nameWith();
+  match(own, /^ostler-setup-[0-9a-f]{8}$/);
+  equal(await nameWith("worker.replicas=5"), own);
+  const changes = ["image.tag=9.9.9", "setup.retention=3d", "settings.cluster=north", "temporal.apiKeySecret=key"];
+  const names = await Promise.all(changes.map((change) => nameWith(change)));
+  equal(new Set([own, ...names]).size, 1 + changes.length);
+  equal(setupJobIn(await chartObjects({ helm })), undefined);
+});
+
+Deno.test("what prepares Temporal may be let in by credentials of its own, which no process gets", async () => {
+  const objects = await chartObjects({ helm, values: [everything] });
+  const job = setupJobIn(objects);
+  ok(job);
+  const secretsOf = ({ spec: { template } }: Deployment): unknown[] =>
+    template.spec.volumes.flatMap(({ secret }) => secret?.secretName ?? []);
+  deepEqual(secretsOf(job), ["temporal-administrator"]);
+  const { args } = job.spec.template.spec.containers[0] as { args?: string[] };
+  deepEqual(args, [
+    "setup",
+    ...["system-namespace=ostler-system", "profile-namespace=profiles", "retention=3d"].map((it) => `--${it}`),
+  ]);
+  const processes = Object.values(deploymentsOf(objects));
+  equal(processes.flatMap(secretsOf).includes("temporal-administrator"), false);
 });
 
 Deno.test("values that could only fail later are refused at once", async () => {

@@ -49,24 +49,7 @@ spec:
             matchLabels: { {{ $labels }} }
         {{- end }}
       {{- end }}
-      {{- range $field := list "nodeSelector" "tolerations" "affinity" }}
-      {{- with index $root.Values $field }}
-      {{ $field }}:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- end }}
-      {{- with $root.Values.image.pullSecrets }}
-      imagePullSecrets:
-        {{- range . }}
-        - name: {{ . }}
-        {{- end }}
-      {{- end }}
-      securityContext:
-        runAsNonRoot: true
-        runAsUser: 65532
-        runAsGroup: 65532
-        fsGroup: 65532
-        seccompProfile: { type: RuntimeDefault }
+      {{- include "ostler.place" $root | trim | nindent 6 }}
       containers:
         - name: {{ .process }}
           image: {{ include "ostler.image" (list $root .version) }}
@@ -99,29 +82,9 @@ spec:
           {{- end }}
           resources:
             {{- toYaml .config.resources | nindent 12 }}
-          securityContext:
-            allowPrivilegeEscalation: false
-            readOnlyRootFilesystem: true
-            capabilities: { drop: [ALL] }
-          volumeMounts:
-            {{- range .secrets }}
-            - { name: {{ .volume }}, mountPath: {{ .folder }}, readOnly: true }
-            {{- end }}
-            {{- with $root.Values.volumeMounts }}
-            {{- toYaml . | nindent 12 }}
-            {{- end }}
-            - { name: scratch, mountPath: /tmp }
+          {{- include "ostler.confinement" . | trim | nindent 10 }}
       volumes:
-        {{- range .secrets }}
-        - name: {{ .volume }}
-          secret: { secretName: {{ .secret }} }
-        {{- end }}
-        {{- with $root.Values.volumes }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
-        # The root file system is read-only; the runtime needs a place for its temporary files.
-        - name: scratch
-          emptyDir: { sizeLimit: 256Mi }
+        {{- include "ostler.volumes" . | trim | nindent 8 }}
 {{- end }}
 
 {{- /* A drain, ours included, takes one pod of a component at a time. */ -}}

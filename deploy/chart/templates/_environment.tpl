@@ -61,13 +61,13 @@
 {{- /* The Secrets that open Temporal, as a JSON list of volumes with their folders: as files, they may change under a process. */ -}}
 {{- define "ostler.temporalSecrets" -}}
 {{- $found := list }}
-{{- with .Values.temporal.apiKeySecret }}
+{{- with .apiKeySecret }}
 {{- $found = append $found (dict "volume" "temporal-key" "secret" . "folder" "/etc/ostler/temporal/key") }}
 {{- end }}
-{{- with .Values.temporal.clientCertificateSecret }}
+{{- with .clientCertificateSecret }}
 {{- $found = append $found (dict "volume" "temporal-client" "secret" . "folder" "/etc/ostler/temporal/client") }}
 {{- end }}
-{{- with .Values.temporal.serverCaSecret }}
+{{- with .serverCaSecret }}
 {{- $found = append $found (dict "volume" "temporal-server" "secret" . "folder" "/etc/ostler/temporal/server") }}
 {{- end }}
 {{- toJson $found }}

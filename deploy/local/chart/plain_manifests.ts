@@ -10,11 +10,12 @@ const files: Readonly<Record<string, string>> = {
   "namespaces.yaml": "namespace.yaml",
   "controller.yaml": "controller.yaml",
   "worker.yaml": "worker.yaml",
+  "setup.yaml": "setup/setup.yaml",
   "webhook.yaml": "webhook/webhook.yaml",
 };
 
-/** What differs from the chart's default values: `kubectl apply` makes no namespace, and has the webhook apart. */
-export const plainValues = ["namespaces.own=true", "webhook.enabled=true"] as const;
+/** What differs from the chart's default values: `kubectl apply` makes no namespace, and has webhook and setup apart. */
+export const plainValues = ["namespaces.own=true", "webhook.enabled=true", "setup.enabled=true"] as const;
 
 /** Returns the text of each file, by its path below deploy/kubernetes. */
 export async function plainManifests(helm: ChartOrder["helm"]): Promise<Map<string, string>> {

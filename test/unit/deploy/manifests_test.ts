@@ -85,11 +85,12 @@ Deno.test("each kustomization lists every file of its own once", () => {
   const files = yamlFiles(kubernetes).map((file) => relative(kubernetes, file)).filter((file) =>
     !file.endsWith("kustomization.yaml")
   );
-  const isWebhook = (file: string): boolean => file.startsWith("webhook/");
-  const isOfCertManager = (file: string): boolean => file.startsWith("webhook/cert_manager/");
-  assert.deepEqual(listed("webhook"), files.filter((file) => isWebhook(file) && !isOfCertManager(file)));
+  const isOf = (...folders: string[]) => (file: string): boolean => folders.some((it) => file.startsWith(`${it}/`));
+  const isOfCertManager = isOf("webhook/cert_manager");
+  assert.deepEqual(listed("setup"), files.filter(isOf("setup")));
+  assert.deepEqual(listed("webhook"), files.filter((file) => isOf("webhook")(file) && !isOfCertManager(file)));
   assert.deepEqual(listed("webhook/cert_manager"), files.filter(isOfCertManager));
-  assert.deepEqual(listed(""), files.filter((file) => !isWebhook(file)));
+  assert.deepEqual(listed(""), files.filter((file) => !isOf("setup", "webhook")(file)));
 });
 
 Deno.test("kustomization applies kinds before rules and rules before processes", () => {
@@ -101,7 +102,7 @@ Deno.test("kustomization applies kinds before rules and rules before processes",
   assert.deepEqual(places, [...places].sort((a, b) => a - b));
 });
 
-for (const file of ["rbac/controller.yaml", "rbac/worker.yaml", "webhook/rbac.yaml"]) {
+for (const file of ["rbac/controller.yaml", "rbac/worker.yaml", "setup/rbac.yaml", "webhook/rbac.yaml"]) {
   Deno.test(`${file} grants nothing by wildcard`, () => {
     assert.ok(rules(file).length > 0);
     for (const rule of rules(file)) {

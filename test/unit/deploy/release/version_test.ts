@@ -27,7 +27,7 @@ Deno.test("the chart, and what it installs, is of the version of package.json: d
   equal(versioned(versioned(chart, "9.9.9-rc.1"), version), chart);
 });
 
-for (const file of ["controller.yaml", "worker.yaml", "webhook/webhook.yaml"]) {
+for (const file of ["controller.yaml", "worker.yaml", "setup/setup.yaml", "webhook/webhook.yaml"]) {
   Deno.test(`${file} runs the image of that version, and names it as the build id`, () => {
     const text = textOf(`deploy/kubernetes/${file}`);
     deepEqual(text.match(/(?<=image: ).*/g), [`ostler:${version}`]);

@@ -1,0 +1,51 @@
+{{- /* Where the pods of all processes may run, and as whom. */ -}}
+{{- define "ostler.place" -}}
+{{- $values := .Values }}
+{{- range $field := list "nodeSelector" "tolerations" "affinity" }}
+{{- with index $values $field }}
+{{ $field }}:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- /* What a container may do, and the files that it gets. Takes `root` and `secrets`. */ -}}
+{{- define "ostler.confinement" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+volumeMounts:
+  {{- range .secrets }}
+  - { name: {{ .volume }}, mountPath: {{ .folder }}, readOnly: true }
+  {{- end }}
+  {{- with .root.Values.volumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+  - { name: scratch, mountPath: /tmp }
+{{- end }}
+
+{{- define "ostler.volumes" -}}
+{{- range .secrets }}
+- name: {{ .volume }}
+  secret: { secretName: {{ .secret }} }
+{{- end }}
+{{- with .root.Values.volumes }}
+{{ toYaml . }}
+{{- end }}
+# The root file system is read-only; the runtime needs a place for its temporary files.
+- name: scratch
+  emptyDir: { sizeLimit: 256Mi }
+{{- end }}
