@@ -6,16 +6,17 @@ import { setTimeout } from "node:timers/promises";
 import { lookEveryMs } from "../activities/config/renewal.ts";
 import type { ClusterIdentity } from "./cluster_identity.ts";
 import type { Config } from "./config.ts";
+import { renewalIdOf } from "../workflows/commands/start_options.ts";
 import { givenDeadlines } from "./start_rollout.ts";
 
 /** The workflow that it starts, by which a Schedule of ours is known. */
 export const renewal = "renewCredentials";
 
-const plainId = "renew-credentials";
+const plainId = renewalIdOf("");
 
 /** Id of the Schedule, and of its runs, to which Temporal adds the time. */
 export function scheduleIdOf({ cluster }: Config): string {
-  return cluster === "" ? plainId : `${cluster}/${plainId}`;
+  return renewalIdOf(cluster);
 }
 
 /** Milliseconds until the Schedule is looked for again: when it stands, as somebody may delete it, and when not. */

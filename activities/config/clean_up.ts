@@ -46,7 +46,8 @@ export async function withdraw(
   await deleteBootstrapTokens(kube, pool, isOwn);
 }
 
-type IsOurs = (annotations: Record<string, string> | undefined) => boolean;
+/** Tells by annotations whether an object is to go. */
+export type IsOurs = (annotations: Record<string, string> | undefined) => boolean;
 
 async function deleteConfig(
   kube: Kube,
@@ -68,8 +69,11 @@ async function deleteSecrets(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promise
   }
 }
 
-// Deleting the service account revokes its tokens at once. Machines can write to the boot report, also who owns it.
-async function deleteIdentity(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promise<void> {
+/**
+ * Takes from the pool's machines what they may do, if it is ours. Deleting the service account revokes its tokens at once.
+ * Machines can write to the boot report, also who owns it.
+ */
+export async function deleteIdentity(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const { identity } = namesOf(pool);
   const name = { name: identity, namespace: secretsNamespace };
   const account = await ifFound(kube.core.readNamespacedServiceAccount(name));

@@ -79,6 +79,11 @@ export class FakeKube {
     return [...this.#objects].filter(([key]) => key.startsWith(`${plural} `)).map(([, object]) => object);
   }
 
+  /** Everything that is stored. */
+  everything(): Stored[] {
+    return [...this.#objects.values()];
+  }
+
   /** Everything that is stored, as one text to search in. */
   dump(): string {
     return JSON.stringify([...this.#objects.values()]);
@@ -136,6 +141,8 @@ export class FakeKube {
   #custom(): unknown {
     return {
       getNamespacedCustomObject: (request: Request) => this.#do("get", request),
+      getClusterCustomObject: (request: Request) => this.#do("get", request),
+      deleteClusterCustomObject: (request: Request) => this.#do("delete", request),
       listNamespacedCustomObject: (request: Request) => this.#do("list", request),
       listClusterCustomObject: (request: Request) => this.#do("list", request),
       createNamespacedCustomObject: (request: Request) => this.#do("create", request),

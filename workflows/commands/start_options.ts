@@ -27,6 +27,11 @@ export function waitsQueueOf(taskQueue: string): string {
   return `${taskQueue}-waits`;
 }
 
+/** Id of the Schedule that renews an installation's credentials, and of its runs, to which Temporal adds the time. */
+export function renewalIdOf(cluster: string): string {
+  return cluster === "" ? "renew-credentials" : `${cluster}/renew-credentials`;
+}
+
 /** The pool alone of what has more fields; what is absent there stays absent. */
 export function poolOf({ cluster, kind, namespace, name }: PoolRef): PoolRef {
   const where = cluster === undefined ? {} : { cluster };

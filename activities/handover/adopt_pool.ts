@@ -1,0 +1,42 @@
+/** Puts our name on what Operating System Manager made for a pool, so that it is ours alone; nothing of it changes. */
+import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
+import { ownerAnnotation } from "../config/names.ts";
+import { ensureFinalizer } from "../config/finalizer.ts";
+import { asMergePatch, type Kube } from "../kube/client.ts";
+import { configs, machineDeployments, patchObject, readObject } from "../kube/resources.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+import { artefactNames, type HandoverPool, keyOf, type Place } from "./pools.ts";
+
+/** What there is to do about a pool. */
+export type Adoption = "Claim" | "Claimed" | "Unpublished" | "Collision" | "Leaving";
+
+/** Looks at what is known and asks nobody. */
+export function adoptionOf(pool: HandoverPool): Adoption {
+  if (!pool.deployment || pool.deployment.isLeaving) return "Leaving";
+  if (pool.rivals.length > 0 || pool.boot?.maker === "Other") return "Collision";
+  if (pool.boot?.maker === "OSM") return "Claim";
+  return pool.boot ? "Claimed" : "Unpublished";
+}
+
+/** Claims it; safe to run again. Data stays, so immutable secrets stand as they are until the pool is published anew. */
+export function adoptPool(
+  { kube, profileNamespace }: Place & { kube: Kube },
+  pool: HandoverPool,
+): Promise<void> {
+  const owner = keyOf(pool);
+  return attempting(`take over "${owner}"`, async () => {
+    const { namespace, name } = pool;
+    const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
+    if (!deployment || deployment.metadata.deletionTimestamp) return;
+    // First, as it stands for all that bears the pool's name.
+    await ensureFinalizer(kube, { namespace, name }, deployment);
+    const body = { metadata: { annotations: { [ownerAnnotation]: owner } } };
+    const names = namesOf(pool);
+    // The bootstrap secret comes last in the list of names: by that one it is known whether all is done.
+    for (const artefact of artefactNames(names).filter((each) => pool.artefacts.includes(each))) {
+      const secret = { namespace: secretsNamespace, name: artefact, body };
+      if (artefact !== names.config) await ifFound(kube.core.patchNamespacedSecret(secret, asMergePatch));
+      else await ifFound(patchObject(kube, configs, { ...secret, namespace: profileNamespace }));
+    }
+  });
+}

@@ -1,0 +1,110 @@
+/** Machines and nodes that bear something of ours, and how that is taken away. */
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import { backendOf } from "../backends/registry.ts";
+import { asMergePatch, type Kube } from "../kube/client.ts";
+import { allPages } from "../kube/pages.ts";
+import { machines, patchObject } from "../kube/resources.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+import { ensureNodeUncordoned } from "../node/cordon.ts";
+import { type Head, headOf, listEach } from "./listing.ts";
+import { ourPrefix, templateAnnotation } from "./names.ts";
+
+/** A machine, and of which pool it is by the name of its set. */
+export interface MachineOfPool {
+  /** As "namespace/name". */
+  pool: string;
+  name: string;
+  hasNode: boolean;
+  isLeaving: boolean;
+  /** By whomever. */
+  isHeld: boolean;
+  isHeldByUs: boolean;
+}
+
+interface RawMachine {
+  metadata: { deletionTimestamp?: unknown; ownerReferences?: { kind: string; name: string }[] };
+  status?: { nodeRef?: { name?: string } | null };
+}
+
+/** A name that machine-controller gives meaning to: whatever stands there keeps it off a machine. */
+const initializers = /\/initializers$/;
+
+/** Reads all machines that are of a MachineDeployment. */
+export async function readMachines(kube: Kube): Promise<MachineOfPool[]> {
+  const found = await listEach(kube, machines, (object) => {
+    const { metadata: { deletionTimestamp, ownerReferences = [] }, status } = object as RawMachine;
+    const { namespace, name, annotations } = headOf(object as never);
+    const set = ownerReferences.find(({ kind }) => kind === "MachineSet")?.name ?? "";
+    const pool = set.slice(0, Math.max(0, set.lastIndexOf("-")));
+    if (pool === "") return [];
+    const holds = Object.entries(annotations).filter(([key, value]) => initializers.test(key) && value !== "");
+    return [{
+      ...{ pool: `${namespace}/${pool}`, name, hasNode: Boolean(status?.nodeRef?.name) },
+      ...{ isLeaving: deletionTimestamp !== undefined, isHeld: holds.length > 0 },
+      isHeldByUs: holds.some(([, value]) => holderIn(value) !== undefined),
+    }];
+  });
+  return found.flat();
+}
+
+/** A machine or a node that bears something of ours. */
+export interface Marked {
+  kind: "Machine" | "Node";
+  namespace: string;
+  name: string;
+  /** The pools that are named there. */
+  pools: PoolRef[];
+  /** Annotations of ours that name none. */
+  others: string[];
+}
+
+/** Reads which machines and nodes those are. */
+export async function readMarked(kube: Kube): Promise<Marked[]> {
+  const [onMachines, onNodes] = await Promise.all([
+    listEach(kube, machines, (object) => markedOf("Machine", headOf(object as never))),
+    listNodes(kube),
+  ]);
+  return [...onMachines, ...onNodes].flat();
+}
+
+/** Takes hold, mark, cordon and notes of ours away; what others wrote stays. */
+export function takeMarks(kube: Kube, { kind, namespace, name, pools, others }: Marked): Promise<void> {
+  return attempting(`take what is ours from ${kind.toLowerCase()} "${name}"`, async () => {
+    for (const pool of pools) {
+      if (kind === "Node") await ensureNodeUncordoned(kube, { pool, node: name });
+      else await backendOf(kube, pool).spare({ pool, machine: name, release: true });
+    }
+    if (others.length === 0) return;
+    const body = { metadata: { annotations: Object.fromEntries(others.map((key) => [key, null])) } };
+    if (kind === "Node") await ifFound(kube.core.patchNode({ name, body }, asMergePatch));
+    else await ifFound(patchObject(kube, machines, { namespace, name, body }));
+  });
+}
+
+/** The pool that a hold, a mark or a cordon of ours is of. */
+export function holderIn(value: string): PoolRef | undefined {
+  const [, cluster, namespace, name] = /^(?:([^/]+)\/)?machine-deployment\/([^/]+)\/([^/]+)$/.exec(value) ?? [];
+  if (!namespace || !name) return undefined;
+  return cluster === undefined ? { namespace, name } : { cluster, namespace, name };
+}
+
+async function listNodes(kube: Kube): Promise<Marked[][]> {
+  return await allPages(async (page) => {
+    const { items, metadata = {} } = await kube.core.listNode({ ...page });
+    return { metadata, items: items.map((node) => markedOf("Node", headOf(node as never))) };
+  });
+}
+
+function markedOf(kind: Marked["kind"], { namespace, name, annotations }: Head): Marked[] {
+  const entries = Object.entries(annotations);
+  const pools = entries.flatMap(([, value]) => holderIn(value) ?? []);
+  const others = entries.filter(([key, value]) => isNote(key) && !holderIn(value)).map(([key]) => key);
+  if (pools.length + others.length === 0) return [];
+  const named = new Map(pools.map((pool) => [JSON.stringify(pool), pool]));
+  return [{ kind, namespace, name, pools: [...named.values()], others }];
+}
+
+// What came with the template is of the template: another one there would be a reason to replace machines.
+function isNote(key: string): boolean {
+  return key.startsWith(ourPrefix) && key !== templateAnnotation;
+}

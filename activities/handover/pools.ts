@@ -1,0 +1,141 @@
+/** Every pool with what decides whether and how it can be handed over; read in lists, whatever number of pools there is. */
+import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
+import { digestAnnotation, ownerAnnotation, secretRevisionAnnotation } from "../config/names.ts";
+import { profileAnnotation } from "../config/pool_annotations.ts";
+import { profileRef } from "../config/profile_ref.ts";
+import type { Kube } from "../kube/client.ts";
+import { revisionAnnotation } from "../kube/machine_deployment.ts";
+import { configs, machineDeployments, rollouts } from "../kube/resources.ts";
+import { MachineDeployment } from "../kube/schemas.ts";
+import { type Head, headOf, listEach, listSecretHeads } from "./listing.ts";
+import { type MachineOfPool, readMachines } from "./machines.ts";
+
+/** What the pool's machines boot from. */
+export interface BootSecret {
+  /** Nobody's name stands on what Operating System Manager made; "Claimed" is that under our name. */
+  maker: "OSM" | "Claimed" | "Ostler" | "Other";
+  revision: string;
+}
+
+export interface HandoverPool {
+  namespace: string;
+  name: string;
+  /** Missing where the MachineDeployment is gone. */
+  deployment?: {
+    revision: string;
+    isLeaving: boolean;
+    annotations: Record<string, string>;
+    profile: { namespace: string; name: string };
+    /** It names its profile; Operating System Manager looks at no other. */
+    isNamed: boolean;
+    provider: string;
+  };
+  /** Of its Rollout; "" where that says none. Missing without a Rollout. */
+  phase?: string;
+  boot?: BootSecret;
+  /** Names of what somebody made for it, of all names that both systems use. */
+  artefacts: string[];
+  /** Others that have one of its names. */
+  rivals: string[];
+  /** Machines that we hold, and those that have begun to boot and have no node yet. */
+  held: string[];
+  booting: string[];
+}
+
+/** Where profiles and configs are. */
+export interface Place {
+  profileNamespace: string;
+}
+
+/** Reads all pools that either system looks after, or has left something of. */
+export async function readPools(kube: Kube, { profileNamespace }: Place): Promise<HandoverPool[]> {
+  const [deployments, phases, heads, configHeads, machines] = await Promise.all([
+    listEach(kube, machineDeployments, (object) => deploymentOf(object, profileNamespace)),
+    listEach(kube, rollouts, (object) => ({
+      ...headOf(object as never),
+      phase: (object as { status?: { phase?: string } }).status?.phase ?? "",
+    })),
+    listSecretHeads(kube, secretsNamespace),
+    listEach(kube, configs, (object) => headOf(object as never)),
+    readMachines(kube),
+  ]);
+  const found = new Map<string, HandoverPool>();
+  const at = (namespace: string, name: string): HandoverPool => {
+    const key = `${namespace}/${name}`;
+    const pool = found.get(key) ?? { namespace, name, artefacts: [], rivals: [], held: [], booting: [] };
+    found.set(key, pool);
+    return pool;
+  };
+  for (const each of deployments.flat()) at(each.namespace, each.name).deployment = each.deployment;
+  for (const { namespace, name, phase } of phases) at(namespace, name).phase = phase;
+  const made = [...heads, ...configHeads.filter(({ namespace }) => namespace === profileNamespace)];
+  // Of a pool that is gone, the name on what was made for it is all that tells.
+  for (const { annotations } of made) {
+    const [namespace, name] = (annotations[ownerAnnotation] ?? "").split("/");
+    if (namespace && name) at(namespace, name);
+  }
+  addArtefacts([...found.values()], made);
+  for (const machine of machines) addMachine(found.get(machine.pool), machine);
+  return [...found.values()].sort((a, b) => keyOf(a) < keyOf(b) ? -1 : 1);
+}
+
+function addArtefacts(pools: HandoverPool[], made: Head[]): void {
+  const byName = new Map(made.map((head) => [head.name, head]));
+  const users = new Map<string, string[]>();
+  for (const pool of pools.filter(({ deployment }) => deployment)) {
+    for (const name of sharedNames(namesOf(pool))) users.set(name, [...users.get(name) ?? [], keyOf(pool)]);
+  }
+  for (const pool of pools) {
+    const names = namesOf(pool);
+    pool.artefacts = artefactNames(names).filter((name) => byName.has(name));
+    pool.rivals = [...new Set(sharedNames(names).flatMap((name) => users.get(name) ?? []))]
+      .filter((other) => other !== keyOf(pool));
+    const boot = byName.get(names.bootstrap);
+    if (boot) pool.boot = bootOf(pool, boot);
+  }
+}
+
+function bootOf(pool: HandoverPool, { annotations }: Head): BootSecret {
+  const owner = annotations[ownerAnnotation];
+  const revision = annotations[secretRevisionAnnotation] ?? "";
+  if (owner === undefined) return { maker: "OSM", revision };
+  if (owner !== keyOf(pool)) return { maker: "Other", revision };
+  return { maker: annotations[digestAnnotation] === undefined ? "Claimed" : "Ostler", revision };
+}
+
+/** The names of what both systems make for a pool. */
+export function artefactNames(names: ArtefactNames): string[] {
+  return [names.config, names.provisioning, names.kubeletBootstrap, names.edgeScript, names.bootstrap];
+}
+
+function sharedNames({ config, key }: ArtefactNames): string[] {
+  return [config, `key ${key}`];
+}
+
+function addMachine(pool: HandoverPool | undefined, machine: MachineOfPool): void {
+  if (!pool || machine.isLeaving) return;
+  if (machine.isHeldByUs) pool.held.push(machine.name);
+  else if (!machine.hasNode && !machine.isHeld) pool.booting.push(machine.name);
+}
+
+/** As people and annotations name a pool. */
+export function keyOf({ namespace, name }: { namespace: string; name: string }): string {
+  return `${namespace}/${name}`;
+}
+
+function deploymentOf(
+  object: unknown,
+  profileNamespace: string,
+): { namespace: string; name: string; deployment: NonNullable<HandoverPool["deployment"]> }[] {
+  const parsed = MachineDeployment.safeParse(object);
+  if (!parsed.success) return [];
+  const { metadata: { name, namespace, annotations = {}, deletionTimestamp }, spec } = parsed.data;
+  const profile = profileRef(parsed.data, profileNamespace);
+  if (!profile) return [];
+  const provider = (spec.template?.spec?.providerSpec?.value as { cloudProvider?: unknown } | undefined)?.cloudProvider;
+  const deployment = {
+    ...{ revision: annotations[revisionAnnotation] ?? "", isLeaving: deletionTimestamp !== undefined },
+    ...{ annotations, profile, isNamed: Boolean(annotations[profileAnnotation]), provider: String(provider ?? "") },
+  };
+  return [{ name, namespace, deployment }];
+}

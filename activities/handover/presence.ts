@@ -1,0 +1,62 @@
+/** Who is at work in the cluster: Operating System Manager, and Ostler's own processes. */
+import type { Kube } from "../kube/client.ts";
+import { ifFound } from "../kube/status.ts";
+import { listEach } from "./listing.ts";
+import { osmDeployment } from "./names.ts";
+
+/** A Lease as it stands. */
+export interface LeaseSeen {
+  /** As "namespace/name". */
+  lease: string;
+  holder: string;
+  /** As it is written there; it changes with each renewal. */
+  renewTime: string;
+  /** After which it is free. */
+  seconds: number;
+}
+
+/** Reads a Lease; undefined where there is none, or nobody holds it. */
+export async function readLease(
+  kube: Kube,
+  where: { namespace: string; name: string },
+): Promise<LeaseSeen | undefined> {
+  const kind = { group: "coordination.k8s.io", version: "v1", plural: "leases" };
+  const found: unknown = await ifFound(kube.custom.getNamespacedCustomObject({ ...kind, ...where }));
+  const { spec } = (found ?? {}) as {
+    spec?: { holderIdentity?: string; renewTime?: string; leaseDurationSeconds?: number };
+  };
+  if (!spec?.holderIdentity || !spec.renewTime) return undefined;
+  const { holderIdentity: holder, renewTime, leaseDurationSeconds: seconds = 15 } = spec;
+  return { lease: `${where.namespace}/${where.name}`, holder, renewTime, seconds };
+}
+
+/** Deployments that have or want pods, as "namespace/name", by whose they are. */
+export interface AtWork {
+  osm: string[];
+  ours: string[];
+}
+
+interface Deployment {
+  metadata: { name: string; namespace: string; labels?: Record<string, string> };
+  spec?: { replicas?: number };
+  status?: { replicas?: number };
+}
+
+/** Reads which Deployments of both systems are not scaled down. */
+export async function readAtWork(kube: Kube): Promise<AtWork> {
+  const kind = { group: "apps", version: "v1", plural: "deployments" };
+  const found = await listEach(kube, kind, (object) => {
+    const { metadata, spec, status } = object as Deployment;
+    const whose = whoseIs(metadata);
+    const isAtWork = (spec?.replicas ?? 1) > 0 || (status?.replicas ?? 0) > 0;
+    return whose && isAtWork ? [{ whose, name: `${metadata.namespace}/${metadata.name}` }] : [];
+  });
+  const of = (asked: "osm" | "ours"): string[] =>
+    found.flat().filter(({ whose }) => whose === asked).map(({ name }) => name);
+  return { osm: of("osm"), ours: of("ours") };
+}
+
+function whoseIs({ name, labels }: Deployment["metadata"]): "osm" | "ours" | undefined {
+  if (name === osmDeployment) return "osm";
+  return labels?.["app.kubernetes.io/name"] === "ostler" ? "ours" : undefined;
+}

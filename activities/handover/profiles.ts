@@ -1,0 +1,94 @@
+/** Which profiles Operating System Manager (1.11) can render, and which it can not. */
+import { parseProfile } from "../../profiles/mod.ts";
+import type { Kube } from "../kube/client.ts";
+import { profiles } from "../kube/resources.ts";
+import { headOf, listEach } from "./listing.ts";
+import { installedAnnotation } from "./names.ts";
+
+/** Its own default profiles, which it puts in place of any others of their names, with the providers they are for. */
+const osmDefaults: Record<string, string> = {
+  "osp-ubuntu": "alibaba aws azure baremetal digitalocean edge gce hetzner kubevirt nutanix openstack " +
+    "vmware-cloud-director vsphere",
+  "osp-rhel": "aws azure kubevirt openstack vsphere",
+  "osp-rockylinux": "aws azure digitalocean hetzner openstack kubevirt vsphere",
+  "osp-amzn2": "aws",
+  "osp-flatcar": "aws azure gce kubevirt openstack vsphere vmware-cloud-director",
+  "osp-flatcar-cloud-init": "anexia",
+};
+
+/** A profile that is there. */
+export interface KnownProfile {
+  namespace: string;
+  name: string;
+  version: string;
+  /** Ostler put it there. */
+  isInstalled: boolean;
+  /** What of it Operating System Manager does not know. */
+  unknownToOsm: string[];
+  /** Why Ostler cannot read it. */
+  fault?: string;
+}
+
+/** What a profile may say here and not there. */
+interface Said {
+  version?: string;
+  osName?: string;
+  templating?: string;
+  extends?: unknown;
+  parameters?: object;
+  ignitionVersion?: string;
+  bootstrapConfig?: { packages?: unknown[] };
+  provisioningConfig?: { packages?: unknown[] };
+}
+
+/** Reads all profiles, by "namespace/name". */
+export async function readProfiles(kube: Kube): Promise<Map<string, KnownProfile>> {
+  const all = await listEach(kube, profiles, (object) => {
+    const { spec } = object as { spec?: Said };
+    const { name, namespace, annotations } = headOf(object as never);
+    const fault = faultOf(spec);
+    const isInstalled = annotations[installedAnnotation] !== undefined;
+    const known = { namespace, name, version: String(spec?.version ?? ""), isInstalled };
+    return { ...known, unknownToOsm: unknownToOsm(spec ?? {}), ...(fault === undefined ? {} : { fault }) };
+  });
+  return new Map(all.map((profile) => [`${profile.namespace}/${profile.name}`, profile]));
+}
+
+/** Fields and values that only Ostler knows; Operating System Manager reads past them, and takes all text for Go's. */
+export function unknownToOsm(spec: Said): string[] {
+  const { templating, parameters, ignitionVersion, osName } = spec;
+  return [
+    ...(templating === "eta" ? ["templating: eta"] : []),
+    ...(spec.extends === undefined ? [] : ["extends"]),
+    ...(Object.keys(parameters ?? {}).length > 0 ? ["parameters"] : []),
+    ...(ignitionVersion !== undefined && ignitionVersion !== "2.3.0" ? [`ignitionVersion: ${ignitionVersion}`] : []),
+    ...(osName === "debian" ? ["osName: debian"] : []),
+    ...([spec.bootstrapConfig, spec.provisioningConfig].some((phase) => phase?.packages?.length) ? ["packages"] : []),
+  ];
+}
+
+/** Why Operating System Manager could not render a pool; undefined where it can. */
+export function unrenderable(
+  known: Map<string, KnownProfile>,
+  { ref, provider }: { ref: { namespace: string; name: string }; provider: string },
+  defaultNamespace: string,
+): string | undefined {
+  const providers = ref.namespace === defaultNamespace ? osmDefaults[ref.name] : undefined;
+  if (providers !== undefined) {
+    return providers.split(" ").includes(provider) ? undefined : `its "${ref.name}" is not for provider ${provider}`;
+  }
+  const profile = known.get(`${ref.namespace}/${ref.name}`);
+  if (profile === undefined) return `profile "${ref.name}" is not there`;
+  if (profile.isInstalled) return `profile "${ref.name}" comes with Ostler`;
+  const [first] = profile.unknownToOsm;
+  return first === undefined ? undefined : `profile "${ref.name}" says ${profile.unknownToOsm.join(", ")}`;
+}
+
+function faultOf(spec: unknown): string | undefined {
+  try {
+    parseProfile(spec);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

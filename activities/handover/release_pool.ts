@@ -1,0 +1,112 @@
+/** Gives one pool back to Operating System Manager; each step can be done twice, and one that was cut short goes on. */
+import { annotationsHash, namesOf, secretsNamespace } from "../../profiles/mod.ts";
+import { deleteIdentity, ensurePoolCleanedUp } from "../config/clean_up.ts";
+import { keptProfileName } from "../config/kept_profile.ts";
+import {
+  annotationsHashAnnotation,
+  digestAnnotation,
+  ownerAnnotation,
+  profileVersionAnnotation,
+  secretRevisionAnnotation,
+} from "../config/names.ts";
+import { ownerOf } from "../config/ownership.ts";
+import { profileAnnotation } from "../config/pool_annotations.ts";
+import type { Kube } from "../kube/client.ts";
+import { configs, deleteObject, machineDeployments, patchObject, readObject, rollouts } from "../kube/resources.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+import { givenBack, ourPrefix } from "./names.ts";
+import { type HandoverPool, keyOf, type Place } from "./pools.ts";
+import { releaseSecrets } from "./release_secrets.ts";
+import { releaseTokens, type TokenSeen } from "./tokens.ts";
+
+/** What a release needs beside the pool. */
+export interface Releaser extends Place {
+  kube: Kube;
+  /** With it machines fetch what sets them up, from now on. */
+  getterToken: string;
+  /** By the key of their pool. */
+  tokens: Map<string, TokenSeen[]>;
+  /** Epoch ms. */
+  now: number;
+}
+
+/** How a pool is given back. */
+export interface Giving {
+  pool: HandoverPool;
+  /**
+   * The version of a profile that Operating System Manager cannot render: it is told that all is up to date, and leaves
+   * what stands until the MachineDeployment changes. Missing, it makes all of the pool anew at its first look.
+   */
+  keptVersion?: string;
+}
+
+/** Gives it back; its Rollout goes last, as that tells that there is something to give. */
+export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
+  const { kube, tokens, now } = releaser;
+  const { pool: { namespace, name, deployment } } = giving;
+  const pool = { namespace, name };
+  return attempting(`give back "${ownerOf(pool)}"`, async () => {
+    // What is left of a pool that goes is nobody's, and so nothing to give.
+    if (!deployment || deployment.isLeaving) return await ensurePoolCleanedUp(releaser, pool);
+    if (!deployment.isNamed) await nameProfile(kube, giving.pool);
+    // Before the account that was used until now goes.
+    await releaseTokens(kube, pool, { tokens: tokens.get(namesOf(pool).key) ?? [], now });
+    await releaseSecrets(kube, pool, releaser.getterToken);
+    await releaseConfig(releaser, giving);
+    await deleteIdentity(kube, pool, (annotations) => annotations?.[ownerAnnotation] === ownerOf(pool));
+    await ifFound(kube.core.deleteNamespacedSecret({ name: keptProfileName(pool), namespace: secretsNamespace }));
+    await ifFound(deleteObject(kube, rollouts, pool));
+  });
+}
+
+// Operating System Manager looks only at those that do.
+async function nameProfile(kube: Kube, { namespace, name, deployment }: HandoverPool): Promise<void> {
+  const body = { metadata: { annotations: { [profileAnnotation]: deployment?.profile.name } } };
+  await ifFound(patchObject(kube, machineDeployments, { namespace, name, body }));
+}
+
+/**
+ * What ours holds in place of credentials would come into secrets that are made from it. So it is marked as out of date:
+ * then Operating System Manager removes it, and the secrets, and makes its own.
+ */
+async function releaseConfig(
+  { kube, profileNamespace }: Releaser,
+  { pool, keptVersion }: Giving,
+): Promise<void> {
+  const where = { namespace: profileNamespace, name: namesOf(pool).config };
+  const config = await ifFound(readObject(kube, configs, where));
+  if (!config) return await removeStale(kube, pool);
+  const { annotations: standing = {} } = config.metadata;
+  if (standing[ownerAnnotation] !== keyOf(pool)) return;
+  const ours = Object.keys(standing).filter((key) => key.startsWith(ourPrefix));
+  const annotations = {
+    ...Object.fromEntries(ours.map((key) => [key, null])),
+    // One that was claimed and no more is as Operating System Manager made it.
+    ...(standing[digestAnnotation] === undefined ? {} : await toldToOsm(kube, pool, keptVersion)),
+  };
+  await patchObject(kube, configs, { ...where, body: { metadata: { annotations } } });
+}
+
+async function toldToOsm(
+  kube: Kube,
+  { namespace, name, deployment }: HandoverPool,
+  keptVersion: string | undefined,
+): Promise<Record<string, string>> {
+  if (keptVersion === undefined) return { [annotationsHashAnnotation]: givenBack };
+  // As they are now: it counts all of them.
+  const now = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
+  return {
+    [annotationsHashAnnotation]: annotationsHash(now?.metadata.annotations ?? {}),
+    [profileVersionAnnotation]: keptVersion,
+    [secretRevisionAnnotation]: deployment?.revision ?? "",
+  };
+}
+
+// Without a config Operating System Manager takes secrets that stand for good, of whatever revision they are.
+async function removeStale(kube: Kube, pool: HandoverPool): Promise<void> {
+  if (pool.rivals.length > 0) return;
+  const { bootstrap, provisioning } = namesOf(pool);
+  for (const name of [bootstrap, provisioning]) {
+    await ifFound(kube.core.deleteNamespacedSecret({ name, namespace: secretsNamespace }));
+  }
+}

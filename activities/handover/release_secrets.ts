@@ -1,0 +1,69 @@
+/**
+ * Leaves what machines boot from to Operating System Manager: it stands and works, without anything of ours in it. Machines
+ * fetch by the token that they have there, as the account of ours goes.
+ */
+import { Buffer } from "node:buffer";
+import type { V1Secret } from "@kubernetes/client-node";
+import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import { fetchAccount } from "../config/credentials.ts";
+import { ownerAnnotation } from "../config/names.ts";
+import { ownerOf } from "../config/ownership.ts";
+import { withToken } from "../config/published_tokens.ts";
+import { decode } from "../config/referenced_secret.ts";
+import { asMergePatch, type Kube } from "../kube/client.ts";
+import { ifFound } from "../kube/status.ts";
+import { ourPrefix } from "./names.ts";
+
+/** Gives all of them; the bootstrap secret last, as the others are what it leads to. */
+export async function releaseSecrets(kube: Kube, pool: PoolRef, getterToken: string): Promise<void> {
+  const names = namesOf(pool);
+  for (const name of inOrder(names)) {
+    const secret = await ifFound(kube.core.readNamespacedSecret({ name, namespace: secretsNamespace }));
+    if (!secret || secret.metadata?.annotations?.[ownerAnnotation] !== ownerOf(pool)) continue;
+    // The kubeconfig is the one that Operating System Manager writes again, with a new token.
+    const isImmutable = name !== names.kubeletBootstrap && name !== names.edgeScript;
+    await giveBack(kube, pool, { secret, getterToken, isImmutable });
+  }
+}
+
+function inOrder({ provisioning, kubeletBootstrap, edgeScript, bootstrap }: ArtefactNames): string[] {
+  return [provisioning, kubeletBootstrap, edgeScript, bootstrap];
+}
+
+interface Giving {
+  secret: V1Secret;
+  getterToken: string;
+  isImmutable: boolean;
+}
+
+async function giveBack(kube: Kube, pool: PoolRef, { secret, getterToken, isImmutable }: Giving): Promise<void> {
+  const { name = "", resourceVersion = "", labels = {}, annotations = {} } = secret.metadata ?? {};
+  const where = { name, namespace: secretsNamespace };
+  // Only what we published is mutable; of what was claimed and no more, our name alone goes.
+  if (secret.immutable === true) {
+    const ours = Object.keys(annotations).filter((key) => key.startsWith(ourPrefix));
+    const without = Object.fromEntries(ours.map((key) => [key, null]));
+    await kube.core.patchNamespacedSecret({ ...where, body: { metadata: { annotations: without } } }, asMergePatch);
+    return;
+  }
+  const body: V1Secret = {
+    metadata: { ...where, resourceVersion, labels, annotations: withoutOurs(annotations) },
+    type: secret.type ?? "Opaque",
+    data: Object.fromEntries(
+      Object.entries(secret.data ?? {}).map(([key, value]) => [key, exchanged(pool, value, getterToken)]),
+    ),
+    ...(isImmutable ? { immutable: true } : {}),
+  };
+  await kube.core.replaceNamespacedSecret({ ...where, body });
+}
+
+function exchanged(pool: PoolRef, value: string, getterToken: string): string {
+  const { text, exchanged } = withToken(decode(value), { accounts: [fetchAccount(pool)], ids: [] }, getterToken);
+  return exchanged === 0 ? value : Buffer.from(text).toString("base64");
+}
+
+/** Annotations or labels but those of ours. */
+export function withoutOurs(given: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(given).filter(([key]) => !key.startsWith(ourPrefix)));
+}
