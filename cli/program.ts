@@ -6,6 +6,7 @@ import { type Connect, connectWorld } from "./connect/world.ts";
 import { exitCodeOf, exitCodes, isForeseen } from "./failure.ts";
 import { addProfileCommands, takeSettings } from "./profile_commands.ts";
 import { inWorld } from "./rollout/cluster_command.ts";
+import { addHandover } from "./handover/commands.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
 import { addSetup } from "./setup/commands.ts";
 import { calledAs, type Terminal } from "./terminal.ts";
@@ -67,6 +68,7 @@ function programOf(wiring: Wiring): Command {
   addProfileCommands(program, wiring);
   program.commandsGroup("Installation:");
   addSetup(program, wiring);
+  addHandover(program, wiring);
   program.commandsGroup("More:");
   addCompletion(program, wiring);
   return program;
@@ -75,6 +77,6 @@ function programOf(wiring: Wiring): Command {
 const helpAfter = `
 PROFILE is a file, - for standard input, or the name of a profile that comes with Ostler; these commands need no cluster.
 A file has at most 1.5 MiB, a folder 6 MiB.
-POOL is a MachineDeployment; -l, --all and -A choose several. Only commands that steer, and setup, need Temporal.
+POOL is a MachineDeployment; -l, --all and -A choose several. Only commands that steer, setup and release need Temporal.
 
 ${exitCodes}`;

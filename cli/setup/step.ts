@@ -1,7 +1,7 @@
-/** What `ostler setup` found or did, one line each. */
+/** What `ostler setup`, `adopt` and `release` found or did, one line each. */
 
-/** `Present`: it was there; `Wanted`: a dry run would make it; `Refused`: somebody has to do something by hand. */
-export type Outcome = "Present" | "Created" | "Changed" | "Wanted" | "Unknown" | "Refused";
+/** `Present`: it was there; `Wanted`: a dry run would do it; `Refused`: somebody has to do something by hand. */
+export type Outcome = "Present" | "Created" | "Changed" | "Removed" | "Wanted" | "Unknown" | "Refused";
 
 export interface Step {
   /** What it is about, such as `namespace "fleet"`. */

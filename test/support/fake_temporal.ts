@@ -16,6 +16,8 @@ const [invalidArgument, notFound] = [3, 5];
 interface Asked {
   namespace: string;
   query: string;
+  scheduleId: string;
+  workflowExecution: { workflowId: string };
   searchAttributes: Record<string, number>;
   workflowExecutionRetentionPeriod: { seconds: number };
   config: { workflowExecutionRetentionTtl: { seconds: number } };
@@ -27,11 +29,15 @@ export class FakeTemporal {
   readonly writes: string[] = [];
   /** gRPC's number of what is answered to a method; undefined does what is asked. */
   refusal: (method: string) => number | undefined = () => undefined;
+  /** Ids of Schedules, with the memo of what they start. */
+  readonly schedules = new Map<string, { cluster?: { uid: string } }>();
+  /** Ids of open runs. */
+  readonly runs = new Set<string>();
   /** Looks at a new namespace that are too early, as a server's own parts hear of it later. */
   deafFor = 0;
 
   get service(): Service {
-    const reads = ["describeNamespace", "listWorkflowExecutions"];
+    const reads = ["describeNamespace", "listWorkflowExecutions", "describeSchedule"];
     const asked = (method: string, answer: (request: Asked) => unknown): [string, unknown] => [
       method,
       async (request: Asked) => {
@@ -55,6 +61,11 @@ export class FakeTemporal {
         "updateNamespace",
         ({ namespace, config }) => void (this.#at(namespace).retention = config.workflowExecutionRetentionTtl.seconds),
       ),
+      asked("describeSchedule", ({ scheduleId }) => ({ schedule: this.#schedule(scheduleId) })),
+      asked("deleteSchedule", ({ scheduleId }) => void this.schedules.delete(scheduleId)),
+      asked("terminateWorkflowExecution", ({ workflowExecution }) => {
+        this.runs.delete(workflowExecution.workflowId);
+      }),
       asked("listWorkflowExecutions", ({ namespace, query }) => this.#list(namespace, query)),
     ]);
     const operatorService = Object.fromEntries([
@@ -71,7 +82,18 @@ export class FakeTemporal {
     return kept;
   }
 
+  #schedule(id: string): object {
+    const memo = this.schedules.get(id);
+    if (memo === undefined) throw grpcStatus(notFound, "schedule not found");
+    const { cluster } = memo;
+    const fields = cluster ? { cluster: { data: new TextEncoder().encode(JSON.stringify(cluster)) } } : {};
+    return { action: { startWorkflow: { memo: { fields } } } };
+  }
+
   #list(namespace: string, query: string): object {
+    if (query.startsWith("ExecutionStatus")) {
+      return { executions: [...this.runs].map((workflowId) => ({ execution: { workflowId } })) };
+    }
     const { columns } = this.#at(namespace);
     if (this.deafFor-- > 0) throw grpcStatus(notFound, `Namespace ${namespace} is not found.`);
     const [name = ""] = query.split(" ");

@@ -13,7 +13,6 @@ import type { Ended } from "./fake_terminal.ts";
 export const start = Date.parse("2026-11-21T14:00:00Z");
 
 export class FakeWorld {
-  readonly kube = new FakeKube();
   readonly temporal = new FakeTemporal();
   readonly sent: Order[] = [];
   /** The pools whose runs were asked where they are. */
@@ -29,7 +28,7 @@ export class FakeWorld {
   unreachable: Error | undefined;
   closed = 0;
 
-  constructor() {
+  constructor(readonly kube = new FakeKube()) {
     for (const plural of ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]) {
       this.kube.put(plural, { metadata: { name: "hold-new-machines.ostler.dev" } });
     }

@@ -1,0 +1,124 @@
+/** `ostler adopt`: what Operating System Manager made becomes Ostler's. */
+import { type Adoption, adoptionOf, adoptPool } from "../../activities/handover/adopt_pool.ts";
+import { type Leftover, readLeftovers } from "../../activities/handover/leftovers.ts";
+import { type HandoverPool, keyOf, readPools } from "../../activities/handover/pools.ts";
+import { type KnownProfile, readProfiles } from "../../activities/handover/profiles.ts";
+import { readTokens } from "../../activities/handover/tokens.ts";
+import { abreast } from "../../activities/kube/abreast.ts";
+import type { Cluster } from "../connect/cluster.ts";
+import type { ConnectOptions, World } from "../connect/world.ts";
+import { Refusal } from "../failure.ts";
+import type { Terminal } from "../terminal.ts";
+import { counted } from "../view/counted.ts";
+import type { Format } from "../view/output.ts";
+import { osmAtWork } from "./guard.ts";
+import { bootsOf, type PoolLine } from "./pool_line.ts";
+import { failureOf, Telling } from "./telling.ts";
+
+export interface AdoptFlags extends ConnectOptions {
+  output: Format;
+  dryRun?: boolean;
+  removeLeftovers?: boolean;
+  systemNamespace: string;
+  profileNamespace: string;
+}
+
+/** Pools that are written at a time. */
+const width = 8;
+
+/** Runs it; exit code 1 where a pool was not taken over. */
+export async function adopt(terminal: Terminal, world: World, flags: AdoptFlags): Promise<number> {
+  const cluster = await world.cluster();
+  const { profileNamespace, dryRun = false } = flags;
+  const [pools, profiles, hindrances] = await Promise.all([
+    readPools(cluster.kube, { profileNamespace }),
+    readProfiles(cluster.kube),
+    osmAtWork(world, cluster, profileNamespace),
+  ]);
+  const telling = new Telling(terminal, flags.output);
+  const lines = pools.filter(({ deployment }) => deployment).map((pool) => lineOf(pool, profiles));
+  if (!dryRun && hindrances[0] !== undefined) throw new Refusal(`Cannot take over: ${hindrances.join("; ")}`);
+  telling.pools(lines, dryRun);
+  for (const message of hindrances) telling.step({ about: "take over", outcome: "Refused", message });
+  await claimPools(cluster, { pools, telling, flags });
+  await tellLeftovers(world, cluster, { telling, flags });
+  return telling.end();
+}
+
+interface Claiming {
+  pools: HandoverPool[];
+  telling: Telling;
+  flags: AdoptFlags;
+}
+
+async function claimPools({ kube }: Cluster, { pools, telling, flags }: Claiming): Promise<void> {
+  const { dryRun, profileNamespace } = flags;
+  const open = pools.filter((pool) => adoptionOf(pool) === "Claim");
+  const about = "pools of Operating System Manager";
+  if (dryRun) {
+    return telling.step({ about, outcome: "Wanted", message: `${counted(open.length, "pool")} would be taken over` });
+  }
+  let done = 0;
+  const failures = await abreast(width, open, async (pool) => {
+    const failure = await failureOf(adoptPool({ kube, profileNamespace }, pool));
+    telling.progress("taken over", ++done, open.length);
+    return failure === undefined ? [] : [{ pool, failure }];
+  });
+  for (const { pool, failure } of failures.flat()) {
+    telling.step({ about: `pool "${keyOf(pool)}"`, outcome: "Refused", message: failure });
+  }
+  const taken = open.length - failures.flat().length;
+  telling.step({ about, outcome: taken > 0 ? "Changed" : "Present", message: `${counted(taken, "pool")} taken over` });
+  for (const pool of pools.filter((each) => adoptionOf(each) === "Collision")) {
+    telling.step({ about: `pool "${keyOf(pool)}"`, outcome: "Refused", message: notes.Collision(pool) });
+  }
+}
+
+async function tellLeftovers(
+  world: World,
+  { kube }: Cluster,
+  { telling, flags }: Omit<Claiming, "pools">,
+): Promise<void> {
+  const { profileNamespace } = flags;
+  const [pools, tokens] = await Promise.all([readPools(kube, { profileNamespace }), readTokens(kube)]);
+  const known = { pools, tokens: [...tokens.values()].flat(), profileNamespace, now: world.now() };
+  for (const left of await readLeftovers(kube, known)) await tellLeftover(left, telling, flags);
+}
+
+async function tellLeftover(left: Leftover, telling: Telling, flags: AdoptFlags): Promise<void> {
+  const { about, needed, harm } = left;
+  const isAsked = flags.removeLeftovers === true;
+  if (isAsked && needed === undefined && !flags.dryRun) {
+    await left.remove();
+    return telling.step({ about, outcome: "Removed", message: "removed" });
+  }
+  if (isAsked && needed === undefined) return telling.step({ about, outcome: "Wanted", message: "would be removed" });
+  const message = `left by Operating System Manager, ${harm}; ${needed ?? "--remove-leftovers removes it"}`;
+  telling.step({ about, outcome: isAsked ? "Refused" : "Present", message });
+}
+
+const notes: Record<Adoption, (pool: HandoverPool) => string> = {
+  Claim: () => "",
+  Claimed: () => "",
+  Unpublished: () => "Ostler publishes it when it is up",
+  Collision: ({ rivals }) => `its names are those of "${rivals[0] ?? "another pool"}" too; rename one`,
+  Leaving: () => "being deleted",
+};
+
+const outcomes: Record<Adoption, string> = {
+  ...{ Claim: "take over", Claimed: "Ostler's already", Unpublished: "nothing to take over" },
+  ...{ Collision: "refused", Leaving: "left alone" },
+};
+
+function lineOf(pool: HandoverPool, profiles: Map<string, KnownProfile>): PoolLine {
+  const adoption = adoptionOf(pool);
+  const { deployment } = pool;
+  const ref = deployment?.profile ?? { namespace: "", name: "" };
+  const fault = profiles.get(`${ref.namespace}/${ref.name}`)?.fault;
+  const unread = fault === undefined ? [] : [`profile cannot be read: ${fault}`];
+  const unnamed = deployment?.isNamed === false ? ["names no profile; Operating System Manager left it alone"] : [];
+  return {
+    ...{ pool: keyOf(pool), profile: ref.name, boots: bootsOf(pool), outcome: outcomes[adoption] },
+    note: [notes[adoption](pool), ...unread, ...unnamed].filter(Boolean).join("; "),
+  };
+}

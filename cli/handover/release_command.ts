@@ -1,0 +1,132 @@
+/** `ostler release`: everything that is Ostler's goes, and Operating System Manager finds what it goes on with. */
+import { readGetterToken } from "../../activities/handover/getter_token.ts";
+import { readMarked, takeMarks } from "../../activities/handover/machines.ts";
+import { keyOf, readPools } from "../../activities/handover/pools.ts";
+import { readProfiles } from "../../activities/handover/profiles.ts";
+import { type Belonging, readBelongings } from "../../activities/handover/release_cluster.ts";
+import { releasePool } from "../../activities/handover/release_pool.ts";
+import { readTokens } from "../../activities/handover/tokens.ts";
+import { abreast } from "../../activities/kube/abreast.ts";
+import type { Cluster } from "../connect/cluster.ts";
+import { inCluster } from "../connect/cluster_name.ts";
+import type { World } from "../connect/world.ts";
+import { Refusal } from "../failure.ts";
+import type { Terminal } from "../terminal.ts";
+import { UsageError } from "../usage_error.ts";
+import { counted } from "../view/counted.ts";
+import { hindrancesOf } from "./hindrances.ts";
+import type { ReleaseFlags } from "./release_flags.ts";
+import { type PlannedPool, plannedPools, releaseLine } from "./release_plan.ts";
+import { failureOf, Telling } from "./telling.ts";
+import { releaseTemporal } from "./temporal_step.ts";
+
+/** Pools, machines or nodes that are written at a time. */
+const width = 8;
+
+/** All that is known before anything is written. */
+export interface ReleasePlan {
+  pools: PlannedPool[];
+  getterToken: string;
+  belongings: Belonging[];
+}
+
+/** Runs it; exit code 1 where something was left. */
+export async function release(terminal: Terminal, world: World, flags: ReleaseFlags): Promise<number> {
+  const cluster = await world.cluster();
+  const { profileNamespace, dryRun = false } = flags;
+  const [pools, profiles, getter, belongings] = await Promise.all([
+    readPools(cluster.kube, { profileNamespace }),
+    readProfiles(cluster.kube),
+    readGetterToken(cluster.kube),
+    readBelongings(cluster.kube, profileNamespace),
+  ]);
+  const planned = plannedPools(pools, profiles, profileNamespace);
+  const telling = new Telling(terminal, flags.output);
+  const hindrances = await hindrancesOf(world, cluster, { planned, getter, flags });
+  if (!dryRun && hindrances.length > 0) throw new Refusal(`Cannot give back: ${hindrances.join("\n")}`);
+  telling.pools(planned.map(releaseLine), dryRun);
+  for (const message of hindrances) telling.step({ about: "give back", outcome: "Refused", message });
+  if (!dryRun) await confirm(terminal, planned.length, flags);
+  const plan = { pools: planned, getterToken: "token" in getter ? getter.token : "", belongings };
+  await carryOut(world, cluster, { plan, telling, flags });
+  if (!dryRun && flags.output === "table") terminal.err(nextSteps);
+  return telling.end();
+}
+
+const nextSteps =
+  "Now start Operating System Manager; `ostler adopt --dry-run` shows then what each pool boots from. " +
+  "Ostler's own Deployments and rights go with `helm uninstall`, its kinds stay.\n";
+
+async function confirm(terminal: Terminal, count: number, { yes }: ReleaseFlags): Promise<void> {
+  if (yes === true) return;
+  const what = counted(count, "pool");
+  if (terminal.ask === undefined) {
+    throw new UsageError(`Cannot give back ${what} unasked: there is no terminal; give --yes`);
+  }
+  const answer = await terminal.ask(`Give ${what} back to Operating System Manager? [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal("Nothing was given back");
+}
+
+interface Carrying {
+  plan: ReleasePlan;
+  telling: Telling;
+  flags: ReleaseFlags;
+}
+
+// What acts on pools goes before them, what they use after them; holds go when nothing sets new ones any more.
+async function carryOut(world: World, cluster: Cluster, carrying: Carrying): Promise<void> {
+  const { plan: { belongings }, flags } = carrying;
+  if (flags.withoutTemporal !== true) await leaveTemporal(world, cluster, carrying);
+  for (const each of belongings.filter(({ isFirst }) => isFirst)) await removeOne(each, carrying);
+  await releasePools(world, cluster, carrying);
+  await releaseMachines(cluster, carrying);
+  for (const each of belongings.filter(({ isFirst }) => !isFirst)) await removeOne(each, carrying);
+}
+
+async function leaveTemporal(world: World, cluster: Cluster, { plan, telling, flags }: Carrying): Promise<void> {
+  const { metadata } = await cluster.kube.core.readNamespace({ name: "kube-system" });
+  const pools = plan.pools.map(({ pool: { namespace, name } }) => inCluster(cluster.name ?? "", { namespace, name }));
+  const wish = { pools, dryRun: flags.dryRun === true, uid: metadata?.uid ?? "" };
+  for (const step of await releaseTemporal(await world.server(), wish)) telling.step(step);
+}
+
+async function removeOne({ about, remove }: Belonging, { telling, flags }: Carrying): Promise<void> {
+  if (flags.dryRun) return telling.step({ about, outcome: "Wanted", message: "would be removed" });
+  await remove();
+  telling.step({ about, outcome: "Removed", message: "removed" });
+}
+
+async function releasePools(world: World, { kube }: Cluster, { plan, telling, flags }: Carrying): Promise<void> {
+  const { profileNamespace, dryRun } = flags;
+  const { pools, getterToken } = plan;
+  const about = "pools of Ostler";
+  if (dryRun) {
+    return telling.step({ about, outcome: "Wanted", message: `${counted(pools.length, "pool")} would be given back` });
+  }
+  const releaser = { kube, profileNamespace, getterToken, tokens: await readTokens(kube), now: world.now() };
+  let done = 0;
+  const failures = (await abreast(width, pools, async (planned) => {
+    const failure = await failureOf(releasePool(releaser, planned));
+    telling.progress("given back", ++done, pools.length);
+    return failure === undefined ? [] : [{ planned, failure }];
+  })).flat();
+  for (const { planned: { pool }, failure } of failures) {
+    telling.step({ about: `pool "${keyOf(pool)}"`, outcome: "Refused", message: failure });
+  }
+  telling.step({ about, outcome: "Changed", message: `${counted(pools.length - failures.length, "pool")} given back` });
+}
+
+async function releaseMachines({ kube }: Cluster, { telling, flags }: Carrying): Promise<void> {
+  const marked = await readMarked(kube);
+  const about = "holds, marks and cordons of Ostler";
+  const on = `on ${counted(marked.length, "machine or node")}`;
+  if (marked.length === 0) return telling.step({ about, outcome: "Present", message: "there are none" });
+  if (flags.dryRun) return telling.step({ about, outcome: "Wanted", message: `${on}: would be removed` });
+  const failures = await abreast(width, marked, (each) => failureOf(takeMarks(kube, each)));
+  const [first] = failures.flatMap((failure) => failure ?? []);
+  telling.step({ about, ...(first === undefined ? gone(on) : { outcome: "Refused", message: first }) });
+}
+
+function gone(on: string): { outcome: "Removed"; message: string } {
+  return { outcome: "Removed", message: `${on}: removed` };
+}

@@ -1,0 +1,14 @@
+/** What a release is asked with. */
+import type { ConnectOptions } from "../connect/world.ts";
+import type { Format } from "../view/output.ts";
+
+export interface ReleaseFlags extends ConnectOptions {
+  output: Format;
+  dryRun?: boolean;
+  yes?: boolean;
+  unfinished?: boolean;
+  unrenderable?: boolean;
+  withoutTemporal?: boolean;
+  systemNamespace: string;
+  profileNamespace: string;
+}

@@ -1,0 +1,85 @@
+/** What a release removes from Temporal: the Schedule, and the runs of pools that are given back. */
+import { renewalIdOf, workflowIdOf } from "../../workflows/commands/start_options.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import type { Server } from "../connect/server.ts";
+import { codeOf, temporalFailure } from "../connect/temporal_failure.ts";
+import { notFound } from "../setup/refusals.ts";
+import type { Step } from "../setup/step.ts";
+
+/** Milliseconds in which Temporal must have answered everything. */
+const patienceMs = 120_000;
+
+const schedule = (server: Server): string => `Schedule "${renewalIdOf(server.cluster)}"`;
+
+/** Removes the Schedule first, as it begins runs; then ends those that are open, which nobody works on any more. */
+export async function releaseTemporal(
+  server: Server,
+  { pools, dryRun, uid }: { pools: PoolRef[]; dryRun: boolean; uid: string },
+): Promise<Step[]> {
+  return await server.within(patienceMs, async () => {
+    try {
+      return [await removeSchedule(server, { dryRun, uid }), ...await endRuns(server, pools, dryRun)];
+    } catch (error) {
+      throw temporalFailure(server.address, error);
+    }
+  });
+}
+
+async function removeSchedule(
+  server: Server,
+  { dryRun, uid }: { dryRun: boolean; uid: string },
+): Promise<Step> {
+  const { namespace, cluster, service: { workflowService } } = server;
+  const about = schedule(server);
+  const scheduleId = renewalIdOf(cluster);
+  try {
+    const { schedule: found } = await workflowService.describeSchedule({ namespace, scheduleId });
+    const memo = found?.action?.startWorkflow?.memo?.fields?.["cluster"]?.data;
+    if (isOther(memo, uid)) return { about, outcome: "Present", message: "another cluster's: left alone" };
+    if (dryRun) return { about, outcome: "Wanted", message: "would be removed" };
+    await workflowService.deleteSchedule({ namespace, scheduleId });
+    return { about, outcome: "Removed", message: "removed" };
+  } catch (error) {
+    if (codeOf(error) === notFound) return { about, outcome: "Present", message: "not there" };
+    throw error;
+  }
+}
+
+// Who wrote none has proven no identity.
+function isOther(memo: Uint8Array | null | undefined, uid: string): boolean {
+  if (!memo || memo.length === 0) return false;
+  const owner = JSON.parse(new TextDecoder().decode(memo)) as { uid?: string };
+  return owner.uid !== undefined && owner.uid !== "" && owner.uid !== uid;
+}
+
+async function endRuns(server: Server, pools: PoolRef[], dryRun: boolean): Promise<Step[]> {
+  const { namespace, service: { workflowService } } = server;
+  const steps: Step[] = [];
+  const ids = new Set(pools.map((pool) => workflowIdOf(pool)));
+  for (const workflowId of (await openRuns(server)).filter((id) => ids.has(id))) {
+    const about = `workflow "${workflowId}"`;
+    if (!dryRun) {
+      const workflowExecution = { workflowId };
+      const reason = "its pool is given back to Operating System Manager";
+      await workflowService.terminateWorkflowExecution({ namespace, workflowExecution, reason });
+    }
+    const outcome = dryRun ? "Wanted" : "Removed";
+    steps.push({ about, outcome, message: dryRun ? "would be terminated" : "terminated" });
+  }
+  return steps;
+}
+
+async function openRuns({ namespace, service: { workflowService } }: Server): Promise<string[]> {
+  const found: string[] = [];
+  let nextPageToken: Uint8Array | undefined;
+  do {
+    const query = `ExecutionStatus = "Running"`;
+    const page = await workflowService.listWorkflowExecutions({
+      ...{ namespace, query, pageSize: 1000 },
+      ...(nextPageToken ? { nextPageToken } : {}),
+    });
+    found.push(...(page.executions ?? []).map(({ execution }) => execution?.workflowId ?? ""));
+    nextPageToken = page.nextPageToken?.length ? page.nextPageToken : undefined;
+  } while (nextPageToken);
+  return found;
+}

@@ -1,0 +1,149 @@
+/**
+ * A cluster that goes from Ostler to Operating System Manager and back, with machine-controller at work all the while. The
+ * rules of Operating System Manager are played, once; where OSTLER_BENCH_OSM names its binary, it is that, five times.
+ */
+import assert from "node:assert/strict";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { applyManifests, applyObjects } from "../../deploy/local/stack/manifests.ts";
+import { namesOf } from "../../profiles/mod.ts";
+import { osmVariable } from "../bench/writer.ts";
+import { machineDeployment, poolPath, poolsPath, secretPath } from "./pool_objects.ts";
+import { getterObjects, type Osm, playedOsm, realOsm } from "./start_osm.ts";
+import { withWorld } from "./world.ts";
+import type { World } from "./world.ts";
+
+interface Found {
+  metadata: {
+    name: string;
+    uid: string;
+    annotations?: Record<string, string>;
+    ownerReferences?: { name: string }[];
+  };
+  immutable?: boolean;
+  data?: Record<string, string>;
+}
+
+const binary = process.env[osmVariable];
+const rounds = binary ? 5 : 1;
+const pools = ["one", "two"];
+const machinesPath = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
+const holds = fileURLToPath(new URL("../../deploy/kubernetes/admission/hold_new_machines.yaml", import.meta.url));
+const main = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const secretsPath = "/api/v1/namespaces/kube-system/secrets";
+
+// Says what was tried.
+const other = binary ? "Operating System Manager" : `Operating System Manager, played as ${osmVariable} names none,`;
+
+Deno.test(`release and adopt replace no machine, and ${other} works in between`, async (t) => {
+  await withWorld({ seed: 7 }, async (world) => {
+    for (const name of pools) await world.create(poolsPath(), machineDeployment({ name, replicas: 2 }));
+    for (const name of pools) await world.untilPhase(name, "Converged");
+    const { stack } = world.site;
+    await applyObjects(stack.adminKubeconfig, getterObjects);
+    const osm = binary ? realOsm(stack, binary) : playedOsm(stack);
+    const before = await machines(world);
+    assert.equal(before.length, 4);
+    for (let round = 1; round <= rounds; round++) {
+      await t.step(`round ${round}: Ostler gives back`, () => givesBack(world));
+      await t.step(`round ${round}: Operating System Manager works`, () => osmWorks(world, osm));
+      await t.step(`round ${round}: Ostler takes over`, () => takesOver(world, osm));
+      assert.deepEqual(await machines(world), before);
+    }
+  });
+});
+
+async function givesBack(world: World): Promise<void> {
+  const refused = await ostler(world, "release", "--yes");
+  assert.deepEqual([refused.code, refused.out], [1, ""]);
+  assert.match(refused.err, /Ostler is at work: Lease "ostler-system\/ostler-controller" is renewed by/);
+  const { controller, worker } = world.site.ostler;
+  await Promise.all([controller.stop(), worker.stop()]);
+  const { code, out, err } = await ostler(world, "release", "--yes");
+  assert.equal(code, 0, out + err);
+  assert.match(out, /^pools of Ostler: 2 pools given back$/m);
+  for (const name of pools) assert.equal((await boot(world, name))?.immutable, true);
+}
+
+async function osmWorks(world: World, osm: Osm): Promise<void> {
+  await osm.start();
+  for (const name of pools) {
+    await world.until(`what Operating System Manager makes for "${name}"`, () => isMadeByOsm(world, name));
+  }
+  const known = new Set(await machines(world));
+  await world.patch(poolPath("one"), { spec: { replicas: 3 } });
+  const added = await world.until("a third machine", async () => {
+    return (await world.list<Found>(machinesPath)).find(({ metadata }) => !known.has(metadata.uid));
+  });
+  await world.until("user-data for it", async () => {
+    return (await world.list<Found>(secretsPath)).some(({ metadata: { name } }) =>
+      name.startsWith(`userdata-${added.metadata.name}`)
+    );
+  });
+  await world.patch(`${machinesPath}/${added.metadata.name}`, {
+    metadata: { annotations: { "cluster.k8s.io/delete-machine": "yes" } },
+  });
+  await world.patch(poolPath("one"), { spec: { replicas: 2 } });
+  await world.until("it to be gone", async () => {
+    return !(await world.list<Found>(machinesPath)).some(({ metadata }) => metadata.uid === added.metadata.uid);
+  });
+}
+
+async function isMadeByOsm(world: World, name: string): Promise<boolean> {
+  const { config, bootstrap, kubeletBootstrap, key } = namesOf({ namespace: "kube-system", name });
+  const stamp = "k8c.io/mdannotations-hash";
+  const group = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemconfigs";
+  const [found, secret, kubeconfig] = await Promise.all([
+    world.get<Found>(`${group}/${config}`),
+    world.get<Found>(secretPath(bootstrap)),
+    world.get<Found>(secretPath(kubeletBootstrap)),
+  ]);
+  const tokens = await world.list<Found>(`${secretsPath}?labelSelector=machinedeployment.k8s.io/name%3D${key}`);
+  const hash = found?.metadata.annotations?.[stamp];
+  return hash !== undefined && hash !== "given-back" && secret?.metadata.annotations?.[stamp] === hash &&
+    kubeconfig !== undefined && tokens.length === 1;
+}
+
+async function takesOver(world: World, osm: Osm): Promise<void> {
+  if (binary) {
+    const refused = await ostler(world, "adopt");
+    assert.deepEqual([refused.code, refused.out], [1, ""]);
+    assert.match(refused.err, /Operating System Manager is at work: Lease/);
+  }
+  await osm.stop();
+  const { code, out, err } = await ostler(world, "adopt");
+  assert.equal(code, 0, out + err);
+  assert.match(out, /^pools of Operating System Manager: 2 pools taken over$/m);
+  const { controller, worker } = world.site.ostler;
+  // As an installation of Ostler does.
+  await applyManifests(world.site.stack.adminKubeconfig, [holds]);
+  await Promise.all([controller.start(), worker.start()]);
+  for (const name of pools) {
+    await world.untilPhase(name, "Converged");
+    await world.until(`"${name}" published by Ostler`, async () => {
+      const secret = await boot(world, name);
+      return secret?.metadata.annotations?.["ostler.dev/config-digest"] !== undefined && secret.immutable !== true;
+    });
+  }
+}
+
+async function boot(world: World, name: string): Promise<Found | undefined> {
+  return await world.get<Found>(secretPath(namesOf({ namespace: "kube-system", name }).bootstrap));
+}
+
+async function machines(world: World): Promise<string[]> {
+  return (await world.list<Found>(machinesPath)).map(({ metadata }) => metadata.uid).sort();
+}
+
+// In a process of its own: the client of Temporal that tests use has taken this one.
+async function ostler(world: World, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const { adminKubeconfig, temporal } = world.site.stack;
+  const where = ["--kubeconfig", adminKubeconfig, "--temporal-address", temporal.address];
+  const command = new Deno.Command(process.execPath, {
+    args: ["run", "--no-check", "-A", main, ...args, ...where, "--temporal-namespace", temporal.namespace],
+    env: { NO_COLOR: "1", TEMPORAL_CONFIG_FILE: "/dev/null" },
+    stdin: "null",
+  });
+  const { code, stdout, stderr } = await command.output();
+  return { code, out: new TextDecoder().decode(stdout), err: new TextDecoder().decode(stderr) };
+}

@@ -1,0 +1,80 @@
+/** Operating System Manager beside a running world: its binary, where the environment names one, or its rules. */
+import assert from "node:assert/strict";
+import process from "node:process";
+import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
+import { httpProbe } from "../../deploy/local/process/http_probe.ts";
+import { startOnFreePorts } from "../../deploy/local/process/start_on_free_ports.ts";
+import type { Stack } from "../../deploy/local/stack/stack.ts";
+import { FakeOsm } from "../support/fake_osm.ts";
+
+/** What of it a cluster has to have before: its deploy/cloud-init-settings.yaml. */
+export const getterObjects = [
+  { apiVersion: "v1", kind: "ServiceAccount", metadata: getterName("cloud-init-getter") },
+  {
+    ...{ apiVersion: "v1", kind: "Secret", type: "kubernetes.io/service-account-token" },
+    metadata: {
+      ...getterName("cloud-init-getter-token"),
+      annotations: { "kubernetes.io/service-account.name": "cloud-init-getter" },
+    },
+  },
+  {
+    ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", metadata: getterName("cloud-init-getter") },
+    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get", "list"] }],
+  },
+  {
+    ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata: getterName("cloud-init-getter") },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "cloud-init-getter" },
+    subjects: [{ kind: "ServiceAccount", ...getterName("cloud-init-getter") }],
+  },
+];
+
+function getterName(name: string): { name: string; namespace: string } {
+  return { name, namespace: "cloud-init-settings" };
+}
+
+/** One that can be started and stopped again and again. */
+export interface Osm {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** A change that it would see is there to be seen. */
+  look(): Promise<void>;
+}
+
+/** The binary of a command, with its Lease. */
+export function realOsm({ adminKubeconfig, processes }: Stack, command: string): Osm {
+  return {
+    start: async () => {
+      await startOnFreePorts(processes, {
+        ports: ["health", "metrics"],
+        spec: ({ health, metrics }) => ({
+          name: "osm",
+          command,
+          args: [
+            ...["-kubeconfig", adminKubeconfig, "-namespace", "kube-system", "-leader-elect=true"],
+            ...["-health-probe-address", `127.0.0.1:${health}`, "-metrics-address", `127.0.0.1:${metrics}`],
+          ],
+          env: { POD_NAMESPACE: process.env["POD_NAMESPACE"] ?? "kube-system" },
+          ready: httpProbe({ url: `http://127.0.0.1:${health}/readyz` }),
+        }),
+      });
+    },
+    stop: () => processes.get("osm").stop(),
+    look: () => Promise.resolve(),
+  };
+}
+
+/** Its rules, played whenever it would look. */
+export function playedOsm({ adminKubeconfig }: Stack): Osm {
+  const spec = {
+    ...{ version: "v1.11.2", osName: "ubuntu", osVersion: "24.04", supportedCloudProviders: [{ name: "kubevirt" }] },
+    ...{ bootstrapConfig: {}, provisioningConfig: {} },
+  };
+  const texts = { bootstrap: "#cloud-config\n", provisioning: "#cloud-config\n" };
+  const kube = connectKube(loadKubeConfig(adminKubeconfig));
+  const played = new FakeOsm(kube, () => texts, [{ name: "osp-ubuntu", spec }]);
+  const look = async (): Promise<void> => {
+    await played.look();
+    assert.deepEqual(played.errors, {});
+  };
+  return { start: look, stop: () => Promise.resolve(), look };
+}

@@ -1,0 +1,115 @@
+/** A cluster with recorded pools of Operating System Manager and one of a default profile, for `ostler adopt` and `release`. */
+import { publishConfig } from "../../activities/config/publish_config.ts";
+import { renderingOf, renderPool } from "../../activities/config/render_config.ts";
+import { defaultProfiles, namesOf } from "../../profiles/mod.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import type { Stored } from "./fake_kube.ts";
+import { FakeOsm } from "./fake_osm.ts";
+import { FakeWorld } from "./fake_world.ts";
+import { machine, machineDeployment, machineSet, node, revisionKey } from "./machine_objects.ts";
+import { osmKube, osmPublisher, putInput } from "./osm_kube.ts";
+import { expectedText, type OsmCase, osmCase } from "./osm_vectors.ts";
+import { accountToken } from "./publishing_kube.ts";
+
+/** Templates in Go that both systems render, one with two revisions. */
+export const cases = ["gen-minimal", "gen-namespaces", "rot-revision"].map(osmCase);
+const plain = cases[0] as OsmCase;
+
+/** The pool whose profile comes with whoever looks after it. */
+export const usual: PoolRef = { namespace: "fleet", name: "pool" };
+
+const theirs = { version: "v1.11.2", osName: "ubuntu", osVersion: "24.04" };
+
+export class HandoverWorld extends FakeWorld {
+  readonly osm: FakeOsm;
+
+  constructor() {
+    super(osmKube(plain));
+    this.time = Date.now();
+    for (const each of cases) putInput(this.kube, each);
+    this.kube.put("namespaces", { metadata: { name: "kube-system", uid: "uid-of-this-cluster" } });
+    this.kube.put("machinedeployments", machineDeployment());
+    this.kube.put("machinesets", machineSet());
+    for (const name of ["a", "b"]) {
+      this.kube.put("machines", machine(name));
+      this.kube.put("nodes", node(`node-${name}`));
+    }
+    this.putGetter("getter-1");
+    this.osm = new FakeOsm(this.kube.client, rendered, [{ name: "osp-ubuntu", spec: theirs }]);
+  }
+
+  /** As deploy/cloud-init-settings.yaml of Operating System Manager makes it. */
+  putGetter(mark: string): void {
+    const namespace = "cloud-init-settings";
+    const token = accountToken(mark, `${namespace}:cloud-init-getter`);
+    for (const plural of ["serviceaccounts", "roles", "rolebindings"]) {
+      this.kube.put(plural, { metadata: { namespace, name: "cloud-init-getter" } });
+    }
+    this.kube.put("secrets", { metadata: { namespace, name: "cloud-init-getter-token" }, stringData: { token } });
+  }
+
+  get getterToken(): string {
+    return this.text("cloud-init-getter-token", "token");
+  }
+
+  get pools(): PoolRef[] {
+    return [...cases.map(({ deployment: { metadata: { namespace, name } } }) => ({ namespace, name })), usual];
+  }
+
+  /** What Ostler does once it is up: default profiles, and everything published. */
+  async runOstler(): Promise<void> {
+    for (const { metadata: { name }, spec } of await defaultProfiles()) {
+      const annotations = { "ostler.dev/default-profile": spec.version };
+      this.kube.put("operatingsystemprofiles", { metadata: { namespace: "kube-system", name, annotations }, spec });
+    }
+    for (const each of [...cases, { ...plain, deployment: { metadata: usual } }]) await this.#publish(each as OsmCase);
+    this.kube.put("mutatingadmissionpolicies", { metadata: { name: "hold-new-machines.ostler.dev" } });
+    this.kube.put("mutatingadmissionpolicybindings", { metadata: { name: "hold-new-machines.ostler.dev" } });
+    this.kube.put("configmaps", { metadata: { namespace: "kube-system", name: "ostler-budget" } });
+    this.temporal.schedules.set("renew-credentials", { cluster: { uid: "uid-of-this-cluster" } });
+  }
+
+  async #publish(of: OsmCase): Promise<void> {
+    const { namespace, name } = of.deployment.metadata;
+    const publisher = osmPublisher(this.kube, of);
+    const token = accountToken("ours", `cloud-init-settings:${namesOf({ namespace, name }).identity}`);
+    this.kube.token = { token, expirationTimestamp: new Date(Date.now() + 3_600_000) };
+    const { configDigest } = renderingOf(await renderPool(publisher, { namespace, name }));
+    await publishConfig(publisher, {
+      pool: { namespace, name },
+      revision: this.revisionOf({ namespace, name }),
+      configDigest,
+    });
+    this.kube.put("rollouts", { metadata: { namespace, name }, status: { phase: "Converged" } });
+  }
+
+  revisionOf({ namespace, name }: PoolRef): string {
+    return this.kube.get("machinedeployments", name, namespace)?.metadata.annotations?.[revisionKey] ?? "";
+  }
+
+  secret(name: string): Stored | undefined {
+    return this.kube.get("secrets", name, "cloud-init-settings");
+  }
+
+  text(name: string, key = "cloud-config"): string {
+    const data = this.secret(name)?.["data"] as Record<string, string> | undefined;
+    return atob(data?.[key] ?? "");
+  }
+
+  /** Names of the tokens under the label that Operating System Manager looks for. */
+  tokensOf(pool: PoolRef): string[] {
+    const { key } = namesOf(pool);
+    const isOf = ({ metadata }: Stored): boolean => metadata.labels?.["machinedeployment.k8s.io/name"] === key;
+    return this.kube.all("secrets").filter(isOf).map(({ metadata }) => metadata.name);
+  }
+}
+
+// As recorded, but for the tokens, which stand in what the others boot from.
+function rendered(
+  { metadata: { name } }: { metadata: { name: string } },
+  { getter, join }: { getter: string; join: string },
+): { bootstrap: string; provisioning: string } {
+  const of = cases.find((each) => each.deployment.metadata.name === name);
+  const [bootstrap, provisioning] = ["bootstrap", "provisioning"].map((file) => of && expectedText(of, file));
+  return { bootstrap: bootstrap ?? `token ${getter}`, provisioning: provisioning ?? `join ${join}` };
+}

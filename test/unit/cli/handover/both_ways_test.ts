@@ -1,0 +1,72 @@
+/** From Operating System Manager to Ostler and back, five times in a row, by the rules of both on recorded objects. */
+import assert from "node:assert/strict";
+import { closeTemplateEngines, namesOf } from "../../../../profiles/mod.ts";
+import { HandoverWorld, usual } from "../../../support/handover_world.ts";
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+function assertOsmWorks(world: HandoverWorld): void {
+  assert.deepEqual(world.osm.errors, {});
+  for (const pool of world.pools) {
+    const { bootstrap, provisioning, kubeletBootstrap } = namesOf(pool);
+    const boot = world.secret(bootstrap);
+    assert.equal(boot?.metadata.annotations?.["k8c.io/machine-deployment-revision"], world.revisionOf(pool));
+    assert.deepEqual([boot?.["immutable"], world.secret(provisioning)?.["immutable"]], [true, true]);
+    const [token, ...more] = world.tokensOf(pool);
+    assert.deepEqual(more, []);
+    const [id] = world.text(kubeletBootstrap, "kubeconfig").match(/[a-z0-9]{6}(?=\.[a-z0-9]{16})/) ?? [];
+    assert.equal(token, `bootstrap-token-${id}`);
+  }
+}
+
+Deno.test("adopt and release, five times in a row, replace no machine, and either system goes on", async () => {
+  const world = new HandoverWorld();
+  const machines = JSON.stringify(world.kube.all("machines"));
+  for (let round = 1; round <= 5; round++) {
+    await world.osm.look();
+    assertOsmWorks(world);
+    const taken = await world.run(["adopt"]);
+    assert.deepEqual([taken.code, taken.err], [0, ""], taken.out);
+    assert.match(taken.out, /^pools of Operating System Manager: 4 pools taken over$/m);
+    await world.runOstler();
+    for (const pool of world.pools) assert.notEqual(world.secret(namesOf(pool).bootstrap)?.["immutable"], true);
+    const given = await world.run(["release", "--yes"]);
+    assert.equal(given.code, 0, given.out + given.err);
+    assert.match(given.out, /^pools of Ostler: 4 pools given back$/m);
+    assertNothingOfOurs(world);
+    assertBoots(world);
+    await world.osm.look();
+    assertOsmWorks(world);
+    assert.equal(JSON.stringify(world.kube.all("machines")), machines, `round ${round}`);
+  }
+});
+
+function assertNothingOfOurs({ kube, temporal }: HandoverWorld): void {
+  const heads = kube.everything().map(({ metadata }) => metadata);
+  const ours = heads.flatMap(({ name, annotations = {}, labels = {} }) =>
+    [name, ...Object.keys(annotations), ...Object.keys(labels)].filter((text) => /ostler/.test(text))
+  );
+  assert.deepEqual(ours, []);
+  assert.deepEqual([...temporal.schedules], []);
+}
+
+// Between the two a machine boots as well: with what stands, and tokens that are taken.
+function assertBoots(world: HandoverWorld): void {
+  const { bootstrap } = namesOf(usual);
+  const text = decodedDeep(world.text(bootstrap));
+  assert.ok(text.includes(world.getterToken), "fetches with the token of Operating System Manager");
+  assert.equal(world.tokensOf(usual).length, 1);
+}
+
+// Files stand in user-data as base64.
+function decodedDeep(text: string): string {
+  return text + [...text.matchAll(/[A-Za-z0-9+/]{32,}={0,2}/g)].map(([found]) => atobOr(found)).join("\n");
+}
+
+function atobOr(text: string): string {
+  try {
+    return atob(text);
+  } catch {
+    return "";
+  }
+}
