@@ -1,5 +1,6 @@
 /** What Operating System Manager leaves in a cluster that Ostler has taken over. */
 import type { Kube } from "../kube/client.ts";
+import { admissionGroup } from "../kube/hold_admission.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { getter, osmLeases, ourWebhookService, webhookConfiguration } from "./names.ts";
 import type { HandoverPool } from "./pools.ts";
@@ -85,7 +86,7 @@ async function getterParts(kube: Kube, needed: string | undefined): Promise<Left
 }
 
 async function webhook(kube: Kube, plural: string): Promise<Leftover[]> {
-  const where = { group: "admissionregistration.k8s.io", version: "v1", plural, name: webhookConfiguration };
+  const where = { ...admissionGroup, plural, name: webhookConfiguration };
   const object: unknown = await ifFound(kube.custom.getClusterCustomObject(where));
   if (object === undefined || servicesOf(object).includes(ourWebhookService)) return [];
   return [leftover(`${plural} "${webhookConfiguration}"`, {

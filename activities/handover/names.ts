@@ -17,8 +17,6 @@ export const getter = {
 export const webhookConfiguration = "operatingsystemmanager.k8c.io";
 export const ourWebhookService = "ostler-webhook";
 
-/** Ours: the policy that holds new machines, and its binding. */
-export const holdPolicy = "hold-new-machines.ostler.dev";
 /** Ours, on a default profile: the version that was installed. */
 export const installedAnnotation = "ostler.dev/default-profile";
 /** What all annotations and labels of ours begin with. */

@@ -1,8 +1,9 @@
 /** What Ostler put into the cluster that is of no pool: it goes when the pools are given back. */
 import type { Kube } from "../kube/client.ts";
+import { admissionGroup, holdName } from "../kube/hold_admission.ts";
 import { deleteObject, profiles } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import { holdPolicy, ourWebhookService, webhookConfiguration } from "./names.ts";
+import { ourWebhookService, webhookConfiguration } from "./names.ts";
 import { type KnownProfile, readProfiles } from "./profiles.ts";
 
 /** One thing that goes. */
@@ -14,19 +15,11 @@ export interface Belonging {
   remove(): Promise<void>;
 }
 
-const admission = { group: "admissionregistration.k8s.io", version: "v1" };
-
 /** Reads which of them are there. */
 export async function readBelongings(kube: Kube, profileNamespace: string): Promise<Belonging[]> {
   const known = [...(await readProfiles(kube)).values()];
   const found = await Promise.all([
-    // The binding first: without it the policy does nothing.
-    ifThere(kube, {
-      kind: "MutatingAdmissionPolicyBinding",
-      plural: "mutatingadmissionpolicybindings",
-      name: holdPolicy,
-    }),
-    ifThere(kube, { kind: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", name: holdPolicy }),
+    ...holds.map((hold) => ifThere(kube, hold)),
     ...webhooks.map((webhook) => ifThere(kube, webhook, isOurWebhook)),
     ...known.filter(({ isInstalled }) => isInstalled).map((profile) => installed(kube, profile)),
     configMap(kube, { namespace: profileNamespace, name: "ostler-budget" }),
@@ -34,6 +27,13 @@ export async function readBelongings(kube: Kube, profileNamespace: string): Prom
   ]);
   return found.flat();
 }
+
+// The binding first: without it the policy does nothing. Last what stands in for both on older servers.
+const holds = [
+  { kind: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", name: holdName },
+  { kind: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", name: holdName },
+  { kind: "MutatingWebhookConfiguration", plural: "mutatingwebhookconfigurations", name: holdName },
+];
 
 const webhooks = [
   { kind: "MutatingWebhookConfiguration", plural: "mutatingwebhookconfigurations", name: webhookConfiguration },
@@ -51,7 +51,7 @@ async function ifThere(
   { kind, plural, name }: ClusterObject,
   isOurs: (object: unknown) => boolean = () => true,
 ): Promise<Belonging[]> {
-  const where = { ...admission, plural, name };
+  const where = { ...admissionGroup, plural, name };
   const object: unknown = await ifFound(kube.custom.getClusterCustomObject(where));
   if (object === undefined || !isOurs(object)) return [];
   return [removable(`${kind} "${name}"`, true, () => kube.custom.deleteClusterCustomObject(where))];

@@ -141,7 +141,6 @@ export class FakeKube {
   #custom(): unknown {
     return {
       getNamespacedCustomObject: (request: Request) => this.#do("get", request),
-      getClusterCustomObject: (request: Request) => this.#do("get", request),
       deleteClusterCustomObject: (request: Request) => this.#do("delete", request),
       listNamespacedCustomObject: (request: Request) => this.#do("list", request),
       listClusterCustomObject: (request: Request) => this.#do("list", request),
