@@ -3,13 +3,13 @@ import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
 import { asMergePatch, type Kube } from "../kube/client.ts";
 import { allPages } from "../kube/pages.ts";
-import { machines, patchObject } from "../kube/resources.ts";
+import { machines, machineSets, patchObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { ensureNodeUncordoned } from "../node/cordon.ts";
 import { type Head, headOf, listEach } from "./listing.ts";
 import { ourPrefix, templateAnnotation } from "./names.ts";
 
-/** A machine, and of which pool it is by the name of its set. */
+/** A machine, and of which pool it is: Machine → MachineSet → MachineDeployment, by UID. */
 export interface MachineOfPool {
   /** As "namespace/name". */
   pool: string;
@@ -21,8 +21,15 @@ export interface MachineOfPool {
   isHeldByUs: boolean;
 }
 
-interface RawMachine {
-  metadata: { deletionTimestamp?: unknown; ownerReferences?: { kind: string; name: string }[] };
+interface Owned {
+  metadata: {
+    uid?: string;
+    deletionTimestamp?: unknown;
+    ownerReferences?: { kind: string; name: string; uid: string }[];
+  };
+}
+
+interface RawMachine extends Owned {
   status?: { nodeRef?: { name?: string } | null };
 }
 
@@ -31,20 +38,32 @@ const initializers = /\/initializers$/;
 
 /** Reads all machines that are of a MachineDeployment. */
 export async function readMachines(kube: Kube): Promise<MachineOfPool[]> {
-  const found = await listEach(kube, machines, (object) => {
-    const { metadata: { deletionTimestamp, ownerReferences = [] }, status } = object as RawMachine;
-    const { namespace, name, annotations } = headOf(object as never);
-    const set = ownerReferences.find(({ kind }) => kind === "MachineSet")?.name ?? "";
-    const pool = set.slice(0, Math.max(0, set.lastIndexOf("-")));
-    if (pool === "") return [];
-    const holds = Object.entries(annotations).filter(([key, value]) => initializers.test(key) && value !== "");
-    return [{
-      ...{ pool: `${namespace}/${pool}`, name, hasNode: Boolean(status?.nodeRef?.name) },
-      ...{ isLeaving: deletionTimestamp !== undefined, isHeld: holds.length > 0 },
-      isHeldByUs: holds.some(([, value]) => holderIn(value) !== undefined),
-    }];
+  const found = await listEach(kube, machines, (object) => ({ set: ownerOf("MachineSet", object), ...seenOf(object) }));
+  // In this order: a set is there before its machines, and stays until they are gone.
+  const sets = await listEach(kube, machineSets, (object) => {
+    const owner = ownerOf("MachineDeployment", object);
+    const { namespace } = headOf(object as never);
+    return [(object as Owned).metadata.uid, owner && `${namespace}/${owner.name}`] as const;
   });
-  return found.flat();
+  const poolOf = new Map(sets);
+  return found.flatMap(({ set, ...machine }) => {
+    const pool = poolOf.get(set?.uid);
+    return pool === undefined ? [] : [{ pool, ...machine }];
+  });
+}
+
+function ownerOf(kind: string, object: unknown): { name: string; uid: string } | undefined {
+  return (object as Owned).metadata.ownerReferences?.find((owner) => owner.kind === kind);
+}
+
+function seenOf(object: unknown): Omit<MachineOfPool, "pool"> {
+  const { metadata, status } = object as RawMachine;
+  const { name, annotations } = headOf(object as never);
+  const holds = Object.entries(annotations).filter(([key, value]) => initializers.test(key) && value !== "");
+  return {
+    ...{ name, hasNode: Boolean(status?.nodeRef?.name), isLeaving: metadata.deletionTimestamp !== undefined },
+    ...{ isHeld: holds.length > 0, isHeldByUs: holds.some(([, value]) => holderIn(value) !== undefined) },
+  };
 }
 
 /** A machine or a node that bears something of ours. */

@@ -6,10 +6,8 @@ import type { World } from "../connect/world.ts";
 
 /** Milliseconds since the last renewal after which nobody is waited for: no two clocks are that far apart. */
 const longGone = 3_600_000;
-/** Beyond the seconds that a Lease lasts, as renewals may be late. */
-const extraSeconds = 5;
 
-/** Reads a Lease until it is renewed, or has not been for as long as it lasts; gives it where it is. */
+/** Reads a Lease until it is renewed, or has not been for as long as it lasts: then who held it has lost it. */
 export async function renewedLease(
   world: World,
   cluster: Cluster,
@@ -17,7 +15,7 @@ export async function renewedLease(
 ): Promise<LeaseSeen | undefined> {
   const first = await readLease(cluster.kube, where);
   if (first === undefined || world.now() - Date.parse(first.renewTime) > longGone) return undefined;
-  const until = world.now() + (first.seconds + extraSeconds) * 1000;
+  const until = world.now() + first.seconds * 1000;
   while (world.now() < until) {
     await world.sleep(1000);
     const now = await readLease(cluster.kube, where);

@@ -1,0 +1,209 @@
+/** `ostler release`: what it refuses, what it says, and that a try that was cut short is no trouble. */
+import assert from "node:assert/strict";
+import { closeTemplateEngines, namesOf } from "../../../../profiles/mod.ts";
+import { answer } from "../../../support/fake_kube.ts";
+import { HandoverWorld, usual } from "../../../support/handover_world.ts";
+import { hold, holder, machine, machineDeployment, machineSet, mark } from "../../../support/machine_objects.ts";
+import { putProfile } from "../../../support/publishing_kube.ts";
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+/** A cluster that Ostler looks after, taken over from Operating System Manager. */
+async function ostlersCluster(): Promise<HandoverWorld> {
+  const world = new HandoverWorld();
+  await world.osm.look();
+  assert.equal((await world.run(["adopt"])).code, 0);
+  await world.runOstler();
+  world.kube.writes.length = 0;
+  return world;
+}
+
+function lease(renewTime: number): object {
+  return { holderIdentity: "somebody", leaseDurationSeconds: 15, renewTime: new Date(renewTime).toISOString() };
+}
+
+Deno.test("ostler release --dry-run shows each pool and all that would go, and writes nothing", async () => {
+  const world = await ostlersCluster();
+  const { code, out } = await world.run(["release", "--dry-run"]);
+  assert.equal(code, 0, out);
+  assert.match(out, /^POOL +PROFILE +BOOTS FROM +OUTCOME +NOTE\n/);
+  assert.match(out, /^fleet\/pool +osp-ubuntu +Ostler's, revision 1 +give back$/m);
+  assert.match(out, /^Schedule "renew-credentials": would be removed$/m);
+  assert.match(out, /^MutatingAdmissionPolicy "hold-new-machines.ostler.dev": would be removed$/m);
+  assert.deepEqual([world.kube.writes, world.temporal.writes], [[], []]);
+  const asData = JSON.parse((await world.run(["release", "--dry-run", "-o", "json"])).out) as { pools: unknown[] };
+  assert.equal(asData.pools.length, 4);
+});
+
+Deno.test("ostler release asks, and does nothing without an answer", async () => {
+  const world = await ostlersCluster();
+  assert.match((await world.run(["release"])).err, /there is no terminal; give --yes/);
+  const { code, err } = await world.run(["release"], { ask: () => Promise.resolve("n") });
+  assert.deepEqual([code, err, world.kube.writes], [1, "Nothing was given back\n", []]);
+});
+
+Deno.test("ostler release refuses beside whoever is at work, and says what stops it", async () => {
+  const world = await ostlersCluster();
+  const deployment = (name: string, namespace: string, labels = {}): void =>
+    void world.kube.put("deployments", { metadata: { namespace, name, labels }, spec: { replicas: 1 } });
+  deployment("ostler-worker", "ostler-system", { "app.kubernetes.io/name": "ostler" });
+  deployment("operating-system-manager", "kube-system");
+  const { code, err } = await world.run(["release", "--yes"]);
+  assert.equal(code, 1);
+  assert.match(err, /`kubectl -n ostler-system scale deployment ostler-worker --replicas=0`/);
+  assert.match(
+    err,
+    /`kubectl -n kube-system scale deployment operating-system-manager --replicas=0`, and start it again/,
+  );
+  assert.deepEqual(world.kube.writes, []);
+});
+
+Deno.test("a Lease counts as long as it is renewed, whatever the clocks say", async () => {
+  const world = await ostlersCluster();
+  const where = { namespace: "ostler-system", name: "ostler-controller" };
+  const put = (renewTime: number): void => void world.kube.put("leases", { metadata: where, spec: lease(renewTime) });
+  let skewed = world.time + 60_000;
+  put(skewed);
+  world.onSleep = () => put(skewed += 2000);
+  const alive = await world.run(["release", "--yes"]);
+  assert.match(alive.err, /Ostler is at work: Lease "ostler-system\/ostler-controller" is renewed by "somebody"/);
+  world.onSleep = () => {};
+  const dead = await world.run(["release", "--yes"]);
+  assert.equal(dead.code, 0, dead.err);
+});
+
+Deno.test("ostler release refuses a held machine, as machine-controller would go on with the rollout by itself", async () => {
+  const world = await ostlersCluster();
+  world.kube.put("machinesets", machineSet("2", "hash-2"));
+  world.kube.put(
+    "machines",
+    machine("c", { hash: "hash-2", annotations: { [hold]: holder, [mark]: holder }, status: {} }),
+  );
+  const { code, err } = await world.run(["release", "--yes"]);
+  assert.equal(code, 1);
+  assert.match(err, /pool "fleet\/pool": not at rest: machine "c" is held, .*abort it, or give --unfinished/);
+  world.temporal.runs.add("machine-deployment/fleet/pool").add("machine-deployment/fleet/other");
+  assert.equal((await world.run(["release", "--yes", "--unfinished"])).code, 0);
+  assert.deepEqual(world.kube.get("machines", "c", "fleet")?.metadata.annotations, {});
+  assert.deepEqual([...world.temporal.runs], ["machine-deployment/fleet/other"]);
+});
+
+Deno.test("ostler release refuses a rollout under way, a revision not published, and a machine that boots", async () => {
+  const refusals: [RegExp, (world: HandoverWorld) => unknown][] = [
+    [
+      /its rollout is Halted/,
+      ({ kube }) => kube.put("rollouts", { metadata: { ...usual }, status: { phase: "Halted" } }),
+    ],
+    [/revision 2 is not published yet, only 1/, ({ kube }) => {
+      const annotations = { "machinedeployment.clusters.k8s.io/revision": "2" };
+      kube.put("machinedeployments", machineDeployment({ annotations }));
+    }],
+    [
+      /machine "c" is booting with credentials of Ostler/,
+      ({ kube }) => kube.put("machines", machine("c", { status: {} })),
+    ],
+  ];
+  const world = await ostlersCluster();
+  const before = ["rollouts", "machinedeployments"].map((plural) =>
+    structuredClone(world.kube.get(plural, "pool", "fleet"))
+  );
+  for (const [said, change] of refusals) {
+    change(world);
+    const { code, err } = await world.run(["release", "--yes"]);
+    assert.equal(code, 1);
+    assert.match(err, said);
+    for (const [at, plural] of ["rollouts", "machinedeployments"].entries()) {
+      world.kube.put(plural, before[at] as never);
+    }
+  }
+  assert.deepEqual(world.kube.writes, []);
+});
+
+Deno.test("a pool whose profile only Ostler can render is named, and keeps what is published", async () => {
+  const world = new HandoverWorld();
+  putProfile(world.kube, { name: "osp-own", version: "v3.0.0", bootstrap: "<%= it.token %>", provisioning: "x" });
+  const annotations = { "k8c.io/operating-system-profile": "osp-own" };
+  world.kube.put("machinedeployments", machineDeployment({ annotations }));
+  await world.runOstler();
+  const { code, err } = await world.run(["release", "--yes"]);
+  assert.equal(code, 1);
+  assert.match(
+    err,
+    /pool "fleet\/pool": nothing that Operating .* can render: profile "osp-own" says templating: eta; have/,
+  );
+  assert.equal((await world.run(["release", "--yes", "--unrenderable"])).code, 0);
+  const { bootstrap } = namesOf(usual);
+  const text = world.text(bootstrap);
+  await world.osm.look();
+  assert.deepEqual(world.osm.errors, {});
+  assert.equal(world.text(bootstrap), text, "what works is left");
+  assert.equal(world.secret(bootstrap)?.["immutable"], true);
+});
+
+Deno.test("ostler release needs the token that Operating System Manager's machines fetch with", async () => {
+  const world = await ostlersCluster();
+  world.kube.remove("serviceaccounts", "cloud-init-getter", "cloud-init-settings");
+  assert.match(
+    (await world.run(["release", "--yes"])).err,
+    /the API server takes the token in .* no more: apply deploy\/cloud/,
+  );
+  world.kube.remove("secrets", "cloud-init-getter-token", "cloud-init-settings");
+  assert.match(
+    (await world.run(["release", "--yes"])).err,
+    /Secret "cloud-init-settings\/cloud-init-getter-token" is not there/,
+  );
+});
+
+Deno.test("ostler release goes on where it was cut short, wherever that was", async () => {
+  const whole = await ostlersCluster();
+  assert.equal((await whole.run(["release", "--yes"])).code, 0);
+  const count = whole.kube.writes.length;
+  assert.ok(count > 40);
+  // Every third place is a different one in each pool's steps.
+  for (let cut = 0; cut < count; cut += 3) {
+    const world = await ostlersCluster();
+    world.kube.onRequest = (request) => {
+      if (world.kube.writes.length >= cut && /^(create|replace|patch|delete) /.test(request)) {
+        throw answer(500, "Killed");
+      }
+    };
+    assert.notEqual((await world.run(["release", "--yes"])).code, 0, `cut after ${cut} writes`);
+    world.kube.onRequest = () => {};
+    const again = await world.run(["release", "--yes"]);
+    assert.equal(again.code, 0, `cut after ${cut} writes: ${again.out}${again.err}`);
+    assert.deepEqual(headsOf(world), headsOf(whole), `cut after ${cut} writes`);
+    await world.osm.look();
+    assert.deepEqual(world.osm.errors, {});
+  }
+});
+
+function headsOf({ kube }: HandoverWorld): string[] {
+  return kube.everything().map(({ metadata: { name, annotations = {}, labels = {} } }) =>
+    [name.replace(/^bootstrap-token-.*/, "token"), ...Object.keys(annotations), ...Object.keys(labels)].join(" ")
+  ).sort();
+}
+
+Deno.test("ostler release cleans up after a pool that is being deleted, and one that is gone", async () => {
+  const world = await ostlersCluster();
+  const leaving = world.kube.get("machinedeployments", "pool", "fleet");
+  const metadata = { ...leaving?.metadata, name: "pool", deletionTimestamp: new Date(0).toISOString() };
+  world.kube.put("machinedeployments", { ...leaving, metadata });
+  world.kube.remove("machinedeployments", "gen-minimal", "default");
+  const { code, out, err } = await world.run(["release", "--yes"]);
+  assert.equal(code, 0, out + err);
+  for (const pool of [usual, { namespace: "default", name: "gen-minimal" }]) {
+    assert.equal(world.secret(namesOf(pool).bootstrap), undefined);
+    assert.equal(world.kube.get("rollouts", pool.name, pool.namespace), undefined);
+  }
+  assert.equal(world.kube.get("machinedeployments", "pool", "fleet"), undefined, "its finalizer was the last");
+});
+
+Deno.test("another cluster's Schedule is left alone, and Temporal can be left out", async () => {
+  const world = await ostlersCluster();
+  world.temporal.schedules.set("renew-credentials", { cluster: { uid: "uid-of-another" } });
+  assert.match((await world.run(["release", "--dry-run"])).out, /another cluster's: left alone/);
+  world.unreachable = new Error("no way there");
+  const { code, out } = await world.run(["release", "--yes", "--without-temporal"]);
+  assert.equal(code, 0, out);
+  assert.deepEqual(world.temporal.writes, []);
+});
