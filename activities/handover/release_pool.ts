@@ -51,7 +51,7 @@ export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
     if (!deployment.isNamed) await nameProfile(kube, giving.pool);
     // Before the account that was used until now goes.
     await releaseTokens(kube, pool, { tokens: tokens.get(namesOf(pool).key) ?? [], now });
-    await releaseSecrets(kube, pool, releaser.getterToken);
+    await releaseSecrets(kube, { ...pool, artefacts: giving.pool.artefacts }, releaser.getterToken);
     await releaseConfig(releaser, giving);
     await deleteIdentity(kube, pool, (annotations) => annotations?.[ownerAnnotation] === ownerOf(pool));
     await ifFound(kube.core.deleteNamespacedSecret({ name: keptProfileName(pool), namespace: secretsNamespace }));

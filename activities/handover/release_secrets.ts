@@ -15,10 +15,14 @@ import { asMergePatch, type Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { ourPrefix } from "./names.ts";
 
-/** Gives all of them; the bootstrap secret last, as the others are what it leads to. */
-export async function releaseSecrets(kube: Kube, pool: PoolRef, getterToken: string): Promise<void> {
+/** Gives all of them that are there; the bootstrap secret last, as the others are what it leads to. */
+export async function releaseSecrets(
+  kube: Kube,
+  pool: PoolRef & { artefacts: readonly string[] },
+  getterToken: string,
+): Promise<void> {
   const names = namesOf(pool);
-  for (const name of inOrder(names)) {
+  for (const name of inOrder(names).filter((each) => pool.artefacts.includes(each))) {
     const secret = await ifFound(kube.core.readNamespacedSecret({ name, namespace: secretsNamespace }));
     if (!secret || secret.metadata?.annotations?.[ownerAnnotation] !== ownerOf(pool)) continue;
     // The kubeconfig is the one that Operating System Manager writes again, with a new token.

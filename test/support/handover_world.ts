@@ -18,7 +18,10 @@ const plain = cases[0] as OsmCase;
 /** The pool whose profile comes with whoever looks after it. */
 export const usual: PoolRef = { namespace: "fleet", name: "pool" };
 
-const theirs = { version: "v1.11.2", osName: "ubuntu", osVersion: "24.04" };
+const theirs = {
+  ...{ version: "v1.11.2", osName: "ubuntu", osVersion: "24.04", supportedCloudProviders: [{ name: "kubevirt" }] },
+  ...{ bootstrapConfig: {}, provisioningConfig: {} },
+};
 
 export class HandoverWorld extends FakeWorld {
   readonly osm: FakeOsm;

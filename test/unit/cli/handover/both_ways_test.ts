@@ -7,8 +7,12 @@ Deno.test.afterAll(() => closeTemplateEngines());
 
 function assertOsmWorks(world: HandoverWorld): void {
   assert.deepEqual(world.osm.errors, {});
+  assert.equal(world.text(namesOf(usual).bootstrap), `token ${world.getterToken}`, "made by Operating System Manager");
   for (const pool of world.pools) {
-    const { bootstrap, provisioning, kubeletBootstrap } = namesOf(pool);
+    const { config, bootstrap, provisioning, kubeletBootstrap } = namesOf(pool);
+    // Ours holds a placeholder where credentials stand.
+    const made = world.kube.get("operatingsystemconfigs", config, "kube-system")?.["spec"];
+    assert.deepEqual((made as { bootstrapConfig: unknown }).bootstrapConfig, {});
     const boot = world.secret(bootstrap);
     assert.equal(boot?.metadata.annotations?.["k8c.io/machine-deployment-revision"], world.revisionOf(pool));
     assert.deepEqual([boot?.["immutable"], world.secret(provisioning)?.["immutable"]], [true, true]);

@@ -188,10 +188,10 @@ Deno.test("ostler release cleans up after a pool that is being deleted, and one 
   const leaving = world.kube.get("machinedeployments", "pool", "fleet");
   const metadata = { ...leaving?.metadata, name: "pool", deletionTimestamp: new Date(0).toISOString() };
   world.kube.put("machinedeployments", { ...leaving, metadata });
-  world.kube.remove("machinedeployments", "gen-minimal", "default");
+  world.kube.remove("machinedeployments", "gen-minimal", "kube-system");
   const { code, out, err } = await world.run(["release", "--yes"]);
   assert.equal(code, 0, out + err);
-  for (const pool of [usual, { namespace: "default", name: "gen-minimal" }]) {
+  for (const pool of [usual, { namespace: "kube-system", name: "gen-minimal" }]) {
     assert.equal(world.secret(namesOf(pool).bootstrap), undefined);
     assert.equal(world.kube.get("rollouts", pool.name, pool.namespace), undefined);
   }

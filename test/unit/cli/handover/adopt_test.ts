@@ -1,0 +1,147 @@
+/** `ostler adopt`: what becomes Ostler's, what is left alone, and what Operating System Manager leaves. */
+import assert from "node:assert/strict";
+import { closeTemplateEngines, namesOf } from "../../../../profiles/mod.ts";
+import { answer } from "../../../support/fake_kube.ts";
+import { HandoverWorld, usual } from "../../../support/handover_world.ts";
+import { machine, machineDeployment } from "../../../support/machine_objects.ts";
+
+Deno.test.afterAll(() => closeTemplateEngines());
+
+const owner = "ostler.dev/machine-deployment";
+
+async function osmsCluster(): Promise<HandoverWorld> {
+  const world = new HandoverWorld();
+  await world.osm.look();
+  world.kube.writes.length = 0;
+  return world;
+}
+
+Deno.test("ostler adopt --dry-run shows what each pool boots from, and writes nothing", async () => {
+  const world = await osmsCluster();
+  const { name, namespace } = usual;
+  world.kube.put("machinedeployments", machineDeployment({ metadata: { namespace, name: "new", annotations: {} } }));
+  const { code, out } = await world.run(["adopt", "--dry-run"]);
+  assert.equal(code, 0);
+  assert.match(out, /^fleet\/pool +osp-ubuntu +OSM's, revision 1 +take over$/m);
+  assert.match(
+    out,
+    /^fleet\/new .* nothing +nothing to take over +.*names no profile; Operating System Manager left it/m,
+  );
+  assert.match(out, /^pools of Operating System Manager: 4 pools would be taken over$/m);
+  assert.deepEqual(world.kube.writes, []);
+  world.kube.remove("secrets", namesOf({ namespace, name }).bootstrap, "cloud-init-settings");
+  assert.match((await world.run(["adopt", "--dry-run"])).out, /^fleet\/pool +osp-ubuntu +nothing /m);
+});
+
+Deno.test("ostler adopt changes no byte that a machine boots from, nor a machine", async () => {
+  const world = await osmsCluster();
+  const data = (): unknown[] => world.kube.all("secrets").map((secret) => [secret["data"], secret["immutable"]]);
+  const before = data();
+  assert.equal((await world.run(["adopt"])).code, 0);
+  assert.deepEqual(data(), before);
+  assert.equal(world.secret(namesOf(usual).bootstrap)?.metadata.annotations?.[owner], "fleet/pool");
+  assert.deepEqual([...new Set(world.kube.writes.map((write) => write.split(" ").slice(0, 2).join(" ")))].sort(), [
+    "patch operatingsystemconfigs",
+    "patch secrets",
+  ]);
+  world.kube.writes.length = 0;
+  const again = await world.run(["adopt"]);
+  assert.deepEqual([again.code, world.kube.writes], [0, []]);
+  assert.match(again.out, /0 pools taken over/);
+});
+
+Deno.test("ostler adopt goes on where it was cut short", async () => {
+  const world = await osmsCluster();
+  for (let cut = 0; cut < 12; cut++) {
+    world.kube.writes.length = 0;
+    world.kube.onRequest = (request) => {
+      if (world.kube.writes.length >= 1 && request.startsWith("patch ")) throw answer(500, "Killed");
+    };
+    await world.run(["adopt"]);
+  }
+  world.kube.onRequest = () => {};
+  assert.equal((await world.run(["adopt"])).code, 0);
+  for (const pool of world.pools) {
+    const { bootstrap, provisioning, kubeletBootstrap } = namesOf(pool);
+    for (const name of [bootstrap, provisioning, kubeletBootstrap]) {
+      assert.equal(world.secret(name)?.metadata.annotations?.[owner], `${pool.namespace}/${pool.name}`);
+    }
+  }
+});
+
+Deno.test("ostler adopt refuses beside Operating System Manager, and a pool whose names another has", async () => {
+  const world = await osmsCluster();
+  const spec = { holderIdentity: "osm-1", leaseDurationSeconds: 15, renewTime: new Date(world.time).toISOString() };
+  const metadata = { namespace: "kube-system", name: "operating-system-manager" };
+  world.kube.put("leases", { metadata, spec });
+  let renewed = world.time;
+  world.onSleep = () => {
+    renewed += 2000;
+    world.kube.put("leases", { metadata, spec: { ...spec, renewTime: new Date(renewed).toISOString() } });
+  };
+  const { code, err } = await world.run(["adopt"]);
+  assert.deepEqual([code, world.kube.writes], [1, []]);
+  assert.match(
+    err,
+    /^Cannot take over: Operating System Manager is at work: Lease "kube-system\/operating-system-manager" is/,
+  );
+  assert.equal((await world.run(["adopt", "--dry-run"])).code, 1);
+  world.onSleep = () => {};
+  for (const [namespace, name] of [["b-c", "a"], ["c", "a-b"]] as const) {
+    world.kube.put("machinedeployments", machineDeployment({ metadata: { namespace, name } }));
+  }
+  const collided = await world.run(["adopt"]);
+  assert.equal(collided.code, 1);
+  assert.match(collided.out, /^pool "b-c\/a": its names are those of "c\/a-b" too; rename one$/m);
+});
+
+Deno.test("what Operating System Manager leaves goes on request, once no machine boots with it", async () => {
+  const world = await osmsCluster();
+  const asked = ["adopt", "--remove-leftovers"];
+  const early = await world.run(asked);
+  assert.equal(early.code, 1);
+  assert.match(
+    early.out,
+    /^ServiceAccount "cloud-init-settings\/cloud-init-getter" .* boots with it until Ostler has published/m,
+  );
+  assert.notEqual(world.secret("cloud-init-getter-token"), undefined);
+  await world.runOstler();
+  world.kube.put("machines", machine("c", { status: {} }));
+  assert.match((await world.run(asked)).out, /machine "c" may be booting with it$/m);
+  world.kube.remove("machines", "c", "fleet");
+  assert.match(
+    (await world.run(["adopt"])).out,
+    /going back to Operating System Manager needs it; --remove-leftovers removes it$/m,
+  );
+  const webhooks = [{ clientConfig: { service: { name: "operating-system-manager-webhook" } } }];
+  world.kube.put("validatingwebhookconfigurations", { metadata: { name: "operatingsystemmanager.k8c.io" }, webhooks });
+  const { code, out } = await world.run(asked);
+  assert.equal(code, 0, out);
+  assert.equal(world.secret("cloud-init-getter-token"), undefined);
+  for (const plural of ["serviceaccounts", "roles", "rolebindings"]) {
+    assert.equal(world.kube.get(plural, "cloud-init-getter", "cloud-init-settings"), undefined, plural);
+  }
+  assert.deepEqual(world.kube.all("validatingwebhookconfigurations"), []);
+  for (const pool of world.pools) assert.deepEqual(world.tokensOf(pool), []);
+});
+
+Deno.test("looking at a thousand pools takes as many requests as pages, both ways", async () => {
+  const world = new HandoverWorld();
+  const stamp = { [owner]: "", "ostler.dev/config-digest": "d", "k8c.io/machine-deployment-revision": "1" };
+  for (let nth = 0; nth < 1000; nth++) {
+    const pool = { namespace: "fleet", name: `pool-${nth}` };
+    world.kube.put("machinedeployments", machineDeployment({ metadata: pool }));
+    world.kube.put("rollouts", { metadata: pool, status: { phase: "Converged" } });
+    const annotations = { ...stamp, [owner]: `fleet/pool-${nth}` };
+    world.kube.put("secrets", {
+      metadata: { namespace: "cloud-init-settings", name: namesOf(pool).bootstrap, annotations },
+    });
+  }
+  let requests = 0;
+  world.kube.onRequest = () => void (requests += 1);
+  for (const args of [["adopt"], ["release", "--dry-run"]]) {
+    requests = 0;
+    assert.match((await world.run(args)).out, /pools? (taken over|would be given back)$/m);
+    assert.ok(requests < 60, `${args[0]}: ${requests} requests`);
+  }
+});
