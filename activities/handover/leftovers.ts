@@ -26,12 +26,17 @@ export interface Known {
   now: number;
 }
 
-/** Reads what was left. */
+/** Reads which of its webhooks are still asked: where nobody answers them, nothing can be taken over. */
+export async function readWebhooks(kube: Kube): Promise<Leftover[]> {
+  const plurals = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
+  return (await Promise.all(plurals.map((plural) => webhook(kube, plural)))).flat();
+}
+
+/** Reads what else was left. */
 export async function readLeftovers(kube: Kube, known: Known): Promise<Leftover[]> {
   const needed = neededFor(known.pools);
   const found = await Promise.all([
     getterParts(kube, needed),
-    ...["mutatingwebhookconfigurations", "validatingwebhookconfigurations"].map((plural) => webhook(kube, plural)),
     ...osmLeases.map((name) => lease(kube, { namespace: known.profileNamespace, name })),
   ]);
   const tokens = known.tokens.filter(({ owner }) => owner === undefined);

@@ -1,6 +1,6 @@
 /** `ostler adopt`: what Operating System Manager made becomes Ostler's. */
 import { type Adoption, adoptionOf, adoptPool } from "../../activities/handover/adopt_pool.ts";
-import { type Leftover, readLeftovers } from "../../activities/handover/leftovers.ts";
+import { type Leftover, readLeftovers, readWebhooks } from "../../activities/handover/leftovers.ts";
 import { type HandoverPool, keyOf, readPools } from "../../activities/handover/pools.ts";
 import { type KnownProfile, readProfiles } from "../../activities/handover/profiles.ts";
 import { readTokens } from "../../activities/handover/tokens.ts";
@@ -40,6 +40,7 @@ export async function adopt(terminal: Terminal, world: World, flags: AdoptFlags)
   if (!dryRun && hindrances[0] !== undefined) throw new Refusal(`Cannot take over: ${hindrances.join("; ")}`);
   telling.pools(lines, dryRun);
   for (const message of hindrances) telling.step({ about: "take over", outcome: "Refused", message });
+  for (const left of await readWebhooks(cluster.kube)) await tellLeftover(left, telling, flags);
   await claimPools(cluster, { pools, telling, flags });
   await tellLeftovers(world, cluster, { telling, flags });
   return telling.end();

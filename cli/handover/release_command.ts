@@ -10,7 +10,7 @@ import { abreast } from "../../activities/kube/abreast.ts";
 import type { Cluster } from "../connect/cluster.ts";
 import { inCluster } from "../connect/cluster_name.ts";
 import type { World } from "../connect/world.ts";
-import { Refusal } from "../failure.ts";
+import { Refusal, Unreachable } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import { counted } from "../view/counted.ts";
@@ -87,7 +87,12 @@ async function leaveTemporal(world: World, cluster: Cluster, { plan, telling, fl
   const { metadata } = await cluster.kube.core.readNamespace({ name: "kube-system" });
   const pools = plan.pools.map(({ pool: { namespace, name } }) => inCluster(cluster.name ?? "", { namespace, name }));
   const wish = { pools, dryRun: flags.dryRun === true, uid: metadata?.uid ?? "" };
-  for (const step of await releaseTemporal(await world.server(), wish)) telling.step(step);
+  try {
+    for (const step of await releaseTemporal(await world.server(), wish)) telling.step(step);
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    throw new Unreachable(`${error.message}; nothing is given back yet: --without-temporal does it without`);
+  }
 }
 
 async function removeOne({ about, remove }: Belonging, { telling, flags }: Carrying): Promise<void> {

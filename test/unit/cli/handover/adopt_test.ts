@@ -145,3 +145,18 @@ Deno.test("looking at a thousand pools takes as many requests as pages, both way
     assert.ok(requests < 60, `${args[0]}: ${requests} requests`);
   }
 });
+
+Deno.test("webhooks that nobody answers go before anything is taken over", async () => {
+  const world = await osmsCluster();
+  const webhooks = [{ clientConfig: { service: { name: "operating-system-manager-webhook" } } }];
+  const name = "operatingsystemmanager.k8c.io";
+  world.kube.put("validatingwebhookconfigurations", { metadata: { name }, webhooks });
+  world.kube.onRequest = (request) => {
+    const isAsked = world.kube.get("validatingwebhookconfigurations", name) !== undefined;
+    if (isAsked && request.startsWith("patch operatingsystemconfigs")) throw answer(500, "InternalError");
+  };
+  const { code, out } = await world.run(["adopt"]);
+  assert.equal(code, 1);
+  assert.match(out, /^validatingwebhookconfigurations .* it stops all writes of .*; --remove-leftovers removes it$/m);
+  assert.match((await world.run(["adopt", "--remove-leftovers"])).out, /4 pools taken over/);
+});

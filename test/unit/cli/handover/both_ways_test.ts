@@ -45,6 +45,25 @@ Deno.test("adopt and release, five times in a row, replace no machine, and eithe
   }
 });
 
+Deno.test("who turns around before Operating System Manager is up loses nothing either", async () => {
+  const world = new HandoverWorld();
+  await world.osm.look();
+  for (let round = 1; round <= 3; round++) {
+    assert.equal((await world.run(["adopt"])).code, 0);
+    await world.runOstler();
+    assert.equal((await world.run(["release", "--yes"])).code, 0);
+    assertNothingOfOurs(world);
+    assertBoots(world);
+  }
+  // Taken over in name alone, it is as it was.
+  assert.equal((await world.run(["adopt"])).code, 0);
+  const given = await world.run(["release", "--yes", "--without-temporal"]);
+  assert.equal(given.code, 0, given.out + given.err);
+  assertNothingOfOurs(world);
+  await world.osm.look();
+  assertOsmWorks(world);
+});
+
 function assertNothingOfOurs({ kube, temporal }: HandoverWorld): void {
   const heads = kube.everything().map(({ metadata }) => metadata);
   const ours = heads.flatMap(({ name, annotations = {}, labels = {} }) =>

@@ -1,5 +1,6 @@
 /** `ostler release`: what it refuses, what it says, and that a try that was cut short is no trouble. */
 import assert from "node:assert/strict";
+import { Unreachable } from "../../../../cli/failure.ts";
 import { closeTemplateEngines, namesOf } from "../../../../profiles/mod.ts";
 import { answer } from "../../../support/fake_kube.ts";
 import { HandoverWorld, usual } from "../../../support/handover_world.ts";
@@ -202,7 +203,10 @@ Deno.test("another cluster's Schedule is left alone, and Temporal can be left ou
   const world = await ostlersCluster();
   world.temporal.schedules.set("renew-credentials", { cluster: { uid: "uid-of-another" } });
   assert.match((await world.run(["release", "--dry-run"])).out, /another cluster's: left alone/);
-  world.unreachable = new Error("no way there");
+  world.unreachable = new Unreachable("Cannot reach Temporal");
+  const away = await world.run(["release", "--yes"]);
+  assert.deepEqual([away.code, world.kube.writes], [4, []]);
+  assert.match(away.err, /nothing is given back yet: --without-temporal does it without/);
   const { code, out } = await world.run(["release", "--yes", "--without-temporal"]);
   assert.equal(code, 0, out);
   assert.deepEqual(world.temporal.writes, []);
