@@ -1,6 +1,7 @@
 /** Everything a rollout does to the world; the only export that workers use. */
 import type {
   AwaitActivities,
+  NoticeActivities,
   PoolRef,
   PublishActivities,
   ReadActivities,
@@ -22,6 +23,7 @@ import { awaitNodeDrained, ensureNodeCordoned } from "./node/drain.ts";
 import type { Backend } from "./backends/contract.ts";
 import { backendOf } from "./backends/registry.ts";
 import { withOwnCluster } from "./own_cluster.ts";
+import { deliverNotice, type NoticeFiles } from "./notices/deliver_notice.ts";
 import { DrainMeasure, measuredJoin, measuredPublish, measuredWait, withFailuresCounted } from "./measures.ts";
 import type { Measures } from "./measures.ts";
 import { planRollout } from "./pool/plan_rollout.ts";
@@ -33,13 +35,20 @@ import { ensureSlotsKept, ensureSlotTaken } from "./pool/slots.ts";
 import { recall } from "./status/recall.ts";
 import { ensureRolloutReported } from "./status/report_rollout.ts";
 
-export type Activities = ReadActivities & PublishActivities & WriteActivities & AwaitActivities;
+export type Activities = ReadActivities & PublishActivities & WriteActivities & AwaitActivities & NoticeActivities;
 
 /**
  * What activities need; `forecast` is the planner played forward, handed in because deciding is not done here, `cluster`
- * the name that the worker's cluster has in Temporal, if any, `measures` who is told how long things take, likewise.
+ * the name that the worker's cluster has in Temporal, if any, `measures` who is told how long things take, likewise, `notices` where notices go.
  */
-export type ActivityDeps = Publisher & { forecast: Forecast; cluster?: string; measures?: Measures };
+export type ActivityDeps = Publisher & {
+  forecast: Forecast;
+  cluster?: string;
+  measures?: Measures;
+  notices?: NoticeFiles;
+};
+
+const nowhere: NoticeFiles = { webhook: "", template: "", cloudEvents: "" };
 
 /** The activities over one API server. */
 export function createActivities(deps: ActivityDeps): Activities {
@@ -47,7 +56,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   const drains = new DrainMeasure(measures);
   const of = ({ pool }: { pool: PoolRef }): Backend => backendOf(kube, pool);
   const steps = withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
-    ...withSignsOfLife<ReadActivities & PublishActivities & WriteActivities>({
+    ...withSignsOfLife<ReadActivities & PublishActivities & WriteActivities & NoticeActivities>({
       readDesired: ({ pool }) => readDesired(deps, pool),
       readPool: (input) => readPool(kube, input),
       readRound: (input) => readRound(deps, input),
@@ -69,6 +78,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       ensureSlotTaken: (input) => ensureSlotTaken(deps, input),
       ensureSlotsKept: (input) => ensureSlotsKept(deps, input),
       ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
+      deliverNotice: (input) => deliverNotice(deps.notices ?? nowhere, input),
     }),
     awaitReplacementJoined: (input) =>
       measuredJoin(measures, input.pool, (told) => awaitReplacementJoined(kube, input, told)),

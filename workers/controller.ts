@@ -18,6 +18,7 @@ import { requestsTold } from "./metrics/process_measures.ts";
 import type { Metrics } from "./metrics/registry.ts";
 import { setRolloutGauges } from "./metrics/rollout_gauges.ts";
 import { serveMetrics } from "./metrics/serve_metrics.ts";
+import { type PoolNotice, startNotice, targetsOf, tellNotices } from "./notices/tell_notices.ts";
 import { PoolNotifier } from "./pool_notifier.ts";
 import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
@@ -76,6 +77,24 @@ interface Telling {
   onReady: () => void;
 }
 
+type Noticing = Pick<Telling, "config" | "log" | "metrics"> & { connect: () => Promise<Client>; watch: WatchedPools };
+
+async function tellNoticesOf({ config, connect, watch, metrics, log }: Noticing, signal: AbortSignal): Promise<void> {
+  if (targetsOf(config).length === 0) return;
+  const send = async (each: PoolNotice): ReturnType<typeof startNotice> => {
+    const count = (outcome: string): void => metrics?.add("ostler_notices_total", { kind: each.notice.kind, outcome });
+    try {
+      const sent = await startNotice(await connect(), config, each);
+      if (sent === "Sent") count("sent");
+      return sent;
+    } catch (error) {
+      count("failed");
+      throw error;
+    }
+  };
+  await tellNotices({ notices: () => watch.notices(), send, kinds: config.notifyAbout, log }, signal);
+}
+
 /** Whether this process leads, and what it watches then. */
 interface Lead {
   isLeading: boolean;
@@ -115,7 +134,8 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
   const connect = (): Promise<Client> => client.get();
   const schedule = keepCredentialSchedule(config, { connect, self, log, signal });
   const version = keepVersionCurrent(config, { connect, log, signal });
-  await Promise.all([notifier.run(signal), schedule, version]);
+  const notices = tellNoticesOf({ config, connect, watch, metrics, log }, signal);
+  await Promise.all([notifier.run(signal), notices, schedule, version]);
 }
 
 if (import.meta.main) await runProcess(runController);

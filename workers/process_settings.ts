@@ -1,6 +1,7 @@
 /** The settings of the processes themselves; those of the machines are `NodeSettings`. */
 import { z } from "zod";
 import { optional, readBy, text, truth, wholeNumber } from "../profiles/settings/read_text.ts";
+import type { NoticeKind } from "../workflows/contracts/mod.ts";
 import { type Form, type Setting, setting } from "../profiles/settings/setting.ts";
 
 /** Where a process listens; port 0 as written here serves nothing. */
@@ -27,6 +28,11 @@ const deadlines = readBy((value) => {
 const names = text.transform((value) => value.split(",").map((item) => item.trim()).filter(Boolean));
 const isHttps = (value: string): boolean =>
   URL.canParse(value) && new URL(value).origin === value && /^https:/.test(value);
+const kinds = ["Halted", "RollingBack", "AwaitingApproval", "Converged", "RolledBack", "Aborted"] as const;
+const noticeKinds = readBy<NoticeKind[]>((value) => {
+  const asked = value.split(",").map((item) => item.trim()).filter(Boolean);
+  return asked.every((each) => kinds.some((kind) => kind === each)) ? asked as NoticeKind[] : undefined;
+}, `must be of ${kinds.join(", ")}`);
 const dnsLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const ours = "system:serviceaccount:ostler-system:ostler";
 
@@ -107,6 +113,18 @@ export const ProcessSettings = z.object({
   certDir: setting(text, "/tmp/k8s-webhook-server/serving-certs", {
     description:
       "folder with the webhook's tls.crt and tls.key, such as cert-manager's; where it has none, the webhooks make their own",
+  }),
+  notifyWebhookFile: setting(text, "", {
+    description: "file with the URL of a webhook that is told what happens to rollouts, such as one of Slack",
+  }),
+  notifyTemplateFile: setting(text, "", {
+    description: 'file with the JSON that the webhook is sent; else `{"text": "{{text}}"}`',
+  }),
+  notifyEventsFile: setting(text, "", {
+    description: "file with the URL of a receiver that is told the same as CloudEvents",
+  }),
+  notifyAbout: setting(noticeKinds, kinds.join(","), {
+    description: "what is told, joined by commas",
   }),
   trustedUsers: setting(names, `${ours}-controller,${ours}-worker`, {
     description: "who may write configs and lower the version of a profile, joined by commas",

@@ -6,6 +6,8 @@ import { Informer } from "../activities/kube/informer.ts";
 import { profiles } from "../activities/kube/resources.ts";
 import { observedOf } from "../activities/config/observed.ts";
 import { type LinedProfile, lineState, profileLine } from "../activities/config/profile_line.ts";
+import type { Notice } from "../workflows/contracts/mod.ts";
+import type { PoolNotice } from "./notices/tell_notices.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
 import type { RolloutNumbers } from "./rollout_numbers.ts";
 import { watchNodes } from "./watch_nodes.ts";
@@ -23,10 +25,11 @@ export interface WatchDeps {
 /** How a Rollout reads that has ended; a run that was terminated leaves another phase behind. */
 const ended = ["Converged", "RolledBack", "Aborted"];
 
-/** What is watched, and the numbers of all Rollouts; undefined while changes may have been missed. */
+/** What is watched; the numbers of all Rollouts, undefined while changes may have been missed; and what people are told. */
 export interface WatchedPools extends PoolWatch {
   start(): Promise<void>;
   numbers(): RolloutNumbers[] | undefined;
+  notices(): PoolNotice[];
 }
 
 /** Pools are the MachineDeployments that have a profile, and those that wait for us to clean up. */
@@ -82,6 +85,7 @@ export function watchPools(deps: WatchDeps): WatchedPools {
     keys: () => deployments.keys(),
     onChange: (listener) => void listeners.push(listener),
     numbers: () => results.isFresh ? [...results.values()].map(({ numbers }) => numbers) : undefined,
+    notices: () => results.keys().flatMap((key) => noticesAt(key, results.get(key)?.notices ?? [])),
     start: async () => {
       const pools = [templates, results, policies, deployments];
       await Promise.all([nodes.start(), ...pools.map((informer) => informer.start())]);
@@ -89,10 +93,20 @@ export function watchPools(deps: WatchDeps): WatchedPools {
   };
 }
 
-// Most that is written on a Rollout is progress, which is only counted.
+function noticesAt(key: string, notices: Notice[]): PoolNotice[] {
+  const namespace = namespaceOf(key);
+  const pool = { namespace, name: key.slice(namespace.length + 1) };
+  return notices.map((notice) => ({ pool, notice }));
+}
+
+// Most that is written on a Rollout is progress, which is only counted and told.
 function decidesAlike(one: RolloutFacts | undefined, other: RolloutFacts | undefined): boolean {
   if (!one || !other) return false;
-  return isDeepStrictEqual({ ...one, numbers: undefined }, { ...other, numbers: undefined });
+  return isDeepStrictEqual(deciding(one), deciding(other));
+}
+
+function deciding({ numbers: _, notices: __, ...facts }: RolloutFacts): object {
+  return facts;
 }
 
 function namespaceOf(key: string): string {

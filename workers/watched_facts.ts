@@ -5,6 +5,8 @@ import { rolloutPolicies, rollouts } from "../activities/kube/resources.ts";
 import { RolloutObject, RolloutPolicyObject } from "../activities/kube/schemas.ts";
 import { selects } from "../activities/kube/label_selector.ts";
 import { LabelSelector } from "../activities/policy/label_selector.ts";
+import type { Notice } from "../workflows/contracts/mod.ts";
+import { noticesOf } from "./notices/notices_of.ts";
 import type { ReportedRun } from "./pool_notifier.ts";
 import { type RolloutNumbers, rolloutNumbers } from "./rollout_numbers.ts";
 
@@ -28,6 +30,8 @@ export interface RolloutFacts {
   wentBack: boolean;
   /** What is counted; decides about nothing. */
   numbers: RolloutNumbers;
+  /** What people are told; decides about nothing either. */
+  notices: Notice[];
 }
 
 export interface PolicyFacts {
@@ -83,6 +87,7 @@ function rolloutFacts(rollout: RolloutObject): RolloutFacts {
     ...(run ? { run } : {}),
     wentBack: Boolean(status?.["left"]),
     numbers: rolloutNumbers(rollout),
+    notices: noticesOf(rollout),
   };
 }
 

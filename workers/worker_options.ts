@@ -56,6 +56,11 @@ function activitiesOf(config: Config, cluster: Cluster): ReturnType<typeof creat
     profileNamespace: config.namespace,
     credentialSeconds: config.credentialSeconds,
     settings: config.node,
+    notices: {
+      webhook: config.notifyWebhookFile,
+      template: config.notifyTemplateFile,
+      cloudEvents: config.notifyEventsFile,
+    },
     forecast,
   });
 }

@@ -4,3 +4,4 @@ delete (globalThis as { Temporal?: unknown }).Temporal;
 
 export { renewCredentials } from "./renew_credentials.ts";
 export { rollOutMachineDeployment } from "./roll_out_machine_deployment.ts";
+export { sendNotice } from "./send_notice.ts";

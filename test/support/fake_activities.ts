@@ -6,6 +6,8 @@ import type {
   AwaitActivities,
   DuePool,
   FailureType,
+  NoticeActivities,
+  NoticeTarget,
   PoolQuestion,
   PoolRef,
   PoolSnapshot,
@@ -33,7 +35,7 @@ import { FakeSlots } from "./fake_slots.ts";
 
 export { failure };
 
-export type Activities = ReadActivities & PublishActivities & WriteActivities & AwaitActivities;
+export type Activities = ReadActivities & PublishActivities & WriteActivities & AwaitActivities & NoticeActivities;
 
 interface OnMachine {
   pool: PoolRef;
@@ -59,9 +61,19 @@ export class FakeActivities {
     return pool;
   }
 
+  /** Notices that were to be delivered, as "target id"; what is given for one fails it. */
+  readonly notices: string[] = [];
+  noticeFate: (asked: readonly string[], target: NoticeTarget) => Error | undefined = () => undefined;
+
   /** What a worker registers. */
   all(): Activities {
-    return { ...this.#read(), ...this.#publish(), ...this.#write(), ...this.#await() };
+    const deliverNotice: NoticeActivities["deliverNotice"] = async ({ notice, target }) => {
+      await Promise.resolve();
+      this.notices.push(`${target} ${notice.id}`);
+      const fault = this.noticeFate(this.notices, target);
+      if (fault) throw fault;
+    };
+    return { ...this.#read(), ...this.#publish(), ...this.#write(), ...this.#await(), deliverNotice };
   }
 
   #read(): ReadActivities {

@@ -179,6 +179,14 @@ Deno.test("an update is another image and another label: what chooses pods stays
   for (const [name, { spec }] of Object.entries(before ?? {})) deepEqual(spec.selector, after?.[name]?.spec.selector);
 });
 
+Deno.test("where notices go is given to workers alone", async () => {
+  const deployments = deploymentsOf(await chartObjects({ helm, set: ["notices.secret=chat"] }));
+  const mounted = Object.entries(deployments).filter(([, { spec }]) =>
+    spec.template.spec.volumes.some(({ secret }) => secret?.secretName === "chat")
+  );
+  deepEqual(mounted.map(([name]) => name), ["ostler-worker"]);
+});
+
 Deno.test("what opens Temporal is given to controller and workers, and not to the webhook", async () => {
   const deployments = deploymentsOf(await chartObjects({ helm, values: [everything] }));
   const opened = Object.entries(deployments).filter(([, deployment]) =>

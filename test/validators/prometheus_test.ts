@@ -33,6 +33,7 @@ async function controller(): Promise<Metrics> {
   setRolloutGauges(metrics, [numbers], 1_000);
   metrics.set("ostler_leader", 1);
   metrics.add("ostler_rollout_signals_total", { outcome: "told" });
+  metrics.add("ostler_notices_total", { kind: "Halted", outcome: "sent" });
   return metrics;
 }
 

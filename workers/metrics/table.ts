@@ -95,6 +95,10 @@ export const metrics = {
     ...{ type: "counter", of: ["controller"], labels: ["outcome"] },
     help: "Changes that Temporal was told of (told), or could not be told of and that are told again (failed)",
   },
+  ostler_notices_total: {
+    ...{ type: "counter", of: ["controller"], labels: ["kind", "outcome"] },
+    help: "Notices whose delivery was begun (sent), or could not be begun and is tried again (failed)",
+  },
   ostler_machines_under_way: {
     ...{ type: "gauge", of: ["worker"], labels: ["rung"] },
     help:

@@ -17,6 +17,12 @@ export function workflowIdOf({ cluster, kind = "MachineDeployment", namespace, n
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
+/** The workflow id of a notice. */
+export function noticeIdOf({ cluster, namespace, name }: PoolRef, id: string): string {
+  const plain = `notice/${namespace}/${name}/${id}`;
+  return cluster === undefined ? plain : `${cluster}/${plain}`;
+}
+
 /** The task queue of an installation, unless it is told another; "" is the one whose cluster has no name. */
 export function taskQueueOf(cluster: string): string {
   return cluster === "" ? "ostler" : `ostler-${cluster}`;

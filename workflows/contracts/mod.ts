@@ -7,6 +7,7 @@ export type * from "./carried.ts";
 export type * from "./desired.ts";
 export type * from "./failures.ts";
 export type * from "./memory.ts";
+export type * from "./notice.ts";
 export type * from "./outcomes.ts";
 export type * from "./plan.ts";
 export type * from "./pool.ts";

@@ -1,0 +1,74 @@
+import { deepEqual, equal, notEqual } from "node:assert/strict";
+import type { Notice } from "../../../../workflows/contracts/mod.ts";
+import { watchedRollouts } from "../../../../workers/watched_facts.ts";
+
+const metadata = { name: "workers", namespace: "fleet", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" };
+const halted = {
+  ...{ phase: "Halted", reason: "Quarantined", message: "Revision 4 is held", revision: "4", image: "img-4" },
+  quarantine: [{ specHash: "s", since: 1_000 }],
+  conditions: [{ type: "Blocked", status: "True", reason: "Quarantined", lastTransitionTime: "2026-01-01T10:00:00Z" }],
+};
+const ended = {
+  ...{ revision: "4", image: "img-4", startedAt: "2026-01-01T10:00:00Z", endedAt: "2026-01-01T10:30:00Z" },
+  ...{ outcome: "Converged", machines: 3, failed: 1, actor: "jane", reason: "", seconds: 1_800 },
+};
+
+function noticesOf(status: object, uid = "u"): Notice[] {
+  return watchedRollouts.schema.parse({ metadata: { ...metadata, uid }, status }).notices;
+}
+
+function idOf(status: object, uid?: string): string {
+  return noticesOf(status, uid)[0]?.id ?? "";
+}
+
+Deno.test("a rollout that is halted is told with its reason, and the same halt is the same notice", () => {
+  const [{ id = "", ...notice } = {}, ...more] = noticesOf(halted);
+  deepEqual([notice, more], [{
+    ...{ kind: "Halted", at: "2026-01-01T10:00:00.000Z", reason: "Quarantined", message: "Revision 4 is held" },
+    ...{ revision: "4", image: "img-4" },
+  }, []]);
+  equal(
+    idOf({ ...halted, message: "Revision 4 is held, still", replicas: 9, conditions: [] }),
+    id,
+    "a look finds the same",
+  );
+  notEqual(idOf({ ...halted, quarantine: [{ specHash: "s", since: 2_000 }] }), id, "it failed once more");
+  notEqual(idOf({ ...halted, reason: "ProfileMissing" }), id, "another reason");
+  notEqual(idOf(halted, "other"), id, "another pool of that name");
+});
+
+Deno.test("a way back is told once, whatever is said on it", () => {
+  const back = { ...halted, phase: "RollingBack", reason: "RollBack" };
+  equal(noticesOf(back)[0]?.kind, "RollingBack");
+  equal(idOf({ ...back, reason: "Joining", revision: "5" }), idOf(back));
+});
+
+Deno.test("each plan and each wave that waits for approval is told", () => {
+  const waits = (hash: string, wave: string): object => ({
+    ...{ phase: "Rolling", reason: "AwaitingApproval", plan: { hash, approved: false }, wave },
+    conditions: [{ type: "Blocked", status: "True", reason: "AwaitingApproval" }],
+  });
+  equal(noticesOf(waits("a", "1/3"))[0]?.kind, "AwaitingApproval");
+  equal(new Set([idOf(waits("a", "1/3")), idOf(waits("b", "1/3")), idOf(waits("a", "2/3"))]).size, 3);
+});
+
+Deno.test("how the last rollout ended is told, also while the next one is under way", () => {
+  const [notice, ...more] = noticesOf({ phase: "Rolling", history: [{ ...ended, outcome: "Aborted" }, ended] });
+  deepEqual(more, []);
+  deepEqual([notice?.kind, notice?.at, notice?.message], [
+    ...["Converged", "2026-01-01T10:30:00Z", "3 machines joined, 1 failed, in 30 minutes"],
+  ]);
+  deepEqual(noticesOf({ ...halted, history: [ended] }).map(({ kind }) => kind), ["Halted", "Converged"]);
+});
+
+Deno.test("a rollout that goes on, one that says nothing and one that says nonsense are not told", () => {
+  const paused = { conditions: [{ type: "Blocked", status: "True", reason: "Paused" }] };
+  deepEqual(
+    [{ phase: "Rolling" }, {}, { ...paused, history: [{ outcome: "Exploded" }] }].flatMap((each) => noticesOf(each)),
+    [],
+  );
+});
+
+Deno.test("what is said is bounded", () => {
+  equal(noticesOf({ ...halted, message: "x".repeat(30_000) })[0]?.message.length, 1_000);
+});

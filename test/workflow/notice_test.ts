@@ -1,0 +1,56 @@
+/** What people are told of a rollout is told once, and at last. */
+import { ApplicationFailure } from "@temporalio/common";
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { readConfig } from "../../workers/config.ts";
+import { startNotice } from "../../workers/notices/tell_notices.ts";
+import { noticeIdOf } from "../../workflows/commands/start_options.ts";
+import type { Notice } from "../../workflows/contracts/mod.ts";
+import { onStage } from "../support/workflow_stage.ts";
+import type { Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+const pool = { namespace: "fleet", name: "workers" };
+const both = readConfig({ OSTLER_NOTIFY_WEBHOOK_FILE: "/w", OSTLER_NOTIFY_EVENTS_FILE: "/e" });
+
+function noticeOf(id: string): Notice {
+  const at = "2026-01-01T10:00:00Z";
+  return { id, kind: "Halted", at, reason: "GateFailed", message: "m", revision: "4", image: "img-4" };
+}
+
+function resultOf(stage: Stage, id: string): Promise<unknown> {
+  return stage.client.workflow.getHandle(noticeIdOf(pool, id)).result();
+}
+
+function told(stage: Stage, id: string): string[] {
+  return stage.activities.notices.filter((each) => each.endsWith(` ${id}`)).map((each) => each.split(" ")[0] ?? "")
+    .sort();
+}
+
+test("sendNotice tells each target once, also where two controllers saw it, and after it ended", async (stage) => {
+  const notice = noticeOf("once");
+  const first = await Promise.all([1, 2].map(() => startNotice(stage.client, both, { pool, notice })));
+  deepEqual(first.sort(), ["Known", "Sent"]);
+  await resultOf(stage, "once");
+  equal(await startNotice(stage.client, both, { pool, notice }), "Known");
+  deepEqual(told(stage, "once"), ["CloudEvents", "Webhook"]);
+});
+
+test("sendNotice tries again who is away, and tells nobody twice for it", async (stage) => {
+  stage.activities.noticeFate = (asked, target) => {
+    const tries = asked.filter((each) => each === "Webhook late").length;
+    return target === "Webhook" && tries < 2
+      ? ApplicationFailure.retryable("HTTP 503", "NoticeUndelivered")
+      : undefined;
+  };
+  await startNotice(stage.client, both, { pool, notice: noticeOf("late") });
+  await resultOf(stage, "late");
+  deepEqual(told(stage, "late"), ["CloudEvents", "Webhook", "Webhook"]);
+});
+
+test("sendNotice fails in plain sight where a receiver will never take it, and the other is told", async (stage) => {
+  stage.activities.noticeFate = (_, target) =>
+    target === "Webhook" ? ApplicationFailure.nonRetryable("HTTP 400", "NoticeUndelivered") : undefined;
+  await startNotice(stage.client, both, { pool, notice: noticeOf("never") });
+  await rejects(resultOf(stage, "never"), (error: Error) => /HTTP 400/.test(String((error.cause as Error).cause)));
+  deepEqual(told(stage, "never"), ["CloudEvents", "Webhook"]);
+});

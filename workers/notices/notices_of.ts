@@ -1,0 +1,69 @@
+/** What a Rollout has to tell people outside of Kubernetes: how it stands, where that asks for a look, and how the last one ended. */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { RolloutObject } from "../../activities/kube/schemas.ts";
+import type { Notice, NoticeKind } from "../../workflows/contracts/mod.ts";
+
+/** Characters of a text. */
+const longest = 1_000;
+
+const word = z.string().catch("");
+const clipped = word.transform((text) => text.slice(0, longest));
+const Ended = z.object({
+  ...{ startedAt: z.string(), endedAt: z.string(), outcome: z.enum(["Converged", "RolledBack", "Aborted"]) },
+  ...{ revision: clipped, image: clipped, reason: clipped },
+  ...{ machines: z.number().catch(0), failed: z.number().catch(0), seconds: z.number().catch(0) },
+});
+const Standing = z.object({
+  ...{ phase: word, reason: clipped, message: clipped, revision: clipped, image: clipped, wave: word },
+  plan: z.object({ hash: word }).nullish().catch(null),
+  quarantine: z.array(z.object({ since: z.number().catch(0) })).catch([]),
+});
+type Standing = z.infer<typeof Standing>;
+
+/** None, one or two; what cannot be read is not told. */
+export function noticesOf({ metadata: { uid = "" }, status }: RolloutObject): Notice[] {
+  const found = [standingNotice(status), endingNotice(status?.history?.at(-1))];
+  return found.filter((each) => each !== undefined).map(({ key, ...notice }) => {
+    return {
+      id: createHash("sha256").update(JSON.stringify([uid, notice.kind, key])).digest("hex").slice(0, 20),
+      ...notice,
+    };
+  });
+}
+
+/** A notice with what tells it from others of its kind. */
+type Keyed = Omit<Notice, "id"> & { key: unknown[] };
+
+function standingNotice(status: RolloutObject["status"]): Keyed | undefined {
+  const { phase, reason, message, revision, image, wave, plan, quarantine } = Standing.parse(status ?? {});
+  const conditions = status?.conditions ?? [];
+  const blocked = conditions.find(({ type, status }) => type === "Blocked" && status === "True");
+  const kind = standingKind(phase, `${blocked?.["reason"] ?? ""}`);
+  if (!kind) return undefined;
+  const times = conditions.flatMap(({ lastTransitionTime }) => lastTransitionTime ?? []);
+  // A halted rollout looks again every ten minutes and finds the same: that is no news. A change that failed once more is.
+  const failed = Math.max(0, ...quarantine.map(({ since }) => since));
+  const keys = {
+    Halted: [revision, reason, failed],
+    RollingBack: [failed],
+    AwaitingApproval: [plan?.hash ?? "", wave],
+  };
+  const key = keys[kind];
+  return { kind, at: times.sort().at(-1) ?? "", reason, message, revision, image, key };
+}
+
+type StandingKind = Extract<NoticeKind, "Halted" | "RollingBack" | "AwaitingApproval">;
+
+function standingKind(phase: Standing["phase"], blocked: string): StandingKind | undefined {
+  if (phase === "Halted" || phase === "RollingBack") return phase;
+  return blocked === "AwaitingApproval" ? blocked : undefined;
+}
+
+function endingNotice(entry: unknown): Keyed | undefined {
+  const { data } = Ended.safeParse(entry);
+  if (!data) return undefined;
+  const { startedAt, endedAt, outcome, machines, failed, seconds, reason, ...change } = data;
+  const message = `${machines} machines joined, ${failed} failed, in ${Math.round(seconds / 60)} minutes`;
+  return { kind: outcome, at: endedAt, reason, message, ...change, key: [startedAt, outcome] };
+}
