@@ -1,0 +1,107 @@
+/**
+ * The command with all that it needs to run, for one system: an archive to unpack anywhere. It is Deno with our files beside
+ * it, and not one compiled program: such a one has no Deno to start, without any permission, for the templates of others.
+ */
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Target } from "./options.ts";
+import { launcher } from "./launcher.ts";
+import { root, run, type Source } from "./source.ts";
+
+interface System {
+  /** Package of npm with Deno's program. */
+  deno: string;
+  /** As Deno and npm name it. */
+  os: string;
+  arch: string;
+  /** As compilers do; the SDK's native part is called so. */
+  triple: string;
+}
+
+const systems: Readonly<Record<Target, System>> = {
+  "linux-amd64": { deno: "@deno/linux-x64-glibc", os: "linux", arch: "x64", triple: "x86_64-unknown-linux-gnu" },
+  "linux-arm64": { deno: "@deno/linux-arm64-glibc", os: "linux", arch: "arm64", triple: "aarch64-unknown-linux-gnu" },
+  "darwin-amd64": { deno: "@deno/darwin-x64", os: "darwin", arch: "x64", triple: "x86_64-apple-darwin" },
+  "darwin-arm64": { deno: "@deno/darwin-arm64", os: "darwin", arch: "arm64", triple: "aarch64-apple-darwin" },
+};
+
+/** Folders that the command loads files of, by the import law. */
+const rooms = ["activities", "cli", "profiles", "workflows"];
+
+/** Writes ostler-cli-VERSION-TARGET.tar.gz; returns its name. */
+export async function packCommand(target: Target, { version, time }: Source, output: string): Promise<string> {
+  const system = systems[target];
+  const name = `ostler-cli-${version}-${target}`;
+  const work = await mkdtemp(join(tmpdir(), "ostler-release-"));
+  const folder = join(work, name);
+  try {
+    await mkdir(folder);
+    await fetchDeno(folder, system);
+    await copySources(folder);
+    await install(folder, system);
+    await writeFile(join(folder, "ostler"), launcher, { mode: 0o755 });
+    const steady = [
+      "--sort=name",
+      `--mtime=@${time}`,
+      "--owner=0",
+      "--group=0",
+      "--numeric-owner",
+      "--mode=u=rwX,go=rX",
+    ];
+    const archive = join(output, `${name}.tar.gz`);
+    await run("tar", [...steady, "--use-compress-program=gzip -n", `--file=${archive}`, "--create", name], work);
+    return `${name}.tar.gz`;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function copySources(folder: string): Promise<void> {
+  const files = (await run("git", ["ls-files", "-z", ...rooms, "deno.json", "deno.lock", "package.json"])).split("\0");
+  for (const file of files.filter((each) => each !== "" && !/\.(go|md)$/.test(each))) {
+    await cp(join(root, file), join(folder, file), { dereference: true });
+  }
+}
+
+async function install(folder: string, { os, arch, triple }: System): Promise<void> {
+  await run(Deno.execPath(), ["install", "--prod", "--frozen", "--quiet", `--os=${os}`, `--arch=${arch}`], folder);
+  const client = ["activities/kube/client_node.ts", "--output=client_node.js"];
+  await run(Deno.execPath(), ["bundle", "--quiet", "--platform=deno", "--minify", ...client], folder);
+  await writeFile(
+    join(folder, "imports.json"),
+    `{ "imports": { "./activities/kube/client_node.ts": "./client_node.js" } }\n`,
+  );
+  const store = join(folder, "node_modules/.deno");
+  // Workers bundle workflows, tests look at pages, and of the Kubernetes client there is a bundle; the SDK brings its native
+  // part for all systems, and its sources.
+  for (const each of await readdir(store)) {
+    if (/^(@swc\+|playwright-core@|@kubernetes\+client-node@)/.test(each)) {
+      await rm(join(store, each), { recursive: true });
+    }
+    if (/^@temporalio\+core-bridge@/.test(each)) await keepNative(join(store, each), triple);
+  }
+}
+
+async function keepNative(store: string, triple: string): Promise<void> {
+  const bridge = join(store, "node_modules/@temporalio/core-bridge");
+  const releases = await readdir(join(bridge, "releases"));
+  if (!releases.includes(triple)) throw new Error(`Cannot pack for ${triple}: the SDK has ${releases.join(", ")}`);
+  const others = releases.filter((name) => name !== triple).map((name) => `releases/${name}`);
+  for (const name of [...others, "sdk-core", "bridge-macros", "src", "Cargo.lock", "Cargo.toml"]) {
+    await rm(join(bridge, name), { recursive: true, force: true });
+  }
+}
+
+async function fetchDeno(folder: string, { deno }: System): Promise<void> {
+  const work = await mkdtemp(join(tmpdir(), "ostler-deno-"));
+  try {
+    await run("npm", ["pack", `${deno}@${Deno.version.deno}`, "--loglevel=error", `--pack-destination=${work}`]);
+    const [archive = ""] = await readdir(work);
+    await run("tar", ["--extract", `--file=${archive}`, "package/deno"], work);
+    await cp(join(work, "package/deno"), join(folder, "deno"));
+    await run("chmod", ["755", join(folder, "deno")]);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}

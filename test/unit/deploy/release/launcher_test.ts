@@ -1,0 +1,21 @@
+/** The command starts the same from its archive as from a checkout. */
+import { deepEqual, ok } from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { launcher } from "../../../../deploy/local/release/launcher.ts";
+
+function flagsOf(script: string): string[] {
+  const [, command = ""] = /\nexec ([^]*)$/.exec(script) ?? [];
+  return command.match(/--(allow|unstable|no-prompt)[\w-]*/g)?.sort() ?? [];
+}
+
+Deno.test("what the archive's launcher lets the command do is what a checkout's does", () => {
+  const own = readFileSync(new URL("../../../../cli/kubectl-ostler", import.meta.url), "utf8");
+  ok(flagsOf(own).length > 5);
+  deepEqual(flagsOf(launcher), flagsOf(own));
+});
+
+Deno.test("the launcher downloads nothing, and is known by the names of kubectl's plugins", () => {
+  for (const word of ["--cached-only", "--node-modules-dir=manual", "kubectl-ostler)", "kubectl_complete-ostler)"]) {
+    ok(launcher.includes(word), word);
+  }
+});
