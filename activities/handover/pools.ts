@@ -25,7 +25,8 @@ export interface HandoverPool {
     revision: string;
     isLeaving: boolean;
     annotations: Record<string, string>;
-    profile: { namespace: string; name: string };
+    /** Missing where it names none and there is no default for it, or where it cannot be read. */
+    profile?: { namespace: string; name: string };
     /** It names its profile; Operating System Manager looks at no other. */
     isNamed: boolean;
     provider: string;
@@ -66,7 +67,7 @@ export async function readPools(kube: Kube, { profileNamespace }: Place): Promis
     found.set(key, pool);
     return pool;
   };
-  for (const each of deployments.flat()) at(each.namespace, each.name).deployment = each.deployment;
+  for (const each of deployments) at(each.namespace, each.name).deployment = each.deployment;
   for (const { namespace, name, phase } of phases) at(namespace, name).phase = phase;
   const made = [...heads, ...configHeads.filter(({ namespace }) => namespace === profileNamespace)];
   // Of a pool that is gone, the name on what was made for it is all that tells.
@@ -76,7 +77,12 @@ export async function readPools(kube: Kube, { profileNamespace }: Place): Promis
   }
   addArtefacts([...found.values()], made);
   for (const machine of machines) addMachine(found.get(machine.pool), machine);
-  return [...found.values()].sort((a, b) => keyOf(a) < keyOf(b) ? -1 : 1);
+  return [...found.values()].filter(isAnybodys).sort((a, b) => keyOf(a) < keyOf(b) ? -1 : 1);
+}
+
+// Neither system looks after one without a profile, unless it did before.
+function isAnybodys({ deployment, phase, artefacts }: HandoverPool): boolean {
+  return !deployment || deployment.profile !== undefined || phase !== undefined || artefacts.length > 0;
 }
 
 function addArtefacts(pools: HandoverPool[], made: Head[]): void {
@@ -123,19 +129,23 @@ export function keyOf({ namespace, name }: { namespace: string; name: string }):
   return `${namespace}/${name}`;
 }
 
-function deploymentOf(
-  object: unknown,
-  profileNamespace: string,
-): { namespace: string; name: string; deployment: NonNullable<HandoverPool["deployment"]> }[] {
-  const parsed = MachineDeployment.safeParse(object);
-  if (!parsed.success) return [];
-  const { metadata: { name, namespace, annotations = {}, deletionTimestamp }, spec } = parsed.data;
-  const profile = profileRef(parsed.data, profileNamespace);
-  if (!profile) return [];
-  const provider = (spec.template?.spec?.providerSpec?.value as { cloudProvider?: unknown } | undefined)?.cloudProvider;
+interface Deployed {
+  namespace: string;
+  name: string;
+  deployment: NonNullable<HandoverPool["deployment"]>;
+}
+
+// One that cannot be read is there all the same: what its machines boot from must not be taken for nobody's.
+function deploymentOf(object: unknown, profileNamespace: string): Deployed {
+  const parsed = MachineDeployment.safeParse(object).data;
+  const { name, namespace, annotations } = headOf(object as never);
+  const profile = parsed && profileRef(parsed, profileNamespace);
+  const value = parsed?.spec.template?.spec?.providerSpec?.value as { cloudProvider?: unknown } | undefined;
+  const { deletionTimestamp } = (object as { metadata: { deletionTimestamp?: unknown } }).metadata;
   const deployment = {
-    ...{ revision: annotations[revisionAnnotation] ?? "", isLeaving: deletionTimestamp !== undefined },
-    ...{ annotations, profile, isNamed: Boolean(annotations[profileAnnotation]), provider: String(provider ?? "") },
+    ...{ revision: annotations[revisionAnnotation] ?? "", isLeaving: deletionTimestamp !== undefined, annotations },
+    ...(profile ? { profile } : {}),
+    ...{ isNamed: Boolean(annotations[profileAnnotation]), provider: String(value?.cloudProvider ?? "") },
   };
-  return [{ name, namespace, deployment }];
+  return { name, namespace, deployment };
 }

@@ -70,9 +70,10 @@ export function unknownToOsm(spec: Said): string[] {
 /** Why Operating System Manager could not render a pool; undefined where it can. */
 export function unrenderable(
   known: Map<string, KnownProfile>,
-  { ref, provider }: { ref: { namespace: string; name: string }; provider: string },
+  { profile: ref, provider }: { profile?: { namespace: string; name: string }; provider: string },
   defaultNamespace: string,
 ): string | undefined {
+  if (!ref) return "it names no profile, or cannot be read";
   const providers = ref.namespace === defaultNamespace ? osmDefaults[ref.name] : undefined;
   if (providers !== undefined) {
     return providers.split(" ").includes(provider) ? undefined : `its "${ref.name}" is not for provider ${provider}`;

@@ -48,7 +48,7 @@ export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
   return attempting(`give back "${ownerOf(pool)}"`, async () => {
     // What is left of a pool that goes is nobody's, and so nothing to give.
     if (!deployment || deployment.isLeaving) return await ensurePoolCleanedUp(releaser, pool);
-    if (!deployment.isNamed) await nameProfile(kube, giving.pool);
+    if (!deployment.isNamed && deployment.profile) await nameProfile(kube, giving.pool);
     // Before the account that was used until now goes.
     await releaseTokens(kube, pool, { tokens: tokens.get(namesOf(pool).key) ?? [], now });
     await releaseSecrets(kube, { ...pool, artefacts: giving.pool.artefacts }, releaser.getterToken);
@@ -61,7 +61,7 @@ export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
 
 // Operating System Manager looks only at those that do.
 async function nameProfile(kube: Kube, { namespace, name, deployment }: HandoverPool): Promise<void> {
-  const body = { metadata: { annotations: { [profileAnnotation]: deployment?.profile.name } } };
+  const body = { metadata: { annotations: { [profileAnnotation]: deployment?.profile?.name } } };
   await ifFound(patchObject(kube, machineDeployments, { namespace, name, body }));
 }
 

@@ -24,10 +24,10 @@ export function plannedPools(
   return pools.filter(isOurs).map((pool) => {
     const { deployment } = pool;
     const isLeaving = !deployment || deployment.isLeaving;
-    const asked = deployment && { ref: deployment.profile, provider: deployment.provider };
-    const cannot = asked && !isLeaving ? unrenderable(profiles, asked, profileNamespace) : undefined;
+    const cannot = isLeaving ? undefined : unrenderable(profiles, deployment, profileNamespace);
     const goesOn = isLeaving ? undefined : unfinished(pool);
-    const version = deployment && profiles.get(`${deployment.profile.namespace}/${deployment.profile.name}`)?.version;
+    const { namespace = "", name = "" } = deployment?.profile ?? {};
+    const version = profiles.get(`${namespace}/${name}`)?.version;
     return {
       pool,
       ...(cannot === undefined ? {} : { unrenderable: cannot, keptVersion: version ?? "" }),
@@ -57,7 +57,7 @@ function unfinished({ phase = "", held, booting, boot, deployment }: HandoverPoo
 export function releaseLine({ pool, unrenderable, unfinished }: PlannedPool): PoolLine {
   const isLeaving = !pool.deployment || pool.deployment.isLeaving;
   return {
-    ...{ pool: keyOf(pool), profile: pool.deployment?.profile.name ?? "", boots: bootsOf(pool) },
+    ...{ pool: keyOf(pool), profile: pool.deployment?.profile?.name ?? "", boots: bootsOf(pool) },
     outcome: isLeaving ? "clean up" : unrenderable !== undefined ? "keep as published" : "give back",
     note: [unfinished, unrenderable].filter((note) => note !== undefined).join("; "),
   };

@@ -211,3 +211,21 @@ Deno.test("another cluster's Schedule is left alone, and Temporal can be left ou
   assert.equal(code, 0, out);
   assert.deepEqual(world.temporal.writes, []);
 });
+
+Deno.test("a MachineDeployment that cannot be read, or names no profile, keeps what its machines boot from", async () => {
+  const world = await ostlersCluster();
+  const { bootstrap } = namesOf(usual);
+  const before = machineDeployment();
+  for (const spec of [{ replicas: "three" }, { template: { spec: { providerSpec: { value: {} } } } }]) {
+    world.kube.put("machinedeployments", { ...before, metadata: { ...before.metadata, annotations: {} }, spec });
+    const { code, err } = await world.run(["release", "--yes"]);
+    assert.equal(code, 1);
+    assert.match(err, /pool "fleet\/pool": .* it names no profile, or cannot be read/);
+  }
+  const given = await world.run(["release", "--yes", "--unrenderable", "--unfinished"]);
+  assert.equal(given.code, 0, given.out + given.err);
+  assert.notEqual(world.secret(bootstrap), undefined);
+  // One that nobody ever looked after is no pool.
+  world.kube.put("machinedeployments", { metadata: { namespace: "fleet", name: "foreign" }, spec: {} });
+  assert.doesNotMatch((await world.run(["adopt", "--dry-run"])).out, /foreign/);
+});
