@@ -12,13 +12,26 @@ export interface WebhookServer {
   log: Pick<Logger, "error">;
   /** Below the webhook's own timeout at the API server, so that it is us who say what took long. */
   limitMs?: number;
+  /** Requests of one path that are judged at the same time; more are refused at once. */
+  atOnce?: number;
 }
+
+/** By default: a profile's judgement takes its bodies, of some MiB, and a template engine. */
+const usualAtOnce = 50;
 
 /** The API server sends an object and its predecessor, each of at most 3 MiB. */
 const largestBody = 8 * 1024 * 1024;
 
 /** A server that is not listening yet; HTTP/1.1, which the API server speaks too. */
-export function createWebhookServer({ admissions, certificate, log, limitMs = 8_000 }: WebhookServer): Server {
+export function createWebhookServer({
+  admissions,
+  certificate,
+  log,
+  limitMs = 8_000,
+  atOnce = usualAtOnce,
+}: WebhookServer): Server {
+  /** Of each path, so that profiles cannot keep machines waiting. */
+  const judged = new Map<string, number>();
   return createServer(certificate, (request, response) => {
     void answer(request, response).catch((error: unknown) => {
       log.error("Cannot answer an admission review", { error });
@@ -27,10 +40,25 @@ export function createWebhookServer({ admissions, certificate, log, limitMs = 8_
   });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const admission = admissions[new URL(request.url ?? "/", "https://webhook").pathname];
+    const { pathname } = new URL(request.url ?? "/", "https://webhook");
+    const admission = admissions[pathname];
     if (!admission) return finish(response, 404);
     if (request.method !== "POST") return finish(response, 405);
-    const body = await bodyOf(request);
+    const busy = judged.get(pathname) ?? 0;
+    // Before the body is read: who comes by the thousand must not fill the memory.
+    if (busy >= atOnce) return finish(response, 429);
+    judged.set(pathname, busy + 1);
+    try {
+      await review(admission, request, response);
+    } finally {
+      judged.set(pathname, (judged.get(pathname) ?? 1) - 1);
+    }
+  }
+
+  async function review(admission: Admission, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // Who sends no end must not keep the place.
+    const late = globalThis.setTimeout(() => request.destroy(), limitMs);
+    const body = await bodyOf(request).finally(() => clearTimeout(late));
     if (body === undefined) return finish(response, 413);
     const review = AdmissionReview.safeParse(parsed(body));
     if (!review.success) return finish(response, 400);

@@ -34,12 +34,12 @@ class Stage {
     this.#agent = new Agent({ ca: authority.certificatePem, keepAlive: false, maxCachedSessions: 0 });
   }
 
-  static async open(admissions: Record<string, Admission>, limitMs = 5_000): Promise<Stage> {
+  static async open(admissions: Record<string, Admission>, limitMs = 5_000, atOnce = 50): Promise<Stage> {
     const folder = await mkdtemp(join(tmpdir(), "ostler-webhook-"));
     const authority = await CertificateAuthority.create("test");
     await writeCertificate(folder, authority, "first");
     const certificate = await readCertificate(folder);
-    const server = createWebhookServer({ admissions, certificate, log: quiet, limitMs });
+    const server = createWebhookServer({ admissions, certificate, log: quiet, limitMs, atOnce });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
     return new Stage(folder, authority, server);
   }
@@ -164,4 +164,44 @@ Deno.test("a certificate that is missing or not of its key is refused", async ()
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+Deno.test("more requests than can be judged at once are refused at once, and other paths are judged meanwhile", async () => {
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => release = resolve);
+  let began = 0;
+  await using stage = await Stage.open(
+    {
+      "/slow": async () => {
+        began++;
+        await held;
+        return {};
+      },
+      "/quick": () => Promise.resolve({}),
+    },
+    5_000,
+    2,
+  );
+  const waiting = [1, 2].map(() => stage.send("/slow", reviewText()));
+  await eventually("both to be judged", () => began === 2);
+  equal((await stage.send("/slow", reviewText())).status, 429);
+  equal((await stage.send("/quick", reviewText())).status, 200);
+  release();
+  deepEqual((await Promise.all(waiting)).map(({ status }) => status), [200, 200]);
+  equal((await stage.send("/slow", reviewText())).status, 200);
+});
+
+Deno.test("a client that goes away while it is being read leaves its place to others", async () => {
+  await using stage = await Stage.open({ "/judge": () => Promise.resolve({}) }, 5_000, 1);
+  const { port } = stage.server.address() as { port: number };
+  const { authority } = stage;
+  const cut = request({
+    ...{ host: "127.0.0.1", port, path: "/judge", method: "POST", headers: { "content-length": "1000" } },
+    ...{ ca: authority.certificatePem, agent: false },
+  });
+  cut.on("error", () => {});
+  cut.write("{");
+  await eventually("its place to be taken", async () => (await stage.send("/judge", reviewText())).status === 429);
+  cut.destroy();
+  await eventually("its place to be free", async () => (await stage.send("/judge", reviewText())).status === 200);
 });
