@@ -16,6 +16,7 @@ import type { Publisher } from "./config/publish_config.ts";
 import { renewResting } from "./config/renew_resting.ts";
 import { renewPublished } from "./config/renew_published.ts";
 import { awaitGates } from "./gates/await_gates.ts";
+import type { MetricsAccess } from "./gates/prometheus_query.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
 import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
@@ -39,13 +40,15 @@ export type Activities = ReadActivities & PublishActivities & WriteActivities & 
 
 /**
  * What activities need; `forecast` is the planner played forward, handed in because deciding is not done here, `cluster`
- * the name that the worker's cluster has in Temporal, if any, `measures` who is told how long things take, likewise, `notices` where notices go.
+ * the name that the worker's cluster has in Temporal, if any, `measures` who is told how long things take, likewise, `notices` where notices go,
+ * `metricsAccess` what gates on metrics may ask, anything unless told.
  */
 export type ActivityDeps = Publisher & {
   forecast: Forecast;
   cluster?: string;
   measures?: Measures;
   notices?: NoticeFiles;
+  metricsAccess?: MetricsAccess;
 };
 
 const nowhere: NoticeFiles = { webhook: "", template: "", cloudEvents: "" };
@@ -91,7 +94,12 @@ export function createActivities(deps: ActivityDeps): Activities {
       measuredJoin(measures, input.pool, (told) => awaitMachinesJoined(kube, input, told)),
     // An order of an earlier version, which does not say of which machine the node is.
     awaitNodeDrained: (input) => drains.of(input, () => awaitNodeDrained(kube, input), () => Promise.resolve("")),
-    awaitGates: (input) => measuredWait(measures, input.machine ? ["gates"] : [], () => awaitGates(kube, input)),
+    awaitGates: (input) =>
+      measuredWait(
+        measures,
+        input.machine ? ["gates"] : [],
+        () => awaitGates(kube, input, { metrics: deps.metricsAccess }),
+      ),
     awaitMachineGone: (input) => measuredWait(measures, ["gone"], () => awaitMachineGone(kube, input)),
   }));
   return withFailuresCounted(measures, steps);

@@ -34,6 +34,9 @@ export function readConfig(env: Record<string, string | undefined>, argv: string
     ...restOfFile.map((key) => `${key} in the file: there is no such setting`),
   ]);
   refuseFaults(conflictsOf(values));
+  // Else whoever writes a policy could have it sent to himself.
+  const isTokenForAnybody = values.prometheusTokenFile !== "" && values.prometheusHosts.length === 0;
+  refuseFaults(isTokenForAnybody ? ["prometheus-token-file: prometheus-hosts must say to whom it may be sent"] : []);
   const { temporalAddress, temporalNamespace, ...processes } = pick(ProcessSettings, values);
   const taskQueue = processes.taskQueue || taskQueueOf(processes.cluster);
   const temporal = readTemporalServer(env, { temporalAddress, temporalNamespace });

@@ -98,6 +98,21 @@ export const ProcessSettings = z.object({
   credentialSeconds: setting(wholeNumber(600, Infinity), "86400", {
     description: "life of what machines boot with; the API server issues none below ten minutes",
   }),
+  providerReferenceNamespaces: setting(names, "", {
+    description:
+      "namespaces of the Secrets and ConfigMaps that provider specs may point at, joined by commas; else all that the worker may read",
+  }),
+  prometheusHosts: setting(names, "", {
+    description: "hosts, each with a port or for any, that gates may ask for metrics, joined by commas; else all",
+  }),
+  prometheusCa: setting(text, "", {
+    description: "PEM file with the CA of these hosts; else the system's",
+    form: "file",
+  }),
+  prometheusTokenFile: setting(text, "", {
+    description:
+      "file with a bearer token for them, read at each request and sent over https alone; takes prometheus-hosts",
+  }),
   webhookAddress: setting(listenAddress, "0.0.0.0:9443", { description: "where the webhook listens" }),
   webhookEndpoint: setting(
     readBy(

@@ -1,10 +1,11 @@
 /** What the workers of a process are made of: one for workflows and short steps, and one for waits. */
+import { readFile } from "node:fs/promises";
 import type { WorkerOptions } from "@temporalio/worker";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Kube } from "../activities/kube/client.ts";
 import type { Measures } from "../activities/measures.ts";
-import { createActivities } from "../activities/mod.ts";
+import { type ActivityDeps, createActivities } from "../activities/mod.ts";
 import { waitsQueueOf } from "../workflows/commands/start_options.ts";
 import { forecast } from "../workflows/policy/forecast.ts";
 import type { Config } from "./config.ts";
@@ -48,6 +49,13 @@ export function workersOf(config: Config, cluster: Cluster): WorkerOptions[] {
   ];
 }
 
+/** A token may change under a process at work. */
+function metricsAccessOf(
+  { prometheusHosts: hosts, prometheusCa: ca, prometheusTokenFile: file }: Config,
+): ActivityDeps["metricsAccess"] & object {
+  return { hosts, ca, token: async () => file === "" ? "" : (await readFile(file, "utf8")).trim() };
+}
+
 function activitiesOf(config: Config, cluster: Cluster): ReturnType<typeof createActivities> {
   return createActivities({
     ...cluster,
@@ -61,6 +69,8 @@ function activitiesOf(config: Config, cluster: Cluster): ReturnType<typeof creat
       template: config.notifyTemplateFile,
       cloudEvents: config.notifyEventsFile,
     },
+    referenceNamespaces: config.providerReferenceNamespaces,
+    metricsAccess: metricsAccessOf(config),
     forecast,
   });
 }

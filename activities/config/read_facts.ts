@@ -15,6 +15,8 @@ export interface FactReader {
   clusterCa: string;
   /** What stands in for values that a provider spec points at and that are not there. */
   environment: Environment;
+  /** Namespaces that a provider spec may point into; all that the worker may read where none is named. */
+  referenceNamespaces?: readonly string[];
   /** Given, what no pool has for itself may be as old as these are. */
   recent?: RecentReads;
 }

@@ -8,6 +8,7 @@ import { machines, readObject } from "../kube/resources.ts";
 import { statusOf } from "../kube/status.ts";
 import { isLost, lookAgain, newlyAsked, verdictOf } from "./asked_gate.ts";
 import type { AskedGate, Pace } from "./asked_gate.ts";
+import type { MetricsAccess } from "./prometheus_query.ts";
 
 /** How patiently gates are asked, in milliseconds. */
 export interface Patience extends Pace {
@@ -17,6 +18,13 @@ export interface Patience extends Pace {
 
 const usualPatience: Patience = { machine: 2000, wave: 10_000, metric: 10_000, grace: 30_000 };
 
+/** How gates are asked. */
+export interface GateManner {
+  patience?: Patience;
+  /** What an administrator allows; anything unless told. */
+  metrics?: MetricsAccess | undefined;
+}
+
 /**
  * One verdict per gate. At the end of its time a gate that was measured and false has Failed, one that could not be
  * measured is Inconclusive; so are those that another one's failure left unanswered. A machine that is gone is moot.
@@ -24,13 +32,13 @@ const usualPatience: Patience = { machine: 2000, wave: 10_000, metric: 10_000, g
 export function awaitGates(
   kube: Kube,
   question: GateQuestion,
-  patience = usualPatience,
+  { patience = usualPatience, metrics }: GateManner = {},
 ): Promise<GateVerdict[] | Unseen> {
   const until = judgedAt(question.until, patience.grace);
   const { since = askedAt() } = question;
   const asked = question.gates.map((gate) => {
     const deadline = judgedAt(Math.min(question.until, since + gate.within), patience.grace);
-    return newlyAsked({ ...question, kube, gate, until }, deadline);
+    return newlyAsked({ ...question, kube, gate, until, metrics }, deadline);
   });
   return poll<GateVerdict[] | Unseen>({
     until: Number.MAX_SAFE_INTEGER, // each look tells by itself when the time is over

@@ -18,7 +18,8 @@ const comparisons: Record<Prometheus["operator"], (value: number, threshold: num
  * No answer, no series, no number and too few samples are not measured.
  */
 export async function lookAtPrometheus(subject: Subject, check: Prometheus): Promise<Finding> {
-  const ask = (query: string): Promise<number[]> => queryPrometheus(check.url, filledIn(query, subject));
+  const ask = (query: string): Promise<number[]> =>
+    queryPrometheus(check.url, filledIn(query, subject), subject.metrics);
   try {
     const [values, samples] = await Promise.all([ask(check.query), check.samples === null ? null : ask(check.samples)]);
     return judge(check, values, samples);

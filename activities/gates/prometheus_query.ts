@@ -1,4 +1,6 @@
 /** One instant query (https://prometheus.io/docs/prometheus/latest/querying/api/#instant-queries). */
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
 import { z } from "zod";
 
 // Time and value of a sample; a value is a text, as JSON has no NaN.
@@ -16,19 +18,31 @@ const Answer = z.object({
 const timeoutMs = 5000;
 const largestAnswer = 1_000_000;
 
+/** What an administrator lets gates do; who writes a policy chooses the address. */
+export interface MetricsAccess {
+  /** Names of hosts, each with a port or for any; none allows all. */
+  readonly hosts: readonly string[];
+  /** PEM of the CA of these hosts; the system's where it is "". */
+  readonly ca: string;
+  /** What lets the worker in, read anew each time; "" for nothing. It is sent over https alone, and to `hosts` alone. */
+  readonly token: () => Promise<string>;
+}
+
+const anywhere: MetricsAccess = { hosts: [], ca: "", token: () => Promise.resolve("") };
+
 /**
  * The values of all series, NaN among them; none for an empty answer. Throws an Error whose message names the server
  * and what it did, and never quotes what it said. Redirects are not followed: a policy names one server.
  */
-export async function queryPrometheus(server: string, query: string): Promise<number[]> {
+export async function queryPrometheus(server: string, query: string, access = anywhere): Promise<number[]> {
   const url = queryUrl(server, query);
-  const signal = AbortSignal.timeout(timeoutMs);
-  const answer = await fetch(url, { redirect: "manual", signal }).catch(unreachable(url));
-  if (answer.status !== 200) {
-    await answer.body?.cancel();
-    throw new Error(`"${url.origin}" answered HTTP ${answer.status}`);
+  const { hosts } = access;
+  if (hosts.length > 0 && !hosts.includes(url.host) && !hosts.includes(url.hostname)) {
+    throw new Error(`"${url.host}" is not among the hosts that gates may ask (prometheus-hosts)`);
   }
-  const read = Answer.safeParse(parsed(await bounded(answer).catch(unreachable(url))));
+  const answer = await exchange(url, access).catch(unreachable(url));
+  if (answer.status !== 200) throw new Error(`"${url.origin}" answered HTTP ${answer.status}`);
+  const read = Answer.safeParse(parsed(answer.text));
   if (!read.success) throw new Error(`"${url.origin}" gave no instant vector and no scalar`);
   const { data } = read.data;
   return (data.resultType === "scalar" ? [data.result] : data.result.map(({ value }) => value)).map(([, text]) =>
@@ -46,18 +60,39 @@ function queryUrl(server: string, query: string): URL {
 
 function unreachable(url: URL): (error: unknown) => never {
   return (error) => {
-    const isLate = error instanceof Error && error.name === "TimeoutError";
+    const isLate = error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError");
     throw new Error(isLate ? `"${url.origin}" did not answer in 5 seconds` : `"${url.origin}" cannot be reached`);
   };
 }
 
+/** One request on a connection of its own; the text is "" where it is too long to be an answer. */
+async function exchange(url: URL, { hosts, ca, token }: MetricsAccess): Promise<{ status: number; text: string }> {
+  const isSecure = url.protocol === "https:";
+  const bearer = isSecure && hosts.length > 0 ? await token() : "";
+  const headers = bearer === "" ? {} : { authorization: `Bearer ${bearer}` };
+  const options = { agent: false, headers, signal: AbortSignal.timeout(timeoutMs), ...(ca === "" ? {} : { ca }) };
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const ask = isSecure ? https.request : http.request;
+    ask(url, options, resolve).on("error", reject).end();
+  });
+  return {
+    status: response.statusCode ?? 0,
+    text: response.statusCode === 200 ? await bounded(response) : drop(response),
+  };
+}
+
+function drop(response: IncomingMessage): string {
+  response.destroy();
+  return "";
+}
+
 // Whatever stands at that address must not fill the worker's memory.
-async function bounded(answer: Response): Promise<string> {
+async function bounded(response: IncomingMessage): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  for await (const chunk of answer.body ?? []) {
-    text += decoder.decode(chunk as Uint8Array, { stream: true });
-    if (text.length > largestAnswer) return "";
+  for await (const chunk of response as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > largestAnswer) return drop(response);
   }
   return text;
 }

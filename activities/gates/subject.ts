@@ -4,6 +4,7 @@ import type { Gate, PoolRef } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
 import type { Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
+import type { MetricsAccess } from "./prometheus_query.ts";
 
 export interface Subject {
   kube: Kube;
@@ -16,6 +17,8 @@ export interface Subject {
   key: string;
   /** Epoch ms after which nobody waits for the answer. */
   until: number;
+  /** What gates on metrics may ask; anything unless told. */
+  metrics?: MetricsAccess | undefined;
 }
 
 /** The nodes that a gate is about, and the names of those that are not registered. */

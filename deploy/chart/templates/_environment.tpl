@@ -12,6 +12,12 @@
 {{- if and (ne $root.Release.Namespace "ostler-system") (not (hasKey $settings "webhook-endpoint")) }}
 - { name: OSTLER_WEBHOOK_ENDPOINT, value: {{ printf "%s/ostler-webhook" $root.Release.Namespace | quote }} }
 {{- end }}
+{{- if and (eq .process "worker") (not (hasKey $settings "provider-reference-namespaces")) }}
+# What provider specs may point into: kube-system, and what the value rbac.providerReferences names.
+{{- $listed := list "kube-system" }}
+{{- range $root.Values.rbac.providerReferences }}{{ $listed = append $listed .namespace }}{{ end }}
+- { name: OSTLER_PROVIDER_REFERENCE_NAMESPACES, value: {{ join "," (uniq $listed) | quote }} }
+{{- end }}
 {{- if not (hasKey $settings "identity") }}
 - name: OSTLER_IDENTITY
   valueFrom: { fieldRef: { fieldPath: metadata.name } }

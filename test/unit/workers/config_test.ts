@@ -154,3 +154,15 @@ Deno.test("a worker's workflows ask nobody about their patches unless it holds t
   const { patchActivationCallback } = patchesOf(readConfig({ OSTLER_HOLD_PATCHES: "true" }));
   equal(patchActivationCallback?.({ patchId: "any" } as never), false);
 });
+
+Deno.test("a token for Prometheus needs somebody to whom it may be sent", () => {
+  throws(
+    () => readConfig({}, ["--prometheus-token-file=/t"]),
+    /prometheus-hosts must say to whom it may be sent/,
+  );
+  const { prometheusHosts } = readConfig({}, [
+    "--prometheus-token-file=/t",
+    "--prometheus-hosts=prometheus.example:9090,b",
+  ]);
+  deepEqual(prometheusHosts, ["prometheus.example:9090", "b"]);
+});

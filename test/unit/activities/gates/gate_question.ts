@@ -16,7 +16,7 @@ export function gate(check: Check, overrides: Partial<Gate> = {}): Gate {
 }
 
 async function judged(kube: FakeKube, question: GateQuestion): Promise<GateVerdict[]> {
-  const verdicts = await awaitGates(kube.client, question, hasty);
+  const verdicts = await awaitGates(kube.client, question, { patience: hasty });
   ok(Array.isArray(verdicts));
   return verdicts;
 }

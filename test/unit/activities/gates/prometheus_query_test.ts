@@ -1,0 +1,64 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { createServer as createPlainServer } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { queryPrometheus } from "../../../../activities/gates/prometheus_query.ts";
+import { CertificateAuthority } from "../../../../deploy/local/stack/certificate_authority.ts";
+
+const answer = JSON.stringify({ status: "success", data: { resultType: "scalar", result: [1, "7"] } });
+const nobody = { hosts: [], ca: "", token: () => Promise.resolve("") };
+const token = (): Promise<string> => Promise.resolve("sesame");
+
+/** A server with a certificate of a CA of its own, or without one, and the Authorization of each request that it got. */
+async function serving(
+  isSecure: boolean,
+  story: (server: { url: string; host: string; ca: string; seen: (string | undefined)[] }) => Promise<void>,
+): Promise<void> {
+  const authority = await CertificateAuthority.create("metrics");
+  const { certificatePem: cert, keyPem: key } = await authority.issue({
+    ...{ commonName: "prometheus", use: "server", ipAddresses: ["127.0.0.1"] } as const,
+  });
+  const seen: (string | undefined)[] = [];
+  const reply: Parameters<typeof createPlainServer>[1] = (request, response) => {
+    seen.push(request.headers.authorization);
+    response.end(answer);
+  };
+  const server = isSecure ? createServer({ cert, key }, reply) : createPlainServer(reply);
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", () => listening()));
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    await story({ url: `${isSecure ? "https" : "http"}://${host}`, host, ca: authority.certificatePem, seen });
+  } finally {
+    await new Promise((closed) => server.close(closed));
+  }
+}
+
+Deno.test("only hosts that an administrator names are asked, by port or at any", async () => {
+  await serving(false, async ({ url, host, seen }) => {
+    for (const hosts of [[], [host], ["127.0.0.1"], ["other", host]]) {
+      deepEqual(await queryPrometheus(url, "up", { ...nobody, hosts }), [7]);
+    }
+    const asked = seen.length;
+    for (const hosts of [["127.0.0.1:1"], ["localhost"], ["127.0.0.10"]]) {
+      await rejects(queryPrometheus(url, "up", { ...nobody, hosts }), /is not among the hosts that gates may ask/);
+    }
+    equal(seen.length, asked);
+  });
+});
+
+Deno.test("a server of the CA that is named gets the token, and one of another CA is not spoken to", async () => {
+  await serving(true, async ({ url, host, ca, seen }) => {
+    deepEqual(await queryPrometheus(url, "up", { hosts: [host], ca, token }), [7]);
+    deepEqual(seen, ["Bearer sesame"]);
+    await rejects(queryPrometheus(url, "up", { hosts: [host], ca: "", token }), /cannot be reached/);
+    await queryPrometheus(url, "up", { hosts: [], ca, token });
+    deepEqual(seen, ["Bearer sesame", undefined], "nobody said who may have it");
+  });
+});
+
+Deno.test("the token is not sent where others can read it", async () => {
+  await serving(false, async ({ url, host, seen }) => {
+    await queryPrometheus(url, "up", { hosts: [host], ca: "", token });
+    deepEqual(seen, [undefined]);
+  });
+});
