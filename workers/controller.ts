@@ -10,7 +10,7 @@ import { keepCredentialSchedule } from "./credential_schedule.ts";
 import { keepVersionCurrent } from "./current_version.ts";
 import { installDefaultProfiles } from "./default_profiles.ts";
 import { followAccess } from "./follow_access.ts";
-import { serveHealth } from "./health.ts";
+import { serveHealth, type Serving } from "./health.ts";
 import { leadWhileHolding } from "./leader.ts";
 import { createLogger } from "./logger.ts";
 import { openMetrics } from "./metrics/open_metrics.ts";
@@ -28,7 +28,11 @@ import { askTemporal } from "./temporal_trouble.ts";
 import { type WatchedPools, watchPools } from "./watch_pools.ts";
 
 /** Runs until `signal` aborts or leadership is lost. */
-export async function runController(config: Config, signal: AbortSignal): Promise<void> {
+export async function runController(
+  config: Config,
+  signal: AbortSignal,
+  { serve = serveHealth }: Partial<Serving> = {},
+): Promise<void> {
   const log = createLogger(config.logLevel);
   const metrics = await openMetrics("controller", config);
   const lead = measureLead(metrics);
@@ -38,7 +42,7 @@ export async function runController(config: Config, signal: AbortSignal): Promis
   // Who stands by is ready too: else no update of the Deployment, and no drain of the leader's node, would ever end.
   let ready = false;
   const onStandby = (): void => void (ready = true);
-  const health = serveHealth({ ...config.healthProbeAddress, isReady: () => ready });
+  const health = serve({ ...config.healthProbeAddress, isReady: () => ready });
   let self: ClusterIdentity = { name: config.cluster, uid: "" };
   const place = new Claim(config);
   const claim = async (): Promise<void> => {

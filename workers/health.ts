@@ -10,6 +10,11 @@ export interface Health {
   isReady: () => boolean;
 }
 
+/** How a process tells that it is ready: over HTTP, unless several are one. */
+export interface Serving {
+  serve: typeof serveHealth;
+}
+
 /** Serves /healthz and /readyz. */
 export function serveHealth({ host, port, isReady }: Health): Server | undefined {
   if (port === 0) return undefined;

@@ -16,7 +16,7 @@ import { firstShown, keepServing } from "./admission/certificate/keep_serving.ts
 import { endpointOf } from "./admission/webhook_endpoint.ts";
 import { createWebhookServer } from "./admission/webhook_server.ts";
 import { type Config, rateOf } from "./config.ts";
-import { serveHealth } from "./health.ts";
+import { serveHealth, type Serving } from "./health.ts";
 import { createLogger } from "./logger.ts";
 import { measuredAdmissions } from "./metrics/admission_measures.ts";
 import { openMetrics } from "./metrics/open_metrics.ts";
@@ -35,7 +35,11 @@ export const webhookTimes = {
 };
 
 /** Serves until `signal` aborts. */
-export async function runWebhook(config: Config, signal: AbortSignal, times = webhookTimes): Promise<void> {
+export async function runWebhook(
+  config: Config,
+  signal: AbortSignal,
+  { serve = serveHealth, times = webhookTimes }: Partial<Serving & { times: typeof webhookTimes }> = {},
+): Promise<void> {
   const log = createLogger(config.logLevel);
   const metrics = await openMetrics("webhook", config);
   const scraped = metrics && serveMetrics({ address: config.metricsAddress, metrics, log });
@@ -45,7 +49,7 @@ export async function runWebhook(config: Config, signal: AbortSignal, times = we
   const admissions = measuredAdmissions(metrics, admissionsOf(kube, config, log));
   let server: Server | undefined;
   const isReady = (): boolean => server?.listening === true && !signal.aborted;
-  const health = serveHealth({ ...config.healthProbeAddress, isReady });
+  const health = serve({ ...config.healthProbeAddress, isReady });
   try {
     const certificate = await firstShown(source, { log, signal }, times.rest.soon);
     if (!certificate) return;

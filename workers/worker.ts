@@ -11,7 +11,7 @@ import { readClusterIdentity } from "./cluster_identity.ts";
 import { type Config, rateOf } from "./config.ts";
 import { throwOnceFailed } from "./failed_worker.ts";
 import { followAccess } from "./follow_access.ts";
-import { serveHealth } from "./health.ts";
+import { serveHealth, type Serving } from "./health.ts";
 import { createLogger } from "./logger.ts";
 import { openMetrics } from "./metrics/open_metrics.ts";
 import { requestsTold } from "./metrics/process_measures.ts";
@@ -26,14 +26,18 @@ import { askTemporal } from "./temporal_trouble.ts";
 import { workersOf } from "./worker_options.ts";
 
 /** Serves until `signal` aborts, and resolves when what was begun has drained. */
-export async function runWorker(config: Config, signal: AbortSignal): Promise<void> {
+export async function runWorker(
+  config: Config,
+  signal: AbortSignal,
+  { serve = serveHealth }: Partial<Serving> = {},
+): Promise<void> {
   const metrics = await openMetrics("worker", config);
   const sdk = metrics && await freeLoopback();
   const log = installRuntime(config, sdk);
   const client = new LazyClient(config.temporal, accessOfProcess);
   let workers: Worker[] = [];
   const isReady = (): boolean => workers.length > 0 && workers.every((worker) => worker.getState() === "RUNNING");
-  const health = serveHealth({ ...config.healthProbeAddress, isReady });
+  const health = serve({ ...config.healthProbeAddress, isReady });
   const scraped = metrics && serveMetrics(scrapeOf({ config, metrics, sdk, log }));
   const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config), requestsTold(metrics));
   const kube = { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) };

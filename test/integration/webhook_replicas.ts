@@ -53,7 +53,7 @@ export class Replicas {
       ...["--health-probe-address=127.0.0.1:0", "--cert-dir=/nowhere", "--log-level=ERROR"],
     ]);
     const stop = new AbortController();
-    this.#running.push({ stop, ended: runWebhook(config, stop.signal, times) });
+    this.#running.push({ stop, ended: runWebhook(config, stop.signal, { times }) });
     this.#ports.push(port);
   }
 

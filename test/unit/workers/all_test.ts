@@ -1,0 +1,80 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { get } from "node:http";
+import { freePorts } from "../../../deploy/local/process/free_ports.ts";
+import { type Part, runTogether } from "../../../workers/all.ts";
+import type { Config } from "../../../workers/config.ts";
+import { LeaseLost } from "../../../workers/leader.ts";
+import { exitCodeOf } from "../../../workers/run_process.ts";
+
+function configOf(port: number): Config {
+  const host = "127.0.0.1";
+  return { healthProbeAddress: { host, port }, metricsAddress: { host, port: 9090 } } as Config;
+}
+
+/** One that is ready from the start, and ends when it is told to. */
+function part(name: string, said: string[], isReady: () => boolean = () => true): Part {
+  return async (config, signal, { serve }) => {
+    said.push(`${name} begins at ${config.metricsAddress.port}`);
+    serve({ host: "", port: 0, isReady });
+    await ended(signal);
+    said.push(`${name} ends`);
+  };
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function statusOf(port: number, path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(`http://127.0.0.1:${port}${path}`, { agent: false }, (answer) => {
+      answer.resume().on("end", () => resolve(answer.statusCode));
+    }).on("error", reject);
+  });
+}
+
+Deno.test("all in one process are ready when each is, each with metrics of its own, and end in order when told to", async () => {
+  const [port = 0] = await freePorts(1);
+  const said: string[] = [];
+  const stop = new AbortController();
+  let isReady = false;
+  const parts = [part("worker", said), part("controller", said), part("webhook", said, () => isReady)];
+  const run = runTogether(parts, configOf(port), stop.signal);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const before = await statusOf(port, "/readyz");
+  isReady = true;
+  deepEqual([before, await statusOf(port, "/readyz"), await statusOf(port, "/healthz")], [503, 200, 200]);
+  stop.abort();
+  await run;
+  deepEqual(said, [
+    ...["worker begins at 9090", "controller begins at 9091", "webhook begins at 9092"],
+    ...["worker ends", "controller ends", "webhook ends"],
+  ]);
+});
+
+Deno.test("one of all that loses its lease ends the others, and the process with its exit code", async () => {
+  const said: string[] = [];
+  const loser: Part = async (_config, _signal, { serve }) => {
+    serve({ host: "", port: 0, isReady: () => true });
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    throw new LeaseLost("Lost");
+  };
+  const run = runTogether([part("worker", said), loser], configOf(0), new AbortController().signal);
+  await rejects(run, (error) => exitCodeOf(error) === 75);
+  equal(said.at(-1), "worker ends");
+});
+
+Deno.test("nothing more of all begins behind one that fails before it can tell whether it is ready", async () => {
+  const said: string[] = [];
+  const broken: Part = () => Promise.reject(new Error("no certificate"));
+  const run = runTogether(
+    [part("worker", said), broken, part("webhook", said)],
+    configOf(0),
+    new AbortController().signal,
+  );
+  await rejects(run, /no certificate/);
+  deepEqual(said, ["worker begins at 9090", "worker ends"]);
+});
