@@ -1,8 +1,8 @@
 /** All that machines of the kind `container` need on this host: engine, network, image, metadata service and mirror. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import process from "node:process";
 import type { MachineKind } from "../cloud/machine_kind.ts";
+import { aimTestcontainers } from "../engine/aim_testcontainers.ts";
 import { type Engine, openEngine } from "../engine/engine.ts";
 import { debianArchives } from "../mirror/debian_archives.ts";
 import { type Mirror, startMirror } from "../mirror/mirror.ts";
@@ -78,19 +78,6 @@ export async function openContainerHost(options: HostOptions): Promise<Container
     limitDisk: (bytes) => void (fleet.means.diskBytes = bytes),
     machine: (name) => fleet.container(name),
     stop: () => kept.disposeAsync(),
-  };
-}
-
-// Read when testcontainers is first used. Its own cleaner is an image that not every site can pull; the engine room cleans.
-function aimTestcontainers(socket: string): Disposable {
-  const { DOCKER_HOST: before } = process.env;
-  process.env.DOCKER_HOST = socket;
-  process.env.TESTCONTAINERS_RYUK_DISABLED = "true";
-  return {
-    [Symbol.dispose](): void {
-      if (before === undefined) delete process.env.DOCKER_HOST;
-      else process.env.DOCKER_HOST = before;
-    },
   };
 }
 

@@ -1,0 +1,99 @@
+/** The Debian that images stand on, made of its own packages: once, and kept by the engine under its name. */
+import { createHash } from "node:crypto";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { getContainerRuntimeClient } from "testcontainers";
+import type { DebianArchives } from "../mirror/debian_archives.ts";
+import { takeBuildLock } from "../tools/build_lock.ts";
+import { findOnPath } from "../tools/environment.ts";
+import { runCommand } from "../tools/run_command.ts";
+
+export interface BaseOptions {
+  /** A folder with room for an unpacked system, emptied afterwards; must allow device files. */
+  workFolder: string;
+  /** Where its packages come from, now and when it is a machine. */
+  archives: DebianArchives;
+  onProgress?: (text: string) => void;
+  signal?: AbortSignal;
+}
+
+/** Debian's release. */
+export const suite = "bookworm";
+/** What was downloaded to make it. */
+const downloads = ["./var/cache/apt/archives/*.deb", "./var/lib/apt/lists/*_*"].map((path) => `--exclude=${path}`);
+const folderPrefix = "image-build-";
+// A program that was killed may write a last file.
+const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 200 };
+
+/**
+ * Gives the name of a minimal Debian with CAs, made first where the engine does not have it; throws with the step that
+ * failed. Without debootstrap the same system may come from a registry, where the engine reaches one.
+ */
+export async function debianBase(options: BaseOptions): Promise<string> {
+  const [debootstrap] = await findOnPath("debootstrap", process.env);
+  if (debootstrap === undefined || process.getuid?.() !== 0) return `debian:${suite}-slim`;
+  const archive = createHash("sha256").update(options.archives.debian).digest("hex").slice(0, 8);
+  const name = `ostler-debian:${suite}-${archive}`;
+  if (!await hasImage(name)) await importBase({ ...options, debootstrap, name });
+  return name;
+}
+
+async function importBase(
+  { workFolder, archives, debootstrap, name, signal, onProgress }: BaseOptions & { debootstrap: string; name: string },
+): Promise<void> {
+  using _lock = await takeBuildLock(join(workFolder, "image-lock"), {
+    onWait: (holder) => onProgress?.(`waiting for ${holder}, which builds the same image`),
+    signal,
+  });
+  if (await hasImage(name)) return; // made by whoever had the lock
+  await sweepFolders(workFolder);
+  const folder = await mkdtemp(join(workFolder, folderPrefix));
+  const env = { PATH: process.env.PATH ?? "", ...proxies(archives) };
+  const run = async (program: string, args: string[]): Promise<void> => {
+    const { code, lines } = await runCommand({ program, args, env, signal });
+    if (code === 0) return;
+    throw new Error(`Cannot make an image of Debian: "${program}" ended with ${code}: ${lines.at(-1) ?? ""}`);
+  };
+  try {
+    onProgress?.(`Fetching Debian "${suite}" with debootstrap`);
+    const root = join(folder, "root");
+    const args = ["--variant=minbase", "--include=ca-certificates", suite, root, archives.debian];
+    // What it mounts goes with it, also when it is killed.
+    await run("unshare", ["--mount", debootstrap, ...args]);
+    const archive = join(folder, "root.tar");
+    await run("tar", ["--create", ...downloads, "--numeric-owner", "--file", archive, "--directory", root, "."]);
+    await importArchive(archive, name);
+  } finally {
+    await rm(folder, removal);
+  }
+}
+
+// Left by builds that were killed.
+async function sweepFolders(workFolder: string): Promise<void> {
+  const names = (await readdir(workFolder)).filter((name) => name.startsWith(folderPrefix));
+  for (const name of names) await rm(join(workFolder, name), removal);
+}
+
+/** Of apt, or else those of our own environment, for whatever fetches by itself. */
+export function proxies({ proxy }: DebianArchives): Record<string, string> {
+  const own = Object.entries(process.env).filter(([name]) => /^(https?|no)_proxy$/.test(name)) as [string, string][];
+  return { ...Object.fromEntries(own), ...(proxy === undefined ? {} : { http_proxy: proxy, https_proxy: proxy }) };
+}
+
+/** Takes a tar of a file system as an image. */
+export async function importArchive(archive: string, name: string): Promise<void> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  const [repo = "", tag = ""] = name.split(":");
+  const answer = await dockerode.importImage(archive, { repo, tag });
+  await new Promise<void>((resolve, reject) => {
+    dockerode.modem.followProgress(answer, (error: Error | null) => error ? reject(error) : resolve());
+  });
+}
+
+/** Whether the engine has it. */
+export async function hasImage(name: string): Promise<boolean> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  const images = await dockerode.listImages({ filters: { reference: [name] } });
+  return images.length > 0;
+}
