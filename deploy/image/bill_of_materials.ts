@@ -1,0 +1,16 @@
+// Entry point: writes what the image is made of, in SPDX 2.3: Debian's packages, npm's, Go's modules, Deno and Ostler.
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import process from "node:process";
+import { debianPackages, goModules, npmPackages, ownPackages } from "./materials.ts";
+import { spdxDocument } from "./spdx.ts";
+
+const [version = "", created = "", ...statusFiles] = process.argv.slice(2);
+const { dependencies } = JSON.parse(await readFile("package.json", "utf8"));
+const document = spdxDocument({ name: "ostler", version, created }, [
+  ...ownPackages(version),
+  ...(await Promise.all(statusFiles.map(async (path) => debianPackages(await readFile(path, "utf8"))))).flat(),
+  ...await npmPackages(resolve("node_modules"), Object.keys(dependencies)),
+  ...goModules(await readFile("profiles/engines/go/go.mod", "utf8"), "profiles/engines/go/engine.wasm.zst"),
+]);
+process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);

@@ -1,0 +1,49 @@
+/** What of node_modules a program needs that has only `dependencies`, found as Deno has laid it out. */
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+
+/** A package in node_modules/.deno. */
+export interface InstalledPackage {
+  name: string;
+  version: string;
+  /** As the package itself says; not always an expression of SPDX. */
+  license?: string;
+  /** Its own folder in node_modules/.deno, which it shares with links to what it needs. */
+  folder: string;
+  /** Where its files are, in that. */
+  place: string;
+}
+
+/** Follows these dependencies, and theirs; in the order of their folders. `isLeftOut` says which are not followed. */
+export async function installedPackages(
+  nodeModules: string,
+  names: readonly string[],
+  isLeftOut: (name: string) => boolean = () => false,
+): Promise<InstalledPackage[]> {
+  const found = new Map<string, InstalledPackage>();
+  const open = names.filter((name) => !isLeftOut(name)).map((name) => join(nodeModules, name));
+  for (const link of open) {
+    const place = resolve(dirname(link), await readlink(link));
+    const siblings = place.slice(0, place.lastIndexOf("/node_modules/") + "/node_modules".length);
+    const folder = dirname(siblings);
+    if (found.has(folder)) continue;
+    found.set(folder, { ...await describe(place), folder, place });
+    const needed = (await namesIn(siblings)).filter((name) => join(siblings, name) !== place && !isLeftOut(name));
+    open.push(...needed.map((name) => join(siblings, name)));
+  }
+  return [...found.values()].sort((a, b) => a.folder < b.folder ? -1 : 1);
+}
+
+/** The packages in a folder, those of scopes with the scope. */
+export async function namesIn(folder: string): Promise<string[]> {
+  const names = (await readdir(folder)).filter((name) => !name.startsWith("."));
+  const all = names.map(async (name) =>
+    name.startsWith("@") ? (await readdir(join(folder, name))).map((inner) => `${name}/${inner}`) : [name]
+  );
+  return (await Promise.all(all)).flat();
+}
+
+async function describe(place: string): Promise<Omit<InstalledPackage, "folder" | "place">> {
+  const { name, version, license } = JSON.parse(await readFile(join(place, "package.json"), "utf8"));
+  return { name, version, ...(typeof license === "string" ? { license } : {}) };
+}

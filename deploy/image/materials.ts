@@ -1,0 +1,46 @@
+/** What goes into the image, each with its package URL (github.com/package-url/purl-spec). */
+import process from "node:process";
+import { installedPackages } from "./installed_packages.ts";
+import type { Material } from "./spdx.ts";
+
+/** Translates workflows while the image is made, and is no part of it. */
+const isTool = (name: string): boolean => name.startsWith("@swc/");
+
+/** What dpkg says is installed, from its status file; only what an image of Debian has says nothing about licenses. */
+export function debianPackages(status: string): Material[] {
+  return status.split(/\n\n+/).map(fieldsOf).flatMap((fields) => {
+    const { Package: name, Version: version, Architecture: architecture, Status: state } = fields;
+    if (!name || !version || (state !== undefined && !state.endsWith(" installed"))) return [];
+    const purl = `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture}`;
+    return [{ name, version, purl, supplier: "Organization: Debian" }];
+  });
+}
+
+function fieldsOf(paragraph: string): Record<string, string> {
+  const lines = [...paragraph.matchAll(/^([A-Za-z-]+): ?(.*)$/gm)];
+  return Object.fromEntries(lines.map(([, name, value]) => [name, value]));
+}
+
+/** What is installed for `dependencies`, also what is bundled into one file. */
+export async function npmPackages(nodeModules: string, names: readonly string[]): Promise<Material[]> {
+  return (await installedPackages(nodeModules, names, isTool)).map(({ name, version, license }) => {
+    const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
+    return { name, version, purl, ...(license === undefined ? {} : { license }) };
+  });
+}
+
+/** The modules that a go.mod asks for, which are linked into a program of ours. */
+export function goModules(text: string, program: string): Material[] {
+  return [...text.matchAll(/^(?:require )?\t?([\w.-]+\.[a-z]+\/\S+) (v\S+)/gm)].map(([, name = "", version = ""]) => {
+    return { name, version, purl: `pkg:golang/${name}@${version}`, comment: `Part of ${program}` };
+  });
+}
+
+/** Ostler, and what runs it. */
+export function ownPackages(version: string): Material[] {
+  const deno = process.versions["deno"] ?? "";
+  return [
+    { name: "ostler", version, purl: `pkg:generic/ostler@${encodeURIComponent(version)}` },
+    { name: "deno", version: deno, purl: `pkg:github/denoland/deno@v${deno}`, license: "MIT" },
+  ];
+}

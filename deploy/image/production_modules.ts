@@ -1,0 +1,60 @@
+// Entry point: takes from node_modules what the image has no use for, as only tests and builds need it.
+import { readdir, readFile, rm, rmdir, stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import process from "node:process";
+import { installedPackages, namesIn } from "./installed_packages.ts";
+
+/** An architecture as images have it, and as compilers do. */
+const triples: Record<string, string> = { amd64: "x86_64-unknown-linux-gnu", arm64: "aarch64-unknown-linux-gnu" };
+
+/** The first makes bundles of workflows, and of the second there is one; both are made by now. */
+const isBundled = (name: string): boolean => name.startsWith("@swc/") || name === "@kubernetes/client-node";
+
+async function keepOnly(nodeModules: string, names: string[], triple: string): Promise<void> {
+  const packages = await installedPackages(nodeModules, names, isBundled);
+  const kept = new Set(packages.map(({ folder }) => basename(folder)));
+  const store = join(nodeModules, ".deno");
+  for (const name of await readdir(store)) if (!kept.has(name)) await remove(join(store, name));
+  for (const name of await namesIn(nodeModules)) {
+    if (!names.includes(name) || isBundled(name)) await remove(join(nodeModules, name));
+  }
+  for (const { folder, place } of packages) {
+    await removeDeadLinks(join(folder, "node_modules"));
+    await removeMarks(place);
+  }
+  await keepNative(packages.find(({ name }) => name === "@temporalio/core-bridge")?.folder, triple);
+}
+
+/** The SDK brings its native part for all systems. */
+async function keepNative(folder: string | undefined, triple: string): Promise<void> {
+  const releases = join(folder ?? "", "node_modules/@temporalio/core-bridge/releases");
+  const all = await readdir(releases);
+  if (!all.includes(triple)) throw new Error(`Cannot make an image for ${triple}: the SDK has only ${all.join(", ")}`);
+  for (const name of all) if (name !== triple) await remove(join(releases, name));
+}
+
+async function removeDeadLinks(folder: string): Promise<void> {
+  for (const name of await namesIn(folder)) {
+    const path = join(folder, name);
+    if (await stat(path).then(() => false, () => true)) await remove(path);
+  }
+}
+
+/** Deno notes whom it has told that build scripts did not run, sometimes. */
+async function removeMarks(place: string): Promise<void> {
+  const marks = (await readdir(place)).filter((name) => name.startsWith(".scripts-"));
+  for (const name of marks) await rm(join(place, name));
+}
+
+/** With the folder of its scope where nothing else is in that. */
+async function remove(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+  const folder = resolve(path, "..");
+  if (basename(folder).startsWith("@") && (await readdir(folder)).length === 0) await rmdir(folder);
+}
+
+const [architecture = ""] = process.argv.slice(2);
+const triple = triples[architecture];
+if (triple === undefined) throw new Error(`Cannot choose packages for architecture "${architecture}"`);
+const { dependencies } = JSON.parse(await readFile("package.json", "utf8"));
+await keepOnly(resolve("node_modules"), Object.keys(dependencies), triple);

@@ -1,0 +1,135 @@
+/** Tar archives whose bytes depend on what is in them alone: times no later than one moment, one owner, entries in order. */
+import { Buffer } from "node:buffer";
+
+const block = 512;
+/** Where a header has what (pubs.opengroup.org: pax, "ustar Interchange Format"). */
+const fields = { name: 0, mode: 100, uid: 108, gid: 116, size: 124, mtime: 136, checksum: 148, type: 156, magic: 257 };
+const extended = ["x", "g"];
+
+/** The same archive with no time after `latest`, in seconds; everything else stays as it is, byte for byte. */
+export async function* withoutLaterTimes(source: AsyncIterable<Uint8Array>, latest: number): AsyncGenerator<Buffer> {
+  const reader = new ByteReader(source);
+  for (;;) {
+    const header = await reader.exactly(block);
+    if (header === undefined) return;
+    const size = numberAt(header, fields.size, 12);
+    if (extended.includes(String.fromCharCode(header[fields.type] ?? 0))) {
+      const body = await reader.exactly(padded(size)) ?? Buffer.alloc(0);
+      yield* extendedEntry(header, recordsWithoutTimes(body.subarray(0, size)));
+      continue;
+    }
+    if (numberAt(header, fields.mtime, 12) > latest) setNumber(header, fields.mtime, latest);
+    yield sealed(header);
+    yield* reader.upTo(padded(size));
+  }
+}
+
+/** A regular file, or a folder where `content` is missing, of root. */
+export function entryOf(name: string, content: Uint8Array | { size: number } | undefined, mtime: number): Buffer {
+  const header = Buffer.alloc(block);
+  header.write(name, fields.name);
+  header.write(content === undefined ? "0000755\0" : "0000644\0", fields.mode);
+  for (const field of [fields.uid, fields.gid]) header.write("0000000\0", field);
+  const size = content === undefined ? 0 : "size" in content ? content.size : content.length;
+  setNumber(header, fields.size, size);
+  setNumber(header, fields.mtime, mtime);
+  header.write(content === undefined ? "5" : "0", fields.type);
+  header.write("ustar\x0000", fields.magic, "latin1");
+  return content instanceof Uint8Array ? Buffer.concat([sealed(header), content, padding(size)]) : sealed(header);
+}
+
+/** Zeros that end an entry of so many bytes. */
+export function padding(size: number): Buffer {
+  return Buffer.alloc(padded(size) - size);
+}
+
+/** Two empty blocks end an archive. */
+export const endOfArchive = Buffer.alloc(2 * block);
+
+function padded(size: number): number {
+  return Math.ceil(size / block) * block;
+}
+
+function* extendedEntry(header: Buffer, body: Buffer): Generator<Buffer> {
+  setNumber(header, fields.size, body.length);
+  setNumber(header, fields.mtime, 0);
+  yield sealed(header);
+  yield Buffer.concat([body, padding(body.length)]);
+}
+
+/** Each record is its own length in decimal, a space, key=value, and a line end; values may be binary. */
+function recordsWithoutTimes(body: Buffer): Buffer {
+  const kept: Buffer[] = [];
+  for (let at = 0; at < body.length;) {
+    const length = parseInt(body.toString("latin1", at, at + 12), 10);
+    if (!(length > 0)) throw new Error("Cannot read the layer: a record of an extended header has no length");
+    const record = body.subarray(at, at + length);
+    if (!/^\d+ [amc]time=/.test(record.toString("latin1"))) kept.push(record);
+    at += length;
+  }
+  return Buffer.concat(kept);
+}
+
+function numberAt(header: Buffer, at: number, length: number): number {
+  // What octal digits do not hold is binary, marked by the first bit.
+  if ((header[at] ?? 0) & 0x80) return Number(header.readBigUInt64BE(at + length - 8));
+  return parseInt(header.toString("latin1", at, at + length).replace(/[\0 ].*$/s, "") || "0", 8);
+}
+
+function setNumber(header: Buffer, at: number, value: number): void {
+  const text = value.toString(8).padStart(11, "0");
+  if (text.length > 11) throw new Error(`Cannot write ${value} into a tar: it is too much`);
+  header.write(`${text}\0`, at, "latin1");
+}
+
+/** With its checksum, which is counted as if it were spaces; the blocks that end an archive have none. */
+function sealed(header: Buffer): Buffer {
+  if (header.every((byte) => byte === 0)) return header;
+  header.fill(" ", fields.checksum, fields.checksum + 8);
+  const sum = header.reduce((sum, byte) => sum + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, fields.checksum, "latin1");
+  return header;
+}
+
+/** Takes bytes from chunks that come as they like. */
+class ByteReader {
+  readonly #source: AsyncIterator<Uint8Array>;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#source = source[Symbol.asyncIterator]();
+  }
+
+  /** A copy of so many bytes; undefined at the end; throws in the middle. */
+  async exactly(size: number): Promise<Buffer | undefined> {
+    const parts: Buffer[] = [];
+    for await (const part of this.#parts(size)) parts.push(part);
+    const all = Buffer.concat(parts);
+    if (all.length === 0 && size > 0) return undefined;
+    if (all.length < size) throw new Error("Cannot read the layer: it ends in the middle of an entry");
+    return all;
+  }
+
+  async *upTo(size: number): AsyncGenerator<Buffer> {
+    let got = 0;
+    for await (const part of this.#parts(size)) yield (got += part.length, part);
+    if (got < size) throw new Error("Cannot read the layer: it ends in the middle of an entry");
+  }
+
+  async *#parts(size: number): AsyncGenerator<Buffer> {
+    for (let open = size; open > 0;) {
+      if (this.#rest.length === 0 && !await this.#fill()) return;
+      const part = this.#rest.subarray(0, open);
+      this.#rest = this.#rest.subarray(part.length);
+      open -= part.length;
+      yield part;
+    }
+  }
+
+  async #fill(): Promise<boolean> {
+    const { value, done } = await this.#source.next();
+    if (done) return false;
+    this.#rest = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    return true;
+  }
+}

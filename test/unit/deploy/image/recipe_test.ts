@@ -1,0 +1,62 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { leanEnvironment } from "../../../../deploy/local/site/ostler_processes.ts";
+
+const read = (path: string): Promise<string> => readFile(new URL(`../../../../${path}`, import.meta.url), "utf8");
+const recipe = await read("deploy/image/Dockerfile");
+const { tasks } = JSON.parse(await read("deno.json"));
+
+/** What the image's command would run: itself, with Deno and its files elsewhere. */
+async function runs(...args: string[]): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), "command-"));
+  try {
+    const deno = join(folder, "deno");
+    await writeFile(deno, `#!/bin/sh\nprintf '%s\\n' "$@"\n`);
+    await chmod(deno, 0o755);
+    const script = (await read("deploy/image/ostler")).replace("exec /usr/bin/deno", `exec ${deno}`);
+    await writeFile(join(folder, "ostler"), script);
+    const { stdout, stderr } = spawnSync("sh", [join(folder, "ostler"), ...args], { encoding: "utf8" });
+    equal(stderr, "");
+    return stdout.trim().split("\n");
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+function allowances(words: readonly string[]): string[] {
+  return words.filter((word) => word.startsWith("--allow-")).map((word) => word.split("=")[0] ?? "").sort();
+}
+
+for (const name of ["controller", "worker", "webhook"]) {
+  Deno.test(`the image's ${name} may do what its task may, and run only what renders templates`, async () => {
+    const words = await runs(name, "--cluster=a b");
+    deepEqual(allowances(words), allowances(tasks[name].command.split(" ")));
+    deepEqual(words.slice(-2), [`/opt/ostler/workers/${name}.ts`, "--cluster=a b"]);
+    const runnable = words.filter((word) => word.startsWith("--allow-run"));
+    deepEqual(runnable, name === "controller" ? [] : ["--allow-run=/bin/sh,/usr/bin/deno"]);
+  });
+}
+
+Deno.test("the image's all may do what the worker may; another word, setup among them, is the command's", async () => {
+  const [all, worker, setup] = await Promise.all([runs("all"), runs("worker"), runs("setup", "--dry-run")]);
+  deepEqual(allowances(all), allowances(worker));
+  equal(all.at(-1), "/opt/ostler/workers/all.ts");
+  deepEqual(setup.slice(-3), ["/opt/ostler/cli/main.ts", "setup", "--dry-run"]);
+  deepEqual(allowances(setup), allowances(tasks.ostler.command.split(" ")));
+});
+
+Deno.test("the image's Deno is of the version that tests run on, and its memory settings are those of the manifests", () => {
+  equal(/^ARG DENO=denoland\/deno:bin-(.*)$/m.exec(recipe)?.[1], Deno.version.deno);
+  for (const [name, value] of Object.entries(leanEnvironment)) match(recipe, new RegExp(` ${name}=${value}[ \n]`));
+});
+
+Deno.test("the image's user is the one that the chart runs it as, and its ports are those of the settings", async () => {
+  const chart = await read("deploy/chart/templates/_pod.tpl");
+  const [, user, group] = /^USER (\d+):(\d+)$/m.exec(recipe) ?? [];
+  match(chart, new RegExp(`runAsUser: ${user}\n\\s*runAsGroup: ${group}\n`));
+  match(await read("deploy/chart/templates/_deployment.tpl"), /args: \[\{\{ \.process \}\}\]/);
+  equal(/^EXPOSE (.*)$/m.exec(recipe)?.[1], "8081 9443");
+});
