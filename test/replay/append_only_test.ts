@@ -7,19 +7,20 @@ import { fileURLToPath } from "node:url";
 import { rewrittenHistories } from "./append_only.ts";
 import type { Kept } from "./append_only.ts";
 
-const ours: Kept = {
-  root: fileURLToPath(new URL("../../", import.meta.url)),
-  folder: "test/replay/histories",
-  since: "test/replay/append_only_test.ts",
-};
-const rewritten = rewrittenHistories(ours);
+const ours: Omit<Kept, "root">[] = [
+  { folder: "test/replay/histories", since: "test/replay/append_only_test.ts" },
+  { folder: "test/replay/manifests", since: "test/replay/record_manifests.ts" },
+];
 
-Deno.test({
-  name: "recorded histories are only ever added to",
-  // Without its past nobody can say what a checkout held before.
-  ignore: rewritten === undefined,
-  fn: () => deepEqual(rewritten, []),
-});
+for (const { folder, since } of ours) {
+  const rewritten = rewrittenHistories({ root: fileURLToPath(new URL("../../", import.meta.url)), folder, since });
+  Deno.test({
+    name: `what is recorded in ${folder} is only ever added to`,
+    // Without its past nobody can say what a checkout held before.
+    ignore: rewritten === undefined,
+    fn: () => deepEqual(rewritten, []),
+  });
+}
 
 /** A checkout of its own in which a history was recorded and the rule came with it. */
 class Checkout implements Disposable {

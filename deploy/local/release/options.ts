@@ -27,7 +27,8 @@ export const usage = `Makes everything that a release has, with SHA256SUMS, and 
 deno task release [flags]
 
   --output FOLDER   where it goes (dist)
-  --draft           also of a version without a date in CHANGELOG.md, and of files that are not committed
+  --draft           also of a version without a date in CHANGELOG.md, of files that are not committed,
+                    and of manifests that are not recorded
   --without PARTS   leave out cli, image, or both, joined by a comma; what cannot be made is otherwise an error
   --targets NAMES   of the command: ${targets.join(", ")} (all)
   --help            print this

@@ -7,6 +7,7 @@ import { writeChecksums } from "./checksums.ts";
 import { packCommand } from "./cli_part.ts";
 import { makeImage } from "./image_part.ts";
 import type { ReleaseOptions } from "./options.ts";
+import { requireRecord } from "./recorded.ts";
 import { readSource, root } from "./source.ts";
 
 interface Tools {
@@ -22,6 +23,7 @@ export async function makeRelease(
 ): Promise<void> {
   const source = await readSource();
   const notes = notesOf(await readFile(join(root, "CHANGELOG.md"), "utf8"), source, options.isDraft);
+  if (!options.isDraft) await requireRecord(tools.helm, source.version);
   const output = resolve(options.output);
   await mkdir(output, { recursive: true });
   const made: string[] = [];

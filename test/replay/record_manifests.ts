@@ -1,0 +1,20 @@
+// deno-lint-ignore-file no-console -- saying what was recorded is this program's job
+/** Records what this version installs, unless that is recorded; the next versions are tested against it. */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { installedText, recordsFolder, recordsOf } from "../../deploy/local/release/recorded.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import manifest from "../../package.json" with { type: "json" };
+
+const { version } = manifest;
+const { helm } = await resolveTools(["helm"]);
+await mkdir(recordsFolder, { recursive: true });
+const text = await installedText(helm);
+const records = await recordsOf(version);
+const newest = records.at(-1);
+if (newest !== undefined && await readFile(join(recordsFolder, newest), "utf8") === text) console.log(`kept ${newest}`);
+else {
+  const name = `${version}${records.length === 0 ? "" : `-${records.length + 1}`}.yaml`;
+  await writeFile(join(recordsFolder, name), text);
+  console.log(`recorded ${name}`);
+}

@@ -1,0 +1,109 @@
+/** What an update from one set of manifests to another would break, for who has the first one installed. */
+import { isDeepStrictEqual } from "node:util";
+import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
+
+/** A schema of OpenAPI, as far as it is looked at. */
+interface Schema {
+  type?: string;
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  additionalProperties?: Schema | boolean;
+  required?: string[];
+  enum?: unknown[];
+}
+
+interface Version {
+  name: string;
+  served: boolean;
+  storage: boolean;
+  schema: { openAPIV3Schema: Schema };
+}
+
+interface Definition {
+  group: string;
+  scope: string;
+  names: { kind: string; plural: string };
+  versions: Version[];
+}
+
+/** What an API server lets nobody change in an object that is there. */
+const immutable: Readonly<Record<string, string[][]>> = {
+  Deployment: [["spec", "selector"]],
+  Job: [["spec", "template"], ["spec", "selector"]],
+  RoleBinding: [["roleRef"]],
+  ClusterRoleBinding: [["roleRef"]],
+};
+
+/**
+ * Each break in a line. An object that is gone stays behind where manifests are applied, or takes what it held along, so
+ * somebody has to be told: one that `notes` name is none.
+ */
+export function upgradeBreaks(
+  before: readonly ManifestObject[],
+  after: readonly ManifestObject[],
+  notes: string,
+): string[] {
+  const now = new Map(after.map((object) => [nameOf(object), object]));
+  return before.flatMap((object) => {
+    const next = now.get(nameOf(object));
+    if (next !== undefined) return [...fixedIn(object, next), ...schemaBreaks(object, next)];
+    // A Job is done once, and is named for what it does.
+    const isTold = object.kind === "Job" || notes.includes(object.metadata.name);
+    return isTold ? [] : [`${nameOf(object)} is gone, and CHANGELOG.md does not say so`];
+  });
+}
+
+function nameOf({ kind, metadata: { namespace, name } }: ManifestObject): string {
+  return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+}
+
+function fixedIn(before: ManifestObject, after: ManifestObject): string[] {
+  const paths = immutable[before.kind] ?? [];
+  const changed = paths.filter((path) => !isDeepStrictEqual(at(before, path), at(after, path)));
+  return changed.map((path) => `${nameOf(before)} changes ${path.join(".")}, which cannot be changed`);
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  return path.reduce((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], value);
+}
+
+function schemaBreaks(before: ManifestObject, after: ManifestObject): string[] {
+  if (before.kind !== "CustomResourceDefinition") return [];
+  const [old, next] = [at(before, ["spec"]) as Definition, at(after, ["spec"]) as Definition];
+  const about = nameOf(before);
+  const moved = (["group", "scope", "names.kind", "names.plural"] as const).filter((path) =>
+    !isDeepStrictEqual(at(old, path.split(".")), at(next, path.split(".")))
+  ).map((path) => `${about} changes ${path}, which cannot be changed`);
+  const versions = old.versions.flatMap((version) => {
+    const found = next.versions.find(({ name }) => name === version.name);
+    if (!found || (version.served && !found.served)) return [`${about} no longer serves ${version.name}`];
+    const [was, is] = [version, found].map(({ schema }) => schema.openAPIV3Schema);
+    return fieldBreaks(`${about} ${version.name}`, was ?? {}, is ?? {});
+  });
+  return [...moved, ...versions];
+}
+
+/** Of objects that were written by the rules of before: a field that would be dropped, or that they would be refused for. */
+function fieldBreaks(about: string, before: Schema, after: Schema): string[] {
+  const breaks: string[] = [];
+  if (before.type !== undefined && before.type !== after.type) breaks.push(`${about} is no longer ${before.type}`);
+  const asked = (after.required ?? []).filter((name) => !(before.required ?? []).includes(name));
+  breaks.push(...asked.map((name) => `${about}.${name} is required now`));
+  const refused = after.enum === undefined ? [] : (before.enum ?? []).filter((value) => !after.enum?.includes(value));
+  breaks.push(...refused.map((value) => `${about} may no longer be "${value}"`));
+  for (const [name, inner] of Object.entries(before.properties ?? {})) {
+    const next = after.properties?.[name];
+    breaks.push(...next ? fieldBreaks(`${about}.${name}`, inner, next) : [`${about}.${name} is gone`]);
+  }
+  if (before.items) breaks.push(...fieldBreaks(`${about}[]`, before.items, after.items ?? {}));
+  return [...breaks, ...valueBreaks(about, before.additionalProperties, after.additionalProperties)];
+}
+
+function valueBreaks(
+  about: string,
+  before: Schema | boolean | undefined,
+  after: Schema | boolean | undefined,
+): string[] {
+  if (typeof before !== "object") return [];
+  return fieldBreaks(`${about}.*`, before, typeof after === "object" ? after : {});
+}
