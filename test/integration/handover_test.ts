@@ -21,7 +21,7 @@ interface Found {
     ownerReferences?: { name: string }[];
   };
   immutable?: boolean;
-  data?: Record<string, string>;
+  status?: { nodeRef?: object };
 }
 
 const binary = process.env[osmVariable];
@@ -46,6 +46,9 @@ Deno.test(`release and adopt replace no machine, and ${other} works in between`,
     assert.equal(before.length, 4);
     for (let round = 1; round <= rounds; round++) {
       await t.step(`round ${round}: Ostler gives back`, () => givesBack(world));
+      await t.step(`round ${round}: a machine joins with what stands`, () => {
+        return scalesUp(world, "two", ({ status }) => Promise.resolve(status?.nodeRef !== undefined));
+      });
       await t.step(`round ${round}: Operating System Manager works`, () => osmWorks(world, osm));
       await t.step(`round ${round}: Ostler takes over`, () => takesOver(world, osm));
       assert.deepEqual(await machines(world), before);
@@ -70,23 +73,26 @@ async function osmWorks(world: World, osm: Osm): Promise<void> {
   for (const name of pools) {
     await world.until(`what Operating System Manager makes for "${name}"`, () => isMadeByOsm(world, name));
   }
+  // What is played gives it nothing to boot with.
+  await scalesUp(world, "one", async ({ metadata: { name } }) => {
+    return (await world.list<Found>(secretsPath)).some((secret) => secret.metadata.name.startsWith(`userdata-${name}`));
+  });
+}
+
+/** A machine more comes as far as it has to, and goes again: that one, and none of the others. */
+async function scalesUp(world: World, pool: string, hasCome: (machine: Found) => Promise<boolean>): Promise<void> {
   const known = new Set(await machines(world));
-  await world.patch(poolPath("one"), { spec: { replicas: 3 } });
-  const added = await world.until("a third machine", async () => {
-    return (await world.list<Found>(machinesPath)).find(({ metadata }) => !known.has(metadata.uid));
+  await world.patch(poolPath(pool), { spec: { replicas: 3 } });
+  const newcomer = async (): Promise<Found | undefined> =>
+    (await world.list<Found>(machinesPath)).find(({ metadata }) => !known.has(metadata.uid));
+  const added = await world.until("a machine that has come", async () => {
+    const machine = await newcomer();
+    return machine && await hasCome(machine) && machine;
   });
-  await world.until("user-data for it", async () => {
-    return (await world.list<Found>(secretsPath)).some(({ metadata: { name } }) =>
-      name.startsWith(`userdata-${added.metadata.name}`)
-    );
-  });
-  await world.patch(`${machinesPath}/${added.metadata.name}`, {
-    metadata: { annotations: { "cluster.k8s.io/delete-machine": "yes" } },
-  });
-  await world.patch(poolPath("one"), { spec: { replicas: 2 } });
-  await world.until("it to be gone", async () => {
-    return !(await world.list<Found>(machinesPath)).some(({ metadata }) => metadata.uid === added.metadata.uid);
-  });
+  const annotations = { "cluster.k8s.io/delete-machine": "yes" };
+  await world.patch(`${machinesPath}/${added.metadata.name}`, { metadata: { annotations } });
+  await world.patch(poolPath(pool), { spec: { replicas: 2 } });
+  await world.until("it to be gone", async () => await newcomer() === undefined);
 }
 
 async function isMadeByOsm(world: World, name: string): Promise<boolean> {
