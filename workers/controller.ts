@@ -19,10 +19,11 @@ import type { Metrics } from "./metrics/registry.ts";
 import { setRolloutGauges } from "./metrics/rollout_gauges.ts";
 import { serveMetrics } from "./metrics/serve_metrics.ts";
 import { type PoolNotice, startNotice, targetsOf, tellNotices } from "./notices/tell_notices.ts";
-import { PoolNotifier } from "./pool_notifier.ts";
+import { type PoolNews, PoolNotifier, type ReportedRun } from "./pool_notifier.ts";
 import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
 import { startRollout } from "./start_rollout.ts";
+import { openTracing, type Tracing } from "./telemetry/tracing.ts";
 import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
 import { type WatchedPools, watchPools } from "./watch_pools.ts";
@@ -36,6 +37,7 @@ export async function runController(
   const log = createLogger(config.logLevel);
   const metrics = await openMetrics("controller", config);
   const lead = measureLead(metrics);
+  const tracing = await openTracing();
   const scraped = metrics && serveMetrics({ address: config.metricsAddress, metrics, log });
   const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config), requestsTold(metrics));
   const client = new LazyClient(config.temporal, accessOfProcess);
@@ -58,7 +60,7 @@ export async function runController(
       lead.isLeading = true;
       await serveWhileOurs({ claim, log, signal: leading }, async (serving) => {
         const onReady = (): void => void (ready = true);
-        await tell({ config, kubeConfig, client, self, log, metrics, lead, onReady }, serving);
+        await tell({ config, kubeConfig, client, self, log, metrics, tracing, lead, onReady }, serving);
         ready = false;
       });
     });
@@ -77,8 +79,27 @@ interface Telling {
   self: ClusterIdentity;
   log: ReturnType<typeof createLogger>;
   metrics: Metrics | undefined;
+  tracing: Tracing | undefined;
   lead: Lead;
   onReady: () => void;
+}
+
+type Notify = (news: PoolNews) => Promise<ReportedRun>;
+
+function notifying({ config, client, metrics, tracing }: Telling): Notify {
+  return async (news) => {
+    const since = Date.now();
+    try {
+      const run = await startRollout(await client.get(), config, news);
+      metrics?.add("ostler_rollout_signals_total", { outcome: "told" });
+      const { pool: { namespace, name }, generation } = news;
+      tracing?.told({ pool: `${namespace}/${name}`, generation, since, ...run });
+      return run;
+    } catch (error) {
+      metrics?.add("ostler_rollout_signals_total", { outcome: "failed" });
+      throw error;
+    }
+  };
 }
 
 type Noticing = Pick<Telling, "config" | "log" | "metrics"> & { connect: () => Promise<Client>; watch: WatchedPools };
@@ -120,15 +141,7 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
   if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace, log);
   const watch = watchPools({ kube, profileNamespace: config.namespace, log, signal });
   const notifier = new PoolNotifier(watch, {
-    notify: async (news) => {
-      try {
-        await startRollout(await client.get(), config, news);
-        metrics?.add("ostler_rollout_signals_total", { outcome: "told" });
-      } catch (error) {
-        metrics?.add("ostler_rollout_signals_total", { outcome: "failed" });
-        throw error;
-      }
-    },
+    notify: notifying(telling),
     log,
   });
   await watch.start();

@@ -47,7 +47,8 @@ export interface PoolNews {
 }
 
 export interface NotifierDeps {
-  notify: (news: PoolNews) => Promise<void>;
+  /** Gives the run that was told, where that is known. */
+  notify: (news: PoolNews) => Promise<ReportedRun | void>;
   log: Pick<Logger, "info" | "warn">;
   /** Milliseconds between looks at everything; also the pause before a failed notice is tried again. */
   lookEvery?: number;
@@ -130,9 +131,9 @@ export class PoolNotifier {
     try {
       const { pool, generation, run, observed, illness, policies } = seen;
       const only = this.#isOfDesiredAlone(key, seen) ? { observed } : {};
-      await this.deps.notify({ pool, generation, ...(run ? { run } : {}), ...only });
+      const told = await this.deps.notify({ pool, generation, ...(run ? { run } : {}), ...only });
       this.#memories.set(key, { observed, illness, policies, at: Date.now() });
-      this.deps.log.info("Rollout notified", { pool: key, generation: seen.generation });
+      this.deps.log.info("Rollout notified", { pool: key, generation: seen.generation, ...told });
     } catch (error) {
       this.deps.log.warn(`Cannot notify the rollout of "${key}": it is tried again`, { error });
     }

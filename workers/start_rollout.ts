@@ -6,17 +6,18 @@ import type { PoolRef } from "../workflows/contracts/mod.ts";
 import type { Config } from "./config.ts";
 import type { PoolNews, ReportedRun } from "./pool_notifier.ts";
 
-/** Safe to call any number of times: one id per pool, and the signal says only "read again". */
+/** Safe to call any number of times: one id per pool, and the signal says only "read again". Gives the run that was told. */
 export async function startRollout(
   client: Client,
   config: Config,
   { pool: seen, generation, run, observed }: PoolNews,
-): Promise<void> {
+): Promise<ReportedRun> {
   const pool = config.cluster === "" ? poolOf(seen) : { cluster: config.cluster, ...poolOf(seen) };
   await endUnderOtherId(client, pool, run);
   const { typedSearchAttributes, ...shown } = shownAtStart(pool);
-  await client.workflow.signalWithStart("rollOutMachineDeployment", {
-    workflowId: workflowIdOf(pool),
+  const workflowId = workflowIdOf(pool);
+  const { signaledRunId } = await client.workflow.signalWithStart("rollOutMachineDeployment", {
+    workflowId,
     taskQueue: config.taskQueue,
     args: [{ ...pool, ...givenDeadlines(config) }],
     signal: "desiredChanged",
@@ -24,6 +25,7 @@ export async function startRollout(
     ...shown,
     typedSearchAttributes: new TypedSearchAttributes(typedSearchAttributes),
   });
+  return { workflowId, runId: signaledRunId };
 }
 
 // The cluster was given a name, or another one: two runs must not look after one pool. The next one goes on from what

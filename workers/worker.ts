@@ -21,6 +21,8 @@ import { type MetricsServer, serveMetrics } from "./metrics/serve_metrics.ts";
 import { stepMeasures } from "./metrics/step_measures.ts";
 import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
+import { stepLog } from "./telemetry/step_log.ts";
+import { openTracing } from "./telemetry/tracing.ts";
 import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
 import { workersOf } from "./worker_options.ts";
@@ -32,6 +34,7 @@ export async function runWorker(
   { serve = serveHealth }: Partial<Serving> = {},
 ): Promise<void> {
   const metrics = await openMetrics("worker", config);
+  const tracing = await openTracing();
   const sdk = metrics && await freeLoopback();
   const log = installRuntime(config, sdk);
   const client = new LazyClient(config.temporal, accessOfProcess);
@@ -45,6 +48,7 @@ export async function runWorker(
     kube,
     clusterCa: caOf(kubeConfig),
     ...(metrics ? { measures: stepMeasures(metrics) } : {}),
+    steps: [stepLog, ...(tracing ? [tracing.steps] : [])],
   });
   const claim = claiming(config, { client, kubeConfig, log });
   const ended = new AbortController();

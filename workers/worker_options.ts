@@ -1,6 +1,6 @@
 /** What the workers of a process are made of: one for workflows and short steps, and one for waits. */
 import { readFile } from "node:fs/promises";
-import type { WorkerOptions } from "@temporalio/worker";
+import type { ActivityInterceptorsFactory, WorkerOptions } from "@temporalio/worker";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Kube } from "../activities/kube/client.ts";
@@ -16,6 +16,8 @@ export interface Cluster {
   kube: Kube;
   clusterCa: string;
   measures?: Measures;
+  /** What is noted of each step. */
+  steps: ActivityInterceptorsFactory[];
 }
 
 /** The options of both workers, without their connection. */
@@ -23,6 +25,7 @@ export function workersOf(config: Config, cluster: Cluster): WorkerOptions[] {
   const activities = activitiesOf(config, cluster);
   const common = {
     activities,
+    interceptors: { activity: cluster.steps },
     namespace: config.temporal.namespace,
     ...(config.identity ? { identity: config.identity } : {}),
     ...versionOf(config),

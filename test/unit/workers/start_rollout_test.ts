@@ -11,7 +11,10 @@ async function started(
   ended: unknown[] = [],
 ): Promise<[unknown, Options]> {
   const calls: [unknown, Options][] = [];
-  const signalWithStart = (...call: [unknown, Options]): Promise<void> => Promise.resolve(void calls.push(call));
+  const signalWithStart = (...call: [unknown, Options]): Promise<object> => {
+    calls.push(call);
+    return Promise.resolve({ signaledRunId: "run-9" });
+  };
   const getHandle = (...which: string[]): unknown => ({
     terminate: () => Promise.resolve(void ended.push(which)),
   });

@@ -1,0 +1,44 @@
+import type { Context } from "@temporalio/activity";
+import { deepEqual, rejects } from "node:assert/strict";
+import { stepLog } from "../../../../workers/telemetry/step_log.ts";
+import { subjectOf } from "../../../../workers/telemetry/step_subject.ts";
+
+const pool = { namespace: "fleet", name: "workers" };
+
+/** Runs a step as the SDK does, and gives its log lines with what each bears. */
+async function logged(input: unknown, step: () => Promise<unknown> = () => Promise.resolve()): Promise<object[]> {
+  const lines: object[] = [];
+  const sdk = { workflowId: "machine-deployment/fleet/workers", activityType: "deleteMachine", taskToken: "long" };
+  const attributes = (): object => interceptors.outbound?.getLogAttributes?.({ ...sdk }, (given) => given) ?? {};
+  const log = { info: (message: string) => void lines.push({ message, ...attributes() }) };
+  const interceptors = stepLog({ log } as unknown as Context);
+  await interceptors.inbound?.execute?.({ args: [input], headers: {} }, step);
+  lines.push({ message: "Activity completed", ...attributes() });
+  return lines;
+}
+
+Deno.test("every line of a step bears its workflow, pool, machine and node, and no token of the SDK's", async () => {
+  const about = {
+    ...{ workflowId: "machine-deployment/fleet/workers", activityType: "deleteMachine" },
+    ...{ pool: "fleet/workers", machine: "m-1", node: "w-1" },
+  };
+  deepEqual(await logged({ pool, machine: "m-1", node: "w-1", drain: true }), [
+    { message: "Step done", ...about },
+    { message: "Activity completed", ...about },
+  ]);
+});
+
+Deno.test("a step about no machine is no news", async () => {
+  deepEqual((await logged({ pool })).map((line) => (line as { message: string }).message), ["Activity completed"]);
+});
+
+Deno.test("a step that fails is not told as done", async () => {
+  await rejects(logged({ pool, machine: "m-1" }, () => Promise.reject(new Error("x"))), { message: "x" });
+});
+
+Deno.test("a step is about the machines that it names, however it names them, and no more than twenty", () => {
+  const machines = Array.from({ length: 30 }, (_, at) => ({ machine: `m-${at}`, deadlines: {} }));
+  deepEqual(subjectOf({ pool, machines: machines.slice(0, 1) }), { pool: "fleet/workers", machine: "m-0" });
+  deepEqual(subjectOf({ machines }).machines?.split(",").length, 20);
+  deepEqual([undefined, 3, { pool: 7, machine: {} }].map(subjectOf), [{}, {}, {}]);
+});
