@@ -1,5 +1,7 @@
 /** The main job under the eyes of a stranger: create, roll under load with a worker killed in the middle, leak nothing. */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { machineDeployment, poolPath, poolsPath, rollTo, secretPath, workload } from "./pool_objects.ts";
 import { SecretCollector } from "./secrecy.ts";
 import { withWorld } from "./world.ts";
@@ -20,6 +22,7 @@ Deno.test("rollOutMachineDeployment keeps its promises under load, a killed work
     await t.step("scales up without holding a machine", () => scale(world));
     const told = await scrape(world);
     await t.step("tells in metrics what it did", () => measures(told));
+    await t.step("logs what it did with which machine, for which workflow", () => logs(world));
     await t.step("leaks no secret byte", () => secrets.assertNowhere(Object.entries(told)));
   });
 });
@@ -106,6 +109,18 @@ async function scale(world: World): Promise<void> {
     return now?.updated === "4/4" && now.phase === "Converged" && now;
   });
   assert.equal(status.revision, "2");
+}
+
+async function logs(world: World): Promise<void> {
+  const text = await readFile(join(world.site.stack.directory, "logs", "worker.log"), "utf8");
+  const lines = text.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+  const machines = await machineNames(world);
+  const done = lines.filter(({ message, machine }) => message === "Step done" && machines.includes(machine));
+  assert.ok(done.length > 0);
+  for (const line of done) {
+    assert.deepEqual([line.workflowId, line.pool], ["machine-deployment/kube-system/pool", "kube-system/pool"]);
+    assert.equal(line.taskToken, undefined);
+  }
 }
 
 interface Told {
