@@ -1,6 +1,6 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
 import type { WatchedPool } from "../../../workers/pool_notifier.ts";
-import { watchPools } from "../../../workers/watch_pools.ts";
+import { type WatchedPools, watchPools } from "../../../workers/watch_pools.ts";
 import { eventually } from "../../support/eventually.ts";
 import { WatchedApi } from "../../support/watched_api.ts";
 
@@ -60,11 +60,12 @@ async function twoPools(api: WatchedApi): Promise<Fleet> {
   await watch.start();
   await eventually("all watches", () => Object.values(paths).every((path) => api.watches(path) === 1));
   watch.onChange((key) => told.push(key));
-  return { told, of: (name) => found(watch.find(`fleet/${name}`)), [Symbol.dispose]: () => stop.abort() };
+  return { told, watch, of: (name) => found(watch.find(`fleet/${name}`)), [Symbol.dispose]: () => stop.abort() };
 }
 
 interface Fleet {
   told: string[];
+  watch: WatchedPools;
   of(name: string): WatchedPool;
   [Symbol.dispose](): void;
 }
@@ -84,6 +85,25 @@ Deno.test("watchPools tells of the pool whose node turns NotReady, and that it i
   api.put(paths.nodes, node("web-node", { Ready: "True" }));
   await eventually("a pool that is well", () => fleet.of("web").illness === "");
   deepEqual(fleet.told, ["fleet/web", "fleet/web"]);
+});
+
+Deno.test("watchPools counts the progress of a rollout and tells no pool of it, until something decides", async () => {
+  await using api = await WatchedApi.start();
+  using fleet = await twoPools(api);
+  const { watch } = fleet;
+  const ready = (): number[] => (watch.numbers() ?? []).map((each) => each.ready);
+  const status = { phase: "Converged", readyReplicas: 3, message: "Three are Ready" };
+  api.put(paths.rollouts, object("web", { status }));
+  await eventually("its progress", () => ready().includes(3));
+  deepEqual([fleet.told, watch.notices()], [[], []]);
+  api.put(paths.rollouts, object("web", { status: { ...status, phase: "Halted", reason: "GateFailed" } }));
+  await eventually("its halt", () => fleet.told.length > 0);
+  const [told] = watch.notices();
+  deepEqual([fleet.told, told?.pool, told?.notice.kind], [
+    ["fleet/web"],
+    { namespace: "fleet", name: "web" },
+    "Halted",
+  ]);
 });
 
 Deno.test("watchPools counts a condition as illness where a policy of the pool says so", async () => {
