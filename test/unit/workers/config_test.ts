@@ -133,6 +133,7 @@ Deno.test("readConfig names every wrong setting at once, with its value and what
   const wrong = {
     ...{ OSTLER_HEALTH_PROBE_ADDRESS: "http", OSTLER_CREDENTIAL_SECONDS: "60", OSTLER_EXTERNAL_CLOUD_PROVIDER: "yes" },
     ...{ OSTLER_DEADLINES: "{drain: 30m}", OSTLER_LOG_LEVEL: "LOUD", OSTLER_WEBHOOK_ADDRESS: "[::]:70000" },
+    ...{ OSTLER_METRICS_ADDRESS: "9090", OSTLER_NOTIFY_ABOUT: "Halted,Exploded" },
   };
   const message = fault(wrong);
   match(message, /^Cannot use the settings: /);
