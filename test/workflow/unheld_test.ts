@@ -1,0 +1,38 @@
+/** New machines that nobody held, as the webhook that should have was down: they boot at once, and the rollout goes on. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import type { FakePool } from "../support/fake_pool.ts";
+import { assertRuns } from "../support/pool_checks.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+/** More machines may boot at once than the budget says, as nobody keeps them; all else that is promised stays. */
+function assertServed(pool: FakePool): void {
+  deepEqual([pool.violations.filter((one) => !/^\d+ booted$/.test(one)), pool.leftovers()], [[], []]);
+}
+
+test("a rollout whose new machines nobody holds converges, and leaves nothing behind", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.isAdmissionDown = true;
+  pool.change({ image: "image-2" });
+  const result = await (await stage.rollOut(pool)).result();
+  equal(result.outcome, "Converged");
+  assertRuns(pool, "image-2");
+  assertServed(pool);
+  pool.isAdmissionDown = false;
+  pool.change({ image: "image-3" });
+  await (await stage.rollOut(pool)).result();
+  assertRuns(pool, "image-3");
+  assertServed(pool);
+});
+
+test("a webhook that comes back in the middle of a rollout holds the rest of its machines", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 4 });
+  pool.isAdmissionDown = true;
+  pool.before["ensureVictimReleased"] = () => void (pool.isAdmissionDown = false);
+  pool.change({ image: "image-2" });
+  await (await stage.rollOut(pool)).result();
+  assertRuns(pool, "image-2");
+  ok(pool.machines.some(({ isAdmitted }) => isAdmitted));
+  assertServed(pool);
+});
