@@ -1,0 +1,76 @@
+/** Our identities on a real API server: each with a connection of its own. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
+import { applyObjects, parseManifests } from "../../deploy/local/stack/manifests.ts";
+import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
+import type { BareApi } from "./bare_api.ts";
+
+const kubernetes = fileURLToPath(new URL("../../deploy/kubernetes/", import.meta.url));
+
+export const processes = ["controller", "worker", "webhook", "setup"] as const;
+export type Process = typeof processes[number];
+
+/** Rights and limits as they are installed, in the order of the kustomization. */
+export async function installRights({ kubeconfig }: BareApi): Promise<void> {
+  const files = [
+    ...["namespace", "crds/operating_system_profiles", "crds/operating_system_configs", "crds/rollouts"],
+    ...[
+      "rbac/controller",
+      "rbac/job_gate",
+      "rbac/worker",
+      "rbac/bootstrap",
+      "admission/limit_secrets",
+      "webhook/rbac",
+      "setup/rbac",
+    ],
+  ];
+  for (const file of files) {
+    const path = join(kubernetes, `${file}.yaml`);
+    await applyObjects(kubeconfig, parseManifests(await readFile(path, "utf8"), path));
+  }
+}
+
+/** A connection under a process's identity. */
+export async function openAs({ apiServer, directory, kubeconfig }: BareApi, process: Process): Promise<ApiConnection> {
+  const account = { serviceAccount: `ostler-${process}`, namespace: "ostler-system" };
+  return await ApiConnection.open(await kubeconfigFor({ directory, apiServer, adminKubeconfig: kubeconfig }, account));
+}
+
+/** Where something stands that is worth a right; the last one is anybody's. */
+const namespaces = ["kube-system", "cloud-init-settings", "ostler-system", "kube-public", "default", "tenant"] as const;
+
+interface Rule {
+  verbs: string[];
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+}
+
+/** All that the API server lets it do, as "namespace resource [names]: verbs"; what it may do everywhere has no namespace. */
+export async function rightsOf(api: ApiConnection): Promise<string[]> {
+  const byNamespace = await Promise.all(
+    namespaces.map(async (namespace) => [namespace, await rightsIn(api, namespace)]),
+  );
+  const inAll = Object.fromEntries(byNamespace) as Record<typeof namespaces[number], string[]>;
+  const everywhere = inAll.tenant;
+  const elsewhere = Object.entries(inAll).flatMap(([namespace, found]) =>
+    found.filter((right) => !everywhere.includes(right)).map((right) => `${namespace} ${right}`)
+  );
+  return [...everywhere, ...elsewhere].sort();
+}
+
+async function rightsIn(api: ApiConnection, namespace: string): Promise<string[]> {
+  const path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+  const { status } = await api.call({ method: "POST", path, body: { spec: { namespace } } }) as {
+    status: { resourceRules: Rule[] };
+  };
+  return status.resourceRules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames }) =>
+    // To ask about oneself is everybody's right.
+    resources.filter((name) => !name.startsWith("selfsubject")).map((name) => {
+      const group = apiGroups.filter((each) => each === "*").length > 0 ? "*/" : "";
+      return `${group}${name}${resourceNames ? ` ${resourceNames.join(" ")}` : ""}: ${verbs.join(" ")}`;
+    })
+  );
+}

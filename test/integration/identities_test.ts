@@ -1,0 +1,59 @@
+/** Each of our identities may do what it must, and nothing beside: rights and limits as they are installed, on a real API server. */
+import { deepEqual, match, ok } from "node:assert/strict";
+import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
+import { type BareApi, withApi } from "./bare_api.ts";
+import { installRights, openAs, processes, rightsOf } from "./identities.ts";
+import { type Attempt, create, forbidden, needed, type Secret, secrets, token } from "./identity_attempts.ts";
+import { rights } from "./identity_rights.ts";
+
+/** What stands in the cluster, by others and by us. */
+async function settle({ api }: BareApi): Promise<void> {
+  const former = { "machinedeployment.k8s.io/name": "x" };
+  const standing: Secret[] = [
+    ...[{ name: "theirs" }, { name: "ostler-seed", data: { seed: "s" } }, { ...token("kubead"), labels: {} }],
+    ...[{ ...token("dddddd"), labels: former }, { namespace: "cloud-init-settings", name: "old-ns-bootstrap-config" }],
+  ];
+  for (const one of standing) await api.call({ ...create(one), path: secrets(one.namespace) });
+  for (const name of ["other", "ostler-pool-ns"]) {
+    const path = "/api/v1/namespaces/cloud-init-settings/serviceaccounts";
+    await api.call({ method: "POST", path, body: { metadata: { name } } });
+  }
+}
+
+/** What the API server says to it; "" where it would do it. Nothing is done. */
+async function refusalOf(api: ApiConnection, { path, ...attempt }: Attempt): Promise<string> {
+  const isPatch = attempt.method === "PATCH";
+  try {
+    await api.call({
+      ...{ ...attempt, path: attempt.method === "GET" ? path : `${path}?dryRun=All` },
+      ...(isPatch ? { contentType: "application/merge-patch+json" } : {}),
+    });
+    return "";
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.status === 403) return error.message;
+    throw error;
+  }
+}
+
+Deno.test("controller, worker, webhook and setup may do what they must, and nothing beside", async (t) => {
+  await withApi(async (server) => {
+    await installRights(server);
+    await settle(server);
+    for (const process of processes) {
+      using api = await openAs(server, process);
+      await t.step(`rights of the ${process}`, async () => deepEqual(await rightsOf(api), rights[process]));
+      if (process === "worker") {
+        const asked = create({ name: "cloud-credentials" });
+        const awaited = { what: "the limits", timeoutMs: 20_000 };
+        await waitUntil(async () => ok(await refusalOf(api, asked)), awaited);
+      }
+      for (const [, what, attempt] of forbidden.filter(([who]) => who === process)) {
+        await t.step(`the ${process} cannot ${what}`, async () => match(await refusalOf(api, attempt), /403/));
+      }
+      for (const [, what, attempt] of needed.filter(([who]) => who === process)) {
+        await t.step(`the ${process} can ${what}`, async () => deepEqual(await refusalOf(api, attempt), ""));
+      }
+    }
+  });
+});

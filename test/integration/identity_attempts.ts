@@ -1,0 +1,152 @@
+/** What our identities must not do, and what they have to, where RBAC alone would not tell the two apart. */
+import type { Process } from "./identities.ts";
+
+const group = "system:bootstrappers:machine-controller:default-node-token";
+
+/** A Secret, as it is written. */
+export interface Secret {
+  namespace?: string;
+  name: string;
+  type?: string;
+  data?: Record<string, string>;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+
+function secret({ namespace = "kube-system", type = "Opaque", data = {}, ...metadata }: Secret): object {
+  return { apiVersion: "v1", kind: "Secret", metadata: { namespace, ...metadata }, type, stringData: data };
+}
+
+/** A bootstrap token of a pool. */
+export function token(id: string, more: Record<string, string> = {}): Secret {
+  const data = { "token-id": id, "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true" };
+  return {
+    ...{ name: `bootstrap-token-${id}`, type: "bootstrap.kubernetes.io/token", labels: { "ostler.dev/pool": "x" } },
+    data: { ...data, "auth-extra-groups": group, ...more },
+  };
+}
+
+/** Where they are. */
+export const secrets = (namespace = "kube-system"): string => `/api/v1/namespaces/${namespace}/secrets`;
+const accountToken = "kubernetes.io/service-account-token";
+const accountOf = (name: string): Record<string, string> => ({ "kubernetes.io/service-account.name": name });
+
+/** A request. */
+export type Attempt = { method: "GET" | "POST" | "PATCH" | "DELETE"; path: string; body?: object };
+
+/** Creates it. */
+export const create = (one: Secret): Attempt => ({ method: "POST", path: secrets(one.namespace), body: secret(one) });
+const change = (name: string, body: object, namespace = "kube-system"): Attempt => ({
+  ...{ method: "PATCH", path: `${secrets(namespace)}/${name}`, body } as const,
+});
+const remove = (name: string, namespace?: string): Attempt => ({
+  ...{ method: "DELETE", path: `${secrets(namespace)}/${name}` } as const,
+});
+const tokenFor = (account: string, namespace: string): Attempt => ({
+  ...{ method: "POST", path: `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token` } as const,
+  body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+});
+
+/** What each must not do although RBAC alone would let it, or what would give it all the rest. */
+export const forbidden: [Process, string, Attempt][] = [
+  [
+    "worker",
+    "make an account's token in kube-system",
+    create({
+      ...{
+        name: "bootstrap-token-stolen",
+        type: accountToken,
+        annotations: accountOf("clusterrole-aggregation-controller"),
+      },
+    }),
+  ],
+  [
+    "worker",
+    "make an account's token among the machines' secrets",
+    create({
+      ...{
+        namespace: "cloud-init-settings",
+        name: "x-bootstrap-config",
+        type: accountToken,
+        annotations: accountOf("other"),
+      },
+    }),
+  ],
+  ["worker", "make any other Secret of kube-system", create({ name: "cloud-credentials" })],
+  ["worker", "change a Secret of somebody else in kube-system", change("theirs", { stringData: { password: "mine" } })],
+  ["worker", "delete a Secret of somebody else in kube-system", remove("theirs")],
+  [
+    "worker",
+    "make a token for a group of its choice",
+    create(token("aaaaaa", { "auth-extra-groups": "system:bootstrappers:kubeadm" })),
+  ],
+  ["worker", "make a token that nobody knows a pool of", create({ ...token("bbbbbb"), labels: {} })],
+  [
+    "worker",
+    "take over kubeadm's token",
+    change("bootstrap-token-kubead", { metadata: { labels: { "ostler.dev/pool": "x" } } }),
+  ],
+  ["worker", "delete kubeadm's token", remove("bootstrap-token-kubead")],
+  ["worker", "change the seed", change("ostler-seed", { stringData: { seed: "known" } })],
+  ["worker", "delete the seed", remove("ostler-seed")],
+  [
+    "worker",
+    "write a Secret of another name where machines boot from",
+    create({ namespace: "cloud-init-settings", name: "other" }),
+  ],
+  ["worker", "ask for the token of another account there", tokenFor("other", "cloud-init-settings")],
+  ["worker", "ask for its fellow's token", tokenFor("ostler-controller", "ostler-system")],
+  ["worker", "read the webhook's key", { method: "GET", path: `${secrets("ostler-system")}/ostler-webhook-authority` }],
+  ["worker", "list what machines boot from", { method: "GET", path: secrets("cloud-init-settings") }],
+  [
+    "webhook",
+    "make an account's token under its own name",
+    create({
+      namespace: "ostler-system",
+      ...{ name: "ostler-webhook-authority", type: accountToken, annotations: accountOf("ostler-worker") },
+    }),
+  ],
+  ["webhook", "make any other Secret", create({ namespace: "ostler-system", name: "other" })],
+  ["webhook", "read another Secret", { method: "GET", path: `${secrets("ostler-system")}/other` }],
+  ["webhook", "register another webhook", {
+    ...{ method: "POST", path: "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations" } as const,
+    body: {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "MutatingWebhookConfiguration",
+      metadata: { name: "all" },
+    },
+  }],
+  ["controller", "write a Secret", create({ namespace: "ostler-system", name: "other" })],
+  ["controller", "read a Secret", { method: "GET", path: `${secrets()}/theirs` }],
+];
+
+/** What each has to do: a limit that stops it would be seen here. */
+export const needed: [Process, string, Attempt][] = [
+  ["worker", "make a pool's token", create(token("cccccc"))],
+  [
+    "worker",
+    "let one live longer",
+    change("bootstrap-token-dddddd", { stringData: { expiration: "2030-01-01T00:00:00Z" } }),
+  ],
+  [
+    "worker",
+    "take the former label from one",
+    change("bootstrap-token-dddddd", {
+      metadata: { labels: { "machinedeployment.k8s.io/name": null, "ostler.dev/pool": "x" } },
+    }),
+  ],
+  ["worker", "delete one", remove("bootstrap-token-dddddd")],
+  ...[
+    "pool-ns-provisioning-config",
+    "pool-ns-bootstrap-config",
+    "ns-pool-kubelet-bootstrap-config",
+    "edge-provider-script-pool-ns",
+    "ostler-last-good-pool-ns",
+  ]
+    .map((
+      name,
+    ): [Process, string, Attempt] => ["worker", `write ${name}`, create({ namespace: "cloud-init-settings", name })]),
+  ["worker", "delete what machines booted from", remove("old-ns-bootstrap-config", "cloud-init-settings")],
+  ["worker", "ask for the token of a pool's account", tokenFor("ostler-pool-ns", "cloud-init-settings")],
+  ["webhook", "keep its certificate", create({ namespace: "ostler-system", name: "ostler-webhook-authority" })],
+];
