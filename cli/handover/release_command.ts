@@ -49,10 +49,12 @@ export async function release(terminal: Terminal, world: World, flags: ReleaseFl
   if (!dryRun) await confirm(terminal, planned.length, flags);
   const plan = { pools: planned, getterToken: "token" in getter ? getter.token : "", belongings };
   await carryOut(world, cluster, { plan, telling, flags });
-  if (!dryRun && flags.output === "table") terminal.err(nextSteps);
-  return telling.end();
+  const code = telling.end();
+  if (!dryRun && flags.output === "table") terminal.err(code === 0 ? nextSteps : notYet);
+  return code;
 }
 
+const notYet = "Not all is given back: run it again before Operating System Manager is started.\n";
 const nextSteps =
   "Now start Operating System Manager; `ostler adopt --dry-run` shows then what each pool boots from. " +
   "Ostler's own Deployments and rights go with `helm uninstall`, its kinds stay.\n";

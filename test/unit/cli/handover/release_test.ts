@@ -178,6 +178,20 @@ Deno.test("ostler release goes on where it was cut short, wherever that was", as
   }
 });
 
+Deno.test("ostler release says to run it again, and not to go on, where one pool could not be given back", async () => {
+  const world = await ostlersCluster();
+  world.kube.onRequest = (request) => {
+    if (request === "delete rollouts fleet/pool") throw answer(500, "Busy");
+  };
+  const { code, out, err } = await world.run(["release", "--yes"]);
+  assert.equal(code, 1);
+  assert.match(out, /^pool "fleet\/pool": Cannot give back "fleet\/pool": HTTP 500, Busy$/m);
+  assert.match(out, /^pools of Ostler: 3 pools given back$/m);
+  assert.equal(err, "Not all is given back: run it again before Operating System Manager is started.\n");
+  world.kube.onRequest = () => {};
+  assert.match((await world.run(["release", "--yes"])).err, /^Now start Operating System Manager; /);
+});
+
 function headsOf({ kube }: HandoverWorld): string[] {
   return kube.everything().map(({ metadata: { name, annotations = {}, labels = {} } }) =>
     [name.replace(/^bootstrap-token-.*/, "token"), ...Object.keys(annotations), ...Object.keys(labels)].join(" ")
