@@ -5,6 +5,7 @@ import type { MachineKind } from "../cloud/machine_kind.ts";
 import { aimTestcontainers } from "../engine/aim_testcontainers.ts";
 import { type Engine, openEngine } from "../engine/engine.ts";
 import { debianArchives } from "../mirror/debian_archives.ts";
+import type { LayoutImage } from "../mirror/layout_image.ts";
 import { type Mirror, startMirror } from "../mirror/mirror.ts";
 import type { NodePrograms } from "../tools/node_programs.ts";
 import { ContainerMachine, type ContainerMeans } from "./container_machine.ts";
@@ -20,6 +21,8 @@ export interface HostOptions {
   programs: NodePrograms;
   /** May install Debian's Docker engine where none answers. */
   installEngine: boolean;
+  /** Images that the mirror has beside those of our own programs. */
+  layouts?: readonly LayoutImage[];
   onProgress?: (text: string) => void;
   signal?: AbortSignal;
 }
@@ -41,6 +44,8 @@ export interface ContainerHost {
   readonly engine: Engine;
   /** Space for programs on the machines ordered from now on, in bytes; undefined for all that the host has. */
   limitDisk(bytes: number | undefined): void;
+  /** Where pods of the machines ordered from now on reach the API server by its Service. */
+  serveApi(port: number): void;
   /** A machine that was ordered and switched on; rejects when there is none of that name. */
   machine(name: string): Promise<MachineContainer>;
   /** Removes every machine and network, and puts the host's settings back. */
@@ -64,7 +69,9 @@ export async function openContainerHost(options: HostOptions): Promise<Container
   const metadata = await MetadataService.start(address);
   parts.defer(() => metadata.stop());
   onProgress?.("Preparing the mirror that machines download from");
-  const mirror = await startMirror({ address, directory: join(cacheFolder, "mirror"), programs, archives });
+  const directory = join(cacheFolder, "mirror");
+  const { layouts = [] } = options;
+  const mirror = await startMirror({ address, directory, programs, archives, layouts });
   parts.defer(() => mirror.stop());
   signal?.throwIfAborted();
   const facts = await hostFacts();
@@ -75,6 +82,7 @@ export async function openContainerHost(options: HostOptions): Promise<Container
     settings: siteSettings(mirror, facts),
     poolAnnotations: poolAnnotations(facts),
     kind: (context, order) => fleet.add(new ContainerMachine(context, order, fleet.means)),
+    serveApi: (port) => void (fleet.means.apiServer = { host: address, port }),
     limitDisk: (bytes) => void (fleet.means.diskBytes = bytes),
     machine: (name) => fleet.container(name),
     stop: () => kept.disposeAsync(),

@@ -6,7 +6,7 @@ import { type Patience, persist, rest } from "../cloud/patience.ts";
 import type { MachineOrder } from "../cloud/virtual_machine.ts";
 import { MachineContainer } from "./machine_container.ts";
 import type { MetadataService } from "./metadata_service.ts";
-import { connectPods } from "./pod_network.ts";
+import { connectPods, type Endpoint } from "./pod_network.ts";
 
 /** What all container machines of a site share. */
 export interface ContainerMeans {
@@ -15,6 +15,8 @@ export interface ContainerMeans {
   network: string;
   labels: Record<string, string>;
   metadata: MetadataService;
+  /** Reached by pods as the Service `kubernetes`; by none unless told. */
+  apiServer?: Endpoint;
   /** Space for programs on the machines ordered from now on, in bytes; the host's unless told. */
   diskBytes?: number | undefined;
 }
@@ -138,9 +140,13 @@ export class ContainerMachine implements CloudMachine {
       if (node === undefined) continue;
       this.#signal.throwIfAborted();
       this.#noteNode(node);
-      hasNetwork ||= await persist(this.#patience(), async () => await connectPods(await this.container(), node));
+      hasNetwork ||= await persist(this.#patience(), () => this.#connect(node));
       if (this.#view.phase === "ready") return;
     }
+  }
+
+  async #connect(node: V1Node): Promise<boolean> {
+    return await connectPods(await this.container(), node, this.#means.apiServer);
   }
 
   #noteNode(node: V1Node): void {

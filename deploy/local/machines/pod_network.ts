@@ -1,15 +1,33 @@
-/** The pod network of a node, as an agent of the network would set it up: one range of addresses a node, routed by the host. */
+/** The pod network of a node, as its agents would set it up: one range of addresses a node, routed by the host, and the API. */
 import type { V1Node } from "@kubernetes/client-node";
 import type { MachineContainer } from "./machine_container.ts";
 
 const path = "/etc/cni/net.d/10-ostler.conflist";
 
+/** The address that every cluster with this range of Services gives to the one of its API server. */
+const apiService = { host: "10.96.0.1", port: 443 };
+
+/** Where a server listens. */
+export interface Endpoint {
+  host: string;
+  port: number;
+}
+
 /** Writes the CNI config once the node has its range; returns whether it did. Until then the node is not Ready. */
-export async function connectPods(machine: MachineContainer, node: V1Node): Promise<boolean> {
+export async function connectPods(machine: MachineContainer, node: V1Node, apiServer?: Endpoint): Promise<boolean> {
   const subnet = node.spec?.podCIDR;
   if (!subnet) return false;
+  if (apiServer !== undefined) await serveApi(machine, apiServer);
   await machine.write(path, JSON.stringify(networkOf(subnet)));
   return true;
+}
+
+/** Of all Services this is the only one that pods reach here: as kube-proxy does it, by a rule for what they send. */
+async function serveApi(machine: MachineContainer, { host, port }: Endpoint): Promise<void> {
+  const rule = ["-d", apiService.host, "-p", "tcp", "--dport", `${apiService.port}`, "-j", "DNAT"];
+  const command = ["iptables", "-w", "-t", "nat", "-A", "PREROUTING", ...rule, "--to-destination", `${host}:${port}`];
+  const { exitCode, stderr } = await machine.run(command);
+  if (exitCode !== 0) throw new Error(`Cannot serve the API to pods at "${apiService.host}": ${stderr.trim()}`);
 }
 
 function networkOf(subnet: string): object {

@@ -4,6 +4,7 @@ import type { NodePrograms } from "../tools/node_programs.ts";
 import type { Answer } from "./answer.ts";
 import type { DebianArchives } from "./debian_archives.ts";
 import { imageNames, prepareImages } from "./images.ts";
+import { type LayoutImage, serveLayout } from "./layout_image.ts";
 import { listen } from "./listener.ts";
 import { passPackagesOn } from "./packages.ts";
 import { prepareReleases, type Releases } from "./releases.ts";
@@ -17,6 +18,8 @@ export interface MirrorOptions {
   readonly programs: NodePrograms;
   /** Where Debian's packages come from. */
   readonly archives: DebianArchives;
+  /** Images beside those of our own programs. */
+  readonly layouts?: readonly LayoutImage[];
   /** Hears of each request when it was answered: `GET /path 200`. */
   readonly log?: (line: string) => void;
 }
@@ -73,14 +76,16 @@ export async function startMirror(options: MirrorOptions): Promise<Mirror> {
 }
 
 async function prepareAnswers(
-  { directory, programs, archives }: MirrorOptions,
+  { directory, programs, archives, layouts = [] }: MirrorOptions,
   signal: AbortSignal,
 ): Promise<{ releases: Releases; answers: Answer[] }> {
   const files = join(directory, "files");
   const releases = await prepareReleases(files, programs);
   const images = await prepareImages(files, programs);
   const packages = passPackagesOn({ directory: join(directory, "packages"), archives, signal });
-  return { releases, answers: [releases.answer, images, packages] };
+  const others = await Promise.all(layouts.map(serveLayout));
+  // The registry itself says what it does not know, so it is asked last.
+  return { releases, answers: [releases.answer, ...others, images, packages] };
 }
 
 async function firstOf(answers: readonly Answer[], request: Request): Promise<Response> {

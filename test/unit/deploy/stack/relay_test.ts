@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { freePorts } from "../../../../deploy/local/process/free_ports.ts";
+import { Relay } from "../../../../deploy/local/process/relay.ts";
+
+const host = "127.0.0.1";
+
+/** Says everything twice. */
+async function echo(port: number): Promise<Server> {
+  const server = createServer((socket) => void socket.on("data", (data) => socket.write(`${data}${data}`)));
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
+  return server;
+}
+
+async function say(socket: Socket, text: string): Promise<string> {
+  socket.write(text);
+  const [answer] = await once(socket, "data");
+  return String(answer);
+}
+
+Deno.test("a relay hands on what both sides say, ends all when it is cut, and hands on again when it is whole", async () => {
+  const [at = 0, to = 0] = await freePorts(2);
+  const server = await echo(to);
+  try {
+    await using relay = await Relay.open({ at: { host, port: at }, to: { host, port: to } });
+    const first = connect(at, host);
+    assert.equal(await say(first, "a"), "aa");
+    relay.cut(true);
+    await once(first, "close");
+    const refused = connect(at, host);
+    refused.on("error", () => {}); // how it ends depends on the moment
+    await once(refused, "close");
+    relay.cut(false);
+    const second = connect(at, host);
+    assert.equal(await say(second, "b"), "bb");
+    second.destroy();
+  } finally {
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+});
