@@ -6,6 +6,7 @@ import { DockerApi } from "../../deploy/local/engine/docker_api.ts";
 import { type Fitness, judgeEngine } from "../../deploy/local/engine/engine_fitness.ts";
 import { engineSearch, findEngine } from "../../deploy/local/engine/find_engine.ts";
 import { isDebianLike } from "../../deploy/local/engine/install_engine.ts";
+import type { LayoutImage } from "../../deploy/local/mirror/layout_image.ts";
 import { type ContainerHost, openContainerHost } from "../../deploy/local/machines/container_host.ts";
 import { cacheFolder } from "../../deploy/local/tools/environment.ts";
 import { resolveNodePrograms } from "../../deploy/local/tools/node_programs.ts";
@@ -32,10 +33,10 @@ export function machineTest(
 
 /** Runs one story on a host and a site of its own; nothing of them remains. */
 export async function withMachines(
-  options: Omit<WorldOptions, "machines" | "script">,
+  { layouts = [], ...options }: Omit<WorldOptions, "machines" | "script"> & { layouts?: readonly LayoutImage[] },
   story: (world: World, host: ContainerHost) => Promise<void>,
 ): Promise<void> {
-  const host = await openHost();
+  const host = await openHost(() => {}, layouts);
   try {
     await withWorld({ ...options, machines: host }, (world) => story(world, host));
   } finally {
@@ -44,14 +45,17 @@ export async function withMachines(
 }
 
 /** A host for machines, without a site; the first one of a computer takes some minutes. */
-export async function openHost(onProgress: (text: string) => void = () => {}): Promise<ContainerHost> {
+export async function openHost(
+  onProgress: (text: string) => void = () => {},
+  layouts: readonly LayoutImage[] = [],
+): Promise<ContainerHost> {
   const tools = cacheFolder(process.env);
   if (tools === undefined) throw new Error("Cannot keep images and packages: neither HOME nor XDG_CACHE_HOME is set");
   return await openContainerHost({
     cacheFolder: join(tools, "..", "machines"),
     programs: await resolveNodePrograms({ onProgress: buildsOnly(onProgress) }),
     installEngine: mayInstall,
-    onProgress,
+    ...{ layouts, onProgress },
   });
 }
 
