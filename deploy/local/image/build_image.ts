@@ -28,6 +28,8 @@ export interface BuildOptions {
   onProgress?: (text: string) => void;
 }
 
+/** A file of Deno's cache that gets another name meanwhile is the same file. */
+const calm = ["--warning=no-file-changed"];
 /** The image's name without its tag. */
 const repository = "ostler";
 
@@ -42,7 +44,8 @@ export async function buildImage(options: BuildOptions): Promise<SteadyImage> {
   try {
     const { revision, latest } = await sourceOf(options);
     const created = new Date(latest * 1000).toISOString().replace(".000", "");
-    const args = { ...await groundOf(options, work), TARGETARCH: architecture, VERSION: version };
+    const ground = await groundOf(options, work);
+    const args = { ...ground, TARGETARCH: architecture, VERSION: version };
     onProgress("Collecting what the recipe sees");
     await fillContext(join(work, "context"));
     onProgress(`Building for ${architecture}`);
@@ -53,7 +56,9 @@ export async function buildImage(options: BuildOptions): Promise<SteadyImage> {
     const saved = await save(raw, work);
     const archive = join(output, `${repository}-${version}-linux-${architecture}.tar`);
     await copyList(raw, archive.replace(/\.tar$/, ".spdx.json"), work);
-    return await steadyImage({ saved, work, architecture, name: `${repository}:${version}`, latest, archive });
+    const baseLayers = await layersOf(ground["BASE"] ?? "");
+    const name = `${repository}:${version}`;
+    return await steadyImage({ saved, work, architecture, name, latest, baseLayers, archive });
   } finally {
     await removeImage(raw);
     await rm(work, { recursive: true, force: true });
@@ -100,7 +105,9 @@ async function build(
   options: { t: string; buildargs: Record<string, string>; nocache: boolean },
 ): Promise<void> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
-  const tar = spawn("tar", ["--create", "--directory", context, "."], { stdio: ["ignore", "pipe", "inherit"] });
+  const tar = spawn("tar", ["--create", ...calm, "--directory", context, "."], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const answer = await dockerode.buildImage(tar.stdout, { ...options, dockerfile: recipe, rm: true, forcerm: true });
   await followed(answer as Readable);
   // What its steps have left behind is of no use to the next build, whose files are others.
@@ -134,6 +141,11 @@ async function save(name: string, work: string): Promise<string> {
   await run("tar", ["--extract", "--file", archive, "--directory", folder]);
   await rm(archive);
   return folder;
+}
+
+async function layersOf(image: string): Promise<number> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  return (await dockerode.getImage(image).inspect()).RootFS.Layers?.length ?? 0;
 }
 
 /** Lays what the image is made of beside the archive. */

@@ -63,9 +63,11 @@ async function isSame(first: SteadyImage, options: BuildOptions): Promise<boolea
   const output = join(options.output, "again");
   await mkdir(output, { recursive: true });
   const second = await buildImage({ ...options, output, attempt: "all" });
-  await rm(output, { recursive: true });
-  if (second.digest === first.digest) return say("Built again from nothing: the same digest\n"), true;
-  return say(`Built again from nothing: another digest, ${second.digest}\n`), false;
+  if (second.digest === first.digest) {
+    await rm(output, { recursive: true });
+    return say("Built again from nothing: the same digest\n"), true;
+  }
+  return say(`Built again from nothing: another digest, ${second.digest}; see ${second.archive}\n`), false;
 }
 
 function tell({ name, archive, digest, id, bytes }: SteadyImage): void {

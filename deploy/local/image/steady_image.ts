@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { endOfArchive, entryOf, padding, withoutLaterTimes } from "./tar_entries.ts";
+import { endOfArchive, entryOf, padding, type TimeLaw, withLawfulTimes } from "./tar_entries.ts";
 
 export interface SteadyOptions {
   /** What `docker save` wrote, unpacked. */
@@ -22,6 +22,8 @@ export interface SteadyOptions {
   name: string;
   /** Nothing in it is later, in seconds since 1970. */
   latest: number;
+  /** So many layers are of the base, and keep their times. */
+  baseLayers: number;
   /** Path of the archive. */
   archive: string;
 }
@@ -54,7 +56,9 @@ export async function steadyImage(options: SteadyOptions): Promise<SteadyImage> 
   await mkdir(blobs, { recursive: true });
   const [{ Config, Layers }] = JSON.parse(await readFile(join(saved, "manifest.json"), "utf8"));
   const paths = (Layers as string[]).map((layer) => join(saved, layer));
-  const layers = await Promise.all(paths.map((path) => writeLayer(path, blobs, options.latest)));
+  const layers = await Promise.all(paths.map((path, at) => {
+    return writeLayer(path, blobs, { latest: options.latest, isOnly: at >= options.baseLayers });
+  }));
   const told = JSON.parse(await readFile(join(saved, Config), "utf8"));
   const config = await writeJson(blobs, configOf(told, layers.map(({ diffId }) => diffId), options));
   const manifest = await writeJson(blobs, {
@@ -69,10 +73,10 @@ export async function steadyImage(options: SteadyOptions): Promise<SteadyImage> 
 }
 
 /** Compressed under its digest; `diffId` is that of what it is unpacked. */
-async function writeLayer(path: string, blobs: string, latest: number): Promise<Blob & { diffId: string }> {
+async function writeLayer(path: string, blobs: string, law: TimeLaw): Promise<Blob & { diffId: string }> {
   const [plain, packed] = [createHash("sha256"), createHash("sha256")];
   const unfinished = join(blobs, `unfinished-${createHash("sha256").update(path).digest("hex")}`);
-  const steady = Readable.from(seen(withoutLaterTimes(createReadStream(path), latest), plain));
+  const steady = Readable.from(seen(withLawfulTimes(createReadStream(path), law), plain));
   await pipeline(steady, createGzip({ level }), (source) => seen(source, packed), createWriteStream(unfinished));
   const hex = packed.digest("hex");
   await rename(unfinished, join(blobs, hex));

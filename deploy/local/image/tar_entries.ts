@@ -6,8 +6,18 @@ const block = 512;
 const fields = { name: 0, mode: 100, uid: 108, gid: 116, size: 124, mtime: 136, checksum: 148, type: 156, magic: 257 };
 const extended = ["x", "g"];
 
-/** The same archive with no time after `latest`, in seconds; everything else stays as it is, byte for byte. */
-export async function* withoutLaterTimes(source: AsyncIterable<Uint8Array>, latest: number): AsyncGenerator<Buffer> {
+/** What times may be, in seconds since 1970. */
+export interface TimeLaw {
+  latest: number;
+  /** All times are the latest: what an engine has kept of an earlier build is of an earlier hour. */
+  isOnly: boolean;
+}
+
+/** The same archive with times as the law has them; everything else stays as it is, byte for byte. */
+export async function* withLawfulTimes(
+  source: AsyncIterable<Uint8Array>,
+  { latest, isOnly }: TimeLaw,
+): AsyncGenerator<Buffer> {
   const reader = new ByteReader(source);
   for (;;) {
     const header = await reader.exactly(block);
@@ -18,7 +28,8 @@ export async function* withoutLaterTimes(source: AsyncIterable<Uint8Array>, late
       yield* extendedEntry(header, recordsWithoutTimes(body.subarray(0, size)));
       continue;
     }
-    if (numberAt(header, fields.mtime, 12) > latest) setNumber(header, fields.mtime, latest);
+    const isEntry = header.some((byte) => byte !== 0);
+    if (isEntry && (isOnly || numberAt(header, fields.mtime, 12) > latest)) setNumber(header, fields.mtime, latest);
     yield sealed(header);
     yield* reader.upTo(padded(size));
   }
