@@ -1,0 +1,100 @@
+/** The image, built on an engine, and containers of it as a strict cluster would start them. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { getContainerRuntimeClient } from "testcontainers";
+import { aimTestcontainers } from "../../../deploy/local/engine/aim_testcontainers.ts";
+import { openEngine } from "../../../deploy/local/engine/engine.ts";
+import { buildImage, loadImage } from "../../../deploy/local/image/build_image.ts";
+import type { SteadyImage } from "../../../deploy/local/image/steady_image.ts";
+import { cacheFolder } from "../../../deploy/local/tools/environment.ts";
+
+export interface Start {
+  args: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  /** Paths of this host by their place in the container, where nothing can be written. */
+  mounts?: Readonly<Record<string, string>>;
+  /** In place of the image's own command. */
+  entrypoint?: readonly string[];
+}
+
+export interface Container {
+  /** All that it has said until now. */
+  said(): Promise<string>;
+  signal(name: "SIGTERM"): Promise<void>;
+  /** The exit code, once it has ended. */
+  ended(): Promise<number>;
+}
+
+export interface ImageGround {
+  readonly image: SteadyImage;
+  /** With all that is made of our files and their packages made anew. */
+  buildAgain(): Promise<SteadyImage>;
+  start(options: Start): Promise<Container>;
+  inspect(): Promise<{ Id: string; Architecture: string; Config: { User: string; Labels: Record<string, string> } }>;
+}
+
+/** Builds the image, and removes it and its containers after the test. */
+export async function withImage(test: (ground: ImageGround) => Promise<void>): Promise<void> {
+  const tools = cacheFolder(process.env);
+  if (tools === undefined) throw new Error("Cannot keep images: neither HOME nor XDG_CACHE_HOME is set");
+  const install = process.env["OSTLER_INSTALL_DOCKER"] === "true";
+  const engine = await openEngine({ install, directory: join(tools, "..", "machines", "docker") });
+  using _aimed = aimTestcontainers(engine.socket);
+  const output = await mkdtemp(join(tmpdir(), "ostler-image-"));
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  const version = `0.0.0-test-${process.pid}`;
+  try {
+    const image = await buildImage({ version, output });
+    await loadImage(image);
+    await test({
+      image,
+      buildAgain: () => buildImage({ version, output: join(output, "again"), attempt: "second" }),
+      start: (options) => startContainer(image.name, engine.runLabels(), options),
+      inspect: async () => await dockerode.getImage(image.name).inspect() as never,
+    });
+  } finally {
+    await dockerode.getImage(`ostler:${version}`).remove({ force: true }).catch(() => undefined);
+    await rm(output, { recursive: true, force: true });
+    await engine.stop();
+  }
+}
+
+async function startContainer(image: string, labels: Record<string, string>, options: Start): Promise<Container> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  const { args, env = {}, mounts = {}, entrypoint } = options;
+  const container = await dockerode.createContainer({
+    Image: image,
+    Cmd: [...args],
+    ...(entrypoint ? { Entrypoint: [...entrypoint] } : {}),
+    Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+    Labels: labels,
+    // As the chart has it: the user is the image's own.
+    HostConfig: {
+      ReadonlyRootfs: true,
+      Tmpfs: { "/tmp": "rw,noexec,nosuid,size=256m,mode=1777" },
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      NetworkMode: "host",
+      Binds: Object.entries(mounts).map(([place, path]) => `${path}:${place}:ro`),
+    },
+  });
+  await container.start();
+  return {
+    said: async () => textOf(await container.logs({ stdout: true, stderr: true, follow: false })),
+    signal: async (signal) => void await container.kill({ signal }),
+    ended: async () => (await container.wait()).StatusCode,
+  };
+}
+
+/** The engine puts eight bytes before each piece: whose it is, and its length. */
+function textOf(framed: Buffer): string {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at + 8 <= framed.length;) {
+    const end = at + 8 + framed.readUInt32BE(at + 4);
+    pieces.push(framed.subarray(at + 8, end));
+    at = end;
+  }
+  return Buffer.concat(pieces).toString();
+}
