@@ -111,8 +111,9 @@ async function rotates({ api }: BareApi, url: string): Promise<void> {
   const before = await shownNow(api, url);
   const first = (await holdOf(api)).webhooks?.[0]?.clientConfig.caBundle;
   await api.call({ method: "DELETE", path: secretPath });
-  const bundles = new Set<string>();
-  const shown = new Set<string>();
+  // What was there before counts also where it is gone by the first look.
+  const bundles = new Set([first]);
+  const shown = new Set([before]);
   const deadline = Date.now() + 20_000;
   let requests = 0;
   let isOver = false;
@@ -126,7 +127,6 @@ async function rotates({ api }: BareApi, url: string): Promise<void> {
   }
   // The old authority, both, the new one.
   equal(bundles.size, 3);
-  deepEqual([[...bundles][0], [...shown][0]], [first, before]);
   equal(shown.size, 2);
   ok(requests > 20, `${requests} requests`);
 }
