@@ -3,9 +3,11 @@ import type { RolloutNumbers } from "../rollout_numbers.ts";
 import type { Metrics } from "./registry.ts";
 import type { NameOf } from "./table.ts";
 
+/** As far as something goes on; what failed in a rollout that has ended stays in its Rollout. */
+const underWay: readonly string[] = ["Preparing", "Creating", "Rolling", "RollingBack", "Repairing"];
 /** All of them are exported, also where no pool is in one. */
 export const phases = [
-  ...["Preparing", "Creating", "Rolling", "RollingBack", "Repairing"],
+  ...underWay,
   ...["Converged", "RolledBack", "Halted", "Aborted", "Deleting"],
 ];
 const steps = ["Joining", "Gates", "Draining", "Removing", "Repairing"];
@@ -29,7 +31,8 @@ export function setRolloutGauges(metrics: Metrics, rollouts: readonly RolloutNum
   metrics.set("ostler_rollouts_awaiting_approval", count(({ blocked }) => blocked?.reason === "AwaitingApproval"));
   metrics.set("ostler_rollouts_quarantined", count(({ quarantined }) => quarantined));
   for (const state of states) {
-    metrics.set("ostler_rollout_machines", sum(rollouts.map((each) => each[state])), { state });
+    const counted = state === "failed" ? rollouts.filter(({ phase }) => underWay.includes(phase)) : rollouts;
+    metrics.set("ostler_rollout_machines", sum(counted.map((each) => each[state])), { state });
   }
   for (const step of steps) {
     const number = sum(rollouts.map((each) => each.steps.filter((one) => one === step).length));

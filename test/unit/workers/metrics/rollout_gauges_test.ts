@@ -43,6 +43,19 @@ Deno.test("pools are counted by phase, and machines of all of them are summed", 
   deepEqual(await valuesOf(metrics, "ostler_rollout_steps"), ['{step="Joining"} 1', '{step="Draining"} 1']);
 });
 
+Deno.test("machines that failed are counted while something goes on, and not when it has ended", async () => {
+  const failed = async (phase: string): Promise<string | undefined> => {
+    const metrics = await gauges([{ phase, failedMachines: 2 }]);
+    return (await valuesOf(metrics, "ostler_rollout_machines")).at(-1);
+  };
+  for (const phase of ["Preparing", "Creating", "Rolling", "RollingBack", "Repairing"]) {
+    equal(await failed(phase), '{state="failed"} 2', phase);
+  }
+  for (const phase of ["Converged", "RolledBack", "Halted", "Aborted", "Deleting", ""]) {
+    equal(await failed(phase), undefined, phase);
+  }
+});
+
 Deno.test("what blocks is told by reason, with the time of whom it has blocked for longest", async () => {
   const blocks: [string, number][] = [["OutsideWindow", 1], ["OutsideWindow", 3], ["AwaitingApproval", 2]];
   const metrics = await gauges(blocks.map(([reason, hours]) => blockedFor(reason, hours)));
