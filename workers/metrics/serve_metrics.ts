@@ -15,7 +15,7 @@ export interface MetricsServer {
 /** Serves /metrics. Where the address is taken it says so and serves nothing: machines are rolled unseen rather than not at all. */
 export function serveMetrics({ address: { host, port }, metrics, more, log }: MetricsServer): Server {
   const server = createServer((request, response) => {
-    if (new URL(request.url ?? "/", "http://metrics").pathname !== "/metrics") {
+    if (URL.parse(request.url ?? "/", "http://metrics")?.pathname !== "/metrics") {
       return void response.writeHead(404).end();
     }
     void scrape().then(

@@ -111,9 +111,10 @@ Deno.test("/metrics answers with ours and then the SDK's; without the SDK's wher
   sdk = () => Promise.reject(new Error("refused"));
   const alone = await ask(`http://127.0.0.1:${port}/metrics`);
   const other = await ask(`http://127.0.0.1:${port}/secrets`);
+  const noUrl = await ask(`http://127.0.0.1:${port}//`);
   server.close();
   await once(server, "close");
-  deepEqual([both.status, alone.status, other.status], [200, 200, 404]);
+  deepEqual([both.status, alone.status, other.status, noUrl.status], [200, 200, 404, 404]);
   match(both.text, /^# HELP ostler_[^]*\ntemporal_request 1\n$/);
   match(alone.text, /^# HELP ostler_/);
   deepEqual(said, ["Cannot read the metrics of Temporal's SDK"]);
