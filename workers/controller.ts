@@ -16,8 +16,8 @@ import { createLogger } from "./logger.ts";
 import { openMetrics } from "./metrics/open_metrics.ts";
 import { requestsTold } from "./metrics/process_measures.ts";
 import type { Metrics } from "./metrics/registry.ts";
-import { setRolloutGauges } from "./metrics/rollout_gauges.ts";
 import { serveMetrics } from "./metrics/serve_metrics.ts";
+import { Lead } from "./metrics/serving_gauges.ts";
 import { type PoolNotice, startNotice, targetsOf, tellNotices } from "./notices/tell_notices.ts";
 import { type PoolNews, PoolNotifier, type ReportedRun } from "./pool_notifier.ts";
 import { runProcess } from "./run_process.ts";
@@ -36,7 +36,7 @@ export async function runController(
 ): Promise<void> {
   const log = createLogger(config.logLevel);
   const metrics = await openMetrics("controller", config);
-  const lead = measureLead(metrics);
+  const lead = new Lead(metrics);
   const tracing = await openTracing();
   const scraped = metrics && serveMetrics({ address: config.metricsAddress, metrics, log });
   const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config), requestsTold(metrics));
@@ -57,7 +57,6 @@ export async function runController(
   try {
     await leadWhileHolding(kubeConfig, { config, log, signal, onStandby }, async (leading) => {
       ready = false;
-      lead.isLeading = true;
       await serveWhileOurs({ claim, log, signal: leading }, async (serving) => {
         const onReady = (): void => void (ready = true);
         await tell({ config, kubeConfig, client, self, log, metrics, tracing, lead, onReady }, serving);
@@ -120,21 +119,6 @@ async function tellNoticesOf({ config, connect, watch, metrics, log }: Noticing,
   await tellNotices({ notices: () => watch.notices(), send, kinds: config.notifyAbout, log }, signal);
 }
 
-/** Whether this process leads, and what it watches then. */
-interface Lead {
-  isLeading: boolean;
-  watch?: Pick<WatchedPools, "numbers">;
-}
-
-function measureLead(metrics: Metrics | undefined): Lead {
-  const lead: Lead = { isLeading: false };
-  metrics?.onScrape(() => {
-    metrics.set("ostler_leader", lead.isLeading ? 1 : 0);
-    setRolloutGauges(metrics, lead.watch?.numbers(), Date.now());
-  });
-  return lead;
-}
-
 async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
   const { config, kubeConfig, client, self, log, metrics, lead, onReady } = telling;
   const kube = { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) };
@@ -145,14 +129,15 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     log,
   });
   await watch.start();
-  lead.watch = watch;
   onReady();
   log.info("Controller is watching");
   const connect = (): Promise<Client> => client.get();
-  const schedule = keepCredentialSchedule(config, { connect, self, log, signal });
-  const version = keepVersionCurrent(config, { connect, log, signal });
-  const notices = tellNoticesOf({ config, connect, watch, metrics, log }, signal);
-  await Promise.all([notifier.run(signal), notices, schedule, version]);
+  await lead.during(watch, async () => {
+    const schedule = keepCredentialSchedule(config, { connect, self, log, signal });
+    const version = keepVersionCurrent(config, { connect, log, signal });
+    const notices = tellNoticesOf({ config, connect, watch, metrics, log }, signal);
+    await Promise.all([notifier.run(signal), notices, schedule, version]);
+  });
 }
 
 if (import.meta.main) await runProcess(runController);

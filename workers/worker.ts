@@ -18,7 +18,8 @@ import { requestsTold } from "./metrics/process_measures.ts";
 import type { Metrics } from "./metrics/registry.ts";
 import { freeLoopback, sdkMetrics } from "./metrics/sdk_metrics.ts";
 import { type MetricsServer, serveMetrics } from "./metrics/serve_metrics.ts";
-import { stepMeasures } from "./metrics/step_measures.ts";
+import { measurePolling } from "./metrics/serving_gauges.ts";
+import { expectFailures, stepMeasures } from "./metrics/step_measures.ts";
 import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
 import { stepLog } from "./telemetry/step_log.ts";
@@ -40,6 +41,7 @@ export async function runWorker(
   const client = new LazyClient(config.temporal, accessOfProcess);
   let workers: Worker[] = [];
   const isReady = (): boolean => workers.length > 0 && workers.every((worker) => worker.getState() === "RUNNING");
+  measurePolling(metrics, isReady);
   const health = serve({ ...config.healthProbeAddress, isReady });
   const scraped = metrics && serveMetrics(scrapeOf({ config, metrics, sdk, log }));
   const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config), requestsTold(metrics));
@@ -50,6 +52,7 @@ export async function runWorker(
     ...(metrics ? { measures: stepMeasures(metrics) } : {}),
     steps: [stepLog, ...(tracing ? [tracing.steps] : [])],
   });
+  expectFailures(metrics, Object.keys(options[0]?.activities ?? {}));
   const claim = claiming(config, { client, kubeConfig, log });
   const ended = new AbortController();
   const following = AbortSignal.any([signal, ended.signal]);

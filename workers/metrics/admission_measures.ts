@@ -8,6 +8,10 @@ export function measuredAdmissions(
   admissions: Record<string, Admission>,
 ): Record<string, Admission> {
   if (!metrics) return admissions;
+  // From the start: an alert on how much it grew would not see the first.
+  for (const path of Object.keys(admissions)) {
+    metrics.add("ostler_admission_reviews_total", { path, verdict: "error" }, 0);
+  }
   return Object.fromEntries(
     Object.entries(admissions).map(([path, admit]): [string, Admission] => [
       path,

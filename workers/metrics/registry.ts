@@ -68,15 +68,18 @@ export class Metrics {
   }
 }
 
-/** The metrics of a process, all without a value. */
+/** The metrics of a process, all without a value but for counters that are 0 from the start. */
 export async function createMetrics(process: Measured): Promise<Metrics> {
   const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
   const registry = new Registry();
   const make = (name: MetricName): Counter | Gauge | Histogram => {
-    const { type, help, labels = [], buckets = [] }: Metric = metrics[name];
+    const { type, help, labels = [], buckets = [], fromStart = [] }: Metric = metrics[name];
     const options = { name, help, labelNames: [...labels], registers: [registry] };
     if (type === "histogram") return new Histogram({ ...options, buckets: [...buckets] });
-    return type === "counter" ? new Counter(options) : new Gauge(options);
+    if (type === "gauge") return new Gauge(options);
+    const counter = new Counter(options);
+    for (const series of fromStart) counter.inc(series, 0);
+    return counter;
   };
   const names = (Object.keys(metrics) as MetricName[]).filter((name) =>
     (metrics[name].of as readonly Measured[]).includes(process)

@@ -9,6 +9,8 @@ export interface Metric {
   help: string;
   /** Each of few values; what could be of many is bounded by who sets it. */
   labels?: readonly string[];
+  /** Series of a counter that are 0 from the start: who asks by how much it grew does not see the first of a new one. */
+  fromStart?: readonly Record<string, string>[];
   /** Upper bounds, in seconds. */
   buckets?: readonly number[];
   of: readonly Measured[];
@@ -38,7 +40,7 @@ export const metrics = {
   ostler_leader: {
     type: "gauge",
     of: ["controller"],
-    help: "1 of the controller that leads and watches, 0 of one that stands by",
+    help: "1 of the controller that leads and watches, 0 of one that stands by or waits for Temporal",
   },
   ostler_rollouts: {
     ...{ type: "gauge", of: ["controller"], labels: ["phase"] },
@@ -93,11 +95,17 @@ export const metrics = {
   },
   ostler_rollout_signals_total: {
     ...{ type: "counter", of: ["controller"], labels: ["outcome"] },
+    fromStart: [{ outcome: "told" }, { outcome: "failed" }],
     help: "Changes that Temporal was told of (told), or could not be told of and that are told again (failed)",
   },
   ostler_notices_total: {
     ...{ type: "counter", of: ["controller"], labels: ["kind", "outcome"] },
     help: "Notices whose delivery was begun (sent), or could not be begun and is tried again (failed)",
+  },
+  ostler_worker_polling: {
+    type: "gauge",
+    of: ["worker"],
+    help: "1 of a worker that takes up work, 0 of one that waits for Temporal, or for its place there",
   },
   ostler_machines_under_way: {
     ...{ type: "gauge", of: ["worker"], labels: ["rung"] },

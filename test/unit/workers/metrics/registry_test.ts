@@ -1,13 +1,15 @@
-import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects, throws } from "node:assert/strict";
 import { once } from "node:events";
 import { get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { BoundedSeries } from "../../../../workers/metrics/bounded_series.ts";
+import { measuredAdmissions } from "../../../../workers/metrics/admission_measures.ts";
 import { openMetrics } from "../../../../workers/metrics/open_metrics.ts";
 import { requestsTold } from "../../../../workers/metrics/process_measures.ts";
 import { createMetrics } from "../../../../workers/metrics/registry.ts";
 import { serveMetrics } from "../../../../workers/metrics/serve_metrics.ts";
-import { stepMeasures, withoutLogin } from "../../../../workers/metrics/step_measures.ts";
+import { Lead, measurePolling } from "../../../../workers/metrics/serving_gauges.ts";
+import { expectFailures, stepMeasures, withoutLogin } from "../../../../workers/metrics/step_measures.ts";
 
 const pool = { namespace: "fleet", name: "workers" };
 
@@ -30,6 +32,47 @@ async function lines(metrics: Awaited<ReturnType<typeof createMetrics>>, name: s
   const { text } = await metrics.scrape();
   return text.split("\n").filter((line) => line.startsWith(name));
 }
+
+Deno.test("a failure that an alert asks for is counted from 0, so that the first one is seen", async () => {
+  const controller = await createMetrics("controller");
+  deepEqual(await lines(controller, "ostler_rollout_signals_total"), [
+    ...['ostler_rollout_signals_total{outcome="told"} 0', 'ostler_rollout_signals_total{outcome="failed"} 0'],
+  ]);
+  const worker = await createMetrics("worker");
+  expectFailures(worker, ["readPool"]);
+  deepEqual(await lines(worker, "ostler_activity_failures_total"), [
+    'ostler_activity_failures_total{activity="readPool",type="InternalError"} 0',
+    'ostler_activity_failures_total{activity="readPool",type="AccessDenied"} 0',
+  ]);
+  const webhook = await createMetrics("webhook");
+  measuredAdmissions(webhook, { "/machine": () => Promise.resolve({}) });
+  deepEqual(await lines(webhook, "ostler_admission_reviews_total"), [
+    'ostler_admission_reviews_total{path="/machine",verdict="error"} 0',
+  ]);
+});
+
+Deno.test("a controller leads as long as it watches, however that ends", async () => {
+  const metrics = await createMetrics("controller");
+  const lead = new Lead(metrics);
+  const told = async (): Promise<
+    string[]
+  > => [...await lines(metrics, "ostler_leader"), ...await lines(metrics, "ostler_rollouts_paused")];
+  deepEqual(await told(), ["ostler_leader 0"]);
+  await rejects(lead.during({ numbers: () => [] }, async () => {
+    deepEqual(await told(), ["ostler_leader 1", "ostler_rollouts_paused 0"]);
+    throw new Error("lost");
+  }));
+  deepEqual(await told(), ["ostler_leader 0"]);
+});
+
+Deno.test("a worker polls when it says so, and not because it is up", async () => {
+  const metrics = await createMetrics("worker");
+  let isPolling = false;
+  measurePolling(metrics, () => isPolling);
+  deepEqual(await lines(metrics, "ostler_worker_polling"), ["ostler_worker_polling 0"]);
+  isPolling = true;
+  deepEqual(await lines(metrics, "ostler_worker_polling"), ["ostler_worker_polling 1"]);
+});
 
 Deno.test("without an address nothing is measured; with one the process tells what it is", async () => {
   equal(await openMetrics("controller", { metricsAddress: { host: "0.0.0.0", port: 0 }, buildId: "" }), undefined);
