@@ -3,7 +3,7 @@ import { ApplicationFailure } from "@temporalio/common";
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { readConfig } from "../../workers/config.ts";
 import { startNotice } from "../../workers/notices/tell_notices.ts";
-import { noticeIdOf } from "../../workflows/commands/start_options.ts";
+import { noticeIdOf, waitsQueueOf } from "../../workflows/commands/start_options.ts";
 import type { Notice } from "../../workflows/contracts/mod.ts";
 import { onStage } from "../support/workflow_stage.ts";
 import type { Stage } from "../support/workflow_stage.ts";
@@ -21,6 +21,13 @@ function resultOf(stage: Stage, id: string): Promise<unknown> {
   return stage.client.workflow.getHandle(noticeIdOf(pool, id)).result();
 }
 
+/** Where its activities were given to. */
+async function queuesOf(stage: Stage, id: string): Promise<unknown[]> {
+  const { events } = await stage.client.workflow.getHandle(noticeIdOf(pool, id)).fetchHistory();
+  const scheduled = (events ?? []).flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
+  return scheduled.map(({ taskQueue }) => taskQueue?.name);
+}
+
 function told(stage: Stage, id: string): string[] {
   return stage.activities.notices.filter((each) => each.endsWith(` ${id}`)).map((each) => each.split(" ")[0] ?? "")
     .sort();
@@ -33,6 +40,7 @@ test("sendNotice tells each target once, also where two controllers saw it, and 
   await resultOf(stage, "once");
   equal(await startNotice(stage.client, both, { pool, notice }), "Known");
   deepEqual(told(stage, "once"), ["CloudEvents", "Webhook"]);
+  deepEqual(await queuesOf(stage, "once"), Array(2).fill(waitsQueueOf(both.taskQueue)));
 });
 
 test("sendNotice tries again who is away, and tells nobody twice for it", async (stage) => {

@@ -6,6 +6,8 @@ import type { Notice, NoticeKind } from "../../workflows/contracts/mod.ts";
 
 /** Characters of a text. */
 const longest = 1_000;
+/** Halts of which one rollout may have several, each about other machines: what its message says up to the first colon. */
+const namedByMachine = ["GateInconclusive", "JoinAttemptsExhausted"];
 
 const word = z.string().catch("");
 const clipped = word.transform((text) => text.slice(0, longest));
@@ -45,7 +47,7 @@ function standingNotice(status: RolloutObject["status"]): Keyed | undefined {
   // A halted rollout looks again every ten minutes and finds the same: that is no news. A change that failed once more is.
   const failed = Math.max(0, ...quarantine.map(({ since }) => since));
   const keys = {
-    Halted: [revision, reason, failed],
+    Halted: [revision, reason, failed, ...(namedByMachine.includes(reason) ? [message.split(": ", 1)[0]] : [])],
     RollingBack: [failed],
     AwaitingApproval: [plan?.hash ?? "", wave],
   };

@@ -37,6 +37,29 @@ Deno.test("a rollout that is halted is told with its reason, and the same halt i
   notEqual(idOf(halted, "other"), id, "another pool of that name");
 });
 
+Deno.test("of one rollout each machine that a gate leaves in doubt is told, and each look at it again is not", () => {
+  const inDoubt = (machine: string, why: string): object => ({
+    ...halted,
+    ...{ reason: "GateInconclusive", message: `${machine}: gate "errors" cannot be judged: ${why}`, quarantine: [] },
+  });
+  const first = idOf(inDoubt("workers-1", "Prometheus is away"));
+  equal(idOf(inDoubt("workers-1", "no data since 10 minutes")), first);
+  notEqual(idOf(inDoubt("workers-2", "Prometheus is away")), first);
+});
+
+Deno.test("the last good revision that fails again is told with the machines that failed", () => {
+  const failed = (machines: string): object => ({
+    ...halted,
+    ...{
+      reason: "JoinAttemptsExhausted",
+      message: `Of the last good revision too, ${machines} did not join`,
+      quarantine: [],
+    },
+  });
+  equal(idOf(failed("m-1, m-2")), idOf(failed("m-1, m-2")));
+  notEqual(idOf(failed("m-3, m-4")), idOf(failed("m-1, m-2")));
+});
+
 Deno.test("a way back is told once, whatever is said on it", () => {
   const back = { ...halted, phase: "RollingBack", reason: "RollBack" };
   equal(noticesOf(back)[0]?.kind, "RollingBack");
