@@ -52,6 +52,7 @@ export async function firstShown(
 export async function keepServing({ server, source, restMs }: Serving, first: Shown, deps: Deps): Promise<void> {
   const { log, signal } = deps;
   let shown = first;
+  let said = "";
   while (!signal.aborted) {
     let isSettled = false;
     try {
@@ -63,8 +64,13 @@ export async function keepServing({ server, source, restMs }: Serving, first: Sh
         log.info("Certificate renewed");
       }
       isSettled = await source.tell() && !isNew;
+      said = "";
     } catch (error) {
-      log.warn("Cannot renew the certificate: the last one goes on", { error });
+      const { message } = error as Error;
+      if (message !== said) {
+        log.warn("Cannot renew the certificate or tell the API server: the last goes on", { error });
+      }
+      said = message;
     }
     await rest(isSettled ? restMs.usual : restMs.soon, signal);
   }

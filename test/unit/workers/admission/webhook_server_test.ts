@@ -152,6 +152,26 @@ Deno.test("a renewed certificate is shown without a restart, a broken one is not
   await following;
 });
 
+Deno.test("an API server that will not be told is complained of once, until it was told", async () => {
+  await using stage = await Stage.open({});
+  const stop = new AbortController();
+  const warnings: string[] = [];
+  const certificate = await readCertificate(stage.folder);
+  let asked = 0;
+  const tell = (): Promise<boolean> => {
+    asked++;
+    return asked === 5 ? Promise.resolve(true) : Promise.reject(new Error("forbidden"));
+  };
+  const source = { look: () => Promise.resolve(certificate), tell };
+  const log = { ...quiet, warn: (message: string) => void warnings.push(message) };
+  const serving = { server: stage.server, source, restMs: { soon: 1, usual: 1 } };
+  const following = keepServing(serving, certificate, { log, signal: stop.signal });
+  await eventually("ten tries", () => asked >= 10);
+  stop.abort();
+  await following;
+  equal(warnings.length, 2);
+});
+
 Deno.test("a certificate that is missing or not of its key is refused", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-webhook-"));
   try {
