@@ -15,7 +15,7 @@ const Answer = z.object({
 });
 
 /** Below the heartbeat timeout of the activity. */
-const timeoutMs = 5000;
+const usualTimeoutMs = 5000;
 const largestAnswer = 1_000_000;
 
 /** What an administrator lets gates do; who writes a policy chooses the address. */
@@ -26,6 +26,8 @@ export interface MetricsAccess {
   readonly ca: string;
   /** What lets the worker in, read anew each time; "" for nothing. It is sent over https alone, and to `hosts` alone. */
   readonly token: () => Promise<string>;
+  /** For the whole answer; 5 s unless told. */
+  readonly timeoutMs?: number;
 }
 
 const anywhere: MetricsAccess = { hosts: [], ca: "", token: () => Promise.resolve("") };
@@ -40,7 +42,14 @@ export async function queryPrometheus(server: string, query: string, access = an
   if (hosts.length > 0 && !hosts.includes(url.host) && !hosts.includes(url.hostname)) {
     throw new Error(`"${url.host}" is not among the hosts that gates may ask (prometheus-hosts)`);
   }
-  const answer = await exchange(url, access).catch(unreachable(url));
+  const { timeoutMs = usualTimeoutMs } = access;
+  const headers = await headersOf(url, access);
+  const signal = AbortSignal.timeout(timeoutMs);
+  const answer = await exchange(url, { headers, ca: access.ca, signal }).catch(() => {
+    // What a connection that we end fails with depends on how far it had come.
+    const late = `"${url.origin}" did not answer in ${timeoutMs / 1000} seconds`;
+    throw new Error(signal.aborted ? late : `"${url.origin}" cannot be reached`);
+  });
   if (answer.status !== 200) throw new Error(`"${url.origin}" answered HTTP ${answer.status}`);
   const read = Answer.safeParse(parsed(answer.text));
   if (!read.success) throw new Error(`"${url.origin}" gave no instant vector and no scalar`);
@@ -58,21 +67,25 @@ function queryUrl(server: string, query: string): URL {
   return url;
 }
 
-function unreachable(url: URL): (error: unknown) => never {
-  return (error) => {
-    const isLate = error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError");
-    throw new Error(isLate ? `"${url.origin}" did not answer in 5 seconds` : `"${url.origin}" cannot be reached`);
-  };
+async function headersOf(url: URL, { hosts, token }: MetricsAccess): Promise<Record<string, string>> {
+  if (url.protocol !== "https:" || hosts.length === 0) return {};
+  const bearer = await token().catch(() => {
+    throw new Error(`"${url.origin}" was not asked: the worker cannot read its bearer token (prometheus-token-file)`);
+  });
+  return bearer === "" ? {} : { authorization: `Bearer ${bearer}` };
+}
+
+interface Question {
+  headers: Record<string, string>;
+  ca: string;
+  signal: AbortSignal;
 }
 
 /** One request on a connection of its own; the text is "" where it is too long to be an answer. */
-async function exchange(url: URL, { hosts, ca, token }: MetricsAccess): Promise<{ status: number; text: string }> {
-  const isSecure = url.protocol === "https:";
-  const bearer = isSecure && hosts.length > 0 ? await token() : "";
-  const headers = bearer === "" ? {} : { authorization: `Bearer ${bearer}` };
-  const options = { agent: false, headers, signal: AbortSignal.timeout(timeoutMs), ...(ca === "" ? {} : { ca }) };
+async function exchange(url: URL, { headers, ca, signal }: Question): Promise<{ status: number; text: string }> {
+  const options = { agent: false, headers, signal, ...(ca === "" ? {} : { ca }) };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const ask = isSecure ? https.request : http.request;
+    const ask = url.protocol === "https:" ? https.request : http.request;
     ask(url, options, resolve).on("error", reject).end();
   });
   return {

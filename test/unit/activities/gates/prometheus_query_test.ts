@@ -62,3 +62,32 @@ Deno.test("the token is not sent where others can read it", async () => {
     deepEqual(seen, [undefined]);
   });
 });
+
+Deno.test("a token that cannot be read is told as that, and nobody is asked", async () => {
+  await serving(true, async ({ url, host, ca, seen }) => {
+    const broken = (): Promise<string> => Promise.reject(new Error("ENOENT /secret/place"));
+    const message = `"${url}" was not asked: the worker cannot read its bearer token (prometheus-token-file)`;
+    await rejects(queryPrometheus(url, "up", { hosts: [host], ca, token: broken }), { message });
+    deepEqual(seen, []);
+  });
+});
+
+Deno.test("a server that says nothing, or a little at a time, is left when its time is over", async () => {
+  const server = createPlainServer((request, response) => {
+    if (request.url?.startsWith("/silent")) return;
+    response.writeHead(200);
+    const trickle = setInterval(() => response.write(" "), 10);
+    response.on("close", () => clearInterval(trickle));
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", () => listening()));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    const message = `"${url}" did not answer in 0.1 seconds`;
+    for (const path of ["/silent", "/trickle"]) {
+      await rejects(queryPrometheus(`${url}${path}`, "up", { ...nobody, timeoutMs: 100 }), { message }, path);
+    }
+  } finally {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+  }
+});
