@@ -43,7 +43,7 @@ async function describes(ground: ImageGround): Promise<void> {
   const natives = (await said(ground, "find . -name '*.node'")).trim().split("\n");
   assert.deepEqual(natives.map((path) => path.includes(machine)), [true]);
   assert.match(
-    await said(ground, "id -u; touch x || touch /home/ostler/x || true"),
+    await said(ground, "exec 2>&1; id -u; touch x || touch /home/ostler/x || true"),
     /^65532\n.*\n.*Read-only file system/s,
   );
 }
