@@ -2,9 +2,9 @@
 import type { Kube } from "../kube/client.ts";
 import { admissionGroup } from "../kube/hold_admission.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import { getter, osmLeases, ourWebhookService, webhookConfiguration } from "./names.ts";
+import { getter, osmLeases, webhookConfiguration } from "./names.ts";
 import type { HandoverPool } from "./pools.ts";
-import { servicesOf } from "./release_cluster.ts";
+import { calledBy, isOsmCalled } from "./release_cluster.ts";
 import { deleteToken, isExpired, type TokenSeen } from "./tokens.ts";
 
 /** One thing that was left. */
@@ -93,9 +93,9 @@ async function getterParts(kube: Kube, needed: string | undefined): Promise<Left
 async function webhook(kube: Kube, plural: string): Promise<Leftover[]> {
   const where = { ...admissionGroup, plural, name: webhookConfiguration };
   const object: unknown = await ifFound(kube.custom.getClusterCustomObject(where));
-  if (object === undefined || servicesOf(object).includes(ourWebhookService)) return [];
+  if (object === undefined || !isOsmCalled(object)) return [];
   return [leftover(`${plural} "${webhookConfiguration}"`, {
-    harm: `without the service "${servicesOf(object)[0] ?? ""}" it stops all writes of MachineDeployments or profiles`,
+    harm: `without the service "${calledBy(object)[0] ?? ""}" it stops all writes of MachineDeployments or profiles`,
     remove: () => ifFound(kube.custom.deleteClusterCustomObject(where)),
   })];
 }

@@ -13,9 +13,10 @@ export const getter = {
   key: "token",
 };
 
-/** The webhook configurations of both systems have one name; whose they are tells the service. */
+/** The webhook configurations of both systems have one name; whose they are tells whom they call. */
 export const webhookConfiguration = "operatingsystemmanager.k8c.io";
-export const ourWebhookService = "ostler-webhook";
+/** Stands in the name of its Service, and so in an address as well; ours may have any. */
+export const osmWebhook = "operating-system-manager";
 
 /** Ours, on a default profile: the version that was installed. */
 export const installedAnnotation = "ostler.dev/default-profile";

@@ -33,6 +33,8 @@ export interface HandoverPool {
   };
   /** Of its Rollout; "" where that says none. Missing without a Rollout. */
   phase?: string;
+  /** The id of its runs, as its Rollout says it. */
+  workflowId?: string;
   boot?: BootSecret;
   /** Names of what somebody made for it, of all names that both systems use. */
   artefacts: string[];
@@ -52,10 +54,7 @@ export interface Place {
 export async function readPools(kube: Kube, { profileNamespace }: Place): Promise<HandoverPool[]> {
   const [deployments, phases, heads, configHeads, machines] = await Promise.all([
     listEach(kube, machineDeployments, (object) => deploymentOf(object, profileNamespace)),
-    listEach(kube, rollouts, (object) => ({
-      ...headOf(object as never),
-      phase: (object as { status?: { phase?: string } }).status?.phase ?? "",
-    })),
+    listEach(kube, rollouts, (object) => ({ ...headOf(object as never), status: statusOf(object) })),
     listSecretHeads(kube, secretsNamespace),
     listEach(kube, configs, (object) => headOf(object as never)),
     readMachines(kube),
@@ -68,7 +67,7 @@ export async function readPools(kube: Kube, { profileNamespace }: Place): Promis
     return pool;
   };
   for (const each of deployments) at(each.namespace, each.name).deployment = each.deployment;
-  for (const { namespace, name, phase } of phases) at(namespace, name).phase = phase;
+  for (const { namespace, name, status } of phases) Object.assign(at(namespace, name), status);
   const made = [...heads, ...configHeads.filter(({ namespace }) => namespace === profileNamespace)];
   // Of a pool that is gone, the name on what was made for it is all that tells.
   for (const { annotations } of made) {
@@ -78,6 +77,13 @@ export async function readPools(kube: Kube, { profileNamespace }: Place): Promis
   addArtefacts([...found.values()], made);
   for (const machine of machines) addMachine(found.get(machine.pool), machine);
   return [...found.values()].filter(isAnybodys).sort((a, b) => keyOf(a) < keyOf(b) ? -1 : 1);
+}
+
+/** Namespaces beside that of the profiles in which configs of ours are: then it is not the one that Ostler is set to. */
+export async function strayNamespaces(kube: Kube, { profileNamespace }: Place): Promise<string[]> {
+  const heads = await listEach(kube, configs, (object) => headOf(object as never));
+  const ours = heads.filter(({ annotations }) => annotations[ownerAnnotation] !== undefined);
+  return [...new Set(ours.map(({ namespace }) => namespace))].filter((each) => each !== profileNamespace).sort();
 }
 
 // Neither system looks after one without a profile, unless it did before.
@@ -127,6 +133,11 @@ function addMachine(pool: HandoverPool | undefined, machine: MachineOfPool): voi
 /** As people and annotations name a pool. */
 export function keyOf({ namespace, name }: { namespace: string; name: string }): string {
   return `${namespace}/${name}`;
+}
+
+function statusOf(rollout: unknown): Pick<HandoverPool, "workflowId"> & { phase: string } {
+  const { phase = "", workflowId } = (rollout as { status?: { phase?: string; workflowId?: string } }).status ?? {};
+  return { phase, ...(workflowId ? { workflowId } : {}) };
 }
 
 interface Deployed {

@@ -3,7 +3,7 @@ import type { Kube } from "../kube/client.ts";
 import { admissionGroup, holdName } from "../kube/hold_admission.ts";
 import { deleteObject, profiles } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import { ourWebhookService, webhookConfiguration } from "./names.ts";
+import { osmWebhook, webhookConfiguration } from "./names.ts";
 import { type KnownProfile, readProfiles } from "./profiles.ts";
 
 /** One thing that goes. */
@@ -20,7 +20,7 @@ export async function readBelongings(kube: Kube, profileNamespace: string): Prom
   const known = [...(await readProfiles(kube)).values()];
   const found = await Promise.all([
     ...holds.map((hold) => ifThere(kube, hold)),
-    ...webhooks.map((webhook) => ifThere(kube, webhook, isOurWebhook)),
+    ...webhooks.map((webhook) => ifThere(kube, webhook, (object) => !isOsmCalled(object))),
     ...known.filter(({ isInstalled }) => isInstalled).map((profile) => installed(kube, profile)),
     configMap(kube, { namespace: profileNamespace, name: "ostler-budget" }),
     seed(kube),
@@ -57,14 +57,16 @@ async function ifThere(
   return [removable(`${kind} "${name}"`, true, () => kube.custom.deleteClusterCustomObject(where))];
 }
 
-/** Which system's service a webhook configuration calls. */
-export function servicesOf(object: unknown): string[] {
-  const { webhooks = [] } = object as { webhooks?: { clientConfig?: { service?: { name?: string } } }[] };
-  return webhooks.map(({ clientConfig }) => clientConfig?.service?.name ?? "");
+/** Whom a webhook configuration calls: names of Services, and addresses. */
+export function calledBy(object: unknown): string[] {
+  type Called = { clientConfig?: { service?: { name?: string }; url?: string } };
+  const { webhooks = [] } = object as { webhooks?: Called[] };
+  return webhooks.map(({ clientConfig }) => clientConfig?.service?.name ?? clientConfig?.url ?? "");
 }
 
-function isOurWebhook(object: unknown): boolean {
-  return servicesOf(object).includes(ourWebhookService);
+/** Whether it is Operating System Manager that it calls. */
+export function isOsmCalled(object: unknown): boolean {
+  return calledBy(object).some((called) => called.includes(osmWebhook));
 }
 
 // Operating System Manager puts its own in place, as it finds no version of its own.

@@ -75,7 +75,8 @@ async function releaseConfig(
 ): Promise<void> {
   const where = { namespace: profileNamespace, name: namesOf(pool).config };
   const config = await ifFound(readObject(kube, configs, where));
-  if (!config) return await removeStale(kube, pool);
+  // What nobody could make again stays as it is published.
+  if (!config) return keptVersion === undefined ? await removeStale(kube, pool) : undefined;
   const { annotations: standing = {} } = config.metadata;
   if (standing[ownerAnnotation] !== keyOf(pool)) return;
   const ours = Object.keys(standing).filter((key) => key.startsWith(ourPrefix));

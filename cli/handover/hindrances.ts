@@ -2,7 +2,9 @@
 import { readAtWork } from "../../activities/handover/presence.ts";
 import type { Cluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
-import { keyOf } from "../../activities/handover/pools.ts";
+import { keyOf, strayNamespaces } from "../../activities/handover/pools.ts";
+import { workflowIdOf } from "../../workflows/commands/start_options.ts";
+import { inCluster } from "../connect/cluster_name.ts";
 import { osmAtWork, whoIsAtWork } from "./guard.ts";
 import type { ReleaseFlags } from "./release_flags.ts";
 import type { PlannedPool } from "./release_plan.ts";
@@ -21,7 +23,7 @@ export async function hindrancesOf(
   cluster: Cluster,
   { planned, getter, flags }: ReleaseFacts,
 ): Promise<string[]> {
-  const { ours } = await readAtWork(cluster.kube);
+  const [{ ours }, stray] = await Promise.all([readAtWork(cluster.kube), strayNamespaces(cluster.kube, flags)]);
   const leases = [{ namespace: flags.systemNamespace, name: "ostler-controller" }];
   const [ostler, osm] = await Promise.all([
     whoIsAtWork(world, cluster, { what: "Ostler", leases, deployments: ours }),
@@ -30,6 +32,11 @@ export async function hindrancesOf(
   return [
     ...ostler,
     ...osm.map((each) => `${each}, and start it again afterwards`),
+    ...stray.map((namespace) =>
+      `configs of Ostler are in namespace "${namespace}", and not only in "${flags.profileNamespace}": ` +
+      `give --profile-namespace ${namespace}`
+    ),
+    ...(flags.withoutTemporal ? [] : misnamed(planned, cluster.name ?? "")),
     ...("fault" in getter
       ? [`${getter.fault}: apply deploy/cloud-init-settings.yaml of Operating System Manager first`]
       : []),
@@ -43,6 +50,19 @@ export async function hindrancesOf(
       remedy: "have it use another profile, or give --unrenderable",
     }),
   ];
+}
+
+/** Else the runs of another cluster that bear such names would be ended. */
+function misnamed(planned: PlannedPool[], cluster: string): string[] {
+  for (const { pool } of planned) {
+    const { namespace, name, workflowId } = pool;
+    const wanted = workflowIdOf(inCluster(cluster, { namespace, name }));
+    if (workflowId === undefined || workflowId === wanted) continue;
+    return [
+      `the runs of pool ${keyOf(pool)} are "${workflowId}", and not "${wanted}": give the cluster's name by --cluster`,
+    ];
+  }
+  return [];
 }
 
 interface Reason {

@@ -3,6 +3,7 @@ import { renewalIdOf, workflowIdOf } from "../../workflows/commands/start_option
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Server } from "../connect/server.ts";
 import { codeOf, temporalFailure } from "../connect/temporal_failure.ts";
+import { Refusal } from "../failure.ts";
 import { notFound } from "../setup/refusals.ts";
 import type { Step } from "../setup/step.ts";
 
@@ -18,7 +19,8 @@ export async function releaseTemporal(
 ): Promise<Step[]> {
   return await server.within(patienceMs, async () => {
     try {
-      return [await removeSchedule(server, { dryRun, uid }), ...await endRuns(server, pools, dryRun)];
+      const first = await removeSchedule(server, { dryRun, uid });
+      return first.outcome === "Refused" ? [first] : [first, ...await endRuns(server, pools, dryRun)];
     } catch (error) {
       throw temporalFailure(server.address, error);
     }
@@ -35,7 +37,11 @@ async function removeSchedule(
   try {
     const { schedule: found } = await workflowService.describeSchedule({ namespace, scheduleId });
     const memo = found?.action?.startWorkflow?.memo?.fields?.["cluster"]?.data;
-    if (isOther(memo, uid)) return { about, outcome: "Present", message: "another cluster's: left alone" };
+    if (isOther(memo, uid)) {
+      const message = "another cluster's: give this one's name by --cluster";
+      if (!dryRun) throw new Refusal(`Cannot give back: ${about} is ${message}; nothing is given back yet`);
+      return { about, outcome: "Refused", message };
+    }
     if (dryRun) return { about, outcome: "Wanted", message: "would be removed" };
     await workflowService.deleteSchedule({ namespace, scheduleId });
     return { about, outcome: "Removed", message: "removed" };

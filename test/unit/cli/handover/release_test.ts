@@ -213,10 +213,45 @@ Deno.test("ostler release cleans up after a pool that is being deleted, and one 
   assert.equal(world.kube.get("machinedeployments", "pool", "fleet"), undefined, "its finalizer was the last");
 });
 
-Deno.test("another cluster's Schedule is left alone, and Temporal can be left out", async () => {
+Deno.test("another cluster's Schedule and runs are left alone, and nothing is given back", async () => {
   const world = await ostlersCluster();
   world.temporal.schedules.set("renew-credentials", { cluster: { uid: "uid-of-another" } });
-  assert.match((await world.run(["release", "--dry-run"])).out, /another cluster's: left alone/);
+  world.temporal.runs.add("machine-deployment/fleet/pool");
+  const dry = await world.run(["release", "--dry-run"]);
+  assert.deepEqual([dry.code, /another cluster's: give this one's name by --cluster/.test(dry.out)], [1, true]);
+  const { code, err } = await world.run(["release", "--yes"]);
+  assert.equal(code, 1);
+  assert.match(err, /Schedule "renew-credentials" is another cluster's: .* nothing is given back yet/);
+  assert.deepEqual([world.kube.writes, world.temporal.writes], [[], []]);
+  assert.deepEqual([...world.temporal.runs], ["machine-deployment/fleet/pool"]);
+});
+
+Deno.test("runs that bear another name than this cluster's are not taken for those of another one", async () => {
+  const world = await ostlersCluster();
+  const rollout = world.kube.get("rollouts", "pool", "fleet");
+  const status = { phase: "Converged", workflowId: "b/machine-deployment/fleet/pool" };
+  world.kube.put("rollouts", { ...rollout, metadata: { ...usual }, status });
+  world.temporal.runs.add("machine-deployment/fleet/pool");
+  const { code, err } = await world.run(["release", "--yes"]);
+  assert.equal(code, 1);
+  assert.match(err, /the runs of pool fleet\/pool are "b\/machine-deployment.*give the cluster's name by --cluster/);
+  assert.deepEqual([world.kube.writes, world.temporal.writes], [[], []]);
+});
+
+Deno.test("configs of Ostler in another namespace of profiles stop a release before anything is written", async () => {
+  const world = await ostlersCluster();
+  const { code, err } = await world.run(["release", "--yes", "--profile-namespace=elsewhere"]);
+  assert.equal(code, 1);
+  assert.match(
+    err,
+    /are in namespace "kube-system", and not only in "elsewhere": give --profile-namespace kube-system/,
+  );
+  assert.deepEqual(world.kube.writes, []);
+  assert.notEqual(world.secret(namesOf(usual).bootstrap), undefined);
+});
+
+Deno.test("Temporal can be left out of a release", async () => {
+  const world = await ostlersCluster();
   world.unreachable = new Unreachable("Cannot reach Temporal");
   const away = await world.run(["release", "--yes"]);
   assert.deepEqual([away.code, world.kube.writes], [4, []]);
@@ -224,6 +259,20 @@ Deno.test("another cluster's Schedule is left alone, and Temporal can be left ou
   const { code, out } = await world.run(["release", "--yes", "--without-temporal"]);
   assert.equal(code, 0, out);
   assert.deepEqual(world.temporal.writes, []);
+});
+
+Deno.test("the webhook configuration goes with a release, whatever ours is called and wherever it is", async () => {
+  for (const clientConfig of [{ url: "https://webhook.example:9443/judge" }, { service: { name: "our-webhook" } }]) {
+    const world = await ostlersCluster();
+    const name = "operatingsystemmanager.k8c.io";
+    world.kube.put("validatingwebhookconfigurations", { metadata: { name }, webhooks: [{ clientConfig }] });
+    const adopted = await world.run(["adopt", "--dry-run", "--remove-leftovers"]);
+    assert.doesNotMatch(adopted.out, /webhookconfigurations/, "it is none of Operating System Manager's");
+    assert.match(
+      (await world.run(["release", "--dry-run"])).out,
+      /ValidatingWebhookConfiguration .*: would be removed/,
+    );
+  }
 });
 
 Deno.test("a MachineDeployment that cannot be read, or names no profile, keeps what its machines boot from", async () => {
