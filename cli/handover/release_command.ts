@@ -16,7 +16,7 @@ import { UsageError } from "../usage_error.ts";
 import { counted } from "../view/counted.ts";
 import { hindrancesOf } from "./hindrances.ts";
 import type { ReleaseFlags } from "./release_flags.ts";
-import { type PlannedPool, plannedPools, releaseLine } from "./release_plan.ts";
+import { isLeaving, type PlannedPool, plannedPools, releaseLine } from "./release_plan.ts";
 import { failureOf, Telling } from "./telling.ts";
 import { releaseTemporal } from "./temporal_step.ts";
 
@@ -112,11 +112,16 @@ async function releasePools(world: World, { kube }: Cluster, { plan, telling, fl
   }
   const releaser = { kube, profileNamespace, getterToken, tokens: await readTokens(kube), now: world.now() };
   let done = 0;
-  const failures = (await abreast(width, pools, async (planned) => {
+  const give = async (planned: PlannedPool): Promise<{ planned: PlannedPool; failure: string }[]> => {
     const failure = await failureOf(releasePool(releaser, planned));
     telling.progress("given back", ++done, pools.length);
     return failure === undefined ? [] : [{ planned, failure }];
-  })).flat();
+  };
+  // Those that go are cleaned up while what bears a name of theirs still says whose it is.
+  const going = pools.filter(isLeaving);
+  const cleaned = await abreast(width, going, give);
+  const given = await abreast(width, pools.filter((pool) => !going.includes(pool)), give);
+  const failures = [...cleaned, ...given].flat();
   for (const { planned: { pool }, failure } of failures) {
     telling.step({ about: `pool "${keyOf(pool)}"`, outcome: "Refused", message: failure });
   }

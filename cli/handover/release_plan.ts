@@ -23,9 +23,9 @@ export function plannedPools(
 ): PlannedPool[] {
   return pools.filter(isOurs).map((pool) => {
     const { deployment } = pool;
-    const isLeaving = !deployment || deployment.isLeaving;
-    const cannot = isLeaving ? undefined : unrenderable(profiles, deployment, profileNamespace);
-    const goesOn = isLeaving ? undefined : unfinished(pool);
+    const stays = deployment && !isLeaving({ pool });
+    const cannot = stays ? unrenderable(profiles, deployment, profileNamespace) : undefined;
+    const goesOn = stays ? unfinished(pool) : undefined;
     const { namespace = "", name = "" } = deployment?.profile ?? {};
     const version = profiles.get(`${namespace}/${name}`)?.version;
     return {
@@ -53,12 +53,16 @@ function unfinished({ phase = "", held, booting, boot, deployment }: HandoverPoo
   return booting[0] === undefined ? undefined : `machine "${booting[0]}" is booting with credentials of Ostler`;
 }
 
+/** Whether its MachineDeployment is gone, or about to be. */
+export function isLeaving({ pool: { deployment } }: Pick<PlannedPool, "pool">): boolean {
+  return !deployment || deployment.isLeaving;
+}
+
 /** As a row. */
 export function releaseLine({ pool, unrenderable, unfinished }: PlannedPool): PoolLine {
-  const isLeaving = !pool.deployment || pool.deployment.isLeaving;
   return {
     ...{ pool: keyOf(pool), profile: pool.deployment?.profile?.name ?? "", boots: bootsOf(pool) },
-    outcome: isLeaving ? "clean up" : unrenderable !== undefined ? "keep as published" : "give back",
+    outcome: isLeaving({ pool }) ? "clean up" : unrenderable !== undefined ? "keep as published" : "give back",
     note: [unfinished, unrenderable].filter((note) => note !== undefined).join("; "),
   };
 }

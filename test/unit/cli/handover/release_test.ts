@@ -211,6 +211,16 @@ Deno.test("ostler release cleans up after a pool that is being deleted, and one 
     assert.equal(world.kube.get("rollouts", pool.name, pool.namespace), undefined);
   }
   assert.equal(world.kube.get("machinedeployments", "pool", "fleet"), undefined, "its finalizer was the last");
+  const { writes } = world.kube;
+  const cleaned = Math.max(
+    writes.indexOf("delete rollouts fleet/pool"),
+    writes.indexOf("delete rollouts kube-system/gen-minimal"),
+  );
+  const given = writes.findIndex((write) => write.startsWith("patch operatingsystemconfigs"));
+  assert.ok(
+    0 < cleaned && cleaned < given,
+    `of one name, what stays would be taken for what goes: ${writes.join(", ")}`,
+  );
 });
 
 Deno.test("another cluster's Schedule and runs are left alone, and nothing is given back", async () => {
