@@ -79,10 +79,18 @@ export async function readPools(kube: Kube, { profileNamespace }: Place): Promis
   return [...found.values()].filter(isAnybodys).sort((a, b) => keyOf(a) < keyOf(b) ? -1 : 1);
 }
 
-/** Namespaces beside that of the profiles in which configs of ours are: then it is not the one that Ostler is set to. */
-export async function strayNamespaces(kube: Kube, { profileNamespace }: Place): Promise<string[]> {
+/**
+ * Namespaces beside that of the profiles in which configs are that bear our name, or the name of a config of these pools:
+ * then the namespace may not be the one that Ostler is set to.
+ */
+export async function strayNamespaces(
+  kube: Kube,
+  pools: readonly HandoverPool[],
+  { profileNamespace }: Place,
+): Promise<string[]> {
+  const names = new Set(pools.map((pool) => namesOf(pool).config));
   const heads = await listEach(kube, configs, (object) => headOf(object as never));
-  const ours = heads.filter(({ annotations }) => annotations[ownerAnnotation] !== undefined);
+  const ours = heads.filter(({ name, annotations }) => annotations[ownerAnnotation] !== undefined || names.has(name));
   return [...new Set(ours.map(({ namespace }) => namespace))].filter((each) => each !== profileNamespace).sort();
 }
 

@@ -23,7 +23,11 @@ export async function hindrancesOf(
   cluster: Cluster,
   { planned, getter, flags }: ReleaseFacts,
 ): Promise<string[]> {
-  const [{ ours }, stray] = await Promise.all([readAtWork(cluster.kube), strayNamespaces(cluster.kube, flags)]);
+  const pools = planned.map(({ pool }) => pool);
+  const [{ ours }, stray] = await Promise.all([
+    readAtWork(cluster.kube),
+    strayNamespaces(cluster.kube, pools, flags),
+  ]);
   const leases = [{ namespace: flags.systemNamespace, name: "ostler-controller" }];
   const [ostler, osm] = await Promise.all([
     whoIsAtWork(world, cluster, { what: "Ostler", leases, deployments: ours }),
@@ -34,7 +38,7 @@ export async function hindrancesOf(
     ...osm.map((each) => `${each}, and start it again afterwards`),
     ...stray.map((namespace) =>
       `configs of Ostler are in namespace "${namespace}", and not only in "${flags.profileNamespace}": ` +
-      `give --profile-namespace ${namespace}`
+      `give --profile-namespace ${namespace}, or delete those that nobody uses`
     ),
     ...(flags.withoutTemporal ? [] : misnamed(planned, cluster.name ?? "")),
     ...("fault" in getter

@@ -87,7 +87,9 @@ async function carryOut(world: World, cluster: Cluster, carrying: Carrying): Pro
 
 async function leaveTemporal(world: World, cluster: Cluster, { plan, telling, flags }: Carrying): Promise<void> {
   const { metadata } = await cluster.kube.core.readNamespace({ name: "kube-system" });
-  const pools = plan.pools.map(({ pool: { namespace, name } }) => inCluster(cluster.name ?? "", { namespace, name }));
+  // Only of what a Rollout names it is sure that it is this cluster's.
+  const known = plan.pools.filter(({ pool }) => pool.workflowId !== undefined);
+  const pools = known.map(({ pool: { namespace, name } }) => inCluster(cluster.name ?? "", { namespace, name }));
   const wish = { pools, dryRun: flags.dryRun === true, uid: metadata?.uid ?? "" };
   try {
     for (const step of await releaseTemporal(await world.server(), wish)) telling.step(step);

@@ -83,7 +83,10 @@ export class HandoverWorld extends FakeWorld {
       revision: this.revisionOf({ namespace, name }),
       configDigest,
     });
-    this.kube.put("rollouts", { metadata: { namespace, name }, status: { phase: "Converged" } });
+    this.kube.put("rollouts", {
+      metadata: { namespace, name },
+      status: { phase: "Converged", workflowId: `machine-deployment/${namespace}/${name}` },
+    });
   }
 
   revisionOf({ namespace, name }: PoolRef): string {

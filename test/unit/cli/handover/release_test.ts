@@ -260,6 +260,27 @@ Deno.test("configs of Ostler in another namespace of profiles stop a release bef
   assert.notEqual(world.secret(namesOf(usual).bootstrap), undefined);
 });
 
+Deno.test("a run that no Rollout names may be another cluster's, and is left alone", async () => {
+  const world = await ostlersCluster();
+  world.kube.put("rollouts", { metadata: { ...usual }, status: { phase: "Converged" } });
+  world.temporal.runs.add("machine-deployment/fleet/pool");
+  const { code, out } = await world.run(["release", "--yes"]);
+  assert.equal(code, 0, out);
+  assert.deepEqual([...world.temporal.runs], ["machine-deployment/fleet/pool"]);
+});
+
+Deno.test("a config of a pool in another namespace stops a release, also where it does not bear our name any more", async () => {
+  const world = await ostlersCluster();
+  const { config } = namesOf(usual);
+  const found = world.kube.get("operatingsystemconfigs", config, "kube-system");
+  world.kube.remove("operatingsystemconfigs", config, "kube-system");
+  world.kube.put("operatingsystemconfigs", { ...found, metadata: { name: config, namespace: "elsewhere" } });
+  const { code, err } = await world.run(["release", "--yes"]);
+  assert.equal(code, 1);
+  assert.match(err, /give --profile-namespace elsewhere/);
+  assert.deepEqual(world.kube.writes, []);
+});
+
 Deno.test("Temporal can be left out of a release", async () => {
   const world = await ostlersCluster();
   world.unreachable = new Unreachable("Cannot reach Temporal");
