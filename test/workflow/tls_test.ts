@@ -165,5 +165,7 @@ test("certificates, keys and authorities change under workers at work: the old o
     await stage.stopWorker();
     await client.close();
     await door.close();
+    // The stage is lent to other files as well.
+    await stage.startWorker();
   }
 });
