@@ -2,6 +2,11 @@
 import { ApplicationFailure } from "@temporalio/common";
 import type { BugType, ExpiredType, MootType, RefusedType } from "../workflows/contracts/mod.ts";
 
+/** The name by which a failure is counted; "Other" for what has none of ours. */
+export function failureTypeOf(error: unknown): string {
+  return error instanceof ApplicationFailure ? error.type ?? "Other" : "Other";
+}
+
 /** It can never work as things are; the workflow halts with `type` as the reason. */
 export function refused(type: RefusedType, message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, type);

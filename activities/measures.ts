@@ -1,7 +1,8 @@
 /** What is measured of steps while they are done; the process says where the numbers go, or wants none. */
 import { Context } from "@temporalio/activity";
-import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
+import { CancelledFailure } from "@temporalio/common";
 import type { DrainOutcome, JoinVerdict, PoolRef, Published, Rung, Unseen } from "../workflows/contracts/mod.ts";
+import { failureTypeOf } from "./failures.ts";
 
 /** What a machine that is waited for has still to reach. */
 export type RungAhead = Rung | "drained" | "gone";
@@ -35,7 +36,7 @@ export function withFailuresCounted<Steps extends Record<keyof Steps, Step>>(
     try {
       return await step(input);
     } catch (error) {
-      if (!isCancelled(error)) measures.failed(name, typeOf(error));
+      if (!isCancelled(error)) measures.failed(name, failureTypeOf(error));
       throw error;
     }
   }]);
@@ -130,8 +131,4 @@ function secondsSince(from: number, to: number): number {
 
 function isCancelled(error: unknown): boolean {
   return error instanceof CancelledFailure || Context.current().cancellationSignal.aborted;
-}
-
-function typeOf(error: unknown): string {
-  return error instanceof ApplicationFailure ? error.type ?? "Other" : "Other";
 }

@@ -6,6 +6,7 @@ import { allPages } from "../kube/pages.ts";
 import { machines, machineSets, patchObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { ensureNodeUncordoned } from "../node/cordon.ts";
+import { holderIn } from "../node/holder.ts";
 import { type Head, headOf, listEach } from "./listing.ts";
 import { ourPrefix, templateAnnotation } from "./names.ts";
 
@@ -98,13 +99,6 @@ export function takeMarks(kube: Kube, { kind, namespace, name, pools, others }: 
     if (kind === "Node") await ifFound(kube.core.patchNode({ name, body }, asMergePatch));
     else await ifFound(patchObject(kube, machines, { namespace, name, body }));
   });
-}
-
-/** The pool that a hold, a mark or a cordon of ours is of. */
-export function holderIn(value: string): PoolRef | undefined {
-  const [, cluster, namespace, name] = /^(?:([^/]+)\/)?machine-deployment\/([^/]+)\/([^/]+)$/.exec(value) ?? [];
-  if (!namespace || !name) return undefined;
-  return cluster === undefined ? { namespace, name } : { cluster, namespace, name };
 }
 
 async function listNodes(kube: Kube): Promise<Marked[][]> {

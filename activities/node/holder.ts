@@ -7,6 +7,13 @@ export function holderOf({ cluster, namespace, name }: PoolRef): string {
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
+/** The pool that a hold, a mark or a cordon of ours is of; undefined for what is nobody's of ours. */
+export function holderIn(value: string): PoolRef | undefined {
+  const [, cluster, namespace, name] = /^(?:([^/]+)\/)?machine-deployment\/([^/]+)\/([^/]+)$/.exec(value) ?? [];
+  if (!namespace || !name) return undefined;
+  return cluster === undefined ? { namespace, name } : { cluster, namespace, name };
+}
+
 /** A hold or mark is the pool's own: also one of before its cluster had a name, or of the API server's policy, which knows none. */
 export function isOwnHold(pool: PoolRef, value: string | undefined): boolean {
   return value === holderOf(pool) || value === holderOf({ namespace: pool.namespace, name: pool.name });

@@ -96,11 +96,11 @@ async function refusesCollision(world: World): Promise<void> {
   await world.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "b-c" } });
   await world.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "c" } });
   await world.create(poolsPath("b-c"), machineDeployment({ name: "a", namespace: "b-c", replicas: 0 }));
-  await world.untilPhase("a", "Converged", "b-c");
+  await world.untilPhase("a", "Converged", { namespace: "b-c" });
   const path = secretPath("a-b-c-bootstrap-config");
   const before = await world.get<{ data: object }>(path);
   await world.create(poolsPath("c"), machineDeployment({ name: "a-b", namespace: "c", replicas: 0 }));
-  const halted = await world.untilPhase("a-b", "Halted", "c");
+  const halted = await world.untilPhase("a-b", "Halted", { namespace: "c" });
   assert.equal(halted.reason, "NameCollision");
   assert.match(halted.message, /"b-c\/a" already owns/);
   assert.deepEqual(await world.get(path), before);

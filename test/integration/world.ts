@@ -170,14 +170,18 @@ export class World {
   }
 
   /** Waits for a phase of a rollout, in the state of the newest generation. */
-  async untilPhase(name: string, phase: string, namespace = "kube-system"): Promise<RolloutStatus> {
+  async untilPhase(
+    name: string,
+    phase: string,
+    { namespace = "kube-system", seconds = 180 }: { namespace?: string; seconds?: number } = {},
+  ): Promise<RolloutStatus> {
     let last: RolloutStatus | undefined;
     try {
       return await this.until(`rollout "${name}" ${phase}`, async () => {
         last = await this.status(name, namespace);
         const pool = await this.get<{ metadata: { generation: number } }>(poolPath(name, namespace));
         return last?.phase === phase && last.observedGeneration === pool?.metadata.generation && last;
-      }, 180);
+      }, seconds);
     } catch (error) {
       throw new Error(`Rollout "${name}" stands at ${JSON.stringify(last)}`, { cause: error });
     }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { runHelm } from "../../deploy/local/chart/render_chart.ts";
 import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
 import { freePorts } from "../../deploy/local/process/free_ports.ts";
-import { Relay } from "../../deploy/local/process/relay.ts";
+import { Relay } from "../support/relay.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import type { World } from "../integration/world.ts";
 

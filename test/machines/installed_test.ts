@@ -9,6 +9,8 @@ import { withOstlerLayout } from "./ostler_layout.ts";
 import { machineTest, realPool, withMachines } from "./real_machines.ts";
 
 const home = "home";
+/** So long may two machines take that boot one after the other. */
+const bootSeconds = 420;
 const versions = ["1.0.0", "1.0.1"] as const;
 const debian = (build: string): string => `docker://images.example/debian:12-${build}`;
 
@@ -39,12 +41,12 @@ machineTest("Ostler lives in pods on machines of its own, and every promise is k
 
 async function takesOver({ world, host, ostler }: Scene): Promise<void> {
   await world.create(poolsPath(), homePool(host));
-  await converged(world, home);
+  await world.untilPhase(home, "Converged", { seconds: bootSeconds });
   for (const part of [world.site.ostler.controller, world.site.ostler.worker]) await part.stop();
   await ostler.helmTo("install", versions[0]);
   assert.equal((await ostler.homes()).length, 2, "pods of one kind are on different machines");
   await world.create(poolsPath(), realPool(host, { replicas: 2, kubelet: "1.35.3", surge: 1 }));
-  await converged(world, "pool");
+  await world.untilPhase("pool", "Converged", { seconds: bootSeconds });
 }
 
 async function rollsAPool({ world, ostler }: Scene): Promise<void> {
@@ -55,7 +57,7 @@ async function rollsAPool({ world, ostler }: Scene): Promise<void> {
     await pause(30_000);
     ostler.temporal.cut(false);
     await ostler.helmTo("upgrade", versions[1]);
-    await converged(world, "pool");
+    await world.untilPhase("pool", "Converged", { seconds: bootSeconds });
   });
   assert.ok(await ostler.isWhole());
 }
@@ -64,24 +66,11 @@ async function rollsItsHome({ world, ostler }: Scene): Promise<void> {
   const before = await ostler.homes();
   await world.observed({ pool: home, replicas: 2, surge: 1 }, async () => {
     await world.patch(poolPath(home), rollTo("1.36.1", debian("b")));
-    await converged(world, home);
+    await world.untilPhase(home, "Converged", { seconds: bootSeconds });
   });
   await world.until("all pods to be Ready on new machines", async () => {
     const now = await ostler.homes();
     return await ostler.isWhole() && now.every((node) => !before.includes(node));
-  });
-}
-
-async function converged(world: World, name: string): Promise<void> {
-  let last: object | undefined;
-  const look = async (): Promise<boolean> => {
-    const status = await world.status(name);
-    last = status;
-    const pool = await world.get<{ metadata: { generation: number } }>(poolPath(name));
-    return status?.phase === "Converged" && status.observedGeneration === pool?.metadata.generation;
-  };
-  await world.until(`rollout "${name}" Converged`, look, 420).catch((error: unknown) => {
-    throw new Error(`Rollout "${name}" stands at ${JSON.stringify(last)}`, { cause: error });
   });
 }
 

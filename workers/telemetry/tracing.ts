@@ -4,11 +4,12 @@
  * nothing has to travel through histories.
  */
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
-import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
+import { CancelledFailure } from "@temporalio/common";
 import type { ActivityInterceptorsFactory } from "@temporalio/worker";
 import { createHash } from "node:crypto";
 import process from "node:process";
 import { z } from "zod";
+import { failureTypeOf } from "../../activities/failures.ts";
 import { subjectOf } from "./step_subject.ts";
 
 /** A run that was told of a change. */
@@ -43,8 +44,7 @@ export async function openTracing(
   const within = (runId: string): Context => trace.setSpanContext(ROOT_CONTEXT, placeOf(runId));
   const fail = (span: Span, error: unknown): void => {
     if (error instanceof CancelledFailure) return;
-    const type = error instanceof ApplicationFailure ? error.type ?? "Other" : "Other";
-    span.setStatus({ code: SpanStatusCode.ERROR, message: type });
+    span.setStatus({ code: SpanStatusCode.ERROR, message: failureTypeOf(error) });
   };
   return {
     steps: ({ info: { activityType, attempt, workflowExecution } }) => ({
