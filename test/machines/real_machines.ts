@@ -31,14 +31,23 @@ export function machineTest(
   Deno.test({ name: title, ignore: reason !== undefined, fn: test });
 }
 
+export interface MachinesOptions extends Omit<WorldOptions, "machines" | "script"> {
+  layouts?: readonly LayoutImage[];
+  /** NetworkPolicies hold, as in a cluster whose network enforces them. */
+  policies?: boolean;
+}
+
 /** Runs one story on a host and a site of its own; nothing of them remains. */
 export async function withMachines(
-  { layouts = [], ...options }: Omit<WorldOptions, "machines" | "script"> & { layouts?: readonly LayoutImage[] },
+  { layouts = [], policies = false, ...options }: MachinesOptions,
   story: (world: World, host: ContainerHost) => Promise<void>,
 ): Promise<void> {
   const host = await openHost(() => {}, layouts);
   try {
-    await withWorld({ ...options, machines: host }, (world) => story(world, host));
+    await withWorld({ ...options, machines: host }, async (world) => {
+      if (policies) await host.enforcePolicies(await readFile(world.site.stack.adminKubeconfig, "utf8"));
+      await story(world, host);
+    });
   } finally {
     await host.stop();
   }

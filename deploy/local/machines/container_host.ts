@@ -13,6 +13,7 @@ import type { MachineContainer } from "./machine_container.ts";
 import { machineImage } from "./machine_image.ts";
 import { hostFacts } from "./host_facts.ts";
 import { MetadataService } from "./metadata_service.ts";
+import { PolicyEnforcer } from "./policies/enforcer.ts";
 import { poolAnnotations, siteSettings } from "./site_settings.ts";
 
 export interface HostOptions {
@@ -46,6 +47,8 @@ export interface ContainerHost {
   limitDisk(bytes: number | undefined): void;
   /** Where pods of the machines ordered from now on reach the API server by its Service. */
   serveApi(port: number): void;
+  /** NetworkPolicies of the cluster of this kubeconfig (its text) hold on the machines ordered from now on. */
+  enforcePolicies(kubeconfig: string): Promise<void>;
   /** A machine that was ordered and switched on; rejects when there is none of that name. */
   machine(name: string): Promise<MachineContainer>;
   /** Removes every machine and network, and puts the host's settings back. */
@@ -83,6 +86,11 @@ export async function openContainerHost(options: HostOptions): Promise<Container
     poolAnnotations: poolAnnotations(facts),
     kind: (context, order) => fleet.add(new ContainerMachine(context, order, fleet.means)),
     serveApi: (port) => void (fleet.means.apiServer = { host: address, port }),
+    enforcePolicies: async (kubeconfig) => {
+      const policies = await PolicyEnforcer.open(kubeconfig, podNetwork);
+      kept.defer(() => policies.close());
+      fleet.means.policies = policies;
+    },
     limitDisk: (bytes) => void (fleet.means.diskBytes = bytes),
     machine: (name) => fleet.container(name),
     stop: () => kept.disposeAsync(),

@@ -6,17 +6,15 @@ import { type Patience, persist, rest } from "../cloud/patience.ts";
 import type { MachineOrder } from "../cloud/virtual_machine.ts";
 import { MachineContainer } from "./machine_container.ts";
 import type { MetadataService } from "./metadata_service.ts";
-import { connectPods, type Endpoint } from "./pod_network.ts";
+import { connectPods, type PodServices } from "./pod_network.ts";
 
 /** What all container machines of a site share. */
-export interface ContainerMeans {
+export interface ContainerMeans extends PodServices {
   image: string;
   /** Name of the engine's network. */
   network: string;
   labels: Record<string, string>;
   metadata: MetadataService;
-  /** Reached by pods as the Service `kubernetes`; by none unless told. */
-  apiServer?: Endpoint;
   /** Space for programs on the machines ordered from now on, in bytes; the host's unless told. */
   diskBytes?: number | undefined;
 }
@@ -93,7 +91,9 @@ export class ContainerMachine implements CloudMachine {
   // A container that is just being started has to be there before it can be removed.
   async #scrap(): Promise<void> {
     const container = await this.#starting?.catch(() => undefined);
-    await container?.remove();
+    if (container === undefined) return;
+    this.#means.policies?.detach(container);
+    await container.remove();
   }
 
   async #live(): Promise<void> {
@@ -146,7 +146,7 @@ export class ContainerMachine implements CloudMachine {
   }
 
   async #connect(node: V1Node): Promise<boolean> {
-    return await connectPods(await this.container(), node, this.#means.apiServer);
+    return await connectPods(await this.container(), node, this.#means);
   }
 
   #noteNode(node: V1Node): void {

@@ -1,6 +1,7 @@
 /** The pod network of a node, as its agents would set it up: one range of addresses a node, routed by the host, and the API. */
 import type { V1Node } from "@kubernetes/client-node";
 import type { MachineContainer } from "./machine_container.ts";
+import type { PolicyEnforcer } from "./policies/enforcer.ts";
 
 const path = "/etc/cni/net.d/10-ostler.conflist";
 
@@ -13,10 +14,20 @@ export interface Endpoint {
   port: number;
 }
 
+/** What pods of a machine have beside addresses. */
+export interface PodServices {
+  /** Reached by them as the Service `kubernetes`; by none unless told. */
+  apiServer?: Endpoint;
+  /** What makes NetworkPolicies hold; unless told nothing does. */
+  policies?: PolicyEnforcer;
+}
+
 /** Writes the CNI config once the node has its range; returns whether it did. Until then the node is not Ready. */
-export async function connectPods(machine: MachineContainer, node: V1Node, apiServer?: Endpoint): Promise<boolean> {
+export async function connectPods(machine: MachineContainer, node: V1Node, services: PodServices): Promise<boolean> {
   const subnet = node.spec?.podCIDR;
   if (!subnet) return false;
+  const { apiServer, policies } = services;
+  await policies?.attach(machine, subnet);
   if (apiServer !== undefined) await serveApi(machine, apiServer);
   await machine.write(path, JSON.stringify(networkOf(subnet)));
   return true;

@@ -1,0 +1,60 @@
+/** What of a cluster decides who may talk to whom. */
+import type {
+  V1LabelSelector,
+  V1Namespace,
+  V1NetworkPolicyPeer,
+  V1NetworkPolicyPort,
+  V1ObjectMeta,
+  V1Pod,
+} from "@kubernetes/client-node";
+import { type Selector, selects } from "../../../../activities/kube/label_selector.ts";
+
+/** A NetworkPolicy as the API server writes it; the client's type has another name for `from`. */
+export interface NetworkPolicy {
+  metadata?: V1ObjectMeta;
+  spec?: {
+    podSelector?: V1LabelSelector;
+    policyTypes?: string[];
+    egress?: { to?: V1NetworkPolicyPeer[]; ports?: V1NetworkPolicyPort[] }[];
+    ingress?: { from?: V1NetworkPolicyPeer[]; ports?: V1NetworkPolicyPort[] }[];
+  };
+}
+
+/** All that is known of a cluster at one moment. */
+export interface ClusterView {
+  pods: readonly V1Pod[];
+  namespaces: readonly V1Namespace[];
+  policies: readonly NetworkPolicy[];
+}
+
+/** A pod with an address of its own, which it has until it ends. */
+export interface AddressedPod {
+  pod: V1Pod;
+  address: string;
+}
+
+/** Pods that a network can tell apart: those of the node's own network are the node. */
+export function addressedPods({ pods }: ClusterView): AddressedPod[] {
+  return pods.flatMap((pod) => {
+    const address = pod.status?.podIP;
+    const hasEnded = ["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
+    return address === undefined || pod.spec?.hostNetwork || hasEnded ? [] : [{ pod, address }];
+  });
+}
+
+/** Whether a pod is among those of a selector and, where told, of a namespace or of namespaces with labels. */
+export function isChosen(
+  view: ClusterView,
+  pod: V1Pod,
+  by: { podSelector?: V1LabelSelector; namespaceSelector?: V1LabelSelector; namespace: string },
+): boolean {
+  const { namespace = "", labels } = pod.metadata ?? {};
+  const isThere = by.namespaceSelector === undefined
+    ? namespace === by.namespace
+    : matches(by.namespaceSelector, view.namespaces.find(({ metadata }) => metadata?.name === namespace));
+  return isThere && selects((by.podSelector ?? {}) as Selector, labels);
+}
+
+function matches(selector: V1LabelSelector, namespace: V1Namespace | undefined): boolean {
+  return namespace !== undefined && selects(selector as Selector, namespace.metadata?.labels);
+}

@@ -1,0 +1,113 @@
+/** The rules by which a machine's kernel lets traffic of its pods through: NetworkPolicies, put in words of iptables. */
+import type { V1NetworkPolicyPeer, V1NetworkPolicyPort, V1Pod } from "@kubernetes/client-node";
+import { contains, without } from "./address_range.ts";
+import { type AddressedPod, addressedPods, type ClusterView, isChosen, type NetworkPolicy } from "./cluster_view.ts";
+
+/** The chain that judges everything which a machine forwards, or gets, from pods and for them. */
+export const policyChain = "POD-POLICY";
+/** What a pod is told when it may not: neither silence nor what a closed port says. */
+const forbidden = "-j REJECT --reject-with icmp-admin-prohibited";
+
+const directions = ["Egress", "Ingress"] as const;
+type Direction = typeof directions[number];
+interface Allowance {
+  peers?: V1NetworkPolicyPeer[] | undefined;
+  ports?: V1NetworkPolicyPort[] | undefined;
+}
+
+/** What `iptables-restore --noflush` takes for the pods in a machine's range, so that it is all there at one moment. */
+export function podRules(view: ClusterView, subnet: string): string {
+  const machine = { subnet, pods: addressedPods(view).filter(({ address }) => contains(subnet, address)) };
+  const chains = directions.flatMap((direction) => chainsOf(view, machine, direction));
+  const names = [policyChain, ...chains.map(({ name }) => name)];
+  const judge = [
+    "-i lo -j RETURN",
+    "-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN",
+    ...directions.map((direction) => `-j ${nameOf(direction)}`),
+  ];
+  const all = [{ name: policyChain, rules: judge }, ...chains];
+  const rules = all.flatMap(({ name, rules }) => rules.map((rule) => `-A ${name} ${rule}`));
+  return ["*filter", ...names.map((name) => `:${name} - [0:0]`), ...rules, "COMMIT", ""].join("\n");
+}
+
+interface Machine {
+  /** Its range of pod addresses. */
+  subnet: string;
+  pods: readonly AddressedPod[];
+}
+
+interface Chain {
+  name: string;
+  rules: string[];
+}
+
+// A chain of each direction sends each pod's traffic to the pod's own; what comes back from there was allowed.
+function chainsOf(view: ClusterView, { subnet, pods }: Machine, direction: Direction): Chain[] {
+  const flag = direction === "Egress" ? "-s" : "-d";
+  const own = pods.flatMap(({ pod, address }) => {
+    const allowances = allowancesOf(view, pod, direction);
+    if (allowances === undefined) return [];
+    const rules = allowances.flatMap((allowance) => rulesOf(view, { pod, ...allowance }, direction));
+    return [{ address, name: nameOf(direction, address), rules: [...new Set(rules), forbidden] }];
+  });
+  const isolated = own.map(({ address, name }) => `${flag} ${address} -g ${name}`);
+  // A machine's own address in its range is no pod's.
+  const itself = direction === "Ingress" ? ["-m addrtype --dst-type LOCAL -j RETURN"] : [];
+  const free = pods.map(({ address }) => `${flag} ${address} -j RETURN`);
+  // Of whom nothing is known yet is told nothing: what it tries again will get through.
+  return [...own, { name: nameOf(direction), rules: [...itself, ...isolated, ...free, `${flag} ${subnet} -j DROP`] }];
+}
+
+/** What policies allow a pod in one direction; undefined where none isolates it. */
+function allowancesOf(view: ClusterView, pod: V1Pod, direction: Direction): Allowance[] | undefined {
+  const selected = view.policies.filter(({ metadata, spec }) =>
+    spec !== undefined && typesOf(spec).includes(direction) &&
+    isChosen(view, pod, { podSelector: spec.podSelector ?? {}, namespace: metadata?.namespace ?? "" })
+  );
+  if (selected.length === 0) return undefined;
+  return selected.flatMap(({ spec }) =>
+    direction === "Egress"
+      ? (spec?.egress ?? []).map(({ to, ports }) => ({ peers: to, ports }))
+      : (spec?.ingress ?? []).map(({ from, ports }) => ({ peers: from, ports }))
+  );
+}
+
+function typesOf({ policyTypes, egress }: NonNullable<NetworkPolicy["spec"]>): string[] {
+  return policyTypes ?? (egress ? ["Ingress", "Egress"] : ["Ingress"]);
+}
+
+function rulesOf(view: ClusterView, { pod, peers, ports }: Allowance & { pod: V1Pod }, direction: Direction): string[] {
+  const flag = direction === "Egress" ? "-d" : "-s";
+  const namespace = pod.metadata?.namespace ?? "";
+  const places = peers?.length ? peers.flatMap((peer) => placesOf(view, peer, namespace)) : [{ range: "0.0.0.0/0" }];
+  return places.flatMap(({ range, pod: peer }) =>
+    matchesOf(ports, direction === "Egress" ? peer : pod).map((match) => `${flag} ${range}${match} -j RETURN`)
+  );
+}
+
+function placesOf(view: ClusterView, peer: V1NetworkPolicyPeer, namespace: string): { range: string; pod?: V1Pod }[] {
+  if (peer.ipBlock) return without(peer.ipBlock.cidr, peer.ipBlock.except ?? []).map((range) => ({ range }));
+  return addressedPods(view)
+    .filter(({ pod }) => isChosen(view, pod, { ...peer, namespace }))
+    .map(({ pod, address }) => ({ range: `${address}/32`, pod }));
+}
+
+/** A port by name is that of the pod which is called; where that is not known, it is none. */
+function matchesOf(ports: V1NetworkPolicyPort[] | undefined, called: V1Pod | undefined): string[] {
+  if (!ports?.length) return [""];
+  return ports.flatMap(({ port, endPort, protocol = "TCP" }) => {
+    const number = typeof port === "string" ? portNamed(called, port) : port;
+    if (number === undefined) return port === undefined ? [` -p ${protocol.toLowerCase()}`] : [];
+    return [` -p ${protocol.toLowerCase()} --dport ${number}${endPort === undefined ? "" : `:${endPort}`}`];
+  });
+}
+
+function portNamed(pod: V1Pod | undefined, wanted: string): number | undefined {
+  const ports = pod?.spec?.containers.flatMap(({ ports = [] }) => ports) ?? [];
+  return ports.find(({ name }) => name === wanted)?.containerPort;
+}
+
+// iptables takes 28 letters at most.
+function nameOf(direction: Direction, address?: string): string {
+  return `POD-${direction.toUpperCase()}${address === undefined ? "" : `-${address}`}`;
+}

@@ -1,0 +1,82 @@
+import type { V1ContainerPort, V1Pod } from "@kubernetes/client-node";
+import assert from "node:assert/strict";
+import type { ClusterView, NetworkPolicy } from "../../../../../deploy/local/machines/policies/cluster_view.ts";
+import { podRules } from "../../../../../deploy/local/machines/policies/pod_rules.ts";
+
+const subnet = "10.244.1.0/24";
+const [web, client, elsewhere] = ["10.244.1.2", "10.244.1.3", "10.244.2.2"];
+const metrics = [{ name: "metrics", containerPort: 9090 }] as V1ContainerPort[];
+
+Deno.test("podRules leaves a pod that no policy selects free, and lets nobody talk whom nothing is known of", () => {
+  const lines = rulesOf([]);
+  assert.ok(lines.includes(`-A POD-EGRESS -s ${client} -j RETURN`));
+  assert.equal(lines.filter((line) => line.startsWith("-A POD-EGRESS")).at(-1), `-A POD-EGRESS -s ${subnet} -j DROP`);
+  assert.ok(!lines.some((line) => line.includes(elsewhere)), "another machine judges its own pods");
+});
+
+Deno.test("podRules lets through only what a policy names, in the directions that it is about", () => {
+  const lines = rulesOf([{ podSelector: { matchLabels: { app: "web" } }, policyTypes: ["Ingress"] }]);
+  assert.deepEqual(chain(lines, `POD-INGRESS-${web}`), ["-j REJECT --reject-with icmp-admin-prohibited"]);
+  assert.deepEqual(chain(lines, `POD-EGRESS-${web}`), []);
+});
+
+Deno.test("podRules takes a policy without types for both ways where it has rules for the way out", () => {
+  const lines = rulesOf([{
+    podSelector: {},
+    egress: [{ ports: [{ port: 53, protocol: "UDP" }, { protocol: "TCP" }] }],
+  }]);
+  assert.deepEqual(chain(lines, `POD-EGRESS-${client}`).slice(0, -1), [
+    "-d 0.0.0.0/0 -p udp --dport 53 -j RETURN",
+    "-d 0.0.0.0/0 -p tcp -j RETURN",
+  ]);
+  assert.equal(chain(lines, `POD-INGRESS-${client}`).length, 1);
+});
+
+Deno.test("podRules finds peers by pod and namespace, and a port's name at the pod that is called", () => {
+  const inside = { from: [{ podSelector: { matchLabels: { app: "client" } } }], ports: [{ port: "metrics" }] };
+  const outside = {
+    from: [{ namespaceSelector: { matchLabels: { team: "b" } } }],
+    ports: [{ port: "absent" }, { port: 1, endPort: 9 }],
+  };
+  const lines = rulesOf([{ podSelector: { matchLabels: { app: "web" } }, ingress: [inside, outside] }]);
+  assert.deepEqual(chain(lines, `POD-INGRESS-${web}`).slice(0, -1), [
+    `-s ${client}/32 -p tcp --dport 9090 -j RETURN`,
+    `-s ${elsewhere}/32 -p tcp --dport 1:9 -j RETURN`,
+  ]);
+});
+
+Deno.test("podRules leaves out of a range what the policy excepts", () => {
+  const to = [{ ipBlock: { cidr: "10.0.0.0/30", except: ["10.0.0.1/32", "10.0.0.2/31"] } }];
+  const lines = rulesOf([{ podSelector: {}, egress: [{ to }] }]);
+  assert.deepEqual(chain(lines, `POD-EGRESS-${web}`).slice(0, -1), ["-d 10.0.0.0/32 -j RETURN"]);
+});
+
+function rulesOf(specs: NonNullable<NetworkPolicy["spec"]>[]): string[] {
+  const view: ClusterView = {
+    pods: [
+      podAt(web, { name: "web", ports: metrics }),
+      podAt(client, { name: "client" }),
+      podAt(elsewhere, { name: "other", namespace: "b" }),
+      { spec: { hostNetwork: true, containers: [] }, status: { podIP: "10.244.1.9" } },
+      { ...podAt("10.244.1.8", { name: "web" }), status: { podIP: "10.244.1.8", phase: "Succeeded" } },
+    ],
+    namespaces: [{ metadata: { name: "a" } }, { metadata: { name: "b", labels: { team: "b" } } }],
+    policies: specs.map((spec) => ({ metadata: { namespace: "a" }, spec })),
+  };
+  return podRules(view, subnet).split("\n");
+}
+
+function podAt(
+  podIP: string,
+  { name, namespace = "a", ports = [] }: { name: string; namespace?: string; ports?: V1ContainerPort[] },
+): V1Pod {
+  return {
+    metadata: { name, namespace, labels: { app: name } },
+    spec: { containers: [{ name: "main", ports }] },
+    status: { podIP, phase: "Running" },
+  };
+}
+
+function chain(lines: readonly string[], name: string): string[] {
+  return lines.filter((line) => line.startsWith(`-A ${name} `)).map((line) => line.slice(name.length + 4));
+}
