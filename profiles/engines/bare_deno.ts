@@ -8,6 +8,18 @@ export interface ProcessLimits {
   cpuSeconds: number;
 }
 
+/** What Deno asks the system for before anything runs: room for code, and a stack for each thread, of which it has up to 16. */
+const reservedMiB = 560 + 8 * Math.min(navigator.hardwareConcurrency, 16);
+/** How much of that it really takes; the rest is never touched. */
+const startedMiB = 48;
+/** One text alone may be longer than the heap: V8 counts it afterwards. */
+const heaps = 2;
+
+/** Most memory that a process may take, where the operating system can hold it to that. */
+export function largestMiB({ heapMiB }: Pick<ProcessLimits, "heapMiB">): number {
+  return startedMiB + heapMiB * heaps;
+}
+
 /** A page of WebAssembly's memory has 64 KiB. */
 const pagesPerMiB = 16;
 
@@ -20,7 +32,7 @@ const laterOptimised = "--wasm-tiering-budget=65000000";
  * Deno needs to find its cache.
  */
 export function startBareDeno(module: URL, { heapMiB, cpuSeconds }: ProcessLimits): Deno.ChildProcess {
-  const limits = [`ulimit -c 0`, `ulimit -t ${cpuSeconds}`, `ulimit -d ${(heapMiB * 4 + 1024) * 1024}`];
+  const limits = [`ulimit -c 0`, `ulimit -t ${cpuSeconds}`, `ulimit -d ${(reservedMiB + heapMiB * heaps) * 1024}`];
   const passed = `\${HOME+"HOME=$HOME"} \${DENO_DIR+"DENO_DIR=$DENO_DIR"}`;
   const script = `{ ${limits.join("; ")}; } 2>/dev/null; exec env -i NO_COLOR=1 ${passed} "$@"`;
   const deno = [

@@ -118,17 +118,19 @@ export class ProcessPool implements TemplateEngine {
       this.#slots.set(scope, known);
       return known;
     }
-    const [oldest] = this.#slots;
-    if (oldest !== undefined && this.#slots.size >= this.#limits.processes) {
-      this.#slots.delete(oldest[0]);
-      void oldest[1].stop();
-    }
-    return this.#addSlot(scope);
+    if (this.#slots.size < this.#limits.processes) return this.#addSlot(scope);
+    const [[name, oldest] = []] = this.#slots;
+    if (name !== undefined) this.#slots.delete(name);
+    // What it has to do it does; the process in its place starts when it is gone, so that there are never more.
+    return this.#addSlot(scope, oldest?.stop());
   }
 
-  #addSlot(name: string): RenderSlot {
+  #addSlot(name: string, place?: Promise<void>): RenderSlot {
     const { module, opening } = this.#kind;
-    const slot = new RenderSlot(() => RenderProcess.start(module, this.#limits, opening?.()), this.#limits);
+    const slot = new RenderSlot(async () => {
+      await place;
+      return await RenderProcess.start(module, this.#limits, opening?.());
+    }, this.#limits);
     this.#slots.set(name, slot);
     return slot;
   }

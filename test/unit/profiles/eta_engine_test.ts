@@ -179,6 +179,29 @@ Deno.test("EtaEngine goes on after its process was replaced, and after it was cl
   await engine.close();
 });
 
+Deno.test("EtaEngine never has more processes than it may, however many scopes ask at once", async () => {
+  const engine = new EtaEngine({ processes: 2 });
+  const files = [{ path: "f", template: "<% for (let i = 0; i < 1e7; i++); %><%= it.n %>" }];
+  const scopes = ["a", "b", "c", "d", "e", "a", "b"];
+  const renders = Promise.all(scopes.map((scope) => engine.render({ scope, files, snippets: {}, data: { n: 7 } })));
+  const counts: number[] = [];
+  try {
+    const isDone = renders.then(() => true);
+    do counts.push(await childrenNow()); while (!await Promise.race([isDone, Promise.resolve(false)]));
+  } finally {
+    await renders;
+    await engine.close();
+  }
+  const most = Math.max(...counts);
+  assert.ok(most <= 2, `${most} processes`);
+});
+
+Deno.test("EtaEngine ends what makes one text that is larger than its heap", () =>
+  withEngine(async (render) => {
+    const fault = await faultOf(render("<% const text = 'x'.repeat(5e8); text.charCodeAt(4); %>"));
+    assert.match(fault, /it may use 128 MiB/);
+  }));
+
 Deno.test("EtaEngine ends a render that is called off at once, also one that still waits, and goes on", async () => {
   const engine = new EtaEngine({ processes: 1, renderMs: 60_000 });
   const render = (template: string, signal?: AbortSignal): Promise<string[]> =>
@@ -201,3 +224,10 @@ Deno.test("EtaEngine cuts what a template says in an error short", () =>
     const fault = await faultOf(render(`<% throw new Error("x".repeat(100_000)) %>`));
     assert.equal(fault, `line 1: ${"x".repeat(992)}…`);
   }));
+
+/** Processes of this one that run beside the shell that asks, as Linux tells; elsewhere none. */
+async function childrenNow(): Promise<number> {
+  const command = new Deno.Command("/bin/sh", { args: ["-c", "cat /proc/$PPID/task/*/children"], stderr: "null" });
+  const { stdout } = await command.output();
+  return new TextDecoder().decode(stdout).split(" ").filter((pid) => pid.trim() !== "").length - 1;
+}
