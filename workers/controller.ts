@@ -1,11 +1,9 @@
 /** The controller process: tells Temporal about changes, and decides nothing. */
-import type { KubeConfig } from "@kubernetes/client-node";
 import type { Client } from "@temporalio/client";
-import { connectKube, loadKubeConfig } from "../activities/kube/client.ts";
-import { HttpsWatch } from "../activities/kube/https_watch.ts";
 import { Claim } from "./claim.ts";
 import { type ClusterIdentity, readClusterIdentity } from "./cluster_identity.ts";
-import { type Config, rateOf } from "./config.ts";
+import { clientsOf, type Clusters, openClusters } from "./clusters.ts";
+import type { Config } from "./config.ts";
 import { keepCredentialSchedule } from "./credential_schedule.ts";
 import { keepVersionCurrent } from "./current_version.ts";
 import { installDefaultProfiles } from "./default_profiles.ts";
@@ -39,7 +37,7 @@ export async function runController(
   const lead = new Lead(metrics);
   const tracing = await openTracing();
   const scraped = metrics && serveMetrics({ address: config.metricsAddress, metrics, log });
-  const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config), requestsTold(metrics));
+  const clusters = openClusters(config, { log, requests: requestsTold(metrics) });
   const client = new LazyClient(config.temporal, accessOfProcess);
   // Who stands by is ready too: else no update of the Deployment, and no drain of the leader's node, would ever end.
   let ready = false;
@@ -48,18 +46,18 @@ export async function runController(
   let self: ClusterIdentity = { name: config.cluster, uid: "" };
   const place = new Claim(config);
   const claim = async (): Promise<void> => {
-    self = await readClusterIdentity(kubeConfig, config, log);
+    self = await readClusterIdentity(clusters.pools, config, log);
     await askTemporal(config.temporal, async () => await place.hold(await client.get(), self));
   };
   const ended = new AbortController();
   const following = AbortSignal.any([signal, ended.signal]);
   void followAccess(client, { server: config.temporal, workers: () => [], log, signal: following });
   try {
-    await leadWhileHolding(kubeConfig, { config, log, signal, onStandby }, async (leading) => {
+    await leadWhileHolding(clusters.management, { config, log, signal, onStandby }, async (leading) => {
       ready = false;
       await serveWhileOurs({ claim, log, signal: leading }, async (serving) => {
         const onReady = (): void => void (ready = true);
-        await tell({ config, kubeConfig, client, self, log, metrics, tracing, lead, onReady }, serving);
+        await tell({ config, clusters, client, self, log, metrics, tracing, lead, onReady }, serving);
         ready = false;
       });
     });
@@ -73,7 +71,7 @@ export async function runController(
 
 interface Telling {
   config: Config;
-  kubeConfig: KubeConfig;
+  clusters: Clusters;
   client: LazyClient;
   self: ClusterIdentity;
   log: ReturnType<typeof createLogger>;
@@ -120,8 +118,8 @@ async function tellNoticesOf({ config, connect, watch, metrics, log }: Noticing,
 }
 
 async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
-  const { config, kubeConfig, client, self, log, metrics, lead, onReady } = telling;
-  const kube = { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) };
+  const { config, clusters, client, self, log, metrics, lead, onReady } = telling;
+  const kube = clientsOf(clusters, config);
   if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace, log);
   const watch = watchPools({ kube, profileNamespace: config.namespace, log, signal });
   const notifier = new PoolNotifier(watch, {

@@ -40,6 +40,10 @@ const ours = "system:serviceaccount:ostler-system:ostler";
 export const ProcessSettings = z.object({
   config: setting(text, "", { description: "YAML file of settings, by these names without the dashes" }),
   kubeconfig: setting(text, "", { description: "kubeconfig file; else the usual places", env: "KUBECONFIG" }),
+  workerClusterKubeconfig: setting(text, "", {
+    description:
+      "kubeconfig file of the cluster with the MachineDeployments and their machines, where profiles and configs stay in that of `kubeconfig`; else one cluster has all",
+  }),
   kubeApiQps: setting(wholeNumber(1, 10_000), "1000", {
     description: "requests a second that a process may make of the API server",
   }),
@@ -114,6 +118,14 @@ export const ProcessSettings = z.object({
       "file with a bearer token for them, read at each request and sent over https alone; takes prometheus-hosts",
   }),
   webhookAddress: setting(listenAddress, "0.0.0.0:9443", { description: "where the webhook listens" }),
+  workerWebhookEndpoint: setting(
+    readBy((value) => (value === "" || isHttps(value) ? value : undefined), "must be an https address without a path"),
+    "",
+    {
+      description:
+        "address `https://host:port` by which the API server of `worker-cluster-kubeconfig` finds the webhook; else that one never asks it",
+    },
+  ),
   webhookEndpoint: setting(
     readBy(
       (value) => (/^[a-z0-9.-]+\/[a-z0-9-]+$/.test(value) || isHttps(value) ? value : undefined),
@@ -146,7 +158,6 @@ export const ProcessSettings = z.object({
   }),
 });
 
-const nothing = readBy((value) => (value === "" ? value : undefined), "must be empty: one cluster holds everything");
 const containerd = readBy((value) => (value === "containerd" ? value : undefined), "must be containerd");
 
 function ignored(description: string, form: Form = "text"): Setting<string> {
@@ -156,11 +167,10 @@ function ignored(description: string, form: Form = "text"): Setting<string> {
 /** Other flags of Operating System Manager, so that its arguments can stay; what cannot be ignored is refused. */
 export const OsmSettings = z.object({
   containerRuntime: setting(containerd, "containerd", { description: "nothing else is supported" }),
-  workerClusterKubeconfig: setting(nothing, "", { description: "nothing else than empty is supported" }),
   caBundle: ignored("it has none in Operating System Manager either; see host-ca-bundle"),
   workerCount: ignored("Temporal paces the work"),
   logDebug: ignored("log-level=DEBUG does it", "truth"),
   logFormat: ignored("logs are JSON"),
-  workerHealthProbeAddress: ignored("there is one cluster, and one address for its probes"),
-  workerMetricsAddress: ignored("there is one cluster, and one address for its metrics"),
+  workerHealthProbeAddress: ignored("both clusters have one address for probes"),
+  workerMetricsAddress: ignored("both clusters have one address for metrics"),
 });

@@ -2,7 +2,7 @@
 import type { Server } from "node:https";
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "@temporalio/common";
-import { connectKube, type Kube, loadKubeConfig } from "../activities/kube/client.ts";
+import type { Kube } from "../activities/kube/client.ts";
 import { type ObjectName, profiles, readObject, rollouts } from "../activities/kube/resources.ts";
 import { attempting, ifFound } from "../activities/kube/status.ts";
 import { closeTemplateEngines } from "../profiles/mod.ts";
@@ -13,9 +13,10 @@ import { admitMachineDeployment } from "./admission/admit_machine_deployment.ts"
 import { admitProfile } from "./admission/admit_profile.ts";
 import { certificateSourceOf } from "./admission/certificate/certificate_source.ts";
 import { firstShown, keepServing } from "./admission/certificate/keep_serving.ts";
-import { endpointOf } from "./admission/webhook_endpoint.ts";
+import { endpointsOf } from "./admission/webhook_endpoint.ts";
 import { createWebhookServer } from "./admission/webhook_server.ts";
-import { type Config, rateOf } from "./config.ts";
+import { clientsOf, openClusters } from "./clusters.ts";
+import type { Config } from "./config.ts";
 import { serveHealth, type Serving } from "./health.ts";
 import { createLogger } from "./logger.ts";
 import { measuredAdmissions } from "./metrics/admission_measures.ts";
@@ -43,9 +44,9 @@ export async function runWebhook(
   const log = createLogger(config.logLevel);
   const metrics = await openMetrics("webhook", config);
   const scraped = metrics && serveMetrics({ address: config.metricsAddress, metrics, log });
-  const kube = connectKube(loadKubeConfig(config.kubeconfig, rateOf(config), requestsTold(metrics)));
-  const endpoint = endpointOf(config.webhookEndpoint, config);
-  const source = certificateSourceOf({ kube, endpoint, folder: config.certDir, overlapMs: times.overlap });
+  const kube = clientsOf(openClusters(config, { log, requests: requestsTold(metrics) }), config);
+  const endpoints = endpointsOf(config);
+  const source = certificateSourceOf({ kube, endpoints, folder: config.certDir, overlapMs: times.overlap });
   const admissions = measuredAdmissions(metrics, admissionsOf(kube, config, log));
   let server: Server | undefined;
   const isReady = (): boolean => server?.listening === true && !signal.aborted;

@@ -2,13 +2,13 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import { Runtime, Worker } from "@temporalio/worker";
 import { beginToWatch } from "../activities/backends/registry.ts";
-import { caOf, connectKube, loadKubeConfig } from "../activities/kube/client.ts";
-import { HttpsWatch } from "../activities/kube/https_watch.ts";
+import { caOf } from "../activities/kube/client.ts";
 import { ensureSearchAttributes } from "../activities/temporal/search_attributes.ts";
 import { columnsOf } from "../workflows/commands/start_options.ts";
 import { Claim } from "./claim.ts";
 import { readClusterIdentity } from "./cluster_identity.ts";
-import { type Config, rateOf } from "./config.ts";
+import { clientsOf, openClusters } from "./clusters.ts";
+import type { Config } from "./config.ts";
 import { throwOnceFailed } from "./failed_worker.ts";
 import { followAccess } from "./follow_access.ts";
 import { serveHealth, type Serving } from "./health.ts";
@@ -44,16 +44,16 @@ export async function runWorker(
   measurePolling(metrics, isReady);
   const health = serve({ ...config.healthProbeAddress, isReady });
   const scraped = metrics && serveMetrics(scrapeOf({ config, metrics, sdk, log }));
-  const kubeConfig = loadKubeConfig(config.kubeconfig, rateOf(config), requestsTold(metrics));
-  const kube = { ...connectKube(kubeConfig), watch: new HttpsWatch(kubeConfig) };
+  const clusters = openClusters(config, { log, requests: requestsTold(metrics) });
+  const kube = clientsOf(clusters, config);
   const options = workersOf(config, {
     kube,
-    clusterCa: caOf(kubeConfig),
+    clusterCa: () => caOf(clusters.pools),
     ...(metrics ? { measures: stepMeasures(metrics) } : {}),
     steps: [stepLog, ...(tracing ? [tracing.steps] : [])],
   });
   expectFailures(metrics, Object.keys(options[0]?.activities ?? {}));
-  const claim = claiming(config, { client, kubeConfig, log });
+  const claim = claiming(config, { client, kubeConfig: clusters.pools, log });
   const ended = new AbortController();
   const following = AbortSignal.any([signal, ended.signal]);
   void followAccess(client, { server: config.temporal, workers: () => workers, log, signal: following });

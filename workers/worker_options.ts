@@ -11,10 +11,10 @@ import { forecast } from "../workflows/policy/forecast.ts";
 import type { Config } from "./config.ts";
 import { deploymentNameOf } from "./current_version.ts";
 
-/** The API server that activities talk to, the PEM of the CA by which it is trusted, and who is told how long things take. */
+/** The API server that activities talk to, the PEM of the CA by which it is trusted now, and who is told how long things take. */
 export interface Cluster {
   kube: Kube;
-  clusterCa: string;
+  clusterCa: () => string;
   measures?: Measures;
   /** What is noted of each step. */
   steps: ActivityInterceptorsFactory[];

@@ -13,6 +13,7 @@ import { configs, createObject, deleteObject, patchObject, replaceObject } from 
 import type { ObjectBody } from "../kube/resources.ts";
 import type { Metadata } from "../kube/schemas.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
+import { claimForCluster, clusterMark } from "./cluster_mark.ts";
 import { decode } from "./referenced_secret.ts";
 import { annotationsOf, type Standing, standingConfig, standingSecret } from "./standing.ts";
 
@@ -86,7 +87,9 @@ export async function writeConfig(
   { spec, digest, annotations }: { spec: object; digest: string; annotations: Record<string, string> },
 ): Promise<Written> {
   const { name, namespace, found } = standing;
-  const metadata = { name, namespace, annotations: { ...annotationsOf(standing), ...annotations } };
+  await claimForCluster(kube, `config "${namespace}/${name}"`, found?.annotations);
+  const marked = { ...annotationsOf(standing), ...annotations, ...await clusterMark(kube) };
+  const metadata = { name, namespace, annotations: marked };
   const body = { apiVersion: `${configs.group}/${configs.version}`, kind: "OperatingSystemConfig", metadata, spec };
   throwIfCalledOff();
   const written = await (found ? replaceConfig(kube, body, found.metadata) : createObject(kube, configs, body));

@@ -7,6 +7,7 @@ import { backendOf } from "../backends/registry.ts";
 import { removeBootReport } from "../pool/report_place.ts";
 import { ensureSlotsKept } from "../pool/slots.ts";
 import { tokensOf } from "./bootstrap_token.ts";
+import { isOfThisCluster } from "./cluster_mark.ts";
 import { removeFinalizer } from "./finalizer.ts";
 import { keptProfileName } from "./kept_profile.ts";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
@@ -56,7 +57,8 @@ async function deleteConfig(
 ): Promise<void> {
   const name = { name: namesOf(pool).config, namespace: profileNamespace };
   const config = await ifFound(readObject(kube, configs, name));
-  if (config && isOurs(config.metadata.annotations)) await ifFound(deleteObject(kube, configs, name));
+  if (!config || !isOurs(config.metadata.annotations)) return;
+  if (await isOfThisCluster(kube, config.metadata.annotations)) await ifFound(deleteObject(kube, configs, name));
 }
 
 async function deleteSecrets(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promise<void> {

@@ -11,8 +11,8 @@ import { ensureSeed } from "./seed.ts";
 export interface FactReader {
   kube: Kube;
   settings: NodeSettings;
-  /** PEM of the CA by which this process trusts the API server: for a cluster that announces none. */
-  clusterCa: string;
+  /** PEM of the CA by which this process trusts the API server now: for a cluster that announces none. */
+  clusterCa: () => string;
   /** What stands in for values that a provider spec points at and that are not there. */
   environment: Environment;
   /** Namespaces that a provider spec may point into; all that the worker may read where none is named. */
@@ -32,7 +32,7 @@ export async function readFacts(reader: FactReader, deployment: MachineDeploymen
     settings,
   };
   const [cluster, registryAuths, references, seed] = await Promise.all([
-    askedOnce(recent, "cluster", () => readClusterInfo(kube, settings.kubernetesCaBundle || clusterCa)),
+    askedOnce(recent, "cluster", () => readClusterInfo(kube, settings.kubernetesCaBundle || clusterCa())),
     readRegistryAuths(kube, settings.nodeRegistryCredentialsSecret),
     readReferences(reader, referencesOf(known)),
     askedOnce(recent, "seed", () => ensureSeed(kube)),

@@ -105,7 +105,7 @@ async function writeKubeconfig(
   { pool, standing: { kubeconfig, bootstrap } }: Work,
   credentials: Credentials,
 ): Promise<void> {
-  const cluster = await readClusterInfo(kube, settings.kubernetesCaBundle || clusterCa);
+  const cluster = await readClusterInfo(kube, settings.kubernetesCaBundle || clusterCa());
   const text = bootstrapKubeconfig(machineCluster({ cluster, settings }), credentials.joinToken);
   const { [secretRevisionAnnotation]: revision = "", [digestAnnotation]: digest = "" } = annotationsOf(bootstrap);
   const annotations = {

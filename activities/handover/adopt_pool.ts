@@ -1,6 +1,7 @@
 /** Puts our name on what Operating System Manager made for a pool, so that it is ours alone; nothing of it changes. */
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { ownerAnnotation } from "../config/names.ts";
+import { clusterMark } from "../config/cluster_mark.ts";
 import { ensureFinalizer } from "../config/finalizer.ts";
 import { asMergePatch, type Kube } from "../kube/client.ts";
 import { configs, machineDeployments, patchObject, readObject } from "../kube/resources.ts";
@@ -31,12 +32,13 @@ export function adoptPool(
     // First, as it stands for all that bears the pool's name.
     await ensureFinalizer(kube, { namespace, name }, deployment);
     const body = { metadata: { annotations: { [ownerAnnotation]: owner } } };
+    const marked = { metadata: { annotations: { [ownerAnnotation]: owner, ...await clusterMark(kube) } } };
     const names = namesOf(pool);
     // The bootstrap secret comes last in the list of names: by that one it is known whether all is done.
     for (const artefact of artefactNames(names).filter((each) => pool.artefacts.includes(each))) {
       const secret = { namespace: secretsNamespace, name: artefact, body };
       if (artefact !== names.config) await ifFound(kube.core.patchNamespacedSecret(secret, asMergePatch));
-      else await ifFound(patchObject(kube, configs, { ...secret, namespace: profileNamespace }));
+      else await ifFound(patchObject(kube, configs, { ...secret, body: marked, namespace: profileNamespace }));
     }
   });
 }

@@ -1,5 +1,6 @@
 /** What Operating System Manager leaves in a cluster that Ostler has taken over. */
 import type { Kube } from "../kube/client.ts";
+import { sharedNamespace } from "../kube/home.ts";
 import { admissionGroup } from "../kube/hold_admission.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { getter, osmLeases, webhookConfiguration } from "./names.ts";
@@ -37,7 +38,7 @@ export async function readLeftovers(kube: Kube, known: Known): Promise<Leftover[
   const needed = neededFor(known.pools);
   const found = await Promise.all([
     getterParts(kube, needed),
-    ...osmLeases.map((name) => lease(kube, { namespace: known.profileNamespace, name })),
+    ...osmLeases.map((name) => lease(kube, { namespace: sharedNamespace(kube, known.profileNamespace), name })),
   ]);
   const tokens = known.tokens.filter(({ owner }) => owner === undefined);
   const unused = tokens.filter((token) => isExpired(token, known.now) || needed === undefined);

@@ -1,6 +1,7 @@
 /** All objects of a kind, a page at a time, and of each only what is kept. */
 import { setHeaderOptions } from "../kube/client_node.ts";
 import type { Kube } from "../kube/client.ts";
+import { listThere } from "../kube/home.ts";
 import { allPages, type ListPage } from "../kube/pages.ts";
 import { statusOf } from "../kube/status.ts";
 
@@ -27,12 +28,11 @@ export function headOf({ metadata = {} }: Raw): Head {
   return { name, namespace, annotations, labels };
 }
 
-/** Objects of all namespaces; none of a kind that is not installed. */
+/** Objects of all namespaces that are this installation's; none of a kind that is not installed. */
 export async function listEach<T>(kube: Kube, kind: Kind, keep: (object: unknown) => T): Promise<T[]> {
-  const { group, version, plural } = kind;
   try {
     return await allPages(async (page) => {
-      const answer: unknown = await kube.custom.listClusterCustomObject({ group, version, plural, ...page });
+      const answer = await listThere(kube, kind, page);
       const { items = [], metadata = {} } = answer as ListPage<unknown>;
       return { metadata, items: items.map(keep) };
     });

@@ -1,5 +1,6 @@
 /** Every pool with what decides whether and how it can be handed over; read in lists, whatever number of pools there is. */
 import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
+import { isOfThisCluster } from "../config/cluster_mark.ts";
 import { digestAnnotation, ownerAnnotation, secretRevisionAnnotation } from "../config/names.ts";
 import { profileAnnotation } from "../config/pool_annotations.ts";
 import { profileRef } from "../config/profile_ref.ts";
@@ -56,7 +57,7 @@ export async function readPools(kube: Kube, { profileNamespace }: Place): Promis
     listEach(kube, machineDeployments, (object) => deploymentOf(object, profileNamespace)),
     listEach(kube, rollouts, (object) => ({ ...headOf(object as never), status: statusOf(object) })),
     listSecretHeads(kube, secretsNamespace),
-    listEach(kube, configs, (object) => headOf(object as never)),
+    configHeadsOf(kube),
     readMachines(kube),
   ]);
   const found = new Map<string, HandoverPool>();
@@ -89,9 +90,16 @@ export async function strayNamespaces(
   { profileNamespace }: Place,
 ): Promise<string[]> {
   const names = new Set(pools.map((pool) => namesOf(pool).config));
-  const heads = await listEach(kube, configs, (object) => headOf(object as never));
+  const heads = await configHeadsOf(kube);
   const ours = heads.filter(({ name, annotations }) => annotations[ownerAnnotation] !== undefined || names.has(name));
   return [...new Set(ours.map(({ namespace }) => namespace))].filter((each) => each !== profileNamespace).sort();
+}
+
+// Whoever asks a management cluster must not take the pools of others for gone.
+async function configHeadsOf(kube: Kube): Promise<Head[]> {
+  const heads = await listEach(kube, configs, (object) => headOf(object as never));
+  const own = await Promise.all(heads.map(({ annotations }) => isOfThisCluster(kube, annotations)));
+  return heads.filter((_, nth) => own[nth]);
 }
 
 // Neither system looks after one without a profile, unless it did before.

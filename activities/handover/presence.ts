@@ -15,8 +15,18 @@ export interface LeaseSeen {
   seconds: number;
 }
 
-/** Reads a Lease; undefined where there is none, or nobody holds it. */
+/** Reads a Lease; undefined where there is none, or nobody holds it. Of two clusters it is that which was renewed last. */
 export async function readLease(
+  kube: Kube,
+  where: { namespace: string; name: string },
+): Promise<LeaseSeen | undefined> {
+  const clusters = [kube, ...(kube.management ? [kube.management.kube] : [])];
+  const found = await Promise.all(clusters.map((each) => leaseIn(each, where)));
+  const seen = found.filter((lease) => lease !== undefined);
+  return seen.sort((one, other) => Date.parse(other.renewTime) - Date.parse(one.renewTime))[0];
+}
+
+async function leaseIn(
   kube: Kube,
   where: { namespace: string; name: string },
 ): Promise<LeaseSeen | undefined> {
@@ -45,15 +55,29 @@ interface Deployment {
 /** Reads which Deployments of both systems are not scaled down. */
 export async function readAtWork(kube: Kube): Promise<AtWork> {
   const kind = { group: "apps", version: "v1", plural: "deployments" };
-  const found = await listEach(kube, kind, (object) => {
+  const { management } = kube;
+  const read = (object: unknown): { whose: "osm" | "ours"; name: string }[] => {
     const { metadata, spec, status } = object as Deployment;
     const whose = whoseIs(metadata);
     const isAtWork = (spec?.replicas ?? 1) > 0 || (status?.replicas ?? 0) > 0;
     return whose && isAtWork ? [{ whose, name: `${metadata.namespace}/${metadata.name}` }] : [];
-  });
+  };
+  const found = await listEach(kube, kind, read);
+  // Those of the other namespaces there are of other clusters.
+  if (management) found.push(...await deploymentsIn(management, read));
   const of = (asked: "osm" | "ours"): string[] =>
     found.flat().filter(({ whose }) => whose === asked).map(({ name }) => name);
   return { osm: of("osm"), ours: of("ours") };
+}
+
+async function deploymentsIn<T>(
+  { kube, namespace }: NonNullable<Kube["management"]>,
+  read: (object: unknown) => T,
+): Promise<T[]> {
+  const { items } = await kube.custom.listNamespacedCustomObject({
+    ...{ group: "apps", version: "v1", plural: "deployments", namespace },
+  }) as { items: unknown[] };
+  return items.map(read);
 }
 
 function whoseIs({ name, labels }: Deployment["metadata"]): "osm" | "ours" | undefined {

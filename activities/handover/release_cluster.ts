@@ -1,6 +1,7 @@
 /** What Ostler put into the cluster that is of no pool: it goes when the pools are given back. */
 import type { Kube } from "../kube/client.ts";
 import { admissionGroup, holdName } from "../kube/hold_admission.ts";
+import { sharedNamespace } from "../kube/home.ts";
 import { deleteObject, profiles } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { osmWebhook, webhookConfiguration } from "./names.ts";
@@ -22,7 +23,7 @@ export async function readBelongings(kube: Kube, profileNamespace: string): Prom
     ...holds.map((hold) => ifThere(kube, hold)),
     ...webhooks.map((webhook) => ifThere(kube, webhook, (object) => !isOsmCalled(object))),
     ...known.filter(({ isInstalled }) => isInstalled).map((profile) => installed(kube, profile)),
-    configMap(kube, { namespace: profileNamespace, name: "ostler-budget" }),
+    configMap(kube, { namespace: sharedNamespace(kube, profileNamespace), name: "ostler-budget" }),
     seed(kube),
   ]);
   return found.flat();

@@ -1,6 +1,7 @@
 /** Gives one pool back to Operating System Manager; each step can be done twice, and one that was cut short goes on. */
 import { annotationsHash, namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { deleteIdentity, ensurePoolCleanedUp } from "../config/clean_up.ts";
+import { isOfThisCluster } from "../config/cluster_mark.ts";
 import { keptProfileName } from "../config/kept_profile.ts";
 import {
   annotationsHashAnnotation,
@@ -78,7 +79,7 @@ async function releaseConfig(
   // What nobody could make again stays as it is published.
   if (!config) return keptVersion === undefined ? await removeStale(kube, pool) : undefined;
   const { annotations: standing = {} } = config.metadata;
-  if (standing[ownerAnnotation] !== keyOf(pool)) return;
+  if (standing[ownerAnnotation] !== keyOf(pool) || !await isOfThisCluster(kube, standing)) return;
   const ours = Object.keys(standing).filter((key) => key.startsWith(ourPrefix));
   const annotations = {
     ...Object.fromEntries(ours.map((key) => [key, null])),

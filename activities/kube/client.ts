@@ -1,5 +1,11 @@
 /** The connection to a Kubernetes API server, shared by all activities of a process. */
-import type { Configuration, HttpLibrary, Watch } from "@kubernetes/client-node";
+import type {
+  BaseServerConfiguration,
+  Configuration,
+  HttpLibrary,
+  RequestContext,
+  Watch,
+} from "@kubernetes/client-node";
 import {
   AppsV1Api,
   AuthenticationV1Api,
@@ -20,6 +26,7 @@ import {
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
+import { type FileTold, FollowedConfig } from "./followed_config.ts";
 import { PacedHttp } from "./paced_http.ts";
 import type { RequestsTold } from "./request_facts.ts";
 import { type Rate, RequestRate } from "./request_rate.ts";
@@ -34,7 +41,8 @@ const userAgent = "ostler";
  * clients share one rate of requests.
  */
 export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): KubeConfig {
-  const http = wrapHttpLibrary(new PacedHttp(new RequestRate(rate), { told }));
+  const renew = renewing(config);
+  const http = wrapHttpLibrary(new PacedHttp(new RequestRate(rate), { told, ...(renew ? { renew } : {}) }));
   config.makeApiClient = (type) => new type(configurationOf(config, http));
   const open = config as unknown as Record<"createDispatcher" | "createDispatcherOptions", CreateDispatcher>;
   const create = open.createDispatcher.bind(config);
@@ -48,13 +56,33 @@ export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): Ku
   return config;
 }
 
+/** Puts what the file says now into a request whose credentials were refused; false where it says the same. */
+function renewing(config: KubeConfig): ((request: RequestContext) => Promise<boolean>) | undefined {
+  if (!(config instanceof FollowedConfig)) return undefined;
+  return async (request) => {
+    config.revision({ atOnce: true });
+    const before = [request.getHeaders()["Authorization"], request.getDispatcher()];
+    await config.applySecurityAuthentication(request);
+    return [request.getHeaders()["Authorization"], request.getDispatcher()].some((now, at) => now !== before[at]);
+  };
+}
+
 function configurationOf(config: KubeConfig, httpApi: HttpLibrary): Configuration {
-  const cluster = config.getCurrentCluster();
-  if (!cluster) throw new Error("Cannot talk to an API server: the kubeconfig names no current cluster");
   return createConfiguration({
-    ...{ httpApi, baseServer: new ServerConfiguration(cluster.server, {}), authMethods: { default: config } },
+    ...{ httpApi, baseServer: currentServer(config), authMethods: { default: config } },
     middleware: [setHeaderMiddleware("User-Agent", userAgent)],
   });
+}
+
+// Asked for each request, as a kubeconfig may name another by then.
+function currentServer(config: KubeConfig): BaseServerConfiguration {
+  const server = (): ServerConfiguration<Record<string, string>> => {
+    const cluster = config.getCurrentCluster();
+    if (!cluster) throw new Error("Cannot talk to an API server: the kubeconfig names no current cluster");
+    return new ServerConfiguration(cluster.server, {});
+  };
+  server();
+  return { makeRequestContext: (endpoint, method) => server().makeRequestContext(endpoint, method) };
 }
 
 interface Composable {
@@ -89,14 +117,24 @@ export interface Kube {
   policy: PolicyV1Api;
   /** Streams changes; only processes that live long and look often have one. */
   watch?: Watch;
+  /** The cluster of profiles and configs, and the namespace of this installation there; missing where one cluster has all. */
+  management?: { kube: Kube; namespace: string };
 }
 
-/** Reads a kubeconfig file, or the usual places (in-cluster included) when none is named; `told` hears of each request. */
-export function loadKubeConfig(path: string | undefined, rate?: Rate, told?: RequestsTold): KubeConfig {
+/** Whom a kubeconfig tells what. */
+export interface ConfigTold {
+  /** Each request. */
+  requests?: RequestsTold | undefined;
+  /** What becomes of its file. */
+  file?: FileTold;
+}
+
+/** Follows a kubeconfig file, or reads the usual places (in-cluster included) when none is named. */
+export function loadKubeConfig(path: string | undefined, rate?: Rate, told: ConfigTold = {}): KubeConfig {
+  if (path) return pooled(new FollowedConfig(path, told.file), rate, told.requests);
   const config = new KubeConfig();
-  if (path) config.loadFromFile(path);
-  else config.loadFromDefault();
-  return pooled(config, rate, told);
+  config.loadFromDefault();
+  return pooled(config, rate, told.requests);
 }
 
 /** PEM of the CA by which a config trusts its API server; "" where it names none. */

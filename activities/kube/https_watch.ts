@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { request, type RequestOptions } from "node:https";
 import { createInterface } from "node:readline";
 import { type KubeConfig, Watch } from "./client_node.ts";
+import { FollowedConfig } from "./followed_config.ts";
 
 /** As long as a stream may take to open: then the API server is cut off. */
 const openMs = 20_000;
@@ -26,7 +27,7 @@ export class HttpsWatch extends Watch {
    */
   override async watch(...[path, query, handler, done]: Parameters<Watch["watch"]>): Promise<AbortController> {
     const controller = new AbortController();
-    const stream = new EventStream({ handler, done, quietMs: this.#quietMs });
+    const stream = new EventStream({ handler, done, quietMs: this.#quietMs, isOld: changing(this.config) });
     controller.signal.addEventListener("abort", () => stream.end(null), { once: true });
     try {
       const options: RequestOptions = {};
@@ -43,6 +44,15 @@ interface StreamEnds {
   handler: Handler;
   done: (error: unknown) => void;
   quietMs: number;
+  /** What it was opened with is not what would open it now. */
+  isOld: () => boolean;
+}
+
+// The API server looks at credentials when a stream opens: it would go on by those that were taken back.
+function changing(config: KubeConfig): () => boolean {
+  if (!(config instanceof FollowedConfig)) return () => false;
+  const opened = config.revision();
+  return () => config.revision() !== opened;
 }
 
 class EventStream {
@@ -99,6 +109,8 @@ class EventStream {
       return;
     }
     this.#ends.handler(event.type, event.object, event);
+    // At least with each minute's bookmark; who follows begins again where this ended.
+    if (this.#ends.isOld()) this.end(null);
   }
 
   #expectMore(ms = this.#ends.quietMs): void {

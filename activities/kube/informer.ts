@@ -6,6 +6,7 @@ import type { Logger } from "@temporalio/common";
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Kube } from "./client.ts";
+import { homeOf, listThere, namespaceOf } from "./home.ts";
 import { eachPage } from "./pages.ts";
 import type { PageOf } from "./pages.ts";
 import type { Resource } from "./resources.ts";
@@ -106,25 +107,31 @@ export class Informer<T> {
     return version;
   }
 
-  #page(page: PageOf): Promise<{ items?: Watched[] }> {
-    const { group, version, plural } = this.#resource;
-    const { core, custom } = this.#deps.kube;
+  async #page(page: PageOf): Promise<{ items?: Watched[] }> {
+    const { kube } = this.#deps;
     // Nodes are the one kind of the core group that is watched.
-    return group === "" ? core.listNode(page) : custom.listClusterCustomObject({ group, version, plural, ...page });
+    if (this.#resource.group === "") return await kube.core.listNode(page);
+    return await listThere(kube, this.#resource, page) as { items?: Watched[] };
+  }
+
+  #path(): string {
+    const { group, version, plural } = this.#resource;
+    const namespace = namespaceOf(this.#deps.kube, this.#resource);
+    const within = namespace === undefined ? "" : `/namespaces/${namespace}`;
+    return group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}${within}/${plural}`;
   }
 
   async #follow(resourceVersion: string): Promise<void> {
     const { kube, signal } = this.#deps;
-    const { group, version, plural } = this.#resource;
-    const path = group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}/${plural}`;
+    const { watch } = homeOf(kube, this.#resource);
     const { promise: ended, resolve } = Promise.withResolvers<unknown>();
     let isOver = false;
     const end = (error: unknown): void => {
       isOver = true;
       resolve(this.#ended(error));
     };
-    if (!kube.watch) throw new Error(`Cannot watch ${plural}: nothing streams here`);
-    const stream = await kube.watch.watch(path, { resourceVersion }, (type: string, object: Watched) => {
+    if (!watch) throw new Error(`Cannot watch ${this.#resource.plural}: nothing streams here`);
+    const stream = await watch.watch(this.#path(), { resourceVersion }, (type: string, object: Watched) => {
       if (type !== "ERROR") return this.#tell(type, object);
       this.#version = undefined; // our place in the stream is gone, and with it what came since
       this.#freshUntil = 0;

@@ -22,16 +22,25 @@ const tries = 3;
 /** What is asked for longer is left to the caller's own next try. */
 const longestPauseMs = 5_000;
 
+export interface PacedOptions {
+  ms?: number;
+  told?: RequestsTold | undefined;
+  /** Puts other credentials into a request that was not let in; false where there are none. */
+  renew?: (request: RequestContext) => Promise<boolean>;
+}
+
 export class PacedHttp implements PromiseHttpLibrary {
   readonly #rate: RequestRate;
   readonly #wholeMs: number;
   readonly #told: RequestsTold | undefined;
+  readonly #renew: ((request: RequestContext) => Promise<boolean>) | undefined;
   readonly #library = new IsomorphicFetchHttpLibrary();
 
-  constructor(rate: RequestRate, { ms = wholeMs, told }: { ms?: number; told?: RequestsTold | undefined } = {}) {
+  constructor(rate: RequestRate, { ms = wholeMs, told, renew }: PacedOptions = {}) {
     this.#rate = rate;
     this.#wholeMs = ms;
     this.#told = told;
+    this.#renew = renew;
   }
 
   async send(request: RequestContext): Promise<ResponseContext> {
@@ -41,6 +50,7 @@ export class PacedHttp implements PromiseHttpLibrary {
       // A try that was called off while it waited, or before, changes nothing any more: another may be at work.
       if (request.getHttpMethod() !== "GET") throwIfCalledOff();
       const response = await this.#measured(request);
+      if (response.httpStatusCode === 401 && nth < tries && await this.#renew?.(request)) continue;
       const ms = nth < tries ? askedPause(request, response) : undefined;
       if (ms === undefined || ms > longestPauseMs) return response;
       await rest(ms);

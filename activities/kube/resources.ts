@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { refused } from "../failures.ts";
 import { asJsonPatch, asMergePatch } from "./client.ts";
 import type { Kube } from "./client.ts";
+import { homeOf, listThere } from "./home.ts";
 import { allPages, type ListPage } from "./pages.ts";
 import {
   Machine,
@@ -58,7 +59,10 @@ export interface ObjectName {
 
 /** Reads one object; a missing one is the API's 404. */
 export async function readObject<T>(kube: Kube, resource: Resource<T>, name: ObjectName): Promise<T> {
-  return parsed(resource, await kube.custom.getNamespacedCustomObject({ ...place(resource), ...name }));
+  return parsed(
+    resource,
+    await thereIn(kube, resource, name).getNamespacedCustomObject({ ...place(resource), ...name }),
+  );
 }
 
 /** Reads the objects of one namespace that carry the labels, page by page. */
@@ -68,7 +72,8 @@ export async function listObjects<T>(
   where: { namespace: string; labelSelector?: string },
 ): Promise<T[]> {
   return await allPages(async (page) => {
-    const answer: unknown = await kube.custom.listNamespacedCustomObject({ ...place(resource), ...where, ...page });
+    const request = { ...place(resource), ...where, ...page };
+    const answer: unknown = await thereIn(kube, resource, where).listNamespacedCustomObject(request);
     const { items = [], metadata = {} } = answer as ListPage<unknown>;
     return { metadata, items: items.map((item) => parsed(resource, item)) };
   });
@@ -88,7 +93,7 @@ export async function listPage<T>(
   { limit, after }: { limit: number; after: string | undefined },
 ): Promise<Page<T>> {
   const from = after === undefined ? {} : { _continue: after };
-  const answer: unknown = await kube.custom.listClusterCustomObject({ ...place(resource), limit, ...from });
+  const answer: unknown = await listThere(kube, resource, { limit, ...from });
   const { items = [], metadata } = answer as { items?: unknown[]; metadata?: { continue?: string } };
   const read = items.map((item) => resource.schema.safeParse(item));
   const next = metadata?.continue;
@@ -98,7 +103,8 @@ export async function listPage<T>(
 /** Creates an object, and gives what it is then; one that exists already is the API's 409. */
 export async function createObject<T>(kube: Kube, resource: Resource<T>, body: ObjectBody): Promise<T> {
   const { namespace } = body.metadata;
-  return parsed(resource, await kube.custom.createNamespacedCustomObject({ ...place(resource), namespace, body }));
+  const request = { ...place(resource), namespace, body };
+  return parsed(resource, await thereIn(kube, resource, body.metadata).createNamespacedCustomObject(request));
 }
 
 export interface ObjectBody {
@@ -114,7 +120,8 @@ export async function patchObject(
   resource: Resource<unknown>,
   { body, ...where }: ObjectName & { body: object; fieldManager?: string },
 ): Promise<void> {
-  await kube.custom.patchNamespacedCustomObject({ ...place(resource), ...where, body }, asMergePatch);
+  const request = { ...place(resource), ...where, body };
+  await thereIn(kube, resource, where).patchNamespacedCustomObject(request, asMergePatch);
 }
 
 /** Applies a JSON patch (RFC 6902) to an object. */
@@ -123,14 +130,15 @@ export async function editObject(
   resource: Resource<unknown>,
   { edits, ...where }: ObjectName & { edits: { op: string; path: string; value: unknown }[]; fieldManager: string },
 ): Promise<void> {
-  await kube.custom.patchNamespacedCustomObject({ ...place(resource), ...where, body: edits }, asJsonPatch);
+  const request = { ...place(resource), ...where, body: edits };
+  await thereIn(kube, resource, where).patchNamespacedCustomObject(request, asJsonPatch);
 }
 
 /** Replaces an object, and gives what it is then; another resource version in place is the API's 409. */
 export async function replaceObject<T>(kube: Kube, resource: Resource<T>, body: ObjectBody): Promise<T> {
   const { namespace, name } = body.metadata;
   const request = { ...place(resource), namespace, name, body };
-  return parsed(resource, await kube.custom.replaceNamespacedCustomObject(request));
+  return parsed(resource, await thereIn(kube, resource, body.metadata).replaceNamespacedCustomObject(request));
 }
 
 /** Merges `status` into the status of an object, and gives what it is then; with another `resourceVersion` in place, a 409. */
@@ -141,7 +149,8 @@ export async function patchStatus<T>(
 ): Promise<T> {
   const body = { ...(resourceVersion === undefined ? {} : { metadata: { resourceVersion } }), status };
   const request = { ...place(resource), ...name, body };
-  return parsed(resource, await kube.custom.patchNamespacedCustomObjectStatus(request, asMergePatch));
+  const there = thereIn(kube, resource, name);
+  return parsed(resource, await there.patchNamespacedCustomObjectStatus(request, asMergePatch));
 }
 
 /** Deletes an object; a missing one is the API's 404, one that is not as `body` wants it 409. */
@@ -150,7 +159,11 @@ export async function deleteObject(
   resource: Resource<unknown>,
   where: ObjectName & { body?: V1DeleteOptions },
 ): Promise<void> {
-  await kube.custom.deleteNamespacedCustomObject({ ...place(resource), ...where });
+  await thereIn(kube, resource, where).deleteNamespacedCustomObject({ ...place(resource), ...where });
+}
+
+function thereIn(kube: Kube, resource: Resource<unknown>, { namespace }: { namespace: string }): Kube["custom"] {
+  return homeOf(kube, resource, namespace).custom;
 }
 
 // These kinds have no schema of their own in the cluster, so anything may stand there.

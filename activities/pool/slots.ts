@@ -4,6 +4,7 @@ import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
 import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
+import { sharedNamespace } from "../kube/home.ts";
 import { readObject, rollouts } from "../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
 
@@ -53,30 +54,38 @@ export function ensureSlotTaken(
 
 /** Gives back the pool's places except those of `machines`. */
 export function ensureSlotsKept(
-  { kube, profileNamespace: namespace }: BudgetKeeper,
+  keeper: BudgetKeeper,
   { pool, machines }: { pool: PoolRef; machines: string[] },
 ): Promise<void> {
   return attempting(`give back places of the shared budget of "${pool.namespace}/${pool.name}"`, async () => {
-    const map = await readBudget({ kube, profileNamespace: namespace });
+    const map = await readBudget(keeper);
     const own = Object.keys(map?.data ?? {}).filter((key) => isOf(pool, key));
     const over = own.filter((key) => !machines.some((machine) => isOf(pool, key, machine)));
     if (over.length === 0) return;
     // Nobody else writes these keys, so no version has to fit.
     const data = Object.fromEntries(over.map((key) => [key, null]));
-    await ifFound(kube.core.patchNamespacedConfigMap({ name: budgetName, namespace, body: { data } }, asMergePatch));
+    const patch = { name: budgetName, namespace: namespaceOf(keeper), body: { data } };
+    await ifFound(keeper.kube.core.patchNamespacedConfigMap(patch, asMergePatch));
   });
 }
 
-function readBudget({ kube, profileNamespace: namespace }: BudgetKeeper): Promise<V1ConfigMap | undefined> {
-  return ifFound(kube.core.readNamespacedConfigMap({ name: budgetName, namespace }));
+function namespaceOf({ kube, profileNamespace }: BudgetKeeper): string {
+  return sharedNamespace(kube, profileNamespace);
+}
+
+function readBudget(keeper: BudgetKeeper): Promise<V1ConfigMap | undefined> {
+  const namespace = namespaceOf(keeper);
+  return ifFound(keeper.kube.core.readNamespacedConfigMap({ name: budgetName, namespace }));
 }
 
 /** False when somebody else was faster. */
 async function write(
-  { kube, profileNamespace: namespace }: BudgetKeeper,
+  keeper: BudgetKeeper,
   map: V1ConfigMap | undefined,
   data: Record<string, string | null>,
 ): Promise<boolean> {
+  const { kube } = keeper;
+  const namespace = namespaceOf(keeper);
   const metadata = { name: budgetName, namespace, resourceVersion: map?.metadata?.resourceVersion };
   try {
     if (map) {

@@ -2,6 +2,7 @@
 import type { CoreV1Event, KubeConfig } from "@kubernetes/client-node";
 import { connectKube, type Kube } from "../../activities/kube/client.ts";
 import { AuthenticationV1Api } from "../../activities/kube/client_node.ts";
+import { homeOf, listThere } from "../../activities/kube/home.ts";
 import type { Resource } from "../../activities/kube/resources.ts";
 import { statusOf } from "../../activities/kube/status.ts";
 import { Refusal, Unreachable } from "../failure.ts";
@@ -25,11 +26,21 @@ export interface Where {
   labelSelector?: string;
 }
 
+/** The cluster of profiles and configs, where it is another one, and their namespace. */
+export interface ManagementConfig {
+  config: KubeConfig;
+  namespace: string;
+}
+
 /** Clients for the current context. */
-export function clusterOf(config: KubeConfig, name = ""): Cluster {
+export function clusterOf(config: KubeConfig, name = "", management?: ManagementConfig): Cluster {
   const context = config.getContextObject(config.getCurrentContext());
+  const { namespace = "" } = management ?? {};
   return {
-    kube: connectKube(config),
+    kube: {
+      ...connectKube(config),
+      ...(management ? { management: { kube: connectKube(management.config), namespace } } : {}),
+    },
     ...(name === "" ? {} : { name }),
     server: config.getCurrentCluster()?.server ?? "",
     namespace: context?.namespace || "default",
@@ -48,12 +59,12 @@ const pageSize = 500;
 export async function listAll(kube: Kube, resource: Resource<unknown>, where: Where = {}): Promise<unknown[]> {
   const { group, version, plural } = resource;
   const { namespace, labelSelector } = where;
-  const kind = { group, version, plural, ...(labelSelector === undefined ? {} : { labelSelector }) };
+  const labelled = labelSelector === undefined ? {} : { labelSelector };
   return await allPages<unknown>(async (page) => {
-    const request = { ...kind, ...page };
-    return await (namespace === undefined
-      ? kube.custom.listClusterCustomObject(request)
-      : kube.custom.listNamespacedCustomObject({ ...request, namespace }));
+    const asked = { ...labelled, ...page };
+    if (namespace === undefined) return await listThere(kube, resource, asked) as Page<unknown>;
+    const { custom } = homeOf(kube, resource, namespace);
+    return await custom.listNamespacedCustomObject({ group, version, plural, ...asked, namespace });
   });
 }
 

@@ -9,11 +9,19 @@ import type { Cluster } from "./cluster.ts";
 import type { Engine } from "./engine.ts";
 import type { Server } from "./server.ts";
 
+/** Where profiles and configs are unless told. */
+export const usualProfileNamespace = "kube-system";
+
 /** Where Kubernetes and Temporal are, and who asks; flags of every command that looks at a cluster. */
 export interface ConnectOptions {
   cluster?: string;
   kubeconfig?: string;
   context?: string;
+  /** Of the cluster with profiles and configs, where that of the pools has none. */
+  managementKubeconfig?: string;
+  managementContext?: string;
+  /** Namespace of profiles and configs. */
+  profileNamespace?: string;
   temporalAddress?: string;
   temporalNamespace?: string;
   taskQueue?: string;
@@ -63,7 +71,19 @@ async function openCluster(terminal: Terminal, options: ConnectOptions): Promise
   const { openKubeConfig } = await import("./kube_config.ts");
   const { clusterOf } = await import("./cluster.ts");
   const { clusterNameOf } = await import("./cluster_name.ts");
-  return clusterOf(openKubeConfig(terminal, options), clusterNameOf(terminal, options));
+  const name = clusterNameOf(terminal, options);
+  const { managementKubeconfig, managementContext, profileNamespace } = options;
+  if (managementKubeconfig === undefined && managementContext === undefined) {
+    return clusterOf(openKubeConfig(terminal, options), name);
+  }
+  const { kubeconfig } = options;
+  const file = managementKubeconfig ?? kubeconfig;
+  const config = openKubeConfig(terminal, {
+    ...(file === undefined ? {} : { kubeconfig: file }),
+    ...(managementContext === undefined ? {} : { context: managementContext }),
+  });
+  const namespace = profileNamespace ?? usualProfileNamespace;
+  return clusterOf(openKubeConfig(terminal, options), name, { config, namespace });
 }
 
 // The native connection takes a while to load, and most commands need none.

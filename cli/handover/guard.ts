@@ -1,6 +1,7 @@
 /** Whether somebody else is at work who must not be: by their Lease, as seen for a while, and by their Deployments. */
 import { osmLeases } from "../../activities/handover/names.ts";
 import { type LeaseSeen, readAtWork, readLease } from "../../activities/handover/presence.ts";
+import { sharedNamespace } from "../../activities/kube/home.ts";
 import type { Cluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 
@@ -51,6 +52,8 @@ function scaleDown(deployment: string): string {
 /** Why nobody else may write now. */
 export async function osmAtWork(world: World, cluster: Cluster, profileNamespace: string): Promise<string[]> {
   const { osm } = await readAtWork(cluster.kube);
-  const leases = osmLeases.map((name) => ({ namespace: profileNamespace, name }));
+  // Of two clusters each may have one.
+  const namespaces = [...new Set([profileNamespace, sharedNamespace(cluster.kube, profileNamespace)])];
+  const leases = namespaces.flatMap((namespace) => osmLeases.map((name) => ({ namespace, name })));
   return await whoIsAtWork(world, cluster, { what: "Operating System Manager", leases, deployments: osm });
 }

@@ -34,6 +34,11 @@ export function withConnection(command: Command): Command {
   return command
     .option("--kubeconfig <file>", "kubeconfig; else KUBECONFIG, else ~/.kube/config")
     .option("--context <name>", "context of the kubeconfig")
+    .option(
+      "--management-kubeconfig <file>",
+      "kubeconfig of the cluster with profiles and configs, where that of the pools has none; else the same file",
+    )
+    .option("--management-context <name>", "context of that cluster")
     .option("--cluster <name>", "the cluster's name in Temporal; else OSTLER_CLUSTER, else none")
     .option(
       "--temporal-address <host:port>",

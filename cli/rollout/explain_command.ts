@@ -2,7 +2,7 @@
 import { machineDeployments } from "../../activities/kube/resources.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { type Cluster, eventsAbout, ifAllowed, listAll } from "../connect/cluster.ts";
-import type { World } from "../connect/world.ts";
+import { usualProfileNamespace, type World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 import { moment } from "../view/durations.ts";
@@ -12,7 +12,6 @@ import { wrapped } from "../view/wrapped.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { findMachine, makerByName, noMachine } from "./find_machine.ts";
 import { readMachineFacts } from "./machine_facts.ts";
-import { usualProfileNamespace } from "./plan_command.ts";
 
 export interface ExplainFlags extends ClusterFlags {
   machine: string;

@@ -1,6 +1,6 @@
 /** `ostler plan`: what a rollout would do, by the planner that the run itself uses. */
 import { clusterFailure } from "../connect/cluster.ts";
-import type { World } from "../connect/world.ts";
+import { usualProfileNamespace, type World } from "../connect/world.ts";
 import { calledAs, type Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import { asData, type Format } from "../view/output.ts";
@@ -19,9 +19,6 @@ export interface PlanFlags extends ClusterFlags {
   file?: string;
   profileNamespace?: string;
 }
-
-/** Where profiles are unless the workers were told otherwise. */
-export const usualProfileNamespace = "kube-system";
 
 /** Plans that are read at a time: each reads every machine of its pool. */
 const atOnce = 4;

@@ -37,6 +37,6 @@ export function osmPublisher(kube: FakeKube, { flags }: OsmCase): Publisher {
   const { settings } = readNodeSettings({ argv }, (path) => readFileSync(new URL(path, root), "utf8"));
   return {
     ...{ kube: kube.client, profileNamespace: String(flags["namespace"]), settings },
-    ...{ clusterCa: "", environment: {}, credentialSeconds: 3600 },
+    ...{ clusterCa: () => "", environment: {}, credentialSeconds: 3600 },
   };
 }

@@ -85,7 +85,7 @@ export function makeDue(kube: FakeKube, name: string, days = 0): void {
 /** What activities are given; an hour of life for credentials, and `settings` over the defaults. */
 export function publisher(kube: FakeKube, settings: Partial<NodeSettings> = {}): Publisher {
   return {
-    ...{ kube: kube.client, profileNamespace: "kube-system", clusterCa: "", environment: {} },
+    ...{ kube: kube.client, profileNamespace: "kube-system", clusterCa: () => "", environment: {} },
     ...{ settings: { ...defaultNodeSettings, ...settings }, credentialSeconds: 3600 },
   };
 }

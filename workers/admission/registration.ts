@@ -1,12 +1,12 @@
-/** What the API server is told of the webhook: whom to trust, and whether it is to ask about new machines. */
+/** What API servers are told of the webhook: whom to trust, and whether it is to ask about new machines. */
 import { isDeepStrictEqual } from "node:util";
 import type { Kube } from "../../activities/kube/client.ts";
 import { admissionGroup, holdName } from "../../activities/kube/hold_admission.ts";
 import { ifFound, statusOf } from "../../activities/kube/status.ts";
-import type { WebhookEndpoint } from "./webhook_endpoint.ts";
+import type { WebhookEndpoint, WebhookEndpoints } from "./webhook_endpoint.ts";
 
 export interface Registration {
-  readonly endpoint: WebhookEndpoint;
+  readonly endpoints: WebhookEndpoints;
   /** PEM of the authorities to trust; where it is missing, somebody else says whom. */
   readonly trusted?: string;
   /** Whether the webhook holds new machines. */
@@ -17,38 +17,58 @@ interface Webhook {
   readonly clientConfig: { service?: { namespace: string; name: string }; url?: string; caBundle?: string };
 }
 
-/** The configurations that the manifests bring; that of the hold comes empty. */
-const judging = [
-  { plural: "mutatingwebhookconfigurations", name: "operatingsystemmanager.k8c.io" },
-  { plural: "validatingwebhookconfigurations", name: "operatingsystemmanager.k8c.io" },
-];
-const holding = { plural: "mutatingwebhookconfigurations", name: holdName };
+/** A configuration that the manifests bring; that of the hold comes empty. */
+interface Configuration {
+  readonly kube: Kube;
+  readonly endpoint: WebhookEndpoint;
+  readonly plural: "mutatingwebhookconfigurations" | "validatingwebhookconfigurations";
+  readonly name: string;
+}
+
+const ofPools = "operatingsystemmanager.k8c.io";
+
+// In the management cluster each installation has its own, for the namespace of its profiles.
+function judgingOf(kube: Kube, { management: endpoint, pools }: WebhookEndpoints): Configuration[] {
+  const [plural, name] = ["validatingwebhookconfigurations", ofPools] as const;
+  const profiles = kube.management
+    ? { kube: kube.management.kube, endpoint, plural, name: `${kube.management.namespace}.${name}` }
+    : { kube, endpoint, plural, name };
+  if (!pools) return [profiles];
+  return [profiles, { kube, endpoint: pools, plural: "mutatingwebhookconfigurations", name: ofPools }];
+}
+
+function holdingOf(kube: Kube, endpoint: WebhookEndpoint): Configuration {
+  return { kube, endpoint, plural: "mutatingwebhookconfigurations", name: holdName };
+}
 
 /** All configurations say so; some are not there, through which nobody asks; or another webhook wrote one meanwhile. */
 export type Registered = "all" | "some" | "outpaced";
 
 /** Brings the configurations up to date. */
 export async function register(kube: Kube, registration: Registration): Promise<Registered> {
-  const { endpoint, trusted, holds } = registration;
+  const { endpoints, trusted, holds } = registration;
   const caBundle = trusted === undefined ? undefined : Buffer.from(trusted).toString("base64");
-  const told = [
-    await keep(kube, holding, (found) => holds ? [holdWebhook(endpoint, caBundle ?? bundleOf(found))] : []),
-  ];
+  const told: Registered[] = [];
   if (caBundle !== undefined) {
-    for (const configuration of judging) {
-      told.push(await keep(kube, configuration, (found) => found.map((each) => trusting(each, endpoint, caBundle))));
+    for (const configuration of judgingOf(kube, endpoints)) {
+      const { endpoint } = configuration;
+      told.push(await keep(configuration, (found) => found.map((each) => trusting(each, endpoint, caBundle))));
     }
+  }
+  const { pools } = endpoints;
+  if (pools) {
+    const webhooks = (found: Webhook[]): Webhook[] => holds ? [holdWebhook(pools, caBundle ?? bundleOf(found))] : [];
+    told.push(await keep(holdingOf(kube, pools), webhooks));
   }
   if (told.includes("outpaced")) return "outpaced";
   return told.includes("some") ? "some" : "all";
 }
 
 async function keep(
-  kube: Kube,
-  where: { plural: string; name: string },
+  { kube, plural, name }: Configuration,
   wantedOf: (found: Webhook[]) => Webhook[],
 ): Promise<Registered> {
-  const place = { ...admissionGroup, ...where };
+  const place = { ...admissionGroup, plural, name };
   const found = await ifFound<unknown>(kube.custom.getClusterCustomObject(place));
   if (!found) return "some";
   const { webhooks = [] } = found as { webhooks?: Webhook[] };

@@ -1,4 +1,4 @@
-/** Where the API server finds the webhook. */
+/** Where API servers find the webhook. */
 
 export interface WebhookEndpoint {
   /** Names and addresses that the certificate has to be for. */
@@ -9,6 +9,32 @@ export interface WebhookEndpoint {
   clientConfig(path: string): object;
   /** Whether such a part leads here, whatever the path. */
   isIn(clientConfig: { service?: { namespace: string; name: string }; url?: string }): boolean;
+}
+
+/** How each API server finds it; the same where one cluster has all. */
+export interface WebhookEndpoints {
+  /** That of profiles and configs. */
+  readonly management: WebhookEndpoint;
+  /** That of the pools; missing where it asks no webhook. */
+  readonly pools?: WebhookEndpoint;
+}
+
+interface EndpointSettings {
+  webhookEndpoint: string;
+  workerWebhookEndpoint: string;
+  workerClusterKubeconfig: string;
+  systemNamespace: string;
+}
+
+/** Reads the settings. */
+export function endpointsOf(settings: EndpointSettings): WebhookEndpoints {
+  const { webhookEndpoint, workerWebhookEndpoint, workerClusterKubeconfig } = settings;
+  const management = endpointOf(webhookEndpoint, settings);
+  if (workerClusterKubeconfig === "") return { management, pools: management };
+  // A Service of the one cluster is none of the other.
+  return workerWebhookEndpoint === ""
+    ? { management }
+    : { management, pools: endpointOf(workerWebhookEndpoint, settings) };
 }
 
 /** Reads `namespace/name` of a Service, or the address of a webhook outside of the cluster. */

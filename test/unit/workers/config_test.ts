@@ -117,9 +117,9 @@ Deno.test("readConfig takes the arguments of Operating System Manager's webhook"
 });
 
 Deno.test("readConfig refuses what would be wrong to ignore", () => {
-  const message = fault({}, ["--container-runtime=docker", "--worker-cluster-kubeconfig=/etc/worker"]);
+  const message = fault({}, ["--container-runtime=docker", "--worker-webhook-endpoint=ns/service"]);
   ok(message.includes('--container-runtime "docker": must be containerd'), message);
-  ok(message.includes('--worker-cluster-kubeconfig "/etc/worker": must be empty'), message);
+  ok(message.includes('--worker-webhook-endpoint "ns/service": must be an https address'), message);
 });
 
 Deno.test("readConfig refuses unknown flags and arguments without a flag, an empty one too", () => {

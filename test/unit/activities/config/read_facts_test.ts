@@ -54,21 +54,24 @@ Deno.test("readFacts asks the endpoints of the API server's own service where no
   });
   const cluster = { apiServer: "https://192.0.2.2:6443", caPem: configuredCa };
   deepEqual((await facts(kube, { settings: { kubernetesCaBundle: configuredCa } })).cluster, cluster);
-  deepEqual((await facts(kube, { reader: { clusterCa: configuredCa } })).cluster, cluster);
+  deepEqual((await facts(kube, { reader: { clusterCa: () => configuredCa } })).cluster, cluster);
   kube.put("configmaps", { ...clusterInfo(), data: { kubeconfig: ": no YAML {" } });
-  deepEqual((await facts(kube, { reader: { clusterCa: configuredCa } })).cluster, cluster);
+  deepEqual((await facts(kube, { reader: { clusterCa: () => configuredCa } })).cluster, cluster);
 });
 
 Deno.test("readFacts writes an IPv6 endpoint as an address needs it", async () => {
   const kube = new FakeKube();
   putEndpoints(kube, "a", { ports: https, endpoints: [{ addresses: ["fd00::1"], conditions: { ready: true } }] });
-  const { cluster } = await facts(kube, { reader: { clusterCa: configuredCa } });
+  const { cluster } = await facts(kube, { reader: { clusterCa: () => configuredCa } });
   equal(cluster.apiServer, "https://[fd00::1]:6443");
 });
 
 Deno.test("readFacts refuses a cluster whose address or CA nobody tells", async () => {
   const kube = new FakeKube();
-  await rejects(facts(kube, { reader: { clusterCa: configuredCa } }), { type: "ObjectInvalid", nonRetryable: true });
+  await rejects(facts(kube, { reader: { clusterCa: () => configuredCa } }), {
+    type: "ObjectInvalid",
+    nonRetryable: true,
+  });
   putEndpoints(kube, "a", { ports: https, endpoints: [{ addresses: ["192.0.2.1"] }] });
   await rejects(facts(kube), { type: "ObjectInvalid", message: /no CA is known/ });
 });
@@ -79,7 +82,7 @@ Deno.test("readFacts does not take another address only because the API server d
   kube.onRequest = (request) => {
     if (request.startsWith("get configmaps kube-public")) throw answer(503, "ServiceUnavailable");
   };
-  await rejects(facts(kube, { reader: { clusterCa: configuredCa } }));
+  await rejects(facts(kube, { reader: { clusterCa: () => configuredCa } }));
 });
 
 const registrySecret = { nodeRegistryCredentialsSecret: "kube-system/reg" };

@@ -4,6 +4,7 @@ import { endpointOf } from "../../../../workers/admission/webhook_endpoint.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 
 const endpoint = endpointOf("ostler-system/ostler-webhook", { systemNamespace: "ostler-system" });
+const endpoints = { management: endpoint, pools: endpoint };
 const bundle = Buffer.from("PEM").toString("base64");
 
 interface Configuration {
@@ -27,7 +28,7 @@ function webhooksOf(kube: FakeKube, name: string): Configuration["webhooks"] {
 Deno.test("the API server is told whom to trust once, and asked about new machines only as long as no policy holds them", async () => {
   const kube = cluster();
   const { client } = kube;
-  equal(await register(client, { endpoint, trusted: "PEM", holds: true }), "all");
+  equal(await register(client, { endpoints, trusted: "PEM", holds: true }), "all");
   equal(webhooksOf(kube, "operatingsystemmanager.k8c.io")?.[0]?.clientConfig.caBundle, bundle);
   const [hold] = webhooksOf(kube, "hold-new-machines.ostler.dev") ?? [];
   deepEqual(hold?.clientConfig, {
@@ -35,25 +36,25 @@ Deno.test("the API server is told whom to trust once, and asked about new machin
     caBundle: bundle,
   });
   equal(kube.writes.length, 3);
-  equal(await register(client, { endpoint, trusted: "PEM", holds: true }), "all");
+  equal(await register(client, { endpoints, trusted: "PEM", holds: true }), "all");
   equal(kube.writes.length, 3);
-  await register(client, { endpoint, trusted: "PEM", holds: false });
+  await register(client, { endpoints, trusted: "PEM", holds: false });
   deepEqual(webhooksOf(kube, "hold-new-machines.ostler.dev"), []);
 });
 
 Deno.test("Operating System Manager's own webhooks, of the same names, keep the authority that they have", async () => {
   const kube = cluster({ namespace: "kube-system", name: "operating-system-manager-webhook" });
-  await register(kube.client, { endpoint, trusted: "PEM", holds: false });
+  await register(kube.client, { endpoints, trusted: "PEM", holds: false });
   deepEqual(kube.writes, []);
 });
 
 Deno.test("where cert-manager says whom to trust, that stays", async () => {
   const kube = cluster();
-  await register(kube.client, { endpoint, holds: true });
+  await register(kube.client, { endpoints, holds: true });
   const [hold] = webhooksOf(kube, "hold-new-machines.ostler.dev") ?? [];
   equal(hold?.clientConfig.caBundle, undefined);
   if (hold) hold.clientConfig.caBundle = "injected";
-  await register(kube.client, { endpoint, holds: true });
+  await register(kube.client, { endpoints, holds: true });
   equal(webhooksOf(kube, "hold-new-machines.ostler.dev")?.[0]?.clientConfig.caBundle, "injected");
   equal(webhooksOf(kube, "operatingsystemmanager.k8c.io")?.[0]?.clientConfig.caBundle, undefined);
 });
@@ -61,11 +62,11 @@ Deno.test("where cert-manager says whom to trust, that stays", async () => {
 Deno.test("a configuration that is not there yet is told of, and so is another webhook that was faster", async () => {
   const kube = cluster();
   kube.remove("validatingwebhookconfigurations", "operatingsystemmanager.k8c.io");
-  equal(await register(kube.client, { endpoint, trusted: "PEM", holds: true }), "some");
+  equal(await register(kube.client, { endpoints, trusted: "PEM", holds: true }), "some");
   kube.onRequest = (request) => {
     if (request.startsWith("replace")) throw answer(409, "Conflict", "it was written meanwhile");
   };
-  equal(await register(kube.client, { endpoint, trusted: "PEM2", holds: true }), "outpaced");
+  equal(await register(kube.client, { endpoints, trusted: "PEM2", holds: true }), "outpaced");
 });
 
 Deno.test("outside of the cluster the webhook is found by its address, which the certificate is for", () => {

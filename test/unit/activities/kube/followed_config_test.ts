@@ -1,0 +1,130 @@
+/** A kubeconfig file that changes under a process: requests, open watches, and a file that is broken for a while. */
+import { deepEqual, equal, ok, throws } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connectKube, type Kube, loadKubeConfig, pooled } from "../../../../activities/kube/client.ts";
+import { FollowedConfig } from "../../../../activities/kube/followed_config.ts";
+import { HttpsWatch } from "../../../../activities/kube/https_watch.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { startTlsServer, type TlsServer } from "../../deploy/cloud/tls_server.ts";
+
+/** An API server that lets in the bearer of one token, and what it was asked. */
+class Door implements AsyncDisposable {
+  allowed = "one";
+  readonly seen: string[] = [];
+  readonly streams: ServerResponse[] = [];
+  readonly said: string[] = [];
+  #server!: TlsServer;
+  #directory = "";
+
+  static async open(): Promise<Door> {
+    const door = new Door();
+    door.#directory = await mkdtemp(join(tmpdir(), "ostler-config-"));
+    door.#server = await startTlsServer((request, response) => {
+      const token = request.headers.authorization?.replace("Bearer ", "") ?? "";
+      door.seen.push(`${request.method} ${token}`);
+      const isIn = token === door.allowed;
+      response.writeHead(isIn ? 200 : 401, { "content-type": "application/json" });
+      if (isIn && request.url?.includes("watch=true")) return void door.streams.push(response.on("error", () => {}));
+      response.end(JSON.stringify(isIn ? { kind: "Secret", metadata: { name: "s" } } : { reason: "Unauthorized" }));
+    });
+    await door.write("one");
+    return door;
+  }
+
+  get path(): string {
+    return join(this.#directory, "kubeconfig");
+  }
+
+  async write(token: string, text?: string): Promise<void> {
+    const caData = Buffer.from(this.#server.ca).toString("base64");
+    const config = {
+      ...{ apiVersion: "v1", kind: "Config", "current-context": "c" },
+      clusters: [{ name: "c", cluster: { server: this.#server.url, "certificate-authority-data": caData } }],
+      users: [{ name: "u", user: { token } }],
+      contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    };
+    await writeFile(this.path, text ?? JSON.stringify(config));
+  }
+
+  get told(): { warn: (line: string) => void; info: (line: string) => void } {
+    return { warn: (line) => void this.said.push(line), info: (line) => void this.said.push(line) };
+  }
+
+  kube(): Kube {
+    return connectKube(loadKubeConfig(this.path, undefined, { file: this.told }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.streams.forEach((stream) => stream.destroy());
+    await this.#server[Symbol.asyncDispose]();
+    await rm(this.#directory, { recursive: true });
+  }
+}
+
+const secret = { namespace: "n", name: "s" };
+
+Deno.test("a token that is exchanged loses no request: who is not let in looks at the file, and asks once more", async () => {
+  await using door = await Door.open();
+  const { core } = door.kube();
+  await core.readNamespacedSecret(secret);
+  await door.write("two");
+  door.allowed = "two";
+  equal((await core.createNamespacedSecret({ namespace: "n", body: {} })).metadata?.name, "s");
+  deepEqual(door.seen, ["GET one", "POST one", "POST two"]);
+  equal(door.said.length, 1);
+});
+
+Deno.test("who is not let in by what the file says either is told so, and not asked for ever", async () => {
+  await using door = await Door.open();
+  door.allowed = "another";
+  const { code } = await door.kube().core.readNamespacedSecret(secret).then(() => ({ code: 0 }), (error) => error);
+  deepEqual([code, door.seen], [401, ["GET one"]]);
+});
+
+Deno.test("a file that is broken for a while leaves what it said before in use, and is told of once", async () => {
+  await using door = await Door.open();
+  const config = new FollowedConfig(door.path, door.told);
+  for (const text of ["{", "", "kind: Config", "{"]) {
+    await door.write("", text);
+    config.revision({ atOnce: true });
+    config.revision({ atOnce: true });
+  }
+  equal(config.getCurrentUser()?.token, "one");
+  equal(door.said.length, 3);
+  ok(door.said.every((line) => line.includes("stays in use")), door.said.join());
+  await door.write("two");
+  equal(config.revision({ atOnce: true }), 1);
+  equal(config.getCurrentUser()?.token, "two");
+  ok(!door.said.join().includes("two"));
+});
+
+Deno.test("an open watch ends soon after what it was opened with was exchanged", async () => {
+  await using door = await Door.open();
+  const config = pooled(new FollowedConfig(door.path)) as FollowedConfig;
+  const ends: unknown[] = [];
+  const events: string[] = [];
+  const watch = new HttpsWatch(config);
+  const tell = (): void => void door.streams.at(-1)?.write(`${JSON.stringify({ type: "BOOKMARK", object: {} })}\n`);
+  const follow = watch.watch("/api/v1/nodes", {}, (type) => void events.push(type), (error) => void ends.push(error));
+  await eventually("a stream", () => door.streams.length === 1);
+  tell();
+  await follow;
+  await eventually("an event", () => events.length === 1);
+  deepEqual(ends, []);
+  await door.write("two");
+  config.revision({ atOnce: true });
+  tell();
+  await eventually("its end", () => ends.length === 1);
+  deepEqual([events.length, ends], [2, [null]]);
+});
+
+Deno.test("a file that cannot be used at all is refused with its name, and without what it holds", async () => {
+  await using door = await Door.open();
+  await door.write("", "token: secret");
+  throws(() => loadKubeConfig(door.path), { message: /Cannot (read|use) kubeconfig ".*kubeconfig": / });
+  throws(() => loadKubeConfig("/no/such"), { message: 'Cannot read kubeconfig "/no/such": ENOENT' });
+});

@@ -1,0 +1,71 @@
+/** Which API server is asked where profiles and configs are in another cluster than the pools. */
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import type { Kube } from "../../../../activities/kube/client.ts";
+import { homeOf, listThere, sharedNamespace } from "../../../../activities/kube/home.ts";
+import { configs, listPage, machineDeployments, profiles, readObject } from "../../../../activities/kube/resources.ts";
+import { clusterAnnotation, clusterMark, isOfThisCluster } from "../../../../activities/config/cluster_mark.ts";
+import { claimForCluster } from "../../../../activities/config/cluster_mark.ts";
+
+const asked: string[] = [];
+const named = { name: "p", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" };
+
+function server(name: string): Kube {
+  const answer = (verb: string) => (request: { plural: string; namespace?: string }): Promise<unknown> => {
+    asked.push([name, verb, request.plural, request.namespace ?? "*"].join(" "));
+    return Promise.resolve({ items: [], spec: {}, metadata: { ...named, namespace: request.namespace } });
+  };
+  return {
+    core: { readNamespace: () => Promise.resolve({ metadata: { uid: `uid-of-${name}` } }) },
+    custom: {
+      getNamespacedCustomObject: answer("get"),
+      listClusterCustomObject: answer("list"),
+      listNamespacedCustomObject: answer("list"),
+    },
+  } as unknown as Kube;
+}
+
+const one = server("one");
+const two: Kube = { ...server("pools"), management: { kube: server("management"), namespace: "north" } };
+
+Deno.test("where one cluster has all, it is asked for all", async () => {
+  asked.length = 0;
+  await readObject(one, profiles, { namespace: "kube-system", name: "p" });
+  await listThere(one, configs, {});
+  deepEqual(asked, ["one get operatingsystemprofiles kube-system", "one list operatingsystemconfigs *"]);
+  equal(homeOf(one, profiles), one);
+  deepEqual(await clusterMark(one), {});
+});
+
+Deno.test("profiles and configs are asked for in the management cluster, in one namespace, and all else with the pools", async () => {
+  asked.length = 0;
+  await readObject(two, profiles, { namespace: "north", name: "p" });
+  await listThere(two, configs, {});
+  await listPage(two, machineDeployments, { limit: 1, after: undefined });
+  deepEqual(asked, [
+    "management get operatingsystemprofiles north",
+    "management list operatingsystemconfigs north",
+    "pools list machinedeployments *",
+  ]);
+  deepEqual([sharedNamespace(two, "north"), sharedNamespace(one, "north")], ["kube-system", "north"]);
+});
+
+Deno.test("a namespace of the management cluster that is another cluster's is refused", async () => {
+  await rejects(readObject(two, profiles, { namespace: "south", name: "p" }), {
+    message: 'Cannot look at operatingsystemprofiles in namespace "south": ' +
+      'the management cluster has what is of this cluster in namespace "north" alone',
+  });
+});
+
+Deno.test("a config in the management cluster bears whose pools it is for, and no other cluster takes it", async () => {
+  deepEqual(await clusterMark(two), { [clusterAnnotation]: "uid-of-pools" });
+  const theirs = { [clusterAnnotation]: "uid-of-another" };
+  deepEqual(
+    await Promise.all([{}, undefined, await clusterMark(two), theirs].map((each) => isOfThisCluster(two, each))),
+    [
+      ...[true, true, true, false],
+    ],
+  );
+  // Also by who looks at the management cluster as if it had pools.
+  equal(await isOfThisCluster(two.management?.kube as Kube, await clusterMark(two)), false);
+  await rejects(claimForCluster(two, 'config "north/p"', theirs), { type: "NameCollision" });
+});
