@@ -24,6 +24,7 @@ export interface BareApi {
   readonly api: ApiConnection;
   readonly kubeconfig: string;
   readonly apiServer: ApiServer;
+  readonly processes: Supervisor;
   /** Goes with the server. */
   readonly directory: string;
 }
@@ -46,7 +47,7 @@ export async function withApi(
     const admin = { apiServer, userName: "admin", credentials: pki.admin };
     const kubeconfig = await writeKubeconfig(join(directory, "admin.yaml"), admin);
     using api = await ApiConnection.open(kubeconfig);
-    await test({ api, kubeconfig, directory, apiServer });
+    await test({ api, kubeconfig, directory, apiServer, processes: supervisor });
   } finally {
     await supervisor.stop();
     await rm(directory, { recursive: true, force: true });

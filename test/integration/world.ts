@@ -9,6 +9,7 @@ import { startObserver } from "../../deploy/local/observer/observer.ts";
 import type { ObserverReport } from "../../deploy/local/observer/observer_report.ts";
 import type { ScriptChange } from "../../deploy/local/cloud/script.ts";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import type { ManagementKubeconfigs } from "../../deploy/local/site/ostler_processes.ts";
 import { startSite } from "../../deploy/local/site/site.ts";
 import type { MachineGround, Site } from "../../deploy/local/site/site.ts";
 import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
@@ -20,6 +21,8 @@ export interface WorldOptions {
   seed?: number;
   script?: ScriptChange;
   settings?: Record<string, string>;
+  /** Kubeconfigs of another cluster with profiles and configs. */
+  management?: ManagementKubeconfigs;
   /** Controller and worker serve metrics. */
   isMeasured?: boolean;
   /** Users whose requests are counted. */
@@ -57,6 +60,7 @@ export async function withWorld(options: WorldOptions, story: (world: World) => 
     script: { ...quick, ...options.script },
     settings: options.settings ?? {},
     isMeasured: options.isMeasured ?? false,
+    ...(options.management ? { management: options.management } : {}),
     audited: options.audited ?? [],
     ...(options.watchSeconds === undefined ? {} : { watchSeconds: options.watchSeconds }),
     ...(options.machines ? { machines: options.machines } : {}),

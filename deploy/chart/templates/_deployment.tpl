@@ -5,6 +5,7 @@ its values as `config`, and what it has beside: `ports` (by name), `secrets` (ea
 */ -}}
 {{- define "ostler.deployment" -}}
 {{- $root := .root }}
+{{- $_ := set . "secrets" (concat .secrets (include "ostler.workerClusterSecret" . | fromJsonArray)) }}
 {{- $labels := include "ostler.labels" .component -}}
 apiVersion: apps/v1
 kind: Deployment

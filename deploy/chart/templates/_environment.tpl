@@ -5,6 +5,9 @@
 {{- range $flag, $value := $settings }}
 - { name: {{ include "ostler.variable" $flag }}, value: {{ $value | quote }} }
 {{- end }}
+{{- range include "ostler.workerClusterSecret" . | fromJsonArray }}
+- { name: OSTLER_WORKER_CLUSTER_KUBECONFIG, value: {{ printf "%s/%s" .folder .key | quote }} }
+{{- end }}
 {{- if and (ne $root.Release.Namespace "ostler-system") (not (hasKey $settings "trusted-users")) }}
 {{- $user := printf "system:serviceaccount:%s:ostler" $root.Release.Namespace }}
 - { name: OSTLER_TRUSTED_USERS, value: {{ printf "%s-controller,%s-worker" $user $user | quote }} }

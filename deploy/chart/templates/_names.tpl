@@ -81,6 +81,25 @@ true
 
 {{- /* Whether there is a webhook: where nobody says, it stands in for that policy. */ -}}
 {{- define "ostler.hasWebhook" -}}
-{{- if kindIs "bool" .Values.webhook.enabled }}{{ .Values.webhook.enabled | ternary "true" "" }}
+{{- $isAsked := index (include "ostler.settings" . | fromJson) "worker-webhook-endpoint" }}
+{{- if eq (include "ostler.side" .) "workers" }}{{ empty $isAsked | ternary "" "true" }}
+{{- else if kindIs "bool" .Values.webhook.enabled }}{{ .Values.webhook.enabled | ternary "true" "" }}
+{{- else if eq (include "ostler.side" .) "management" }}{{ empty $isAsked | ternary "" "true" }}
 {{- else if not (include "ostler.hasPolicies" .) }}true{{ end }}
+{{- end }}
+
+{{- /* Where the release stands: `processes` in one cluster with all, `management` beside a worker cluster, `workers` in that one. */ -}}
+{{- define "ostler.side" -}}
+{{- if .Values.workerCluster.render }}workers
+{{- else if .Values.workerCluster.kubeconfigSecret.name }}
+{{- if not (include "ostler.settings" . | fromJson).namespace }}
+{{- fail "Cannot serve a worker cluster: set settings.namespace to a namespace for its profiles and configs alone" }}
+{{- end }}management
+{{- else }}processes{{ end }}
+{{- end }}
+
+{{- /* The name of what is cluster-wide and may stand there once for each worker cluster. Takes a list of the root and the name. */ -}}
+{{- define "ostler.nameBeside" -}}
+{{- $root := first . -}}
+{{ last . | trimSuffix ".ostler.dev" }}.{{ $root.Release.Namespace }}{{ if hasSuffix ".ostler.dev" (last .) }}.ostler.dev{{ end }}
 {{- end }}

@@ -40,7 +40,7 @@ volumeMounts:
 {{- define "ostler.volumes" -}}
 {{- range .secrets }}
 - name: {{ .volume }}
-  secret: { secretName: {{ .secret }} }
+  secret: { secretName: {{ .secret }}{{ with .key }}, items: [{ key: {{ . }}, path: {{ . }} }]{{ end }} }
 {{- end }}
 {{- with .root.Values.volumes }}
 {{ toYaml . }}
@@ -48,4 +48,16 @@ volumeMounts:
 # The root file system is read-only; the runtime needs a place for its temporary files.
 - name: scratch
   emptyDir: { sizeLimit: 256Mi }
+{{- end }}
+
+{{- /* The Secret with the kubeconfig of the worker cluster, of which each process gets its own key alone. As a JSON list. */ -}}
+{{- define "ostler.workerClusterSecret" -}}
+{{- $found := list }}
+{{- with .root.Values.workerCluster.kubeconfigSecret }}
+{{- if .name }}
+{{- $key := index (.keys | default dict) $.process | default .key }}
+{{- $found = append $found (dict "volume" "worker-cluster" "secret" .name "folder" "/etc/ostler/worker-cluster" "key" $key) }}
+{{- end }}
+{{- end }}
+{{- toJson $found }}
 {{- end }}

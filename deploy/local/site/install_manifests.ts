@@ -19,11 +19,18 @@ const ours = [
   "admission/hold_new_machines",
 ];
 
-/** Applies them in order with the admin identity; resolves when every kind is served. */
-export async function installManifests(adminKubeconfig: string): Promise<void> {
+const inManagement = ["crds/operating_system_profiles", "crds/operating_system_configs"];
+
+/** Applies them in order with the admin identity; resolves when every kind is served. A worker cluster has not all kinds. */
+export async function installManifests(
+  adminKubeconfig: string,
+  { isWorkerCluster = false }: { isWorkerCluster?: boolean } = {},
+): Promise<void> {
   const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
   await applyManifests(adminKubeconfig, [
     ...local.map((name) => path(`../manifests/${name}.yaml`)),
-    ...ours.map((name) => path(`../../kubernetes/${name}.yaml`)),
+    ...ours.filter((name) => !isWorkerCluster || !inManagement.includes(name)).map((name) =>
+      path(`../../kubernetes/${name}.yaml`)
+    ),
   ]);
 }

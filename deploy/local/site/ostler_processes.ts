@@ -15,8 +15,15 @@ export interface OstlerProcesses {
   metrics?: { controller: string; worker: string };
 }
 
+/** One for each process, of the cluster with profiles and configs. */
+export interface ManagementKubeconfigs {
+  controller: string;
+  worker: string;
+}
+
 export interface OstlerOptions {
   settings?: Record<string, string>;
+  management?: ManagementKubeconfigs;
   /** Both serve metrics. */
   isMeasured?: boolean;
   signal?: AbortSignal;
@@ -37,7 +44,7 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 export async function startOstler(
   stack: Stack,
   kubeconfigs: { controller: string; worker: string },
-  { settings = {}, isMeasured = false, signal }: OstlerOptions,
+  { settings = {}, management, isMeasured = false, signal }: OstlerOptions,
 ): Promise<OstlerProcesses> {
   const [bundle, slim] = await Promise.all([workflowBundle(signal), slimClient(signal)]);
   const [controllerPort = 0, workerPort = 0] = isMeasured ? await freePorts(2) : [];
@@ -46,7 +53,10 @@ export async function startOstler(
   const start = async (name: "controller" | "worker", permissions: string[]): Promise<SupervisedProcess> => {
     const [port = 0] = await freePorts(1);
     const measured = isMeasured ? { OSTLER_METRICS_ADDRESS: `127.0.0.1:${scraped[name]}` } : {};
-    const connected = connections(stack, kubeconfigs[name], port);
+    const connected = {
+      ...connections(stack, management?.[name] ?? kubeconfigs[name], port),
+      ...(management ? { OSTLER_WORKER_CLUSTER_KUBECONFIG: kubeconfigs[name] } : {}),
+    };
     const environment = { ...leanEnvironment, ...bundled, ...connected, ...measured, ...settings };
     return await stack.processes.start(specOf({ name, flags: [...slim, ...permissions], port, environment }), signal);
   };

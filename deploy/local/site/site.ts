@@ -13,7 +13,7 @@ import type { StackTools } from "../stack/foundation.ts";
 import { mintKubeconfigs, type SiteKubeconfigs } from "./identities.ts";
 import { installManifests } from "./install_manifests.ts";
 import { startOstler } from "./ostler_processes.ts";
-import type { OstlerProcesses } from "./ostler_processes.ts";
+import type { ManagementKubeconfigs, OstlerProcesses } from "./ostler_processes.ts";
 
 export interface SiteOptions {
   /** Holds all state; the caller removes it. */
@@ -25,6 +25,8 @@ export interface SiteOptions {
   machines?: MachineGround;
   /** Added to the environment of controller and worker. */
   settings?: Record<string, string>;
+  /** Kubeconfigs of another cluster with profiles and configs, of which this one then has none. */
+  management?: ManagementKubeconfigs;
   /** Controller and worker serve metrics. */
   isMeasured?: boolean;
   /** Users whose requests the API server's audit log keeps. */
@@ -75,7 +77,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
 
 async function inhabit(stack: Stack, options: SiteOptions): Promise<Site> {
   options.onProgress?.("Installing kinds, identities and rules");
-  await installManifests(stack.adminKubeconfig);
+  await installManifests(stack.adminKubeconfig, { isWorkerCluster: options.management !== undefined });
   const kubeconfigs = await mintKubeconfigs(stack);
   options.onProgress?.("Starting machine-controller, the cloud, and Ostler's controller and worker");
   const opening = openCloud(kubeconfigs.cloud, options);
