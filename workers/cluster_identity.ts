@@ -27,7 +27,7 @@ export async function readClusterIdentity(
     proven.set(kubeConfig, uid);
     return { name, uid };
   } catch (error) {
-    if (statusOf(error) !== 403) throw error;
+    if (statusOf(error) !== 403) throw unreachable(kubeConfig, error);
     const uid = proven.get(kubeConfig) ?? "";
     if (uid === "") log.warn('Cannot prove which cluster this is: reading namespace "kube-system" is not allowed');
     return { name, uid };
@@ -38,4 +38,14 @@ export async function readClusterIdentity(
 export function clusterText({ name, uid }: ClusterIdentity): string {
   const proof = uid === "" ? "which cannot prove who it is" : `UID of kube-system "${uid}"`;
   return `${name === "" ? "the cluster without a name" : `cluster "${name}"`} (${proof})`;
+}
+
+// Of two clusters one may be away: its address tells which.
+function unreachable(kubeConfig: KubeConfig, error: unknown): Error {
+  const { message, cause } = error as Error;
+  const why = statusOf(error) === undefined
+    ? (cause as Error | undefined)?.message ?? message
+    : `HTTP ${statusOf(error)}`;
+  const server = kubeConfig.getCurrentCluster()?.server ?? "";
+  return new Error(`Cannot ask the API server of the pools at ${server} which cluster it is: ${why}`, { cause: error });
 }

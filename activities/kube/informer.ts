@@ -42,6 +42,8 @@ export class Informer<T> {
   /** Where in the stream of changes we are; undefined when everything has to be listed. */
   #version: string | undefined;
   #freshUntil = 0;
+  /** What broke the stream; "" once there is one again. */
+  #said = "";
 
   constructor(resource: Resource<T>, deps: InformerDeps<T>) {
     this.#resource = resource;
@@ -141,12 +143,17 @@ export class Informer<T> {
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     // One that could not be opened has ended by now.
-    if (!isOver) this.#freshUntil = Infinity;
+    if (!isOver) this.#opened();
     const error = await ended.finally(() => {
       signal.removeEventListener("abort", stop);
       stop();
     });
     if (error) throw error;
+  }
+
+  #opened(): void {
+    this.#freshUntil = Infinity;
+    this.#said = "";
   }
 
   #ended(error: unknown): unknown {
@@ -161,7 +168,12 @@ export class Informer<T> {
     const { log, signal } = this.#deps;
     const status = statusOf(error) ?? (error as { statusCode?: number }).statusCode;
     if (status !== undefined && ![429, 500, 502, 503].includes(status)) this.#version = undefined;
-    if (!signal.aborted) log?.warn(`Watch of ${this.#resource.plural} broke: it is started again`, { error });
+    const { message } = error as Error;
+    // Once: an API server may be away for an hour.
+    if (!signal.aborted && message !== this.#said) {
+      log?.warn(`Watch of ${this.#resource.plural} broke: it is started again`, { error });
+    }
+    this.#said = message;
   }
 
   #tell(type: string, object: Watched): void {

@@ -1,4 +1,6 @@
 /** Whether the processes may do in Kubernetes what they have to; nothing is granted here. */
+import type { Kube } from "../../activities/kube/client.ts";
+import { homeOf } from "../../activities/kube/home.ts";
 import { statusOf } from "../../activities/kube/status.ts";
 import type { Cluster } from "../connect/cluster.ts";
 import { type Places, type Right, rightsOf, rightText } from "./rights.ts";
@@ -21,6 +23,7 @@ export async function checkRights(cluster: Cluster, places: Places): Promise<Ste
   }));
 }
 
+const leaseGroup = "coordination.k8s.io";
 const remedy = "apply deploy/kubernetes/rbac, or the chart";
 
 /** Told by name: the others go the way of these. */
@@ -31,9 +34,10 @@ function named(missing: Right[]): string {
   return `${missing.slice(0, mostNamed).map(rightText).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-async function missingOf({ kube }: Cluster, user: string, needed: Right[]): Promise<Right[]> {
+async function missingOf(cluster: Cluster, user: string, needed: Right[]): Promise<Right[]> {
   const answers = await Promise.all(needed.map(async (right) => {
-    const { verb, group, namespace, name } = right;
+    const { kube, namespace } = whereNeeded(cluster, right);
+    const { verb, group, name } = right;
     const [resource, subresource] = right.resource.split("/");
     const resourceAttributes = { verb, group, resource, subresource, namespace, name };
     const { status } = await kube.custom.createClusterCustomObject({
@@ -43,4 +47,13 @@ async function missingOf({ kube }: Cluster, user: string, needed: Right[]): Prom
     return (status as { allowed?: boolean } | undefined)?.allowed === true;
   }));
   return needed.filter((_, index) => !answers[index]);
+}
+
+/** Profiles, configs and the lease may be in a management cluster, and of profiles one namespace is looked at there. */
+function whereNeeded({ kube }: Cluster, right: Right): { kube: Kube; namespace: string | undefined } {
+  const { group, namespace } = right;
+  const { management } = kube;
+  const kind = { group, version: "", plural: right.resource };
+  if (!management || (group !== leaseGroup && homeOf(kube, kind) === kube)) return { kube, namespace };
+  return { kube: management.kube, namespace: namespace ?? management.namespace };
 }

@@ -74,3 +74,18 @@ Deno.test("outside of the cluster the webhook is found by its address, which the
   deepEqual([hosts, clientConfig("/x")], [["10.0.0.7"], { url: "https://10.0.0.7:9443/x" }]);
   deepEqual(["https://10.0.0.7:9443/x", "https://10.0.0.7:94431/x"].map((url) => isIn({ url })), [true, false]);
 });
+
+Deno.test("each of two API servers is told of what it asks about, and the one with the pools nothing where it asks no webhook", async () => {
+  const [pools, profiles] = [cluster(), new FakeKube()];
+  const name = "north.operatingsystemmanager.k8c.io";
+  const service = { namespace: "ostler-system", name: "ostler-webhook" };
+  profiles.put("validatingwebhookconfigurations", { metadata: { name }, webhooks: [{ clientConfig: { service } }] });
+  const client = { ...pools.client, management: { kube: profiles.client, namespace: "north" } };
+  equal(await register(client, { endpoints: { management: endpoint }, trusted: "PEM", holds: true }), "all");
+  deepEqual(webhooksOf(pools, "hold-new-machines.ostler.dev"), undefined);
+  const found = profiles.get("validatingwebhookconfigurations", name) as Configuration;
+  equal(found.webhooks?.[0]?.clientConfig.caBundle, bundle);
+  const address = endpointOf("https://hook:8443", { systemNamespace: "ostler-system" });
+  await register(client, { endpoints: { management: endpoint, pools: address }, trusted: "PEM", holds: true });
+  equal(webhooksOf(pools, "hold-new-machines.ostler.dev")?.[0]?.clientConfig.caBundle, bundle);
+});

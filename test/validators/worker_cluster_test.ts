@@ -1,0 +1,75 @@
+/** The chart for a worker cluster: what it brings into the management cluster, and what into that one. */
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import { chartObjects, deploymentsOf, everything, variablesOf } from "../support/chart_objects.ts";
+
+const { helm } = await resolveTools(["helm"]);
+
+function beside(cluster: string, set: readonly string[] = []): Promise<ManifestObject[]> {
+  const own = [
+    `workerCluster.kubeconfigSecret.name=${cluster}`,
+    `settings.namespace=${cluster}`,
+    "webhook.enabled=true",
+  ];
+  return chartObjects({ helm, namespace: `${cluster}-system`, values: [everything], set: [...own, ...set] });
+}
+
+function nameOf({ kind, metadata: { namespace = "", name } }: ManifestObject): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+Deno.test("releases for two worker clusters have no object in common, and neither touches what is there once", async () => {
+  const [north, south] = await Promise.all([beside("north"), beside("south")]);
+  const names = north.map(nameOf);
+  equal(new Set(names).size, names.length);
+  deepEqual(south.map(nameOf).filter((name) => names.includes(name)), []);
+  const wide = north.filter(({ metadata, kind }) => metadata.namespace === undefined && kind !== "Namespace");
+  ok(wide.length > 4);
+  ok(wide.every(({ metadata: { name } }) => name.includes("north")), wide.map(nameOf).join());
+  deepEqual(wide.filter(({ kind }) => kind === "CustomResourceDefinition"), []);
+  const namespaces = new Set(north.flatMap(({ metadata }) => metadata.namespace ?? []));
+  deepEqual([...namespaces].sort(), ["north", "north-system"]);
+});
+
+Deno.test("each process of a release for a worker cluster gets the kubeconfig that is its own, and no other", async () => {
+  const keys = ["worker", "controller"].map((each) => `workerCluster.kubeconfigSecret.keys.${each}=${each}.yaml`);
+  const deployments = deploymentsOf(await beside("north", keys));
+  const told = Object.entries(deployments).map(([name, one]) => [
+    ...[name, variablesOf(one)["OSTLER_WORKER_CLUSTER_KUBECONFIG"]],
+    JSON.stringify(one.spec.template.spec.volumes.find(({ name }) => name === "worker-cluster")?.secret),
+  ]);
+  const secret = (key: string): string => JSON.stringify({ secretName: "north", items: [{ key, path: key }] });
+  const wanted = [["controller", "controller.yaml"], ["webhook", "kubeconfig"], ["worker", "worker.yaml"]] as const;
+  for (const [name, key] of wanted) {
+    deepEqual(told.find(([each]) => each === `ostler-${name}`), [
+      ...[`ostler-${name}`, `/etc/ostler/worker-cluster/${key}`, secret(key)],
+    ]);
+  }
+});
+
+Deno.test("into the worker cluster go kinds, rights and admission, and nothing that runs", async () => {
+  const order = { helm, values: [everything] };
+  const address = "settings.worker-webhook-endpoint=https://hook.example:8443";
+  const objects = await chartObjects({ ...order, set: ["workerCluster.render=true", address] });
+  const kinds = new Set(objects.map(({ kind }) => kind));
+  for (const kind of ["Deployment", "Job", "Service", "ScaledObject", "ValidatingWebhookConfiguration", "ConfigMap"]) {
+    ok(!kinds.has(kind), kind);
+  }
+  const names = objects.map(nameOf);
+  for (const name of ["ClusterRole /ostler-worker", "CustomResourceDefinition /rollouts.ostler.dev"]) {
+    ok(names.includes(name), name);
+  }
+  ok(!names.some((name) => name.endsWith("operatingsystemmanager.k8c.io") && name.startsWith("Custom")));
+  const asked = objects.find((object) =>
+    nameOf(object) === "MutatingWebhookConfiguration /operatingsystemmanager.k8c.io"
+  );
+  ok(JSON.stringify(asked).includes('"url":"https://hook.example:8443/mutate-v1alpha1-machinedeployment"'));
+  const without = await chartObjects({ helm, set: ["workerCluster.render=true", "webhook.enabled=true"] });
+  deepEqual(without.filter(({ kind }) => kind === "MutatingWebhookConfiguration"), [], "nobody could be asked");
+});
+
+Deno.test("a release for a worker cluster needs a namespace for its profiles and configs alone", async () => {
+  const set = ["workerCluster.kubeconfigSecret.name=north"];
+  await rejects(chartObjects({ helm, set }), /set settings\.namespace to a namespace for its profiles/);
+});
