@@ -1,11 +1,5 @@
 /** The connection to a Kubernetes API server, shared by all activities of a process. */
-import type {
-  BaseServerConfiguration,
-  Configuration,
-  HttpLibrary,
-  RequestContext,
-  Watch,
-} from "@kubernetes/client-node";
+import type { Configuration, HttpLibrary, RequestContext, Watch } from "@kubernetes/client-node";
 import {
   AppsV1Api,
   AuthenticationV1Api,
@@ -68,21 +62,12 @@ function renewing(config: KubeConfig): ((request: RequestContext) => Promise<boo
 }
 
 function configurationOf(config: KubeConfig, httpApi: HttpLibrary): Configuration {
+  const cluster = config.getCurrentCluster();
+  if (!cluster) throw new Error("Cannot talk to an API server: the kubeconfig names no current cluster");
   return createConfiguration({
-    ...{ httpApi, baseServer: currentServer(config), authMethods: { default: config } },
+    ...{ httpApi, baseServer: new ServerConfiguration(cluster.server, {}), authMethods: { default: config } },
     middleware: [setHeaderMiddleware("User-Agent", userAgent)],
   });
-}
-
-// Asked for each request, as a kubeconfig may name another by then.
-function currentServer(config: KubeConfig): BaseServerConfiguration {
-  const server = (): ServerConfiguration<Record<string, string>> => {
-    const cluster = config.getCurrentCluster();
-    if (!cluster) throw new Error("Cannot talk to an API server: the kubeconfig names no current cluster");
-    return new ServerConfiguration(cluster.server, {});
-  };
-  server();
-  return { makeRequestContext: (endpoint, method) => server().makeRequestContext(endpoint, method) };
 }
 
 interface Composable {

@@ -1,7 +1,8 @@
 /**
- * A kubeconfig file that may change under a process, as that of a mounted Secret does: server, CA, token and client
- * certificate. Who asks for the current cluster or user gets what the file says now. Files are looked at, not watched: what
- * kubelet mounts are links, which it exchanges as a whole.
+ * A kubeconfig file that may change under a process, as that of a mounted Secret does: CA, token and client certificate. Who
+ * asks for the current cluster or user gets what the file says now. Files are looked at, not watched: what kubelet mounts
+ * are links, which it exchanges as a whole. Another API server is taken by a restart alone, before which it is asked which
+ * cluster it is of: what is not found in another cluster must not be taken for gone.
  */
 import { KubeConfig } from "./client_node.ts";
 
@@ -57,6 +58,7 @@ export class FollowedConfig extends KubeConfig {
       const next = contentOf(this.#path);
       const isNew = JSON.stringify(partsOf(next)) !== this.#content;
       if (isNew) {
+        this.#refuseOther(next);
         this.#take(next);
         this.#revision += 1;
       }
@@ -67,6 +69,12 @@ export class FollowedConfig extends KubeConfig {
       if (message !== this.#said) this.#told?.warn(`${message}; what it said before stays in use`);
       this.#said = message;
     }
+  }
+
+  #refuseOther(next: KubeConfig): void {
+    const [now, asked] = [super.getCurrentCluster()?.server, next.getCurrentCluster()?.server];
+    if (now === asked) return;
+    throw new Error(`Cannot take kubeconfig "${this.#path}" without a restart: it names API server "${asked}" now`);
   }
 
   #take(next: KubeConfig): void {

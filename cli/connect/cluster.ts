@@ -142,6 +142,8 @@ function readEvent({ metadata, lastTimestamp, eventTime, type, reason, message, 
   };
 }
 
+const otherCluster = "where profiles are in a management cluster, give --management-kubeconfig or --management-context";
+
 /** What a failed request to the API server means for the person who asked; other errors as they are. */
 export function clusterFailure(server: string, error: unknown): unknown {
   const status = statusOf(error);
@@ -152,7 +154,8 @@ export function clusterFailure(server: string, error: unknown): unknown {
   const { name, type, message } = error as { name?: string; type?: string; message?: string };
   // Steps of the rollout's own activities sort their failures themselves.
   if (name === "ApplicationFailure") {
-    return type === "ApiUnavailable" ? new Unreachable(`${message}`) : new Refusal(`${message}`);
+    const hint = type === "ProfileMissing" ? `; ${otherCluster}` : "";
+    return type === "ApiUnavailable" ? new Unreachable(`${message}`) : new Refusal(`${message}${hint}`);
   }
   const reason = networkReason(error);
   return reason === undefined ? error : new Unreachable(`Cannot reach Kubernetes at ${server}: ${reason}`);

@@ -1,7 +1,7 @@
 /** A kubeconfig file that changes under a process: requests, open watches, and a file that is broken for a while. */
-import { deepEqual, equal, ok, throws } from "node:assert/strict";
+import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -100,6 +100,15 @@ Deno.test("a file that is broken for a while leaves what it said before in use, 
   equal(config.revision({ atOnce: true }), 1);
   equal(config.getCurrentUser()?.token, "two");
   ok(!door.said.join().includes("two"));
+});
+
+Deno.test("another API server is taken by a restart alone, as it may be of another cluster", async () => {
+  await using door = await Door.open();
+  const config = new FollowedConfig(door.path, door.told);
+  const text = (await readFile(door.path, "utf8")).replace(/https:[^"]+/, "https://another:6443");
+  await door.write("", text);
+  equal(config.revision({ atOnce: true }), 0);
+  match(door.said.join(), /without a restart: it names API server "https:\/\/another:6443" now; what it said before/);
 });
 
 Deno.test("an open watch ends soon after what it was opened with was exchanged", async () => {
