@@ -4,6 +4,7 @@ import { createServer, type Server } from "node:https";
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "@temporalio/common";
 import { type Admission, AdmissionReview, reviewOf, type Verdict } from "./admission_review.ts";
+import { HeldBody } from "./held_body.ts";
 
 export interface WebhookServer {
   /** By path. */
@@ -14,13 +15,14 @@ export interface WebhookServer {
   limitMs?: number;
   /** Requests of one path that are judged at the same time; more are refused at once. */
   atOnce?: number;
+  /** Bytes of bodies that are held at the same time, of all paths; who brings more is refused. */
+  heldBytes?: number;
 }
 
 /** By default: a profile's judgement takes its bodies, of some MiB, and a template engine. */
 const usualAtOnce = 50;
-
-/** The API server sends an object and its predecessor, each of at most 3 MiB. */
-const largestBody = 8 * 1024 * 1024;
+/** By default: what is made of a body takes several times as much, and a pod has a limit. */
+const usualHeldBytes = 32 * 1024 * 1024;
 
 /** A server that is not listening yet; HTTP/1.1, which the API server speaks too. */
 export function createWebhookServer({
@@ -29,9 +31,11 @@ export function createWebhookServer({
   log,
   limitMs = 8_000,
   atOnce = usualAtOnce,
+  heldBytes = usualHeldBytes,
 }: WebhookServer): Server {
   /** Of each path, so that profiles cannot keep machines waiting. */
   const judged = new Map<string, number>();
+  const held = { bytes: 0, atMost: heldBytes };
   return createServer(certificate, (request, response) => {
     void answer(request, response).catch((error: unknown) => {
       log.error("Cannot answer an admission review", { error });
@@ -48,55 +52,53 @@ export function createWebhookServer({
     // Before the body is read: who comes by the thousand must not fill the memory.
     if (busy >= atOnce) return finish(response, 429);
     judged.set(pathname, busy + 1);
+    using body = new HeldBody(held);
     try {
-      await review(admission, request, response);
+      await review(admission, { request, body }, response);
     } finally {
       judged.set(pathname, (judged.get(pathname) ?? 1) - 1);
     }
   }
 
-  async function review(admission: Admission, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function review(
+    admission: Admission,
+    { request, body }: { request: IncomingMessage; body: HeldBody },
+    response: ServerResponse,
+  ): Promise<void> {
     // Who sends no end must not keep the place.
     const late = globalThis.setTimeout(() => request.destroy(), limitMs);
-    const body = await bodyOf(request).finally(() => clearTimeout(late));
-    if (body === undefined) return finish(response, 413);
-    const review = AdmissionReview.safeParse(parsed(body));
+    const refused = await body.read(request).finally(() => clearTimeout(late));
+    if (refused !== undefined) return finish(response, refused);
+    const review = AdmissionReview.safeParse(parsed(body.take()));
     if (!review.success) return finish(response, 400);
     const { request: asked } = review.data;
-    const verdict = await judge(admission, asked);
+    const verdict = await judge(admission, asked, { limitMs, log });
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(reviewOf(asked.uid, verdict)));
   }
+}
 
-  async function judge(admission: Admission, asked: Parameters<Admission>[0]): Promise<Verdict> {
-    const done = new AbortController();
-    const late = AbortSignal.timeout(limitMs);
-    const message = `Cannot judge this within ${limitMs / 1000} seconds: try again, or make it smaller`;
-    const tooLate = setTimeout(limitMs + 500, { denial: { code: 504, message } }, { signal: done.signal });
-    tooLate.catch(() => undefined); // it was in time
-    try {
-      return await Promise.race([admission(asked, late), tooLate]);
-    } catch (error) {
-      log.error("Cannot judge an object", { error });
-      return { denial: { code: 500, message: `Cannot judge this now: ${(error as Error).message}; try again` } };
-    } finally {
-      done.abort();
-    }
+async function judge(
+  admission: Admission,
+  asked: Parameters<Admission>[0],
+  { limitMs, log }: { limitMs: number; log: WebhookServer["log"] },
+): Promise<Verdict> {
+  const done = new AbortController();
+  const late = AbortSignal.timeout(limitMs);
+  const message = `Cannot judge this within ${limitMs / 1000} seconds: try again, or make it smaller`;
+  const tooLate = setTimeout(limitMs + 500, { denial: { code: 504, message } }, { signal: done.signal });
+  tooLate.catch(() => undefined); // it was in time
+  try {
+    return await Promise.race([admission(asked, late), tooLate]);
+  } catch (error) {
+    log.error("Cannot judge an object", { error });
+    return { denial: { code: 500, message: `Cannot judge this now: ${(error as Error).message}; try again` } };
+  } finally {
+    done.abort();
   }
 }
 
 function finish(response: ServerResponse, status: number): void {
   response.writeHead(status).end();
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    // The rest is read and dropped, as who is still writing hears no answer.
-    if (size <= largestBody) chunks.push(chunk);
-  }
-  return size <= largestBody ? Buffer.concat(chunks).toString("utf8") : undefined;
 }
 
 function parsed(body: string): unknown {

@@ -1,0 +1,28 @@
+import { deepEqual, equal } from "node:assert/strict";
+import type { IncomingMessage } from "node:http";
+import { HeldBody } from "../../../../workers/admission/held_body.ts";
+
+const sent = (...chunks: string[]): IncomingMessage =>
+  ReadableStream.from(chunks.map((chunk) => new TextEncoder().encode(chunk))) as unknown as IncomingMessage;
+
+Deno.test("HeldBody gives the text of what there is room for, and counts it until it is disposed", async () => {
+  const held = { bytes: 0, atMost: 10 };
+  {
+    using body = new HeldBody(held);
+    equal(await body.read(sent("12345", "678")), undefined);
+    equal(body.take(), "12345678");
+    equal(held.bytes, 8, "what is made of it is still judged");
+  }
+  equal(held.bytes, 0);
+});
+
+Deno.test("HeldBody refuses what has no room beside others, keeps nothing of it, and lets the next one in", async () => {
+  const held = { bytes: 0, atMost: 10 };
+  using first = new HeldBody(held);
+  equal(await first.read(sent("123456")), undefined);
+  using second = new HeldBody(held);
+  equal(await second.read(sent("1234", "5678", "9")), 429);
+  equal(held.bytes, 6);
+  using third = new HeldBody(held);
+  deepEqual([await third.read(sent("1234")), third.take()], [undefined, "1234"]);
+});
