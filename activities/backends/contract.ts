@@ -15,7 +15,7 @@
  *   today is the least that any backend has to have, so there is no such field yet.
  * - Only what is ours is taken back: a hold, a mark or a cordon of somebody else stays.
  */
-import type { Desired, Member, PoolRef, TemplateStamp } from "../../workflows/contracts/mod.ts";
+import type { Desired, Member, MemberPhase, PoolRef, TemplateStamp } from "../../workflows/contracts/mod.ts";
 import type { News } from "../kube/news.ts";
 import type { Resource } from "../kube/resources.ts";
 
@@ -65,6 +65,16 @@ export interface MachineState {
   finalizers: string[];
   /** The object that Events about it name. */
   object: { kind: string; namespace: string; name: string };
+}
+
+/** A machine that may be about to become a node. */
+export interface Newcomer {
+  /** Whose it says that it is, and the UID of what it means by that; missing where it is of no pool. */
+  pool?: PoolRef;
+  poolUid?: string;
+  phase: MemberPhase;
+  /** Somebody, we or another, has stopped it. */
+  isHeld: boolean;
 }
 
 /** An order to go back. */

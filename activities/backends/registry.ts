@@ -2,8 +2,9 @@
 import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 import { refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
-import type { Backend, NodeOwners } from "./contract.ts";
+import type { Backend, Newcomer, NodeOwners } from "./contract.ts";
 import { machineController } from "./machine_controller/mod.ts";
+import { readNewcomers } from "./machine_controller/newcomer.ts";
 import { machineControllerOwners } from "./machine_controller/node_owners.ts";
 
 const backends: Record<PoolKind, (kube: Kube) => Backend> = { MachineDeployment: machineController };
@@ -15,6 +16,11 @@ export function beginToWatch(kube: Kube): void {
 
 /** Whose nodes are whose, for who watches the nodes of all pools. */
 export const nodeOwners: NodeOwners = machineControllerOwners;
+
+/** Reads the machines that a node of this name would be of, whatever made them; two where there are more. */
+export function newcomersOf(kube: Kube, name: string): Promise<Newcomer[]> {
+  return readNewcomers(kube, name);
+}
 
 /** The backend of a pool. Refuses a kind that nobody serves: a newer Ostler may have started the run. */
 export function backendOf(kube: Kube, { kind = "MachineDeployment", namespace, name }: PoolRef): Backend {

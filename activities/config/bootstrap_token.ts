@@ -10,9 +10,8 @@ import { ifFound, statusOf } from "../kube/status.ts";
 import { osmTokenLabel, ownerAnnotation, tokenLabel, tokensNamespace } from "./names.ts";
 import { ownerOf } from "./ownership.ts";
 import { decode } from "./referenced_secret.ts";
+import { groupsOf } from "./token_group.ts";
 
-/** Bound by machine-controller's manifests to node bootstrapping and automatic approval. */
-const bootstrapGroup = "system:bootstrappers:machine-controller:default-node-token";
 /** Ids that are tried where somebody else's token has one already. */
 const ids = 4;
 /** A token that lives at most so much shorter than asked is long enough (ms). */
@@ -31,6 +30,8 @@ export interface TokenOrder {
   inPlaceOf: string;
   /** Removes those that have expired, too, and takes from others the label that is not for ours. */
   tidy: boolean;
+  /** Its groups tell of the pool, for who approves the certificates of nodes. */
+  tellsPool: boolean;
 }
 
 /** Makes a new token; others of the pool stay, as machines may be booting with them, until they expire. */
@@ -39,7 +40,7 @@ export async function ensureBootstrapToken(kube: Kube, pool: PoolRef, order: Tok
   for (let nth = 0; nth < ids; nth++) {
     const id = idFor(`${ownerOf(pool)} ${order.inPlaceOf} ${nth}`);
     throwIfCalledOff();
-    const wanted = { id, expiresAt: order.expiresAt };
+    const wanted = { id, expiresAt: order.expiresAt, tellsPool: order.tellsPool };
     const token = await create(kube, pool, wanted) ?? await takeUp(kube, pool, wanted);
     if (token) return { id, token };
   }
@@ -55,10 +56,11 @@ export async function liveToken(kube: Kube, id: string): Promise<string | undefi
 interface Wanted {
   id: string;
   expiresAt: Date;
+  tellsPool: boolean;
 }
 
 /** Undefined when there is one of that id. */
-async function create(kube: Kube, pool: PoolRef, { id, expiresAt }: Wanted): Promise<string | undefined> {
+async function create(kube: Kube, pool: PoolRef, { id, expiresAt, tellsPool }: Wanted): Promise<string | undefined> {
   const secret = randomText(16);
   const metadata = {
     name: nameOf(id),
@@ -72,7 +74,7 @@ async function create(kube: Kube, pool: PoolRef, { id, expiresAt }: Wanted): Pro
     "token-secret": secret,
     expiration: timeOf(expiresAt),
     "usage-bootstrap-authentication": "true",
-    "auth-extra-groups": bootstrapGroup,
+    "auth-extra-groups": groupsOf(pool, { tellsPool }),
   };
   const body = { metadata, type: "bootstrap.kubernetes.io/token", stringData };
   try {

@@ -1,38 +1,44 @@
 /** Machines that do not join: recreated a bounded number of times, then a halt that removes nothing old. */
 import assert from "node:assert/strict";
+import { proveApproval } from "./asking_nodes.ts";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
 const deadlines = JSON.stringify({ instance: "20s", address: "30s", registered: "32s", ready: "35s", recheck: "30s" });
 
+// The controller approves nodes here: it costs a rollout nothing, and who may not become one is tried at the end.
 Deno.test("rollOutMachineDeployment halts when no new machine joins, and goes on after retry", async () => {
-  await withWorld({ settings: { OSTLER_DEADLINES: deadlines } }, async (world) => {
-    await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
-    await world.untilPhase("pool", "Converged");
-    const before = await machineNames(world);
+  await withWorld(
+    { settings: { OSTLER_DEADLINES: deadlines, OSTLER_APPROVE_JOINING_NODES: "true" } },
+    async (world) => {
+      await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
+      await world.untilPhase("pool", "Converged");
+      const before = await machineNames(world);
 
-    world.site.cloud.script({ faults: [{ kind: "no-join", when: ({ image }) => image.endsWith(":1.36.1") }] });
-    await world.patch(poolPath("pool"), rollTo("1.36.1"));
-    await reportAs(world, await world.until("a new machine", async () => newest(before, await machineNames(world))));
-    const halted = await world.untilPhase("pool", "Halted");
-    assert.equal(halted.reason, "Quarantined");
-    assert.match(halted.message, /JoinAttemptsExhausted: Machine "pool-\S+" did not get past "registered"/);
-    assert.equal(halted.failedMachines, 1, "one for good, after three attempts");
-    const now = await machineNames(world);
-    assert.deepEqual(before.filter((name) => now.includes(name)), before, "no old machine may go");
-    assert.equal((await expiries(world)).length, 3);
-    for (const expiry of await expiries(world)) assert.match(expiry, /did not get past "registered"/);
-    const reported = (await expiries(world)).filter((expiry) => expiry.includes("no route to the mirror"));
-    assert.equal(reported.length, 1, "only one of them had said something");
+      world.site.cloud.script({ faults: [{ kind: "no-join", when: ({ image }) => image.endsWith(":1.36.1") }] });
+      await world.patch(poolPath("pool"), rollTo("1.36.1"));
+      await reportAs(world, await world.until("a new machine", async () => newest(before, await machineNames(world))));
+      const halted = await world.untilPhase("pool", "Halted");
+      assert.equal(halted.reason, "Quarantined");
+      assert.match(halted.message, /JoinAttemptsExhausted: Machine "pool-\S+" did not get past "registered"/);
+      assert.equal(halted.failedMachines, 1, "one for good, after three attempts");
+      const now = await machineNames(world);
+      assert.deepEqual(before.filter((name) => now.includes(name)), before, "no old machine may go");
+      assert.equal((await expiries(world)).length, 3);
+      for (const expiry of await expiries(world)) assert.match(expiry, /did not get past "registered"/);
+      const reported = (await expiries(world)).filter((expiry) => expiry.includes("no route to the mirror"));
+      assert.equal(reported.length, 1, "only one of them had said something");
 
-    world.site.cloud.script({ faults: [] });
-    const id = "machine-deployment/kube-system/pool";
-    await world.temporal.workflow.getHandle(id).executeUpdate("retry", { args: [{ by: "test" }] });
-    await world.remove(`/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines/${newest(before, now)}`);
-    const done = await world.untilPhase("pool", "Converged");
-    assert.equal(done.updated, "2/2");
-  });
+      world.site.cloud.script({ faults: [] });
+      const id = "machine-deployment/kube-system/pool";
+      await world.temporal.workflow.getHandle(id).executeUpdate("retry", { args: [{ by: "test" }] });
+      await world.remove(`/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines/${newest(before, now)}`);
+      const done = await world.untilPhase("pool", "Converged");
+      assert.equal(done.updated, "2/2");
+      await proveApproval(world);
+    },
+  );
 });
 
 /** Says what the machine's own boot scripts would say. */

@@ -1,0 +1,71 @@
+/** Approves the certificate of a node that a machine of ours is about to become; all else is left to others, undecided. */
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import { newcomersOf } from "../backends/registry.ts";
+import { asMergePatch, type Kube } from "../kube/client.ts";
+import { ifFound, statusOf } from "../kube/status.ts";
+import { type Asker, askerOf, faultOf, type JoinFacts } from "./joining_node.ts";
+import { type NodeRequest, ourReason } from "./node_requests.ts";
+import type { RecentApprovals } from "./recent_approvals.ts";
+
+/** The pools that there are. */
+export interface KnownPools {
+  /** UID of the pool's object; undefined where there is none. */
+  uidOf(pool: PoolRef): string | undefined;
+}
+
+export interface ApproveDeps {
+  kube: Kube;
+  pools: KnownPools;
+  /** Namespace/name of the service account that machines boot as in place of a token; "" for none. */
+  account: string;
+  approvals: Pick<RecentApprovals, "take">;
+}
+
+/** Moot: another was quicker, or the request is gone. */
+export type Verdict = { is: "Approved" | "Moot" } | { is: "Left"; why: string };
+
+const conflicts = [404, 409];
+
+/**
+ * Reads afresh what the judgement goes by, and approves what passes it. May run twice, or side by side with another: of two
+ * requests for a node only one takes its name.
+ */
+export async function approveNode(deps: ApproveDeps, request: NodeRequest): Promise<Verdict> {
+  if (request.isDecided) return { is: "Moot" };
+  const { node } = request;
+  if (node === undefined) return { is: "Left", why: "it asks for something else than a kubelet's certificate" };
+  const asker = askerOf(request, deps.account);
+  const facts = await factsFor(deps, node, asker);
+  const why = faultOf(node, asker, facts);
+  if (why !== undefined) return { is: "Left", why };
+  const other = deps.approvals.take(node, request.name);
+  if (other !== undefined) {
+    return { is: "Left", why: `request "${other}" got node "${node}" within the last 5 minutes` };
+  }
+  return { is: await approve(deps.kube, request, messageFor(node, facts)) ? "Approved" : "Moot" };
+}
+
+async function factsFor({ kube, pools }: ApproveDeps, node: string, asker: Asker): Promise<JoinFacts> {
+  if (asker.by === "Stranger") return { isNode: false, isTwice: false };
+  const [found, standing] = await Promise.all([newcomersOf(kube, node), ifFound(kube.core.readNode({ name: node }))]);
+  const newcomer = found.find(({ pool, poolUid }) => pool && poolUid !== undefined && pools.uidOf(pool) === poolUid);
+  return { isNode: standing !== undefined, isTwice: found.length > 1, ...(newcomer ? { newcomer } : {}) };
+}
+
+function messageFor(node: string, { newcomer }: JoinFacts): string {
+  const { namespace, name } = newcomer?.pool ?? { namespace: "", name: "" };
+  return `Machine "${namespace}/${node}" of pool "${namespace}/${name}" awaits this node`;
+}
+
+// Whoever else wrote to it meanwhile is told by the version; it comes again with what it is then.
+async function approve(kube: Kube, { name, resourceVersion }: NodeRequest, message: string): Promise<boolean> {
+  const conditions = [{ type: "Approved", status: "True", reason: ourReason, message }];
+  const body = { metadata: { resourceVersion }, status: { conditions } };
+  try {
+    await kube.certificates.patchCertificateSigningRequestApproval({ name, body }, asMergePatch);
+    return true;
+  } catch (error) {
+    if (!conflicts.includes(statusOf(error) ?? 0)) throw error;
+    return false;
+  }
+}

@@ -1,0 +1,142 @@
+/** Those who ask to be a node with a token of ours: which of them become one, where the controller approves. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { KubeConfig, type V1CertificateSigningRequest } from "@kubernetes/client-node";
+import { readBootstrapKubeconfig } from "../../deploy/local/cloud/boot/certificate.ts";
+import { requestNodeCertificate } from "../../deploy/local/cloud/boot/certificate_request.ts";
+import { connectWith } from "../../deploy/local/cloud/kube.ts";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { machineDeployment, poolPath, poolsPath, secretPath } from "./pool_objects.ts";
+import type { World } from "./world.ts";
+
+const machinesPath = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
+const requestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+const hold = "machine-controller.kubermatic.io/initializers";
+const group = "system:bootstrappers:machine-controller:default-node-token";
+
+interface MachineSeen {
+  metadata: { name: string; finalizers?: string[] };
+  status?: { nodeRef?: { name: string } };
+}
+
+/** On a pool "pool" that has converged with 2 machines, one more of which is awaited and never asks for itself. */
+export async function proveApproval(world: World): Promise<void> {
+  await proveApproved(world);
+  const awaited = await awaitedMachine(world);
+  const [joined = ""] = await joinedNodes(world);
+  const own = await tokenOf(world, "pool");
+  await world.create(poolsPath(), machineDeployment({ name: "other", replicas: 0 }));
+  const foreign = await world.until("a foreign token", () => tokenOf(world, "other").catch(() => undefined));
+  await setHold(world, awaited, "a person");
+  const held = await ask(own, awaited);
+  const strange = await strangerToken(world, own);
+  const left: [string, RegExp][] = [
+    [held, /is held/],
+    [await ask(foreign, awaited), /is of another pool/],
+    [await ask(own, joined), /has its node/],
+    [await ask(own, "control-plane-1"), /no machine "control-plane-1" of ours is there/],
+    [await ask(strange, "control-plane-2"), /no machine "control-plane-2" of ours is there/],
+  ];
+  for (const [name, why] of left) match(await reasonFor(world, name), why);
+  for (const [name] of left) deepEqual((await requestOf(world, name)).status, {}, name);
+
+  await setHold(world, awaited, null);
+  await isSigned(world, held);
+  const late = [await ask(own, awaited), await ask(strange, awaited)];
+  for (const name of late) match(await reasonFor(world, name), new RegExp(`request "${held}" got node "${awaited}"`));
+  for (const name of [...left.slice(1).map(([name]) => name), ...late]) {
+    deepEqual((await requestOf(world, name)).status, {}, name);
+  }
+}
+
+/** Those that stand were all approved by the controller. */
+export async function proveApproved(world: World): Promise<void> {
+  const requests = await world.list<V1CertificateSigningRequest>(requestsPath);
+  const reasons = requests.map(({ status }) => status?.conditions?.[0]?.reason);
+  deepEqual([...new Set(reasons)], ["MachineAwaitsNode"]);
+}
+
+async function awaitedMachine(world: World): Promise<string> {
+  world.site.cloud.script({ faults: [{ kind: "no-join", when: () => true }] });
+  await world.patch(poolPath("pool"), { spec: { replicas: 3 } });
+  return await world.until("one more machine", async () => {
+    const found = (await world.list<MachineSeen>(machinesPath)).find(({ metadata, status }) =>
+      !status?.nodeRef && metadata.finalizers?.includes("machine-delete-finalizer")
+    );
+    return found?.metadata.name;
+  });
+}
+
+async function joinedNodes(world: World): Promise<string[]> {
+  const found = await world.list<MachineSeen>(machinesPath);
+  return found.flatMap(({ status }) => status?.nodeRef?.name ?? []);
+}
+
+async function setHold(world: World, machine: string, value: string | null): Promise<void> {
+  await world.patch(`${machinesPath}/${machine}`, { metadata: { annotations: { [hold]: value } } });
+}
+
+async function tokenOf(world: World, pool: string): Promise<KubeConfig> {
+  const path = secretPath(`kube-system-${pool}-kubelet-bootstrap-config`);
+  const secret = await world.get<{ data: { kubeconfig: string } }>(path);
+  return readBootstrapKubeconfig(Buffer.from(secret?.data.kubeconfig ?? "", "base64").toString());
+}
+
+/** A token that tells of no pool, as ours did before and those of other tools do. */
+async function strangerToken(world: World, like: KubeConfig): Promise<KubeConfig> {
+  const [id, secret] = ["strang", "0123456789abcdef"];
+  await world.create("/api/v1/namespaces/kube-system/secrets", {
+    metadata: { name: `bootstrap-token-${id}` },
+    type: "bootstrap.kubernetes.io/token",
+    stringData: {
+      ...{ "token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true" },
+      "auth-extra-groups": group,
+    },
+  });
+  const config = new KubeConfig();
+  const cluster = like.getCurrentCluster();
+  if (!cluster) throw new Error("Cannot make a token's kubeconfig: there is no cluster in it");
+  config.loadFromClusterAndUser(cluster, { name: "stranger", token: `${id}.${secret}` });
+  return config;
+}
+
+/** Gives the name of the request. */
+async function ask(bootstrap: KubeConfig, node: string): Promise<string> {
+  // Whom it asks as is used several times, and a connection keeps what it is made of.
+  const connection = connectWith(bootstrap.exportConfig());
+  try {
+    const { request } = await requestNodeCertificate(node);
+    const created = await connection.certificates.createCertificateSigningRequest({
+      body: {
+        metadata: { generateName: "asked-" },
+        spec: {
+          request: Buffer.from(request).toString("base64"),
+          signerName: "kubernetes.io/kube-apiserver-client-kubelet",
+          usages: ["digital signature", "client auth"],
+        },
+      },
+    });
+    return created.metadata?.name ?? "";
+  } finally {
+    await connection.close();
+  }
+}
+
+async function requestOf(world: World, name: string): Promise<V1CertificateSigningRequest> {
+  return await world.get<V1CertificateSigningRequest>(`${requestsPath}/${name}`) ?? { spec: {} as never };
+}
+
+/** Why the controller left it, from its log. */
+async function reasonFor(world: World, name: string): Promise<string> {
+  const log = join(world.site.stack.directory, "logs", "controller.log");
+  return await world.until(`a word about "${name}"`, async () => {
+    const lines = (await readFile(log, "utf8")).split("\n").filter((line) => line.includes(`\\"${name}\\"`));
+    equal(lines.length <= 1, true, "it is said once");
+    return lines[0] && (JSON.parse(lines[0]) as { message: string }).message;
+  }, 20);
+}
+
+async function isSigned(world: World, name: string): Promise<void> {
+  await world.until(`"${name}" signed`, async () => (await requestOf(world, name)).status?.certificate, 20);
+}

@@ -1,0 +1,202 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { poolGroupOf } from "../../../../activities/config/token_group.ts";
+import { approveNode, type Verdict } from "../../../../activities/node/approve_node.ts";
+import { nodeRequests } from "../../../../activities/node/node_requests.ts";
+import { requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate_request.ts";
+import { RecentApprovals } from "../../../../activities/node/recent_approvals.ts";
+import type { PoolRef } from "../../../../workflows/contracts/mod.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
+
+const pool = { namespace: "ns", name: "pool" };
+const set = "pool-1f";
+const machine = "pool-1f-x";
+const { request } = await requestNodeCertificate(machine);
+const client = ["digital signature", "client auth"];
+const held = { "machine-controller.kubermatic.io/initializers": "anybody" };
+
+interface Change {
+  spec?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+  machine?: Record<string, unknown>;
+  nodeRef?: string;
+  account?: string;
+  before?: (kube: FakeKube) => void;
+}
+
+function groups(of: PoolRef): string[] {
+  return ["system:bootstrappers", poolGroupOf(of), "system:authenticated"];
+}
+
+/** A cluster in which machine "pool-1f-x" of pool "pool" awaits its node, but for what is changed. */
+function cluster({ spec, status, machine: changed, nodeRef, before }: Change): FakeKube {
+  const kube = new FakeKube();
+  const owner = (kind: string, name: string): Record<string, string> => ({ kind, name, uid: `uid-of-${name}` });
+  kube.put("machinesets", {
+    metadata: {
+      ...{ name: set, namespace: "ns", uid: `uid-of-${set}` },
+      ownerReferences: [owner("MachineDeployment", "pool")],
+    },
+  });
+  kube.put("machines", {
+    metadata: {
+      ...{ name: machine, namespace: "ns", finalizers: ["machine-delete-finalizer"] },
+      ...{ ownerReferences: [owner("MachineSet", set)], ...changed },
+    },
+    spec: {},
+    ...(nodeRef ? { status: { nodeRef: { name: nodeRef } } } : {}),
+  });
+  kube.put("certificatesigningrequests", {
+    metadata: { name: "csr" },
+    spec: {
+      ...{ signerName: "kubernetes.io/kube-apiserver-client-kubelet", usages: client },
+      ...{ request: Buffer.from(request).toString("base64"), username: "system:bootstrap:abcdef" },
+      ...{ groups: groups(pool), ...spec },
+    },
+    status: status ?? {},
+  });
+  before?.(kube);
+  return kube;
+}
+
+async function judge(kube: FakeKube, account = "", approvals = new RecentApprovals()): Promise<Verdict> {
+  const pools = { uidOf: ({ name }: PoolRef) => `uid-of-${name}` };
+  const seen = nodeRequests.schema.parse(kube.get("certificatesigningrequests", "csr"));
+  return await approveNode({ kube: kube.client, pools, account, approvals }, seen);
+}
+
+function approvalIn(kube: FakeKube): unknown {
+  return kube.get("certificatesigningrequests", "csr")?.["status"];
+}
+
+Deno.test("approveNode approves the node that a machine of the token's pool awaits, and says why", async () => {
+  const kube = cluster({});
+  deepEqual(await judge(kube), { is: "Approved" });
+  deepEqual(approvalIn(kube), {
+    conditions: [{
+      ...{ type: "Approved", status: "True", reason: "MachineAwaitsNode" },
+      message: 'Machine "ns/pool-1f-x" of pool "ns/pool" awaits this node',
+    }],
+  });
+  deepEqual(await judge(kube), { is: "Moot" }, "once is enough");
+});
+
+Deno.test("approveNode takes the usages of RSA keys, tokens of before, and the account that machines boot as, for the same", async () => {
+  const spec = { usages: ["key encipherment", ...client] };
+  deepEqual(await judge(cluster({ spec })), { is: "Approved" });
+  const ofBefore = { groups: ["system:bootstrappers:machine-controller:default-node-token"] };
+  deepEqual(await judge(cluster({ spec: ofBefore })), { is: "Approved" }, "a token that tells of no pool");
+  const account = { username: "system:serviceaccount:kube-system:joiner", groups: ["system:serviceaccounts"] };
+  deepEqual(await judge(cluster({ spec: account }), "kube-system/joiner"), { is: "Approved" });
+});
+
+const bootstrapper = "system:bootstrappers:kubeadm:default-node-token";
+const left: Record<string, [Change, RegExp]> = {
+  "of another pool's token": [{ spec: { groups: groups({ namespace: "ns", name: "other" }) } }, /is of another pool/],
+  "of a token of a pool elsewhere": [{ spec: { groups: groups({ namespace: "away", name: "pool" }) } }, /another pool/],
+  "of a token of no pool that there is": [{ spec: { groups: groups({ namespace: "ns", name: "x" }) } }, /another pool/],
+  "of a token of two pools": [
+    { spec: { groups: [...groups(pool), ...groups({ namespace: "ns", name: "other" })] } },
+    /was made for no pool/,
+  ],
+  "of a token that tells of no pool, for a name of no machine": [
+    {
+      spec: { groups: ["system:bootstrappers:machine-controller:default-node-token"] },
+      before: (kube) => kube.remove("machines", machine, "ns"),
+    },
+    /no machine "pool-1f-x" of ours is there/,
+  ],
+  "of somebody else's token": [{ spec: { groups: [bootstrapper] } }, /token "abcdef" was made for no pool of ours/],
+  "of somebody who is no token": [{ spec: { username: "ann" } }, /"ann" is no bootstrap token/],
+  "of a node for itself, which is kube-controller-manager's": [
+    { spec: { username: `system:node:${machine}` } },
+    /is no bootstrap token/,
+  ],
+  "of an account that machines do not boot as": [
+    { spec: { username: "system:serviceaccount:kube-system:joiner" } },
+    /is no bootstrap token/,
+  ],
+  "for other usages": [{ spec: { usages: [...client, "server auth"] } }, /something else/],
+  "that cannot be read": [{ spec: { request: "aGVsbG8=" } }, /something else/],
+  "of a machine that is held": [{ machine: { annotations: held } }, /machine "ns\/pool-1f-x" is held/],
+  "of a machine that was never ordered": [{ machine: { finalizers: [] } }, /has no instance yet/],
+  "of a machine that goes": [{ machine: { deletionTimestamp: "2026-01-01T00:00:00Z" } }, /on its way out/],
+  "of a machine that has its node": [{ nodeRef: machine }, /has its node/],
+  "of a machine of nobody": [{ machine: { ownerReferences: [] } }, /no machine "pool-1f-x" of ours/],
+  "of a machine that says it is of another set of that name": [
+    { machine: { ownerReferences: [{ kind: "MachineSet", name: set, uid: "uid-of-another" }] } },
+    /no machine "pool-1f-x" of ours/,
+  ],
+  "of a machine by a name that its set would not give": [
+    { machine: { ownerReferences: [{ kind: "MachineSet", name: "pool-2e", uid: "uid-of-pool-2e" }] } },
+    /no machine "pool-1f-x" of ours/,
+  ],
+  "of a set that says it is of another pool of that name": [
+    {
+      before: (kube) => {
+        const ownerReferences = [{ kind: "MachineDeployment", name: "pool", uid: "uid-of-another" }];
+        kube.put("machinesets", { metadata: { name: set, namespace: "ns", uid: `uid-of-${set}`, ownerReferences } });
+      },
+    },
+    /no machine "pool-1f-x" of ours/,
+  ],
+  "for a name that machines of two namespaces have": [
+    { before: (kube) => void kube.put("machines", { metadata: { name: machine, namespace: "away" }, spec: {} }) },
+    /machines "pool-1f-x" stand in several namespaces/,
+  ],
+  "of a machine that is gone": [{ before: (kube) => kube.remove("machines", machine, "ns") }, /no machine/],
+  "for a node that is there": [
+    { before: (kube) => void kube.put("nodes", { metadata: { name: machine } }) },
+    /node "pool-1f-x" is there already/,
+  ],
+};
+
+for (const [what, [change, why]] of Object.entries(left)) {
+  Deno.test(`approveNode leaves the request ${what} as it is`, async () => {
+    const kube = cluster(change);
+    const verdict = await judge(kube);
+    equal(verdict.is, "Left");
+    match("why" in verdict ? verdict.why : "", why);
+    deepEqual(kube.writes, []);
+  });
+}
+
+for (const type of ["Approved", "Denied", "Failed"]) {
+  Deno.test(`approveNode asks for nothing about a request that is ${type}`, async () => {
+    const kube = cluster({ status: { conditions: [{ type, status: "True" }] } });
+    kube.onRequest = () => {
+      throw answer(500, "InternalError");
+    };
+    deepEqual(await judge(kube), { is: "Moot" });
+  });
+}
+
+Deno.test("approveNode lets be what another wrote meanwhile", async () => {
+  const kube = cluster({});
+  kube.onRequest = (request) => {
+    if (!request.startsWith("get nodes")) return;
+    kube.put("certificatesigningrequests", { metadata: { name: "csr" }, status: { conditions: [{ type: "Denied" }] } });
+  };
+  deepEqual(await judge(kube), { is: "Moot" });
+  deepEqual(approvalIn(kube), { conditions: [{ type: "Denied" }] });
+});
+
+Deno.test("approveNode gives a name to one request alone until its node is there, also by what the cluster tells", async () => {
+  const approvals = new RecentApprovals();
+  const kube = cluster({});
+  deepEqual(await judge(kube, "", approvals), { is: "Approved" });
+  approvals.note(machine, { request: "of-before", at: Date.now() - 6 * 60_000 });
+  deepEqual(approvals.take(machine, "csr"), undefined, "it has the name already");
+  equal(approvals.take(machine, "thief"), "csr");
+  const told = new RecentApprovals();
+  told.note(machine, { request: "first", at: Date.now() - 60_000 });
+  const again = cluster({});
+  deepEqual(await judge(again, "", told), {
+    is: "Left",
+    why: 'request "first" got node "pool-1f-x" within the last 5 minutes',
+  });
+  deepEqual(again.writes, []);
+  const old = new RecentApprovals();
+  old.note(machine, { request: "first", at: Date.now() - 6 * 60_000 });
+  deepEqual(await judge(again, "", old), { is: "Approved" }, "a node that never came");
+});

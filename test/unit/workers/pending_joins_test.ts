@@ -1,0 +1,67 @@
+import { deepEqual, ok } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Verdict } from "../../../activities/node/approve_node.ts";
+import type { NodeRequest } from "../../../activities/node/node_requests.ts";
+import { PendingJoins } from "../../../workers/pending_joins.ts";
+import { eventually } from "../../support/eventually.ts";
+
+const log = { info: () => {}, warn: () => {} };
+const left: Verdict = { is: "Left", why: "nobody awaits it" };
+
+function requestOf(username: string, nth: number): NodeRequest {
+  return { name: `${username}-${nth}`, resourceVersion: "1", username, groups: [], isDecided: false };
+}
+
+/** Requests that are judged so; disposing of it ends it. */
+function waiting(judge: (request: NodeRequest) => Promise<Verdict>): PendingJoins & AsyncDisposable {
+  const stop = new AbortController();
+  const pending = new PendingJoins({ judge, log, firstPause: 1 });
+  const running = pending.run(stop.signal);
+  return Object.assign(pending, {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await running;
+    },
+  });
+}
+
+Deno.test("PendingJoins looks at one who asks rightly though another asks without end", async () => {
+  const judged = new Set<string>();
+  await using pending = waiting(async (request) => {
+    judged.add(request.name);
+    await pause(5);
+    return request.username === "good" ? { is: "Approved" } : left;
+  });
+  for (let nth = 0; nth < 10_000; nth++) pending.put(`bad-${nth}`, requestOf("bad", nth));
+  await eventually("looks at the many", () => judged.size >= 100);
+  pending.put("good-0", requestOf("good", 0));
+  const before = judged.size;
+  await eventually("a look at the one", () => judged.has("good-0"));
+  ok(judged.size - before < 100, `${judged.size - before} came before it`);
+});
+
+Deno.test("PendingJoins keeps a bound of what one asks, and takes up the rest as those before it are decided", async () => {
+  const judged = new Set<string>();
+  await using pending = waiting((request) => {
+    judged.add(request.name);
+    return Promise.resolve({ is: "Approved" });
+  });
+  for (let nth = 0; nth < 2_500; nth++) pending.put(`bad-${nth}`, requestOf("bad", nth));
+  pending.put("bad-2400", undefined);
+  await eventually("all but the one that is gone", () => judged.size === 2_499);
+  deepEqual(judged.has("bad-2400"), false);
+});
+
+Deno.test("PendingJoins goes on with others while one look takes long", async () => {
+  const judged: string[] = [];
+  const slow = Promise.withResolvers<Verdict>();
+  await using pending = waiting((request) => {
+    judged.push(request.name);
+    return request.username === "slow" ? slow.promise : Promise.resolve({ is: "Approved" });
+  });
+  pending.put("slow-0", requestOf("slow", 0));
+  await eventually("the slow one", () => judged.length === 1);
+  for (let nth = 0; nth < 50; nth++) pending.put(`good-${nth}`, requestOf("good", nth));
+  await eventually("all others", () => judged.length === 51);
+  slow.resolve({ is: "Approved" });
+});

@@ -1,0 +1,82 @@
+/**
+ * Has the certificates of new nodes judged as soon as they are asked for, and again while they wait. Only the controller
+ * that leads does it; it needs the API server alone, so machines join while Temporal is away.
+ */
+import type { Logger } from "@temporalio/common";
+import { z } from "zod";
+import type { Kube } from "../activities/kube/client.ts";
+import { Informer } from "../activities/kube/informer.ts";
+import { machineDeployments, type Resource } from "../activities/kube/resources.ts";
+import { approveNode, type KnownPools, type Verdict } from "../activities/node/approve_node.ts";
+import { askerOf } from "../activities/node/joining_node.ts";
+import { type NodeRequest, nodeRequests, ourReason } from "../activities/node/node_requests.ts";
+import { RecentApprovals } from "../activities/node/recent_approvals.ts";
+import { PendingJoins } from "./pending_joins.ts";
+
+export interface ApproverDeps {
+  kube: Kube;
+  /** Namespace/name of the service account that machines boot as in place of a token; "" for none. */
+  account: string;
+  log: Pick<Logger, "info" | "warn">;
+  /** Milliseconds between the first two looks at one that is left. */
+  firstPause?: number;
+}
+
+const poolUids: Resource<string> = {
+  ...machineDeployments,
+  schema: z.object({ metadata: z.object({ uid: z.string() }) }).transform(({ metadata: { uid } }) => uid),
+};
+
+/** Approves until `signal` aborts. */
+export async function approveJoiningNodes(deps: ApproverDeps, signal: AbortSignal): Promise<void> {
+  const { kube, account, log, firstPause } = deps;
+  const pools = new Informer(poolUids, { kube, log, signal });
+  const known: KnownPools = {
+    uidOf: ({ namespace, name }) => pools.get(`${namespace}/${name}`),
+  };
+  const approvals = new RecentApprovals();
+  const judge = (request: NodeRequest): Promise<Verdict> =>
+    approveNode({ kube, pools: known, account, approvals }, request);
+  const pending = new PendingJoins({ judge, log, ...(firstPause === undefined ? {} : { firstPause }) });
+  const warn = warnsOnce({ account, log });
+  const requests = new Informer(nodeRequests, {
+    ...{ kube, log, signal },
+    onChange: (key) => {
+      const request = requests.get(key);
+      if (request?.approval) noteApproval(request, { approvals, warn });
+      pending.put(key, request && isToBeJudged(request) ? request : undefined);
+    },
+  });
+  await pools.start();
+  await requests.start();
+  log.info("Controller approves nodes that machines wait for");
+  await pending.run(signal);
+}
+
+/** A node that renews its own certificate is kube-controller-manager's to approve, and nobody's to wonder at. */
+function isToBeJudged({ isDecided, username }: NodeRequest): boolean {
+  return !isDecided && !username.startsWith("system:node:");
+}
+
+function noteApproval(
+  request: NodeRequest,
+  { approvals, warn }: { approvals: RecentApprovals; warn: (request: NodeRequest) => void },
+): void {
+  const { name, node, approval } = request;
+  if (node !== undefined && approval?.reason === ourReason) approvals.note(node, { request: name, at: approval.at });
+  warn(request);
+}
+
+const remedy = "as a ClusterRoleBinding gives bootstrap tokens the right certificatesigningrequests/nodeclient";
+
+/** Says once that kube-controller-manager approves too, which asks nobody for whom; what it did before does not count. */
+function warnsOnce({ account, log }: Pick<ApproverDeps, "account" | "log">): (request: NodeRequest) => void {
+  const since = Date.now();
+  let isWarned = false;
+  return (request) => {
+    const { reason, at } = request.approval ?? { reason: "", at: 0 };
+    if (isWarned || reason !== "AutoApproved" || at < since || askerOf(request, account).by === "Stranger") return;
+    isWarned = true;
+    log.warn(`Cannot say who becomes a node: kube-controller-manager approved "${request.name}", ${remedy}`);
+  };
+}
