@@ -4,6 +4,7 @@ import { addCompletion, completeWord, suggested } from "./completion/completion_
 import { seenThrough } from "./connect/seen_through.ts";
 import { type Connect, connectWorld } from "./connect/world.ts";
 import { exitCodeOf, exitCodes, isForeseen } from "./failure.ts";
+import { addClusters } from "./fleet/commands.ts";
 import { addProfileCommands, takeSettings } from "./profile_commands.ts";
 import { inWorld } from "./rollout/cluster_command.ts";
 import { addHandover } from "./handover/commands.ts";
@@ -64,6 +65,7 @@ function programOf(wiring: Wiring): Command {
     .addHelpText("after", helpAfter);
   program.commandsGroup("Rollouts:");
   addRolloutCommands(program, wiring);
+  addClusters(program, wiring);
   program.commandsGroup("Profiles:");
   addProfileCommands(program, wiring);
   program.commandsGroup("Installation:");
@@ -77,6 +79,6 @@ function programOf(wiring: Wiring): Command {
 const helpAfter = `
 PROFILE is a file, - for standard input, or the name of a profile that comes with Ostler; these commands need no cluster.
 A file has at most 1.5 MiB, a folder 6 MiB.
-POOL is a MachineDeployment; -l, --all and -A choose several. Only commands that steer, setup and release need Temporal.
+POOL is a MachineDeployment; -l, --all and -A choose several. Only commands that steer, clusters, setup and release need Temporal.
 
 ${exitCodes}`;

@@ -33,7 +33,7 @@ export async function claimForCluster(kube: Kube, what: string, annotations: Ann
   }"`;
   throw refused(
     "NameCollision",
-    `Cannot publish ${what}: it is of ${owner}; give each cluster a --namespace of its own`,
+    `Cannot publish ${what}: it is of ${owner}; give each cluster a --namespace of its own, or, of a cluster that is no more, delete its configs there`,
   );
 }
 

@@ -43,6 +43,8 @@ export interface CredentialOrder {
   /** `namespace/name` of a service account whose token machines join with; "" takes bootstrap tokens. */
   joinAccount: string;
   lifeSeconds: number;
+  /** Bootstrap tokens tell of their pool: see `token_group.ts`. */
+  tokensTellPool?: boolean;
   /** SHA-256 of the API server's address and CA, as they are told to machines; missing where nobody has looked. */
   clusterDigest?: string;
   /** Where those in use stand. */
@@ -188,6 +190,7 @@ async function issueJoinToken(kube: Kube, issue: Issue, fetching: Promise<Token>
   const made = await ensureBootstrapToken(kube, pool, {
     ...{ expiresAt, inPlaceOf: `${uid} ${resourceVersion}` },
     tidy: !isNew(issue) && !issue.tended,
+    tellsPool: issue.tokensTellPool ?? false,
   });
   return { ...made, expiresAt, renewAt: dueAt(ownerOf(pool), { issuedAt: now, expiresAt }) };
 }

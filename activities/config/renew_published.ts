@@ -78,11 +78,11 @@ interface Work {
 }
 
 async function renew(publisher: Publisher, { pool, standing }: Work): Promise<Credentials> {
-  const { kube, settings, credentialSeconds } = publisher;
+  const { kube, settings, credentialSeconds, tokensTellPool = false } = publisher;
   const { config, provisioning, kubeconfig, edgeScript, bootstrap } = standing;
   const joinAccount = settings.bootstrapTokenServiceAccountName;
   const isEdge = edgeScript !== undefined && isOurs(pool)(edgeScript);
-  const order = { pool, isEdge, joinAccount, lifeSeconds: credentialSeconds, standing };
+  const order = { pool, isEdge, joinAccount, lifeSeconds: credentialSeconds, tokensTellPool, standing };
   const credentials = await credentialsFor(kube, order);
   await credentials.grant();
   const ids = inOrder(standing).map((each) => annotationsOf(each)[tokenIdAnnotation] ?? "").filter((id) => id !== "");

@@ -19,6 +19,8 @@ import { inOrder, nothingStanding, readStanding, type Standing, type Standings, 
 export interface Publisher extends Renderer {
   /** Life of the credentials that machines boot with; they are renewed at a third of it at the latest. */
   credentialSeconds: number;
+  /** Bootstrap tokens tell of their pool: see `token_group.ts`. */
+  tokensTellPool?: boolean;
 }
 
 /** What is asked for, what it comes to, and what stands. */
@@ -80,13 +82,13 @@ async function presumeNothing(publisher: Publisher, order: PublishOrder, desired
 
 /** Writes with credentials that are fresh where those that stand are due; a renewal only what they are in. */
 export async function writePublication(
-  { kube, settings, credentialSeconds }: Publisher,
+  { kube, settings, credentialSeconds, tokensTellPool = false }: Publisher,
   work: Work,
   news: "Renewed" | "Published",
 ): Promise<Publication> {
   const { order: { pool }, rendered, standing } = work;
   const credentials = await credentialsFor(kube, {
-    ...{ pool, isEdge: isEdge(rendered), lifeSeconds: credentialSeconds, standing },
+    ...{ pool, isEdge: isEdge(rendered), lifeSeconds: credentialSeconds, tokensTellPool, standing },
     clusterDigest: clusterDigest(rendered.facts),
     joinAccount: settings.bootstrapTokenServiceAccountName,
   });

@@ -5,7 +5,7 @@ import { admissionGroup } from "../kube/hold_admission.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { getter, osmLeases, webhookConfiguration } from "./names.ts";
 import type { HandoverPool } from "./pools.ts";
-import { calledBy, isOsmCalled } from "./release_cluster.ts";
+import { calledBy, callee } from "./release_cluster.ts";
 import { deleteToken, isExpired, type TokenSeen } from "./tokens.ts";
 
 /** One thing that was left. */
@@ -94,9 +94,14 @@ async function getterParts(kube: Kube, needed: string | undefined): Promise<Left
 async function webhook(kube: Kube, plural: string): Promise<Leftover[]> {
   const where = { ...admissionGroup, plural, name: webhookConfiguration };
   const object: unknown = await ifFound(kube.custom.getClusterCustomObject(where));
-  if (object === undefined || !isOsmCalled(object)) return [];
+  const whose = object === undefined ? "ours" : callee(object);
+  if (whose === "ours") return [];
+  const called = calledBy(object)[0] ?? "";
+  const unknown = `nobody can tell whether "${called}" is Ostler's webhook or Operating System Manager's: ` +
+    `\`kubectl delete ${plural} ${webhookConfiguration}\` if that is gone`;
   return [leftover(`${plural} "${webhookConfiguration}"`, {
-    harm: `without the service "${calledBy(object)[0] ?? ""}" it stops all writes of MachineDeployments or profiles`,
+    ...(whose === "unknown" ? { needed: unknown } : {}),
+    harm: `without "${called}" it stops all writes of MachineDeployments or profiles`,
     remove: () => ifFound(kube.custom.deleteClusterCustomObject(where)),
   })];
 }

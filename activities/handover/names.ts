@@ -18,6 +18,9 @@ export const webhookConfiguration = "operatingsystemmanager.k8c.io";
 /** Stands in the name of its Service, and so in an address as well; ours may have any. */
 export const osmWebhook = "operating-system-manager";
 
+/** The authority that our webhook makes for itself, by its common name. */
+export const ourAuthority = "ostler-webhook-authority";
+
 /** Ours, on a default profile: the version that was installed. */
 export const installedAnnotation = "ostler.dev/default-profile";
 /** What all annotations and labels of ours begin with. */

@@ -51,8 +51,19 @@ export interface Place {
   profileNamespace: string;
 }
 
+/** All pools, and where configs are that may be theirs though the place is another. */
+export interface PoolsSeen {
+  pools: HandoverPool[];
+  configHeads: Head[];
+}
+
 /** Reads all pools that either system looks after, or has left something of. */
-export async function readPools(kube: Kube, { profileNamespace }: Place): Promise<HandoverPool[]> {
+export async function readPools(kube: Kube, place: Place): Promise<HandoverPool[]> {
+  return (await seePools(kube, place)).pools;
+}
+
+/** Reads them with the heads of all configs, whose list is long. */
+export async function seePools(kube: Kube, { profileNamespace }: Place): Promise<PoolsSeen> {
   const [deployments, phases, heads, configHeads, machines] = await Promise.all([
     listEach(kube, machineDeployments, (object) => deploymentOf(object, profileNamespace)),
     listEach(kube, rollouts, (object) => ({ ...headOf(object as never), status: statusOf(object) })),
@@ -77,22 +88,29 @@ export async function readPools(kube: Kube, { profileNamespace }: Place): Promis
   }
   addArtefacts([...found.values()], made);
   for (const machine of machines) addMachine(found.get(machine.pool), machine);
-  return [...found.values()].filter(isAnybodys).sort((a, b) => keyOf(a) < keyOf(b) ? -1 : 1);
+  return { pools: [...found.values()].filter(isAnybodys).sort((a, b) => keyOf(a) < keyOf(b) ? -1 : 1), configHeads };
 }
 
 /**
  * Namespaces beside that of the profiles in which configs are that bear our name, or the name of a config of these pools:
- * then the namespace may not be the one that Ostler is set to.
+ * then the namespace may not be the one that is meant.
  */
-export async function strayNamespaces(
-  kube: Kube,
+export function strayNamespaces(
   pools: readonly HandoverPool[],
+  configHeads: readonly Head[],
   { profileNamespace }: Place,
-): Promise<string[]> {
+): string[] {
   const names = new Set(pools.map((pool) => namesOf(pool).config));
-  const heads = await configHeadsOf(kube);
-  const ours = heads.filter(({ name, annotations }) => annotations[ownerAnnotation] !== undefined || names.has(name));
+  const ours = configHeads.filter(({ name, annotations }) =>
+    annotations[ownerAnnotation] !== undefined || names.has(name)
+  );
   return [...new Set(ours.map(({ namespace }) => namespace))].filter((each) => each !== profileNamespace).sort();
+}
+
+/** Whether something that is made for one has the name of what is made for the other. */
+export function haveSameNames(one: HandoverPool, other: HandoverPool): boolean {
+  const names = sharedNames(namesOf(one));
+  return keyOf(one) !== keyOf(other) && sharedNames(namesOf(other)).some((name) => names.includes(name));
 }
 
 // Whoever asks a management cluster must not take the pools of others for gone.

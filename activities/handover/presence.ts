@@ -52,8 +52,8 @@ interface Deployment {
   status?: { replicas?: number };
 }
 
-/** Reads which Deployments of both systems are not scaled down. */
-export async function readAtWork(kube: Kube): Promise<AtWork> {
+/** Reads which Deployments of both systems are not scaled down; ours are in a namespace of their own. */
+export async function readAtWork(kube: Kube, systemNamespace?: string): Promise<AtWork> {
   const kind = { group: "apps", version: "v1", plural: "deployments" };
   const { management } = kube;
   const read = (object: unknown): { whose: "osm" | "ours"; name: string }[] => {
@@ -63,17 +63,17 @@ export async function readAtWork(kube: Kube): Promise<AtWork> {
     return whose && isAtWork ? [{ whose, name: `${metadata.namespace}/${metadata.name}` }] : [];
   };
   const found = await listEach(kube, kind, read);
-  // Those of the other namespaces there are of other clusters.
-  if (management) found.push(...await deploymentsIn(management, read));
+  if (management) {
+    // Those of the other namespaces there are of other clusters.
+    const namespaces = new Set([management.namespace, systemNamespace ?? management.namespace]);
+    for (const namespace of namespaces) found.push(...await deploymentsIn(management.kube, namespace, read));
+  }
   const of = (asked: "osm" | "ours"): string[] =>
     found.flat().filter(({ whose }) => whose === asked).map(({ name }) => name);
   return { osm: of("osm"), ours: of("ours") };
 }
 
-async function deploymentsIn<T>(
-  { kube, namespace }: NonNullable<Kube["management"]>,
-  read: (object: unknown) => T,
-): Promise<T[]> {
+async function deploymentsIn<T>(kube: Kube, namespace: string, read: (object: unknown) => T): Promise<T[]> {
   const { items } = await kube.custom.listNamespacedCustomObject({
     ...{ group: "apps", version: "v1", plural: "deployments", namespace },
   }) as { items: unknown[] };

@@ -1,10 +1,12 @@
 /** What Ostler put into the cluster that is of no pool: it goes when the pools are given back. */
+import { Buffer } from "node:buffer";
+import { X509Certificate } from "node:crypto";
 import type { Kube } from "../kube/client.ts";
 import { admissionGroup, holdName } from "../kube/hold_admission.ts";
 import { sharedNamespace } from "../kube/home.ts";
 import { deleteObject, profiles } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
-import { osmWebhook, webhookConfiguration } from "./names.ts";
+import { osmWebhook, ourAuthority, webhookConfiguration } from "./names.ts";
 import { type KnownProfile, readProfiles } from "./profiles.ts";
 
 /** One thing that goes. */
@@ -18,10 +20,12 @@ export interface Belonging {
 
 /** Reads which of them are there. */
 export async function readBelongings(kube: Kube, profileNamespace: string): Promise<Belonging[]> {
-  const known = [...(await readProfiles(kube)).values()];
+  // Those of other namespaces are of other clusters, whose releases stand here too.
+  const known = [...(await readProfiles(kube)).values()].filter(({ namespace }) => namespace === profileNamespace);
   const found = await Promise.all([
     ...holds.map((hold) => ifThere(kube, hold)),
-    ...webhooks.map((webhook) => ifThere(kube, webhook, (object) => !isOsmCalled(object))),
+    ...webhooks.map((webhook) => ifThere(kube, webhook, (object) => callee(object) === "ours")),
+    judgingThere(kube),
     ...known.filter(({ isInstalled }) => isInstalled).map((profile) => installed(kube, profile)),
     configMap(kube, { namespace: sharedNamespace(kube, profileNamespace), name: "ostler-budget" }),
     seed(kube),
@@ -40,6 +44,14 @@ const webhooks = [
   { kind: "MutatingWebhookConfiguration", plural: "mutatingwebhookconfigurations", name: webhookConfiguration },
   { kind: "ValidatingWebhookConfiguration", plural: "validatingwebhookconfigurations", name: webhookConfiguration },
 ];
+
+// In a management cluster each installation has its own, under a name that no other system gives.
+async function judgingThere({ management }: Kube): Promise<Belonging[]> {
+  if (!management) return [];
+  const { kube, namespace } = management;
+  const [kind, plural] = ["ValidatingWebhookConfiguration", "validatingwebhookconfigurations"];
+  return await ifThere(kube, { kind, plural, name: `${namespace}.${webhookConfiguration}` });
+}
 
 interface ClusterObject {
   kind: string;
@@ -65,9 +77,25 @@ export function calledBy(object: unknown): string[] {
   return webhooks.map(({ clientConfig }) => clientConfig?.service?.name ?? clientConfig?.url ?? "");
 }
 
-/** Whether it is Operating System Manager that it calls. */
-export function isOsmCalled(object: unknown): boolean {
-  return calledBy(object).some((called) => called.includes(osmWebhook));
+/**
+ * Who it is that it calls. Ours may have any name and address; an address that neither names Operating System Manager nor
+ * trusts the authority that our webhook makes may be either's.
+ */
+export function callee(object: unknown): "osm" | "ours" | "unknown" {
+  type Called = { clientConfig?: { url?: string; caBundle?: string } };
+  const { webhooks = [] } = object as { webhooks?: Called[] };
+  if (calledBy(object).some((called) => called.includes(osmWebhook))) return "osm";
+  const isSure = webhooks.every(({ clientConfig: { url, caBundle } = {} }) => url === undefined || isOurs(caBundle));
+  return isSure ? "ours" : "unknown";
+}
+
+function isOurs(caBundle: string | undefined): boolean {
+  try {
+    const { subject } = new X509Certificate(Buffer.from(caBundle ?? "", "base64"));
+    return subject.split("\n").includes(`CN=${ourAuthority}`);
+  } catch {
+    return false; // there is none, or no certificate
+  }
 }
 
 // Operating System Manager puts its own in place, as it finds no version of its own.

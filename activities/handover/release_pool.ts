@@ -109,6 +109,10 @@ async function removeStale(kube: Kube, pool: HandoverPool): Promise<void> {
   if (pool.rivals.length > 0) return;
   const { bootstrap, provisioning } = namesOf(pool);
   for (const name of [bootstrap, provisioning]) {
-    await ifFound(kube.core.deleteNamespacedSecret({ name, namespace: secretsNamespace }));
+    const where = { name, namespace: secretsNamespace };
+    const found = await ifFound(kube.core.readNamespacedSecret(where));
+    // Ours it is no more by name, as it was given back before; another's stays.
+    const owner = found?.metadata?.annotations?.[ownerAnnotation] ?? keyOf(pool);
+    if (found && owner === keyOf(pool)) await ifFound(kube.core.deleteNamespacedSecret(where));
   }
 }

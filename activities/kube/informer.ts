@@ -111,9 +111,15 @@ export class Informer<T> {
 
   async #page(page: PageOf): Promise<{ items?: Watched[] }> {
     const { kube } = this.#deps;
+    const some = { ...page, ...this.#selector() };
     // Nodes are the one kind of the core group that is watched.
-    if (this.#resource.group === "") return await kube.core.listNode(page);
-    return await listThere(kube, this.#resource, page) as { items?: Watched[] };
+    if (this.#resource.group === "") return await kube.core.listNode(some);
+    return await listThere(kube, this.#resource, some) as { items?: Watched[] };
+  }
+
+  #selector(): { fieldSelector?: string } {
+    const { fieldSelector } = this.#resource;
+    return fieldSelector === undefined ? {} : { fieldSelector };
   }
 
   #path(): string {
@@ -133,7 +139,8 @@ export class Informer<T> {
       resolve(this.#ended(error));
     };
     if (!watch) throw new Error(`Cannot watch ${this.#resource.plural}: nothing streams here`);
-    const stream = await watch.watch(this.#path(), { resourceVersion }, (type: string, object: Watched) => {
+    const since = { resourceVersion, ...this.#selector() };
+    const stream = await watch.watch(this.#path(), since, (type: string, object: Watched) => {
       if (type !== "ERROR") return this.#tell(type, object);
       this.#version = undefined; // our place in the stream is gone, and with it what came since
       this.#freshUntil = 0;

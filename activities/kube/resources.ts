@@ -21,6 +21,8 @@ export interface Resource<T> {
   version: string;
   plural: string;
   schema: z.ZodType<T>;
+  /** Where only some of them are watched. */
+  fieldSelector?: string;
 }
 
 const cluster = { group: "cluster.k8s.io", version: "v1alpha1" } as const;

@@ -31,7 +31,8 @@ export function readTemporalServer(env: Environment, flags: TemporalFlags = {}):
   return {
     address: flags.temporalAddress || address || "127.0.0.1:7233",
     namespace: flags.temporalNamespace || namespace || "default",
-    access: { ...(tls ? { tls } : {}), ...(apiKey ? { apiKey } : {}), ...(metadata ? { metadata } : {}) },
+    // Where TLS is off that is said: a connection would take it up with an API key by itself.
+    access: { ...(tls === undefined ? {} : { tls }), ...(apiKey ? { apiKey } : {}), ...(metadata ? { metadata } : {}) },
   };
 }
 

@@ -8,8 +8,13 @@ export function clusterNameOf(
   { env }: Terminal,
   { cluster = env["OSTLER_CLUSTER"] ?? "" }: { cluster?: string },
 ): string {
-  if (cluster === "" || /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(cluster)) return cluster;
+  if (cluster === "" || isClusterName(cluster)) return cluster;
   throw new UsageError(`Cannot use "${cluster}" as the name of a cluster: it must be a DNS label such as north-1`);
+}
+
+/** Whether a text can be the name of a cluster: a DNS label. */
+export function isClusterName(text: string): boolean {
+  return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
 }
 
 /** The pool as its run knows it. */

@@ -1,7 +1,7 @@
 /** `ostler adopt`: what Operating System Manager made becomes Ostler's. */
 import { type Adoption, adoptionOf, adoptPool } from "../../activities/handover/adopt_pool.ts";
 import { type Leftover, readLeftovers, readWebhooks } from "../../activities/handover/leftovers.ts";
-import { type HandoverPool, keyOf, readPools } from "../../activities/handover/pools.ts";
+import { type HandoverPool, keyOf, readPools, seePools, strayNamespaces } from "../../activities/handover/pools.ts";
 import { type KnownProfile, readProfiles } from "../../activities/handover/profiles.ts";
 import { readTokens } from "../../activities/handover/tokens.ts";
 import { abreast } from "../../activities/kube/abreast.ts";
@@ -30,11 +30,18 @@ const width = 8;
 export async function adopt(terminal: Terminal, world: World, flags: AdoptFlags): Promise<number> {
   const cluster = await world.cluster();
   const { profileNamespace, dryRun = false } = flags;
-  const [pools, profiles, hindrances] = await Promise.all([
-    readPools(cluster.kube, { profileNamespace }),
+  const [{ pools, configHeads }, profiles, atWork] = await Promise.all([
+    seePools(cluster.kube, { profileNamespace }),
     readProfiles(cluster.kube),
     osmAtWork(world, cluster, profileNamespace),
   ]);
+  const hindrances = [
+    ...atWork,
+    ...strayNamespaces(pools, configHeads, flags).map((namespace) =>
+      `configs of these pools are in namespace "${namespace}", and not only in "${profileNamespace}": ` +
+      `give --profile-namespace ${namespace}, or delete those that nobody uses`
+    ),
+  ];
   const telling = new Telling(terminal, flags.output);
   const lines = pools.filter(({ deployment }) => deployment).map((pool) => lineOf(pool, profiles));
   if (!dryRun && hindrances[0] !== undefined) throw new Refusal(`Cannot take over: ${hindrances.join("; ")}`);

@@ -2,7 +2,7 @@
 import { readAtWork } from "../../activities/handover/presence.ts";
 import type { Cluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
-import { keyOf, strayNamespaces } from "../../activities/handover/pools.ts";
+import { keyOf, type PoolsSeen, strayNamespaces } from "../../activities/handover/pools.ts";
 import { workflowIdOf } from "../../workflows/commands/start_options.ts";
 import { inCluster } from "../connect/cluster_name.ts";
 import { osmAtWork, whoIsAtWork } from "./guard.ts";
@@ -13,6 +13,7 @@ import { few } from "./telling.ts";
 /** What is known. */
 export interface ReleaseFacts {
   planned: PlannedPool[];
+  configHeads: PoolsSeen["configHeads"];
   getter: { token: string } | { fault: string };
   flags: ReleaseFlags;
 }
@@ -21,13 +22,11 @@ export interface ReleaseFacts {
 export async function hindrancesOf(
   world: World,
   cluster: Cluster,
-  { planned, getter, flags }: ReleaseFacts,
+  { planned, configHeads, getter, flags }: ReleaseFacts,
 ): Promise<string[]> {
   const pools = planned.map(({ pool }) => pool);
-  const [{ ours }, stray] = await Promise.all([
-    readAtWork(cluster.kube),
-    strayNamespaces(cluster.kube, pools, flags),
-  ]);
+  const { ours } = await readAtWork(cluster.kube, flags.systemNamespace);
+  const stray = strayNamespaces(pools, configHeads, flags);
   const leases = [{ namespace: flags.systemNamespace, name: "ostler-controller" }];
   const [ostler, osm] = await Promise.all([
     whoIsAtWork(world, cluster, { what: "Ostler", leases, deployments: ours }),

@@ -1,7 +1,8 @@
 /** `ostler release`: everything that is Ostler's goes, and Operating System Manager finds what it goes on with. */
 import { readGetterToken } from "../../activities/handover/getter_token.ts";
+import { readWebhooks } from "../../activities/handover/leftovers.ts";
 import { readMarked, takeMarks } from "../../activities/handover/machines.ts";
-import { keyOf, readPools } from "../../activities/handover/pools.ts";
+import { haveSameNames, keyOf, seePools } from "../../activities/handover/pools.ts";
 import { readProfiles } from "../../activities/handover/profiles.ts";
 import { type Belonging, readBelongings } from "../../activities/handover/release_cluster.ts";
 import { releasePool } from "../../activities/handover/release_pool.ts";
@@ -34,17 +35,20 @@ export interface ReleasePlan {
 export async function release(terminal: Terminal, world: World, flags: ReleaseFlags): Promise<number> {
   const cluster = await world.cluster();
   const { profileNamespace, dryRun = false } = flags;
-  const [pools, profiles, getter, belongings] = await Promise.all([
-    readPools(cluster.kube, { profileNamespace }),
+  const [{ pools, configHeads }, profiles, getter, belongings] = await Promise.all([
+    seePools(cluster.kube, { profileNamespace }),
     readProfiles(cluster.kube),
     readGetterToken(cluster.kube),
     readBelongings(cluster.kube, profileNamespace),
   ]);
   const planned = plannedPools(pools, profiles, profileNamespace);
   const telling = new Telling(terminal, flags.output);
-  const hindrances = await hindrancesOf(world, cluster, { planned, getter, flags });
+  const hindrances = await hindrancesOf(world, cluster, { planned, configHeads, getter, flags });
   if (!dryRun && hindrances.length > 0) throw new Refusal(`Cannot give back: ${hindrances.join("\n")}`);
   telling.pools(planned.map(releaseLine), dryRun);
+  for (const { about, needed } of await readWebhooks(cluster.kube)) {
+    if (needed !== undefined) telling.step({ about, outcome: "Refused", message: needed });
+  }
   for (const message of hindrances) telling.step({ about: "give back", outcome: "Refused", message });
   if (!dryRun) await confirm(terminal, planned.length, flags);
   const plan = { pools: planned, getterToken: "token" in getter ? getter.token : "", belongings };
@@ -114,7 +118,7 @@ async function releasePools(world: World, { kube }: Cluster, { plan, telling, fl
   }
   const releaser = { kube, profileNamespace, getterToken, tokens: await readTokens(kube), now: world.now() };
   let done = 0;
-  const give = async (planned: PlannedPool): Promise<{ planned: PlannedPool; failure: string }[]> => {
+  const give = async (planned: PlannedPool): Promise<Failed[]> => {
     const failure = await failureOf(releasePool(releaser, planned));
     telling.progress("given back", ++done, pools.length);
     return failure === undefined ? [] : [{ planned, failure }];
@@ -122,12 +126,29 @@ async function releasePools(world: World, { kube }: Cluster, { plan, telling, fl
   // Those that go are cleaned up while what bears a name of theirs still says whose it is.
   const going = pools.filter(isLeaving);
   const cleaned = await abreast(width, going, give);
-  const given = await abreast(width, pools.filter((pool) => !going.includes(pool)), give);
-  const failures = [...cleaned, ...given].flat();
+  const staying = pools.filter((pool) => !going.includes(pool));
+  const waiting = overlapped(staying, cleaned.flat());
+  const given = await abreast(width, staying.filter((pool) => !waiting.some(({ planned }) => planned === pool)), give);
+  const failures = [...cleaned, ...given, waiting].flat();
   for (const { planned: { pool }, failure } of failures) {
     telling.step({ about: `pool "${keyOf(pool)}"`, outcome: "Refused", message: failure });
   }
   telling.step({ about, outcome: "Changed", message: `${counted(pools.length - failures.length, "pool")} given back` });
+}
+
+interface Failed {
+  planned: PlannedPool;
+  failure: string;
+}
+
+// What bears the names of both would tell no more, once it is given back, that one of them was not cleaned up.
+function overlapped(staying: PlannedPool[], failed: Failed[]): Failed[] {
+  return staying.flatMap((planned) => {
+    const rival = failed.find((each) => haveSameNames(planned.pool, each.planned.pool));
+    if (rival === undefined) return [];
+    const failure = `its names are those of "${keyOf(rival.planned.pool)}" too, which has to be cleaned up first`;
+    return [{ planned, failure }];
+  });
 }
 
 async function releaseMachines({ kube }: Cluster, { telling, flags }: Carrying): Promise<void> {

@@ -21,9 +21,11 @@ export async function inWorld<T>(
     return await work(world);
   } catch (error) {
     if (error instanceof CommandFailure || error instanceof UsageError) throw error;
-    const { server } = await world.cluster();
+    // Who asks Temporal alone need have no kubeconfig that could be told of.
+    const cluster = await world.cluster().catch(() => undefined);
+    if (cluster === undefined) throw error;
     const { clusterFailure } = await import("../connect/cluster.ts");
-    throw clusterFailure(server, error);
+    throw clusterFailure(cluster.server, error);
   } finally {
     await world.close();
   }
@@ -31,7 +33,7 @@ export async function inWorld<T>(
 
 /** Adds the flags that say where Kubernetes and Temporal are. */
 export function withConnection(command: Command): Command {
-  return command
+  const located = command
     .option("--kubeconfig <file>", "kubeconfig; else KUBECONFIG, else ~/.kube/config")
     .option("--context <name>", "context of the kubeconfig")
     .option(
@@ -39,7 +41,13 @@ export function withConnection(command: Command): Command {
       "kubeconfig of the cluster with profiles and configs, where that of the pools has none; else the same file",
     )
     .option("--management-context <name>", "context of that cluster")
-    .option("--cluster <name>", "the cluster's name in Temporal; else OSTLER_CLUSTER, else none")
+    .option("--cluster <name>", "the cluster's name in Temporal; else OSTLER_CLUSTER, else none");
+  return withTemporal(located);
+}
+
+/** Adds the flags that say where Temporal is. */
+export function withTemporal(command: Command): Command {
+  return command
     .option(
       "--temporal-address <host:port>",
       "Temporal's frontend; else TEMPORAL_ADDRESS, else temporal.toml, else 127.0.0.1:7233",

@@ -48,10 +48,15 @@ function addStatus(program: Command, { terminal, end, inWorld }: Wiring): void {
     .description("show how rollouts stand; one that is named in full")
     .argument("[pool]", `${poolWords}; without one, all of the namespace`)
     .addOption(tableOutput("wide", "json", "yaml"))
+    .option("--all-clusters", "pools with an open rollout of all clusters of one Temporal, without a kubeconfig")
     .option("-w, --watch", "go on looking until all have ended; exit code 0 when they are ready")
     .option("--timeout <duration>", `with -w: ${timeoutWords}`);
   finished(withSelection(command)).action(async (pool: string | undefined, given: StatusFlags) => {
     const flags = named(pool, given);
+    if (given.allClusters) {
+      const { showAllClusters } = await import("../fleet/all_clusters_status.ts");
+      return end(await inWorld(given, (world) => showAllClusters(terminal, world, flags)));
+    }
     const { watchStatus } = await import("./watch_command.ts");
     const { showStatus } = await import("./status_command.ts");
     end(await inWorld(given, (world) => (given.watch ? watchStatus : showStatus)(terminal, world, flags)));

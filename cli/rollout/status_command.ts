@@ -12,6 +12,8 @@ import { chosenBy, noPools, readRows } from "./pools.ts";
 export interface StatusFlags extends ClusterFlags {
   output: Format;
   watch?: boolean;
+  /** Asked of Temporal, about all clusters. */
+  allClusters?: boolean;
   timeout?: string;
 }
 

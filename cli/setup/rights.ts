@@ -8,6 +8,8 @@ export interface Right {
   /** Missing is the whole cluster. */
   namespace?: string;
   name?: string;
+  /** That of the processes, where the pools are in another cluster; profiles and configs are there anyway. */
+  cluster?: "management";
 }
 
 /** Where things are. */
@@ -31,7 +33,7 @@ export function rightsOf(places: Places): Record<"ostler-controller" | "ostler-w
       ...rights("list watch", profiles, "operatingsystemprofiles"),
       ...rights("list watch", ours, "rollouts rolloutpolicies"),
       ...within(places.profiles, rights("create update", profiles, "operatingsystemprofiles")),
-      ...within(places.system, rights("get create update", "coordination.k8s.io", "leases")),
+      ...besideProcesses(within(places.system, rights("get create update", "coordination.k8s.io", "leases"))),
       identity,
     ],
     "ostler-worker": [
@@ -51,12 +53,19 @@ export function rightsOf(places: Places): Record<"ostler-controller" | "ostler-w
   };
 }
 
-function rights(verbs: string, group: string, resources: string): Right[] {
+/** Each verb on each resource of a group; both lists are separated by blanks. */
+export function rights(verbs: string, group: string, resources: string): Right[] {
   return resources.split(" ").flatMap((resource) => verbs.split(" ").map((verb) => ({ verb, group, resource })));
 }
 
-function within(namespace: string, needed: Right[]): Right[] {
+/** The same in one namespace. */
+export function within(namespace: string, needed: Right[]): Right[] {
   return needed.map((right) => ({ ...right, namespace }));
+}
+
+/** The same in the cluster of the processes. */
+export function besideProcesses(needed: Right[]): Right[] {
+  return needed.map((right) => ({ ...right, cluster: "management" }));
 }
 
 /** As people read it: `patch machines.cluster.k8s.io`. */

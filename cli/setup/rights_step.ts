@@ -5,25 +5,60 @@ import { statusOf } from "../../activities/kube/status.ts";
 import type { Cluster } from "../connect/cluster.ts";
 import { type Places, type Right, rightsOf, rightText } from "./rights.ts";
 import type { Step } from "./step.ts";
+import { judgeWebhook, type WebhookRights, webhookRightsOf } from "./webhook_rights.ts";
 
 /** Asks the API server about each process by the name of its ServiceAccount. */
 export async function checkRights(cluster: Cluster, places: Places): Promise<Step[]> {
   const accounts = Object.entries(rightsOf(places));
-  return await Promise.all(accounts.map(async ([account, needed]) => {
-    const about = `rights of ServiceAccount "${places.system}/${account}"`;
-    const user = `system:serviceaccount:${places.system}:${account}`;
-    try {
-      const missing = await missingOf(cluster, user, needed);
-      if (missing.length === 0) return { about, outcome: "Present", message: "it may do what it has to" };
-      return { about, outcome: "Refused", message: `it may not ${named(missing)}; ${remedy}` };
-    } catch (error) {
-      if (statusOf(error) !== 403) throw error;
-      return { about, outcome: "Unknown", message: "not looked at: who asks may not create subjectaccessreviews" };
-    }
-  }));
+  const isSplit = cluster.kube.management !== undefined;
+  return await Promise.all([
+    ...accounts.map(([account, needed]) =>
+      lookAt(cluster, { places, account }, async (missingOf) => {
+        const missing = await missingOf(needed);
+        if (missing.length === 0) return { outcome: "Present", message: "it may do what it has to" };
+        return { outcome: "Refused", message: `it may not ${named(missing)}; ${remedy}` };
+      })
+    ),
+    ...webhookRightsOf(places, isSplit).map((needed) => lookAtWebhook(cluster, places, needed)),
+  ]);
 }
 
-const leaseGroup = "coordination.k8s.io";
+function lookAtWebhook(cluster: Cluster, places: Places, needed: WebhookRights): Promise<Step> {
+  const { where, judging, certificate } = needed;
+  return lookAt(cluster, { places, account: "ostler-webhook", where }, async (missingOf) => {
+    const [duties, own, isHeld] = await Promise.all([
+      missingOf(judging),
+      missingOf(certificate),
+      !needed.isForPools || hasPolicies(cluster),
+    ]);
+    return judgeWebhook({ ...needed, duties, own, isHeld }, named);
+  });
+}
+
+type Finding = Pick<Step, "outcome" | "message">;
+type Look = (missingOf: (needed: Right[]) => Promise<Right[]>) => Promise<Finding>;
+
+async function lookAt(
+  cluster: Cluster,
+  { places: { system }, account, where = "" }: { places: Places; account: string; where?: string },
+  look: Look,
+): Promise<Step> {
+  const about = `rights of ServiceAccount "${system}/${account}"${where}`;
+  const user = `system:serviceaccount:${system}:${account}`;
+  try {
+    return { about, ...await look((needed) => missingOf(cluster, user, needed)) };
+  } catch (error) {
+    if (statusOf(error) !== 403) throw error;
+    return { about, outcome: "Unknown", message: "not looked at: who asks may not create subjectaccessreviews" };
+  }
+}
+
+async function hasPolicies({ kube }: Cluster): Promise<boolean> {
+  const { resources } = await kube.custom.getAPIResources({ group: "admissionregistration.k8s.io", version: "v1" });
+  return resources.some(({ name }) => name === "mutatingadmissionpolicies");
+}
+
+/** Of controller and worker. */
 const remedy = "apply deploy/kubernetes/rbac, or the chart";
 
 /** Told by name: the others go the way of these. */
@@ -49,11 +84,12 @@ async function missingOf(cluster: Cluster, user: string, needed: Right[]): Promi
   return needed.filter((_, index) => !answers[index]);
 }
 
-/** Profiles, configs and the lease may be in a management cluster, and of profiles one namespace is looked at there. */
+/** Of profiles one namespace is looked at in a management cluster. */
 function whereNeeded({ kube }: Cluster, right: Right): { kube: Kube; namespace: string | undefined } {
-  const { group, namespace } = right;
+  const { group, namespace, cluster } = right;
   const { management } = kube;
-  const kind = { group, version: "", plural: right.resource };
-  if (!management || (group !== leaseGroup && homeOf(kube, kind) === kube)) return { kube, namespace };
-  return { kube: management.kube, namespace: namespace ?? management.namespace };
+  if (!management) return { kube, namespace };
+  if (cluster === "management") return { kube: management.kube, namespace };
+  const home = homeOf(kube, { group, version: "", plural: right.resource });
+  return { kube: home, namespace: home === kube ? namespace : namespace ?? management.namespace };
 }

@@ -59,7 +59,8 @@ async function lookAtRights(world: World, flags: SetupFlags, tell: (step: Step) 
   try {
     for (const step of await checkRights(await world.cluster(), { system, profiles })) tell(step);
   } catch (error) {
-    const isNamed = flags.kubeconfig !== undefined || flags.context !== undefined;
+    const { kubeconfig, context, managementKubeconfig, managementContext } = flags;
+    const isNamed = kubeconfig ?? context ?? managementKubeconfig ?? managementContext;
     if (isNamed || !(error instanceof CommandFailure)) throw error;
     tell({ about: "rights of the processes", outcome: "Unknown", message: `not looked at: ${error.message}` });
   }

@@ -33,6 +33,9 @@ export function waitsQueueOf(taskQueue: string): string {
   return `${taskQueue}-waits`;
 }
 
+/** The workflow that a Schedule of ours starts, by which it is known. */
+export const renewalType = "renewCredentials";
+
 /** Id of the Schedule that renews an installation's credentials, and of its runs, to which Temporal adds the time. */
 export function renewalIdOf(cluster: string): string {
   return cluster === "" ? "renew-credentials" : `${cluster}/renew-credentials`;

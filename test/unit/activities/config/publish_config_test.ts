@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
+import { bootstrapGroup, poolGroupOf } from "../../../../activities/config/token_group.ts";
 import { renderConfig } from "../../../support/rendered.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
 import type { Publication } from "../../../../workflows/contracts/mod.ts";
@@ -158,6 +159,23 @@ Deno.test("publishConfig makes a new bootstrap token when somebody took the one 
   equal((await publish(kube)).news, "Renewed");
   const id = /token: (\w{6})\./.exec(textOf(kube, kubeletBootstrap))?.[1];
   notEqual(kube.get("secrets", `bootstrap-token-${id}`, "kube-system"), undefined);
+});
+
+Deno.test("publishConfig has bootstrap tokens tell of their pool where it is told to, and keeps those of before while they are good", async () => {
+  const kube = await plainKube();
+  const groups = (): string[] =>
+    kube.all("secrets").filter(({ metadata }) => metadata.name.startsWith("bootstrap-token-")).map(({ data }) =>
+      atob((data as Record<string, string>)["auth-extra-groups"] ?? "")
+    );
+  await publish(kube);
+  deepEqual(groups(), [bootstrapGroup]);
+  const { configDigest } = await renderConfig(publisher(kube), pool);
+  const telling = async (): Promise<Publication> =>
+    await publishConfig({ ...publisher(kube), tokensTellPool: true }, { pool, revision: "1", configDigest });
+  equal((await telling()).news, "None");
+  for (const name of secrets) makeDue(kube, name);
+  equal((await telling()).news, "Renewed");
+  deepEqual(groups().sort(), [bootstrapGroup, `${bootstrapGroup},${poolGroupOf(pool)}`]);
 });
 
 Deno.test("publishConfig keeps earlier bootstrap tokens for as long as they live, and forgets expired ones", async () => {

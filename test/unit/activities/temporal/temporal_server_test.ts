@@ -82,6 +82,8 @@ Deno.test("readTemporalServer reads certificates by path or as they are", () => 
 Deno.test("readTemporalServer takes an empty variable for none: TLS comes with a key, not with its name", () => {
   deepEqual(readTemporalServer({ TEMPORAL_API_KEY: "", TEMPORAL_TLS: "" }).access, {});
   equal(readTemporalServer({ TEMPORAL_API_KEY: "secret" }).access.tls, true);
+  // Left out, TLS would be taken up with the key.
+  equal(readTemporalServer({ TEMPORAL_API_KEY: "secret", TEMPORAL_TLS: "false" }).access.tls, false);
 });
 
 Deno.test("readTemporalServer reads an API key from a file, and each time anew", () => {
@@ -103,7 +105,7 @@ Deno.test("readTemporalServer reads an API key from a file, and each time anew",
 
 for (const [value, isOn] of [["true", true], ["True", true], ["1", true], ["FALSE", false], ["0", false]] as const) {
   Deno.test(`readTemporalServer understands TEMPORAL_TLS=${value}`, () => {
-    equal(readTemporalServer({ TEMPORAL_TLS: value }).access.tls !== undefined, isOn);
+    equal(Boolean(readTemporalServer({ TEMPORAL_TLS: value }).access.tls), isOn);
   });
 }
 

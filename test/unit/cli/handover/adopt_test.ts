@@ -160,3 +160,16 @@ Deno.test("webhooks that nobody answers go before anything is taken over", async
   assert.match(out, /^validatingwebhookconfigurations .* it stops all writes of .*; --remove-leftovers removes it$/m);
   assert.match((await world.run(["adopt", "--remove-leftovers"])).out, /4 pools taken over/);
 });
+
+Deno.test("ostler adopt at another namespace of profiles stops before anything is written", async () => {
+  const world = new HandoverWorld();
+  await world.osm.look();
+  world.kube.writes.length = 0;
+  const { code, err } = await world.run(["adopt", "--profile-namespace=elsewhere"]);
+  assert.equal(code, 1);
+  assert.match(
+    err,
+    /^Cannot take over: configs of these pools are in namespace "kube-system", and not only in "elsewhere"/,
+  );
+  assert.deepEqual(world.kube.writes, []);
+});

@@ -1,8 +1,10 @@
 /** `ostler release`: what it refuses, what it says, and that a try that was cut short is no trouble. */
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { makeAuthority } from "../../../../activities/x509/self_made.ts";
 import { Unreachable } from "../../../../cli/failure.ts";
 import { closeTemplateEngines, namesOf } from "../../../../profiles/mod.ts";
-import { answer } from "../../../support/fake_kube.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
 import { HandoverWorld, usual } from "../../../support/handover_world.ts";
 import { hold, holder, machine, machineDeployment, machineSet, mark } from "../../../support/machine_objects.ts";
 import { putProfile } from "../../../support/publishing_kube.ts";
@@ -223,6 +225,40 @@ Deno.test("ostler release cleans up after a pool that is being deleted, and one 
   );
 });
 
+Deno.test("a pool that has the names of one that could not be cleaned up is not given back", async () => {
+  const world = await ostlersCluster();
+  const [stays, goes] = [{ namespace: "a-b", name: "web" }, { namespace: "b", name: "web-a" }];
+  assert.equal(namesOf(stays).config, namesOf(goes).config);
+  const given = world.kube.get("machinedeployments", "pool", "fleet");
+  world.kube.put("machinedeployments", { ...given, metadata: { ...given?.metadata, ...stays, uid: "uid-of-web" } });
+  for (const metadata of [stays, goes]) world.kube.put("rollouts", { metadata, status: { phase: "Converged" } });
+  world.kube.onRequest = (request) => {
+    if (request === "delete rollouts b/web-a") throw answer(500, "InternalError", "not today");
+  };
+  const { code, out } = await world.run(["release", "--yes", "--unfinished", "--without-temporal"]);
+  assert.equal(code, 1);
+  assert.match(out, /^pool "a-b\/web": its names are those of "b\/web-a" too, which has to be cleaned up first$/m);
+  assert.notEqual(world.kube.get("rollouts", "web", "a-b"), undefined, "it is still to be given back");
+  assert.equal(world.kube.get("rollouts", "pool", "fleet"), undefined);
+  world.kube.onRequest = () => {};
+  await world.run(["release", "--yes", "--unfinished", "--without-temporal"]);
+  assert.equal(world.kube.get("rollouts", "web", "a-b"), undefined);
+});
+
+Deno.test("what another pool owns is not removed as stale, whatever its name", async () => {
+  for (const owner of ["fleet/pool", "elsewhere/web"]) {
+    const world = await ostlersCluster();
+    world.kube.remove("operatingsystemconfigs", namesOf(usual).config, "kube-system");
+    const { bootstrap } = namesOf(usual);
+    const secret = world.kube.get("secrets", bootstrap, "cloud-init-settings");
+    const annotations = { ...secret?.metadata.annotations, "ostler.dev/machine-deployment": owner };
+    world.kube.put("secrets", { ...secret, metadata: { ...secret?.metadata, name: bootstrap, annotations } });
+    await world.run(["release", "--yes", "--unfinished", "--without-temporal"]);
+    const isThere = world.kube.get("secrets", bootstrap, "cloud-init-settings") !== undefined;
+    assert.equal(isThere, owner !== "fleet/pool", owner);
+  }
+});
+
 Deno.test("another cluster's Schedule and runs are left alone, and nothing is given back", async () => {
   const world = await ostlersCluster();
   world.temporal.schedules.set("renew-credentials", { cluster: { uid: "uid-of-another" } });
@@ -281,6 +317,27 @@ Deno.test("a config of a pool in another namespace stops a release, also where i
   assert.deepEqual(world.kube.writes, []);
 });
 
+Deno.test("of two clusters Ostler is looked for in that of its processes, and its webhook is removed there", async () => {
+  const world = await ostlersCluster();
+  const management = new FakeKube();
+  world.management = { kube: management, namespace: "kube-system" };
+  for (const plural of ["operatingsystemprofiles", "operatingsystemconfigs"]) {
+    for (const object of world.kube.all(plural)) management.put(plural, object);
+  }
+  const name = "kube-system.operatingsystemmanager.k8c.io";
+  management.put("validatingwebhookconfigurations", { metadata: { name }, webhooks: [] });
+  const labels = { "app.kubernetes.io/name": "ostler" };
+  const deployment = { namespace: "north-system", name: "ostler-worker", labels };
+  management.put("deployments", { metadata: deployment, spec: { replicas: 1 } });
+  const given = ["release", "--yes", "--unrenderable", "--system-namespace", "north-system"];
+  assert.match((await world.run(given)).err, /`kubectl -n north-system scale deployment ostler-worker --replicas=0`/);
+  management.remove("deployments", "ostler-worker", "north-system");
+  const { code, out, err } = await world.run(given);
+  assert.equal(code, 0, out + err);
+  assert.match(out, new RegExp(`^ValidatingWebhookConfiguration "${name}": removed$`, "m"));
+  assert.deepEqual(management.all("validatingwebhookconfigurations"), []);
+});
+
 Deno.test("Temporal can be left out of a release", async () => {
   const world = await ostlersCluster();
   world.unreachable = new Unreachable("Cannot reach Temporal");
@@ -293,7 +350,11 @@ Deno.test("Temporal can be left out of a release", async () => {
 });
 
 Deno.test("the webhook configuration goes with a release, whatever ours is called and wherever it is", async () => {
-  for (const clientConfig of [{ url: "https://webhook.example:9443/judge" }, { service: { name: "our-webhook" } }]) {
+  const url = "https://webhook.example:9443/judge";
+  const life = { from: new Date(), until: new Date(Date.now() + 60_000) };
+  const { cert } = await makeAuthority({ commonName: "ostler-webhook-authority", ...life });
+  const caBundle = Buffer.from(cert).toString("base64");
+  for (const clientConfig of [{ url, caBundle }, { service: { name: "our-webhook" } }]) {
     const world = await ostlersCluster();
     const name = "operatingsystemmanager.k8c.io";
     world.kube.put("validatingwebhookconfigurations", { metadata: { name }, webhooks: [{ clientConfig }] });
@@ -304,6 +365,19 @@ Deno.test("the webhook configuration goes with a release, whatever ours is calle
       /ValidatingWebhookConfiguration .*: would be removed/,
     );
   }
+});
+
+Deno.test("a webhook at an address that nobody can know is neither removed nor hidden", async () => {
+  const world = await ostlersCluster();
+  const webhooks = [{ clientConfig: { url: "https://webhook.example:9443/judge", caBundle: "bm9uZQ==" } }];
+  world.kube.put("validatingwebhookconfigurations", { metadata: { name: "operatingsystemmanager.k8c.io" }, webhooks });
+  const told =
+    /nobody can tell whether "https:\/\/webhook.example:9443\/judge" is Ostler's webhook or Operating System/;
+  assert.match((await world.run(["adopt", "--dry-run"])).out, told);
+  const { code, out } = await world.run(["release", "--yes"]);
+  assert.match(out, told);
+  assert.equal(code, 1);
+  assert.equal(world.kube.all("validatingwebhookconfigurations").length, 1);
 });
 
 Deno.test("a MachineDeployment that cannot be read, or names no profile, keeps what its machines boot from", async () => {

@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
 import { type Right, rightsOf, rightText } from "../../../../cli/setup/rights.ts";
+import { judgeWebhook, webhookRightsOf } from "../../../../cli/setup/webhook_rights.ts";
+
+const places = { system: "ostler-system", profiles: "kube-system" };
 
 interface Rule {
   apiGroups: string[];
@@ -16,8 +19,8 @@ interface Role {
   rules: Rule[];
 }
 
-function rolesOf(process: string): Role[] {
-  const file = new URL(`../../../../deploy/kubernetes/rbac/${process}.yaml`, import.meta.url);
+function rolesOf(process: string, path = `rbac/${process}`): Role[] {
+  const file = new URL(`../../../../deploy/kubernetes/${path}.yaml`, import.meta.url);
   const objects = parseAllDocuments(readFileSync(file, "utf8")).map((document) => document.toJS() as Role);
   return objects.filter(({ kind }) => kind === "Role" || kind === "ClusterRole");
 }
@@ -31,10 +34,43 @@ function grants({ metadata, rules }: Role, { verb, group, resource, namespace, n
 }
 
 Deno.test("every right that `ostler setup` asks about is one that our manifests grant", () => {
-  for (const [account, needed] of Object.entries(rightsOf({ system: "ostler-system", profiles: "kube-system" }))) {
+  for (const [account, needed] of Object.entries(rightsOf(places))) {
     const roles = rolesOf(account.replace("ostler-", ""));
     const missing = needed.filter((right) => !roles.some((role) => grants(role, right))).map(rightText);
     assert.deepEqual(missing, [], account);
+  }
+});
+
+Deno.test("what the webhook is asked about is what our manifests grant, no less and no more", () => {
+  const roles = rolesOf("webhook", "webhook/rbac");
+  const needed = webhookRightsOf(places).flatMap(({ judging, certificate }) => [...judging, ...certificate]);
+  assert.deepEqual(needed.filter((right) => !roles.some((role) => grants(role, right))).map(rightText), []);
+  const granted = roles.flatMap(({ rules }) => rules).flatMap(({ resources, verbs }) =>
+    resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`))
+  );
+  assert.deepEqual(granted.filter((each) => !needed.some(({ verb, resource }) => each === `${verb} ${resource}`)), []);
+});
+
+Deno.test("judgeWebhook tells the modes apart by what is granted", () => {
+  const needed = webhookRightsOf(places)[0] ?? assert.fail();
+  const { judging, certificate } = needed;
+  const judge = (duties: Right[], own: Right[], isHeld = true): [string, string] => {
+    const { outcome, message } = judgeWebhook({ ...needed, duties, own, isHeld }, (all) => `${all.length}`);
+    return [outcome, message];
+  };
+  assert.deepEqual(judge([], []), ["Present", "it may do what it has to"]);
+  assert.match(judge(judging, certificate).join(), /^Present,none, which is right/);
+  assert.match(judge(judging, certificate, false).join(), /^Refused,.* no policy .*before_1\.36, or the chart$/);
+  assert.match(judge([], certificate).join(), /^Present,.* certificate that is mounted; .* may not 3$/);
+  for (
+    const [duties, own, count] of [[[], certificate.slice(1), 2], [
+      judging.slice(1),
+      certificate,
+      judging.length - 1,
+    ]] as const
+  ) {
+    const [outcome, message] = judge([...duties], [...own], false);
+    assert.deepEqual([outcome, message.startsWith(`it may not ${count};`)], ["Refused", true], message);
   }
 });
 

@@ -1,12 +1,13 @@
 /** `ostler setup` against a Temporal and an API server in memory. */
 import assert from "node:assert/strict";
 import { Unreachable } from "../../../../cli/failure.ts";
-import { answer } from "../../../support/fake_kube.ts";
+import { answer, FakeKube, type Reviewed } from "../../../support/fake_kube.ts";
 import { FakeWorld } from "../../../support/fake_world.ts";
 
 const [permissionDenied, unimplemented, unavailable] = [7, 12, 14];
 const granted = `rights of ServiceAccount "ostler-system/ostler-controller": it may do what it has to
 rights of ServiceAccount "ostler-system/ostler-worker": it may do what it has to
+rights of ServiceAccount "ostler-system/ostler-webhook": it may do what it has to
 `;
 
 function setUp(world: FakeWorld, ...args: string[]): ReturnType<FakeWorld["run"]> {
@@ -92,12 +93,45 @@ Deno.test("ostler setup names what a process may not do, by its ServiceAccount",
   assert.equal(code, 1);
   assert.match(out, /^rights of ServiceAccount "worker-of\/ostler-controller": it may do what it has to$/m);
   assert.match(out, /ostler-worker": it may not create pods\/eviction; apply deploy\/kubernetes\/rbac, or the chart$/m);
+  world.kube.mayDo = (user) => !user.endsWith(":ostler-webhook");
+  for (const [hasPolicies, outcome] of [[true, 0], [false, 1]] as const) {
+    world.kube.hasPolicies = hasPolicies;
+    assert.equal((await setUp(world)).code, outcome, "without a webhook");
+  }
   world.kube.onRequest = () => {
     throw answer(403, "Forbidden", "no");
   };
   const blind = await setUp(world);
   assert.equal(blind.code, 0);
   assert.match(blind.out, /ostler-worker": not looked at: who asks may not create subjectaccessreviews$/m);
+});
+
+Deno.test("of two clusters ostler setup asks each about what is there", async () => {
+  const world = new FakeWorld();
+  world.management = { kube: new FakeKube(), namespace: "north" };
+  const asked = { worker: new Set<string>(), management: new Set<string>() };
+  const remembering = (of: keyof typeof asked) => (_: string, { verb, resource, namespace, name }: Reviewed): boolean =>
+    Boolean(asked[of].add([verb, resource, namespace ?? "*", name ?? "*"].join(" ")));
+  world.kube.mayDo = remembering("worker");
+  world.management.kube.mayDo = remembering("management");
+  const given = ["--system-namespace", "north-system", "--profile-namespace", "north"];
+  const { code, out } = await setUp(world, ...given);
+  assert.equal(code, 0, out);
+  for (const where of ["management", "worker"]) {
+    assert.match(out, new RegExp(`webhook" in the ${where} cluster: it may`));
+  }
+  assert.deepEqual([...asked.management].filter((each) => / \* \S+$/.test(each)).sort(), [
+    "get validatingwebhookconfigurations * north.operatingsystemmanager.k8c.io",
+    "update validatingwebhookconfigurations * north.operatingsystemmanager.k8c.io",
+  ]);
+  const ofPools = [...asked.worker].filter((each) => /operatingsystem(profile|config)s|validating|leases/.test(each));
+  assert.deepEqual(ofPools, []);
+  assert.ok(asked.management.has("update secrets north-system ostler-webhook-authority"));
+  // No webhook is asked there, and nothing is granted to it.
+  world.kube.mayDo = (user) => !user.endsWith(":ostler-webhook");
+  assert.match((await setUp(world, ...given)).out, /worker cluster: none, which is right .* by a policy$/m);
+  world.kube.hasPolicies = false;
+  assert.match((await setUp(world, ...given)).out, /worker cluster: it may not .* no policy that holds new machines/);
 });
 
 Deno.test("ostler setup -o json gives the steps as data", async () => {

@@ -1,0 +1,111 @@
+/** The rollouts that are open in all clusters, as the run list shows them. */
+import type { Phase, PoolRef } from "../../workflows/contracts/mod.ts";
+import { workflowIdOf } from "../../workflows/commands/start_options.ts";
+import { isClusterName } from "../connect/cluster_name.ts";
+import type { Server } from "../connect/server.ts";
+import { codeOf } from "../connect/temporal_failure.ts";
+import { printable } from "./bounded_work.ts";
+import { pagesOf, type Service, textOf, timeOf } from "./wire.ts";
+
+/** More are counted and not listed. */
+export const mostListed = 10_000;
+
+const open = 'WorkflowType = "rollOutMachineDeployment" AND ExecutionStatus = "Running"';
+const invalidArgument = 3; // gRPC
+
+/** Phases in which a run can be open. */
+const phases: Phase[] = [
+  ...["Preparing", "Creating", "Rolling", "RollingBack", "Repairing", "Converged"] as const,
+  ...["RolledBack", "Halted", "Aborted", "Deleting"] as const,
+];
+
+/** An open rollout. */
+export interface OpenRun {
+  workflowId: string;
+  /** With a name for its cluster, "" where it has none. */
+  pool: PoolRef & { cluster: string };
+  phase: string;
+  image: string;
+  /** Epoch ms. */
+  startedAt?: number;
+}
+
+/** Those that are listed, of all that are there. */
+export interface OpenRuns {
+  runs: OpenRun[];
+  total: number;
+}
+
+/** Lists the open rollouts, those that halted first where not all are listed. */
+export async function listOpenRuns(server: Server): Promise<OpenRuns> {
+  const total = await countOf(server, open);
+  if (total <= mostListed) {
+    const runs = await list(server, open);
+    return { runs, total: Math.max(total, runs.length) };
+  }
+  const halted = await list(server, `${open} AND Phase = "Halted"`);
+  const others = halted.length < mostListed ? await list(server, `${open} AND Phase != "Halted"`) : [];
+  return { runs: [...halted, ...others].slice(0, mostListed), total };
+}
+
+/** Counts the open rollouts of a cluster by phase, where there are too many to list. */
+export async function countByPhase(server: Server, cluster: string): Promise<Record<string, number>> {
+  const query = `${open} AND ${cluster === "" ? "KubernetesCluster IS NULL" : `KubernetesCluster = "${cluster}"`}`;
+  const counts = await grouped(server, query) ?? await Promise.all(
+    phases.map(async (phase): Promise<[string, number]> => [
+      phase,
+      await countOf(server, `${query} AND Phase = "${phase}"`),
+    ]),
+  );
+  return Object.fromEntries(counts.filter(([, count]) => count > 0));
+}
+
+// On SQL a server of today groups by nothing but ExecutionStatus.
+async function grouped({ namespace, service }: Server, query: string): Promise<[string, number][] | undefined> {
+  try {
+    const request = { namespace, query: `${query} GROUP BY Phase` };
+    const { groups } = await service.workflowService.countWorkflowExecutions(request);
+    return (groups ?? []).map(({ groupValues, count }) => [textOf(groupValues?.[0]) || "Unknown", Number(count)]);
+  } catch (error) {
+    if (codeOf(error) === invalidArgument) return undefined;
+    throw error;
+  }
+}
+
+async function countOf({ namespace, service }: Server, query: string): Promise<number> {
+  return Number((await service.workflowService.countWorkflowExecutions({ namespace, query })).count ?? 0);
+}
+
+async function list({ namespace, service }: Server, query: string): Promise<OpenRun[]> {
+  return await pagesOf(mostListed, async (page) => {
+    const request = { namespace, query, pageSize: 1000, ...page };
+    const { executions, nextPageToken } = await service.workflowService.listWorkflowExecutions(request);
+    const items = (executions ?? []).map(runOf).filter((run) => run !== undefined);
+    return { items, nextPageToken: nextPageToken ?? null };
+  });
+}
+
+type Execution = NonNullable<Awaited<ReturnType<Service["listWorkflowExecutions"]>>["executions"]>[number];
+
+function runOf({ execution, searchAttributes, startTime }: Execution): OpenRun | undefined {
+  const workflowId = execution?.workflowId ?? "";
+  const pool = poolIn(workflowId);
+  if (pool === undefined) return undefined;
+  const fields = searchAttributes?.indexedFields ?? {};
+  const startedAt = timeOf(startTime);
+  return {
+    workflowId,
+    pool,
+    phase: printable(textOf(fields["Phase"]), 40) || "Unknown",
+    image: printable(textOf(fields["TargetImage"])),
+    ...(startedAt === undefined ? {} : { startedAt }),
+  };
+}
+
+/** The pool that an id of a rollout is of; undefined for what is no such id. Pure. */
+export function poolIn(workflowId: string): OpenRun["pool"] | undefined {
+  const [name = "", namespace = "", _kind, cluster = ""] = workflowId.split("/").reverse();
+  const pool = cluster === "" ? { namespace, name } : { cluster, namespace, name };
+  const isOurs = workflowIdOf(pool) === workflowId && (cluster === "" || isClusterName(cluster));
+  return isOurs && printable(workflowId, 1000) === workflowId ? { cluster, namespace, name } : undefined;
+}

@@ -1,0 +1,103 @@
+/** Who polls the task queues of a cluster, and in which version. */
+import { waitsQueueOf } from "../../workflows/commands/start_options.ts";
+import type { Server } from "../connect/server.ts";
+import { codeOf } from "../connect/temporal_failure.ts";
+import { notFound } from "../setup/refusals.ts";
+import { printable } from "./bounded_work.ts";
+import { type Service, timeOf } from "./wire.ts";
+
+/** A poll lasts for a minute, and the next begins at once: who was not heard of for longer is gone. Milliseconds. */
+const pollMs = 90_000;
+
+/** temporal.api.enums.v1.TaskQueueType, and WorkerVersioningMode. */
+const [workflows, activities, versioned] = [1, 2, 2];
+
+/** A build of the workers, as Temporal knows it; without versions there is one, "". */
+export interface Version {
+  buildId: string;
+  workers: number;
+  /** New runs go to it. */
+  isCurrent: boolean;
+}
+
+/** The workers of a queue. */
+export interface Polling {
+  /** Of those that poll all queues, the fewest. */
+  workers: number;
+  versions: Version[];
+  /** Epoch ms of the last poll; missing where a server remembers none, which it does for five minutes. */
+  lastAt?: number;
+  /** Queues of the place that nobody polls, as long as others are polled. */
+  unpolled: string[];
+  /** The current build, where nobody of it polls. */
+  idleCurrent?: string;
+}
+
+type Poller = NonNullable<Awaited<ReturnType<Service["describeTaskQueue"]>>["pollers"]>[number];
+
+/** Looks at the queue for workflows and short steps, and at that for waits. */
+export async function readPolling(server: Server, taskQueue: string, now: number): Promise<Polling> {
+  const waits = waitsQueueOf(taskQueue);
+  const queues = [[taskQueue, workflows], [taskQueue, activities], [waits, activities]] as const;
+  const found = await Promise.all(queues.map(([name, type]) => pollersOf(server, name, type)));
+  const fresh = found.map((all) => all.filter((each) => isFresh(each, now)));
+  const counts = fresh.map((all) => new Set(all.map(({ identity }) => identity)).size);
+  const unpolled = queues.flatMap(([name], index) => counts[index] === 0 ? [name] : []);
+  const lastAt = Math.max(0, ...found.flat().map((each) => timeOf(each.lastAccessTime) ?? 0));
+  const currents = await Promise.all(deploymentsIn(found.flat()).map((name) => currentOf(server, name)));
+  const current = currents.find((buildId) => buildId !== "");
+  const versions = versionsOf(fresh[0] ?? [], current);
+  const isIdle = current !== undefined && versions.length > 0 && !versions.some(({ isCurrent }) => isCurrent);
+  return {
+    workers: Math.min(...counts),
+    versions,
+    ...(lastAt > 0 ? { lastAt } : {}),
+    unpolled: unpolled.length === queues.length ? [] : [...new Set(unpolled)],
+    ...(isIdle ? { idleCurrent: current } : {}),
+  };
+}
+
+async function pollersOf(
+  { namespace, service: { workflowService } }: Server,
+  name: string,
+  taskQueueType: number,
+): Promise<Poller[]> {
+  const { pollers } = await workflowService.describeTaskQueue({ namespace, taskQueue: { name }, taskQueueType });
+  return pollers ?? [];
+}
+
+function isFresh({ lastAccessTime }: Poller, now: number): boolean {
+  return now - (timeOf(lastAccessTime) ?? 0) < pollMs;
+}
+
+function versionsOf(pollers: Poller[], current: string | undefined): Version[] {
+  const builds = [...new Set(pollers.map(buildOf))].sort();
+  return builds.map((buildId) => ({
+    buildId,
+    workers: new Set(pollers.filter((each) => buildOf(each) === buildId).map(({ identity }) => identity)).size,
+    isCurrent: buildId === (current ?? ""),
+  }));
+}
+
+function buildOf({ deploymentOptions }: Poller): string {
+  const { workerVersioningMode, buildId } = deploymentOptions ?? {};
+  return workerVersioningMode === versioned ? printable(buildId ?? "", 60) : "";
+}
+
+function deploymentsIn(pollers: Poller[]): string[] {
+  const named = pollers.filter((each) => buildOf(each) !== "").map((each) => each.deploymentOptions?.deploymentName);
+  return [...new Set(named)].filter((name) => typeof name === "string");
+}
+
+async function currentOf({ namespace, service }: Server, deploymentName: string): Promise<string> {
+  try {
+    const { workerDeploymentInfo } = await service.workflowService.describeWorkerDeployment({
+      namespace,
+      deploymentName,
+    });
+    return printable(workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? "", 60);
+  } catch (error) {
+    if (codeOf(error) === notFound) return "";
+    throw error;
+  }
+}

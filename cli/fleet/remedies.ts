@@ -1,0 +1,113 @@
+/** What somebody has to do about a cluster, in sentences; pure. */
+import { duration } from "../view/durations.ts";
+import type { ClusterView } from "./cluster_view.ts";
+import type { Place, Renewals } from "./places.ts";
+import type { Polling } from "./pollers.ts";
+
+/** A run of the Schedule that is open for longer is one that nobody takes up; milliseconds. */
+const longMs = 15 * 60_000;
+
+/** How the Schedule is. */
+export type Standing = "Runs" | "Paused" | "Stuck" | "Failing" | "Missing";
+
+/** Whether credentials are renewed. */
+export function standingOf(renewals: Renewals | undefined, now: number): Standing {
+  if (renewals === undefined) return "Missing";
+  if (renewals.isPaused) return "Paused";
+  if (renewals.openSince !== undefined && now - renewals.openSince > longMs) return "Stuck";
+  if (renewals.nextAt === undefined || now - renewals.nextAt > longMs) return "Stuck";
+  return renewals.hasFailed ? "Failing" : "Runs";
+}
+
+/** How a cluster is named in a sentence. */
+export function nameOf(cluster: string): string {
+  return cluster === "" ? "the cluster without a name" : `"${cluster}"`;
+}
+
+/** Everything that does not go by itself; the others tell which of two places is an old one. */
+export function remediesOf(view: ClusterView, others: readonly ClusterView[], now: number): string[] {
+  const told: string[] = [];
+  for (const reply of [view.place, view.polling, view.rollouts]) {
+    if ("why" in reply) told.push(`Temporal did not tell all: ${reply.why}`);
+  }
+  const place = "value" in view.place ? view.place.value : undefined;
+  const polling = "value" in view.polling ? view.polling.value : undefined;
+  if (place && polling) told.push(...sharingOf(view, place, others), ...pollingText(place, polling, now));
+  if (place) told.push(...scheduleText(place, polling, now));
+  const halted = "value" in view.rollouts ? view.rollouts.value["Halted"] ?? 0 : 0;
+  if (halted > 0) {
+    const since = view.oldestHalt === undefined ? "" : `, the first for ${duration((now - view.oldestHalt) / 1000)}`;
+    told.push(`${halted} halted${since}: "ostler status --all-clusters" tells which, and their own cluster why`);
+  }
+  return told;
+}
+
+// A cluster that got another name leaves its place behind, unless that was the one without a name.
+function sharingOf(view: ClusterView, place: Place, others: readonly ClusterView[]): string[] {
+  const told: string[] = [];
+  for (const other of others) {
+    if (other.cluster === view.cluster || "why" in other.place) continue;
+    const { uid, taskQueue } = other.place.value;
+    if (uid !== "" && uid === place.uid && isServed(other)) {
+      told.push(`the same cluster as ${nameOf(other.cluster)}, ${isServed(view) ? bothServed : ofBefore(place)}`);
+    }
+    if (taskQueue === place.taskQueue && place.renewals && other.place.value.renewals) {
+      told.push(`shares task queue "${taskQueue}" with ${nameOf(other.cluster)}: one of both is refused`);
+    }
+  }
+  if (place.renewals && place.uid === "") {
+    told.push('nobody knows which cluster it is: let its ServiceAccounts get namespace "kube-system"');
+  }
+  return told;
+}
+
+const bothServed = "and both are served: each rolls the same pools; stop one of the two, and delete its Schedule";
+
+function ofBefore(place: Place): string {
+  return `under a name of before: ${deletion(place)}`;
+}
+
+function isServed({ polling }: ClusterView): boolean {
+  return "value" in polling && polling.value.workers > 0;
+}
+
+function isUnserved({ workers, unpolled }: Pick<Polling, "workers" | "unpolled">): boolean {
+  return workers === 0 && unpolled.length === 0;
+}
+
+function pollingText({ taskQueue }: Place, { workers, lastAt, unpolled, idleCurrent }: Polling, now: number): string[] {
+  const told: string[] = [];
+  if (isUnserved({ workers, unpolled })) {
+    const last = lastAt === undefined ? "" : `, the last one ${duration((now - lastAt) / 1000)} ago`;
+    told.push(
+      `no worker polls task queue "${taskQueue}"${last}: its rollouts wait; look at the Deployment ostler-worker`,
+    );
+  }
+  for (const queue of unpolled) told.push(`nobody takes up all that is on task queue "${queue}": look at its workers`);
+  if (idleCurrent !== undefined) {
+    told.push(`version "${idleCurrent}" is the current one, and no worker of it polls: look at the controller's image`);
+  }
+  return told;
+}
+
+function scheduleText(place: Place, polling: Polling | undefined, now: number): string[] {
+  const standing = standingOf(place.renewals, now);
+  const isGone = polling !== undefined && isUnserved(polling);
+  if (place.renewals === undefined) {
+    const way = isGone ? "if it is no more, terminate its runs" : "a controller makes it";
+    return [`no Schedule renews its credentials: ${way}`];
+  }
+  const { scheduleId } = place.renewals;
+  if (standing === "Paused") return [`Schedule "${scheduleId}" is paused: new machines may not be able to join`];
+  if (standing === "Stuck") {
+    const way = isGone ? `if the cluster is no more, ${deletion(place)}` : "see its last run in the web UI";
+    return [`Schedule "${scheduleId}" stands still: ${way}`];
+  }
+  if (standing === "Failing") return [`the last run of Schedule "${scheduleId}" failed: see it in the web UI`];
+  return isGone ? [`if the cluster is no more, ${deletion(place)}`] : [];
+}
+
+function deletion({ renewals, namespace }: Place): string {
+  const where = `--namespace ${namespace} --schedule-id ${renewals?.scheduleId}`;
+  return renewals ? `temporal schedule delete ${where}` : "it has no Schedule";
+}

@@ -1,0 +1,88 @@
+/** What the webhook needs, which not every cluster has, and which may be given a certificate or make its own. */
+import { holdName } from "../../activities/kube/hold_admission.ts";
+import { besideProcesses, type Places, type Right, rights, within } from "./rights.ts";
+import type { Step } from "./step.ts";
+
+/** Its Secret, in the namespace of the processes. */
+const authority = "ostler-webhook-authority";
+
+export interface WebhookRights {
+  /** In which of two clusters, in words; "" where one has all. */
+  where: string;
+  /** New machines are held there. */
+  isForPools: boolean;
+  /** In any mode. */
+  judging: Right[];
+  /** To make and renew a certificate of its own; not where one is mounted, such as cert-manager's. */
+  certificate: Right[];
+}
+
+const pools = "operatingsystemmanager.k8c.io";
+const admission = "admissionregistration.k8s.io";
+
+/** What `deploy/kubernetes/webhook` grants; of two clusters in each what the chart grants there. */
+export function webhookRightsOf({ system, profiles }: Places, isSplit = false): WebhookRights[] {
+  const readProfiles = rights("get", "operatingsystemmanager.k8c.io", "operatingsystemprofiles");
+  const validating = rights("get update", admission, "validatingwebhookconfigurations");
+  const certificate = besideProcesses(within(system, [
+    ...rights("create", "", "secrets"),
+    ...named(authority, rights("get update", "", "secrets")),
+  ]));
+  if (!isSplit) {
+    const judging = [...readProfiles, ...ofPools, ...named(pools, validating)];
+    return [{ where: "", isForPools: true, judging, certificate }];
+  }
+  const judging = [...readProfiles, ...besideProcesses(named(`${profiles}.${pools}`, validating))];
+  return [
+    { where: " in the management cluster", isForPools: false, judging, certificate },
+    { where: " in the worker cluster", isForPools: true, judging: ofPools, certificate: [] },
+  ];
+}
+
+const mutating = rights("get update", admission, "mutatingwebhookconfigurations");
+const ofPools = [
+  ...rights("get", "ostler.dev", "rollouts"),
+  ...named(pools, mutating),
+  ...named(holdName, [
+    ...mutating,
+    ...rights("get", admission, "mutatingadmissionpolicies mutatingadmissionpolicybindings"),
+  ]),
+];
+
+function named(name: string, needed: Right[]): Right[] {
+  return needed.map((right) => ({ ...right, name }));
+}
+
+/** What was found out about a webhook: the rights that it lacks, of all that it may need. */
+export interface WebhookLook extends WebhookRights {
+  duties: Right[];
+  own: Right[];
+  /** Whether new machines are held without it: the API server has policies, or there are none. */
+  isHeld: boolean;
+}
+
+/** Judges by what there is which mode is meant: none at all, a certificate of its own, or one that is mounted. */
+export function judgeWebhook(
+  { isForPools, judging, certificate, duties, own, isHeld }: WebhookLook,
+  words: (missing: Right[]) => string,
+): Pick<Step, "outcome" | "message"> {
+  const isAbsent = duties.length === judging.length && own.length === certificate.length;
+  if (isAbsent && isHeld) {
+    const holds = isForPools ? ": this API server holds new machines by a policy" : "";
+    return { outcome: "Present", message: `none, which is right where no webhook is installed${holds}` };
+  }
+  const lacks = `it may not ${words([...duties, ...own])}`;
+  if (isAbsent) {
+    const message =
+      `${lacks}, and this API server has no policy that holds new machines; apply deploy/overlays/before_1.36`;
+    return { outcome: "Refused", message: `${message}, or the chart` };
+  }
+  const isMounted = own.length === certificate.length;
+  if (duties.length === 0 && own.length === 0) return { outcome: "Present", message: "it may do what it has to" };
+  if (duties.length === 0 && isMounted) {
+    const message = `it may do what it has to with a certificate that is mounted; for one of its own ${lacks}`;
+    return { outcome: "Present", message };
+  }
+  const missing = isMounted ? duties : [...duties, ...own];
+  return { outcome: "Refused", message: `it may not ${words(missing)}; apply deploy/kubernetes/webhook, or the chart` };
+}

@@ -1,0 +1,223 @@
+/** The Temporal that several clusters share, in memory, as `ostler clusters` asks it. */
+import { defaultPayloadConverter } from "@temporalio/common";
+import { runProgram } from "../../cli/program.ts";
+import type { Server } from "../../cli/connect/server.ts";
+import type { World } from "../../cli/connect/world.ts";
+import { renewalIdOf, taskQueueOf, workflowIdOf } from "../../workflows/commands/start_options.ts";
+import type { Ended } from "./fake_terminal.ts";
+import { grpcStatus } from "./grpc_status.ts";
+
+/** When every test begins. */
+export const start = Date.parse("2026-11-21T03:00:00Z");
+
+/** A cluster; what is missing is as it should be. */
+export interface FakeCluster {
+  uid?: string;
+  taskQueue?: string;
+  isPaused?: boolean;
+  /** Minutes for which the Schedule's run has been open. */
+  openFor?: number;
+  /** Minutes since the last poll; missing polls now, null never did. */
+  silentFor?: number | null;
+  /** Versions that poll, the first of them current unless `current` names another. */
+  versions?: string[];
+  current?: string;
+  hasSchedule?: boolean;
+  /** gRPC's number of what is answered instead of the Schedule. */
+  refusal?: number;
+}
+
+/** An open rollout, and what it says to the query. */
+export interface FakeRun {
+  cluster?: string;
+  name: string;
+  phase: string;
+  /** Missing never answers. */
+  progress?: object;
+}
+
+/** What of a request is looked at. */
+interface Asked {
+  scheduleId: string;
+  query: string & { queryType?: string };
+  pageSize: number;
+  maximumPageSize: number;
+  nextPageToken?: Uint8Array;
+  taskQueue: { name: string };
+  taskQueueType: number;
+  execution: { workflowId: string };
+  deploymentName: string;
+}
+
+const [notFound, invalidArgument, deadlineExceeded] = [5, 3, 4];
+
+export class FakeFleet {
+  readonly clusters = new Map<string, FakeCluster>();
+  readonly runs: FakeRun[] = [];
+  /** Whether the server groups by more than ExecutionStatus. */
+  doesGroup = true;
+  /** Of the whole server; the answer is then none. */
+  outage: Error | undefined;
+  /** Said to be open though only `runs` can be listed. */
+  total: number | undefined;
+  /** Ids of Schedules of somebody else's. */
+  readonly foreign: string[] = [];
+  time = start;
+  /** Methods as they were asked. */
+  readonly asked: string[] = [];
+
+  /** Runs `ostler` where no cluster can be reached. */
+  async run(args: string[]): Promise<Ended> {
+    const said = { out: "", err: "" };
+    const terminal = {
+      out: (text: string) => void (said.out += text),
+      err: (text: string) => void (said.err += text),
+      ...{ isWatched: false, isErrWatched: false, readStdin: () => Promise.resolve(""), directory: "/", env: {} },
+    };
+    const nothing = (): never => {
+      throw new Error("Kubernetes was asked");
+    };
+    const world = {
+      ...{ cluster: nothing, engine: nothing, whoAsks: nothing, sleep: nothing, close: () => Promise.resolve() },
+      server: () => Promise.resolve(this.server),
+      now: () => this.time,
+    } as World;
+    return { code: await runProgram(terminal, args, () => world), ...said };
+  }
+
+  get server(): Server {
+    const answers: Record<string, (request: Asked) => unknown> = {
+      listSchedules: (request) => this.#listSchedules(request),
+      describeSchedule: ({ scheduleId }) => this.#schedule(scheduleId),
+      describeTaskQueue: ({ taskQueue }) => ({ pollers: this.#pollers(taskQueue.name) }),
+      describeWorkerDeployment: ({ deploymentName }) => this.#deployment(deploymentName),
+      listWorkflowExecutions: (request) => this.#list(request),
+      countWorkflowExecutions: ({ query }) => this.#count(query),
+      queryWorkflow: ({ execution }) => this.#query(execution.workflowId),
+    };
+    const methods = Object.entries(answers).map(([name, answer]) => [name, async (request: Asked) => {
+      await Promise.resolve();
+      this.asked.push(name);
+      if (this.outage) throw this.outage;
+      return answer(request);
+    }]);
+    const workflowService = Object.fromEntries(methods);
+    const within: Server["within"] = (_, work) => work();
+    return {
+      address: "temporal.test:7233",
+      namespace: "fleet",
+      cluster: "",
+      service: { workflowService } as never,
+      within,
+    };
+  }
+
+  #listSchedules({ maximumPageSize, nextPageToken }: Asked): object {
+    const ids = [...this.clusters].filter(([, { hasSchedule = true }]) => hasSchedule).map(([name]) =>
+      renewalIdOf(name)
+    );
+    const all = [...ids, ...this.foreign].map((scheduleId) => ({
+      scheduleId,
+      info: { workflowType: { name: "renewCredentials" } },
+    }));
+    const { items, ...page } = pageOf(all, maximumPageSize, nextPageToken);
+    return { schedules: items, ...page };
+  }
+
+  #schedule(scheduleId: string): object {
+    const found = [...this.clusters].find(([name]) => renewalIdOf(name) === scheduleId);
+    if (found === undefined) throw grpcStatus(notFound, "schedule not found");
+    const [name, { uid = `uid-of-${name}`, taskQueue = taskQueueOf(name), isPaused, openFor, refusal }] = found;
+    if (refusal !== undefined) throw grpcStatus(refusal, "said by the fake");
+    const fields = uid === "" ? {} : { cluster: defaultPayloadConverter.toPayload({ uid, name }) };
+    return {
+      schedule: {
+        state: { paused: isPaused === true },
+        action: { startWorkflow: { taskQueue: { name: taskQueue }, memo: { fields } } },
+      },
+      info: {
+        runningWorkflows: openFor === undefined ? [] : [{ workflowId: scheduleId }],
+        recentActions: [{ actualTime: this.#ago(openFor ?? 30), startWorkflowStatus: openFor === undefined ? 2 : 1 }],
+        futureActionTimes: [this.#ago(-30)],
+      },
+    };
+  }
+
+  #pollers(queue: string): object[] {
+    const found = [...this.clusters].find(([name, { taskQueue = taskQueueOf(name) }]) =>
+      [taskQueue, `${taskQueue}-waits`].includes(queue)
+    );
+    const { silentFor = 0, versions = [""] } = found?.[1] ?? { silentFor: null };
+    if (silentFor === null) return [];
+    return versions.map((buildId) => ({
+      identity: `worker-of-${buildId}`,
+      lastAccessTime: this.#ago(silentFor),
+      ...(buildId === "" ? {} : { deploymentOptions: { deploymentName: queue, buildId, workerVersioningMode: 2 } }),
+    }));
+  }
+
+  #deployment(name: string): object {
+    const { versions, current } = [...this.clusters].find(([one]) => name.startsWith(taskQueueOf(one)))?.[1] ?? {};
+    return {
+      workerDeploymentInfo: { routingConfig: { currentDeploymentVersion: { buildId: current ?? versions?.[0] } } },
+    };
+  }
+
+  #list({ query, pageSize, nextPageToken }: Asked): object {
+    if (query.startsWith("TemporalScheduledById")) return { executions: [{ closeTime: this.#ago(20) }] };
+    const executions = this.#matching(query).map((run) => ({
+      execution: { workflowId: idOf(run) },
+      startTime: this.#ago(90),
+      searchAttributes: { indexedFields: { Phase: defaultPayloadConverter.toPayload(run.phase) } },
+    }));
+    const { items, ...page } = pageOf(executions, pageSize, nextPageToken);
+    return { executions: items, ...page };
+  }
+
+  #matching(query: string): FakeRun[] {
+    const [, cluster] = /KubernetesCluster = "(.*?)"/.exec(query) ?? [];
+    const [, not, phase] = /Phase (!?)= "(.*?)"/.exec(query) ?? [];
+    return this.runs.filter((run) =>
+      (cluster === undefined || run.cluster === cluster) &&
+      (phase === undefined || (run.phase === phase) !== (not === "!"))
+    );
+  }
+
+  #count(query: string): object {
+    const found = this.#matching(query);
+    if (!query.includes("GROUP BY")) {
+      return { count: query.includes("Phase") ? found.length : this.total ?? found.length };
+    }
+    if (!this.doesGroup) throw grpcStatus(invalidArgument, "'group by' clause is only supported for ExecutionStatus");
+    const phases = [...new Set(found.map(({ phase }) => phase))];
+    return {
+      groups: phases.map((phase) => ({
+        groupValues: [defaultPayloadConverter.toPayload(phase)],
+        count: found.filter((run) => run.phase === phase).length,
+      })),
+    };
+  }
+
+  #query(workflowId: string): object {
+    const progress = this.runs.find((run) => idOf(run) === workflowId)?.progress;
+    if (progress === undefined) throw grpcStatus(deadlineExceeded, "Timeout expired");
+    return { queryResult: { payloads: [defaultPayloadConverter.toPayload(progress)] } };
+  }
+
+  #ago(minutes: number): { seconds: number; nanos: number } {
+    return { seconds: this.time / 1000 - minutes * 60, nanos: 0 };
+  }
+}
+
+function idOf({ cluster, name }: FakeRun): string {
+  return workflowIdOf({ ...(cluster ? { cluster } : {}), namespace: "kube-system", name });
+}
+
+function pageOf<T>(all: T[], size: number, token: Uint8Array | undefined): { items: T[]; nextPageToken: Uint8Array } {
+  const from = token?.length ? Number(new TextDecoder().decode(token)) : 0;
+  const isMore = from + size < all.length;
+  return {
+    items: all.slice(from, from + size),
+    nextPageToken: new TextEncoder().encode(isMore ? String(from + size) : ""),
+  };
+}

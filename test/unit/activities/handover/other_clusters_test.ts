@@ -1,0 +1,21 @@
+/** A management cluster, looked at as if it had pools: those of other clusters are not taken for gone. */
+import { deepEqual } from "node:assert/strict";
+import { clusterAnnotation } from "../../../../activities/config/cluster_mark.ts";
+import { ownerAnnotation } from "../../../../activities/config/names.ts";
+import { keyOf, readPools } from "../../../../activities/handover/pools.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+
+function config(name: string, mark: Record<string, string>): { metadata: { name: string; namespace: string } } {
+  const annotations = { [ownerAnnotation]: `fleet/${name}`, ...mark };
+  return { metadata: { name: `${name}-fleet-config`, namespace: "north", annotations } } as never;
+}
+
+Deno.test("a config of another cluster is no sign of a pool that is gone, and one of this cluster is", async () => {
+  const kube = new FakeKube();
+  kube.put("namespaces", { metadata: { name: "kube-system", uid: "this" } });
+  kube.put("operatingsystemconfigs", config("own", { [clusterAnnotation]: "this" }));
+  kube.put("operatingsystemconfigs", config("plain", {}));
+  kube.put("operatingsystemconfigs", config("theirs", { [clusterAnnotation]: "that" }));
+  const pools = await readPools(kube.client, { profileNamespace: "north" });
+  deepEqual(pools.map(keyOf), ["fleet/own", "fleet/plain"]);
+});

@@ -1,0 +1,145 @@
+/** `ostler clusters` and `ostler status --all-clusters` against a Temporal in memory, without any Kubernetes. */
+import assert from "node:assert/strict";
+import { type FakeCluster, FakeFleet, start } from "../../../support/fake_fleet.ts";
+import { grpcStatus } from "../../../support/grpc_status.ts";
+
+function fleet(clusters: Record<string, FakeCluster>): FakeFleet {
+  const made = new FakeFleet();
+  for (const [name, cluster] of Object.entries(clusters)) made.clusters.set(name, cluster);
+  return made;
+}
+
+const halted = { phase: "Halted", reason: "Quarantined", message: "it is held", since: "2026-11-21T01:00:00Z" };
+const awaiting = {
+  ...{ phase: "Rolling", reason: "AwaitingApproval", since: "2026-11-21T02:50:00Z" },
+  ...{ counts: { updated: 3, desired: 10 }, wave: 2, waves: [{}, {}, {}] },
+};
+
+function twoClusters(): FakeFleet {
+  const made = fleet({ north: { versions: ["v1"] }, south: { silentFor: 3, openFor: 45 } });
+  made.runs.push(
+    { cluster: "north", name: "a", phase: "Halted", progress: halted },
+    { cluster: "north", name: "b", phase: "Rolling", progress: awaiting },
+    { cluster: "south", name: "a", phase: "Rolling", progress: awaiting },
+  );
+  return made;
+}
+
+Deno.test("ostler clusters shows who works, what is open and what to do, and never asks the dead", async () => {
+  const { code, out, err } = await twoClusters().run(["clusters"]);
+  assert.deepEqual(
+    out.split("\n").slice(0, 3).map((line) => line.split(/ {2,}/)),
+    [
+      ["CLUSTER", "UID", "WORKERS", "VERSION", "ROLLOUTS", "OLDEST HALT", "RENEWED", "SCHEDULE"],
+      ["north", "uid-of-n", "1", "v1", "1 AwaitingApproval, 1 Halted", "2h", "20m ago", "Runs"],
+      ["south", "uid-of-s", "none for 3m", "1 Rolling", "20m ago", "Stuck"],
+    ],
+  );
+  assert.match(out, /"south": no worker polls task queue "ostler-south", the last one 3m ago/);
+  assert.match(out, /"south": .*temporal schedule delete --namespace fleet --schedule-id south\/renew-credentials/);
+  assert.match(out, /"north": 1 halted, the first for 2h/);
+  assert.deepEqual([code, err], [0, "1 open rollout did not say where they are: shown by phase alone\n"]);
+});
+
+Deno.test("ostler clusters --check ends with 1 only where a cluster needs somebody", async () => {
+  assert.equal((await twoClusters().run(["clusters", "--check"])).code, 1);
+  assert.equal((await fleet({ north: {} }).run(["clusters", "--check"])).code, 0);
+  const none = await fleet({}).run(["clusters"]);
+  assert.deepEqual([none.code, none.out, none.err.startsWith("Nothing to show")], [0, "", true]);
+});
+
+Deno.test("ostler clusters -o json has a value for everything, and null for what was not told", async () => {
+  const made = fleet({ "": { uid: "" }, north: { refusal: 7 } });
+  const { items } = JSON.parse((await made.run(["clusters", "-o", "json"])).out);
+  assert.deepEqual(
+    items.map(({ name, uid, workers }: { name: string; uid: string; workers: number }) => [name, uid, workers]),
+    [
+      ["", "", 1],
+      ["north", null, 1],
+    ],
+  );
+  assert.match(items[0].needs[0], /^nobody knows which cluster it is/);
+  assert.match(items[1].needs[0], /^Temporal did not tell all: said by the fake/);
+  assert.equal(items[0].credentials.renewedAt, new Date(start - 20 * 60_000).toISOString());
+});
+
+Deno.test("ostler clusters tells places of before, shared queues, lost Schedules and idle versions", async () => {
+  const made = fleet({
+    old: { uid: "u-1", silentFor: null },
+    new: { uid: "u-1" },
+    east: { taskQueue: "ostler-west", hasSchedule: true },
+    west: {},
+    gone: { hasSchedule: false, silentFor: null },
+    idle: { versions: ["v1"], current: "v2" },
+    still: { isPaused: true },
+    one: { uid: "u-2" },
+    two: { uid: "u-2" },
+  });
+  made.runs.push({ cluster: "gone", name: "a", phase: "Rolling" });
+  const { out } = await made.run(["clusters"]);
+  for (
+    const told of [
+      /"old": the same cluster as "new", under a name of before: temporal schedule delete .*old\/renew-credentials/,
+      /"east": shares task queue "ostler-west" with "west"/,
+      /"gone": no Schedule renews its credentials: if it is no more, terminate its runs/,
+      /"idle": version "v2" is the current one, and no worker of it polls/,
+      /"one": the same cluster as "two", and both are served: each rolls the same pools/,
+      /"still": Schedule "still\/renew-credentials" is paused/,
+    ]
+  ) assert.match(out, told);
+  assert.doesNotMatch(out, /"new":/);
+});
+
+Deno.test("ostler clusters goes through many pages, asks few runs, and gives up on a cluster that does not answer", async () => {
+  const made = fleet(Object.fromEntries(Array.from({ length: 1_200 }, (_, index) => [`c-${index}`, {}])));
+  for (let index = 0; index < 2_500; index++) made.runs.push({ cluster: "c-1", name: `p-${index}`, phase: "Rolling" });
+  const { out } = await made.run(["clusters", "-o", "json"]);
+  const { items, openRollouts } = JSON.parse(out);
+  assert.deepEqual([items.length, openRollouts], [1_200, 2_500]);
+  const queries = made.asked.filter((method) => method === "queryWorkflow").length;
+  assert.ok(queries > 0 && queries < 30, `${queries} queries`);
+});
+
+Deno.test("ostler clusters counts where there is too much to list, grouped or not", async () => {
+  for (const doesGroup of [true, false]) {
+    const made = Object.assign(twoClusters(), { doesGroup, total: 60_000 });
+    const { out } = await made.run(["clusters", "-o", "json"]);
+    assert.deepEqual(JSON.parse(out).items.map(({ rollouts }: { rollouts: object }) => rollouts), [
+      { Halted: 1, Rolling: 1 },
+      { Rolling: 1 },
+    ]);
+    const status = await made.run(["status", "--all-clusters"]);
+    assert.match(status.err, /^Only 3 of 60000 open rollouts are listed, those that halted first/);
+  }
+});
+
+Deno.test("names of somebody else's Schedules and runs do not reach the terminal or a query", async () => {
+  const made = fleet({ north: {} });
+  made.foreign.push('x" OR 1=1/renew-credentials', "\u001b[2J/renew-credentials", "a/b/renew-credentials");
+  made.runs.push({ cluster: "\u001b[2J", name: "a", phase: "Halted" });
+  made.runs.push({ cluster: "north", name: "b", phase: "Halted", progress: { ...halted, message: "\u001b[2Jx" } });
+  const { out } = await made.run(["clusters"]);
+  const status = await made.run(["status", "--all-clusters", "-o", "wide"]);
+  for (const bad of ["\u001b", "OR 1=1", "a/b"]) assert.ok(!(out + status.out).includes(bad));
+});
+
+Deno.test("ostler status --all-clusters shows each open rollout, and who did not answer", async () => {
+  const { code, out, err } = await twoClusters().run(["status", "--all-clusters"]);
+  assert.deepEqual(out.trimEnd().split("\n").map((line) => line.split(/ {2,}/)), [
+    ["CLUSTER", "NAMESPACE", "NAME", "PHASE", "FOR", "UPDATED", "WAVE", "WHY"],
+    ["north", "kube-system", "a", "Halted", "2h", "Quarantined"],
+    ["north", "kube-system", "b", "AwaitingApproval", "10m", "3/10", "2/3", "AwaitingApproval"],
+    ["south", "kube-system", "a", "Rolling", "(no worker polls)"],
+  ]);
+  assert.deepEqual([code, err], [0, "1 rollout did not say where they are: their phase is that of the run list\n"]);
+  assert.equal((await twoClusters().run(["status", "pool", "--all-clusters"])).code, 2);
+});
+
+Deno.test("ostler clusters ends with 4 where nobody answers, and 1 where it is refused", async () => {
+  const away = Object.assign(fleet({}), { outage: grpcStatus(14, "connection refused") });
+  assert.deepEqual(await away.run(["clusters"]), {
+    ...{ code: 4, out: "", err: "Cannot reach Temporal at temporal.test:7233: connection refused\n" },
+  });
+  const refused = Object.assign(fleet({}), { outage: grpcStatus(7, "not allowed") });
+  assert.equal((await refused.run(["clusters"])).code, 1);
+});
