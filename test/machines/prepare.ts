@@ -1,5 +1,8 @@
 // Entry point: makes, once, what all machines of the tests are made from; where none can run, says why and makes nothing.
 import process from "node:process";
+import { findPostgres } from "../../deploy/local/stack/lent_temporal.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import { temporalToolNames } from "../../deploy/local/tools/tool_name.ts";
 import { missing, openHost } from "./real_machines.ts";
 
 if (missing === undefined) {
@@ -9,6 +12,8 @@ if (missing === undefined) {
     process.stdout.write(`${seconds.padStart(6)} s  ${text}\n`);
   });
   await host.stop();
+  // Temporal as people run it themselves, which takes minutes to build.
+  if (await findPostgres() !== undefined) await resolveTools(temporalToolNames);
 } else {
   process.stdout.write(`No machine can run here, so their tests are skipped: ${missing}\n`);
 }

@@ -36,6 +36,14 @@ interface Request {
 
 type Verb = "get" | "list" | "create" | "replace" | "patch" | "delete";
 
+/** What somebody's rights are reviewed for. */
+export interface Reviewed {
+  verb: string;
+  resource: string;
+  namespace?: string;
+  name?: string;
+}
+
 export class FakeKube {
   /** Every change as "verb plural namespace/name", in order. */
   readonly writes: string[] = [];
@@ -47,8 +55,10 @@ export class FakeKube {
   token: { token: string; expirationTimestamp: Date } | undefined;
   /** Whether a key that signed a token is trusted no more. */
   isDistrusted: (token: string) => boolean = () => false;
+  /** Whether its version has mutating admission policies. */
+  hasPolicies = true;
   /** Whether whose rights are reviewed may do it. */
-  mayDo: (user: string, right: { verb: string; resource: string }) => boolean = () => true;
+  mayDo: (user: string, right: Reviewed) => boolean = () => true;
   #objects = new Map<string, Stored>();
   #versions = 0;
 
@@ -102,7 +112,7 @@ export class FakeKube {
         }
         const verb = (word === "read" ? "get" : word) as Verb;
         return async (request: Request) =>
-          typed(await this.#do(verb, { ...request, plural: `${kind.toLowerCase()}s` }));
+          typed(await this.#do(verb, { ...request, plural: `${kind.replace(/Approval$/, "").toLowerCase()}s` }));
       },
     });
   }
@@ -140,6 +150,8 @@ export class FakeKube {
 
   #custom(): unknown {
     return {
+      getAPIResources: () =>
+        Promise.resolve({ resources: this.hasPolicies ? [{ name: "mutatingadmissionpolicies" }] : [] }),
       getNamespacedCustomObject: (request: Request) => this.#do("get", request),
       deleteClusterCustomObject: (request: Request) => this.#do("delete", request),
       listNamespacedCustomObject: (request: Request) => this.#do("list", request),

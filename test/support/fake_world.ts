@@ -1,4 +1,5 @@
 /** Kubernetes, Temporal and a clock in memory, around the `ostler` command. */
+import type { Kube } from "../../activities/kube/client.ts";
 import type { CommandName, Order, Step } from "../../cli/connect/engine.ts";
 import type { ConnectOptions, World } from "../../cli/connect/world.ts";
 import { runProgram } from "../../cli/program.ts";
@@ -27,6 +28,8 @@ export class FakeWorld {
   /** Thrown instead of a connection to Temporal. */
   unreachable: Error | undefined;
   closed = 0;
+  /** Where profiles and configs are, if in another cluster. */
+  management: { kube: FakeKube; namespace: string } | undefined;
 
   constructor(readonly kube = new FakeKube()) {
     for (const plural of ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]) {
@@ -47,6 +50,11 @@ export class FakeWorld {
     return { code, ...said };
   }
 
+  #clients(): Kube {
+    const { kube: { client }, management } = this;
+    return management ? { ...client, management: { ...management, kube: management.kube.client } } : client;
+  }
+
   #world({ as, temporalNamespace = "default", cluster = "" }: ConnectOptions): World {
     const engine = {
       send: (order: Order) => {
@@ -63,7 +71,7 @@ export class FakeWorld {
     const whoAmI = (): Promise<string> => Promise.resolve("ada");
     return {
       cluster: () =>
-        Promise.resolve({ kube: this.kube.client, server: "https://kube.test", namespace: "fleet", whoAmI }),
+        Promise.resolve({ kube: this.#clients(), server: "https://kube.test", namespace: "fleet", whoAmI }),
       engine: () => this.unreachable ? Promise.reject(this.unreachable) : Promise.resolve(engine),
       server: () =>
         this.unreachable ? Promise.reject(this.unreachable) : Promise.resolve({

@@ -4,11 +4,11 @@ import type { ClientHttp2Session, Http2Server, IncomingHttpHeaders, ServerHttp2S
 import type { AddressInfo } from "node:net";
 
 /** gRPC's numbers of what a door says. */
-export const [notFound, permissionDenied, unimplemented] = [5, 7, 12];
+export const [notFound, permissionDenied, unimplemented, unauthenticated] = [5, 7, 12, 16];
 
 export class TemporalDoor implements AsyncDisposable {
-  /** What is answered to a method, such as "WorkflowService/GetSystemInfo"; undefined lets it through. */
-  refusal: (method: string) => number | undefined = () => undefined;
+  /** What is answered to a method, such as "WorkflowService/GetSystemInfo", by who asks; undefined lets it through. */
+  refusal: (method: string, headers: IncomingHttpHeaders) => number | undefined = () => undefined;
   /** Methods that came, in order. */
   readonly asked: string[] = [];
   readonly #sessions = new Set<{ destroy(): void }>();
@@ -46,7 +46,7 @@ export class TemporalDoor implements AsyncDisposable {
     const method = String(headers[":path"]).replace(/^.*\.(?=\w+\/\w+$)/, "");
     this.asked.push(method);
     stream.on("error", () => {}); // the caller went away
-    const code = this.refusal(method);
+    const code = this.refusal(method, headers);
     if (code !== undefined) {
       const said = { "grpc-status": `${code}`, "grpc-message": `said by the door` };
       stream.respond({ ":status": 200, "content-type": "application/grpc", ...said }, { endStream: true });

@@ -1,14 +1,34 @@
 import type { V1Node, V1Pod, V1Taint } from "@kubernetes/client-node";
 
-/** Chooses the node for a pod: of those that take it, the one with fewest pods, by name when equal; undefined when none does. */
+/** How many pods each node has; of none nothing is said. */
+export type PodsOn = ReadonlyMap<string, number>;
+
+/**
+ * Chooses the node for a pod: of those that take it, the one with fewest of its kin, then with fewest pods, then by name;
+ * undefined when none does.
+ */
 export function placePod(
   pod: V1Pod,
   nodes: readonly V1Node[],
-  podsOn: ReadonlyMap<string, number>,
+  { podsOn, kinOn = new Map() }: { podsOn: PodsOn; kinOn?: PodsOn },
 ): string | undefined {
   const names = nodes.filter((node) => takes(node, pod)).map((node) => node.metadata?.name ?? "");
   const load = (name: string): number => podsOn.get(name) ?? 0;
-  return names.sort((a, b) => load(a) - load(b) || a.localeCompare(b))[0];
+  const kin = (name: string): number => kinOn.get(name) ?? 0;
+  return names.sort((a, b) => kin(a) - kin(b) || load(a) - load(b) || a.localeCompare(b))[0];
+}
+
+/** Those pods that a pod is to be spread over nodes with; none unless it says so. */
+export function kinOf(pod: V1Pod, pods: readonly V1Pod[]): V1Pod[] {
+  const spread = pod.spec?.topologySpreadConstraints?.find(({ topologyKey }) =>
+    topologyKey === "kubernetes.io/hostname"
+  );
+  const wanted = Object.entries(spread?.labelSelector?.matchLabels ?? {});
+  if (wanted.length === 0) return [];
+  return pods.filter(({ metadata: { namespace, labels = {}, deletionTimestamp } = {} }) =>
+    namespace === pod.metadata?.namespace && deletionTimestamp === undefined &&
+    wanted.every(([key, value]) => labels[key] === value)
+  );
 }
 
 function takes(node: V1Node, pod: V1Pod): boolean {

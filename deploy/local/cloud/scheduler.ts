@@ -2,7 +2,7 @@ import type { ListWatch, V1Node, V1Pod } from "@kubernetes/client-node";
 import { follow } from "./follow.ts";
 import { type Connection, reasonOf, statusOf } from "./kube.ts";
 import { rest, withinSeconds } from "./patience.ts";
-import { placePod } from "./placement.ts";
+import { kinOf, placePod } from "./placement.ts";
 
 /** What a scheduler works with. */
 export interface SchedulerOptions {
@@ -69,7 +69,7 @@ export class Scheduler {
     const nodes = (this.#nodes?.list() ?? []).filter((node) => !this.#isGone(node.metadata?.name ?? ""));
     let isFine = true;
     for (const pod of pods.filter((each) => this.#isPending(each))) {
-      const node = placePod(pod, nodes, podsOn);
+      const node = placePod(pod, nodes, { podsOn, kinOn: this.#countPods(kinOf(pod, pods)) });
       if (node === undefined) continue;
       if (await this.#bind(pod, node)) podsOn.set(node, (podsOn.get(node) ?? 0) + 1);
       else isFine = false;

@@ -16,7 +16,8 @@ export async function createPool(scene: Scene, shape: PoolShape, guestImage?: st
   const create = (objects: Manifest[]): Promise<void> => applyObjects(site.stack.adminKubeconfig, objects);
   await stage.until("the pool to be created", create([machineDeployment(shape)]));
   const runId = await stage.until("the workflow of the pool to start", runs.next());
-  narrator.say(`  web UI of this run: ${runPage(site.stack.temporal, runId)}`);
+  const { temporal } = site.stack;
+  if (temporal.uiUrl !== "") narrator.say(`  web UI of this run: ${runPage(temporal, runId)}`);
   await announcePublished(scene);
   await stage.until(`${replicas} machines to join`, runs.converged(release));
   // Not before, or all of them would be on the first machine that joins.

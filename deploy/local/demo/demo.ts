@@ -1,14 +1,16 @@
 /** The demo's main story: tools, stack, a pool is created, changed, and judged by a stranger. */
 import { type Site, startSite } from "../site/site.ts";
+import { findPostgres } from "../stack/lent_temporal.ts";
 import { resolveTools } from "../tools/resolve_tools.ts";
 import type { NodePrograms } from "../tools/node_programs.ts";
-import { machineToolNames, type ToolName } from "../tools/tool_name.ts";
+import { machineToolNames, temporalToolNames, type ToolName } from "../tools/tool_name.ts";
 import { changePool } from "./change_pool.ts";
 import { createPool } from "./create_pool.ts";
 import { type DemoReport, demoReport, type Durations } from "./demo_report.ts";
 import { explain } from "./ending.ts";
 import { finalText } from "./final_table.ts";
 import { containerGround, type Ground, simulatedGround } from "./ground.ts";
+import { installedGround } from "./installed_ground.ts";
 import type { Narrator } from "./narrator.ts";
 import type { DemoOptions } from "./options.ts";
 import { pool, type Release } from "./pool_objects.ts";
@@ -41,11 +43,9 @@ export async function runDemo(demo: Demo): Promise<void> {
   const { options, narrator, stage } = demo;
   const stopwatch = new Stopwatch();
   narrator.say("1/5 Find the tools of the stack, or build them");
-  const kubectl: ToolName[] = options.keep ? ["kubectl"] : [];
-  const programs: readonly ToolName[] = options.machines === "container" ? machineToolNames : [];
-  const tools = await findTools(demo, [...toolsNeeded, ...kubectl, ...programs]);
+  const tools = await findTools(demo, await toolsFor(options));
   const durations: Durations = { tools: stopwatch.lap(), stack: 0, create: 0, roll: 0 };
-  stage.limit(600 + options.replicas * (60 + 4 * options.bootSeconds));
+  stage.limit(secondsFor(options));
   narrator.say("2/5 Start the stack, and Ostler in it");
   const ground = await openGround(demo, tools);
   try {
@@ -77,7 +77,7 @@ async function onGround(demo: Demo, ground: Ground, play: Play): Promise<void> {
     const name = options.story;
     const report = name === undefined
       ? await tellStory(demo, site, { ...play, ground })
-      : await playStory({ ...demo, name, site });
+      : await playStory({ ...demo, name, site, ground });
     await demo.onReport(report);
     stage.unlimit();
     if (options.keep) await keepRunning(demo, site, { tools: play.tools, release: ground.releases[1] });
@@ -88,13 +88,28 @@ async function onGround(demo: Demo, ground: Ground, play: Play): Promise<void> {
 }
 
 // Not through the stage, as with the site: what is cut short cleans up, and that is worth waiting for.
-async function openGround({ options, narrator, stage }: Demo, tools: Record<ToolName, string>): Promise<Ground> {
+async function openGround(
+  { options, narrator, stage, directory }: Demo,
+  tools: Record<ToolName, string>,
+): Promise<Ground> {
   if (options.machines === "simulated") return simulatedGround;
   const onProgress = (text: string): void => narrator.say(`  ${text}`);
+  const wanted = { options, programs: tools as NodePrograms, onProgress, signal: stage.signal };
   return await stage.during(
     "an engine, an image and a mirror for machines",
-    containerGround({ options, programs: tools as NodePrograms, onProgress, signal: stage.signal }),
+    options.story === "installed" ? installedGround({ ...wanted, tools, directory }) : containerGround(wanted),
   );
+}
+
+async function toolsFor({ story, machines, keep }: DemoOptions): Promise<ToolName[]> {
+  const programs: readonly ToolName[] = machines === "container" ? machineToolNames : [];
+  if (story !== "installed") return [...toolsNeeded, ...(keep ? ["kubectl" as const] : []), ...programs];
+  const server = await findPostgres() === undefined ? [] : temporalToolNames;
+  return [...toolsNeeded, "kubectl", "helm", ...server, ...programs];
+}
+
+function secondsFor({ story, replicas, bootSeconds, cutSeconds }: DemoOptions): number {
+  return story === "installed" ? 1800 + cutSeconds : 600 + replicas * (60 + 4 * bootSeconds);
 }
 
 async function findTools({ narrator, stage }: Demo, names: readonly ToolName[]): Promise<Record<ToolName, string>> {
@@ -114,6 +129,7 @@ const quick = { readySeconds: { min: 0.1, max: 0.5 }, podStartSeconds: 0.2, maxP
 async function openSite({ options, narrator, stage, directory }: Demo, tools: Tools, ground: Ground): Promise<Site> {
   const { seed, bootSeconds, story } = options;
   const script = { bootSeconds: { min: bootSeconds * 0.7, max: bootSeconds * 1.3 } };
+  const { temporal } = ground.premises ?? {};
   // Not through the stage: a start that is cut short stops what it had started, and that is worth waiting for.
   return await stage.during(
     "the stack",
@@ -123,6 +139,7 @@ async function openSite({ options, narrator, stage, directory }: Demo, tools: To
       seed,
       script: story === undefined ? script : { ...quick, ...stories[story].script },
       ...(ground.machines ? { machines: ground.machines } : {}),
+      ...(temporal ? { startTemporal: (supervisor) => temporal.start(supervisor) } : {}),
       onProgress: (text) => narrator.say(`  ${text}`),
       onCrash: (crash) => stage.end(crash),
       onRevival: (line) => narrator.say(`  ${line}`),

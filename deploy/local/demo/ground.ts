@@ -1,8 +1,10 @@
 /** What the machines of the main story are and stand on: simulated ones on nothing, real ones on this host. */
 import { join } from "node:path";
 import process from "node:process";
-import { openContainerHost } from "../machines/container_host.ts";
+import { type ContainerHost, openContainerHost } from "../machines/container_host.ts";
+import type { LayoutImage } from "../mirror/layout_image.ts";
 import type { MachineGround } from "../site/site.ts";
+import type { LentTemporal } from "../stack/lent_temporal.ts";
 import { cacheFolder } from "../tools/environment.ts";
 import type { NodePrograms } from "../tools/node_programs.ts";
 import type { DemoOptions } from "./options.ts";
@@ -16,7 +18,16 @@ export interface Ground {
   readonly releases: readonly [first: Release, next: Release];
   /** Undefined where no container runs. */
   readonly guestImage?: string;
+  /** What it takes to install Ostler on these machines; undefined where nobody is to. */
+  readonly premises?: Premises;
   stop(): Promise<void>;
+}
+
+export interface Premises {
+  readonly host: ContainerHost;
+  readonly tools: { helm: string; kubectl: string };
+  /** Undefined where the dev server has to do. */
+  readonly temporal?: LentTemporal;
 }
 
 export interface GroundOptions {
@@ -24,6 +35,8 @@ export interface GroundOptions {
   readonly programs: NodePrograms;
   readonly onProgress: (text: string) => void;
   readonly signal: AbortSignal;
+  /** Images that machines find beside those of our own programs. */
+  readonly layouts?: readonly LayoutImage[];
 }
 
 /** Machines that only look like machines from the API server. */
@@ -34,19 +47,25 @@ export const simulatedGround: Ground = {
 };
 
 /** Machines that boot as containers; throws where no engine runs them, and says how to get one. */
-export async function containerGround({ options, programs, onProgress, signal }: GroundOptions): Promise<Ground> {
-  const tools = cacheFolder(process.env);
-  if (tools === undefined) throw new Error("Cannot keep machine images: neither HOME nor XDG_CACHE_HOME is set");
-  const folder = join(tools, "..", "machines");
+export async function containerGround(groundOptions: GroundOptions): Promise<Ground & { host: ContainerHost }> {
+  const { options, programs, onProgress, signal, layouts = [] } = groundOptions;
   const host = await openContainerHost({
-    ...{ cacheFolder: folder, programs, installEngine: options.installDocker, onProgress, signal },
+    ...{ cacheFolder: machinesFolder(), programs, installEngine: options.installDocker, onProgress, signal, layouts },
   });
   const image = (nth: number): string => `docker://ostler.example/debian:12-${nth}`;
   return {
+    host,
     machines: host,
     shape: { profile: "osp-debian", operatingSystem: "debian", annotations: host.poolAnnotations },
     releases: [{ ...firstRelease, image: image(1) }, { ...nextRelease, image: image(2) }],
     guestImage: host.mirror.images.podServer,
     stop: () => host.stop(),
   };
+}
+
+/** Keeps what machines are made of from one run to the next. */
+export function machinesFolder(): string {
+  const tools = cacheFolder(process.env);
+  if (tools === undefined) throw new Error("Cannot keep machine images: neither HOME nor XDG_CACHE_HOME is set");
+  return join(tools, "..", "machines");
 }

@@ -13,6 +13,8 @@ export interface DemoOptions {
   /** Mean time from order to kubelet start; each machine draws its own, up to 30 % off. */
   readonly bootSeconds: number;
   readonly seed: number;
+  /** For how long a story cuts Temporal off. */
+  readonly cutSeconds: number;
   readonly keep: boolean;
   readonly json: boolean;
   readonly help: boolean;
@@ -35,6 +37,7 @@ deno task demo [flags]
                     boots in a container, with systemd, cloud-init, containerd and kubelet
   --install-docker  with --machines container, on Debian or Ubuntu as root: where no Docker
                     engine answers, install Debian's and start it until the demo ends
+  --cut-seconds S   with --story installed: how long Temporal is cut off, 1 to 3600 (30)
   --replicas N      machines in the pool, 1 to 20 (3)
   --boot-seconds S  mean time a machine takes to boot, 0.1 to 120 (4)
   --seed N          fixes every machine's boot time (random, printed)
@@ -43,7 +46,9 @@ deno task demo [flags]
                     standard output; all other text goes to standard error
   --help            print this
 
-A story brings its own number of machines and boot times, and needs simulated ones.
+A story brings its own number of machines and boot times, and needs simulated ones; only
+"installed" needs --machines container: there Ostler's image is built, installed by its chart
+on machines of its own, with Temporal on PostgreSQL where that is installed.
 
 Exit code 0: every promise was kept. 1: one was broken, or the demo failed.
 2: a flag is wrong. 130: Ctrl-C.
@@ -59,6 +64,7 @@ export function parseOptions(args: readonly string[]): DemoOptions {
     ...machinesOf(values),
     replicas: whole("replicas", values.replicas ?? "3", { min: 1, max: 20 }),
     bootSeconds: number("boot-seconds", values["boot-seconds"] ?? "4", { min: 0.1, max: 120 }),
+    cutSeconds: cutOf(values),
     seed: values.seed === undefined
       ? randomInt(1, 100_000)
       : whole("seed", values.seed, { min: 0, max: largestSeed - 1 }),
@@ -82,17 +88,27 @@ function machinesOf(values: Values): Pick<DemoOptions, "machines" | "installDock
   const kind = machineKinds.find((each) => each === machines);
   if (kind === undefined) throw wrong("machines", machines, `one of ${machineKinds.join(", ")} is needed`);
   if (kind === "simulated") {
+    if (story === "installed") throw wrong("story", story, "it needs --machines container");
     if (!installDocker) return { machines: kind, installDocker };
     throw new UsageError("Cannot use --install-docker: simulated machines need no Docker engine");
   }
   const seconds = values["boot-seconds"];
   if (seconds !== undefined) throw wrong("boot-seconds", seconds, "a machine that really boots takes its own time");
-  if (story !== undefined) throw wrong("machines", kind, `story "${story}" needs simulated machines`);
+  if (story !== undefined && story !== "installed") {
+    throw wrong("machines", kind, `story "${story}" needs simulated machines`);
+  }
   return { machines: kind, installDocker };
 }
 
+function cutOf({ story, "cut-seconds": seconds }: Values): number {
+  if (seconds !== undefined && story !== "installed") {
+    throw wrong("cut-seconds", seconds, 'only story "installed" cuts Temporal off');
+  }
+  return number("cut-seconds", seconds ?? "30", { min: 1, max: 3600 });
+}
+
 type Values = Partial<
-  & Record<"story" | "machines" | "replicas" | "boot-seconds" | "seed", string>
+  & Record<"story" | "cut-seconds" | "machines" | "replicas" | "boot-seconds" | "seed", string>
   & Record<"install-docker" | "keep" | "json" | "help", boolean>
 >;
 
@@ -103,6 +119,7 @@ function parse(args: readonly string[]): Values {
       options: {
         story: { type: "string" },
         machines: { type: "string" },
+        "cut-seconds": { type: "string" },
         "install-docker": { type: "boolean" },
         replicas: { type: "string" },
         "boot-seconds": { type: "string" },

@@ -17,7 +17,12 @@ export const firstRelease: Release = { image: "docker://ostler.example/ubuntu:24
 export const nextRelease: Release = { image: "docker://ostler.example/ubuntu:24.04-2", kubelet: "1.36.1" };
 
 /** Path of the pool's MachineDeployment on the API server. */
-export const poolPath = `/apis/cluster.k8s.io/v1alpha1/namespaces/${pool.namespace}/machinedeployments/${pool.name}`;
+export const poolPath = pathOfPool(pool.name);
+
+/** The same of another one. */
+export function pathOfPool(name: string): string {
+  return `/apis/cluster.k8s.io/v1alpha1/namespaces/${pool.namespace}/machinedeployments/${name}`;
+}
 
 /** By which policies and people select the pool. */
 export const labels = { pool: pool.name };
@@ -27,6 +32,10 @@ export type Manifest = ManifestObject & { readonly spec: object };
 
 /** What a pool is to be. */
 export interface PoolShape {
+  /** That of the demo's one pool unless told. */
+  readonly name?: string;
+  /** Of its nodes, beside the pool's own. */
+  readonly nodeLabels?: Readonly<Record<string, string>>;
   readonly replicas: number;
   readonly release: Release;
   /** Machines above `replicas` while rolling; 1 unless told. */
@@ -40,9 +49,10 @@ export interface PoolShape {
 
 /** The pool's MachineDeployment, as a person would apply it. */
 export function machineDeployment(shape: PoolShape): Manifest {
-  const { replicas, release, surge = 1, profile = "osp-ubuntu", operatingSystem = "ubuntu" } = shape;
-  const annotations = { "k8c.io/operating-system-profile": profile, ...shape.annotations };
-  const metadata = { ...pool, labels, annotations };
+  const { name = pool.name, replicas, release, surge = 1, operatingSystem = "ubuntu" } = shape;
+  const annotations = { "k8c.io/operating-system-profile": shape.profile ?? "osp-ubuntu", ...shape.annotations };
+  const labels = { pool: name };
+  const metadata = { ...pool, name, labels, annotations };
   return {
     apiVersion: "cluster.k8s.io/v1alpha1",
     kind: "MachineDeployment",
@@ -55,7 +65,7 @@ export function machineDeployment(shape: PoolShape): Manifest {
       template: {
         metadata: { labels },
         spec: {
-          metadata: { labels },
+          metadata: { labels: { ...labels, ...shape.nodeLabels } },
           versions: { kubelet: release.kubelet },
           providerSpec: { value: providerConfig(release.image, operatingSystem) },
         },

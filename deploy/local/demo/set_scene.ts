@@ -20,6 +20,8 @@ export interface Setting {
   readonly surge?: number;
   /** A halt is part of the story. */
   readonly mayHalt?: boolean;
+  /** Temporal's namespace where the rollouts are; the server's first one unless told. */
+  readonly namespace?: string;
 }
 
 /** Opens connections and watches; the props close them again. */
@@ -30,7 +32,7 @@ export async function setScene(props: AsyncDisposableStack, setting: Setting): P
   // Deno 2.9 dies when the server ends an idle connection of its own HTTP/2 (github.com/denoland/deno/issues/36788).
   const connection = await NativeConnection.connect({ address: temporal.address });
   props.defer(() => connection.close());
-  const client = new Client({ connection, namespace: temporal.namespace });
+  const client = new Client({ connection, namespace: setting.namespace ?? temporal.namespace });
   const runs = new Runs(client);
   props.defer(() => runs.stop());
   const watched = { kubeconfig: adminKubeconfig, namespace: pool.namespace, pool: pool.name, replicas, surge };

@@ -5,13 +5,12 @@
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fetchDeno } from "./deno_program.ts";
 import type { Target } from "./options.ts";
 import { launcher } from "./launcher.ts";
 import { root, run, type Source } from "./source.ts";
 
 interface System {
-  /** Package of npm with Deno's program. */
-  deno: string;
   /** As Deno and npm name it. */
   os: string;
   arch: string;
@@ -20,24 +19,34 @@ interface System {
 }
 
 const systems: Readonly<Record<Target, System>> = {
-  "linux-amd64": { deno: "@deno/linux-x64-glibc", os: "linux", arch: "x64", triple: "x86_64-unknown-linux-gnu" },
-  "linux-arm64": { deno: "@deno/linux-arm64-glibc", os: "linux", arch: "arm64", triple: "aarch64-unknown-linux-gnu" },
-  "darwin-amd64": { deno: "@deno/darwin-x64", os: "darwin", arch: "x64", triple: "x86_64-apple-darwin" },
-  "darwin-arm64": { deno: "@deno/darwin-arm64", os: "darwin", arch: "arm64", triple: "aarch64-apple-darwin" },
+  "linux-amd64": { os: "linux", arch: "x64", triple: "x86_64-unknown-linux-gnu" },
+  "linux-arm64": { os: "linux", arch: "arm64", triple: "aarch64-unknown-linux-gnu" },
+  "darwin-amd64": { os: "darwin", arch: "x64", triple: "x86_64-apple-darwin" },
+  "darwin-arm64": { os: "darwin", arch: "arm64", triple: "aarch64-apple-darwin" },
 };
 
 /** Folders that the command loads files of, by the import law. */
 const rooms = ["activities", "cli", "profiles", "workflows"];
 
+/** For which system, and with which Deno. */
+export interface Packing {
+  target: Target;
+  deno: string;
+}
+
 /** Writes ostler-cli-VERSION-TARGET.tar.gz; returns its name. */
-export async function packCommand(target: Target, { version, time }: Source, output: string): Promise<string> {
+export async function packCommand(
+  { target, deno }: Packing,
+  { version, time }: Source,
+  output: string,
+): Promise<string> {
   const system = systems[target];
   const name = `ostler-cli-${version}-${target}`;
   const work = await mkdtemp(join(tmpdir(), "ostler-release-"));
   const folder = join(work, name);
   try {
     await mkdir(folder);
-    await fetchDeno(folder, system);
+    await fetchDeno(target, deno, folder);
     await copySources(folder);
     await install(folder, system);
     await writeFile(join(folder, "ostler"), launcher, { mode: 0o755 });
@@ -90,18 +99,5 @@ async function keepNative(store: string, triple: string): Promise<void> {
   const others = releases.filter((name) => name !== triple).map((name) => `releases/${name}`);
   for (const name of [...others, "sdk-core", "bridge-macros", "src", "Cargo.lock", "Cargo.toml"]) {
     await rm(join(bridge, name), { recursive: true, force: true });
-  }
-}
-
-async function fetchDeno(folder: string, { deno }: System): Promise<void> {
-  const work = await mkdtemp(join(tmpdir(), "ostler-deno-"));
-  try {
-    await run("npm", ["pack", `${deno}@${Deno.version.deno}`, "--loglevel=error", `--pack-destination=${work}`]);
-    const [archive = ""] = await readdir(work);
-    await run("tar", ["--extract", `--file=${archive}`, "package/deno"], work);
-    await cp(join(work, "package/deno"), join(folder, "deno"));
-    await run("chmod", ["755", join(folder, "deno")]);
-  } finally {
-    await rm(work, { recursive: true, force: true });
   }
 }

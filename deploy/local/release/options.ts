@@ -15,6 +15,8 @@ export interface ReleaseOptions {
   readonly isDraft: boolean;
   readonly without: readonly OptionalPart[];
   readonly targets: readonly Target[];
+  /** Where npm has not this Deno for a system, the newest before it is packed. */
+  readonly isNearDeno: boolean;
   readonly help: boolean;
 }
 
@@ -29,8 +31,11 @@ deno task release [flags]
   --output FOLDER   where it goes (dist)
   --draft           also of a version without a date in CHANGELOG.md, of files that are not committed,
                     and of manifests that are not recorded
-  --without PARTS   leave out cli, image, or both, joined by a comma; what cannot be made is otherwise an error
+  --without PARTS   leave out cli, image, or both, joined by a comma; what of them cannot be made is otherwise an error, told
+                    when everything else is made
   --targets NAMES   of the command: ${targets.join(", ")} (all)
+  --near-deno       where npm has not this Deno for one of them, pack the newest before it that differs in the last
+                    number alone, and say so; otherwise that one is not packed
   --help            print this
 
 Needs Helm and kubectl (found or built as the demo's tools are), GNU tar, npm for the command, a Docker engine for the image.
@@ -39,9 +44,9 @@ Exit code 0: all of it was made. 1: something could not be. 2: a flag is wrong.
 
 /** Reads the command line; throws UsageError naming what cannot be used. */
 export function parseOptions(args: readonly string[]): ReleaseOptions {
-  const { output, draft, without, targets: named, help } = parse(args);
+  const { output, draft, without, targets: named, help, "near-deno": isNearDeno } = parse(args);
   return {
-    ...{ output, isDraft: draft, help },
+    ...{ output, isDraft: draft, help, isNearDeno },
     without: chosen("--without", without, optionalParts),
     targets: named === undefined ? targets : chosen("--targets", named, targets),
   };
@@ -52,6 +57,7 @@ function parse(args: readonly string[]): {
   draft: boolean;
   without: string;
   targets?: string | undefined;
+  "near-deno": boolean;
   help: boolean;
 } {
   try {
@@ -62,6 +68,7 @@ function parse(args: readonly string[]): {
         draft: { type: "boolean", default: false },
         without: { type: "string", default: "" },
         targets: { type: "string" },
+        "near-deno": { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
     }).values;

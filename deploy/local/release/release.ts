@@ -5,17 +5,32 @@ import { notesOf } from "./changelog.ts";
 import { packChart, writeManifests } from "./chart_part.ts";
 import { writeChecksums } from "./checksums.ts";
 import { packCommand } from "./cli_part.ts";
+import { denoFor } from "./deno_program.ts";
 import { makeImage } from "./image_part.ts";
-import type { ReleaseOptions } from "./options.ts";
+import type { ReleaseOptions, Target } from "./options.ts";
 import { requireRecord } from "./recorded.ts";
-import { readSource, root } from "./source.ts";
+import { readSource, root, type Source } from "./source.ts";
 
 interface Tools {
   readonly helm: string;
   readonly kubectl: string;
 }
 
-/** Makes all of it; `say` is told of each file, and of what was left out. Throws where a part cannot be made. */
+interface Making {
+  readonly options: ReleaseOptions;
+  readonly tools: Tools;
+  readonly source: Source;
+  readonly output: string;
+  readonly say: (text: string) => void;
+}
+
+/** Makes files of a release, and returns their names. */
+type Part = (making: Making) => Promise<string[]>;
+
+/**
+ * Makes all of it; `say` is told of each file, and of what was left out. Where command or image cannot be made, it throws
+ * when everything else is.
+ */
 export async function makeRelease(
   options: ReleaseOptions,
   tools: Tools,
@@ -26,29 +41,47 @@ export async function makeRelease(
   if (!options.isDraft) await requireRecord(tools.helm, source.version);
   const output = resolve(options.output);
   await mkdir(output, { recursive: true });
+  const making = { options, tools, source, output, say };
   const made: string[] = [];
-  const add = (names: readonly string[]): void => {
-    made.push(...names);
-    for (const name of names) say(name);
-  };
-  await writeFile(join(output, `NOTES-${source.version}.md`), `${notes}\n`);
-  add([`NOTES-${source.version}.md`, ...await packChart(tools, source, output)]);
+  const add = (names: string[]): void => void (made.push(...names), names.forEach(say));
+  add(await writeNotes(making, notes));
+  add(await packChart(tools, source, output));
   add(await writeManifests(tools, source, output));
-  if (options.without.includes("cli")) say("without the command");
-  else for (const target of options.targets) add([await orWithout("cli", packCommand(target, source, output))].flat());
-  if (options.without.includes("image")) say("without the image");
-  else add(await orWithout("image", makeImage(source, output)));
+  const failures: string[] = [];
+  for (const part of optional(making)) await part(making).then(add, ({ message }) => void failures.push(message));
   await writeChecksums(output, made);
   say("SHA256SUMS");
+  if (failures.length > 0) throw new Error(`${failures.join("\n")}\nEverything else was made`);
 }
 
-async function orWithout<T>(part: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw new Error(
-      `${(error as Error).message}; --without ${part} leaves it out${part === "cli" ? ", --targets some of it" : ""}`,
-      { cause: error },
-    );
-  }
+async function writeNotes({ source: { version }, output }: Making, notes: string): Promise<string[]> {
+  const name = `NOTES-${version}.md`;
+  await writeFile(join(output, name), `${notes}\n`);
+  return [name];
 }
+
+/** What needs more than this machine may have, one after the other. */
+function optional({ options: { without, targets }, say }: Making): Part[] {
+  if (without.includes("cli")) say("without the command");
+  if (without.includes("image")) say("without the image");
+  return [
+    ...(without.includes("cli") ? [] : targets.map(commandFor)),
+    ...(without.includes("image") ? [] : [image]),
+  ];
+}
+
+function commandFor(target: Target): Part {
+  return async ({ options, source, output, say }) => {
+    const deno = await denoFor(target, options.isNearDeno);
+    if (deno !== Deno.version.deno) say(`${target}: with Deno ${deno}, as npm has no ${Deno.version.deno} for it`);
+    return [await packCommand({ target, deno }, source, output)];
+  };
+}
+
+const image: Part = async ({ source, output }) => {
+  try {
+    return await makeImage(source, output);
+  } catch (error) {
+    throw new Error(`${(error as Error).message}; --without image leaves it out`, { cause: error });
+  }
+};

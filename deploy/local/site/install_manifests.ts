@@ -21,15 +21,24 @@ const ours = [
 
 const inManagement = ["crds/operating_system_profiles", "crds/operating_system_configs"];
 
+/** Who approves the certificates of new nodes: kube-controller-manager, whoever asks, or the controller. */
+const approval = { asKubernetes: "rbac/bootstrap_approval", byController: "approval/node_approver" };
+
+/** What is installed of it. */
+export interface Installed {
+  isWorkerCluster?: boolean;
+  approver?: keyof typeof approval;
+}
+
 /** Applies them in order with the admin identity; resolves when every kind is served. A worker cluster has not all kinds. */
 export async function installManifests(
   adminKubeconfig: string,
-  { isWorkerCluster = false }: { isWorkerCluster?: boolean } = {},
+  { isWorkerCluster = false, approver = "asKubernetes" }: Installed = {},
 ): Promise<void> {
   const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
   await applyManifests(adminKubeconfig, [
     ...local.map((name) => path(`../manifests/${name}.yaml`)),
-    ...ours.filter((name) => !isWorkerCluster || !inManagement.includes(name)).map((name) =>
+    ...[...ours, approval[approver]].filter((name) => !isWorkerCluster || !inManagement.includes(name)).map((name) =>
       path(`../../kubernetes/${name}.yaml`)
     ),
   ]);

@@ -8,7 +8,7 @@ import type { MachineKind } from "../cloud/machine_kind.ts";
 import type { ScriptChange } from "../cloud/script.ts";
 import { startMachineController } from "../stack/machine_controller.ts";
 import { startStack } from "../stack/stack.ts";
-import type { Stack } from "../stack/stack.ts";
+import type { Stack, StackOptions } from "../stack/stack.ts";
 import type { StackTools } from "../stack/foundation.ts";
 import { mintKubeconfigs, type SiteKubeconfigs } from "./identities.ts";
 import { installManifests } from "./install_manifests.ts";
@@ -33,6 +33,8 @@ export interface SiteOptions {
   audited?: string[];
   /** The API server ends a watch after one to two times as many seconds. */
   watchSeconds?: number;
+  /** Starts another Temporal server than the CLI's dev server. */
+  startTemporal?: NonNullable<StackOptions["startTemporal"]>;
   onProgress?: (text: string) => void;
   onCrash?: (crash: Error) => void;
   /** Takes one line each time that Ostler's controller or worker ended unasked and is started again. */
@@ -77,7 +79,10 @@ export async function startSite(options: SiteOptions): Promise<Site> {
 
 async function inhabit(stack: Stack, options: SiteOptions): Promise<Site> {
   options.onProgress?.("Installing kinds, identities and rules");
-  await installManifests(stack.adminKubeconfig, { isWorkerCluster: options.management !== undefined });
+  await installManifests(stack.adminKubeconfig, {
+    isWorkerCluster: options.management !== undefined,
+    approver: options.settings?.["OSTLER_APPROVE_JOINING_NODES"] === "true" ? "byController" : "asKubernetes",
+  });
   const kubeconfigs = await mintKubeconfigs(stack);
   options.onProgress?.("Starting machine-controller, the cloud, and Ostler's controller and worker");
   const opening = openCloud(kubeconfigs.cloud, options);

@@ -3,6 +3,7 @@ import { badImage } from "./bad_image.ts";
 import { badProfile } from "./bad_profile.ts";
 import { canary } from "./canary.ts";
 import { pdb } from "./pdb.ts";
+import { installed } from "./installed.ts";
 import type { Story } from "./story.ts";
 import type { StoryName } from "./story_names.ts";
 import { window } from "./window.ts";
@@ -15,4 +16,5 @@ export const stories: Record<StoryName, Story> = {
   pdb,
   window,
   abort,
+  installed,
 };

@@ -1,11 +1,13 @@
 /** Plays one story on a site: a pool and its policy come, the story is told, and everything is checked. */
 import type { Site } from "../../site/site.ts";
 import { applyObjects } from "../../stack/manifests.ts";
+import { Installation } from "../../installation/installation.ts";
 import { createPool } from "../create_pool.ts";
+import type { Ground } from "../ground.ts";
 import type { DemoOptions } from "../options.ts";
 import { explain } from "../ending.ts";
 import type { Narrator } from "../narrator.ts";
-import { firstRelease, guests as wanted } from "../pool_objects.ts";
+import { guests as wanted } from "../pool_objects.ts";
 import { setScene } from "../set_scene.ts";
 import type { Stage } from "../stage.ts";
 import { Stopwatch } from "../stopwatch.ts";
@@ -26,13 +28,16 @@ export interface Playing {
   readonly narrator: Narrator;
   readonly stage: Stage;
   readonly site: Site;
+  readonly ground: Ground;
 }
 
 /** Tells the story and gives its report; a story that gets stuck has one broken promise more, and no other end. */
-export async function playStory({ name, options, narrator, stage, site }: Playing): Promise<StoryReport> {
+export async function playStory(playing: Playing): Promise<StoryReport> {
+  const { name, options, narrator, stage, site } = playing;
   const story = stories[name];
   await using props = new AsyncDisposableStack();
-  const play = await openPlay(props, { story, narrator, stage, site });
+  const play = await openPlay(props, story, playing);
+  await story.prepare?.(play);
   narrator.say(`3/5 Create a pool of ${story.replicas} machines and its RolloutPolicy`);
   await createAll(play, story);
   const stopwatch = new Stopwatch();
@@ -51,24 +56,30 @@ export async function playStory({ name, options, narrator, stage, site }: Playin
 
 async function openPlay(
   props: AsyncDisposableStack,
-  { story, narrator, stage, site }: { story: Story; narrator: Narrator; stage: Stage; site: Site },
+  { replicas, surge, extra = 0, namespace }: Story,
+  { options, narrator, stage, site, ground }: Playing,
 ): Promise<Play> {
-  const { replicas, surge, extra = 0 } = story;
-  const scene = await setScene(props, { narrator, stage, site, replicas, surge: surge + extra, mayHalt: true });
+  const where = namespace === undefined ? {} : { namespace };
+  const setting = { narrator, stage, site, replicas, surge: surge + extra, mayHalt: true, ...where };
+  const scene = await setScene(props, setting);
   const guests = await GuestWatch.start(site.stack.adminKubeconfig);
   props.defer(() => guests.stop());
   const cluster = new Cluster(scene);
   const rollout = new RolloutDesk({ cluster, client: scene.client });
-  return { ...scene, cluster, rollout, guests, checks: new Checklist(narrator) };
+  const { premises } = ground;
+  const installed = premises && props.use(await Installation.open({ ...premises, site, signal: stage.signal }));
+  const optional = installed ? { installation: installed } : {};
+  return { ...scene, cluster, rollout, guests, checks: new Checklist(narrator), options, ground, ...optional };
 }
 
 async function createAll(play: Play, { profile, policy, replicas, surge }: Story): Promise<void> {
-  const { site, stage, fleet, observer, guests } = play;
+  const { site, stage, fleet, observer, guests, ground } = play;
   const objects = [...(profile ? [profile] : []), rolloutPolicy(policy)];
   await stage.until("profile and policy", applyObjects(site.stack.adminKubeconfig, objects));
   fleet.start();
   const name = profile === undefined ? {} : { profile: profile.metadata.name };
-  await createPool(play, { replicas, surge, release: firstRelease, ...name });
+  const shape = { ...ground.shape, ...name, replicas, surge, release: ground.releases[0] };
+  await createPool(play, shape, ground.guestImage);
   observer.arm();
   guests.arm();
 }

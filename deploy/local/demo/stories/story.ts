@@ -1,4 +1,7 @@
+import type { Installation } from "../../installation/installation.ts";
 import type { ScriptChange } from "../../cloud/script.ts";
+import type { Ground } from "../ground.ts";
+import type { DemoOptions } from "../options.ts";
 import type { Manifest } from "../pool_objects.ts";
 import type { Scene } from "../scene.ts";
 import type { Checklist } from "./checklist.ts";
@@ -19,6 +22,10 @@ export interface Story {
   readonly script?: ScriptChange;
   /** The pool's OperatingSystemProfile; osp-ubuntu unless given. */
   readonly profile?: Manifest;
+  /** Temporal's namespace where its rollouts are; the server's first one unless told. */
+  readonly namespace?: string;
+  /** Comes before the pool does. */
+  prepare?(play: Play): Promise<void>;
   /** Begins with a converged pool on the first release, and leaves the pool converged again. */
   tell(play: Play): Promise<void>;
 }
@@ -29,4 +36,8 @@ export interface Play extends Scene {
   readonly rollout: RolloutDesk;
   readonly guests: GuestWatch;
   readonly checks: Checklist;
+  readonly options: DemoOptions;
+  readonly ground: Ground;
+  /** Where the ground has all that it takes. */
+  readonly installation?: Installation;
 }

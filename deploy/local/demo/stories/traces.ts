@@ -38,6 +38,19 @@ export async function tracesLeft(cluster: Cluster): Promise<string[]> {
   ];
 }
 
+/**
+ * Every machine that is let go and every one that is given up, in words and in order: what a rollout has begun. One that
+ * its maker takes meanwhile, as it was told to before, waits for the rollout as long as it is held.
+ */
+export async function stepsBegun(cluster: Cluster): Promise<string[]> {
+  const [hold = ""] = machineTraces;
+  const machines = await cluster.list<Machine>(machinesPath);
+  const free = machines.filter(({ metadata }) => metadata.annotations?.[hold] === undefined);
+  return free.map(({ metadata: { name, deletionTimestamp } }) =>
+    `${name} is ${deletionTimestamp === undefined ? "let go" : "given up"}`
+  ).sort();
+}
+
 /** Every taint, in words: kube-controller-manager gives them to nodes that are cordoned or not Ready, and takes them back. */
 export async function taintsLeft(cluster: Cluster): Promise<string[]> {
   const nodes = await cluster.list<Node>("/api/v1/nodes");

@@ -6,13 +6,14 @@ const simulated = { machines: "simulated", installDocker: false };
 
 Deno.test("parseOptions gives three machines, four seconds and a random seed by default", () => {
   const { seed, ...rest } = parseOptions([]);
-  assert.deepEqual(rest, { ...simulated, replicas: 3, bootSeconds: 4, keep: false, json: false, help: false });
+  const numbers = { replicas: 3, bootSeconds: 4, cutSeconds: 30 };
+  assert.deepEqual(rest, { ...simulated, ...numbers, keep: false, json: false, help: false });
   assert.ok(Number.isInteger(seed) && seed > 0);
 });
 
 Deno.test("parseOptions reads every flag", () => {
   const args = ["--replicas", "5", "--boot-seconds=0.5", "--seed", "7", "--keep", "--json", "--help"];
-  const numbers = { replicas: 5, bootSeconds: 0.5, seed: 7 };
+  const numbers = { replicas: 5, bootSeconds: 0.5, cutSeconds: 30, seed: 7 };
   assert.deepEqual(parseOptions(args), { ...simulated, ...numbers, keep: true, json: true, help: true });
 });
 
@@ -56,16 +57,26 @@ Deno.test("parseOptions refuses numbers out of range, fractions of machines and 
 
 Deno.test("parseOptions takes the name of a story, which brings its own machines", () => {
   const { seed: _, ...rest } = parseOptions(["--story", "canary", "--json"]);
-  const numbers = { replicas: 3, bootSeconds: 4 };
+  const numbers = { replicas: 3, bootSeconds: 4, cutSeconds: 30 };
   assert.deepEqual(rest, { ...simulated, story: "canary", ...numbers, keep: false, json: true, help: false });
   assert.throws(
     () => parseOptions(["--story", "fable"]),
-    /Cannot use --story "fable": one of canary, .*abort is needed/,
+    /Cannot use --story "fable": one of canary, .*abort, installed is needed/,
   );
   assert.throws(
     () => parseOptions(["--story", "pdb", "--replicas", "5"]),
     /Cannot use --replicas "5": story "pdb" brings its own/,
   );
+});
+
+Deno.test("parseOptions lets Ostler be installed on machines that really boot alone, and Temporal be cut off for so long", () => {
+  const { machines, cutSeconds } = parseOptions(["--story=installed", "--machines=container", "--cut-seconds=600"]);
+  assert.deepEqual([machines, cutSeconds], ["container", 600]);
+  assert.throws(
+    () => parseOptions(["--story=installed"]),
+    /Cannot use --story "installed": it needs --machines container/,
+  );
+  assert.throws(() => parseOptions(["--cut-seconds=5"]), /Cannot use --cut-seconds "5": only story "installed"/);
 });
 
 Deno.test("usage names every flag and every story", () => {

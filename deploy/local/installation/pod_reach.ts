@@ -1,9 +1,26 @@
 /** What a pod of a real machine reaches, tried from within its own network. */
-import type { V1Pod } from "@kubernetes/client-node";
-import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
+import type { ContainerHost } from "../machines/container_host.ts";
 
 /** `forbidden` is said by the network itself, `closed` by whoever has the address. */
 export type Reach = "open" | "closed" | "forbidden" | "silent";
+
+/** An address and a port of it. */
+export interface Place {
+  host: string;
+  port: number;
+}
+
+/** A pod by its machine and its address there. */
+export interface Placed {
+  node: string;
+  address: string | undefined;
+}
+
+/** Reads "host:port". */
+export function placeOf(text: string): Place {
+  const [host = "", port] = text.split(":");
+  return { host, port: Number(port) };
+}
 
 const said: [RegExp, Reach][] = [
   [/Connection refused/, "closed"],
@@ -23,12 +40,12 @@ exit ${noNetwork}`;
 
 /** Whether a connection can be opened from a pod; throws where the pod has no network, or an answer is not understood. */
 export async function reachFrom(
-  host: ContainerHost,
-  { status, spec }: V1Pod,
-  to: { host: string; port: number },
+  host: Pick<ContainerHost, "machine">,
+  { node, address }: Placed,
+  to: Place,
 ): Promise<Reach> {
-  const machine = await host.machine(spec?.nodeName ?? "");
-  const command = ["bash", "-c", attempt, "reach", status?.podIP ?? "", to.host, `${to.port}`];
+  const machine = await host.machine(node);
+  const command = ["bash", "-c", attempt, "reach", address ?? "", to.host, `${to.port}`];
   const { exitCode, stdout, stderr } = await machine.run(command);
   if (exitCode === 0) return "open";
   if (exitCode === 124) return "silent";

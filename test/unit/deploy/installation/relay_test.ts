@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { freePorts } from "../../../deploy/local/process/free_ports.ts";
-import { Relay } from "../../support/relay.ts";
+import { freePorts } from "../../../../deploy/local/process/free_ports.ts";
+import { Relay } from "../../../../deploy/local/installation/relay.ts";
 
 const host = "127.0.0.1";
 

@@ -1,0 +1,36 @@
+/** Machines that Ostler is installed on: its image is built and found by them, and Temporal is one of production. */
+import { join } from "node:path";
+import { nextVersion, ownVersion, repository } from "../installation/versions.ts";
+import { makeOstlerLayout } from "../installation/ostler_layout.ts";
+import { findPostgres, lendTemporal, type LentTemporal } from "../stack/lent_temporal.ts";
+import { containerGround, type Ground, type GroundOptions, machinesFolder, type Premises } from "./ground.ts";
+
+export interface InstalledOptions extends GroundOptions {
+  readonly tools: Premises["tools"];
+  /** Holds the image; the caller removes it. */
+  readonly directory: string;
+}
+
+/** Builds the image, and opens a ground whose machines pull it as two versions. */
+export async function installedGround({ tools, directory, ...ground }: InstalledOptions): Promise<Ground> {
+  const { options, onProgress, signal } = ground;
+  onProgress("Building the image of Ostler");
+  const engine = { install: options.installDocker, directory: join(machinesFolder(), "docker"), onProgress, signal };
+  const folder = join(directory, "layout");
+  await makeOstlerLayout({ engine, version: ownVersion, folder });
+  const temporal = await ownTemporal(onProgress);
+  const layouts = [{ folder, repository, tags: [ownVersion, nextVersion] }];
+  const opened = await containerGround({ ...ground, layouts });
+  const stop = async (): Promise<void> => {
+    await opened.stop();
+    await temporal?.remove();
+  };
+  return { ...opened, stop, premises: { host: opened.host, tools, ...(temporal && { temporal }) } };
+}
+
+async function ownTemporal(onProgress: (text: string) => void): Promise<LentTemporal | undefined> {
+  const postgres = await findPostgres();
+  if (postgres !== undefined) return await lendTemporal(postgres);
+  onProgress("PostgreSQL is not installed: Temporal's dev server stands in for one on it");
+  return undefined;
+}

@@ -1,0 +1,26 @@
+import { startObserver } from "../../../observer/observer.ts";
+import { pathOfPool, pool, releasePatch } from "../../pool_objects.ts";
+import { observerChecks } from "../story_report.ts";
+import type { Play } from "../story.ts";
+import { home, homeConverged, installationOf } from "./home.ts";
+
+/** The machines that its pods live on are replaced by it, as those of any pool. */
+export async function rollHome(play: Play): Promise<void> {
+  const { cluster, narrator, site, stage, ground, checks } = play;
+  const { pods } = installationOf(play);
+  const [, next] = ground.releases;
+  const before = await pods.homes();
+  const watched = { kubeconfig: site.stack.adminKubeconfig, namespace: pool.namespace, pool: home, replicas: 2 };
+  const observer = await stage.until("an observer", startObserver(watched));
+  observer.arm();
+  narrator.say(`  pool "${home}", on which Ostler lives, is changed to the same release`);
+  await cluster.patch(pathOfPool(home), releasePatch(next)).then(() => homeConverged(play, next.image))
+    .finally(() => observer.stop());
+  const report = await observer.stop();
+  for (const check of observerChecks(report)) checks.add({ ...check, name: `"${home}": ${check.name}` });
+  await cluster.until("all pods to be Ready on new machines", async () => {
+    const now = await pods.homes();
+    return await pods.isWhole() && now.every((node) => !before.includes(node));
+  }, 180);
+  checks.add({ name: "all pods live on new machines", ok: true, detail: (await pods.homes()).join(", ") });
+}

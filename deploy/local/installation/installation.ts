@@ -1,0 +1,157 @@
+/** Ostler as a platform team has it: a release of the chart, whose pods live on machines of a pool of its own. */
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import type { ContainerHost } from "../machines/container_host.ts";
+import type { Site } from "../site/site.ts";
+import { ApiConnection } from "../stack/api_connection.ts";
+import { applyObjects } from "../stack/manifests.ts";
+import { definedVariables } from "../tools/environment.ts";
+import { runCommand } from "../tools/run_command.ts";
+import { accessSecrets } from "./access_secrets.ts";
+import { NoticeReceiver } from "./notice_receiver.ts";
+import { namespace, OstlerPods } from "./ostler_pods.ts";
+import { type Place, type Placed, type Reach, reachFrom } from "./pod_reach.ts";
+import { readmeCommands } from "./readme_commands.ts";
+import { type Access, TemporalFront } from "./temporal_front.ts";
+import { doorName } from "./tls_door.ts";
+import { metricsPort, valuesOf } from "./values.ts";
+
+export interface InstallationOptions {
+  site: Site;
+  host: ContainerHost;
+  /** Paths of these programs. */
+  tools: { helm: string; kubectl: string };
+  signal: AbortSignal;
+}
+
+interface Parts {
+  api: ApiConnection;
+  temporal: TemporalFront;
+  notices: NoticeReceiver;
+}
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+export class Installation implements AsyncDisposable {
+  readonly pods: OstlerPods;
+  readonly temporal: TemporalFront;
+  readonly notices: NoticeReceiver;
+
+  private constructor(private readonly options: InstallationOptions, private readonly parts: Parts) {
+    this.pods = new OstlerPods(parts.api);
+    this.temporal = parts.temporal;
+    this.notices = parts.notices;
+  }
+
+  /** Prepares what pods need of this host: the ways to the API server, to Temporal and to who is told. */
+  static async open(options: InstallationOptions): Promise<Installation> {
+    const { site: { stack }, host, tools } = options;
+    host.serveApi(stack.apiServer.port);
+    await host.enforcePolicies(await readFile(stack.adminKubeconfig, "utf8"));
+    await using parts = new AsyncDisposableStack();
+    const api = parts.use(await ApiConnection.open(stack.adminKubeconfig));
+    const temporal = parts.use(await TemporalFront.open(host.address, stack.temporal.address));
+    const notices = parts.use(await NoticeReceiver.open(host.address));
+    const installation = new Installation(options, { api, temporal, notices });
+    await mkdir(installation.#place("bin"), { recursive: true });
+    for (const [name, path] of Object.entries({ ...tools, deno: process.execPath })) {
+      await symlink(path, installation.#place("bin", name));
+    }
+    parts.move(); // closed by the installation from here on
+    return installation;
+  }
+
+  /** Host and port of the registry that machines pull from. */
+  get registry(): string {
+    return new URL(this.options.host.mirror.url).host;
+  }
+
+  /** Installs it by the commands of the README; gives what the last one says. */
+  async install(): Promise<string> {
+    const { site: { stack }, host } = this.options;
+    const access = await this.temporal.firstAccess();
+    await this.give(access);
+    await this.#writeFiles(access);
+    const values = valuesOf({ host, apiPort: stack.apiServer.port, noticePort: this.notices.port });
+    await writeFile(this.#place("values.json"), JSON.stringify(values));
+    const places = { temporal: this.temporal.address, registry: this.registry };
+    const { setup, install, look } = await readmeCommands(places);
+    await this.run(setup);
+    // Machines that stand already were made with the plain manifests.
+    await this.run(`${install} --take-ownership --wait --timeout=6m --values=${this.#place("values.json")}`);
+    return await this.run(look);
+  }
+
+  /** Updates it to another version, and waits for its pods to be Ready. */
+  async upgrade(tag: string): Promise<void> {
+    const flags = `--reset-then-reuse-values --set image.tag=${tag} --wait --timeout=6m`;
+    await this.run(`helm upgrade ostler deploy/chart -n ostler-system ${flags}`);
+  }
+
+  /** Writes the Secrets anew; kubelets bring them to pods within two minutes. */
+  async give(access: Access): Promise<void> {
+    await applyObjects(this.options.site.stack.adminKubeconfig, accessSecrets(access, this.notices.url));
+  }
+
+  /** The metrics of a pod, as its node gets them. */
+  async scrape({ node, address }: { node: string; address: string | undefined }): Promise<string> {
+    const machine = await this.options.host.machine(node);
+    const url = `http://${address}:${metricsPort}/metrics`;
+    const { exitCode, stdout, stderr } = await machine.run(["curl", "-sS", "--fail", "--max-time", "5", url]);
+    if (exitCode !== 0) throw new Error(`Cannot scrape "${url}" on machine "${node}": ${stderr.trim()}`);
+    return stdout;
+  }
+
+  /** What comes of it where a pod asks so many places, one after the other. */
+  async reach(pod: Placed, places: readonly Place[]): Promise<Reach[]> {
+    const reaches: Reach[] = [];
+    for (const place of places) reaches.push(await reachFrom(this.options.host, pod, place));
+    return reaches;
+  }
+
+  /** Whether a pod has said something since it began. */
+  async hasSaid(pod: string, text: string): Promise<boolean> {
+    return (await this.run(`kubectl -n ${namespace} logs ${pod}`)).includes(text);
+  }
+
+  /** Runs a command of a person in a shell, as admin; rejects with what it says where it fails. */
+  async run(command: string): Promise<string> {
+    const { signal } = this.options;
+    const order = { program: "/bin/sh", args: ["-c", command], cwd: root, env: this.#environment(), signal };
+    const { code, stdout, lines } = await runCommand(order);
+    if (code !== 0) throw new Error(`Cannot run "${command}": it ended with ${code}: ${[stdout, ...lines].join("; ")}`);
+    return stdout;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.notices[Symbol.asyncDispose]();
+    await this.temporal[Symbol.asyncDispose]();
+    this.parts.api[Symbol.dispose]();
+  }
+
+  async #writeFiles({ caPem, certificatePem, keyPem }: Access): Promise<void> {
+    const files = { "ca.crt": caPem, "tls.crt": certificatePem, "tls.key": keyPem };
+    for (const [name, text] of Object.entries(files)) await writeFile(this.#place(name), text, { mode: 0o600 });
+  }
+
+  #environment(): Record<string, string> {
+    const { stack } = this.options.site;
+    return {
+      ...definedVariables(process.env),
+      PATH: `${this.#place("bin")}:${process.env["PATH"]}`,
+      KUBECONFIG: stack.adminKubeconfig,
+      KUBECACHEDIR: this.#place("cache"),
+      TEMPORAL_CONFIG_FILE: "/dev/null",
+      TEMPORAL_TLS_SERVER_NAME: doorName,
+      TEMPORAL_TLS_SERVER_CA_CERT_PATH: this.#place("ca.crt"),
+      TEMPORAL_TLS_CLIENT_CERT_PATH: this.#place("tls.crt"),
+      TEMPORAL_TLS_CLIENT_KEY_PATH: this.#place("tls.key"),
+    };
+  }
+
+  #place(...names: string[]): string {
+    return join(this.options.site.stack.directory, "installation", ...names);
+  }
+}

@@ -1,0 +1,33 @@
+/** The commands by which the README has Ostler installed, for a cluster, a Temporal and a registry that there are. */
+import { readFile } from "node:fs/promises";
+
+/** What a person puts in the place of the README's names. */
+export interface Places {
+  /** Host and port of Temporal. */
+  temporal: string;
+  /** Host and port of the registry. */
+  registry: string;
+}
+
+export interface ReadmeCommands {
+  setup: string;
+  install: string;
+  look: string;
+}
+
+const section = "### Install, see, and change versions";
+
+/** Reads them; throws where the README has others than three. */
+export async function readmeCommands({ temporal, registry }: Places): Promise<ReadmeCommands> {
+  const readme = await readFile(new URL("../../../README.md", import.meta.url), "utf8");
+  const [, text = ""] = readme.split(section);
+  const [, block = ""] = /```sh\n([\s\S]*?)```/.exec(text) ?? [];
+  const commands = block.trim().split("\n");
+  const [setup, install, look] = commands.map((command) =>
+    command.replaceAll("HOST:7233", temporal).replaceAll("REGISTRY", registry)
+  );
+  if (commands.length === 3 && setup !== undefined && install !== undefined && look !== undefined) {
+    return { setup, install, look };
+  }
+  throw new Error(`Cannot install by the README: "${section}" has ${commands.length} commands`);
+}

@@ -1,0 +1,49 @@
+/** Deno's program for each system that the command is packed for, as npm has it. */
+import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Target } from "./options.ts";
+import { run } from "./source.ts";
+
+const packages: Readonly<Record<Target, string>> = {
+  "linux-amd64": "@deno/linux-x64-glibc",
+  "linux-arm64": "@deno/linux-arm64-glibc",
+  "darwin-amd64": "@deno/darwin-x64",
+  "darwin-arm64": "@deno/darwin-arm64",
+};
+
+/** The version to pack: this one, or, where npm has not that for a system and a near one will do, the newest before it. */
+export async function denoFor(target: Target, isNear: boolean): Promise<string> {
+  const own = Deno.version.deno;
+  const known = JSON.parse(await run("npm", ["view", packages[target], "versions", "--json", "--loglevel=error"]));
+  const versions = [known].flat() as string[];
+  if (versions.includes(own)) return own;
+  const near = nearestBefore(own, versions);
+  if (isNear && near !== undefined) return near;
+  const other = near === undefined ? "nor one near it" : `but ${near}, which --near-deno takes`;
+  throw new Error(`Cannot pack for ${target}: npm has no Deno ${own} for it, ${other}`);
+}
+
+/** The newest that differs in the last number alone, and is not newer; pure. */
+export function nearestBefore(own: string, versions: readonly string[]): string | undefined {
+  const [, line = "", last = ""] = /^(\d+\.\d+)\.(\d+)$/.exec(own) ?? [];
+  const patches = versions.filter((version) => version.startsWith(`${line}.`)).map((version) =>
+    Number(version.slice(line.length + 1))
+  );
+  const before = patches.filter((patch) => patch < Number(last));
+  return before.length === 0 ? undefined : `${line}.${Math.max(...before)}`;
+}
+
+/** Puts it into a folder, as `deno`. */
+export async function fetchDeno(target: Target, version: string, folder: string): Promise<void> {
+  const work = await mkdtemp(join(tmpdir(), "ostler-deno-"));
+  try {
+    await run("npm", ["pack", `${packages[target]}@${version}`, "--loglevel=error", `--pack-destination=${work}`]);
+    const [archive = ""] = await readdir(work);
+    await run("tar", ["--extract", `--file=${archive}`, "package/deno"], work);
+    await cp(join(work, "package/deno"), join(folder, "deno"));
+    await run("chmod", ["755", join(folder, "deno")]);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Server } from "node:net";
+import { connect, type TLSSocket } from "node:tls";
+import { type Access, TemporalFront } from "../../../../deploy/local/installation/temporal_front.ts";
+import { doorName } from "../../../../deploy/local/installation/tls_door.ts";
+
+const host = "127.0.0.1";
+
+/** Says what it hears. */
+async function echo(): Promise<Server> {
+  const server = createServer((socket) => void socket.pipe(socket).on("error", () => {}));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  return server;
+}
+
+function dial({ address }: TemporalFront, { caPem, certificatePem, keyPem }: Access): TLSSocket {
+  const [, port] = address.split(":");
+  const pair = { cert: certificatePem, key: keyPem };
+  const socket = connect({ host, port: Number(port), ca: caPem, servername: doorName, ALPNProtocols: ["h2"], ...pair });
+  socket.on("error", () => {}); // a refusal is seen by what is not heard
+  return socket;
+}
+
+/** Whether somebody with this is heard. */
+async function isHeard(socket: TLSSocket): Promise<boolean> {
+  socket.write("a");
+  return await Promise.race([
+    once(socket, "data").then(() => true, () => false),
+    once(socket, "close").then(() => false),
+  ]);
+}
+
+Deno.test("a front takes certificates of two authorities, and of the new one alone once the old one is retired", async () => {
+  const server = await echo();
+  const { port } = server.address() as { port: number };
+  try {
+    await using front = await TemporalFront.open(host, `${host}:${port}`);
+    const old = dial(front, await front.firstAccess());
+    assert.equal(await isHeard(old), true);
+    assert.equal(front.isReached, false, "nobody came by the new one");
+    const next = dial(front, await front.nextAccess());
+    assert.equal(await isHeard(next), true);
+    assert.equal(front.isReached, true);
+    await front.retire();
+    assert.equal(old.destroyed, true);
+    assert.equal(await isHeard(dial(front, await front.oldAccess())), false);
+    const late = dial(front, await front.nextAccess());
+    assert.equal(await isHeard(late), true);
+    front.cut(true);
+    await once(late, "close");
+  } finally {
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+});
