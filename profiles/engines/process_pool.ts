@@ -1,3 +1,4 @@
+import { largestMiB } from "./bare_deno.ts";
 import type { Patience } from "./patience.ts";
 import { RenderProcess } from "./render_process.ts";
 import { RenderSlot, type SlotLimits } from "./render_slot.ts";
@@ -49,6 +50,11 @@ export class ProcessPool implements TemplateEngine {
   constructor(kind: ProcessKind, limits: Partial<PoolLimits>) {
     this.#kind = kind;
     this.#limits = { ...defaultLimits, ...limits };
+  }
+
+  /** Most memory that all of its processes may take. */
+  get largestMiB(): number {
+    return this.#limits.processes * largestMiB(this.#limits);
   }
 
   async render(request: TemplateRequest, signal?: AbortSignal): Promise<string[]> {

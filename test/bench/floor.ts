@@ -20,7 +20,7 @@ import { startTemporalServer } from "../../deploy/local/stack/temporal_server.ts
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { type Figure, figuresOf, median } from "./figure.ts";
 import { historyOf } from "./history.ts";
-import type { LentTemporal } from "./postgres.ts";
+import type { LentTemporal } from "../../deploy/local/stack/lent_temporal.ts";
 import { countCosts } from "./process_costs.ts";
 import { printAlone } from "./table.ts";
 

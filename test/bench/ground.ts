@@ -7,7 +7,7 @@ import { mintKubeconfigs, type SiteKubeconfigs } from "../../deploy/local/site/i
 import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
 import { type Stack, startStack } from "../../deploy/local/stack/stack.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
-import type { LentTemporal } from "./postgres.ts";
+import type { LentTemporal } from "../../deploy/local/stack/lent_temporal.ts";
 
 /** A control plane with Temporal, and whom its objects may be written by. */
 export interface Ground {

@@ -5,7 +5,8 @@ import { measureBurst } from "./burst.ts";
 import type { Figure } from "./figure.ts";
 import { measureFloor } from "./floor.ts";
 import { measureEvents } from "./large_rollout.ts";
-import { findPostgres, lendTemporal } from "./postgres.ts";
+import { findPostgres, lendTemporal } from "../../deploy/local/stack/lent_temporal.ts";
+import { measureMemory } from "./memory.ts";
 import { measurePublish } from "./publish.ts";
 import { measureReact } from "./react.ts";
 import { measureRender } from "./render.ts";
@@ -42,6 +43,7 @@ export const parts: Record<string, (sizes: Sizes) => Promise<Figure[]>> = {
   start: ({ rounds }) => ofEach((writer) => measureStarts(writer, Math.min(rounds, 5))),
   admission: ({ admitted }) => measureAdmission(admitted),
   render: () => measureRender(),
+  memory: () => measureMemory(),
 };
 
 /** As `backlog` and `floor` are, with Temporal on PostgreSQL; nothing where that is not installed. */

@@ -1,0 +1,46 @@
+/**
+ * Memory of a pod when profiles do their worst: six processes that render are all that there can be, beside what a worker
+ * holds at its peak. Needs root and cgroups; measures nothing elsewhere.
+ */
+import { fileURLToPath } from "node:url";
+import { type Figure, figuresOf } from "./figure.ts";
+import { noLimitBecause, runWithin } from "./memory_cgroup.ts";
+import { printAlone } from "./table.ts";
+
+/** Of a worker while 1,000 pools are published: the part `backlog`. */
+const workerPeakMiB = 392;
+/** As in the chart. */
+const limitMiB = 2_560;
+
+/** As a pod's are: the chart's `_environment.tpl`. */
+const env = {
+  MALLOC_ARENA_MAX: "2",
+  MALLOC_TRIM_THRESHOLD_: "131072",
+  DENO_V8_FLAGS: "--max-semi-space-size=2,--initial-old-space-size=64,--heap-growing-percent=40",
+};
+
+const cases: { name: string; what: string; besideMiB: number }[] = [
+  { name: "large", what: "worker: six of the largest profiles at once", besideMiB: workerPeakMiB },
+  { name: "text", what: "worker: six that make one endless text", besideMiB: workerPeakMiB },
+  { name: "heap", what: "worker: six that allocate without end", besideMiB: workerPeakMiB },
+  { name: "reviews", what: "webhook: eleven reviews of the largest, all without end", besideMiB: 0 },
+];
+
+/** The peak of each case, and how many processes the kernel ended. */
+export async function measureMemory(): Promise<Figure[]> {
+  if (noLimitBecause !== undefined) return [];
+  const figures: Figure[] = [];
+  for (const { name, what, besideMiB } of cases) {
+    const module = fileURLToPath(new URL("./memory_worst.ts", import.meta.url));
+    const args = ["run", "--allow-all", "--no-check", module, name, `${besideMiB}`];
+    const { peakMiB, killed, code, text } = await runWithin(limitMiB, { args, env });
+    if (code !== 0) throw new Error(`Cannot measure "${name}": it ended with ${code}: ${text.slice(-500)}`);
+    figures.push(...figuresOf({ part: "memory", column: "Ostler" }, [
+      [`${what}, peak`, "MiB", peakMiB],
+      [`${what}, ended by the kernel`, "", killed],
+    ]));
+  }
+  return figures;
+}
+
+if (import.meta.main) await printAlone([undefined], measureMemory);

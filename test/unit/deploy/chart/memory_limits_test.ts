@@ -1,0 +1,21 @@
+import { ok } from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { parse } from "yaml";
+import { EtaEngine } from "../../../../profiles/engines/eta.ts";
+import { GoEngine } from "../../../../profiles/engines/go.ts";
+import { sizes } from "../../../support/chart_objects.ts";
+
+/** Of a worker while 1,000 pools are published, and more than a webhook takes: deploy/SCALE.md. */
+const besideMiB = 392;
+const renderersMiB = new EtaEngine().largestMiB + new GoEngine().largestMiB;
+
+type Values = Partial<Record<string, { resources?: { limits: { memory: string } } }>>;
+
+for (const file of ["values.yaml", ...sizes]) {
+  Deno.test(`limits of memory in ${file} hold what profiles may take at their worst`, async () => {
+    const values: Values = parse(await readFile(new URL(`../../../../deploy/chart/${file}`, import.meta.url), "utf8"));
+    const given = ["worker", "webhook"].map((process) => values[process]?.resources?.limits.memory);
+    const limits = given.filter((text) => text !== undefined).map((text) => Number(/^(\d+)Mi$/.exec(text)?.[1]));
+    ok(limits.length > 0 && limits.every((limit) => limit >= besideMiB + renderersMiB), `${limits}: ${renderersMiB}`);
+  });
+}
