@@ -8,7 +8,8 @@ import { ScheduleNotFoundError } from "@temporalio/client";
 import type { ClusterIdentity } from "./cluster_identity.ts";
 import { clusterText } from "./cluster_identity.ts";
 import type { Config } from "./config.ts";
-import { createCredentialSchedule, renewal, scheduleIdOf, updateCredentialSchedule } from "./credential_schedule.ts";
+import { renewalType } from "../workflows/commands/start_options.ts";
+import { createCredentialSchedule, scheduleIdOf, updateCredentialSchedule } from "./credential_schedule.ts";
 
 /** Another cluster has the place: nothing may be served until somebody changes a setting. */
 export class ClusterConflict extends Error {
@@ -81,7 +82,7 @@ async function readStanding(client: Client, scheduleId: string): Promise<Standin
 
 async function* othersOf(client: Client, config: Config): AsyncIterable<Standing> {
   for await (const { scheduleId, action } of client.schedule.list()) {
-    if (action?.workflowType !== renewal || scheduleId === scheduleIdOf(config)) continue;
+    if (action?.workflowType !== renewalType || scheduleId === scheduleIdOf(config)) continue;
     const standing = await readStanding(client, scheduleId);
     if (standing) yield standing;
   }

@@ -55,6 +55,9 @@ export async function runController(
   try {
     await leadWhileHolding(clusters.management, { config, log, signal, onStandby }, async (leading) => {
       ready = false;
+      void approveNodes({ config, clusters, log }, leading).catch((error) =>
+        log.error("Cannot approve nodes", { error })
+      );
       await serveWhileOurs({ claim, log, signal: leading }, async (serving) => {
         const onReady = (): void => void (ready = true);
         await tell({ config, clusters, client, self, log, metrics, tracing, lead, onReady }, serving);
@@ -67,6 +70,18 @@ export async function runController(
     scraped?.close();
     await client.close();
   }
+}
+
+// Loaded where it is asked for, and never the end of a controller: what else it does is worth more.
+async function approveNodes(
+  { config, clusters, log }: Pick<Telling, "config" | "clusters" | "log">,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!config.approveJoiningNodes) return;
+  // Pools, machines, nodes and their certificates are of one cluster, whichever has the profiles.
+  const kube = clientsOf(clusters, config);
+  const { approveJoiningNodes } = await import("./approve_joining_nodes.ts");
+  await approveJoiningNodes({ kube, account: config.node.bootstrapTokenServiceAccountName ?? "", log }, signal);
 }
 
 interface Telling {

@@ -6,11 +6,8 @@ import { setTimeout } from "node:timers/promises";
 import { lookEveryMs } from "../activities/config/renewal.ts";
 import type { ClusterIdentity } from "./cluster_identity.ts";
 import type { Config } from "./config.ts";
-import { renewalIdOf } from "../workflows/commands/start_options.ts";
+import { renewalIdOf, renewalType } from "../workflows/commands/start_options.ts";
 import { givenDeadlines } from "./start_rollout.ts";
-
-/** The workflow that it starts, by which a Schedule of ours is known. */
-export const renewal = "renewCredentials";
 
 const plainId = renewalIdOf("");
 
@@ -111,7 +108,7 @@ function credentialSchedule(config: Config, self: ClusterIdentity): ScheduleOpti
     spec: { intervals: [{ every }] },
     action: {
       type: "startWorkflow",
-      workflowType: renewal,
+      workflowType: renewalType,
       workflowId: scheduleIdOf(config),
       taskQueue: config.taskQueue,
       args: [{ ...(config.cluster === "" ? {} : { cluster: config.cluster }), ...givenDeadlines(config) }],

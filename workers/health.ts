@@ -8,6 +8,8 @@ export interface Health {
   port: number;
   /** The process does its work; asked at each probe. */
   isReady: () => boolean;
+  /** The same of each of several that are one process, by name: one may do its work while another waits. */
+  parts?: ReadonlyMap<string, () => boolean>;
 }
 
 /** How a process tells that it is ready: over HTTP, unless several are one. */
@@ -15,13 +17,14 @@ export interface Serving {
   serve: typeof serveHealth;
 }
 
-/** Serves /healthz and /readyz. */
-export function serveHealth({ host, port, isReady }: Health): Server | undefined {
+/** Serves /healthz and /readyz, and /readyz/NAME of each part. */
+export function serveHealth({ host, port, isReady, parts = new Map() }: Health): Server | undefined {
   if (port === 0) return undefined;
-  const server = createServer((request, response) => {
+  const server = createServer(({ url = "" }, response) => {
     // Answering at all shows that the event loop turns: that is what liveness means here.
-    const ok = request.url === "/healthz" || (request.url === "/readyz" && isReady());
-    response.writeHead(ok ? 200 : request.url === "/readyz" ? 503 : 404).end();
+    const look = url === "/readyz" ? isReady : parts.get(url.replace(/^\/readyz\//, ""));
+    const isOk = url === "/healthz" || look?.();
+    response.writeHead(isOk === undefined ? 404 : isOk ? 200 : 503).end();
   });
   return server.listen(port, host);
 }

@@ -153,6 +153,11 @@ export const ProcessSettings = z.object({
   notifyAbout: setting(noticeKinds, kinds.join(","), {
     description: "what is told, joined by commas",
   }),
+  approveJoiningNodes: setting(truth, "false", {
+    description:
+      "the controller approves the certificates of nodes that machines of its pools wait for; takes rights, and that nobody else approves them",
+    form: "truth",
+  }),
   trustedUsers: setting(names, `${ours}-controller,${ours}-worker`, {
     description: "who may write configs and lower the version of a profile, joined by commas",
   }),

@@ -66,6 +66,7 @@ function activitiesOf(config: Config, cluster: Cluster): ReturnType<typeof creat
     cluster: config.cluster,
     profileNamespace: config.namespace,
     credentialSeconds: config.credentialSeconds,
+    tokensTellPool: config.approveJoiningNodes,
     settings: config.node,
     notices: {
       webhook: config.notifyWebhookFile,

@@ -15,6 +15,11 @@ async function allObjects(): Promise<ManifestObject[]> {
   const { helm } = await resolveTools(["helm"]);
   const values = [[], ...sizes.map((size) => [size]), [everything]];
   const rendered = await Promise.all(values.map((files) => chartObjects({ helm, values: files, set: plainValues })));
+  const split = [
+    ["north-system", "workerCluster.kubeconfigSecret.name=north", "settings.namespace=north", "webhook.enabled=true"],
+    ["ostler-system", "workerCluster.render=true", "settings.worker-webhook-endpoint=https://hook:8443"],
+  ].map(([namespace = "", ...set]) => chartObjects({ helm, namespace, set }));
+  rendered.unshift(...await Promise.all(split));
   return [...new Map(rendered.flat().map((object) => [JSON.stringify(object), object])).values()];
 }
 

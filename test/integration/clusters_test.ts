@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { freePorts } from "../../deploy/local/process/free_ports.ts";
+import { PackedCommand } from "./packed_command.ts";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
@@ -21,7 +22,16 @@ Deno.test("two clusters on one Temporal namespace keep apart", async (t) => {
     const settings = { OSTLER_CLUSTER: "south", TEMPORAL_ADDRESS: address };
     await withWorld({ seed: 22, settings }, async (south) => {
       await t.step("pools of equal names are rolled, each by runs of its own", () => rollsBoth(north, south));
+      await t.step("a list needs Temporal alone, and shows both", () => listsBoth(north, south));
+      await t.step(
+        "the packed command finds both, and what is where, with nothing else installed",
+        () => packed(north),
+      );
+      await t.step("one is removed and added again while the other rolls on", () => comesAgain(north, south));
+      south.site.ostler.worker.kill("SIGSTOP");
       await t.step("without names the later one is refused, and stays up", () => refuses(north, south));
+      await t.step("a list shows whose worker is gone", () => showsGone(north, south));
+      south.site.ostler.worker.kill("SIGCONT");
     });
   });
 });
@@ -43,6 +53,102 @@ async function rollsBoth(north: World, south: World): Promise<void> {
     );
     assert.ok(found.count > 0);
   }
+}
+
+interface Listed {
+  name: string;
+  uid: string;
+  workers: number;
+  rollouts: Record<string, number>;
+  credentials: { schedule: string; renewedAt: string | null };
+  needs: string[];
+}
+
+async function listsBoth(north: World, south: World): Promise<void> {
+  const { items, code } = await list(north);
+  assert.deepEqual(items.map(({ name, workers, needs }) => [name, workers > 0, needs]), [
+    ["north", true, []],
+    ["south", true, []],
+  ]);
+  const uids = await Promise.all([north, south].map((world) => world.get<Named>("/api/v1/namespaces/kube-system")));
+  assert.deepEqual(items.map(({ uid }) => uid), uids.map((one) => one?.metadata.uid));
+  assert.deepEqual(items.map(({ credentials }) => credentials.schedule), ["Runs", "Runs"]);
+  assert.equal(code, 0);
+}
+
+async function packed({ site: { stack } }: World): Promise<void> {
+  await using command = await PackedCommand.make();
+  const env = { TEMPORAL_ADDRESS: stack.temporal.address, KUBECONFIG: stack.adminKubeconfig, OSTLER_CLUSTER: "north" };
+  const asked = async (...args: string[]): Promise<string> => {
+    const { code, out, err } = await command.run(args, env);
+    assert.deepEqual([code, err], [0, ""], args.join(" "));
+    return out;
+  };
+  assert.match(await asked("clusters"), /^north +.*\nsouth +/m);
+  assert.match(await asked("status", "-n", "kube-system"), /^pool +.*Converged/m);
+  // The template is rendered by a Deno of its own, without permissions: that of the archive.
+  assert.match(await asked("plan", "pool", "-n", "kube-system"), /pool/);
+  assert.match(await asked("setup", "--dry-run"), /^search attributes: .*\nrights of ServiceAccount/m);
+}
+
+// Both at rest have no open run: that of a pool which halts would stay open, and answer.
+async function showsGone(north: World, south: World): Promise<void> {
+  await south.patch(poolPath("pool"), rollTo("1.36.1"));
+  await north.until("south's worker to be missed", async () => {
+    const { items: [here, gone], code } = await list(north);
+    const opened = Object.values(gone?.rollouts ?? {}).reduce((sum, count) => sum + count, 0);
+    return code === 1 && gone?.workers === 0 && opened === 1 && (here?.workers ?? 0) > 0;
+  }, 150);
+  const shown = await ostler(north, ["status", "--all-clusters"]);
+  assert.match(shown.out, /^south +kube-system +pool +\w+ +\(no worker polls\)$/m);
+  assert.equal(shown.code, 0);
+}
+
+async function comesAgain(north: World, south: World): Promise<void> {
+  await north.observed(1, async () => {
+    await Promise.all([north, south].map((world) => world.patch(poolPath("pool"), rollTo("1.36.2"))));
+    await south.until("its rollout", async () => (await south.status("pool"))?.phase !== "Converged");
+    await north.until("a machine under way", async () => (await north.status("pool"))?.underway?.length === 1);
+    await removed(south, north.site.stack.temporal);
+    await north.untilPhase("pool", "Converged");
+  });
+  const { items, code } = await list(north);
+  assert.deepEqual([items.map(({ name }) => name), code], [["north"], 0]);
+  const { controller, worker } = south.site.ostler;
+  await Promise.all([controller.start(), worker.start()]);
+  await south.untilPhase("pool", "Converged");
+  await listsBoth(north, south);
+}
+
+/** With a rollout open, by the two lines of deploy/TEMPORAL.md. */
+async function removed({ site: { ostler }, tools }: World, { address }: { address: string }): Promise<void> {
+  await Promise.all([ostler.controller.stop(), ostler.worker.stop()]);
+  const query = `KubernetesCluster = "south" AND ExecutionStatus = "Running"`;
+  const lines = [
+    ["schedule", "delete", "--schedule-id", "south/renew-credentials"],
+    ["workflow", "terminate", "--query", query, "--reason", "south is no more", "--yes"],
+  ];
+  for (const line of lines) {
+    const args = [...line, "--address", address];
+    const { success, stderr } = await new Deno.Command(tools.temporal, { args }).output();
+    assert.ok(success, new TextDecoder().decode(stderr));
+  }
+}
+
+async function list(world: World): Promise<{ items: Listed[]; code: number }> {
+  const { code, out } = await ostler(world, ["clusters", "--check", "-o", "json"]);
+  const { items } = JSON.parse(out) as { items: Listed[] };
+  return { code, items: items.filter(({ name }) => name !== "") };
+}
+
+/** Runs the command as people do, where no cluster is known. */
+async function ostler({ site }: World, args: string[]): Promise<{ code: number; out: string }> {
+  const env = { TEMPORAL_ADDRESS: site.stack.temporal.address, KUBECONFIG: "/nowhere", NO_COLOR: "1" };
+  const { code, stdout } = await new Deno.Command(process.execPath, {
+    args: ["run", "--no-prompt", "--cached-only", "--no-check", "--allow-all", "cli/main.ts", ...args],
+    ...{ cwd: root, env, stderr: "inherit" },
+  }).output();
+  return { code, out: new TextDecoder().decode(stdout) };
 }
 
 async function refuses(north: World, south: World): Promise<void> {

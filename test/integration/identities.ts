@@ -26,10 +26,17 @@ export async function installRights({ kubeconfig }: BareApi): Promise<void> {
       "setup/rbac",
     ],
   ];
-  for (const file of files) {
-    const path = join(kubernetes, `${file}.yaml`);
-    await applyObjects(kubeconfig, parseManifests(await readFile(path, "utf8"), path));
-  }
+  for (const file of files) await install(kubeconfig, file);
+}
+
+/** What the setting approve-joining-nodes takes beside. */
+export async function installApproval({ kubeconfig }: BareApi): Promise<void> {
+  await install(kubeconfig, "approval/node_approver");
+}
+
+async function install(kubeconfig: string, file: string): Promise<void> {
+  const path = join(kubernetes, `${file}.yaml`);
+  await applyObjects(kubeconfig, parseManifests(await readFile(path, "utf8"), path));
 }
 
 /** A connection under a process's identity. */

@@ -1,11 +1,13 @@
 /** Each of our identities may do what it must, and nothing beside: rights and limits as they are installed, on a real API server. */
 import { deepEqual, match, ok } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { requestNodeCertificate } from "../../deploy/local/cloud/boot/certificate_request.ts";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
 import { type BareApi, withApi } from "./bare_api.ts";
-import { installRights, openAs, processes, rightsOf } from "./identities.ts";
+import { installApproval, installRights, openAs, processes, rightsOf } from "./identities.ts";
 import { type Attempt, create, forbidden, needed, type Secret, secrets, token } from "./identity_attempts.ts";
-import { rights } from "./identity_rights.ts";
+import { approvalRights, rights } from "./identity_rights.ts";
 
 /** What stands in the cluster, by others and by us. */
 async function settle({ api }: BareApi): Promise<void> {
@@ -36,6 +38,28 @@ async function refusalOf(api: ApiConnection, { path, ...attempt }: Attempt): Pro
   }
 }
 
+const signers = { node: "kubernetes.io/kube-apiserver-client-kubelet", serving: "kubernetes.io/kubelet-serving" };
+
+async function approvesOnlyNodes(server: BareApi): Promise<void> {
+  await installApproval(server);
+  using api = await openAs(server, "controller");
+  const all = [...rights.controller, ...approvalRights].sort();
+  await waitUntil(async () => deepEqual(await rightsOf(api), all), { what: "the rights", timeoutMs: 10_000 });
+  const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+  const { request } = await requestNodeCertificate("w-1");
+  for (const [name, signerName] of Object.entries(signers)) {
+    const usages = ["digital signature", name === "node" ? "client auth" : "server auth"];
+    const spec = { request: Buffer.from(request).toString("base64"), signerName, usages };
+    await server.api.call({ method: "POST", path, body: { metadata: { name }, spec } });
+  }
+  const approved = (name: string): Attempt => ({
+    ...{ method: "PATCH", path: `${path}/${name}/approval` } as const,
+    body: { status: { conditions: [{ type: "Approved", status: "True", reason: "Test", message: "x" }] } },
+  });
+  deepEqual(await refusalOf(api, approved("node")), "");
+  match(await refusalOf(api, approved("serving")), /403/);
+}
+
 Deno.test("controller, worker, webhook and setup may do what they must, and nothing beside", async (t) => {
   await withApi(async (server) => {
     await installRights(server);
@@ -55,5 +79,6 @@ Deno.test("controller, worker, webhook and setup may do what they must, and noth
         await t.step(`the ${process} can ${what}`, async () => deepEqual(await refusalOf(api, attempt), ""));
       }
     }
+    await t.step("a controller that approves nodes may approve nothing else", () => approvesOnlyNodes(server));
   });
 });

@@ -1,7 +1,9 @@
 /** What our identities must not do, and what they have to, where RBAC alone would not tell the two apart. */
+import { poolGroupOf } from "../../activities/config/token_group.ts";
 import type { Process } from "./identities.ts";
 
 const group = "system:bootstrappers:machine-controller:default-node-token";
+const ofPool = poolGroupOf({ namespace: "ns", name: "x" });
 
 /** A Secret, as it is written. */
 export interface Secret {
@@ -80,6 +82,16 @@ export const forbidden: [Process, string, Attempt][] = [
     "make a token for a group of its choice",
     create(token("aaaaaa", { "auth-extra-groups": "system:bootstrappers:kubeadm" })),
   ],
+  ...["kubeadm:x", "ostler:x,system:masters"].map((more): [Process, string, Attempt] => [
+    "worker",
+    `make a token for a pool's group and "${more}"`,
+    create(token("aaaaab", { "auth-extra-groups": `${group},${ofPool},system:bootstrappers:${more}` })),
+  ]),
+  [
+    "worker",
+    "make a token for the machines' group and another one",
+    create(token("aaaaac", { "auth-extra-groups": `${group},system:bootstrappers:kubeadm:default` })),
+  ],
   ["worker", "make a token that nobody knows a pool of", create({ ...token("bbbbbb"), labels: {} })],
   [
     "worker",
@@ -123,6 +135,7 @@ export const forbidden: [Process, string, Attempt][] = [
 /** What each has to do: a limit that stops it would be seen here. */
 export const needed: [Process, string, Attempt][] = [
   ["worker", "make a pool's token", create(token("cccccc"))],
+  ["worker", "make one that tells of its pool", create(token("eeeeee", { "auth-extra-groups": `${group},${ofPool}` }))],
   [
     "worker",
     "let one live longer",

@@ -59,3 +59,12 @@ export const rights: Record<Process, string[]> = {
     "validatingwebhookconfigurations operatingsystemmanager.k8c.io hold-new-machines.ostler.dev: get update",
   ],
 };
+
+/** What a controller may do beside that approves nodes. */
+export const approvalRights = [
+  "certificatesigningrequests/approval: patch",
+  "certificatesigningrequests: list watch",
+  "machinesets: get",
+  "nodes: get",
+  "signers kubernetes.io/kube-apiserver-client-kubelet: approve",
+];

@@ -19,7 +19,11 @@ async function pauses(world: World): Promise<void> {
   await world.create(poolsPath(), machineDeployment({ name: "paused", replicas: 2 }));
   await world.untilPhase("paused", "Converged");
   await world.patch(poolPath("paused"), rollTo("1.36.1"));
-  await world.until("a machine under way", async () => (await world.status("paused"))?.underway?.length === 1);
+  // Let go, not only told to be next: before that a pause holds it back, and nothing would be under way.
+  await world.until(
+    "a machine under way",
+    async () => (await world.status("paused"))?.underway?.length === 1 && ordered(world, "paused").length === 3,
+  );
   const { worker } = world.site.ostler;
   worker.kill("SIGKILL");
   const run = world.temporal.workflow.getHandle("machine-deployment/kube-system/paused");

@@ -13,7 +13,7 @@ function filesOf(...files: string[]): string[] {
   return files.map((file) => fileURLToPath(new URL(`../../deploy/kubernetes/${file}`, import.meta.url)));
 }
 
-Deno.test("ostler setup finds what both processes lack, and nothing once our Roles are applied", async () => {
+Deno.test("ostler setup finds what the processes lack, and nothing once our Roles are applied", async () => {
   await withApi(async ({ apiServer, kubeconfig, directory }) => {
     await applyManifests(kubeconfig, filesOf("namespace.yaml", "setup/rbac.yaml"));
     // As the Job does, with no other right than to ask.
@@ -23,9 +23,13 @@ Deno.test("ostler setup finds what both processes lack, and nothing once our Rol
     const check = (): ReturnType<typeof checkRights> =>
       checkRights(cluster, { system: "ostler-system", profiles: "kube-system" });
     const before = await check();
-    deepEqual(before.map(({ outcome }) => outcome), ["Refused", "Refused"]);
+    deepEqual(before.map(({ outcome }) => outcome), ["Refused", "Refused", "Present"]);
     match(before[1]?.message ?? "", /^it may not list machinedeployments\.cluster\.k8s\.io, .* and \d+ more; apply /);
     await applyManifests(kubeconfig, filesOf("rbac/controller.yaml", "rbac/worker.yaml"));
-    deepEqual((await check()).map(({ outcome }) => outcome), ["Present", "Present"]);
+    const granted = await check();
+    deepEqual(granted.map(({ outcome }) => outcome), ["Present", "Present", "Present"]);
+    match(granted[2]?.message ?? "", /^none, which is right where no webhook is installed/);
+    await applyManifests(kubeconfig, filesOf("webhook/rbac.yaml"));
+    deepEqual((await check()).map(({ message }) => message), Array(3).fill("it may do what it has to"));
   });
 });

@@ -8,7 +8,9 @@ import type { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { chartObjects } from "../support/chart_objects.ts";
 import { type BareApi, withApi } from "./bare_api.ts";
+import { proveApproved } from "./asking_nodes.ts";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
+import { judgesInBoth } from "./split_webhook.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
@@ -25,6 +27,8 @@ Deno.test("pools of a worker cluster are rolled by profiles and configs of a man
     const kubeconfigs = await installed(management);
     const settings = {
       ...{ OSTLER_CLUSTER: "north", OSTLER_NAMESPACE: release.profiles, OSTLER_SYSTEM_NAMESPACE: release.system },
+      // Nodes join the worker cluster, so that is where the controller is to approve them.
+      OSTLER_APPROVE_JOINING_NODES: "true",
     };
     await withWorld({ seed: 31, settings, management: kubeconfigs, mayRevive: true }, async (world) => {
       await t.step("each kind is where it belongs", () => publishes(world, management));
@@ -33,6 +37,7 @@ Deno.test("pools of a worker cluster are rolled by profiles and configs of a man
         () => rollsMeanwhile(world, management),
       );
       await t.step("a pool that goes takes its config along, and no other", () => cleansUp(world, management));
+      await t.step("the webhook judges for both API servers", () => judgesInBoth(world, management));
     });
   });
 });
@@ -74,6 +79,7 @@ async function publishes(world: World, { api }: BareApi): Promise<void> {
     assert.equal(annotations["ostler.dev/cluster-uid"], uid);
     assert.equal(ownerReferences, undefined, "garbage collection would take it, as its owner is in another cluster");
   }
+  await proveApproved(world);
   const there = await world.get<{ groups: { name: string }[] }>("/apis");
   assert.ok(!there?.groups.some(({ name }) => name === "operatingsystemmanager.k8c.io"));
 }
@@ -117,10 +123,22 @@ async function exchange(
   await kubeconfigFor(stack, { namespace, serviceAccount: name });
 }
 
+/** The worker cluster's API server is away; the controller stays, as it holds its Lease in the other cluster. */
+async function awayFor({ site: { stack, ostler } }: World, ms: number): Promise<void> {
+  const { pid } = ostler.controller;
+  const server = stack.processes.get("kube-apiserver");
+  await server.stop();
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  await server.start();
+  assert.equal(ostler.controller.pid, pid);
+}
+
 async function cleansUp(world: World, { api }: BareApi): Promise<void> {
   const path = `${configs}/other-kube-system-config`;
   const body = { metadata: { annotations: { "ostler.dev/cluster-uid": "of-another-cluster" } } };
   await api.call({ method: "PATCH", path, body, contentType: "application/merge-patch+json" });
+  await awayFor(world, 8_000);
+  assert.equal((await configsIn(api)).length, 2, "what is not found is not gone");
   for (const name of ["pool", "other"]) await world.remove(poolPath(name));
   for (const name of ["pool", "other"]) {
     await world.until(`the end of "${name}"`, async () => await world.get(poolPath(name)) === undefined);

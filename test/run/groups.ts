@@ -56,7 +56,12 @@ export const steps: Record<string, Step> = {
   // Building them on a fresh machine takes longer than any test may, and all cores.
   tools: { args: ["run", "--allow-all", "deploy/local/tools/main.ts"], limitMinutes: 45, load: 2 },
   // The same of what machines are made of, where they can run.
-  prepare: { args: ["run", "--allow-all", "test/machines/prepare.ts"], limitMinutes: 45, load: 1, after: ["tools"] },
+  prepare: {
+    args: ["run", "--allow-all", "test/machines/prepare.ts"],
+    limitMinutes: 45,
+    load: 1,
+    after: ["tools", "packages"],
+  },
 };
 
 export const groups: Record<string, Group> = {
@@ -114,7 +119,7 @@ export const groups: Record<string, Group> = {
   machines: {
     paths: ["test/machines"],
     allow: allowed,
-    longest: named("machines", ["rolling", "failure"]),
+    longest: named("machines", ["installed", "rolling", "failure"]),
     limitMinutes: 40,
     load: 0.66,
     after: ["prepare"],

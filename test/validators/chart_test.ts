@@ -70,6 +70,27 @@ Deno.test("with cert-manager both bring its certificate, and mount it", async ()
   ]);
 });
 
+Deno.test("where the controller approves nodes both give it the right, and take kube-controller-manager's reason", async () => {
+  const plain = byName(await kustomized(join(plainFolder, "../overlays/approve_nodes")));
+  const set = [...plainValues, "setup.enabled=false", "webhook.enabled=false", "settings.approve-joining-nodes=true"];
+  const rendered = byName(await chartObjects({ helm, set }));
+  deepEqual([...rendered.keys()], [...plain.keys()]);
+  const isNew = [...rendered.keys()].filter((name) => /node-(client-)?approv/.test(name));
+  deepEqual(isNew, ["ClusterRole undefined/ostler-node-approver", "ClusterRoleBinding undefined/ostler-node-approver"]);
+  for (const name of isNew) deepEqual(rendered.get(name), plain.get(name));
+  for (const objects of [rendered, plain]) {
+    const { "ostler-controller": controller, "ostler-worker": worker } = deploymentsOf([...objects.values()]);
+    for (const each of [controller, worker]) equal(each && variablesOf(each)["OSTLER_APPROVE_JOINING_NODES"], "true");
+  }
+});
+
+Deno.test("the chart reads whether the controller approves as the process does", async () => {
+  for (const [text, isOn] of [["T", true], ["True", true], ["F", false]] as const) {
+    const objects = await chartObjects({ helm, set: [`settings.approve-joining-nodes=${text}`] });
+    equal(objects.some(({ metadata }) => metadata.name === "ostler-node-approver"), isOn, text);
+  }
+});
+
 Deno.test("a package of the chart renders what its folder does: it lacks nothing that stands elsewhere", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-chart-"));
   try {

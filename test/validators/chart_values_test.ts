@@ -176,6 +176,24 @@ Deno.test("an address without a port has the port of the default, whatever its h
   match(JSON.stringify(policies.find(({ metadata }) => metadata.name === "ostler-temporal")), /"port":7233/);
 });
 
+Deno.test("each policy of the network lets out to what its processes need, and to what the values add", async () => {
+  type Policy = ManifestObject & { spec: { egress?: { ports: { port: number }[]; to?: unknown[] }[] } };
+  const policies = (await chartObjects({ helm, values: [everything] })).filter(({ kind }) => kind === "NetworkPolicy");
+  const outs = policies.map(({ metadata, ...rest }) => {
+    const rules = (rest as Policy).spec.egress ?? [];
+    return [
+      metadata.name,
+      ...rules.flatMap(({ ports, to }) => ports.map(({ port }) => `${port}${to ? " there" : ""}`)),
+    ];
+  });
+  deepEqual(outs.sort(), [
+    ["ostler", "53", "53", "443 there", "6443 there", "4318 there"],
+    ["ostler-temporal", "7234 there"],
+    ["ostler-webhook"],
+    ["ostler-worker", "9090"],
+  ]);
+});
+
 Deno.test("every Deployment is drained one pod at a time, those of versions beside too", async () => {
   const objects = await chartObjects({ helm, values: [everything] });
   const selectors = (kind: string): [string, unknown][] =>

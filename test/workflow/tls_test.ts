@@ -1,72 +1,20 @@
 /** A Temporal that wants TLS and a certificate of who asks is reached by the variables of its other tools, and stays so. */
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createServer } from "node:tls";
-import type { Server, TLSSocket } from "node:tls";
 import { readTemporalServer } from "../../activities/temporal/temporal_server.ts";
-import { CertificateAuthority } from "../../deploy/local/stack/certificate_authority.ts";
+import { authorityOf, TlsDoor } from "../../deploy/local/installation/tls_door.ts";
 import type { KeyedCertificate } from "../../deploy/local/stack/certificate_authority.ts";
 import { followAccess } from "../../workers/follow_access.ts";
 import { LazyClient } from "../../workers/temporal_client.ts";
 import { eventually } from "../support/eventually.ts";
 import { onStage } from "../support/workflow_stage.ts";
-import type { Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-interface Named {
-  name: string;
-  authority: CertificateAuthority;
-}
-
-async function authorityOf(name: string): Promise<Named> {
-  return { name, authority: await CertificateAuthority.create(name) };
-}
-
-/** A door before the stage's server that opens to certificates of one authority only. */
-class Door {
-  readonly #callers = new Set<TLSSocket>();
-
-  private constructor(private readonly server: Server) {}
-
-  static async open(stage: Stage, { authority, name }: Named, port = 0): Promise<Door> {
-    const own = await authority.issue({ commonName: "temporal", use: "server", dnsNames: ["temporal.example"] });
-    const options = { cert: own.certificatePem, key: own.keyPem, ca: authority.certificatePem };
-    const server = createServer({ ...options, requestCert: true, ALPNProtocols: ["h2"] });
-    const door = new Door(server);
-    const [host = "", behind] = stage.address.split(":");
-    server.on("secureConnection", (caller: TLSSocket) => {
-      // Who resumes a session of the door of before brings the certificate of then, which Deno takes without a look.
-      if (caller.getPeerCertificate().issuer.CN !== name) return void caller.destroy();
-      door.#callers.add(caller);
-      const temporal = connect(Number(behind), host);
-      for (const [one, other] of [[caller, temporal], [temporal, caller]] as const) {
-        one.pipe(other);
-        one.on("error", () => other.destroy());
-        one.on("close", () => other.destroy());
-      }
-    });
-    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-    return door;
-  }
-
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
-  }
-
-  /** Closes it, also to those who are in. */
-  async close(): Promise<void> {
-    for (const caller of this.#callers) caller.destroy();
-    await new Promise<void>((resolve) => this.server.close(() => resolve()));
-  }
-}
-
 function environmentOf(
-  { port }: Door,
+  { port }: TlsDoor,
   ca: string,
   { certificatePem, keyPem }: KeyedCertificate,
 ): Record<string, string> {
@@ -108,7 +56,7 @@ class MountedSecret implements Disposable {
 
 test("a process of ours connects over TLS, with a certificate of its own", async (stage) => {
   const { name, authority } = await authorityOf("temporal-ca");
-  const door = await Door.open(stage, { name, authority });
+  const door = await TlsDoor.open({ behind: stage.address, own: { name, authority } });
   const env = environmentOf(door, authority.certificatePem, await authority.issue({ commonName: "us", use: "client" }));
   const client = clientOf(env);
   const { namespaceInfo } = await (await client.get()).workflowService.describeNamespace({ namespace: "default" });
@@ -126,7 +74,7 @@ test("certificates, keys and authorities change under workers at work: the old o
   const fresh = await after.authority.issue({ commonName: "ostler", use: "client" });
   using secret = new MountedSecret();
   secret.write({ "ca.crt": oldCa, "tls.crt": old.certificatePem, "tls.key": old.keyPem });
-  let door = await Door.open(stage, before);
+  let door = await TlsDoor.open({ behind: stage.address, own: before });
   const { port } = door;
   const env = secret.environment(port);
   const server = readTemporalServer(env);
@@ -150,7 +98,7 @@ test("certificates, keys and authorities change under workers at work: the old o
     equal((await run.result()).outcome, "Converged");
 
     await door.close();
-    door = await Door.open(stage, after, port);
+    door = await TlsDoor.open({ behind: stage.address, own: after, port });
     const goesOn = await stage.rollOut(stage.pool({ replicas: 3 }));
     secret.write({ "tls.key": fresh.keyPem });
     equal((await goesOn.result()).outcome, "Converged");

@@ -5,6 +5,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { freePorts } from "../../deploy/local/process/free_ports.ts";
+import { CertificateAuthority } from "../../deploy/local/stack/certificate_authority.ts";
 import { FakeTerminal } from "../support/fake_terminal.ts";
 import { eventually } from "../support/eventually.ts";
 import { permissionDenied, TemporalDoor, unimplemented } from "../support/temporal_door.ts";
@@ -27,9 +28,13 @@ interface Where {
   kubeconfig: string;
   address: string;
   namespace?: string;
+  env?: Record<string, string>;
 }
 
-async function start(name: "controller" | "worker", { kubeconfig, address, namespace }: Where): Promise<Running> {
+async function start(
+  name: "controller" | "worker" | "all",
+  { kubeconfig, address, namespace, env = {} }: Where,
+): Promise<Running> {
   const [port = 0] = await freePorts(1);
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-prompt", "--no-check", "--cached-only", "--allow-all", `workers/${name}.ts`],
@@ -37,6 +42,7 @@ async function start(name: "controller" | "worker", { kubeconfig, address, names
     env: {
       ...{ KUBECONFIG: kubeconfig, OSTLER_LEADER_ELECT: "false", OSTLER_HEALTH_PROBE_ADDRESS: `127.0.0.1:${port}` },
       ...{ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace ?? "default", TEMPORAL_CONFIG_FILE: "/dev/null" },
+      ...env,
     },
     stdout: "null",
     stderr: "piped",
@@ -135,5 +141,37 @@ test("a Temporal that grants too little, and one that is too old, keep processes
       door.refusal = (method) => methods.test(method) ? code : undefined;
       await refuses({ kubeconfig, address: door.address }, line);
     }));
+  });
+});
+
+test("in one process with both, the webhook answers and is ready without Temporal", async () => {
+  const [port = 0] = await freePorts(1);
+  const authority = await CertificateAuthority.create("webhook");
+  const { certificatePem, keyPem } = await authority.issue({
+    ...{ commonName: "webhook", use: "server", ipAddresses: ["127.0.0.1"] } as const,
+  });
+  using folder = new FakeTerminal();
+  folder.write("tls.crt", certificatePem);
+  folder.write("tls.key", keyPem);
+  const env = { OSTLER_CERT_DIR: folder.directory, OSTLER_WEBHOOK_ADDRESS: `127.0.0.1:${port}` };
+  await withApi(async (kubeconfig) => {
+    const running = await start("all", { kubeconfig, address: "127.0.0.1:1", env });
+    try {
+      const isUp = (path: string): Promise<boolean> =>
+        probe(running, path).then((status) => status === 200, () => false);
+      await eventually("the webhook is ready", async () => running.ended || await isUp("/readyz/webhook"), 60_000);
+      equal(running.ended, false, running.lines.join("\n"));
+      using client = Deno.createHttpClient({ caCerts: [authority.certificatePem] });
+      const request = { uid: "1", operation: "CREATE", object: { metadata: { name: "odd" }, spec: {} } };
+      const judged = await fetch(`https://127.0.0.1:${port}/operatingsystemprofile`, {
+        ...{ client, method: "POST", headers: { "content-type": "application/json" } },
+        body: JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }),
+      });
+      const { response } = await judged.json() as { response: { uid: string; allowed: boolean } };
+      deepEqual([response.uid, response.allowed], ["1", false], "it is no profile");
+      deepEqual(await Promise.all(["/healthz", "/readyz", "/readyz/worker"].map(isUp)), [true, false, false]);
+    } finally {
+      await running.end();
+    }
   });
 });

@@ -15,14 +15,14 @@ export interface WebhookServer {
   limitMs?: number;
   /** Requests of one path that are judged at the same time; more are refused at once. */
   atOnce?: number;
-  /** Bytes of bodies that are held at the same time, of all paths; who brings more is refused. */
+  /** Bytes of bodies of one path that are held at the same time; who brings more is refused. */
   heldBytes?: number;
 }
 
 /** By default: a profile's judgement takes its bodies, of some MiB, and a template engine. */
 const usualAtOnce = 50;
 /** By default: what is made of a body takes several times as much, and a pod has a limit. */
-const usualHeldBytes = 32 * 1024 * 1024;
+const usualHeldBytes = 16 * 1024 * 1024;
 
 /** A server that is not listening yet; HTTP/1.1, which the API server speaks too. */
 export function createWebhookServer({
@@ -33,9 +33,9 @@ export function createWebhookServer({
   atOnce = usualAtOnce,
   heldBytes = usualHeldBytes,
 }: WebhookServer): Server {
-  /** Of each path, so that profiles cannot keep machines waiting. */
+  // Of each path, so that profiles cannot keep machines waiting, nor have them let through unseen.
   const judged = new Map<string, number>();
-  const held = { bytes: 0, atMost: heldBytes };
+  const held = new Map(Object.keys(admissions).map((path) => [path, { bytes: 0, atMost: heldBytes }]));
   return createServer(certificate, (request, response) => {
     void answer(request, response).catch((error: unknown) => {
       log.error("Cannot answer an admission review", { error });
@@ -45,14 +45,14 @@ export function createWebhookServer({
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? "/", "https://webhook");
-    const admission = admissions[pathname];
-    if (!admission) return finish(response, 404);
+    const [admission, room] = [admissions[pathname], held.get(pathname)];
+    if (!admission || !room) return finish(response, 404);
     if (request.method !== "POST") return finish(response, 405);
     const busy = judged.get(pathname) ?? 0;
     // Before the body is read: who comes by the thousand must not fill the memory.
     if (busy >= atOnce) return finish(response, 429);
     judged.set(pathname, busy + 1);
-    using body = new HeldBody(held);
+    using body = new HeldBody(room);
     try {
       await review(admission, { request, body }, response);
     } finally {

@@ -90,7 +90,8 @@ Deno.test("each kustomization lists every file of its own once", () => {
   assert.deepEqual(listed("setup"), files.filter(isOf("setup")));
   assert.deepEqual(listed("webhook"), files.filter((file) => isOf("webhook")(file) && !isOfCertManager(file)));
   assert.deepEqual(listed("webhook/cert_manager"), files.filter(isOfCertManager));
-  assert.deepEqual(listed(""), files.filter((file) => !isOf("setup", "webhook")(file)));
+  assert.deepEqual(listed("approval"), files.filter(isOf("approval")));
+  assert.deepEqual(listed(""), files.filter((file) => !isOf("approval", "setup", "webhook")(file)));
 });
 
 Deno.test("kustomization applies kinds before rules and rules before processes", () => {

@@ -41,10 +41,16 @@ Deno.test("all in one process are ready when each is, each with metrics of its o
   const said: string[] = [];
   const stop = new AbortController();
   let isReady = false;
-  const parts = [part("worker", said), part("controller", said), part("webhook", said, () => isReady)];
+  const parts = {
+    worker: part("worker", said, () => isReady),
+    controller: part("controller", said),
+    webhook: part("webhook", said),
+  };
   const run = runTogether(parts, configOf(port), stop.signal);
   await new Promise((resolve) => setTimeout(resolve, 20));
   const before = await statusOf(port, "/readyz");
+  const each = ["worker", "controller", "webhook", "scheduler"].map((name) => statusOf(port, `/readyz/${name}`));
+  deepEqual(await Promise.all(each), [503, 200, 200, 404], "one may wait for what another does not need");
   isReady = true;
   deepEqual([before, await statusOf(port, "/readyz"), await statusOf(port, "/healthz")], [503, 200, 200]);
   stop.abort();
@@ -62,7 +68,7 @@ Deno.test("one of all that loses its lease ends the others, and the process with
     await new Promise((resolve) => setTimeout(resolve, 1));
     throw new LeaseLost("Lost");
   };
-  const run = runTogether([part("worker", said), loser], configOf(0), new AbortController().signal);
+  const run = runTogether({ worker: part("worker", said), loser }, configOf(0), new AbortController().signal);
   await rejects(run, (error) => exitCodeOf(error) === 75);
   equal(said.at(-1), "worker ends");
 });
@@ -71,7 +77,7 @@ Deno.test("nothing more of all begins behind one that fails before it can tell w
   const said: string[] = [];
   const broken: Part = () => Promise.reject(new Error("no certificate"));
   const run = runTogether(
-    [part("worker", said), broken, part("webhook", said)],
+    { worker: part("worker", said), broken, webhook: part("webhook", said) },
     configOf(0),
     new AbortController().signal,
   );

@@ -17,7 +17,7 @@ export interface CertificateSource {
 }
 
 export interface Serving {
-  server: Pick<Server, "setSecureContext">;
+  server: Pick<Server, "setSecureContext" | "on" | "off">;
   source: CertificateSource;
   /** Between looks (ms): while something changes, and else. */
   restMs: { soon: number; usual: number };
@@ -48,9 +48,27 @@ export async function firstShown(
   return undefined;
 }
 
-/** Shows and tells what there is, until `signal` aborts; `shown` is what the server has. */
-export async function keepServing({ server, source, restMs }: Serving, first: Shown, deps: Deps): Promise<void> {
-  const { log, signal } = deps;
+/** Shows and tells what there is, until `signal` aborts; `first` is what the server has. */
+export async function keepServing(serving: Serving, first: Shown, deps: Deps): Promise<void> {
+  const { server, restMs } = serving;
+  let doubt = new AbortController();
+  // Who calls may not trust it: another webhook has made a new one, and we have not looked since.
+  const onRefused = (): void => doubt.abort();
+  server.on("tlsClientError", onRefused);
+  try {
+    for await (const isSettled of looks(serving, first, deps)) {
+      await rest(restMs.soon, deps.signal);
+      // However many do not trust it, there is a look at each of the short rests at most.
+      if (isSettled) await rest(restMs.usual - restMs.soon, AbortSignal.any([deps.signal, doubt.signal]));
+      doubt = new AbortController();
+    }
+  } finally {
+    server.off("tlsClientError", onRefused);
+  }
+}
+
+/** Looks each time that it is asked for the next, and says whether nothing is under way. */
+async function* looks({ server, source }: Serving, first: Shown, { log, signal }: Deps): AsyncGenerator<boolean> {
   let shown = first;
   let said = "";
   while (!signal.aborted) {
@@ -72,7 +90,7 @@ export async function keepServing({ server, source, restMs }: Serving, first: Sh
       }
       said = message;
     }
-    await rest(isSettled ? restMs.usual : restMs.soon, signal);
+    yield isSettled;
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { V1Node, V1Pod, V1PodSpec } from "@kubernetes/client-node";
-import { placePod } from "../../../../deploy/local/cloud/placement.ts";
+import { kinOf, placePod } from "../../../../deploy/local/cloud/placement.ts";
 
 function node(name: string, spec: V1Node["spec"] = {}, status = "True"): V1Node {
   return { metadata: { name, labels: { name } }, spec, status: { conditions: [{ type: "Ready", status }] } };
@@ -10,11 +10,36 @@ function pod(spec: Partial<V1PodSpec> = {}): V1Pod {
   return { spec: { containers: [], ...spec } };
 }
 
-const none = new Map<string, number>();
+const none = { podsOn: new Map<string, number>() };
 
 Deno.test("placePod takes the emptiest node, and the first by name among equals", () => {
   const nodes = [node("c"), node("b"), node("a")];
-  assert.equal(placePod(pod(), nodes, new Map([["a", 2], ["b", 1], ["c", 1]])), "b");
+  assert.equal(placePod(pod(), nodes, { podsOn: new Map([["a", 2], ["b", 1], ["c", 1]]) }), "b");
+});
+
+Deno.test("placePod spreads a pod's kin, and looks at all pods among equals", () => {
+  const nodes = [node("a"), node("b"), node("c")];
+  const podsOn = new Map([["a", 1], ["b", 3], ["c", 2]]);
+  assert.equal(placePod(pod(), nodes, { podsOn, kinOn: new Map([["a", 1]]) }), "c");
+});
+
+Deno.test("kinOf gives pods that stay, of its namespace, with the labels that its spread over nodes names", () => {
+  const named = (name: string, metadata: V1Pod["metadata"] = {}): V1Pod => ({
+    metadata: { namespace: "n", labels: { app: "a", name }, ...metadata },
+  });
+  const [kin, other] = [named("kin"), named("other", { labels: { app: "b" } })];
+  const pods = [kin, other, named("stranger", { namespace: "m" }), named("leaving", { deletionTimestamp: new Date() })];
+  const over = (topologyKey: string): V1Pod => ({
+    ...named("one"),
+    ...pod({
+      topologySpreadConstraints: [
+        { topologyKey, maxSkew: 1, whenUnsatisfiable: "ScheduleAnyway", labelSelector: { matchLabels: { app: "a" } } },
+      ],
+    }),
+  });
+  assert.deepEqual(kinOf(over("kubernetes.io/hostname"), pods), [kin]);
+  assert.deepEqual(kinOf(over("topology.kubernetes.io/zone"), pods), []);
+  assert.deepEqual(kinOf(pod(), pods), []);
 });
 
 Deno.test("placePod leaves out nodes that are not ready or cordoned", () => {

@@ -1,8 +1,9 @@
 import { deepEqual, throws } from "node:assert/strict";
+import { nearestBefore } from "../../../../deploy/local/release/deno_program.ts";
 import { parseOptions, targets, UsageError } from "../../../../deploy/local/release/options.ts";
 
 Deno.test("a release has every part for every system unless told", () => {
-  deepEqual(parseOptions([]), { output: "dist", isDraft: false, help: false, without: [], targets });
+  deepEqual(parseOptions([]), { output: "dist", isDraft: false, help: false, isNearDeno: false, without: [], targets });
 });
 
 Deno.test("parts and systems are left out by name alone", () => {
@@ -10,4 +11,9 @@ Deno.test("parts and systems are left out by name alone", () => {
   deepEqual([without, targets], [["cli", "image"], ["linux-arm64"]]);
   const wrong = [["--without", "chart"], ["--targets", "windows-amd64"], ["--bogus"], ["now"]];
   for (const args of wrong) throws(() => parseOptions(args), UsageError, args.join(" "));
+});
+
+Deno.test("a Deno near this one differs in the last number alone, and is older", () => {
+  const versions = ["2.8.9", "2.9.3", "2.9.5", "2.9.4", "2.9.7", "2.10.0", "2.9.5-rc.1"];
+  deepEqual([nearestBefore("2.9.6", versions), nearestBefore("2.9.3", versions)], ["2.9.5", undefined]);
 });

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TLSSocket } from "node:tls";
+import { connect, type TLSSocket } from "node:tls";
 import { CertificateAuthority } from "../../../../deploy/local/stack/certificate_authority.ts";
 import type { Admission } from "../../../../workers/admission/admission_review.ts";
 import { keepServing } from "../../../../workers/admission/certificate/keep_serving.ts";
@@ -34,12 +34,17 @@ class Stage {
     this.#agent = new Agent({ ca: authority.certificatePem, keepAlive: false, maxCachedSessions: 0 });
   }
 
-  static async open(admissions: Record<string, Admission>, limitMs = 5_000, atOnce = 50): Promise<Stage> {
+  static async open(
+    admissions: Record<string, Admission>,
+    limitMs = 5_000,
+    atOnce = 50,
+    heldBytes = 2 ** 24,
+  ): Promise<Stage> {
     const folder = await mkdtemp(join(tmpdir(), "ostler-webhook-"));
     const authority = await CertificateAuthority.create("test");
     await writeCertificate(folder, authority, "first");
     const certificate = await readCertificate(folder);
-    const server = createWebhookServer({ admissions, certificate, log: quiet, limitMs, atOnce });
+    const server = createWebhookServer({ admissions, certificate, log: quiet, limitMs, atOnce, heldBytes });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
     return new Stage(folder, authority, server);
   }
@@ -71,6 +76,14 @@ async function writeCertificate(folder: string, authority: CertificateAuthority,
     writeFile(join(folder, "tls.crt"), certificatePem),
     writeFile(join(folder, "tls.key"), keyPem),
   ]);
+}
+
+/** Whether a caller who knows this authority alone takes what is shown. */
+function isTrusted(port: number, { certificatePem: ca }: CertificateAuthority): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ host: "127.0.0.1", port, ca }, () => resolve(true));
+  socket.on("error", () => resolve(false));
+  return promise.finally(() => socket.destroy());
 }
 
 function reviewText(request: object = asked(deployment())): string {
@@ -152,6 +165,31 @@ Deno.test("a renewed certificate is shown without a restart, a broken one is not
   await following;
 });
 
+Deno.test("who does not trust what is shown has it looked after at once, once in a short while", async () => {
+  await using stage = await Stage.open({ "/judge": () => Promise.resolve({}) });
+  const { server, folder } = stage;
+  const stop = new AbortController();
+  const certificate = await readCertificate(folder);
+  let looks = 0;
+  const look = (): ReturnType<typeof readCertificate> => {
+    looks++;
+    return readCertificate(folder);
+  };
+  const source = { look, tell: () => Promise.resolve(true) };
+  const serving = { server, source, restMs: { soon: 50, usual: 3_600_000 } };
+  const following = keepServing(serving, certificate, { log: quiet, signal: stop.signal });
+  await eventually("a look", () => looks === 1);
+  const other = await CertificateAuthority.create("another");
+  await writeCertificate(folder, other, "second");
+  const { port } = server.address() as { port: number };
+  const calls = Array.from({ length: 20 }, () => isTrusted(port, other));
+  deepEqual(new Set(await Promise.all(calls)), new Set([false]));
+  await eventually("trust", () => isTrusted(port, other));
+  equal(looks <= 4, true, `${looks} looks`);
+  stop.abort();
+  await following;
+});
+
 Deno.test("an API server that will not be told is complained of once, until it was told", async () => {
   await using stage = await Stage.open({});
   const stop = new AbortController();
@@ -209,6 +247,21 @@ Deno.test("more requests than can be judged at once are refused at once, and oth
   release();
   deepEqual((await Promise.all(waiting)).map(({ status }) => status), [200, 200]);
   equal((await stage.send("/slow", reviewText())).status, 200);
+});
+
+Deno.test("bodies of one path take no room from those of another: profiles let no machine pass unseen", async () => {
+  const { promise, resolve: release } = Promise.withResolvers<object>();
+  let began = 0;
+  const slow = (): Promise<object> => (began++, promise);
+  const text = reviewText();
+  const room = Math.ceil(text.length * 1.5);
+  await using stage = await Stage.open({ "/slow": slow, "/quick": () => Promise.resolve({}) }, 5_000, 50, room);
+  const waiting = stage.send("/slow", text);
+  await eventually("one to be judged", () => began === 1);
+  equal((await stage.send("/slow", text)).status, 429);
+  equal((await stage.send("/quick", text)).status, 200);
+  release({});
+  equal((await waiting).status, 200);
 });
 
 Deno.test("a client that goes away while it is being read leaves its place to others", async () => {

@@ -56,4 +56,5 @@ Deno.test("a worker without Temporal is up, and does not poll, and counts failur
   match(text, /^ostler_build_info{process="worker",/m);
   match(text, /^ostler_worker_polling 0$/m);
   match(text, /^ostler_activity_failures_total{activity="publishConfig",type="InternalError"} 0$/m);
+  match(text, /^ostler_activity_failures_total{activity="deliverNotice",type="NoticeUndelivered"} 0$/m);
 });

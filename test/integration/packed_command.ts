@@ -1,0 +1,47 @@
+/** The command as a release packs it, on a machine that has nothing else of ours. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { packCommand } from "../../deploy/local/release/cli_part.ts";
+import { type Target, targets } from "../../deploy/local/release/options.ts";
+import { readSource } from "../../deploy/local/release/source.ts";
+
+export interface Ended {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** An archive for this machine, unpacked; it goes when it is disposed of. */
+export class PackedCommand implements AsyncDisposable {
+  private constructor(private readonly work: string, private readonly folder: string) {}
+
+  static async make(): Promise<PackedCommand> {
+    const work = await mkdtemp(join(tmpdir(), "ostler-packed-"));
+    const archive = await packCommand({ target: thisMachine(), deno: Deno.version.deno }, await readSource(), work);
+    execFileSync("tar", ["--extract", `--file=${archive}`], { cwd: work });
+    await mkdir(join(work, "home"));
+    return new PackedCommand(work, join(work, archive.replace(".tar.gz", "")));
+  }
+
+  /** Runs it in a folder of its own, with no more of the environment than is given, and nobody else's caches. */
+  async run(args: string[], env: Record<string, string>): Promise<Ended> {
+    const home = join(this.work, "home");
+    const { code, stdout, stderr } = await new Deno.Command(join(this.folder, "ostler"), {
+      ...{ args, cwd: home, clearEnv: true, env: { PATH: "/usr/bin:/bin", HOME: home, NO_COLOR: "1", ...env } },
+    }).output();
+    const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+    return { code, out: text(stdout), err: text(stderr) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.work, { recursive: true });
+  }
+}
+
+function thisMachine(): Target {
+  const arch = Deno.build.arch === "x86_64" ? "amd64" : "arm64";
+  return targets.find((target) => target === `${Deno.build.os}-${arch}`) ?? assert.fail("nothing is packed for it");
+}

@@ -1,0 +1,83 @@
+/** A Temporal that asks for an API key: it changes under workers at work, and the one of before lets nobody in afterwards. */
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readTemporalServer } from "../../activities/temporal/temporal_server.ts";
+import { followAccess } from "../../workers/follow_access.ts";
+import { LazyClient } from "../../workers/temporal_client.ts";
+import { eventually } from "../support/eventually.ts";
+import { TemporalDoor, unauthenticated } from "../support/temporal_door.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+/** A file as a Secret is mounted, and the variables that name it; the door has no TLS. */
+class MountedKey implements Disposable {
+  readonly #folder = mkdtempSync(join(tmpdir(), "ostler-key-"));
+  readonly #path = join(this.#folder, "key");
+
+  write(key: string): void {
+    writeFileSync(this.#path, `${key}\n`);
+  }
+
+  environment(address: string): Record<string, string> {
+    return { TEMPORAL_ADDRESS: address, TEMPORAL_API_KEY_PATH: this.#path, TEMPORAL_TLS: "false" };
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true });
+  }
+}
+
+function clientOf(env: Record<string, string>): LazyClient {
+  return new LazyClient(readTemporalServer(env), () => readTemporalServer(env).access);
+}
+
+test("an API key changes under workers at work: the old one is refused, the work goes on", async (stage) => {
+  await using door = await TemporalDoor.open(stage.address);
+  let keys = ["first"];
+  door.refusal = (_, { authorization = "" }) =>
+    keys.some((key) => authorization === `Bearer ${key}`) ? undefined : unauthenticated;
+  using file = new MountedKey();
+  file.write("first");
+  const env = file.environment(door.address);
+  const server = readTemporalServer(env);
+  const client = clientOf(env);
+  const ended = new AbortController();
+  const said: string[] = [];
+  const log = { info: (text: string) => void said.push(text), warn: (text: string) => void said.push(text) };
+  await stage.stopWorker();
+  try {
+    await rejects(clientOf({ ...env, TEMPORAL_API_KEY_PATH: "", TEMPORAL_API_KEY: "another" }).get());
+    const first = await client.connection();
+    const at = await stage.startWorker({ connection: first });
+    const following = followAccess(client, { server, workers: () => at, log, signal: ended.signal, lookEvery: 50 });
+    equal((await (await stage.rollOut(stage.pool({ replicas: 3 }))).result()).outcome, "Converged");
+
+    // A key that nobody has made known yet changes nothing.
+    file.write("second");
+    await eventually("the refusal of a key too early", () => said.length === 1);
+    match(said[0] ?? "", /^Cannot take what lets us into Temporal now, the connection of before stays: /);
+    ok(!said.join().includes("second"), "a key is told to nobody");
+    equal(await client.connection(), first);
+
+    keys = ["first", "second"];
+    await eventually("another connection", async () => await client.connection() !== first);
+    deepEqual(at.map(({ connection }) => connection === first), [false, false]);
+    const goesOn = await stage.rollOut(stage.pool({ replicas: 3 }));
+    keys = ["second"];
+    door.cut();
+    equal((await goesOn.result()).outcome, "Converged");
+    equal(said.at(-1), "Connected to Temporal with what lets us in now");
+    await rejects(clientOf({ ...env, TEMPORAL_API_KEY_PATH: "", TEMPORAL_API_KEY: "first" }).get());
+    ended.abort();
+    await following;
+  } finally {
+    ended.abort();
+    await stage.stopWorker();
+    await client.close();
+    // The stage is lent to other files as well.
+    await stage.startWorker();
+  }
+});
