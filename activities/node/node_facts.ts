@@ -12,6 +12,8 @@ export interface NodeFacts {
   /** In one word, which stays the same while the trouble does. */
   readyReason: string;
   readyMessage: string;
+  /** Keys of the taints with which the cluster keeps pods off a node until it is initialised. */
+  initialising: string[];
   kubelet: string;
   /** Epoch ms of the last change between Ready and not. */
   since: number;
@@ -27,6 +29,16 @@ export interface NodeCondition {
   since: number;
 }
 
+/**
+ * Taints that Kubernetes sets on a node that is new or ill, and takes off by itself (kubernetes.io, "Well-Known Labels,
+ * Annotations and Taints"). All others are somebody's will.
+ */
+const passingTaints = [
+  "node.kubernetes.io/not-ready",
+  "node.kubernetes.io/unreachable",
+  "node.kubernetes.io/network-unavailable",
+  "node.cloudprovider.kubernetes.io/uninitialized",
+];
 const zoneLabel = "topology.kubernetes.io/zone";
 /** GETs at a time. */
 const width = 20;
@@ -44,7 +56,7 @@ export async function readNodes(kube: Kube, names: string[]): Promise<NodeFacts[
 }
 
 /** The facts of a Node as the client or a watch gives it; pure. */
-export function factsOf({ metadata, status }: V1Node): NodeFacts {
+export function factsOf({ metadata, spec, status }: V1Node): NodeFacts {
   const created = timeOf(metadata?.creationTimestamp, Date.now());
   const conditions = status?.conditions ?? [];
   const ready = conditions.find(({ type }) => type === "Ready");
@@ -55,6 +67,7 @@ export function factsOf({ metadata, status }: V1Node): NodeFacts {
     reachable: ready?.status !== "Unknown",
     readyReason: ready?.reason ?? "NotReported",
     readyMessage: ready?.message ?? "it has not reported yet",
+    initialising: (spec?.taints ?? []).map(({ key }) => key).filter((key) => passingTaints.includes(key)),
     kubelet: status?.nodeInfo?.kubeletVersion ?? "",
     since: timeOf(ready?.lastTransitionTime, created),
     ...(zone ? { zone } : {}),

@@ -119,6 +119,9 @@ export function rungOf(
   if (!machine.node) return { rung: "registered", says: "no node registered" };
   if (!node) return { rung: "registered", says: `node "${machine.node}" is gone` };
   if (!node.ready) return { rung: "ready", says: `node "${node.name}" is not Ready: ${node.readyMessage}` };
+  const [taint] = node.initialising;
+  // Whoever is drained now would find no place there.
+  if (taint) return { rung: "ready", says: `node "${node.name}" is Ready and takes no pods: its taint is "${taint}"` };
   if (!machine.joined) return { rung: "ready", says: `${maker} has not seen "${node.name}" Ready` };
   if (!sameVersion(node.kubelet, kubelet)) {
     return { rung: "gates", says: `node "${node.name}" runs kubelet "${node.kubelet}", wanted is "${kubelet}"` };

@@ -34,12 +34,15 @@ function deployment(image: string): object {
     env: [{ name: "PORT", value: `${port}` }, { name: "DRAIN_TIME", value: `${drainSeconds}s` }],
     readinessProbe: { httpGet: { path: "/ready", port }, periodSeconds: 1 },
   };
+  const apart = { topologyKey: "kubernetes.io/hostname", labelSelector: selector };
   const spec = {
     terminationGracePeriodSeconds: 30,
     // Nothing of ours needs the API, and nothing here has an account.
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     containers: [container],
+    // One on each machine, always: so each has one to be drained of.
+    affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [apart] } },
   };
   return { metadata, spec: { replicas, selector, template: { metadata: { labels }, spec } } };
 }

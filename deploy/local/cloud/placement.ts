@@ -1,11 +1,11 @@
-import type { V1Node, V1Pod, V1Taint } from "@kubernetes/client-node";
+import type { V1Node, V1Pod, V1PodAffinityTerm, V1Taint } from "@kubernetes/client-node";
 
 /** How many pods each node has; of none nothing is said. */
 export type PodsOn = ReadonlyMap<string, number>;
 
 /**
  * Chooses the node for a pod: of those that take it, the one with fewest of its kin, then with fewest pods, then by name;
- * undefined when none does.
+ * undefined when none does. None takes a pod beside its kin that is to be alone.
  */
 export function placePod(
   pod: V1Pod,
@@ -15,20 +15,27 @@ export function placePod(
   const names = nodes.filter((node) => takes(node, pod)).map((node) => node.metadata?.name ?? "");
   const load = (name: string): number => podsOn.get(name) ?? 0;
   const kin = (name: string): number => kinOn.get(name) ?? 0;
-  return names.sort((a, b) => kin(a) - kin(b) || load(a) - load(b) || a.localeCompare(b))[0];
+  const free = antiAffinity(pod).length === 0 ? names : names.filter((name) => kin(name) === 0);
+  return free.sort((a, b) => kin(a) - kin(b) || load(a) - load(b) || a.localeCompare(b))[0];
 }
 
-/** Those pods that a pod is to be spread over nodes with; none unless it says so. */
+/** Those pods that a pod is to be apart from, or spread over nodes with; none unless it says so. */
 export function kinOf(pod: V1Pod, pods: readonly V1Pod[]): V1Pod[] {
-  const spread = pod.spec?.topologySpreadConstraints?.find(({ topologyKey }) =>
-    topologyKey === "kubernetes.io/hostname"
-  );
-  const wanted = Object.entries(spread?.labelSelector?.matchLabels ?? {});
+  const [apart] = [...antiAffinity(pod), ...(pod.spec?.topologySpreadConstraints ?? []).filter(isOverNodes)];
+  const wanted = Object.entries(apart?.labelSelector?.matchLabels ?? {});
   if (wanted.length === 0) return [];
   return pods.filter(({ metadata: { namespace, labels = {}, deletionTimestamp } = {} }) =>
     namespace === pod.metadata?.namespace && deletionTimestamp === undefined &&
     wanted.every(([key, value]) => labels[key] === value)
   );
+}
+
+function antiAffinity({ spec }: V1Pod): V1PodAffinityTerm[] {
+  return (spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).filter(isOverNodes);
+}
+
+function isOverNodes({ topologyKey }: { topologyKey: string }): boolean {
+  return topologyKey === "kubernetes.io/hostname";
 }
 
 function takes(node: V1Node, pod: V1Pod): boolean {

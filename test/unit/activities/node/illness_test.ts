@@ -9,7 +9,15 @@ const repair: RepairRules = {
   conditions: [{ type: "KernelDeadlock", status: "True", for: 2 * minute }],
 };
 const sound: NodeFacts = {
-  ...{ name: "w", ready: true, reachable: true, readyReason: "KubeletReady", readyMessage: "", kubelet: "v1.35.3" },
+  ...{
+    name: "w",
+    ready: true,
+    reachable: true,
+    readyReason: "KubeletReady",
+    readyMessage: "",
+    kubelet: "v1.35.3",
+    initialising: [],
+  },
   ...{ since: 0, conditions: [] },
 };
 

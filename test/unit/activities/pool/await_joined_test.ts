@@ -11,7 +11,7 @@ import type { MachineOverrides } from "../../../support/machine_objects.ts";
 
 const ready: NodeFacts = {
   ...{ name: "node-a", ready: true, reachable: true, readyReason: "KubeletReady", readyMessage: "" },
-  ...{ kubelet: "v1.35.3", since: 0, conditions: [] },
+  ...{ kubelet: "v1.35.3", since: 0, conditions: [], initialising: [] },
 };
 const addresses = [{ address: "10.0.0.1" }];
 const nodeRef = { name: "node-a" };
@@ -27,6 +27,7 @@ const climbs: [string, MachineOverrides, NodeFacts | undefined, string][] = [
   ["without a node", { status: { addresses } }, undefined, "registered"],
   ["whose node is gone", { status: { addresses, nodeRef } }, undefined, "registered"],
   ["whose node is not Ready", { status: { addresses, nodeRef } }, { ...ready, ready: false }, "ready"],
+  ["whose node takes no pods yet", {}, { ...ready, initialising: ["node.kubernetes.io/not-ready"] }, "ready"],
   ["that machine-controller has not seen Ready", { status: { addresses, nodeRef } }, ready, "ready"],
   ["with another kubelet", {}, { ...ready, kubelet: "v1.36.1" }, "gates"],
 ];

@@ -23,6 +23,23 @@ Deno.test("placePod spreads a pod's kin, and looks at all pods among equals", ()
   assert.equal(placePod(pod(), nodes, { podsOn, kinOn: new Map([["a", 1]]) }), "c");
 });
 
+Deno.test("placePod leaves a pod that is to be alone without a node until one without its kin is there", () => {
+  const alone = pod({
+    affinity: {
+      podAntiAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: { app: "a" } } },
+        ],
+      },
+    },
+  });
+  const kin: V1Pod = { metadata: { labels: { app: "a" } } };
+  assert.deepEqual(kinOf(alone, [kin, { metadata: { labels: { app: "b" } } }]), [kin]);
+  const counts = { ...none, kinOn: new Map([["a", 1]]) };
+  assert.equal(placePod(alone, [node("a")], counts), undefined);
+  assert.equal(placePod(alone, [node("a"), node("b")], counts), "b");
+});
+
 Deno.test("kinOf gives pods that stay, of its namespace, with the labels that its spread over nodes names", () => {
   const named = (name: string, metadata: V1Pod["metadata"] = {}): V1Pod => ({
     metadata: { namespace: "n", labels: { app: "a", name }, ...metadata },
