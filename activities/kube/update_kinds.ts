@@ -1,0 +1,97 @@
+/**
+ * The kinds of `update.edgeless.systems/v1alpha1` as the Constellation node operator (7cb5b83) has them: all of them without
+ * a namespace, and lenient about all that is not used.
+ */
+import { z } from "zod";
+import { Metadata } from "./schemas.ts";
+import type { ClusterResource } from "./cluster_objects.ts";
+
+const group = { group: "update.edgeless.systems", version: "v1alpha1" } as const;
+
+/** The API server leaves empty texts of Go's own objects out, or not: both are "". */
+const text = z.string().default("");
+const time = z.union([z.string(), z.date()]).transform((value) => new Date(value).toISOString());
+const ClusterMetadata = Metadata.omit({ namespace: true });
+
+const Condition = z.object({ type: z.string(), status: z.string(), reason: text, message: text }).loose();
+
+/** What all nodes of its groups are to run. */
+export const NodeVersion = z.object({
+  metadata: ClusterMetadata,
+  spec: z.object({
+    image: text,
+    imageVersion: text,
+    kubernetesComponentsReference: text,
+    kubernetesClusterVersion: text,
+  }).loose().prefault({}),
+  status: z.object({ conditions: z.array(Condition).default([]) }).loose().optional(),
+});
+export type NodeVersion = z.infer<typeof NodeVersion>;
+
+/** One scaling group of a cloud; `nodeImage` is the name of the NodeVersion that it follows. */
+export const ScalingGroup = z.object({
+  metadata: ClusterMetadata,
+  spec: z.object({
+    nodeImage: text,
+    groupId: text,
+    autoscalerGroupName: text,
+    nodeGroupName: text,
+    autoscaling: z.boolean().default(false),
+    min: z.number().int().default(0),
+    max: z.number().int().default(0),
+    role: text,
+  }).loose().prefault({}),
+  status: z.object({ imageReference: text, conditions: z.array(Condition).default([]) }).loose().optional(),
+});
+export type ScalingGroup = z.infer<typeof ScalingGroup>;
+
+/** A machine on its way into a group, or out of it. */
+export const PendingNode = z.object({
+  metadata: ClusterMetadata,
+  spec: z.object({
+    providerID: text,
+    groupID: text,
+    nodeName: text,
+    goal: z.enum(["Join", "Leave"]).optional(),
+    deadline: time.nullish(),
+  }).loose().prefault({}),
+  status: z.object({
+    cspState: z.enum(["Unknown", "Creating", "Ready", "Stopped", "Terminating", "Terminated", "Failed"]).optional(),
+    reachedGoal: z.boolean().default(false),
+  }).loose().optional(),
+});
+export type PendingNode = z.infer<typeof PendingNode>;
+
+/** A node that was let in: what it runs, written down before it is there. */
+export const JoiningNode = z.object({
+  metadata: ClusterMetadata,
+  spec: z.object({
+    name: text,
+    componentsreference: text,
+    iscontrolplane: z.boolean().default(false),
+    deadline: time.nullish(),
+  }).loose().prefault({}),
+});
+export type JoiningNode = z.infer<typeof JoiningNode>;
+
+/** Whether the cluster-autoscaler is to run, and with which arguments. */
+export const AutoscalingStrategy = z.object({
+  metadata: ClusterMetadata,
+  spec: z.object({
+    enabled: z.boolean().default(false),
+    deploymentName: text,
+    deploymentNamespace: text,
+    autoscalerExtraArgs: z.record(z.string(), z.string()).default({}),
+  }).loose().prefault({}),
+  status: z.object({ enabled: z.boolean().optional(), replicas: z.number().int().optional() }).loose().optional(),
+});
+export type AutoscalingStrategy = z.infer<typeof AutoscalingStrategy>;
+
+export const nodeVersions: ClusterResource<NodeVersion> = { ...group, plural: "nodeversions", schema: NodeVersion };
+export const scalingGroups: ClusterResource<ScalingGroup> = { ...group, plural: "scalinggroups", schema: ScalingGroup };
+export const pendingNodes: ClusterResource<PendingNode> = { ...group, plural: "pendingnodes", schema: PendingNode };
+export const joiningNodes: ClusterResource<JoiningNode> = { ...group, plural: "joiningnodes", schema: JoiningNode };
+export const autoscalingStrategies: ClusterResource<AutoscalingStrategy> = {
+  ...{ ...group, plural: "autoscalingstrategies" },
+  schema: AutoscalingStrategy,
+};
