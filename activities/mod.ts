@@ -1,6 +1,7 @@
 /** Everything a rollout does to the world; the only export that workers use. */
 import type {
   AwaitActivities,
+  JoiningActivities,
   NoticeActivities,
   PoolRef,
   PublishActivities,
@@ -19,6 +20,7 @@ import { awaitGates } from "./gates/await_gates.ts";
 import type { MetricsAccess } from "./gates/prometheus_query.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
+import { awaitNodeAnnotated } from "./node_version/await_joining_node.ts";
 import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
 import { awaitNodeDrained, ensureNodeCordoned } from "./node/drain.ts";
 import type { Backend } from "./backends/contract.ts";
@@ -36,7 +38,13 @@ import { ensureSlotsKept, ensureSlotTaken } from "./pool/slots.ts";
 import { recall } from "./status/recall.ts";
 import { ensureRolloutReported } from "./status/report_rollout.ts";
 
-export type Activities = ReadActivities & PublishActivities & WriteActivities & AwaitActivities & NoticeActivities;
+export type Activities =
+  & ReadActivities
+  & PublishActivities
+  & WriteActivities
+  & AwaitActivities
+  & NoticeActivities
+  & JoiningActivities;
 
 /**
  * What activities need; `forecast` is the planner played forward, handed in because deciding is not done here, `cluster`
@@ -100,6 +108,7 @@ export function createActivities(deps: ActivityDeps): Activities {
         input.machine ? ["gates"] : [],
         () => awaitGates(kube, input, { metrics: deps.metricsAccess }),
       ),
+    awaitNodeAnnotated: (input) => awaitNodeAnnotated(kube, input),
     awaitMachineGone: (input) => measuredWait(measures, ["gone"], () => awaitMachineGone(kube, input)),
   }));
   return withFailuresCounted(measures, steps);

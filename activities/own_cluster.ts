@@ -1,5 +1,5 @@
 /** Whose pools are served: those of the worker's own cluster, as names of pools and machines mean others elsewhere. */
-import type { PoolRef } from "../workflows/contracts/mod.ts";
+import type { ClusterObject, PoolRef } from "../workflows/contracts/mod.ts";
 import { refused } from "./failures.ts";
 
 type Step = (input: never) => Promise<unknown>;
@@ -7,7 +7,11 @@ type Step = (input: never) => Promise<unknown>;
 /** The same steps, each of which refuses a pool of another cluster before it looks at anything; "" is the one without a name. */
 export function withOwnCluster<Steps extends Record<keyof Steps, Step>>(cluster: string, steps: Steps): Steps {
   const guarded = Object.entries<Step>(steps).map(([name, step]): [string, Step] => [name, async (input) => {
-    const { pool } = input as { pool?: PoolRef };
+    const { pool, object } = input as { pool?: PoolRef; object?: ClusterObject };
+    if (object && (object.cluster ?? "") !== cluster) {
+      const state = `it is of ${named(object.cluster ?? "")}, and this worker of ${named(cluster)}`;
+      throw refused("ObjectInvalid", `Cannot do "${name}" for "${object.name}": ${state}`);
+    }
     if (pool && (pool.cluster ?? "") !== cluster) {
       const state = `it is of ${named(pool.cluster ?? "")}, and this worker of ${named(cluster)}`;
       throw refused("ObjectInvalid", `Cannot do "${name}" for pool "${pool.namespace}/${pool.name}": ${state}`);

@@ -21,6 +21,7 @@ import { type PoolNews, PoolNotifier, type ReportedRun } from "./pool_notifier.t
 import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
 import { startRollout } from "./start_rollout.ts";
+import { admitJoiningNode, tellJoiningNodes } from "./tell_joining_nodes.ts";
 import { openTracing, type Tracing } from "./telemetry/tracing.ts";
 import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
@@ -149,7 +150,9 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     const schedule = keepCredentialSchedule(config, { connect, self, log, signal });
     const version = keepVersionCurrent(config, { connect, log, signal });
     const notices = tellNoticesOf({ config, connect, watch, metrics, log }, signal);
-    await Promise.all([notifier.run(signal), notices, schedule, version]);
+    const admit = async (name: string): Promise<void> => admitJoiningNode(await connect(), config, name);
+    const joining = tellJoiningNodes({ kube, admit, log }, signal);
+    await Promise.all([notifier.run(signal), notices, joining, schedule, version]);
   });
 }
 

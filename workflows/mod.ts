@@ -2,6 +2,7 @@
 // JavaScript's Temporal API would show the real time inside the sandbox, unlike Date; workflows must not see it.
 delete (globalThis as { Temporal?: unknown }).Temporal;
 
+export { admitJoiningNode } from "./admit_joining_node.ts";
 export { renewCredentials } from "./renew_credentials.ts";
 export { rollOutMachineDeployment } from "./roll_out_machine_deployment.ts";
 export { sendNotice } from "./send_notice.ts";

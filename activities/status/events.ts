@@ -1,4 +1,4 @@
-/** Kubernetes Events on a MachineDeployment. */
+/** Kubernetes Events on a MachineDeployment, or on another object. */
 import { activityInfo } from "@temporalio/activity";
 import { createHash } from "node:crypto";
 import type { PoolEvent } from "../../workflows/contracts/mod.ts";
@@ -7,19 +7,32 @@ import type { Kube } from "../kube/client.ts";
 import type { Metadata } from "../kube/schemas.ts";
 import { statusOf } from "../kube/status.ts";
 
-/** The MachineDeployment that it is about. */
-export type Subject = Pick<Metadata, "namespace" | "name" | "uid">;
+/** What it is about, a MachineDeployment unless `object` says otherwise; in no namespace where that is "". */
+export type Subject = Pick<Metadata, "namespace" | "name" | "uid"> & { object?: ObjectKind };
+
+interface ObjectKind {
+  apiVersion: string;
+  kind: string;
+}
+
+const machineDeployment: ObjectKind = { apiVersion: "cluster.k8s.io/v1alpha1", kind: "MachineDeployment" };
 
 /** Emits each Event once, also when the activity runs again: its name comes from what caused it. */
 export async function emitEvents(kube: Kube, about: Subject, events: PoolEvent[]): Promise<void> {
   await sideBySide(...events.map((event) => emit(kube, about, event)));
 }
 
-async function emit(kube: Kube, { namespace, name, uid }: Subject, event: PoolEvent): Promise<void> {
+async function emit(
+  kube: Kube,
+  { name, uid, object = machineDeployment, ...at }: Subject,
+  event: PoolEvent,
+): Promise<void> {
   const now = new Date();
+  // An Event is always in a namespace; one about what is in none is in this (client-go, `GetReference` and `makeEvent`).
+  const namespace = at.namespace || "default";
   const body = {
     metadata: { name: `${name}.${causeOf(event)}`, namespace },
-    involvedObject: { apiVersion: "cluster.k8s.io/v1alpha1", kind: "MachineDeployment", name, namespace, uid },
+    involvedObject: { ...object, name, uid, ...(at.namespace ? { namespace } : {}) },
     ...event,
     message: event.message.slice(0, 1000),
     source: { component: "ostler" },

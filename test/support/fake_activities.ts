@@ -6,6 +6,8 @@ import type {
   AwaitActivities,
   DuePool,
   FailureType,
+  JoiningActivities,
+  JoiningOutcome,
   NoticeActivities,
   NoticeTarget,
   PoolQuestion,
@@ -35,7 +37,13 @@ import { FakeSlots } from "./fake_slots.ts";
 
 export { failure };
 
-export type Activities = ReadActivities & PublishActivities & WriteActivities & AwaitActivities & NoticeActivities;
+export type Activities =
+  & ReadActivities
+  & PublishActivities
+  & WriteActivities
+  & AwaitActivities
+  & NoticeActivities
+  & JoiningActivities;
 
 interface OnMachine {
   pool: PoolRef;
@@ -65,6 +73,9 @@ export class FakeActivities {
   readonly notices: string[] = [];
   noticeFate: (asked: readonly string[], target: NoticeTarget) => Error | undefined = () => undefined;
 
+  /** What each look at a JoiningNode finds, by its name; it is gone then. */
+  readonly joining = new Map<string, (JoiningOutcome | Unseen)[]>();
+
   /** What a worker registers. */
   all(): Activities {
     const deliverNotice: NoticeActivities["deliverNotice"] = async ({ notice, target }) => {
@@ -73,7 +84,11 @@ export class FakeActivities {
       const fault = this.noticeFate(this.notices, target);
       if (fault) throw fault;
     };
-    return { ...this.#read(), ...this.#publish(), ...this.#write(), ...this.#await(), deliverNotice };
+    const awaitNodeAnnotated: JoiningActivities["awaitNodeAnnotated"] = ({ object }) => {
+      return Promise.resolve(this.joining.get(object.name)?.shift() ?? { outcome: "Gone" });
+    };
+    const steps = { ...this.#read(), ...this.#publish(), ...this.#write(), ...this.#await() };
+    return { ...steps, deliverNotice, awaitNodeAnnotated };
   }
 
   #read(): ReadActivities {

@@ -162,6 +162,8 @@ export class FakeKube {
       replaceClusterCustomObject: (request: Request) => this.#do("replace", request),
       replaceNamespacedCustomObject: (request: Request) => this.#do("replace", request),
       patchNamespacedCustomObject: (request: Request) => this.#do("patch", request),
+      patchClusterCustomObject: (request: Request) => this.#do("patch", request),
+      patchClusterCustomObjectStatus: (request: Request) => this.#do("patch", request),
       patchNamespacedCustomObjectStatus: (request: Request) => this.#do("patch", request),
       deleteNamespacedCustomObject: (request: Request) => this.#do("delete", request),
     };

@@ -1,5 +1,5 @@
 /** How the rollout of a pool is started, by whomever: one id, and what the run list shows of it. */
-import type { PoolKind, PoolRef } from "../contracts/mod.ts";
+import type { ClusterObject, PoolKind, PoolRef } from "../contracts/mod.ts";
 import { searchAttributes } from "../status/search_attributes.ts";
 
 /** Names of the columns of the run list that the runs of a cluster fill; "" is the one without a name. */
@@ -21,6 +21,12 @@ export function workflowIdOf({ cluster, kind = "MachineDeployment", namespace, n
 export function noticeIdOf({ cluster, namespace, name }: PoolRef, id: string): string {
   const plain = `notice/${namespace}/${name}/${id}`;
   return cluster === undefined ? plain : `${cluster}/${plain}`;
+}
+
+/** The workflow id of a node that was let in, by the name of its record. */
+export function joiningNodeIdOf({ cluster, name }: ClusterObject): string {
+  const id = `joining-node/${name}`;
+  return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
 /** The task queue of an installation, unless it is told another; "" is the one whose cluster has no name. */

@@ -37,3 +37,13 @@ for (
     deepEqual(done, []);
   });
 }
+
+Deno.test("activities refuse an object of another cluster that is in no namespace", async () => {
+  const done: unknown[] = [];
+  const { admit } = withOwnCluster("north", {
+    admit: (input: { object: { cluster?: string; name: string } }) => Promise.resolve(void done.push(input)),
+  });
+  await admit({ object: { cluster: "north", name: "w" } });
+  await rejects(admit({ object: { name: "w" } }), { type: "ObjectInvalid", nonRetryable: true });
+  equal(done.length, 1);
+});

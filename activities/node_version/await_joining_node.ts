@@ -1,0 +1,115 @@
+/** Writes on a node which components it runs, as its JoiningNode says, and forgets the record then. */
+import type { V1Node } from "@kubernetes/client-node";
+import type { ClusterObject, JoiningOutcome, Unseen } from "../../workflows/contracts/mod.ts";
+import { asMergePatch } from "../kube/client.ts";
+import type { Kube } from "../kube/client.ts";
+import { deleteClusterObject, readClusterObject } from "../kube/cluster_objects.ts";
+import { News, sourceOf } from "../kube/news.ts";
+import { poll } from "../kube/polling.ts";
+import { attempting, ifFound, statusOf } from "../kube/status.ts";
+import { type JoiningNode, joiningNodes } from "../kube/update_kinds.ts";
+import { nodeWatchOf } from "../node/node_watch.ts";
+import { emitEvents } from "../status/events.ts";
+
+/** On a Node: the ConfigMap with the components that it runs. */
+export const componentsAnnotation = "constellation.edgeless.systems/kubernetes-components";
+
+const hourMs = 3_600_000;
+/** Of a record that names no deadline; the one that a join service gives a worker. */
+const usualMs = 48 * hourMs;
+/** Whoever writes records may write any time. */
+const mostMs = 7 * 24 * hourMs;
+
+type Step = "Annotate" | "Expire" | "Wait";
+
+/** Ends when the node bears its annotation and the record is gone; when it is gone or expired. */
+export async function awaitNodeAnnotated(
+  kube: Kube,
+  { object: { name } }: { object: ClusterObject },
+): Promise<JoiningOutcome | Unseen> {
+  const seen = { node: "", deadline: Infinity };
+  using news = new News([sourceOf(nodeWatchOf(kube), ({ key }) => key === seen.node)]);
+  return await poll<JoiningOutcome | Unseen>({
+    until: Number.MAX_SAFE_INTEGER, // the record has the deadline
+    news,
+    every: 1_000,
+    lookBy: () => seen.deadline > Date.now() ? seen.deadline + 1 : Infinity,
+    look: () => attempting(`admit joining node "${name}"`, () => look(kube, name, seen)),
+    unseen: (unseenMs, answer) => answer ?? { unseenMs },
+    expired: (missing) => new Error(missing),
+  });
+}
+
+async function look(
+  kube: Kube,
+  name: string,
+  seen: { node: string; deadline: number },
+): Promise<{ answer: JoiningOutcome } | { missing: string }> {
+  const record = await ifFound(readClusterObject(kube, joiningNodes, name));
+  if (!record) return { answer: { outcome: "Gone" } };
+  const { name: wanted, componentsreference: components } = record.spec;
+  Object.assign(seen, { node: wanted, deadline: joinDeadlineOf(record) });
+  const node = wanted === "" ? undefined : await ifFound(kube.core.readNode({ name: wanted }));
+  const step = stepOf(record, node, Date.now());
+  if (step === "Wait") return { missing: node ? `node "${wanted}" to be Ready` : `node "${wanted}"` };
+  const says = `no node "${wanted}" came until ${new Date(seen.deadline).toISOString()}`;
+  if (step === "Annotate") await annotate(kube, wanted, { node, components });
+  else await emitEvents(kube, eventSubject(record), [{ type: "Warning", reason: "JoinExpired", message: says }]);
+  const answer: JoiningOutcome = step === "Annotate"
+    ? { outcome: "Annotated", node: wanted, components }
+    : { outcome: "Expired", says };
+  return await forget(kube, record) === "Changed"
+    ? { missing: `record "${name}", which was written anew` }
+    : { answer };
+}
+
+/** When a record has had its time (epoch ms). */
+export function joinDeadlineOf({ metadata, spec }: JoiningNode): number {
+  const made = Date.parse(metadata.creationTimestamp);
+  const wanted = spec.deadline ? Date.parse(spec.deadline) : made + usualMs;
+  return Math.min(wanted, made + mostMs);
+}
+
+/**
+ * What is to be done; pure. A node that was there before its record, and is not Ready, may be the one of before with the same
+ * name, which goes: what is written on it would go with it.
+ */
+export function stepOf(record: JoiningNode, node: V1Node | undefined, now: number): Step {
+  const { name, componentsreference } = record.spec;
+  const isUsable = name !== "" && componentsreference !== "";
+  if (isUsable && node && !node.metadata?.deletionTimestamp && isOfRecord(record, node)) return "Annotate";
+  return now >= joinDeadlineOf(record) ? "Expire" : "Wait";
+}
+
+function isOfRecord({ metadata }: JoiningNode, { metadata: of, status }: V1Node): boolean {
+  const made = new Date(of?.creationTimestamp ?? 0).getTime();
+  const isReady = status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+  return isReady || made >= Date.parse(metadata.creationTimestamp);
+}
+
+async function annotate(
+  kube: Kube,
+  name: string,
+  { node, components }: { node: V1Node | undefined; components: string },
+): Promise<void> {
+  const { uid, annotations } = node?.metadata ?? {};
+  if (annotations?.[componentsAnnotation] === components) return;
+  // With its UID: another node of the name would refuse it.
+  const body = { metadata: { uid, annotations: { [componentsAnnotation]: components } } };
+  await kube.core.patchNode({ name, body }, asMergePatch);
+}
+
+/** Only what was read: a node that joins again writes its record anew. */
+async function forget(kube: Kube, { metadata }: JoiningNode): Promise<"Forgotten" | "Changed"> {
+  try {
+    await ifFound(deleteClusterObject(kube, joiningNodes, metadata));
+    return "Forgotten";
+  } catch (error) {
+    if (statusOf(error) === 409) return "Changed";
+    throw error;
+  }
+}
+
+function eventSubject({ metadata: { name, uid } }: JoiningNode): Parameters<typeof emitEvents>[1] {
+  return { namespace: "", name, uid, object: { apiVersion: "update.edgeless.systems/v1alpha1", kind: "JoiningNode" } };
+}

@@ -1,0 +1,122 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import {
+  awaitNodeAnnotated,
+  componentsAnnotation,
+  joinDeadlineOf,
+  stepOf,
+} from "../../../../activities/node_version/await_joining_node.ts";
+import { JoiningNode } from "../../../../activities/kube/update_kinds.ts";
+import type { JoiningOutcome, Unseen } from "../../../../workflows/contracts/mod.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+import { node } from "../../../support/machine_objects.ts";
+
+const made = Date.parse("2026-01-01T00:00:00Z");
+const hourMs = 3_600_000;
+
+function recordOf(spec: object = {}, creationTimestamp = new Date(made).toISOString()): JoiningNode {
+  const metadata = { name: "record", uid: "uid-of-record", creationTimestamp };
+  return JoiningNode.parse({ metadata, spec: { name: "w", componentsreference: "k8s-components-2", ...spec } });
+}
+
+type Given = Parameters<typeof stepOf>[1];
+
+function nodeMade(at: number, { ready = true, leaving = false } = {}): Given {
+  const conditions = [{ type: "Ready", status: ready ? "True" : "False" }];
+  const [creationTimestamp, deletionTimestamp] = [new Date(at), new Date(at)];
+  return {
+    metadata: { name: "w", creationTimestamp, ...(leaving ? { deletionTimestamp } : {}) },
+    status: { conditions },
+  };
+}
+
+const past = { deadline: new Date(made - 1).toISOString() };
+const steps: [string, JoiningNode, Given, string][] = [
+  ["waits for a node that is not there", recordOf(), undefined, "Wait"],
+  [
+    "JN1 annotates a node that came after its record, Ready or not",
+    recordOf(),
+    nodeMade(made, { ready: false }),
+    "Annotate",
+  ],
+  ["JN2 annotates a node that was there first, once it is Ready", recordOf(), nodeMade(made - hourMs), "Annotate"],
+  [
+    "takes no old node of the name, which is not Ready, for the one that is let in",
+    ...[recordOf(), nodeMade(made - hourMs, { ready: false })] as const,
+    "Wait",
+  ],
+  ["leaves a node alone that is being deleted", recordOf(), nodeMade(made, { leaving: true }), "Wait"],
+  ["JN3 gives a record up whose deadline is over", recordOf(past), undefined, "Expire"],
+  ["annotates a node all the same that is there after the deadline", recordOf(past), nodeMade(made), "Annotate"],
+  ["annotates nothing where the record says nothing", recordOf({ componentsreference: "" }), nodeMade(made), "Wait"],
+];
+
+for (const [what, record, given, step] of steps) {
+  Deno.test(`stepOf ${what}`, () => equal(stepOf(record, given, made), step));
+}
+
+Deno.test("joinDeadlineOf takes two days for none, and lets nobody have a record stand for ever", () => {
+  const hours = (record: JoiningNode): number => (joinDeadlineOf(record) - made) / hourMs;
+  deepEqual([hours(recordOf()), hours(recordOf({ deadline: "9999-01-01T00:00:00Z" }))], [48, 7 * 24]);
+});
+
+function kubeWith(spec: object = {}): FakeKube {
+  const kube = new FakeKube();
+  const metadata = { name: "record", uid: "uid-of-record", creationTimestamp: new Date().toISOString() };
+  kube.put("joiningnodes", { metadata, spec: { name: "w", componentsreference: "k8s-components-2", ...spec } });
+  return kube;
+}
+
+function admitted(kube: FakeKube): Promise<JoiningOutcome | Unseen> {
+  return inActivity(() => awaitNodeAnnotated(kube.client, { object: { name: "record" } }));
+}
+
+function annotationsOf(kube: FakeKube): unknown {
+  return kube.get("nodes", "w")?.metadata.annotations;
+}
+
+Deno.test("JN1 awaitNodeAnnotated waits for the node, writes on it what it runs, and forgets the record", async () => {
+  const kube = kubeWith();
+  const asked: string[] = [];
+  kube.onRequest = (line) => Promise.resolve(void asked.push(line));
+  const waiting = admitted(kube);
+  await eventually("a look for it", () => asked.includes("get nodes w"));
+  kube.put("nodes", node("w"));
+  deepEqual(await waiting, { outcome: "Annotated", node: "w", components: "k8s-components-2" });
+  deepEqual([annotationsOf(kube), kube.get("joiningnodes", "record")], [
+    { [componentsAnnotation]: "k8s-components-2" },
+    undefined,
+  ]);
+  deepEqual(await admitted(kube), { outcome: "Gone" }); // a second try of it
+});
+
+Deno.test("JN5 awaitNodeAnnotated takes a record that is written anew meanwhile for what it says then", async () => {
+  const kube = kubeWith();
+  kube.put("nodes", node("w"));
+  let isWritten = false;
+  kube.onRequest = (line) => {
+    if (line.startsWith("delete joiningnodes") && !isWritten) {
+      isWritten = true;
+      const stored = kube.get("joiningnodes", "record");
+      if (stored) kube.put("joiningnodes", { ...stored, spec: { name: "w", componentsreference: "k8s-components-3" } });
+    }
+    return Promise.resolve();
+  };
+  deepEqual(await admitted(kube), { outcome: "Annotated", node: "w", components: "k8s-components-3" });
+  deepEqual(annotationsOf(kube), { [componentsAnnotation]: "k8s-components-3" });
+});
+
+Deno.test("JN3 awaitNodeAnnotated forgets a record that has had its time, and says so in an Event", async () => {
+  const kube = kubeWith({ deadline: new Date(Date.now() + 50).toISOString() });
+  const outcome = await admitted(kube);
+  match(outcome && "says" in outcome ? outcome.says : "", /^no node "w" came until 20/);
+  equal(kube.get("joiningnodes", "record"), undefined);
+  const [event] = kube.all("events");
+  deepEqual([event?.["reason"], event?.metadata.namespace, event?.["involvedObject"]], ["JoinExpired", "default", {
+    apiVersion: "update.edgeless.systems/v1alpha1",
+    kind: "JoiningNode",
+    name: "record",
+    uid: "uid-of-record",
+  }]);
+});
