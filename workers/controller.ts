@@ -151,7 +151,7 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     const version = keepVersionCurrent(config, { connect, log, signal });
     const notices = tellNoticesOf({ config, connect, watch, metrics, log }, signal);
     const admit = async (name: string): Promise<void> => admitJoiningNode(await connect(), config, name);
-    const joining = tellJoiningNodes({ kube, admit, log }, signal);
+    const joining = tellJoiningNodes({ kube, tell: admit, log }, signal);
     await Promise.all([notifier.run(signal), notices, joining, schedule, version]);
   });
 }

@@ -19,7 +19,7 @@ function telling(
   const said: string[] = [];
   const told = tellJoiningNodes({
     kube: api.kube,
-    admit: (name) => {
+    tell: (name) => {
       const fault = admit(name);
       return fault ? Promise.reject(fault) : Promise.resolve();
     },
@@ -54,7 +54,7 @@ Deno.test("tellJoiningNodes tries again what Temporal did not take, and says so"
   api.put(path, record("a", "1"));
   await using told = telling(api, (name) => asked.push(name) < 3 ? new Error("away") : undefined);
   await eventually("the third try", () => asked.length === 3);
-  deepEqual([...new Set(told.said)], ['Cannot have joining node "a" admitted: it is tried again']);
+  deepEqual([...new Set(told.said)], ['Cannot tell of joining node "a": it is tried again']);
 });
 
 Deno.test("tellJoiningNodes tells again of a record that stands long, as its run may have been terminated", async () => {
