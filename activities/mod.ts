@@ -1,5 +1,6 @@
 /** Everything a rollout does to the world; the only export that workers use. */
 import type {
+  AutoscalerActivities,
   AwaitActivities,
   JoiningActivities,
   NoticeActivities,
@@ -9,6 +10,7 @@ import type {
   WriteActivities,
 } from "../workflows/contracts/mod.ts";
 import { withSignsOfLife } from "./at_work.ts";
+import { ensureAutoscalerKept } from "./autoscaler/keep_autoscaler.ts";
 import { withBugsSorted } from "./bugs.ts";
 import { ensurePoolCleanedUp } from "./config/clean_up.ts";
 import { listDuePools } from "./config/due_pools.ts";
@@ -44,7 +46,8 @@ export type Activities =
   & WriteActivities
   & AwaitActivities
   & NoticeActivities
-  & JoiningActivities;
+  & JoiningActivities
+  & AutoscalerActivities;
 
 /**
  * What activities need; `forecast` is the planner played forward, handed in because deciding is not done here, `cluster`
@@ -67,7 +70,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   const drains = new DrainMeasure(measures);
   const of = ({ pool }: { pool: PoolRef }): Backend => backendOf(kube, pool);
   const steps = withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
-    ...withSignsOfLife<ReadActivities & PublishActivities & WriteActivities & NoticeActivities>({
+    ...withSignsOfLife<Omit<Activities, keyof AwaitActivities | keyof JoiningActivities>>({
       readDesired: ({ pool }) => readDesired(deps, pool),
       readPool: (input) => readPool(kube, input),
       readRound: (input) => readRound(deps, input),
@@ -89,6 +92,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       ensureSlotTaken: (input) => ensureSlotTaken(deps, input),
       ensureSlotsKept: (input) => ensureSlotsKept(deps, input),
       ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
+      ensureAutoscalerKept: (input) => ensureAutoscalerKept(kube, input),
       deliverNotice: (input) => deliverNotice(deps.notices ?? nowhere, input),
     }),
     awaitReplacementJoined: (input) =>

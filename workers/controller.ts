@@ -21,6 +21,7 @@ import { type PoolNews, PoolNotifier, type ReportedRun } from "./pool_notifier.t
 import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
 import { startRollout } from "./start_rollout.ts";
+import { keepAutoscaler, tellAutoscalers } from "./tell_autoscalers.ts";
 import { admitJoiningNode, tellJoiningNodes } from "./tell_joining_nodes.ts";
 import { openTracing, type Tracing } from "./telemetry/tracing.ts";
 import { accessOfProcess, LazyClient } from "./temporal_client.ts";
@@ -152,7 +153,9 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     const notices = tellNoticesOf({ config, connect, watch, metrics, log }, signal);
     const admit = async (name: string): Promise<void> => admitJoiningNode(await connect(), config, name);
     const joining = tellJoiningNodes({ kube, tell: admit, log }, signal);
-    await Promise.all([notifier.run(signal), notices, joining, schedule, version]);
+    const keep = async (name: string): Promise<void> => keepAutoscaler(await connect(), config, name);
+    const scaling = tellAutoscalers({ kube, tell: keep, log }, signal);
+    await Promise.all([notifier.run(signal), notices, joining, scaling, schedule, version]);
   });
 }
 

@@ -1,14 +1,13 @@
 /** Has nodes admitted that a join service let in: each JoiningNode gets a run of its own. */
 import type { Client } from "@temporalio/client";
-import { TypedSearchAttributes } from "@temporalio/common";
 import { z } from "zod";
 import { Informer } from "../activities/kube/informer.ts";
 import type { InformerDeps } from "../activities/kube/informer.ts";
 import type { Resource } from "../activities/kube/resources.ts";
 import { joiningNodes } from "../activities/kube/update_kinds.ts";
 import { joiningNodeIdOf } from "../workflows/commands/start_options.ts";
-import { searchAttributes } from "../workflows/status/search_attributes.ts";
 import type { Config } from "./config.ts";
+import { shownOf } from "./shown_of.ts";
 import { type ObjectNews, tellObjects } from "./tell_objects.ts";
 
 /** Nothing of a record is kept but which one it is: the run reads the rest. */
@@ -37,8 +36,6 @@ export async function admitJoiningNode(client: Client, { cluster, taskQueue }: C
     args: [object],
     staticSummary: `Admit joining node ${name}`,
     staticDetails: `Writes on the node that \`${name}\` announces what it runs, and forgets the record.`,
-    ...(cluster === ""
-      ? {}
-      : { typedSearchAttributes: new TypedSearchAttributes([{ key: searchAttributes.cluster, value: cluster }]) }),
+    ...shownOf(cluster),
   });
 }

@@ -13,7 +13,10 @@ const text = z.string().default("");
 const time = z.union([z.string(), z.date()]).transform((value) => new Date(value).toISOString());
 const ClusterMetadata = Metadata.omit({ namespace: true });
 
-const Condition = z.object({ type: z.string(), status: z.string(), reason: text, message: text }).loose();
+const Condition = z.object({
+  ...{ type: z.string(), status: z.string(), reason: text, message: text },
+  lastTransitionTime: z.string().optional(),
+}).loose();
 
 /** What all nodes of its groups are to run. */
 export const NodeVersion = z.object({
@@ -83,7 +86,12 @@ export const AutoscalingStrategy = z.object({
     deploymentNamespace: text,
     autoscalerExtraArgs: z.record(z.string(), z.string()).default({}),
   }).loose().prefault({}),
-  status: z.object({ enabled: z.boolean().optional(), replicas: z.number().int().optional() }).loose().optional(),
+  status: z.object({
+    enabled: z.boolean().optional(),
+    replicas: z.number().int().optional(),
+    observedGeneration: z.number().int().optional(),
+    conditions: z.array(Condition).default([]),
+  }).loose().optional(),
 });
 export type AutoscalingStrategy = z.infer<typeof AutoscalingStrategy>;
 

@@ -3,6 +3,8 @@ import { Context } from "@temporalio/activity";
 import { orderFirst } from "../../activities/pool/order_first.ts";
 import { snapshotOf } from "../../activities/pool/read_pool.ts";
 import type {
+  AutoscalerActivities,
+  AutoscalerOutcome,
   AwaitActivities,
   DuePool,
   FailureType,
@@ -43,7 +45,8 @@ export type Activities =
   & WriteActivities
   & AwaitActivities
   & NoticeActivities
-  & JoiningActivities;
+  & JoiningActivities
+  & AutoscalerActivities;
 
 interface OnMachine {
   pool: PoolRef;
@@ -76,6 +79,10 @@ export class FakeActivities {
   /** What each look at a JoiningNode finds, by its name; it is gone then. */
   readonly joining = new Map<string, (JoiningOutcome | Unseen)[]>();
 
+  /** The same of each look at an AutoscalingStrategy, and what happens during one. */
+  readonly autoscalers = new Map<string, AutoscalerOutcome[]>();
+  whileKept: (name: string) => Promise<void> = () => Promise.resolve();
+
   /** What a worker registers. */
   all(): Activities {
     const deliverNotice: NoticeActivities["deliverNotice"] = async ({ notice, target }) => {
@@ -88,7 +95,11 @@ export class FakeActivities {
       return Promise.resolve(this.joining.get(object.name)?.shift() ?? { outcome: "Gone" });
     };
     const steps = { ...this.#read(), ...this.#publish(), ...this.#write(), ...this.#await() };
-    return { ...steps, deliverNotice, awaitNodeAnnotated };
+    const ensureAutoscalerKept: AutoscalerActivities["ensureAutoscalerKept"] = async ({ object }) => {
+      await this.whileKept(object.name);
+      return this.autoscalers.get(object.name)?.shift() ?? { outcome: "Gone" };
+    };
+    return { ...steps, deliverNotice, awaitNodeAnnotated, ensureAutoscalerKept };
   }
 
   #read(): ReadActivities {

@@ -307,7 +307,7 @@ function edit(target: unknown, edits: Edit[]): unknown {
     const keys = path.slice(1).split("/");
     const last = keys.pop() ?? "";
     const place = keys.reduce<unknown>(step, edited);
-    if (op !== "replace" || !isRecord(place)) throw answer(422, "Invalid", `Cannot ${op} "${path}"`);
+    if (!["add", "replace"].includes(op) || !isRecord(place)) throw answer(422, "Invalid", `Cannot ${op} "${path}"`);
     place[last] = value;
   }
   return edited;
@@ -347,5 +347,6 @@ function hasLabels({ metadata: { labels = {} } }: Stored, labelSelector = ""): b
 }
 
 function step(at: unknown, key: string): unknown {
+  if (Array.isArray(at)) return at[Number(key)];
   return isRecord(at) ? at[key] : undefined;
 }

@@ -8,6 +8,9 @@ import type { Phase, Progress } from "../contracts/mod.ts";
  */
 export const desiredChanged = defineSignal<[{ generation?: number; observed?: string }?]>("desiredChanged");
 
+/** A strategy, or a group that may be scaled, changed: read them again. */
+export const autoscalingChanged = defineSignal<[]>("autoscalingChanged");
+
 /** Who asks, and why; both end up in the details, the Events and the history. */
 export interface Command {
   by?: string;

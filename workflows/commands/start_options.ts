@@ -29,6 +29,12 @@ export function joiningNodeIdOf({ cluster, name }: ClusterObject): string {
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
+/** The workflow id of a cluster-autoscaler, by the name of its strategy. */
+export function autoscalerIdOf({ cluster, name }: ClusterObject): string {
+  const id = `autoscaling-strategy/${name}`;
+  return cluster === undefined ? id : `${cluster}/${id}`;
+}
+
 /** The task queue of an installation, unless it is told another; "" is the one whose cluster has no name. */
 export function taskQueueOf(cluster: string): string {
   return cluster === "" ? "ostler" : `ostler-${cluster}`;

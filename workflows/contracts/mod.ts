@@ -3,6 +3,7 @@
  * Everything here crosses Temporal as plain JSON and carries names, digests and sizes, never secret bytes.
  */
 export type * from "./activities.ts";
+export type * from "./autoscaler.ts";
 export type * from "./carried.ts";
 export type * from "./desired.ts";
 export type * from "./failures.ts";

@@ -1,0 +1,112 @@
+/** Keeps a cluster-autoscaler as its strategy says: running or not, and with the groups that it may scale. */
+import type { V1Container, V1Deployment } from "@kubernetes/client-node";
+import { isDeepStrictEqual } from "node:util";
+import type { AutoscalerOutcome, ClusterObject } from "../../workflows/contracts/mod.ts";
+import { unavailable } from "../failures.ts";
+import { asJsonPatch } from "../kube/client.ts";
+import type { Kube } from "../kube/client.ts";
+import { listClusterObjects, patchClusterStatus, readClusterObject } from "../kube/cluster_objects.ts";
+import { attempting, ifFound, statusOf } from "../kube/status.ts";
+import { autoscalingStrategies, type AutoscalingStrategy, scalingGroups } from "../kube/update_kinds.ts";
+import { type AutoscalerCommand, autoscalerCommand } from "./command.ts";
+
+/** What a strategy comes to: in words for people, and by a stable reason. */
+type Standing = Extract<AutoscalerOutcome, { outcome: "Kept" | "Waiting" }> & { replicas?: number };
+
+/** Writes what differs, and mirrors what the Deployment has then; a strategy that is gone is an answer. */
+export function ensureAutoscalerKept(
+  kube: Kube,
+  { object: { name } }: { object: ClusterObject },
+): Promise<AutoscalerOutcome> {
+  return attempting(`keep the autoscaler of "${name}"`, async () => {
+    const strategy = await ifFound(readClusterObject(kube, autoscalingStrategies, name));
+    if (!strategy || strategy.metadata.deletionTimestamp) return { outcome: "Gone" };
+    const { replicas, ...standing } = await keep(kube, strategy);
+    await mirror(kube, strategy, { standing, replicas: replicas ?? 0 });
+    return standing;
+  });
+}
+
+async function keep(kube: Kube, strategy: AutoscalingStrategy): Promise<Standing> {
+  const { deploymentName: name, deploymentNamespace: namespace } = strategy.spec;
+  const where = `Deployment "${namespace}/${name}"`;
+  if (name === "" || namespace === "") return waiting("DeploymentUnnamed", "The strategy names no Deployment");
+  const read = (): Promise<V1Deployment> => kube.apps.readNamespacedDeployment({ namespace, name });
+  const deployment = await ifFound(read());
+  if (!deployment) return waiting("DeploymentMissing", `${where} is not there`);
+  const container = autoscalerOf(deployment);
+  if (!container) return waiting("ContainerMissing", `${where} has no container`);
+  const groups = await listClusterObjects(kube, scalingGroups);
+  const [binary] = container.command ?? [];
+  const wanted = autoscalerCommand(strategy, { groups, ...(binary === undefined ? {} : { binary }) });
+  const replicas = strategy.spec.enabled ? 1 : 0;
+  if (!isAsWanted({ deployment, container }, { replicas, command: wanted.command })) {
+    await write(kube, { deployment, container }, { replicas, command: wanted.command });
+  }
+  return keptWith(where, { replicas, wanted });
+}
+
+function keptWith(where: string, { replicas, wanted }: { replicas: number; wanted: AutoscalerCommand }): Standing {
+  const left = wanted.leftOut.length === 0 ? "" : `; left out: ${wanted.leftOut.join(", ")}`;
+  const says = `${where} has ${replicas} replicas${left}`.slice(0, 1_000);
+  return { outcome: "Kept", reason: wanted.leftOut.length === 0 ? "Kept" : "PartlyKept", says, replicas };
+}
+
+function waiting(reason: string, says: string): Standing {
+  return { outcome: "Waiting", reason, says };
+}
+
+/** By its usual name, or the first: others stand beside it. */
+function autoscalerOf({ spec }: V1Deployment): V1Container | undefined {
+  const containers = spec?.template.spec?.containers ?? [];
+  return containers.find(({ name }) => name === "cluster-autoscaler") ?? containers[0];
+}
+
+interface Found {
+  deployment: V1Deployment;
+  container: V1Container;
+}
+
+interface Wanted {
+  replicas: number;
+  command: string[];
+}
+
+function isAsWanted({ deployment, container }: Found, { replicas, command }: Wanted): boolean {
+  const has = container.command ?? [];
+  return deployment.spec?.replicas === replicas && has.length === command.length &&
+    has.every((word, at) => word === command[at]);
+}
+
+// Field by field: a list that is written back whole would lose what the client does not know. The version is that of the look.
+async function write(kube: Kube, { deployment, container }: Found, { replicas, command }: Wanted): Promise<void> {
+  const { name = "", namespace = "", resourceVersion } = deployment.metadata ?? {};
+  const at = deployment.spec?.template.spec?.containers.indexOf(container);
+  const body = [
+    { op: "replace", path: "/metadata/resourceVersion", value: resourceVersion },
+    { op: "add", path: "/spec/replicas", value: replicas },
+    { op: "add", path: `/spec/template/spec/containers/${at}/command`, value: command },
+  ];
+  try {
+    await kube.apps.patchNamespacedDeployment({ namespace, name, body }, asJsonPatch);
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+    throw unavailable(`Cannot write Deployment "${namespace}/${name}": somebody else was faster`);
+  }
+}
+
+/** Only what differs, so that what is at rest is written no more; when its condition changed is kept while it does not. */
+async function mirror(
+  kube: Kube,
+  { metadata: { name, generation = 0 }, status }: AutoscalingStrategy,
+  { standing: { outcome, reason, says: message }, replicas }: { standing: Standing; replicas: number },
+): Promise<void> {
+  const state = outcome === "Kept" ? "True" : "False";
+  const before = status?.conditions.find(({ type }) => type === "Ready");
+  const lastTransitionTime = before?.status === state ? before.lastTransitionTime : new Date().toISOString();
+  const ready = { type: "Ready", status: state, reason, message, observedGeneration: generation, lastTransitionTime };
+  const wanted = { enabled: replicas > 0, replicas, observedGeneration: generation, conditions: [ready] };
+  const { enabled, replicas: had, observedGeneration } = status ?? {};
+  const isSame = isDeepStrictEqual({ enabled, replicas: had, observedGeneration, conditions: [before] }, wanted);
+  if (!isSame) await ifFound(patchClusterStatus(kube, autoscalingStrategies, { name, status: wanted }));
+}

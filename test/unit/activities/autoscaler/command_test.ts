@@ -1,0 +1,43 @@
+import { deepEqual } from "node:assert/strict";
+import { autoscalerCommand } from "../../../../activities/autoscaler/command.ts";
+import { AutoscalingStrategy, ScalingGroup } from "../../../../activities/kube/update_kinds.ts";
+
+const metadata = { name: "g", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" };
+const workers = { autoscaling: true, min: 1, max: 10, autoscalerGroupName: "worker-group", role: "Worker" };
+
+function commandOf(args: Record<string, string>, ...groups: object[]): ReturnType<typeof autoscalerCommand> {
+  const strategy = AutoscalingStrategy.parse({ metadata, spec: { autoscalerExtraArgs: args } });
+  return autoscalerCommand(strategy, { groups: groups.map((spec) => ScalingGroup.parse({ metadata, spec })) });
+}
+
+const binary = "./cluster-autoscaler";
+const cases: [string, Record<string, string>, object[], string[]][] = [
+  ["AS4 sorts its arguments after the binary", { foo: "bar", baz: "qux" }, [], [binary, "--baz=qux", "--foo=bar"]],
+  ["AS5 names a group that may be scaled", { foo: "bar" }, [workers], [
+    binary,
+    "--foo=bar",
+    "--nodes=1:10:worker-group",
+  ]],
+  ["AS6 leaves out a group that may not", {}, [{ ...workers, autoscaling: false }], [binary]],
+  ["AS7 leaves out control planes", {}, [{ ...workers, role: "ControlPlane" }], [binary]],
+  ["AS7 leaves out control planes, however they are written", {}, [{ ...workers, role: "control-plane" }], [binary]],
+  ["names a group once that two objects name", {}, [workers, workers], [binary, "--nodes=1:10:worker-group"]],
+];
+
+for (const [what, args, groups, command] of cases) {
+  Deno.test(`autoscalerCommand ${what}`, () => deepEqual(commandOf(args, ...groups), { command, leftOut: [] }));
+}
+
+Deno.test("autoscalerCommand leaves out what is no flag, and groups that no autoscaler could use, and says so", () => {
+  const bad = [{ ...workers, min: 5, max: 2 }, { ...workers, autoscalerGroupName: "" }];
+  deepEqual(commandOf({ "-x": "1", "a b": "1", line: "a\nb", fine: "a b" }, ...bad), {
+    command: [binary, "--fine=a b"],
+    leftOut: [
+      'argument "-x": not the name and value of a flag',
+      'argument "a b": not the name and value of a flag',
+      'argument "line": not the name and value of a flag',
+      'group "g": it may have 5 to 2 nodes',
+      'group "g": it has no autoscalerGroupName',
+    ],
+  });
+});

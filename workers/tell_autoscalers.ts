@@ -1,0 +1,64 @@
+/** Has cluster-autoscalers kept as their strategies and the scaling groups say: each AutoscalingStrategy by runs of its own. */
+import type { Client } from "@temporalio/client";
+import { createHash } from "node:crypto";
+import { Informer } from "../activities/kube/informer.ts";
+import type { InformerDeps } from "../activities/kube/informer.ts";
+import type { Resource } from "../activities/kube/resources.ts";
+import {
+  autoscalingStrategies,
+  AutoscalingStrategy,
+  ScalingGroup,
+  scalingGroups,
+} from "../activities/kube/update_kinds.ts";
+import { autoscalerIdOf } from "../workflows/commands/start_options.ts";
+import type { Config } from "./config.ts";
+import { shownOf } from "./shown_of.ts";
+import { type ObjectNews, tellObjects } from "./tell_objects.ts";
+
+/** Of a strategy, which one it is and what it says. */
+const strategies: Resource<string> = {
+  ...autoscalingStrategies,
+  schema: AutoscalingStrategy.transform(({ metadata: { uid }, spec }) => digestOf([uid, spec])),
+};
+
+/** Of a group, what an autoscaler is told of it. */
+const groups: Resource<string> = {
+  ...scalingGroups,
+  schema: ScalingGroup.transform(({ spec: { min, max, autoscaling, autoscalerGroupName, role } }) =>
+    digestOf([min, max, autoscaling, autoscalerGroupName, role])
+  ),
+};
+
+export type AutoscalerDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
+
+/** Tells of each strategy until `signal` aborts; a change of any group is one of all strategies. */
+export async function tellAutoscalers({ kube, log, ...news }: AutoscalerDeps, signal: AbortSignal): Promise<void> {
+  let ofGroups: string | undefined;
+  const named = new Informer(strategies, { kube, log, signal });
+  const scaled = new Informer(groups, { kube, log, signal, onChange: () => void (ofGroups = undefined) });
+  await Promise.all([named.start(), scaled.start()]);
+  const seen = (): [string, string][] => {
+    ofGroups ??= digestOf(scaled.keys().sort().map((key) => [key, scaled.get(key)]));
+    return named.keys().map((name) => [name, `${named.get(name)} ${ofGroups}`]);
+  };
+  await tellObjects({ ...news, what: "autoscaling strategy", seen, log }, signal);
+}
+
+/** Tells the run of a strategy to look again, and starts it where there is none. */
+export async function keepAutoscaler(client: Client, { cluster, taskQueue }: Config, name: string): Promise<void> {
+  const object = cluster === "" ? { name } : { cluster, name };
+  await client.workflow.signalWithStart("keepAutoscaler", {
+    workflowId: autoscalerIdOf(object),
+    taskQueue,
+    args: [object],
+    signal: "autoscalingChanged",
+    signalArgs: [],
+    staticSummary: `Keep autoscaler ${name}`,
+    staticDetails: `Keeps the cluster-autoscaler as AutoscalingStrategy \`${name}\` and the scaling groups say.`,
+    ...shownOf(cluster),
+  });
+}
+
+function digestOf(facts: unknown): string {
+  return createHash("sha256").update(JSON.stringify(facts)).digest("base64").slice(0, 16);
+}
