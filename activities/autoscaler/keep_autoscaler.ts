@@ -35,15 +35,17 @@ async function keep(kube: Kube, strategy: AutoscalingStrategy): Promise<Standing
   const deployment = await ifFound(read());
   if (!deployment) return waiting("DeploymentMissing", `${where} is not there`);
   const container = autoscalerOf(deployment);
-  if (!container) return waiting("ContainerMissing", `${where} has no container`);
+  const has = deployment.spec?.replicas ?? 1;
+  if (!container) return { ...waiting("ContainerMissing", `${where} has no container`), replicas: has };
   const groups = await listClusterObjects(kube, scalingGroups);
   const [binary] = container.command ?? [];
   const wanted = autoscalerCommand(strategy, { groups, ...(binary === undefined ? {} : { binary }) });
   const replicas = strategy.spec.enabled ? 1 : 0;
-  if (!isAsWanted({ deployment, container }, { replicas, command: wanted.command })) {
-    await write(kube, { deployment, container }, { replicas, command: wanted.command });
-  }
-  return keptWith(where, { replicas, wanted });
+  const { command } = wanted;
+  if (isAsWanted({ deployment, container }, { replicas, command })) return keptWith(where, { replicas, wanted });
+  // Somebody may have changed it on its way in: what is told is what stands.
+  const written = await write(kube, { deployment, container }, { replicas, command });
+  return keptWith(where, { replicas: written.spec?.replicas ?? 1, wanted });
 }
 
 function keptWith(where: string, { replicas, wanted }: { replicas: number; wanted: AutoscalerCommand }): Standing {
@@ -79,7 +81,11 @@ function isAsWanted({ deployment, container }: Found, { replicas, command }: Wan
 }
 
 // Field by field: a list that is written back whole would lose what the client does not know. The version is that of the look.
-async function write(kube: Kube, { deployment, container }: Found, { replicas, command }: Wanted): Promise<void> {
+async function write(
+  kube: Kube,
+  { deployment, container }: Found,
+  { replicas, command }: Wanted,
+): Promise<V1Deployment> {
   const { name = "", namespace = "", resourceVersion } = deployment.metadata ?? {};
   const at = deployment.spec?.template.spec?.containers.indexOf(container);
   const body = [
@@ -88,7 +94,7 @@ async function write(kube: Kube, { deployment, container }: Found, { replicas, c
     { op: "add", path: `/spec/template/spec/containers/${at}/command`, value: command },
   ];
   try {
-    await kube.apps.patchNamespacedDeployment({ namespace, name, body }, asJsonPatch);
+    return await kube.apps.patchNamespacedDeployment({ namespace, name, body }, asJsonPatch);
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
     throw unavailable(`Cannot write Deployment "${namespace}/${name}": somebody else was faster`);

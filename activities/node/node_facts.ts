@@ -33,7 +33,7 @@ export interface NodeCondition {
  * Taints that Kubernetes sets on a node that is new or ill, and takes off by itself (kubernetes.io, "Well-Known Labels,
  * Annotations and Taints"). All others are somebody's will.
  */
-const passingTaints = [
+export const passingTaints: readonly string[] = [
   "node.kubernetes.io/not-ready",
   "node.kubernetes.io/unreachable",
   "node.kubernetes.io/network-unavailable",

@@ -10,9 +10,7 @@ import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { type JoiningNode, joiningNodes } from "../kube/update_kinds.ts";
 import { nodeWatchOf } from "../node/node_watch.ts";
 import { emitEvents } from "../status/events.ts";
-
-/** On a Node: the ConfigMap with the components that it runs. */
-export const componentsAnnotation = "constellation.edgeless.systems/kubernetes-components";
+import { marks } from "./marks.ts";
 
 const hourMs = 3_600_000;
 /** Of a record that names no deadline; the one that a join service gives a worker. */
@@ -93,9 +91,9 @@ async function annotate(
   { node, components }: { node: V1Node | undefined; components: string },
 ): Promise<void> {
   const { uid, annotations } = node?.metadata ?? {};
-  if (annotations?.[componentsAnnotation] === components) return;
+  if (annotations?.[marks.components] === components) return;
   // With its UID: another node of the name would refuse it.
-  const body = { metadata: { uid, annotations: { [componentsAnnotation]: components } } };
+  const body = { metadata: { uid, annotations: { [marks.components]: components } } };
   await kube.core.patchNode({ name, body }, asMergePatch);
 }
 

@@ -1,10 +1,6 @@
 import { deepEqual, equal, match } from "node:assert/strict";
-import {
-  awaitNodeAnnotated,
-  componentsAnnotation,
-  joinDeadlineOf,
-  stepOf,
-} from "../../../../activities/node_version/await_joining_node.ts";
+import { awaitNodeAnnotated, joinDeadlineOf, stepOf } from "../../../../activities/node_version/await_joining_node.ts";
+import { marks } from "../../../../activities/node_version/marks.ts";
 import { JoiningNode } from "../../../../activities/kube/update_kinds.ts";
 import type { JoiningOutcome, Unseen } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
@@ -85,7 +81,7 @@ Deno.test("JN1 awaitNodeAnnotated waits for the node, writes on it what it runs,
   kube.put("nodes", node("w"));
   deepEqual(await waiting, { outcome: "Annotated", node: "w", components: "k8s-components-2" });
   deepEqual([annotationsOf(kube), kube.get("joiningnodes", "record")], [
-    { [componentsAnnotation]: "k8s-components-2" },
+    { [marks.components]: "k8s-components-2" },
     undefined,
   ]);
   deepEqual(await admitted(kube), { outcome: "Gone" }); // a second try of it
@@ -104,7 +100,7 @@ Deno.test("JN5 awaitNodeAnnotated takes a record that is written anew meanwhile 
     return Promise.resolve();
   };
   deepEqual(await admitted(kube), { outcome: "Annotated", node: "w", components: "k8s-components-3" });
-  deepEqual(annotationsOf(kube), { [componentsAnnotation]: "k8s-components-3" });
+  deepEqual(annotationsOf(kube), { [marks.components]: "k8s-components-3" });
 });
 
 Deno.test("JN3 awaitNodeAnnotated forgets a record that has had its time, and says so in an Event", async () => {

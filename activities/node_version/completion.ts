@@ -1,0 +1,56 @@
+/** How far a NodeVersion has come: done only when no node is left that is not what it asks for. */
+import type { NodeClass } from "./classify.ts";
+
+/** Nodes of each class by name, and how many machines are on their way in and out. */
+export interface NodeCounts {
+  nodes: Readonly<Record<NodeClass, readonly string[]>>;
+  joins: number;
+  leaves: number;
+}
+
+export interface Completion {
+  /** Machines that may be ordered above those that are there, of `limit`. */
+  budget: number;
+  isSettled: boolean;
+  /** Of `status.conditions`, type Outdated. */
+  outdated: { status: "True" | "False" | "Unknown"; reason: string; message: string };
+}
+
+/** Nodes that a message names. */
+const named = 5;
+
+const unfinished: readonly NodeClass[] = ["outdated", "donors", "heirs", "awaitingAnnotation", "obsolete"];
+
+/**
+ * Of what an old node is, nothing is done: a donor whose heir vanished counts like any other (K3), and a node that waits for
+ * its annotation too. Of one that is invalid nobody knows what it runs: that is said, and it is not done (K26).
+ */
+export function completionOf({ nodes, joins, leaves }: NodeCounts, limit = 1): Completion {
+  const extra = nodes.heirs.length + nodes.awaitingAnnotation.length + joins + leaves;
+  const budget = Math.max(0, limit - extra);
+  const left = unfinished.filter((each) => nodes[each].length > 0);
+  const isUnderWay = left.length > 0 || joins + leaves > 0;
+  if (isUnderWay) {
+    const counts = left.map((each) => `${nodes[each].length} ${wordsOf[each]}`);
+    const moves = [...counts, ...(joins > 0 ? [`${joins} joining`] : []), ...(leaves > 0 ? [`${leaves} leaving`] : [])];
+    const outdated = { status: "True", reason: "NodeVersionsOutOfDate", message: moves.join(", ") } as const;
+    return { budget, isSettled: false, outdated };
+  }
+  if (nodes.invalid.length > 0) {
+    const message = `Of ${namesOf(nodes.invalid)} nobody can tell what it runs`;
+    return { budget, isSettled: false, outdated: { status: "Unknown", reason: "NodesInvalid", message } };
+  }
+  const message = `All ${nodes.upToDate.length + nodes.mints.length} nodes are up to date`;
+  return { budget, isSettled: true, outdated: { status: "False", reason: "NodeVersionsUpToDate", message } };
+}
+
+const wordsOf: Record<NodeClass, string> = {
+  ...{ outdated: "outdated", donors: "outdated with a replacement", heirs: "replacing another" },
+  ...{ awaitingAnnotation: "awaiting annotation", obsolete: "obsolete" },
+  ...{ upToDate: "up to date", mints: "new", invalid: "invalid" },
+};
+
+function namesOf(names: readonly string[]): string {
+  const shown = names.slice(0, named).map((name) => `"${name}"`).join(", ");
+  return names.length > named ? `${shown} and ${names.length - named} more` : shown;
+}

@@ -1,0 +1,50 @@
+import { deepEqual, equal } from "node:assert/strict";
+import type { NodeClass } from "../../../../activities/node_version/classify.ts";
+import { completionOf, type NodeCounts } from "../../../../activities/node_version/completion.ts";
+
+type Given = Partial<Record<NodeClass, number>> & { joins?: number; leaves?: number };
+
+function countsOf({ joins = 0, leaves = 0, ...given }: Given): NodeCounts {
+  const classes: NodeClass[] = [
+    ...["upToDate", "outdated", "donors", "heirs"] as const,
+    ...["mints", "awaitingAnnotation", "obsolete", "invalid"] as const,
+  ];
+  const nodes = classes.map((each) => [each, Array.from({ length: given[each] ?? 0 }, (_, nth) => `${each}-${nth}`)]);
+  return { nodes: Object.fromEntries(nodes), joins, leaves };
+}
+
+/** Budget, whether it is settled, and the condition Outdated. */
+const cases: [string, Given, [number, boolean, string]][] = [
+  ["B1", { outdated: 3 }, [1, false, "True"]],
+  ["B2", { outdated: 3, joins: 1 }, [0, false, "True"]],
+  ["B3", { outdated: 2, leaves: 1 }, [0, false, "True"]],
+  ["B4", { donors: 1, heirs: 1, outdated: 2 }, [0, false, "True"]],
+  ["B5", { awaitingAnnotation: 1, outdated: 1 }, [0, false, "True"]],
+  ["B6", { mints: 1, joins: 1, outdated: 1 }, [0, false, "True"]],
+  ["B7", { obsolete: 1 }, [1, false, "True"]],
+  ["B8", { heirs: 1, leaves: 1 }, [0, false, "True"]],
+  ["B9", { upToDate: 4 }, [1, true, "False"]],
+  ["B10 where the operator said done", { awaitingAnnotation: 1 }, [0, false, "True"]],
+  ["B11, K3 where the operator said done", { donors: 1, upToDate: 2 }, [1, false, "True"]],
+  ["B12, K26 where the operator said done", { invalid: 1, upToDate: 2 }, [1, false, "Unknown"]],
+];
+
+for (const [what, given, wanted] of cases) {
+  Deno.test(`completionOf ${what}`, () => {
+    const { budget, isSettled, outdated } = completionOf(countsOf(given));
+    deepEqual([budget, isSettled, outdated.status], wanted);
+  });
+}
+
+Deno.test("completionOf takes a larger limit", () =>
+  equal(completionOf(countsOf({ joins: 2, leaves: 1 }), 5).budget, 2));
+
+Deno.test("completionOf says what is left, and names nodes of which nobody knows what they run", () => {
+  const under = completionOf(countsOf({ outdated: 3, heirs: 1, leaves: 2 }));
+  equal(under.outdated.message, "3 outdated, 1 replacing another, 2 leaving");
+  const { message } = completionOf(countsOf({ invalid: 7 })).outdated;
+  equal(
+    message,
+    `Of ${[0, 1, 2, 3, 4].map((nth) => `"invalid-${nth}"`).join(", ")} and 2 more nobody can tell what it runs`,
+  );
+});

@@ -1,0 +1,53 @@
+import { deepEqual } from "node:assert/strict";
+import { handOver, type HandOverRules, inheritanceOf } from "../../../../activities/node_version/hand_over.ts";
+
+const all: HandOverRules = { labels: true, taints: true, annotations: ["team"], reservedDomains: [] };
+const nothing = { labels: {}, annotations: {}, taints: [] };
+
+Deno.test("inheritanceOf keeps labels of people, and none of Kubernetes (4.10)", () => {
+  const ofKubernetes = [
+    ...["app.kubernetes.io/name", "kubernetes.io/arch", "node.kubernetes.io/instance-type", "k8s.io/x"],
+    ...["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone", "node-role.kubernetes.io/worker"],
+  ];
+  const labels = Object.fromEntries([...ofKubernetes, "key", "notkubernetes.io/key"].map((key) => [key, "v"]));
+  deepEqual(inheritanceOf({ ...nothing, labels }, all).labels, { key: "v", "notkubernetes.io/key": "v" });
+});
+
+Deno.test("K25 inheritanceOf keeps roles, taints and annotations that the policy names, and no cordon", () => {
+  const role = "node-role.kubernetes.io/database";
+  const dedicated = { key: "dedicated", value: "db", effect: "NoSchedule" };
+  const passing = ["node.kubernetes.io/unschedulable", "node.kubernetes.io/not-ready"];
+  const donor = {
+    labels: { [role]: "" },
+    annotations: { team: "a", other: "b" },
+    taints: [dedicated, ...passing.map((key) => ({ key, effect: "NoSchedule" }))],
+  };
+  deepEqual(inheritanceOf(donor, { ...all, reservedDomains: ["node-role.kubernetes.io"] }), {
+    labels: { [role]: "" },
+    annotations: { team: "a" },
+    taints: [dedicated],
+  });
+  deepEqual(inheritanceOf(donor, { ...all, labels: false, taints: false, annotations: [] }), nothing);
+});
+
+Deno.test("handOver lets the donor win, leaves what the heir has beside, and has nothing to do a second time", () => {
+  const kept = {
+    labels: { zone: "a", same: "s" },
+    annotations: { team: "a" },
+    taints: [{ key: "dedicated", value: "db", effect: "NoSchedule" }],
+  };
+  const other = { key: "other", effect: "NoExecute" };
+  const heir = {
+    labels: { zone: "b", same: "s", own: "o" },
+    annotations: {},
+    taints: [{ key: "dedicated", value: "web", effect: "NoSchedule" }, other],
+  };
+  const patch = handOver(kept, heir);
+  deepEqual(patch, { labels: { zone: "a" }, annotations: { team: "a" }, taints: [other, ...kept.taints] });
+  const after = {
+    labels: { ...heir.labels, ...patch.labels },
+    annotations: { ...heir.annotations, ...patch.annotations },
+    taints: patch.taints ?? [],
+  };
+  deepEqual(handOver(kept, after), { labels: {}, annotations: {} });
+});

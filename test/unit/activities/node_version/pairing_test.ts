@@ -1,0 +1,73 @@
+import { deepEqual } from "node:assert/strict";
+import type { MarkedNode } from "../../../../activities/node_version/marks.ts";
+import { type Pairing, pairingOf } from "../../../../activities/node_version/pairing.ts";
+
+function node(name: string, marks: Partial<MarkedNode> = {}): MarkedNode {
+  const plain = { group: "g", image: "I", components: "K", heir: "", donor: "" };
+  return { name, providerId: `sim:///${name}`, ...plain, isObsolete: false, isControlPlane: false, ...marks };
+}
+
+const nobody = { outdated: [], donors: [], heirs: [], mints: [] };
+const mint = (name: string, group = "g"): { name: string; group: string } => ({ name, group });
+const nothing: Pairing = { pairs: [], stale: [], surplus: [] };
+
+const cases: [string, Parameters<typeof pairingOf>[0], Partial<Pairing>][] = [
+  ["P1 pairs a new node with an old one of its group", { ...nobody, outdated: [node("o")], mints: [mint("m")] }, {
+    pairs: [{ donor: "o", heir: "m" }],
+  }],
+  [
+    "P2 finds nobody in another group",
+    { ...nobody, outdated: [node("o", { group: "g1" })], mints: [mint("m", "g2")] },
+    { surplus: ["m"] },
+  ],
+  [
+    "P3 takes nobody for whom another comes already",
+    {
+      ...nobody,
+      ...{ donors: [node("o", { heir: "x" })], heirs: [node("x", { donor: "o" })], mints: [mint("m")] },
+    },
+    { pairs: [{ donor: "o", heir: "x" }], surplus: ["m"] },
+  ],
+  [
+    "P4 takes one for each new node, the first by name",
+    { ...nobody, outdated: [node("o2"), node("o1")], mints: [mint("m")] },
+    { pairs: [{ donor: "o1", heir: "m" }] },
+  ],
+  ["P5 takes ids in other cases for the same", { ...nobody, outdated: [node("o")], mints: [mint("m", "G")] }, {
+    pairs: [{ donor: "o", heir: "m" }],
+  }],
+  [
+    "M1 keeps what is written on both",
+    { ...nobody, donors: [node("d", { heir: "h" })], heirs: [node("h", { donor: "d" })] },
+    { pairs: [{ donor: "d", heir: "h" }] },
+  ],
+  [
+    "M2 takes back marks that name others",
+    { ...nobody, donors: [node("d", { heir: "other" })], heirs: [node("h", { donor: "other" })] },
+    { stale: [{ node: "d", mark: "heir" }, { node: "h", mark: "donor" }] },
+  ],
+  ["M3 frees a new node whose old one is gone", { ...nobody, heirs: [node("h", { donor: "d" })] }, {
+    stale: [{ node: "h", mark: "donor" }],
+  }],
+  [
+    "M4, K3 frees an old node whose new one is gone, beside others",
+    { ...nobody, outdated: [node("o")], donors: [node("d", { heir: "h" })] },
+    { stale: [{ node: "d", mark: "heir" }] },
+  ],
+  [
+    "takes the partner that the old node names, of two that name it",
+    { ...nobody, donors: [node("d", { heir: "h2" })], heirs: [node("h1", { donor: "d" }), node("h2", { donor: "d" })] },
+    { pairs: [{ donor: "d", heir: "h2" }], stale: [{ node: "h1", mark: "donor" }] },
+  ],
+];
+
+for (const [what, given, wanted] of cases) {
+  Deno.test(`pairingOf ${what}`, () => {
+    deepEqual(pairingOf(given), { ...nothing, ...wanted });
+    const turned = {
+      ...{ outdated: given.outdated.toReversed(), donors: given.donors.toReversed() },
+      ...{ heirs: given.heirs.toReversed(), mints: given.mints.toReversed() },
+    };
+    deepEqual(pairingOf(turned), { ...nothing, ...wanted }, "whatever the order");
+  });
+}
