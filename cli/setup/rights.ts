@@ -21,6 +21,8 @@ export interface Places {
 }
 
 const [machines, profiles, ours] = ["cluster.k8s.io", "operatingsystemmanager.k8c.io", "ostler.dev"];
+const updates = "update.edgeless.systems";
+const updateKinds = "nodeversions scalinggroups pendingnodes joiningnodes autoscalingstrategies";
 const [bootstrap, system] = ["cloud-init-settings", "kube-system"];
 const identity: Right = { verb: "get", group: "", resource: "namespaces", name: system };
 
@@ -32,6 +34,7 @@ export function rightsOf(places: Places): Record<"ostler-controller" | "ostler-w
       ...rights("list watch", "", "nodes"),
       ...rights("list watch", profiles, "operatingsystemprofiles"),
       ...rights("list watch", ours, "rollouts rolloutpolicies"),
+      ...rights("list watch", updates, updateKinds),
       ...within(places.profiles, rights("create update", profiles, "operatingsystemprofiles")),
       ...besideProcesses(within(places.system, rights("get create update", "coordination.k8s.io", "leases"))),
       identity,
@@ -43,6 +46,10 @@ export function rightsOf(places: Places): Record<"ostler-controller" | "ostler-w
       ...rights("create", "", "pods/eviction"),
       ...rights("create patch", ours, "rollouts"),
       ...rights("patch", ours, "rollouts/status"),
+      ...rights("list watch", updates, updateKinds),
+      ...rights("create patch delete", updates, "scalinggroups pendingnodes"),
+      ...rights("patch", updates, "nodeversions/status scalinggroups/status pendingnodes/status autoscalingstrategies"),
+      ...rights("delete", updates, "joiningnodes"),
       ...rights("create", "authentication.k8s.io", "tokenreviews"),
       ...within(bootstrap, rights("get create update delete", "", "secrets")),
       ...within(bootstrap, rights("create", "rbac.authorization.k8s.io", "roles rolebindings")),

@@ -16,6 +16,7 @@ export type Process = typeof processes[number];
 export async function installRights({ kubeconfig }: BareApi): Promise<void> {
   const files = [
     ...["namespace", "crds/operating_system_profiles", "crds/operating_system_configs", "crds/rollouts"],
+    ...["crds/node_versions", "crds/joining_nodes", "crds/autoscaling_strategies"],
     ...[
       "rbac/controller",
       "rbac/job_gate",

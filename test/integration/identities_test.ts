@@ -9,6 +9,16 @@ import { installApproval, installRights, openAs, processes, rightsOf } from "./i
 import { type Attempt, create, forbidden, needed, type Secret, secrets, token } from "./identity_attempts.ts";
 import { approvalRights, rights } from "./identity_rights.ts";
 
+/** What people and join services write. */
+const ofOthers: [plural: string, kind: string, name: string, spec: object][] = [
+  ["nodeversions", "NodeVersion", "asked", { image: "i-1" }],
+  ["joiningnodes", "JoiningNode", "let-in", { name: "w-1", componentsreference: "k8s-components-1" }],
+  [
+    ...["autoscalingstrategies", "AutoscalingStrategy", "held"] as const,
+    { enabled: true, deploymentName: "autoscaler", deploymentNamespace: "kube-system" },
+  ],
+];
+
 /** What stands in the cluster, by others and by us. */
 async function settle({ api }: BareApi): Promise<void> {
   const former = { "machinedeployment.k8s.io/name": "x" };
@@ -17,6 +27,11 @@ async function settle({ api }: BareApi): Promise<void> {
     ...[{ ...token("dddddd"), labels: former }, { namespace: "cloud-init-settings", name: "old-ns-bootstrap-config" }],
   ];
   for (const one of standing) await api.call({ ...create(one), path: secrets(one.namespace) });
+  for (const [plural, kind, name, spec] of ofOthers) {
+    const apiVersion = "update.edgeless.systems/v1alpha1";
+    const body = { apiVersion, kind, metadata: { name }, spec };
+    await api.call({ method: "POST", path: `/apis/${apiVersion}/${plural}`, body });
+  }
   for (const name of ["other", "ostler-pool-ns"]) {
     const path = "/api/v1/namespaces/cloud-init-settings/serviceaccounts";
     await api.call({ method: "POST", path, body: { metadata: { name } } });

@@ -49,6 +49,13 @@ const tokenFor = (account: string, namespace: string): Attempt => ({
   body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
 });
 
+const updates = "/apis/update.edgeless.systems/v1alpha1";
+const update = (path: string, body: object): Attempt => ({ method: "PATCH", path: `${updates}/${path}`, body });
+const letIn: Attempt = {
+  ...{ method: "POST", path: `${updates}/joiningnodes` } as const,
+  body: { apiVersion: "update.edgeless.systems/v1alpha1", kind: "JoiningNode", metadata: { name: "mine" } },
+};
+
 /** What each must not do although RBAC alone would let it, or what would give it all the rest. */
 export const forbidden: [Process, string, Attempt][] = [
   [
@@ -109,6 +116,9 @@ export const forbidden: [Process, string, Attempt][] = [
   ["worker", "ask for the token of another account there", tokenFor("other", "cloud-init-settings")],
   ["worker", "ask for its fellow's token", tokenFor("ostler-controller", "ostler-system")],
   ["worker", "read the webhook's key", { method: "GET", path: `${secrets("ostler-system")}/ostler-webhook-authority` }],
+  ["worker", "change what nodes are to run", update("nodeversions/asked", { spec: { image: "mine" } })],
+  ["worker", "let a node in", letIn],
+  ["worker", "change what a join service wrote of a node", update("joiningnodes/let-in", { spec: { name: "other" } })],
   ["worker", "list what machines boot from", { method: "GET", path: secrets("cloud-init-settings") }],
   [
     "webhook",
@@ -129,6 +139,9 @@ export const forbidden: [Process, string, Attempt][] = [
     },
   }],
   ["controller", "write a Secret", create({ namespace: "ostler-system", name: "other" })],
+  ["controller", "release a stage", update("nodeversions/asked/status", { status: { budget: 9 } })],
+  ["controller", "hold cluster-autoscaler", update("autoscalingstrategies/held", { spec: { enabled: false } })],
+  ["controller", "forget a node that was let in", { method: "DELETE", path: `${updates}/joiningnodes/let-in` }],
   ["controller", "read a Secret", { method: "GET", path: `${secrets()}/theirs` }],
 ];
 
@@ -161,5 +174,8 @@ export const needed: [Process, string, Attempt][] = [
     ): [Process, string, Attempt] => ["worker", `write ${name}`, create({ namespace: "cloud-init-settings", name })]),
   ["worker", "delete what machines booted from", remove("old-ns-bootstrap-config", "cloud-init-settings")],
   ["worker", "ask for the token of a pool's account", tokenFor("ostler-pool-ns", "cloud-init-settings")],
+  ["worker", "release a stage", update("nodeversions/asked/status", { status: { budget: 1 } })],
+  ["worker", "hold cluster-autoscaler", update("autoscalingstrategies/held", { spec: { enabled: false } })],
+  ["worker", "forget a node that was let in", { method: "DELETE", path: `${updates}/joiningnodes/let-in` }],
   ["webhook", "keep its certificate", create({ namespace: "ostler-system", name: "ostler-webhook-authority" })],
 ];

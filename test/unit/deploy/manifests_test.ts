@@ -128,35 +128,57 @@ Deno.test("rbac/controller.yaml touches no secret, and changes neither pools nor
   const resources = (some: Rule[]): string[] => [...new Set(some.flatMap((rule) => rule.resources ?? []))].sort();
   assert.deepEqual(resources(changed), ["leases", "operatingsystemprofiles"]);
   assert.deepEqual(resources(granted), [
-    ...["leases", "machinedeployments", "machines", "machinesets", "namespaces", "nodes"],
-    ...["operatingsystemprofiles", "rolloutpolicies", "rollouts"],
+    ...[
+      "autoscalingstrategies",
+      "joiningnodes",
+      "leases",
+      "machinedeployments",
+      "machines",
+      "machinesets",
+      "namespaces",
+    ],
+    ...["nodes", "nodeversions", "operatingsystemprofiles", "pendingnodes", "rolloutpolicies", "rollouts"],
+    ...["scalinggroups"],
   ]);
   assert.deepEqual(granted.filter(({ resources }) => resources?.includes("namespaces")).map(({ verbs }) => verbs), [[
     "get",
   ]]);
 });
 
+Deno.test("rbac/worker.yaml writes nothing of a NodeVersion but its status, and of a JoiningNode removes it only", () => {
+  const ofUpdates = rules("rbac/worker.yaml").filter(({ apiGroups }) => apiGroups?.includes("update.edgeless.systems"));
+  const written = (resource: string): string[] =>
+    ofUpdates.filter(({ resources }) => resources?.includes(resource)).flatMap(({ verbs }) => verbs)
+      .filter((verb) => !["get", "list", "watch"].includes(verb));
+  assert.deepEqual(written("nodeversions"), []);
+  assert.deepEqual(written("nodeversions/status"), ["patch"]);
+  assert.deepEqual(written("joiningnodes"), ["delete"]);
+  assert.deepEqual(written("joiningnodes/status"), []);
+});
+
 Deno.test("custom resources keep the names that others rely on", () => {
-  const profiles = customResource("crds/operating_system_profiles.yaml");
-  const configs = customResource("crds/operating_system_configs.yaml");
-  const rollouts = customResource("crds/rollouts.yaml");
-  const policies = customResource("crds/rollout_policies.yaml");
-  const named = [profiles, configs, rollouts, policies].map((crd) =>
+  const files = readdirSync(join(kubernetes, "crds")).sort();
+  const named = files.map((file) => customResource(`crds/${file}`)).map((crd) =>
     [
-      crd.group,
-      crd.names.kind,
-      crd.names.plural,
+      ...[crd.group, crd.scope, crd.names.kind, crd.names.plural],
       ...crd.names.shortNames,
       crd.versions.map((version) => version.name).join(),
     ].join(" ")
   );
   assert.deepEqual(named, [
-    "operatingsystemmanager.k8c.io OperatingSystemProfile operatingsystemprofiles osp v1alpha1",
-    "operatingsystemmanager.k8c.io OperatingSystemConfig operatingsystemconfigs osc v1alpha1",
-    "ostler.dev Rollout rollouts ro v1alpha1",
-    "ostler.dev RolloutPolicy rolloutpolicies rop v1alpha1",
+    "update.edgeless.systems Cluster AutoscalingStrategy autoscalingstrategies astrat v1alpha1",
+    "update.edgeless.systems Cluster JoiningNode joiningnodes jnode v1alpha1",
+    "update.edgeless.systems Cluster NodeVersion nodeversions nver v1alpha1",
+    "operatingsystemmanager.k8c.io Namespaced OperatingSystemConfig operatingsystemconfigs osc v1alpha1",
+    "operatingsystemmanager.k8c.io Namespaced OperatingSystemProfile operatingsystemprofiles osp v1alpha1",
+    "update.edgeless.systems Cluster PendingNode pendingnodes pnode v1alpha1",
+    "ostler.dev Namespaced RolloutPolicy rolloutpolicies rop v1alpha1",
+    "ostler.dev Namespaced Rollout rollouts ro v1alpha1",
+    "update.edgeless.systems Cluster ScalingGroup scalinggroups sgrp v1alpha1",
   ]);
-  assert.ok(rollouts.versions[0]?.subresources?.["status"]);
+  for (const file of files.filter((name) => !name.startsWith("operating_system") && name !== "rollout_policies.yaml")) {
+    assert.ok(customResource(`crds/${file}`).versions[0]?.subresources?.["status"], file);
+  }
 });
 
 Deno.test("hold_new_machines can hold new machines and block nothing", () => {

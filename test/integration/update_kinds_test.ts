@@ -1,0 +1,98 @@
+/** Who has the Constellation node operator's kinds installed gets ours over them: a real API server leaves every object as it stood. */
+import { deepEqual, ok, rejects } from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import type { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
+import { applyObjects, parseManifests } from "../../deploy/local/stack/manifests.ts";
+import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
+import { type UpdateSample, updateSamples } from "../support/update_samples.ts";
+import { withApi } from "./bare_api.ts";
+
+interface Definition extends ManifestObject {
+  spec: {
+    names: { kind: string; plural: string };
+    versions: { schema: { openAPIV3Schema: { properties: { status: { required?: string[] } } } } }[];
+  };
+}
+
+const files = ["node_versions", "scaling_groups", "pending_nodes", "joining_nodes", "autoscaling_strategies"];
+
+const definitions: Definition[] = files.flatMap((file) => {
+  const path = new URL(`../../deploy/kubernetes/crds/${file}.yaml`, import.meta.url);
+  return parseManifests(readFileSync(path, "utf8"), file) as Definition[];
+});
+
+/** What that operator requires of a status, which it writes whole. */
+const required: Record<string, string[]> = {
+  NodeVersion: ["activeclusterversionupgrade", "budget", "conditions"],
+  ScalingGroup: ["conditions"],
+};
+
+/** A definition as that operator has it: neither columns nor short names, and a status that it writes alone. */
+function formerOf(definition: Definition): Definition {
+  const former = structuredClone(definition);
+  const [version] = former.spec.versions;
+  const wanted = required[former.spec.names.kind];
+  if (version && wanted) version.schema.openAPIV3Schema.properties.status.required = wanted;
+  Object.assign(former.spec.names, { shortNames: [] });
+  Object.assign(version ?? {}, { additionalPrinterColumns: [] });
+  return former;
+}
+
+function pathOf({ kind, metadata }: ManifestObject, name = `/${metadata.name}`): string {
+  const plural = definitions.find(({ spec }) => spec.names.kind === kind)?.spec.names.plural;
+  return `/apis/update.edgeless.systems/v1alpha1/${plural}${name}`;
+}
+
+/** Writes it as `kubectl apply` does, which has fields refused that nobody knows; then what its operator says of it. */
+async function store(api: ApiConnection, { status, ...sample }: UpdateSample): Promise<void> {
+  await api.call({ method: "POST", path: `${pathOf(sample, "")}?fieldValidation=Strict`, body: sample });
+  if (status) await writeStatus(api, sample, status);
+}
+
+async function writeStatus(api: ApiConnection, object: ManifestObject, status: object): Promise<void> {
+  const contentType = "application/merge-patch+json";
+  const path = `${pathOf(object)}/status?fieldValidation=Strict`;
+  await api.call({ method: "PATCH", path, body: { status }, contentType });
+}
+
+async function staysAsItStood(api: ApiConnection, sample: UpdateSample): Promise<void> {
+  const { spec, status = {} } = await api.call({ method: "GET", path: pathOf(sample) }) as UpdateSample;
+  deepEqual({ spec, status }, { spec: sample.spec, status: sample.status ?? {} }, sample.metadata.name);
+}
+
+const condition = { type: "Ready", status: "True", reason: "AllNodesCurrent", message: "" };
+const ours = {
+  observedGeneration: 1,
+  conditions: [{ ...condition, observedGeneration: 1, lastTransitionTime: "2026-01-01T12:00:00.000Z" }],
+};
+
+Deno.test("objects and statuses of the Constellation node operator are taken by our kinds, installed over its own", async (t) => {
+  const samples = updateSamples();
+  await withApi(async ({ api, kubeconfig }) => {
+    await applyObjects(kubeconfig, definitions.map(formerOf));
+    for (const sample of samples) await store(api, sample);
+    await applyObjects(kubeconfig, definitions);
+    const [first] = samples;
+    ok(first);
+    const released = { stage: "Workers", digest: "d" };
+    // A definition that changed is served a moment later: until then the status lacks what was required.
+    await t.step("a status that says ours alone is taken", async () => {
+      const bare = samples.find(({ kind, status }) => kind === first.kind && !status) ?? first;
+      const write = (): Promise<void> => writeStatus(api, bare, { ...ours, released });
+      await waitUntil(write, { what: "our status", timeoutMs: 20_000 });
+    });
+    for (const sample of samples.filter(({ kind, status }) => kind !== first.kind || status)) {
+      await t.step(`${sample.kind} ${sample.metadata.name} stays as it stood`, () => staysAsItStood(api, sample));
+      await t.step(`${sample.kind} ${sample.metadata.name} takes our status, and its operator's again`, async () => {
+        await writeStatus(api, sample, ours);
+        await writeStatus(api, sample, sample.status ?? {});
+      });
+    }
+    await t.step("who misspells a field is told so, as before", async () => {
+      const { apiVersion, kind } = first;
+      const misspelt = { apiVersion, kind, metadata: { name: "misspelt" }, spec: { imageversion: "x" } };
+      await rejects(store(api, misspelt), /imageversion/);
+    });
+  });
+});
