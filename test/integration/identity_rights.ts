@@ -38,6 +38,7 @@ export const rights: Record<Process, string[]> = {
     "kube-public configmaps cluster-info: get",
     "kube-system configmaps ostler-budget: patch",
     "kube-system configmaps: get create",
+    "kube-system deployments constellation-cluster-autoscaler: get patch",
     "kube-system operatingsystemconfigs: get list watch create update patch delete",
     "kube-system secrets: get list create update patch delete",
     "machinedeployments: get list watch patch update",

@@ -189,10 +189,40 @@ const renewals: Record<string, Story> = {
   },
 };
 
+const joining: Record<string, Story> = {
+  "annotated_after_an_outage": async (stage) => {
+    stage.activities.joining.set("w", [
+      { unseenMs: 120_000 },
+      { outcome: "Annotated", node: "w", components: "k8s-components-2" },
+    ]);
+    const options = { workflowId: "joining-node/w", taskQueue: "ostler", args: [{ name: "w" }] };
+    return await stage.client.workflow.start("admitJoiningNode", options) as unknown as Handle;
+  },
+};
+
+const autoscalers: Record<string, Story> = {
+  "changed_while_it_was_kept": async (stage) => {
+    const kept = { outcome: "Kept", reason: "Kept", says: "it has 1 replicas" } as const;
+    const [workflowId, object] = ["autoscaling-strategy/a", { name: "a" }];
+    stage.activities.autoscalers.set("a", [kept, kept]);
+    const first = Promise.withResolvers<void>();
+    stage.activities.whileKept = () => first.promise;
+    const options = { workflowId, taskQueue: "ostler", args: [object] };
+    const handle = await stage.client.workflow.start("keepAutoscaler", options);
+    await handle.signal("autoscalingChanged");
+    first.resolve();
+    await handle.result();
+    stage.activities.whileKept = () => Promise.resolve();
+    return handle as unknown as Handle;
+  },
+};
+
 /** Stories by the folder that has their histories. */
 const stories: Record<string, Record<string, Story>> = {
   roll_out_machine_deployment: rollouts,
   renew_credentials: renewals,
+  admit_joining_node: joining,
+  keep_autoscaler: autoscalers,
 };
 
 async function record(
