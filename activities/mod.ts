@@ -22,7 +22,7 @@ import { awaitGates } from "./gates/await_gates.ts";
 import type { MetricsAccess } from "./gates/prometheus_query.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
-import { awaitNodeAnnotated } from "./node_version/await_joining_node.ts";
+import { ensureNodeAnnotated } from "./node_version/admit_joining_node.ts";
 import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
 import { awaitNodeDrained, ensureNodeCordoned } from "./node/drain.ts";
 import type { Backend } from "./backends/contract.ts";
@@ -70,7 +70,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   const drains = new DrainMeasure(measures);
   const of = ({ pool }: { pool: PoolRef }): Backend => backendOf(kube, pool);
   const steps = withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
-    ...withSignsOfLife<Omit<Activities, keyof AwaitActivities | keyof JoiningActivities>>({
+    ...withSignsOfLife<Omit<Activities, keyof AwaitActivities>>({
       readDesired: ({ pool }) => readDesired(deps, pool),
       readPool: (input) => readPool(kube, input),
       readRound: (input) => readRound(deps, input),
@@ -92,6 +92,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       ensureSlotTaken: (input) => ensureSlotTaken(deps, input),
       ensureSlotsKept: (input) => ensureSlotsKept(deps, input),
       ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
+      ensureNodeAnnotated: (input) => ensureNodeAnnotated(kube, input),
       ensureAutoscalerKept: (input) => ensureAutoscalerKept(kube, input),
       deliverNotice: (input) => deliverNotice(deps.notices ?? nowhere, input),
     }),
@@ -112,7 +113,6 @@ export function createActivities(deps: ActivityDeps): Activities {
         input.machine ? ["gates"] : [],
         () => awaitGates(kube, input, { metrics: deps.metricsAccess }),
       ),
-    awaitNodeAnnotated: (input) => awaitNodeAnnotated(kube, input),
     awaitMachineGone: (input) => measuredWait(measures, ["gone"], () => awaitMachineGone(kube, input)),
   }));
   return withFailuresCounted(measures, steps);

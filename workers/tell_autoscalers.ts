@@ -49,6 +49,8 @@ export async function keepAutoscaler(client: Client, { cluster, taskQueue }: Con
   const object = cluster === "" ? { name } : { cluster, name };
   await client.workflow.signalWithStart("keepAutoscaler", {
     workflowId: autoscalerIdOf(object),
+    // Where nobody serves its queue any more, as the cluster was given another name.
+    workflowExecutionTimeout: "1 day",
     taskQueue,
     args: [object],
     signal: "autoscalingChanged",

@@ -1,33 +1,37 @@
 /**
- * A node that was let in: sees it come, writes on it what it runs, and forgets its record; by its deadline the record goes
- * all the same. The only one that a run waits for, so a thousand nodes that join are a thousand short histories.
+ * A node that was let in: writes on it what it runs, and forgets its record. A run begins when the node has come or its
+ * deadline has, and waits for nothing: a thousand records whose nodes never come cost nobody a slot.
  */
-import { proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
-import { waitsQueueOf } from "./commands/start_options.ts";
+import { continueAsNew, proxyActivities, setCurrentDetails, setHandler, workflowInfo } from "@temporalio/workflow";
+import { joiningChanged } from "./commands/messages.ts";
 import type { ClusterObject, JoiningActivities, JoiningOutcome } from "./contracts/mod.ts";
 
-// The deadline is on the record, and at most a week away; each try begins where the one before stopped.
-const patient = {
-  startToCloseTimeout: "24h",
+// An API server may be away for an hour.
+const { ensureNodeAnnotated } = proxyActivities<JoiningActivities>({
+  startToCloseTimeout: "30s",
+  scheduleToCloseTimeout: "2h",
   heartbeatTimeout: "10s",
-  retry: { initialInterval: "500ms", backoffCoefficient: 2, maximumInterval: "1m", maximumAttempts: 2_000 },
-} as const;
+  retry: { initialInterval: "200ms", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
+});
 
 /** Admits the node that one JoiningNode announces; its id is `joining-node/<name>`. */
 export async function admitJoiningNode(object: ClusterObject): Promise<JoiningOutcome> {
-  const taskQueue = waitsQueueOf(workflowInfo().taskQueue);
-  const { awaitNodeAnnotated } = proxyActivities<JoiningActivities>({ ...patient, taskQueue });
+  let isChanged = false;
+  setHandler(joiningChanged, () => void (isChanged = true));
   for (;;) {
-    const summary = `Wait for the node that "${object.name}" announces`;
-    const seen = await awaitNodeAnnotated.executeWithOptions({ summary }, [{ object }]);
-    // After an outage, which counts for nothing: it is looked at again, in a step that begins then.
-    if ("unseenMs" in seen) continue;
+    isChanged = false;
+    const summary = `Annotate the node that "${object.name}" announces`;
+    const seen = await ensureNodeAnnotated.executeWithOptions({ summary }, [{ object }]);
     setCurrentDetails(detailsOf(seen));
-    return seen;
+    // No await between this look and the return: a late signal then starts a new run.
+    if (!isChanged) return seen;
+    // Whose node comes and goes without end gets a long row of short histories.
+    if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof admitJoiningNode>(object);
   }
 }
 
 function detailsOf(seen: JoiningOutcome): string {
-  if (seen.outcome === "Annotated") return `Node \`${seen.node}\` runs components \`${seen.components}\``;
-  return seen.outcome === "Expired" ? seen.says : "The record was deleted by somebody else";
+  if ("says" in seen) return seen.says;
+  if (seen.outcome === "Gone") return "The record was deleted by somebody else";
+  return `Node \`${seen.node}\` runs components \`${seen.components}\``;
 }

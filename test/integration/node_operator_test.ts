@@ -31,11 +31,11 @@ Deno.test("Joining nodes and the autoscaler are looked after as the node operato
 
 async function comesLater(world: World): Promise<void> {
   await announce(world, "later");
+  world.site.ostler.worker.kill("SIGKILL");
+  await world.create("/api/v1/nodes", { metadata: { name: "later" } });
   const run = world.temporal.workflow.getHandle("joining-node/later");
   await world.until("its run", async () => (await run.describe().catch(() => undefined))?.status.name === "RUNNING");
-  world.site.ostler.worker.kill("SIGKILL");
   await world.site.ostler.worker.restart();
-  await world.create("/api/v1/nodes", { metadata: { name: "later" } });
   await isAnnotated(world, "later");
   assert.deepEqual(await run.result(), { outcome: "Annotated", node: "later", components: "k8s-components-2" });
 }
@@ -43,16 +43,17 @@ async function comesLater(world: World): Promise<void> {
 // What is there and not Ready may be the node of before, which goes: nothing is written on it.
 async function wasThere(world: World): Promise<void> {
   await world.create("/api/v1/nodes", { metadata: { name: "there" } });
-  // The API server tells times by the second.
   const { metadata } = await world.get<{ metadata: { creationTimestamp: string } }>("/api/v1/nodes/there") ??
     assert.fail();
+  // The API server tells times by the second.
   await world.until(
     "another second",
     () => Promise.resolve(Date.now() > Date.parse(metadata.creationTimestamp) + 1_000),
   );
   await announce(world, "there");
   const run = world.temporal.workflow.getHandle("joining-node/there");
-  await world.until("its run", async () => (await run.describe().catch(() => undefined))?.status.name === "RUNNING");
+  await world.until("its run", async () => (await run.describe().catch(() => undefined))?.status.name === "COMPLETED");
+  assert.equal((await run.result() as { outcome: string }).outcome, "Waiting");
   assert.equal(await annotationOf(world, "there"), undefined);
   await world.patch("/api/v1/nodes/there/status", { status: { conditions: [{ type: "Ready", status: "True" }] } });
   await isAnnotated(world, "there");

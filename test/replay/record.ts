@@ -190,11 +190,8 @@ const renewals: Record<string, Story> = {
 };
 
 const joining: Record<string, Story> = {
-  "annotated_after_an_outage": async (stage) => {
-    stage.activities.joining.set("w", [
-      { unseenMs: 120_000 },
-      { outcome: "Annotated", node: "w", components: "k8s-components-2" },
-    ]);
+  "annotated": async (stage) => {
+    stage.activities.joining.set("w", [{ outcome: "Annotated", node: "w", components: "k8s-components-2" }]);
     const options = { workflowId: "joining-node/w", taskQueue: "ostler", args: [{ name: "w" }] };
     return await stage.client.workflow.start("admitJoiningNode", options) as unknown as Handle;
   },

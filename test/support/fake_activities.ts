@@ -77,7 +77,7 @@ export class FakeActivities {
   noticeFate: (asked: readonly string[], target: NoticeTarget) => Error | undefined = () => undefined;
 
   /** What each look at a JoiningNode finds, by its name; it is gone then. */
-  readonly joining = new Map<string, (JoiningOutcome | Unseen)[]>();
+  readonly joining = new Map<string, JoiningOutcome[]>();
 
   /** The same of each look at an AutoscalingStrategy, and what happens during one. */
   readonly autoscalers = new Map<string, AutoscalerOutcome[]>();
@@ -91,7 +91,7 @@ export class FakeActivities {
       const fault = this.noticeFate(this.notices, target);
       if (fault) throw fault;
     };
-    const awaitNodeAnnotated: JoiningActivities["awaitNodeAnnotated"] = ({ object }) => {
+    const ensureNodeAnnotated: JoiningActivities["ensureNodeAnnotated"] = ({ object }) => {
       return Promise.resolve(this.joining.get(object.name)?.shift() ?? { outcome: "Gone" });
     };
     const steps = { ...this.#read(), ...this.#publish(), ...this.#write(), ...this.#await() };
@@ -99,7 +99,7 @@ export class FakeActivities {
       await this.whileKept(object.name);
       return this.autoscalers.get(object.name)?.shift() ?? { outcome: "Gone" };
     };
-    return { ...steps, deliverNotice, awaitNodeAnnotated, ensureAutoscalerKept };
+    return { ...steps, deliverNotice, ensureNodeAnnotated, ensureAutoscalerKept };
   }
 
   #read(): ReadActivities {

@@ -8,6 +8,9 @@ import type { Phase, Progress } from "../contracts/mod.ts";
  */
 export const desiredChanged = defineSignal<[{ generation?: number; observed?: string }?]>("desiredChanged");
 
+/** A JoiningNode, or the node that it announces, changed: look again. */
+export const joiningChanged = defineSignal<[]>("joiningChanged");
+
 /** A strategy, or a group that may be scaled, changed: read them again. */
 export const autoscalingChanged = defineSignal<[]>("autoscalingChanged");
 

@@ -4,9 +4,15 @@ import { eventually } from "../../support/eventually.ts";
 import { WatchedApi } from "../../support/watched_api.ts";
 
 const path = "/apis/update.edgeless.systems/v1alpha1/joiningnodes";
+const nodes = "/api/v1/nodes";
+const creationTimestamp = new Date().toISOString();
 
-function record(name: string, uid: string): { metadata: { name: string; uid: string } } {
-  return { metadata: { name, uid } };
+function record(name: string, uid: string, spec: object = {}): Parameters<WatchedApi["put"]>[1] {
+  return { metadata: { name, uid, creationTimestamp }, spec: { name, componentsreference: "c", ...spec } };
+}
+
+function node(name: string, status = "True"): Parameters<WatchedApi["put"]>[1] {
+  return { metadata: { name, creationTimestamp }, status: { conditions: [{ type: "Ready", status }] } };
 }
 
 /** Tells at work; `admit` answers with what fails it, if anything. Disposing of it ends it. */
@@ -35,23 +41,36 @@ function telling(
   };
 }
 
-Deno.test("tellJoiningNodes tells of each record once, and again of one that was made anew", async () => {
+Deno.test("tellJoiningNodes tells of a record once its node has come, when that gets Ready, and of one that is made anew", async () => {
   await using api = await WatchedApi.start();
   const asked: string[] = [];
-  api.put(path, record("a", "1"));
+  for (let nth = 0; nth < 2_000; nth++) api.put(path, record(`never-${nth}`, `${nth}`));
+  api.put(path, record("a", "a1"));
   await using _ = telling(api, (name) => void asked.push(name));
-  await eventually("the first", () => asked.length === 1 && api.watches(path) === 1);
-  api.put(path, record("b", "2"));
-  await eventually("the second", () => asked.length === 2);
-  api.put(path, record("a", "3"));
-  await eventually("the one made anew", () => asked.length === 3);
-  deepEqual(asked, ["a", "b", "a"]);
+  await eventually("watches", () => api.watches(path) === 1 && api.watches(nodes) === 1);
+  api.put(nodes, node("a", "False"));
+  await eventually("the node", () => asked.length === 1);
+  api.put(nodes, node("a"));
+  await eventually("that it is Ready", () => asked.length === 2);
+  api.put(path, record("a", "a2"));
+  await eventually("the record made anew", () => asked.length === 3);
+  deepEqual(asked, ["a", "a", "a"]);
 });
+
+Deno.test("tellJoiningNodes tells of a record whose time is over", async () => {
+  await using api = await WatchedApi.start();
+  const asked: string[] = [];
+  api.put(path, record("late", "1", { deadline: new Date(Date.now() + 300).toISOString() }));
+  await using _ = telling(api, (name) => void asked.push(name));
+  await eventually("its end", () => asked.length === 1);
+});
+
+const past = { deadline: new Date(0).toISOString() };
 
 Deno.test("tellJoiningNodes tries again what Temporal did not take, and says so", async () => {
   await using api = await WatchedApi.start();
   const asked: string[] = [];
-  api.put(path, record("a", "1"));
+  api.put(path, record("a", "1", past));
   await using told = telling(api, (name) => asked.push(name) < 3 ? new Error("away") : undefined);
   await eventually("the third try", () => asked.length === 3);
   deepEqual([...new Set(told.said)], ['Cannot tell of joining node "a": it is tried again']);
@@ -60,7 +79,7 @@ Deno.test("tellJoiningNodes tries again what Temporal did not take, and says so"
 Deno.test("tellJoiningNodes tells again of a record that stands long, as its run may have been terminated", async () => {
   await using api = await WatchedApi.start();
   const asked: string[] = [];
-  api.put(path, record("a", "1"));
+  api.put(path, record("a", "1", past));
   await using _ = telling(api, (name) => void asked.push(name), 30);
   await eventually("a second time", () => asked.length >= 2);
 });

@@ -1,14 +1,12 @@
 /** Writes on a node which components it runs, as its JoiningNode says, and forgets the record then. */
 import type { V1Node } from "@kubernetes/client-node";
-import type { ClusterObject, JoiningOutcome, Unseen } from "../../workflows/contracts/mod.ts";
+import type { ClusterObject, JoiningOutcome } from "../../workflows/contracts/mod.ts";
+import { unavailable } from "../failures.ts";
 import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
 import { deleteClusterObject, readClusterObject } from "../kube/cluster_objects.ts";
-import { News, sourceOf } from "../kube/news.ts";
-import { poll } from "../kube/polling.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { type JoiningNode, joiningNodes } from "../kube/update_kinds.ts";
-import { nodeWatchOf } from "../node/node_watch.ts";
 import { emitEvents } from "../status/events.ts";
 import { marks } from "./marks.ts";
 
@@ -18,51 +16,43 @@ const usualMs = 48 * hourMs;
 /** Whoever writes records may write any time. */
 const mostMs = 7 * 24 * hourMs;
 
+/** Writers that may be faster before it is left to the next try of the activity. */
+const tries = 5;
+
 type Step = "Annotate" | "Expire" | "Wait";
 
-/** Ends when the node bears its annotation and the record is gone; when it is gone or expired. */
-export async function awaitNodeAnnotated(
+/** Annotates the node, or gives up a record that has had its time, and deletes what it has read of it. */
+export function ensureNodeAnnotated(
   kube: Kube,
   { object: { name } }: { object: ClusterObject },
-): Promise<JoiningOutcome | Unseen> {
-  const seen = { node: "", deadline: Infinity };
-  using news = new News([sourceOf(nodeWatchOf(kube), ({ key }) => key === seen.node)]);
-  return await poll<JoiningOutcome | Unseen>({
-    until: Number.MAX_SAFE_INTEGER, // the record has the deadline
-    news,
-    every: 1_000,
-    lookBy: () => seen.deadline > Date.now() ? seen.deadline + 1 : Infinity,
-    look: () => attempting(`admit joining node "${name}"`, () => look(kube, name, seen)),
-    unseen: (unseenMs, answer) => answer ?? { unseenMs },
-    expired: (missing) => new Error(missing),
+): Promise<JoiningOutcome> {
+  return attempting(`admit joining node "${name}"`, async () => {
+    for (let nth = 0; nth < tries; nth++) {
+      const outcome = await admit(kube, name);
+      if (outcome) return outcome;
+    }
+    throw unavailable(`Cannot forget joining node "${name}": it was written ${tries} times meanwhile`);
   });
 }
 
-async function look(
-  kube: Kube,
-  name: string,
-  seen: { node: string; deadline: number },
-): Promise<{ answer: JoiningOutcome } | { missing: string }> {
+/** Undefined where the record was written anew meanwhile. */
+async function admit(kube: Kube, name: string): Promise<JoiningOutcome | undefined> {
   const record = await ifFound(readClusterObject(kube, joiningNodes, name));
-  if (!record) return { answer: { outcome: "Gone" } };
+  if (!record) return { outcome: "Gone" };
   const { name: wanted, componentsreference: components } = record.spec;
-  Object.assign(seen, { node: wanted, deadline: joinDeadlineOf(record) });
   const node = wanted === "" ? undefined : await ifFound(kube.core.readNode({ name: wanted }));
   const step = stepOf(record, node, Date.now());
-  if (step === "Wait") return { missing: node ? `node "${wanted}" to be Ready` : `node "${wanted}"` };
-  const says = `no node "${wanted}" came until ${new Date(seen.deadline).toISOString()}`;
+  const until = new Date(joinDeadlineOf(record)).toISOString();
+  if (step === "Wait") return { outcome: "Waiting", says: `Waiting until ${until} for node "${wanted}" to come` };
+  const says = `No node "${wanted}" came until ${until}`;
   if (step === "Annotate") await annotate(kube, wanted, { node, components });
   else await emitEvents(kube, eventSubject(record), [{ type: "Warning", reason: "JoinExpired", message: says }]);
-  const answer: JoiningOutcome = step === "Annotate"
-    ? { outcome: "Annotated", node: wanted, components }
-    : { outcome: "Expired", says };
-  return await forget(kube, record) === "Changed"
-    ? { missing: `record "${name}", which was written anew` }
-    : { answer };
+  if (await forget(kube, record) === "Changed") return undefined;
+  return step === "Annotate" ? { outcome: "Annotated", node: wanted, components } : { outcome: "Expired", says };
 }
 
 /** When a record has had its time (epoch ms). */
-export function joinDeadlineOf({ metadata, spec }: JoiningNode): number {
+export function joinDeadlineOf({ metadata, spec }: Pick<JoiningNode, "metadata" | "spec">): number {
   const made = Date.parse(metadata.creationTimestamp);
   const wanted = spec.deadline ? Date.parse(spec.deadline) : made + usualMs;
   return Math.min(wanted, made + mostMs);
