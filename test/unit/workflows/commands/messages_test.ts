@@ -1,6 +1,12 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { holderOf, isOwnHold } from "../../../../activities/node/holder.ts";
-import { poolOf, shownAtStart, workflowIdOf } from "../../../../workflows/commands/start_options.ts";
+import {
+  autoscalerIdOf,
+  joiningNodeIdOf,
+  poolOf,
+  shownAtStart,
+  workflowIdOf,
+} from "../../../../workflows/commands/start_options.ts";
 import * as messages from "../../../../workflows/commands/messages.ts";
 import { pool } from "../../../support/machine_objects.ts";
 
@@ -8,9 +14,9 @@ Deno.test("every message bears on the wire the name of its constant", () => {
   const names = Object.entries(messages).map(([constant, { name }]) => [constant, name]);
   deepEqual(names.map(([, name]) => name), names.map(([constant]) => constant));
   deepEqual(names.map(([constant]) => constant).sort(), [
-    ...["abort", "abortRequested", "approve", "approveRequested", "desiredChanged", "pause", "pauseRequested"],
-    ...["progress", "promote", "promoteRequested", "resume", "resumeRequested", "retry", "retryRequested"],
-    ...["skip", "skipRequested"],
+    ...["abort", "abortRequested", "approve", "approveRequested", "autoscalingChanged", "desiredChanged"],
+    ...["joiningChanged", "pause", "pauseRequested", "progress", "promote", "promoteRequested", "resume"],
+    ...["resumeRequested", "retry", "retryRequested", "skip", "skipRequested"],
   ]);
 });
 
@@ -20,6 +26,15 @@ Deno.test("holds and marks bear the id of the workflow that may take them back",
   const named = { ...pool, cluster: "north" };
   equal(holderOf(named), workflowIdOf(named));
   equal(workflowIdOf(named), "north/machine-deployment/fleet/pool");
+});
+
+Deno.test("what is in no namespace has an id of its own in each cluster", () => {
+  deepEqual(
+    [{ name: "a" }, { cluster: "north", name: "a" }].flatMap((each) => [joiningNodeIdOf(each), autoscalerIdOf(each)]),
+    [
+      ...["joining-node/a", "autoscaling-strategy/a", "north/joining-node/a", "north/autoscaling-strategy/a"],
+    ],
+  );
 });
 
 Deno.test("a hold of before the cluster had a name is the pool's own, one of another cluster is not", () => {
