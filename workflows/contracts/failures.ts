@@ -17,6 +17,7 @@ export type RefusedType =
   | "NameCollision"
   | "AccessDenied"
   | "ObjectInvalid"
+  | "CloudRefused"
   | "LastGoodMissing";
 
 export type MootType = "MachineGone" | "GenerationStale";

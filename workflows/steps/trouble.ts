@@ -31,6 +31,7 @@ const halting: Record<RefusedType | ExpiredType | BugType, true> = {
   NameCollision: true,
   AccessDenied: true,
   ObjectInvalid: true,
+  CloudRefused: true,
   SettleExpired: true,
   LastGoodMissing: true,
   MachineRemains: true,

@@ -25,6 +25,7 @@ const table: [string, string][] = [
   ["NameCollision", "halt"],
   ["AccessDenied", "halt"],
   ["MachineRemains", "halt"],
+  ["CloudRefused", "halt"],
   ["LastGoodMissing", "halt"],
   ["SettleExpired", "halt"],
   ["ApiUnavailable", "unreachable"],

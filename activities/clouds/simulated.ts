@@ -1,0 +1,163 @@
+/** The driver of the simulated cloud of demo and tests: plain JSON over HTTP, with the outcomes of real clouds. */
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
+import { refused, unavailable } from "../failures.ts";
+import type { BootTemplate, Driver, Instance, Ordered } from "./driver.ts";
+
+/** Milliseconds until a request has failed. */
+const patienceMs = 10_000;
+
+const Group = z.object({
+  ...{ id: z.string(), name: z.string(), autoscalerName: z.string(), role: z.enum(["Worker", "ControlPlane", ""]) },
+  ...{ min: z.number(), max: z.number(), size: z.number() },
+});
+const Groups = z.object({ groups: z.array(Group), isComplete: z.boolean() });
+
+/** All that a template says: what is not known here must not be lost either. */
+const Template = z.object({ id: z.string(), fields: z.looseObject({ image: z.string() }) });
+const Templates = z.object({ templates: z.array(Template) });
+type Template = z.infer<typeof Template>;
+
+const CloudInstance = z.object({
+  ...{ providerId: z.string(), group: z.string(), node: z.string(), trouble: z.string(), zone: z.string() },
+  state: z.enum(["Creating", "Ready", "Terminating", "Terminated", "Failed"]),
+  ...{ template: Template, addresses: z.array(z.string()), token: z.string().optional() },
+  ...{ isProtected: z.boolean(), since: z.string() },
+});
+const Instances = z.object({ instances: z.array(CloudInstance) });
+const Refusal = z.object({ reason: z.string().default("Unknown"), says: z.string().default("it did not say why") });
+
+type Method = "GET" | "PUT" | "POST" | "DELETE";
+
+interface Asked<T> {
+  method?: Method;
+  body?: object;
+  schema: z.ZodType<T>;
+  /** Completes "Cannot …". */
+  attempt: string;
+}
+
+type Answer<T> = { is: "Done"; value: T } | { is: "Absent" } | { is: "NoCapacity"; says: string };
+
+/** The driver for the cloud at a URL; `signal` ends what it waits for. */
+export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSignal }): Driver {
+  const api = new Api(url, signal);
+  const templateOf = async (group: string): Promise<Template> =>
+    await api.need(`${pathOf(group)}/template`, { schema: Template, attempt: `read what "${group}" boots` });
+  const use = async (group: string, id: string): Promise<BootTemplate> => {
+    const asked = { schema: Template, attempt: `have "${group}" boot template "${id}"`, body: { id } };
+    await api.need(`${pathOf(group)}/template`, { ...asked, method: "PUT" });
+    // K17: not what was asked for, but what it will do.
+    const boots = await templateOf(group);
+    if (boots.id !== id) throw unavailable(`Cannot have "${group}" boot template "${id}": it boots "${boots.id}" now`);
+    return bootOf(boots);
+  };
+  return {
+    title: "the simulated cloud",
+    capabilities: { orders: "Token" },
+    groups: () => api.need("/groups", { schema: Groups, attempt: "list groups" }),
+    group: (group) => api.find(pathOf(group), { schema: Group, attempt: `read group "${group}"` }),
+    template: async (group) => bootOf(await templateOf(group)),
+    ensureImage: async ({ group, image }) => {
+      const boots = await templateOf(group);
+      if (boots.fields.image === image) return bootOf(boots);
+      return await use(group, (await ensureListed(api, { group, image, like: boots })).id);
+    },
+    ensureTemplate: ({ group, template }) => use(group, template),
+    instances: async (group) => {
+      const asked = { schema: Instances, attempt: `list the instances of "${group}"` };
+      return (await api.need(`${pathOf(group)}/instances`, asked)).instances.map(instanceOf);
+    },
+    instance: async (providerId) => {
+      const asked = { schema: CloudInstance, attempt: `read instance "${providerId}"` };
+      const found = await api.find(`/instances/${encodeURIComponent(providerId)}`, asked);
+      return found && instanceOf(found);
+    },
+    order: ({ group, token }) => order(api, { group, token }),
+    remove: async ({ providerId, shrinks }) => {
+      const path = `/instances/${encodeURIComponent(providerId)}?shrinks=${shrinks}`;
+      const asked = { method: "DELETE", schema: CloudInstance, attempt: `remove instance "${providerId}"` } as const;
+      return await api.find(path, asked) ? "Going" : "Gone";
+    },
+  };
+}
+
+/** A template like that one but for its image: the one that is there (K18), or a new one, whose every field is looked at (K19). */
+async function ensureListed(
+  api: Api,
+  { group, image, like }: { group: string; image: string; like: Template },
+): Promise<Template> {
+  const path = `${pathOf(group)}/templates`;
+  const fields = { ...like.fields, image };
+  const attempt = `make a template of "${group}" with image "${image}"`;
+  const { templates } = await api.need(path, { schema: Templates, attempt });
+  const known = templates.find((each) => isDeepStrictEqual(each.fields, fields));
+  if (known) return known;
+  const made = await api.need(path, { method: "POST", body: { fields }, schema: Template, attempt });
+  if (isDeepStrictEqual(made.fields, fields)) return made;
+  const lost = Object.keys(fields).filter((key) => !isDeepStrictEqual(made.fields[key], like.fields[key]));
+  const others = lost.filter((key) => key !== "image").map((key) => `"${key}"`);
+  throw refused("CloudRefused", `Cannot ${attempt}: the new one differs in ${others.join(", ") || "its image"}`);
+}
+
+async function order(api: Api, { group, token }: { group: string; token: string }): Promise<Ordered> {
+  const attempt = `order an instance of "${group}"`;
+  const asked = { method: "POST", body: { token }, schema: CloudInstance, attempt } as const;
+  const answer = await api.ask(`${pathOf(group)}/instances`, asked);
+  if (answer.is === "Done") return { outcome: "Ordered", instance: instanceOf(answer.value) };
+  if (answer.is === "NoCapacity") return { outcome: "NoCapacity", says: answer.says };
+  throw refused("CloudRefused", `Cannot ${attempt}: there is no such group`);
+}
+
+class Api {
+  constructor(private readonly url: string, private readonly signal: AbortSignal | undefined) {}
+
+  /** Undefined for what is not there. */
+  async find<T>(path: string, asked: Asked<T>): Promise<T | undefined> {
+    const answer = await this.ask(path, asked);
+    return answer.is === "Done" ? answer.value : undefined;
+  }
+
+  async need<T>(path: string, asked: Asked<T>): Promise<T> {
+    const found = await this.find(path, asked);
+    if (found === undefined) throw refused("CloudRefused", `Cannot ${asked.attempt}: it is not there`);
+    return found;
+  }
+
+  async ask<T>(path: string, { method = "GET", body, schema, attempt }: Asked<T>): Promise<Answer<T>> {
+    const { status, text } = await this.#send(path, { method, body, attempt });
+    if (status === 404) return { is: "Absent" };
+    if (status === 200) return { is: "Done", value: schema.parse(JSON.parse(text)) };
+    if (status === 429 || status >= 500) throw unavailable(`Cannot ${attempt}: HTTP ${status}`);
+    const { reason, says } = Refusal.parse(JSON.parse(text));
+    if (reason === "NoCapacity") return { is: "NoCapacity", says };
+    throw refused("CloudRefused", `Cannot ${attempt}: ${says}`);
+  }
+
+  async #send(
+    path: string,
+    { method, body, attempt }: { method: Method; body: object | undefined; attempt: string },
+  ): Promise<{ status: number; text: string }> {
+    const ended = [AbortSignal.timeout(patienceMs), ...(this.signal ? [this.signal] : [])];
+    try {
+      const sent = { method, signal: AbortSignal.any(ended), ...(body ? { body: JSON.stringify(body) } : {}) };
+      const response = await fetch(`${this.url}${path}`, sent);
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
+      this.signal?.throwIfAborted();
+      throw unavailable(`Cannot ${attempt}: ${error instanceof Error ? error.message : "no answer"}`);
+    }
+  }
+}
+
+function pathOf(group: string): string {
+  return `/groups/${encodeURIComponent(group)}`;
+}
+
+function bootOf({ id, fields: { image } }: Template): BootTemplate {
+  return { id, image };
+}
+
+function instanceOf({ template, token, ...found }: z.infer<typeof CloudInstance>): Instance {
+  return { ...found, image: template.fields.image, ...(token === undefined ? {} : { token }) };
+}

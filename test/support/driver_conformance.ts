@@ -1,0 +1,186 @@
+/** What every driver of a cloud must keep to, whatever befalls its calls; run for each driver over a cloud that a test can look into. */
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import type { Driver, Instance } from "../../activities/clouds/driver.ts";
+
+/** What befalls a call of the driver to its cloud. */
+export type Befalls = "CutBefore" | "CutAfter" | "Throttled" | "Broken";
+
+/** A cloud with one group, and its driver; what is said of it here is what it really has. */
+export interface CloudUnderTest extends AsyncDisposable {
+  driver: Driver;
+  /** Id of the group, of 2 instances with at most 4, that boots "image-1". */
+  group: string;
+  /** Images beside it that the cloud has, of which it never had a template. */
+  images: [string, string];
+  /** Calls until now. */
+  calls: () => number;
+  /** From now on, what befalls the call after so many others; nothing where undefined. */
+  befall: (fault: Befalls | undefined, after: number) => void;
+  /** What it really keeps and has: instances that go do not count. */
+  truth: () => { size: number; alive: number; tokens: string[]; boots: string; templates: number };
+  /** All that go are gone. */
+  settle: () => void;
+}
+
+export interface CloudConditions {
+  /** Milliseconds for which what is new is shown nowhere. */
+  lagMs?: number;
+  /** Instances that there is room for. */
+  capacity?: number;
+}
+
+type Open = (conditions?: CloudConditions) => CloudUnderTest;
+
+const befalls: Befalls[] = ["CutBefore", "CutAfter", "Throttled", "Broken"];
+
+/** Registers a test for each promise. */
+export function conforms(title: string, open: Open): void {
+  const test = (promise: string, fn: (cloud: CloudUnderTest) => Promise<void>, conditions?: CloudConditions): void => {
+    Deno.test(`${title}: ${promise}`, async () => {
+      await using cloud = open(conditions);
+      await fn(cloud);
+    });
+  };
+  for (const verb of Object.keys(verbs) as (keyof typeof verbs)[]) {
+    test(`K22 ${verb}, broken off at every call and done again, is done once`, (cloud) => interrupted(cloud, verb));
+  }
+  test("K7 an instance is removed once, however often that is said, until it is gone", removesOnce);
+  test("an instance that is removed without shrinking is made up for, and the size stays", replaces);
+  test("K8 two orders of one token are one instance, those of two tokens two (K16)", ordersByToken);
+  test("K9, K12 what was ordered is absent while nobody sees it, and ordering it again makes no other", seesLate, {
+    lagMs: 150,
+  });
+  test("K10 a group at its most refuses, and keeps its size", isFull);
+  test("K10 a cloud without room says so, and keeps the size", hasNoRoom, { capacity: 2 });
+  test("K17 what a group boots is what was asked for; a template of before can be had again", goesBack);
+  test("K18 an image that it boots needs no other template, and an equal one is taken", takesEqual);
+  test("K21 ids of groups are the same in any case", anyCase);
+  test("what is not there is absent, or refused", absent);
+}
+
+/** Each does its work from wherever a try before left it. */
+const verbs = {
+  ensureImage: async ({ driver, group, images: [image] }: CloudUnderTest): Promise<void> => {
+    equal((await driver.ensureImage({ group, image })).image, image);
+  },
+  order: async ({ driver, group }: CloudUnderTest): Promise<void> => {
+    equal((await driver.order({ group, token: "t" })).outcome, "Ordered");
+  },
+  remove: async ({ driver, group }: CloudUnderTest): Promise<void> => {
+    const [first] = await alive(driver, group);
+    ok(first);
+    // Who was killed remembers whom it was told to remove: the oldest is that one until it goes.
+    if ((await alive(driver, group)).length < 2) return;
+    await driver.remove({ group, providerId: first.providerId, shrinks: true });
+  },
+};
+
+/** What each must come to, and nothing else. */
+const outcomes: Record<keyof typeof verbs, object> = {
+  ensureImage: { size: 2, alive: 2, tokens: [] },
+  order: { size: 3, alive: 3, tokens: ["t"] },
+  remove: { size: 1, alive: 1, tokens: [] },
+};
+
+async function interrupted(cloud: CloudUnderTest, verb: keyof typeof verbs): Promise<void> {
+  const before = cloud.truth();
+  for (const fault of befalls) {
+    // The first try at each call after the other; each leaves what it has done to the next.
+    for (let nth = 0; nth < 2; nth++) {
+      cloud.befall(fault, nth);
+      await verbs[verb](cloud).catch((error: { type?: string }) => equal(error.type, "ApiUnavailable", String(error)));
+    }
+  }
+  cloud.befall(undefined, 0);
+  await verbs[verb](cloud);
+  const { size, alive: left, tokens, boots, templates } = cloud.truth();
+  deepEqual({ size, alive: left, tokens }, outcomes[verb]);
+  const isImage = verb === "ensureImage";
+  deepEqual([boots, templates], isImage ? [cloud.images[0], before.templates + 1] : [before.boots, before.templates]);
+}
+
+async function alive(driver: Driver, group: string): Promise<Instance[]> {
+  return (await driver.instances(group)).filter(({ state }) => state !== "Terminating");
+}
+
+async function removesOnce({ driver, group, truth, settle }: CloudUnderTest): Promise<void> {
+  const [{ providerId } = { providerId: "" }] = await driver.instances(group);
+  for (let nth = 0; nth < 3; nth++) equal(await driver.remove({ group, providerId, shrinks: true }), "Going");
+  deepEqual([truth().size, (await driver.instance(providerId))?.state], [1, "Terminating"]);
+  settle();
+  equal(await driver.remove({ group, providerId, shrinks: true }), "Gone");
+  deepEqual([truth().size, truth().alive, await driver.instance(providerId)], [1, 1, undefined]);
+}
+
+async function replaces({ driver, group, truth }: CloudUnderTest): Promise<void> {
+  const [{ providerId } = { providerId: "" }] = await driver.instances(group);
+  await driver.remove({ group, providerId, shrinks: false });
+  await driver.remove({ group, providerId, shrinks: false });
+  deepEqual([truth().size, truth().alive], [2, 2]);
+}
+
+async function ordersByToken({ driver, group, truth }: CloudUnderTest): Promise<void> {
+  const both = ["a", "a", "b", "b"].map((token) => driver.order({ group, token }));
+  const made = (await Promise.all(both)).map((each) => each.outcome === "Ordered" ? each.instance.providerId : "");
+  deepEqual([made[0] === made[1], made[2] === made[3], made[0] === made[2]], [true, true, false]);
+  const { size, alive: left, tokens } = truth();
+  deepEqual([size, left, tokens.sort()], [4, 4, ["a", "b"]]);
+}
+
+async function seesLate({ driver, group, truth }: CloudUnderTest): Promise<void> {
+  const first = await driver.order({ group, token: "t" });
+  ok(first.outcome === "Ordered");
+  const { providerId } = first.instance;
+  equal(await driver.instance(providerId), undefined);
+  deepEqual(await driver.order({ group, token: "t" }), first);
+  deepEqual([truth().size, truth().alive], [3, 3]);
+  await new Promise((done) => setTimeout(done, 250));
+  equal((await driver.instance(providerId))?.token, "t");
+}
+
+async function isFull({ driver, group, truth }: CloudUnderTest): Promise<void> {
+  for (const token of ["a", "b"]) await driver.order({ group, token });
+  await rejects(driver.order({ group, token: "c" }), { type: "CloudRefused", nonRetryable: true });
+  deepEqual([truth().size, truth().alive], [4, 4]);
+}
+
+async function hasNoRoom({ driver, group, truth }: CloudUnderTest): Promise<void> {
+  equal((await driver.order({ group, token: "a" })).outcome, "NoCapacity");
+  deepEqual([truth().size, truth().alive, truth().tokens], [2, 2, []]);
+}
+
+async function goesBack({ driver, group, images, truth }: CloudUnderTest): Promise<void> {
+  const before = await driver.template(group);
+  for (const image of images) deepEqual((await driver.ensureImage({ group, image })).image, image);
+  equal(truth().boots, images[1]);
+  deepEqual(await driver.ensureTemplate({ group, template: before.id }), before);
+  deepEqual([truth().boots, await driver.template(group)], [before.image, before]);
+}
+
+async function takesEqual({ driver, group, images: [image], truth }: CloudUnderTest): Promise<void> {
+  const first = await driver.template(group);
+  deepEqual(await driver.ensureImage({ group, image: first.image }), first);
+  equal(truth().templates, 1);
+  const second = await driver.ensureImage({ group, image });
+  await driver.ensureTemplate({ group, template: first.id });
+  deepEqual(await driver.ensureImage({ group, image }), second);
+  equal(truth().templates, 2);
+}
+
+async function anyCase({ driver, group, truth }: CloudUnderTest): Promise<void> {
+  const shout = group.toUpperCase();
+  deepEqual(await driver.group(shout), await driver.group(group));
+  await driver.order({ group: shout, token: "t" });
+  await driver.order({ group, token: "t" });
+  deepEqual([truth().size, (await driver.instances(shout)).length], [3, 3]);
+}
+
+async function absent({ driver, group }: CloudUnderTest): Promise<void> {
+  deepEqual([await driver.group("none"), await driver.instance("none")], [undefined, undefined]);
+  equal(await driver.remove({ group, providerId: "none", shrinks: true }), "Gone");
+  const refusals: (() => Promise<unknown>)[] = [
+    ...[() => driver.template("none"), () => driver.ensureImage({ group, image: "none" })],
+    ...[() => driver.ensureTemplate({ group, template: "none" }), () => driver.order({ group: "none", token: "t" })],
+  ];
+  for (const refusal of refusals) await rejects(refusal, { type: "CloudRefused", nonRetryable: true });
+}

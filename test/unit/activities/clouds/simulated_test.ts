@@ -1,0 +1,82 @@
+import { deepEqual, rejects } from "node:assert/strict";
+import { simulatedCloud } from "../../../../activities/clouds/simulated.ts";
+import { type Fault, GroupApi } from "../../../../deploy/local/cloud/groups/group_api.ts";
+import { GroupCloud } from "../../../../deploy/local/cloud/groups/group_cloud.ts";
+import { type CloudConditions, type CloudUnderTest, conforms } from "../../../support/driver_conformance.ts";
+
+const spec = {
+  ...{ id: "projects/p/groups/Workers", name: "workers", autoscalerName: "asg-workers", role: "Worker" as const },
+  ...{ min: 1, max: 4, size: 2, zones: ["a", "b"] },
+  template: { image: "image-1", machineType: "m", userData: "secret" },
+};
+
+/** A cloud, its API with what befalls a call, and its driver. */
+function open({ lagMs = 0, capacity }: CloudConditions = {}): CloudUnderTest {
+  const images = ["image-1", "image-2", "image-3"];
+  const cloud = new GroupCloud({ images, ...(capacity === undefined ? {} : { capacity }) });
+  cloud.create(spec);
+  // What was there before is seen by all.
+  for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
+  let befalls: { fault: Fault | undefined; at: number } = { fault: undefined, at: 0 };
+  const api = new GroupApi(cloud, { lagMs, fault: ({ nth }) => nth === befalls.at ? befalls.fault : undefined });
+  const alive = (): ReturnType<GroupCloud["instances"]> =>
+    cloud.instances().filter(({ state }) => !["Terminating", "Terminated"].includes(state));
+  return {
+    driver: simulatedCloud({ url: api.url }),
+    group: spec.id,
+    images: ["image-2", "image-3"],
+    calls: () => api.calls.length,
+    befall: (fault, after) => void (befalls = { fault, at: api.calls.length + 1 + after }),
+    truth: () => {
+      const group = cloud.group(spec.id);
+      return {
+        size: group?.size ?? 0,
+        alive: alive().length,
+        tokens: cloud.instances().flatMap(({ token }) => token ?? []),
+        boots: group?.boots.fields.image ?? "",
+        templates: group?.templates.length ?? 0,
+      };
+    },
+    settle: () => {
+      for (const { providerId, state } of cloud.instances()) {
+        if (state === "Terminating") cloud.set(providerId, { state: "Terminated" });
+      }
+    },
+    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
+  };
+}
+
+conforms("simulatedCloud", open);
+
+/** The same with a fault at calls of a kind. */
+async function withFault(
+  fault: Fault,
+  at: string,
+  look: (url: string, cloud: GroupCloud) => Promise<void>,
+): Promise<void> {
+  const cloud = new GroupCloud();
+  cloud.create(spec);
+  cloud.create({ ...spec, id: "other", name: "other" });
+  await using api = new GroupApi(cloud, {
+    fault: ({ method, path }) => `${method} ${path}` === at ? fault : undefined,
+  });
+  await look(api.url, cloud);
+}
+
+Deno.test("K20 simulatedCloud says when a list of groups is not all of them", async () => {
+  await withFault("Partial", "GET /groups", async (url) => {
+    const { groups, isComplete } = await simulatedCloud({ url }).groups();
+    deepEqual([groups.map(({ id }) => id), isComplete], [["other"], false]);
+  });
+});
+
+Deno.test("K19 simulatedCloud boots nothing from a template that lost a field on its way", async () => {
+  const path = `/groups/${encodeURIComponent(spec.id)}/templates`;
+  await withFault("Altered", `POST ${path}`, async (url, cloud) => {
+    await rejects(simulatedCloud({ url }).ensureImage({ group: spec.id, image: "image-2" }), {
+      type: "CloudRefused",
+      message: /the new one differs in "machineType", "userData"$/,
+    });
+    deepEqual(cloud.group(spec.id)?.boots.fields, spec.template);
+  });
+});
