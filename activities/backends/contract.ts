@@ -11,18 +11,35 @@
  * - Outcomes are closed, and thrown as `failures.ts` sorts them: not found is Moot ("MachineGone", "GenerationStale");
  *   throttled and out of reach are Transient ("ApiUnavailable"); refused is Refused, with the reason. No capacity is no
  *   failure of a verb but a state of the machine (`trouble`), as only time or a person mends it.
- * - What a backend cannot do is declared as a field of it, never found out by a stub that throws. All that is asked for
- *   today is the least that any backend has to have, so there is no such field yet.
+ * - What a backend does otherwise is declared as a field of it (`boots`, `lookEvery`), never found out by a stub that throws.
  * - Only what is ours is taken back: a hold, a mark or a cordon of somebody else stays.
  */
-import type { Desired, Member, MemberPhase, PoolRef, TemplateStamp } from "../../workflows/contracts/mod.ts";
+import type { Desired, Member, MemberPhase, PoolRef, Published, TemplateStamp } from "../../workflows/contracts/mod.ts";
 import type { News } from "../kube/news.ts";
 import type { Resource } from "../kube/resources.ts";
+import type { Subject } from "../status/events.ts";
 
 /** One machine of a pool, by the name that the planner has for it. */
 export interface MemberRef {
   pool: PoolRef;
   machine: string;
+}
+
+/** A newcomer to let in, and who goes for it. */
+export type AdmitOrder = MemberRef & { victim?: string };
+
+/** What is to be booted, by the name that people have for it. */
+export interface BootOrder {
+  pool: PoolRef;
+  revision: string;
+}
+
+/** Where a maker keeps itself what machines boot with. */
+export interface Boots {
+  /** Has it boot what is wanted. */
+  publish(order: BootOrder): Promise<Published>;
+  /** All that was made for a pool is gone: its object may go. */
+  letGo(pool: PoolRef): Promise<void>;
 }
 
 /** What a pool asks for; `labels` are those that policies select it by. */
@@ -55,6 +72,8 @@ export interface MachineState {
   ordered: boolean;
   /** What the maker says is wrong with it, such as no capacity. */
   trouble?: string;
+  /** Nothing will come of it: nobody has to wait for its deadline. */
+  failed?: true;
   addresses: string[];
   /** Its node, once it has registered. */
   node?: string;
@@ -113,6 +132,13 @@ export interface Waker {
 export interface Backend {
   /** Its name in messages to people. */
   readonly maker: string;
+  /** Undefined where a config and secrets are published for its machines. */
+  readonly boots: Boots | undefined;
+  /** Milliseconds after which a wait looks again where something happens of which there is no news; undefined where all is told. */
+  readonly lookEvery: (() => number) | undefined;
+
+  /** The object that Rollout and Events of a pool are about; undefined when it is gone. Writes nothing. */
+  subject(pool: PoolRef): Promise<Subject | undefined>;
 
   /** Reads what is asked for. Writes nothing. A pool that is gone is an answer. */
   wanted(pool: PoolRef, place: ProfilePlace): Promise<Wanted>;
@@ -128,7 +154,9 @@ export interface Backend {
   state(member: MemberRef): Promise<MachineState | undefined>;
 
   /** Lets a held newcomer boot. Moot when it is gone; nothing is to be done for one that is not held by us. */
-  admit(member: MemberRef): Promise<void>;
+  admit(order: AdmitOrder): Promise<void>;
+  /** Does what is to be done for one whose node is Ready before it counts as joined. One that is gone is done. */
+  welcome(member: MemberRef): Promise<void>;
   /** Has the maker take this machine next, and wait for us before it acts. Moot when it is gone. */
   choose(member: MemberRef): Promise<void>;
   /**
@@ -141,6 +169,8 @@ export interface Backend {
   release(member: MemberRef & { node?: string }): Promise<void>;
   /** Removes a machine, held or not, so that the maker makes another; with `drain` the maker moves its pods first. One that is gone is done. */
   replace(member: MemberRef & { node?: string; drain?: boolean }): Promise<void>;
+  /** Sees one off that was released or replaced: tells its maker again, and gives what is left of it; undefined when it is gone. */
+  seeOff(member: MemberRef): Promise<MachineState | undefined>;
   /** Takes back everything from all machines of a pool that is being deleted, whoever owns them by now. A pool that is gone is done. */
   releaseAll(pool: PoolRef): Promise<void>;
 

@@ -6,8 +6,12 @@ import type { Backend, Newcomer, NodeOwners } from "./contract.ts";
 import { machineController } from "./machine_controller/mod.ts";
 import { readNewcomers } from "./machine_controller/newcomer.ts";
 import { machineControllerOwners } from "./machine_controller/node_owners.ts";
+import { scalingGroup } from "./scaling_group/mod.ts";
 
-const backends: Record<PoolKind, (kube: Kube) => Backend> = { MachineDeployment: machineController };
+const backends: Record<PoolKind, (kube: Kube) => Backend> = {
+  MachineDeployment: machineController,
+  ScalingGroup: scalingGroup,
+};
 
 /** Begins to watch what every change of any pool asks about, so that the first one after a rest costs no more than others. */
 export function beginToWatch(kube: Kube): void {

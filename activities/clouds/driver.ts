@@ -78,6 +78,8 @@ export interface Driver {
   /** In messages to people. */
   readonly title: string;
   readonly capabilities: Capabilities;
+  /** Milliseconds between looks of who waits for something to happen there; five seconds unless told. */
+  readonly lookEvery?: number;
 
   /** All groups of this cluster. */
   groups(): Promise<FoundGroups>;

@@ -55,6 +55,8 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
   return {
     title: "the simulated cloud",
     capabilities: { orders: "Token" },
+    // Its machines come up in seconds, and nobody is charged for a request.
+    lookEvery: 500,
     groups: () => api.need("/groups", { schema: Groups, attempt: "list groups" }),
     group: (group) => api.find(pathOf(group), { schema: Group, attempt: `read group "${group}"` }),
     template: async (group) => bootOf(await templateOf(group)),

@@ -3,6 +3,7 @@ import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { configs, deleteObject, readObject, rollouts } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
+import type { Backend } from "../backends/contract.ts";
 import { backendOf } from "../backends/registry.ts";
 import { removeBootReport } from "../pool/report_place.ts";
 import { ensureSlotsKept } from "../pool/slots.ts";
@@ -20,9 +21,11 @@ export function ensurePoolCleanedUp(
   pool: PoolRef,
 ): Promise<void> {
   return attempting(`clean up after "${ownerOf(pool)}"`, async () => {
+    const backend = backendOf(kube, pool);
+    if (backend.boots) return await cleanUpBoots({ kube, profileNamespace }, pool, backend);
     const isOurs = notOfOthers(pool);
     await deleteSecrets(kube, pool, isOurs);
-    await backendOf(kube, pool).releaseAll(pool);
+    await backend.releaseAll(pool);
     await deleteConfig(kube, { pool, profileNamespace }, isOurs);
     await deleteIdentity(kube, pool, isOurs);
     await deleteBootstrapTokens(kube, pool, isOurs);
@@ -30,6 +33,19 @@ export function ensurePoolCleanedUp(
     await ifFound(deleteObject(kube, rollouts, pool));
     await removeFinalizer(kube, pool);
   });
+}
+
+/** Nothing is published for it: what is left is what was done to its machines, and what is told of it. */
+async function cleanUpBoots(
+  { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
+  pool: PoolRef,
+  { boots, releaseAll }: Pick<Backend, "boots" | "releaseAll">,
+): Promise<void> {
+  await releaseAll(pool);
+  await ensureSlotsKept({ kube, profileNamespace }, { pool, machines: [] });
+  const { namespace, name } = pool;
+  await ifFound(deleteObject(kube, rollouts, { namespace, name }));
+  await boots?.letGo(pool);
 }
 
 /**

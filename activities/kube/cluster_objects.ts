@@ -22,6 +22,17 @@ export async function listClusterObjects<T>(kube: Kube, resource: ClusterResourc
   });
 }
 
+/** Creates an object, and gives it as it is then; one of that name is the API's 409. */
+export async function createClusterObject<T>(
+  kube: Kube,
+  resource: ClusterResource<T>,
+  { kind, ...given }: { kind: string; metadata: object; spec: object },
+): Promise<T> {
+  const { group, version } = resource;
+  const object = { apiVersion: `${group}/${version}`, kind, ...given };
+  return parsed(resource, await kube.custom.createClusterCustomObject({ ...place(resource), body: object }));
+}
+
 /** Merges `body` into an object, and gives what it is then; with another `resourceVersion` in place, a 409. */
 export async function patchClusterObject<T>(
   kube: Kube,

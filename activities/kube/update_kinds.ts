@@ -20,7 +20,7 @@ const Condition = z.object({
 
 /** What all nodes of its groups are to run. */
 export const NodeVersion = z.object({
-  metadata: ClusterMetadata,
+  metadata: ClusterMetadata.extend({ managedFields: z.array(z.unknown()).optional() }),
   spec: z.object({
     image: text,
     imageVersion: text,

@@ -1,9 +1,9 @@
 /** Whose a hold, a mark or a cordon is. */
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 
-/** The value of our holds and marks: the workflow's id, so nobody else's are ever touched. */
-export function holderOf({ cluster, namespace, name }: PoolRef): string {
-  const id = `machine-deployment/${namespace}/${name}`;
+/** The value of our holds and marks, for the kind of a pool and its name: nobody else's are ever touched. */
+export function holderOf({ cluster, kind, namespace, name }: PoolRef): string {
+  const id = `${kind === "ScalingGroup" ? "scaling-group" : "machine-deployment"}/${namespace}/${name}`;
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
@@ -16,5 +16,6 @@ export function holderIn(value: string): PoolRef | undefined {
 
 /** A hold or mark is the pool's own: also one of before its cluster had a name, or of the API server's policy, which knows none. */
 export function isOwnHold(pool: PoolRef, value: string | undefined): boolean {
-  return value === holderOf(pool) || value === holderOf({ namespace: pool.namespace, name: pool.name });
+  const { cluster: _, ...plain } = pool;
+  return value === holderOf(pool) || value === holderOf(plain);
 }

@@ -55,6 +55,13 @@ const Repair = z.strictObject({
   maxUnhealthy: z.string().regex(/^(100|[1-9]?[0-9])%$/, 'must be a share from "0%" to "100%"').optional(),
 });
 
+const HandOver = z.strictObject({
+  labels: z.boolean().optional(),
+  taints: z.boolean().optional(),
+  annotations: z.array(z.string().min(1).max(317)).max(50).optional(),
+  labelDomains: z.array(z.string().min(1).max(253)).max(50).optional(),
+});
+
 /** The spec of a RolloutPolicy: every field may be left out. */
 export const RolloutPolicySpec = z.strictObject({
   selector: LabelSelector.optional(),
@@ -74,6 +81,7 @@ export const RolloutPolicySpec = z.strictObject({
   onNewChange: z.enum(["Finish", "Supersede"]).optional(),
   approval: z.enum(["Never", "BeforeFirst", "BeforeEachWave"]).optional(),
   repair: Repair.optional(),
+  handOver: HandOver.optional(),
 }).refine((spec) => spec.waves === undefined || spec.growth === undefined, {
   path: ["growth"],
   message: "cannot stand beside waves",

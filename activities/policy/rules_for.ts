@@ -35,8 +35,7 @@ export interface Candidate {
 export function rulesFor(kube: Kube, pool: SelectedPool, now: number): Promise<Rules> {
   const { namespace, name } = pool.metadata;
   return attempting(`read the RolloutPolicies of "${namespace}/${name}"`, async () => {
-    const list = (): Promise<RolloutPolicyObject[]> => listObjects(kube, rolloutPolicies, { namespace });
-    const policies = await joinedRead(kube, `policies ${namespace}`, list);
+    const policies = await readPolicies(kube, namespace);
     try {
       return rulesAmong(policies, pool, now);
     } catch (error) {
@@ -44,6 +43,12 @@ export function rulesFor(kube: Kube, pool: SelectedPool, now: number): Promise<R
       throw error;
     }
   });
+}
+
+/** The policies of a namespace, read once for all who ask at a time. */
+export function readPolicies(kube: Kube, namespace: string): Promise<RolloutPolicyObject[]> {
+  const list = (): Promise<RolloutPolicyObject[]> => listObjects(kube, rolloutPolicies, { namespace });
+  return joinedRead(kube, `policies ${namespace}`, list);
 }
 
 /** A policy cannot be used; the message names policy, field and value. */

@@ -26,7 +26,7 @@ export interface JoinQuestion {
   machines: { machine: string; deadlines: JoinDeadlines }[];
 }
 
-type Climb = { joined: Joined } | { gone: true } | { rung: Rung; says: string };
+type Climb = { joined: Joined } | { gone: true } | { rung: Rung; says: string; failed?: true };
 
 /** Milliseconds of looking before a deadline counts: after an outage nobody is late at the first look. */
 const graceMs = 30_000;
@@ -43,11 +43,12 @@ export async function awaitMachinesJoined(
   const judgeFrom = judgementStart(question, Date.now());
   const names = question.machines.map(({ machine }) => machine);
   const nodes = new Set<string>();
-  using news = backendOf(kube, question.pool).newsOfMachines({ pool: question.pool, names }, () => nodes);
+  const backend = backendOf(kube, question.pool);
+  using news = backend.newsOfMachines({ pool: question.pool, names }, () => nodes);
   return await poll<JoinVerdict | Unseen>({
     until: Number.MAX_SAFE_INTEGER, // each machine ends by its own deadlines
     news,
-    lookBy: () => nextDeadline(question, judgeFrom),
+    lookBy: () => Math.min(nextDeadline(question, judgeFrom), Date.now() + (backend.lookEvery?.() ?? Infinity)),
     look: () =>
       attempting(
         `see machines of "${question.pool.name}" join`,
@@ -104,7 +105,9 @@ async function climbOf(kube: Kube, watch: Pick<Watch, "question" | "nodes">, nam
   if (!machine || machine.leaving) return { gone: true };
   const { node } = machine;
   if (node) watch.nodes.add(node);
-  return rungOf(machine, node ? await nodeFacts(kube, node) : undefined, { kubelet, maker: backend.maker });
+  const climb = rungOf(machine, node ? await nodeFacts(kube, node) : undefined, { kubelet, maker: backend.maker });
+  if ("joined" in climb) await backend.welcome({ pool, machine: name });
+  return climb;
 }
 
 /** The rung a machine stands before, or what it joined as; pure. */
@@ -114,7 +117,8 @@ export function rungOf(
   { kubelet, maker }: { kubelet: string; maker: string },
 ): Climb {
   const { trouble } = machine;
-  if (!machine.ordered || trouble) return { rung: "instance", says: trouble ?? "no instance was ordered" };
+  const failed = machine.failed ? { failed: true as const } : {};
+  if (!machine.ordered || trouble) return { rung: "instance", says: trouble ?? "no instance was ordered", ...failed };
   if (machine.addresses.length === 0) return { rung: "address", says: "the instance has no address" };
   if (!machine.node) return { rung: "registered", says: "no node registered" };
   if (!node) return { rung: "registered", says: `node "${machine.node}" is gone` };
@@ -123,7 +127,8 @@ export function rungOf(
   // Whoever is drained now would find no place there.
   if (taint) return { rung: "ready", says: `node "${node.name}" is Ready and takes no pods: its taint is "${taint}"` };
   if (!machine.joined) return { rung: "ready", says: `${maker} has not seen "${node.name}" Ready` };
-  if (!sameVersion(node.kubelet, kubelet)) {
+  // Where nobody says which is wanted, it is told by what the node bears.
+  if (kubelet !== "" && !sameVersion(node.kubelet, kubelet)) {
     return { rung: "gates", says: `node "${node.name}" runs kubelet "${node.kubelet}", wanted is "${kubelet}"` };
   }
   return {
@@ -144,6 +149,7 @@ function sameVersion(reported: string, wanted: string): boolean {
 
 function isLate({ climb, deadlines }: { climb: Climb; deadlines: JoinDeadlines }): boolean {
   if (!("rung" in climb)) return false;
+  if (climb.failed) return true;
   return Date.now() >= (climb.rung === "gates" ? deadlines.ready : deadlines[climb.rung]);
 }
 

@@ -10,9 +10,10 @@ type Wait = MemberRef & { until: number };
 
 /** Ends when the machine is gone, and with it instance and node; `until` in epoch ms. */
 export async function awaitMachineGone(kube: Kube, wait: Wait): Promise<void> {
-  using news = backendOf(kube, wait.pool).newsOfMachines({ pool: wait.pool, names: [wait.machine] });
+  const backend = backendOf(kube, wait.pool);
+  using news = backend.newsOfMachines({ pool: wait.pool, names: [wait.machine] });
   return await poll<void>({
-    ...{ until: wait.until, news },
+    ...{ until: wait.until, news, lookBy: () => Date.now() + (backend.lookEvery?.() ?? Infinity) },
     look: async () => {
       const machine = await look(kube, wait);
       if (!machine) return { answer: undefined };
@@ -23,5 +24,5 @@ export async function awaitMachineGone(kube: Kube, wait: Wait): Promise<void> {
 }
 
 function look(kube: Kube, { pool, machine }: Wait): Promise<MachineState | undefined> {
-  return attempting(`read machine "${machine}"`, () => backendOf(kube, pool).state({ pool, machine }));
+  return attempting(`see machine "${machine}" off`, () => backendOf(kube, pool).seeOff({ pool, machine }));
 }

@@ -26,7 +26,7 @@ export async function awaitReplacementJoined(
 ): Promise<JoinVerdict | Unseen> {
   const late = await orderFirst(async () => {
     await backendOf(kube, pool).choose({ pool, machine: victim });
-    await backendOf(kube, pool).admit({ pool, machine });
+    await backendOf(kube, pool).admit({ pool, machine, victim });
   });
   return late ?? await awaitMachinesJoined(kube, { pool, kubelet, machines: [{ machine, deadlines }] }, told);
 }

@@ -15,7 +15,8 @@ interface ObjectKind {
   kind: string;
 }
 
-const machineDeployment: ObjectKind = { apiVersion: "cluster.k8s.io/v1alpha1", kind: "MachineDeployment" };
+/** What a pool is unless its kind says otherwise. */
+export const machineDeployment: ObjectKind = { apiVersion: "cluster.k8s.io/v1alpha1", kind: "MachineDeployment" };
 
 /** Emits each Event once, also when the activity runs again: its name comes from what caused it. */
 export async function emitEvents(kube: Kube, about: Subject, events: PoolEvent[]): Promise<void> {

@@ -1,13 +1,14 @@
 /** Writes what people read: the Rollout object of a pool. */
 import { activityInfo } from "@temporalio/activity";
 import type { Condition, PoolEvent, PoolRef, RolloutReport } from "../../workflows/contracts/mod.ts";
+import { refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
-import { createObject, machineDeployments, patchStatus, readObject, rollouts } from "../kube/resources.ts";
+import { createObject, patchStatus, readObject, rollouts } from "../kube/resources.ts";
 import type { RolloutObject } from "../kube/schemas.ts";
-import { seenDeployment } from "../kube/seen_deployment.ts";
-import { attempting, ifFound, statusOf } from "../kube/status.ts";
+import { backendOf } from "../backends/registry.ts";
+import { attempting, statusOf } from "../kube/status.ts";
 import { pinOf } from "./pin.ts";
-import { emitEvents, type Subject } from "./events.ts";
+import { emitEvents, machineDeployment, type Subject } from "./events.ts";
 import { appended, convergence, isNews } from "./history.ts";
 import { forgetRollout, isKnownToBeAbsent, keepRollout, knownRollout, readRollout } from "./known_rollouts.ts";
 import { memoryOf, quarantineKept, usualKept } from "./recall.ts";
@@ -67,23 +68,31 @@ async function reportOn(
   return "Reported";
 }
 
-/** The MachineDeployment that a Rollout is of; asked for only where the Rollout does not tell, or is on its way out. */
-async function subjectOf(kube: Kube, pool: PoolRef, { metadata }: RolloutObject): Promise<Subject | undefined> {
-  const owner = metadata.ownerReferences?.find(({ kind, name }) => kind === "MachineDeployment" && name === pool.name);
-  if (owner && !metadata.deletionTimestamp) return { ...pool, uid: owner.uid };
-  return (await ifFound(readObject(kube, machineDeployments, pool)))?.metadata;
+/** What a Rollout is of; asked for only where the Rollout does not tell, or is on its way out. */
+async function subjectOf(
+  kube: Kube,
+  pool: PoolRef,
+  { metadata: { ownerReferences = [], deletionTimestamp } }: RolloutObject,
+): Promise<Subject | undefined> {
+  const { kind: wanted = "MachineDeployment" } = pool;
+  const other = ownerReferences.find(({ kind }) => kind !== wanted);
+  if (other) {
+    const state = `Rollout "${pool.namespace}/${pool.name}" is of ${other.kind} "${other.name}"`;
+    throw refused("NameCollision", `Cannot report on ${wanted} "${pool.namespace}/${pool.name}": ${state}`);
+  }
+  const owner = ownerReferences.find(({ kind, name }) => kind === "MachineDeployment" && name === pool.name);
+  if (owner && !deletionTimestamp) return { ...pool, uid: owner.uid };
+  return await backendOf(kube, pool).subject(pool);
 }
 
 async function createRollout(kube: Kube, pool: PoolRef): Promise<RolloutObject | undefined> {
-  // One that goes in this moment has its Rollout collected after it.
-  const deployment = seenDeployment(kube, pool) ??
-    (await ifFound(readObject(kube, machineDeployments, pool)))?.metadata;
-  if (!deployment) return undefined;
-  const { namespace, name, uid } = deployment;
-  const owner = { apiVersion: "cluster.k8s.io/v1alpha1", kind: "MachineDeployment", name, uid };
+  const subject = await backendOf(kube, pool).subject(pool);
+  if (!subject) return undefined;
+  const { object = machineDeployment, name: ofName, uid } = subject;
+  const { namespace, name } = pool;
   const apiVersion = `${rollouts.group}/${rollouts.version}`;
   try {
-    const metadata = { namespace, name, ownerReferences: [owner] };
+    const metadata = { namespace, name, ownerReferences: [{ ...object, name: ofName, uid }] };
     return await createObject(kube, rollouts, { apiVersion, kind: "Rollout", metadata, spec: {} });
   } catch (error) {
     if (statusOf(error) !== 409) throw error;

@@ -45,7 +45,7 @@ export const rights: Record<Process, string[]> = {
     "machines: get list watch patch delete",
     "machinesets: get list watch",
     "namespaces kube-system: get",
-    "nodes: get list watch patch",
+    "nodes: get list watch patch delete",
     "nodeversions/status: get patch",
     "nodeversions: get list watch",
     "operatingsystemprofiles: get list watch",

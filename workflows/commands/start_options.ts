@@ -1,6 +1,7 @@
 /** How the rollout of a pool is started, by whomever: one id, and what the run list shows of it. */
 import type { ClusterObject, PoolKind, PoolRef } from "../contracts/mod.ts";
 import { searchAttributes } from "../status/search_attributes.ts";
+import { groupOfPool } from "./scaling_group.ts";
 
 /** Names of the columns of the run list that the runs of a cluster fill; "" is the one without a name. */
 export function columnsOf(cluster: string): string[] {
@@ -8,12 +9,15 @@ export function columnsOf(cluster: string): string[] {
   return Object.values(cluster === "" ? plain : { ofCluster, ...plain }).map(({ name }) => name);
 }
 
-/** The part of an id that stands for the kind of a pool. */
-const idParts: Record<PoolKind, string> = { MachineDeployment: "machine-deployment" };
+/** The part of an id that a pool has by itself; each kind has another beginning. */
+const idParts: Record<PoolKind, (pool: PoolRef) => string> = {
+  MachineDeployment: ({ namespace, name }) => `machine-deployment/${namespace}/${name}`,
+  ScalingGroup: (pool) => `scaling-group/${groupOfPool(pool) ?? ""}`,
+};
 
 /** The workflow id that belongs to a pool, so that no pool can have two rollouts. */
 export function workflowIdOf({ cluster, kind = "MachineDeployment", namespace, name }: PoolRef): string {
-  const id = `${idParts[kind]}/${namespace}/${name}`;
+  const id = idParts[kind]({ namespace, name });
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
@@ -32,6 +36,12 @@ export function joiningNodeIdOf({ cluster, name }: ClusterObject): string {
 /** The workflow id of a cluster-autoscaler, by the name of its strategy. */
 export function autoscalerIdOf({ cluster, name }: ClusterObject): string {
   const id = `autoscaling-strategy/${name}`;
+  return cluster === undefined ? id : `${cluster}/${id}`;
+}
+
+/** The workflow id of a NodeVersion. */
+export function nodeVersionIdOf({ cluster, name }: ClusterObject): string {
+  const id = `node-version/${name}`;
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 

@@ -2,11 +2,12 @@
 import type { RepairRules } from "./rules.ts";
 
 /** What makes and removes the machines of a pool; each kind has its own place in workflow ids. */
-export type PoolKind = "MachineDeployment";
+export type PoolKind = "MachineDeployment" | "ScalingGroup";
 
 /**
  * One pool of machines, which are rolled together. Without a cluster it is one of the installation that has no name for
- * its cluster; without a kind its machines are those of a MachineDeployment.
+ * its cluster; without a kind its machines are those of a MachineDeployment. A pool has the name of its Rollout, which a
+ * scaling group has in a namespace though it is in none itself (`commands/scaling_group.ts`).
  */
 export interface PoolRef {
   cluster?: string;

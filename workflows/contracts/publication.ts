@@ -14,7 +14,7 @@ export interface Publication {
   artefacts: { kind: string; name: string; digest: string; bytes: number }[];
   /** Nothing that a machine reads was written, the same config got fresh credentials, or something new is out. */
   news: "None" | "Renewed" | "Published";
-  /** RFC 3339. Machines must not boot from credentials after this. */
+  /** RFC 3339. Machines must not boot from credentials after this; "" in both where there are none, and nothing ends. */
   expiresAt: string;
   renewAt: string;
 }

@@ -1,6 +1,7 @@
 /** Reads the one argument of a rollout: defaults in, unknown or wrong fields refused by name. */
 import { ApplicationFailure, workflowInfo } from "@temporalio/workflow";
 import type { CarriedState, Deadlines, PoolRef, RollOutInput } from "../contracts/mod.ts";
+import { groupOfPool, groupsNamespace, poolOfGroup } from "../commands/scaling_group.ts";
 import { poolOf, workflowIdOf } from "../commands/start_options.ts";
 import { readCarried } from "./carried.ts";
 
@@ -59,8 +60,16 @@ function poolField(input: RollOutInput): PoolRef {
   if (cluster !== undefined && (typeof cluster !== "string" || !/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(cluster))) {
     refuse('field "cluster"', "a DNS label is needed");
   }
-  if (kind !== undefined && kind !== "MachineDeployment") refuse('field "kind"', '"MachineDeployment" is needed');
-  return poolOf({ ...input, namespace: nameField(input, "namespace"), name: nameField(input, "name") });
+  const pool = poolOf({ ...input, namespace: nameField(input, "namespace"), name: nameField(input, "name") });
+  if (kind === "ScalingGroup" && groupOfPool(pool) === undefined) {
+    refuse(
+      'field "name"',
+      `for a scaling group it is "${poolOfGroup("NAME").name}", in namespace "${groupsNamespace}"`,
+    );
+  }
+  const isKnown = kind === undefined || kind === "MachineDeployment" || kind === "ScalingGroup";
+  if (!isKnown) refuse('field "kind"', '"MachineDeployment" or "ScalingGroup" is needed');
+  return pool;
 }
 
 function nameField(input: RollOutInput, field: "namespace" | "name"): string {

@@ -90,7 +90,7 @@ function countsPart(rollout: Seen<"target" | "machines" | "waves" | "memory" | "
 function publicationPart(
   { target: { publication, credentials, rendering, desired } }: Seen<"target">,
 ): Partial<RolloutReport> {
-  const life = credentials ? { credentials } : {};
+  const life = credentials && credentials.expiresAt !== "" ? { credentials } : {};
   if (!publication || !rendering || !desired) return life;
   return {
     ...life,

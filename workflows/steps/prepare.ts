@@ -63,7 +63,7 @@ async function renewStanding(
 }
 
 function areDue({ credentials }: Readonly<Target>): boolean {
-  return !credentials || Date.now() >= Date.parse(credentials.renewAt);
+  return !credentials || isDue(credentials.renewAt);
 }
 
 function lifeOf({ expiresAt, renewAt }: Pick<Publication, "expiresAt" | "renewAt">): Target["credentials"] {
@@ -98,7 +98,12 @@ function isPrepared({ publication, desired: before }: Readonly<Target>, desired:
   // A profile that is left for the last good one changes nothing that can be observed, but what is rendered.
   const isSame = before?.observed === desired.observed && before.specHash === desired.specHash;
   if (!publication || !isSame) return false;
-  return Date.now() < Date.parse(publication.renewAt);
+  return !isDue(publication.renewAt);
+}
+
+/** What has no end is never due. */
+function isDue(renewAt: string): boolean {
+  return renewAt !== "" && Date.now() >= Date.parse(renewAt);
 }
 
 // In one with what is told next: a machine can boot by now, whoever reads of it.

@@ -77,7 +77,7 @@ function wakeTime(
   { lookAgainAt }: Turn,
   settled: number,
 ): number {
-  const renewal = publication ? Math.max(Date.parse(publication.renewAt), Date.now() + 1000) : Infinity;
+  const renewal = publication?.renewAt ? Math.max(Date.parse(publication.renewAt), Date.now() + 1000) : Infinity;
   const times = [lookAgainAt ?? Infinity, view.blocked?.until ?? Infinity, settled, renewal];
   return Math.max(Date.now() + 1, Math.min(...times, Date.now() + durations.recheck));
 }

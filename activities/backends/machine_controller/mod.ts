@@ -14,12 +14,16 @@ import {
   newsOfTemplate,
   watchTemplates,
 } from "./pool_watch.ts";
+import { readSubject } from "./subject.ts";
 import { stampTemplate } from "./template_stamp.ts";
 import { readWanted } from "./wanted.ts";
 
 export function machineController(kube: Kube): Backend {
   return {
     maker: "machine-controller",
+    boots: undefined,
+    lookEvery: undefined,
+    subject: (pool) => readSubject(kube, pool),
     wanted: (pool, place) => readWanted(kube, pool, place),
     isSurelyUnsettled: (pool) => isSurelyUnsettled(kube, pool),
     isSurelyUnused: (pool) => isSurelyUnused(kube, pool),
@@ -27,10 +31,13 @@ export function machineController(kube: Kube): Backend {
     member: (member) => readMember(kube, member),
     state: (member) => readState(kube, member),
     admit: (member) => admitMachine(kube, member),
+    // It has all from its config.
+    welcome: () => Promise.resolve(),
     choose: (member) => chooseMachine(kube, member),
     spare: (member) => spareMachine(kube, member),
     release: (member) => releaseMachine(kube, member),
     replace: (member) => replaceMachine(kube, member),
+    seeOff: (member) => readState(kube, member),
     releaseAll: (pool) => releaseAll(kube, pool),
     restore: (order, place) => restoreLastGood(kube, order, place),
     stamp: (stamp) => stampTemplate(kube, stamp),

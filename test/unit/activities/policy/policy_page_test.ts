@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import { millisecondsOf } from "../../../../activities/policy/duration.ts";
+import { usualHandOver } from "../../../../activities/policy/hand_over_for.ts";
 import { checkFields } from "../../../../activities/policy/gate_schema.ts";
 import { RolloutPolicySpec } from "../../../../activities/policy/rollout_policy.ts";
 import { rulesOf } from "../../../../activities/policy/rules_of.ts";
@@ -42,7 +43,7 @@ Deno.test("rollout_policies.yaml has the fields of the schema, with the same enu
 
 Deno.test("POLICY.md has a row for each field of the schema, and for no other", () => {
   const isTold = (field: string): boolean =>
-    !/selector\./.test(field) && !["budget", "join", "drain", "repair"].includes(field);
+    !/selector\./.test(field) && !["budget", "join", "drain", "repair", "handOver"].includes(field);
   assert.deepEqual(rows.map(({ field }) => field).sort(), Object.keys(fields).filter(isTold).sort());
 });
 
@@ -98,6 +99,7 @@ Deno.test("POLICY.md tells the defaults that hold", () => {
 const withGrowth = {
   ...defaultRules,
   growth: rulesOf({ name: "p", namespace: "n", spec: { growth: {} } }, 0).growth,
+  handOver: usualHandOver,
 };
 
 function valueOf(field: string, text: string): unknown {

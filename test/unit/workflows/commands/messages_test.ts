@@ -3,11 +3,14 @@ import { holderOf, isOwnHold } from "../../../../activities/node/holder.ts";
 import {
   autoscalerIdOf,
   joiningNodeIdOf,
+  nodeVersionIdOf,
   poolOf,
   shownAtStart,
   workflowIdOf,
 } from "../../../../workflows/commands/start_options.ts";
 import * as messages from "../../../../workflows/commands/messages.ts";
+import { groupOfPool, poolOfGroup } from "../../../../workflows/commands/scaling_group.ts";
+import { groupNameOf } from "../../../../activities/backends/scaling_group/sight.ts";
 import { pool } from "../../../support/machine_objects.ts";
 
 Deno.test("every message bears on the wire the name of its constant", () => {
@@ -15,7 +18,16 @@ Deno.test("every message bears on the wire the name of its constant", () => {
   deepEqual(names.map(([, name]) => name), names.map(([constant]) => constant));
   deepEqual(names.map(([constant]) => constant).sort(), [
     ...["abort", "abortRequested", "approve", "approveRequested", "autoscalingChanged", "desiredChanged"],
-    ...["joiningChanged", "pause", "pauseRequested", "progress", "promote", "promoteRequested", "resume"],
+    ...[
+      "joiningChanged",
+      "nodeVersionChanged",
+      "pause",
+      "pauseRequested",
+      "progress",
+      "promote",
+      "promoteRequested",
+      "resume",
+    ],
     ...["resumeRequested", "retry", "retryRequested", "skip", "skipRequested"],
   ]);
 });
@@ -29,12 +41,12 @@ Deno.test("holds and marks bear the id of the workflow that may take them back",
 });
 
 Deno.test("what is in no namespace has an id of its own in each cluster", () => {
-  deepEqual(
-    [{ name: "a" }, { cluster: "north", name: "a" }].flatMap((each) => [joiningNodeIdOf(each), autoscalerIdOf(each)]),
-    [
-      ...["joining-node/a", "autoscaling-strategy/a", "north/joining-node/a", "north/autoscaling-strategy/a"],
-    ],
-  );
+  const ids = (object: { cluster?: string; name: string }): string[] =>
+    [joiningNodeIdOf, autoscalerIdOf, nodeVersionIdOf].map((idOf) => idOf(object));
+  deepEqual(ids({ name: "a" }), ["joining-node/a", "autoscaling-strategy/a", "node-version/a"]);
+  deepEqual(ids({ cluster: "north", name: "a" }), ids({ name: "a" }).map((id) => `north/${id}`));
+  equal(workflowIdOf(poolOfGroup("a")), "scaling-group/a");
+  equal(workflowIdOf(poolOfGroup("a", "north")), "north/scaling-group/a");
 });
 
 Deno.test("a hold of before the cluster had a name is the pool's own, one of another cluster is not", () => {
@@ -54,4 +66,13 @@ Deno.test("a pool of an installation without a name starts with the id, input an
     ...["KubernetesNamespace", "MachineDeployment", "Phase"],
   ]);
   equal(shownAtStart({ ...plain, cluster: "north" }).typedSearchAttributes[0]?.value, "north");
+});
+
+Deno.test("a scaling group has one name as a pool, for whoever reads it", () => {
+  for (const name of ["workers", "a.b", "scaling-group.x"]) {
+    deepEqual([groupOfPool(poolOfGroup(name)), groupNameOf(poolOfGroup(name))], [name, name]);
+  }
+  deepEqual([groupOfPool(pool), groupOfPool({ ...poolOfGroup("a"), namespace: "other" })], [undefined, undefined]);
+  equal(isOwnHold(poolOfGroup("a", "north"), holderOf(poolOfGroup("a"))), true);
+  equal(isOwnHold({ ...poolOfGroup("a"), kind: "MachineDeployment" }, holderOf(poolOfGroup("a"))), false);
 });

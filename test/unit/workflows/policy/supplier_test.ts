@@ -13,6 +13,7 @@ const words = /machine[-_ ]?(controller|set|deployment)|kubermatic|k8c|\bsurge\b
 /** Its own module; and the contract and the table of kinds, where they have to name it. */
 const named: Record<string, string[]> = {
   "supplier/machine_controller.ts": ["*"],
+  "supplier/scaling_group.ts": ["*"],
   "supplier/supplier.ts": ['export type Wanted = Pick<Desired, "replicas" | "surge">;'],
   "supplier/supplier_of.ts": [
     'import { machineController } from "./machine_controller.ts";',

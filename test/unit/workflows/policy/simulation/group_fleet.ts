@@ -3,20 +3,8 @@
  * ordered, no machine is ever removed by itself, and there are never more than the group's most. And its supplier.
  */
 import type { Member } from "../../../../../workflows/contracts/mod.ts";
-import type { Supplier } from "../../../../../workflows/policy/supplier/supplier.ts";
 import { Fleet } from "./fleet.ts";
 import type { SimMachine } from "./fleet.ts";
-
-/** The rules of the group; `surge` is what its most allows above the wanted number. */
-export const group: Supplier = {
-  title: "the group",
-  capabilities: { updates: ["Replace"], removal: "WhenTold", makesUpForAside: false },
-  roomOf: ({ surge }) => surge,
-  owedOf: () => 0,
-  nextOf: () => () => true,
-  isEnoughReady: ({ pool, desired }) => pool.counts.ready >= desired.replicas,
-  moveOf: ({ replicas }, { old, target }) => ({ makes: replicas - target.size, takes: old.map(() => 0) }),
-};
 
 export class GroupFleet extends Fleet {
   /** A person scales: machines that are too many go at once, as the group's own scaling takes them. */

@@ -1,0 +1,70 @@
+/** Nodes as the backend of scaling groups needs them: which instance they are, what they run, and whether we chose them to go. */
+import { z } from "zod";
+import type { Kube } from "../../kube/client.ts";
+import { joinedRead } from "../../kube/joined_reads.ts";
+import { allPages, type ListPage } from "../../kube/pages.ts";
+import type { Resource } from "../../kube/resources.ts";
+import { SharedWatch } from "../../kube/shared_watch.ts";
+import { MarkedNode } from "../../node_version/marks.ts";
+
+/** On a node that goes for another: the holder. */
+export const chosenAnnotation = "ostler.dev/chosen-by";
+
+export interface GroupNode extends MarkedNode {
+  uid: string;
+  /** Chosen by us: the holder. */
+  chosenBy: string;
+  isReady: boolean;
+}
+
+const texts = z.record(z.string(), z.string()).default({});
+
+const Facts = z.object({
+  metadata: z.object({ uid: z.string().default(""), annotations: texts }),
+  status: z.object({
+    conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]),
+  }).prefault({}),
+}).transform(({ metadata: { uid, annotations }, status }) => ({
+  uid,
+  chosenBy: annotations[chosenAnnotation] ?? "",
+  isReady: status.conditions.some(({ type, status }) => type === "Ready" && status === "True"),
+}));
+
+const GroupNode: z.ZodType<GroupNode> = z.unknown().transform((node) => ({
+  ...MarkedNode.parse(node),
+  ...Facts.parse(node),
+}));
+
+const groupNodes: Resource<GroupNode> = { group: "", version: "v1", plural: "nodes", schema: GroupNode };
+
+const watches = new WeakMap<object, SharedWatch<GroupNode>>();
+
+/** The watch of a process on them; it begins when somebody asks. */
+export function groupNodesOf(kube: Kube): SharedWatch<GroupNode> {
+  const known = watches.get(kube.core) ?? new SharedWatch(kube, groupNodes);
+  watches.set(kube.core, known);
+  return known;
+}
+
+/** All nodes; from a list while there is no watch that is up to date. */
+export async function readGroupNodes(kube: Kube): Promise<GroupNode[]> {
+  const watch = groupNodesOf(kube);
+  watch.ask();
+  return watch.isFresh ? [...watch.values()] : await joinedRead(kube, "nodes of groups", () => listNodes(kube));
+}
+
+/** Those that are of an instance, by its id in lower case. */
+export async function nodesByInstance(kube: Kube): Promise<Map<string, GroupNode>> {
+  const nodes = await readGroupNodes(kube);
+  return new Map(
+    nodes.filter(({ providerId }) => providerId !== "").map((node) => [node.providerId.toLowerCase(), node]),
+  );
+}
+
+async function listNodes(kube: Kube): Promise<GroupNode[]> {
+  return await allPages(async (page) => {
+    const answer: unknown = await kube.core.listNode(page);
+    const { items = [], metadata = {} } = JSON.parse(JSON.stringify(answer)) as ListPage<unknown>;
+    return { metadata, items: items.map((item) => GroupNode.parse(item)) };
+  });
+}

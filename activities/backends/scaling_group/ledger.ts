@@ -1,0 +1,90 @@
+/**
+ * What is written on a ScalingGroup about its orders. A run may die at any request, and a cloud tells late: what was meant is
+ * written down before the cloud is asked, and by it the next try knows where it stands.
+ */
+import { z } from "zod";
+import type { ScalingGroup } from "../../kube/update_kinds.ts";
+
+const prefix = "ostler.dev";
+
+/** Annotations of a ScalingGroup. */
+export const ledgerAnnotations = {
+  /** Numbers that tokens were made of, so that none is ever given twice. */
+  tokens: `${prefix}/tokens`,
+  /** Machines that the group is to keep, while its size is another for our sake. */
+  declared: `${prefix}/declared-size`,
+  /** What it was last made to boot. */
+  boots: `${prefix}/boots`,
+  /** What it booted before that. */
+  former: `${prefix}/booted-before`,
+  /** What it went back to, and from what. */
+  pin: `${prefix}/went-back`,
+} as const;
+
+const Tokens = z.object({ next: z.number().int().min(1), unused: z.array(z.number().int().min(1)) });
+
+/** The next number, and those before it that were passed over. */
+export type Tokens = z.infer<typeof Tokens>;
+
+const Boots = z.object({ image: z.string(), components: z.string(), template: z.string() });
+
+/** What machines of a group run, and the cloud's id of the template that they boot from. */
+export type Boots = z.infer<typeof Boots>;
+
+const Pin = z.object({ from: z.string(), boots: Boots });
+
+/** What was left, by the hash of its target, and what is booted instead. */
+export type Pin = z.infer<typeof Pin>;
+
+export interface Ledger {
+  tokens: Tokens;
+  declared: number | undefined;
+  boots: Boots | undefined;
+  former: Boots | undefined;
+  pin: Pin | undefined;
+}
+
+/** Reads it; what cannot be read is as if it were not written. */
+export function ledgerOf({ metadata: { annotations = {} } }: Pick<ScalingGroup, "metadata">): Ledger {
+  const read = <T>(key: keyof typeof ledgerAnnotations, schema: z.ZodType<T>): T | undefined =>
+    parsed(schema, annotations[ledgerAnnotations[key]]);
+  return {
+    tokens: read("tokens", Tokens) ?? { next: 1, unused: [] },
+    declared: read("declared", z.number().int().min(0)),
+    boots: read("boots", Boots),
+    former: read("former", Boots),
+    pin: read("pin", Pin),
+  };
+}
+
+/** Annotations that write parts of it; null takes one away. */
+export function written(parts: { [Part in keyof Ledger]?: Ledger[Part] | null }): Record<string, string | null> {
+  const entries = Object.entries(parts).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries.map(([part, value]) => {
+    const key = ledgerAnnotations[part as keyof typeof ledgerAnnotations];
+    return [key, value === null ? null : JSON.stringify(value)];
+  }));
+}
+
+/** The first `most` numbers that nobody has. */
+export function freeNumbers({ next, unused }: Tokens, most: number): number[] {
+  const passed = unused.slice(0, most);
+  return [...passed, ...Array.from({ length: most - passed.length }, (_, nth) => next + nth)];
+}
+
+/** Takes a number; undefined when somebody had it before. */
+export function taken({ next, unused }: Tokens, number: number): Tokens | undefined {
+  if (number < next) {
+    return unused.includes(number) ? { next, unused: unused.filter((each) => each !== number) } : undefined;
+  }
+  const passed = Array.from({ length: number - next }, (_, nth) => next + nth);
+  return { next: number + 1, unused: [...unused, ...passed] };
+}
+
+function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
+  try {
+    return text === undefined ? undefined : schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined; // anybody may write there
+  }
+}

@@ -1,0 +1,108 @@
+/** Machines of a scaling group as the planner sees them; pure. */
+import type { Member, MemberPhase, PoolRef } from "../../../workflows/contracts/mod.ts";
+import type { Instance } from "../../clouds/driver.ts";
+import { isOwnHold } from "../../node/holder.ts";
+import type { GroupNode } from "./group_nodes.ts";
+import { freeNumbers, type Tokens } from "./ledger.ts";
+import { isAlive, isOf, type Order } from "./records.ts";
+import type { CloudSight } from "./sight.ts";
+import { hashOf, type Target } from "./target.ts";
+
+/** Milliseconds after an order in which a cloud may not show what it makes. */
+export const graceMs = 120_000;
+
+/** The id of a machine for life: the token that it was ordered by, or its own name in its cloud. */
+export function memberIdOf({ providerId, token }: Pick<Instance, "providerId" | "token">): string {
+  return token ?? (providerId.slice(providerId.lastIndexOf("/") + 1) || providerId);
+}
+
+/** Whose members are asked for, and what they are to run. */
+export interface Of {
+  pool: PoolRef;
+  target: Target;
+}
+
+/** One instance with its node. */
+export function memberOfInstance({ pool, target }: Of, { records, nodes }: CloudSight, instance: Instance): Member {
+  const id = memberIdOf(instance);
+  const node = nodes.get(instance.providerId.toLowerCase());
+  const order = orderOfInstance(records.orders, instance);
+  // Which components one gets that has not joined is decided when it does: those that are wanted then.
+  const components = node?.components || target.components;
+  const wanted = hashOf(target);
+  const isChosen = isMarked(pool, node) || records.orders.some((each) => isFor(id, each) && each.target === wanted);
+  const isGoing = order?.goal === "Leave" || records.removals.some(({ member }) => member === id);
+  const phase = isGoing ? "Leaving" : phaseOf(instance, { node, order });
+  return {
+    ...{ id, templateHash: hashOf({ image: instance.image, components }), image: instance.image, kubelet: "" },
+    ...(node ? { node: node.name } : {}),
+    ...{ phase, since: instance.since, marked: isChosen, held: isChosen || phase === "Leaving" },
+    expendable: instance.trouble !== "" || instance.state === "Failed",
+    ...(instance.zone ? { zone: instance.zone } : {}),
+  };
+}
+
+/** An order of which the cloud shows nothing: on its way, or gone before it got in. */
+export function memberOfOrder({ target }: Of, order: Order, now: number): Member {
+  const { id, since, trouble } = order;
+  const templateHash = order.target || hashOf(target);
+  const phase = isLost(order, now) ? "Leaving" : "Provisioning";
+  return {
+    ...{ id, templateHash, image: target.image, kubelet: "", phase, since },
+    ...{ marked: false, held: phase === "Leaving", expendable: trouble !== "" },
+  };
+}
+
+/** Nothing will come of it any more, as far as can be told from what the cloud does not show. */
+export function isLost({ goal, providerId, since }: Order, now: number): boolean {
+  const isLate = now >= Date.parse(since) + graceMs;
+  if (goal === "Leave") return isLate || providerId !== "";
+  return isLate && providerId !== "";
+}
+
+/** Newcomers on paper: one for each machine that another could come for. */
+export function papersOf(
+  { target }: Of,
+  { group, tokens, most }: { group: string; tokens: Tokens; most: number },
+): Member[] {
+  const since = new Date(0).toISOString();
+  return freeNumbers(tokens, most).map((number) => ({
+    ...{ id: tokenOf(group, number), templateHash: hashOf(target), image: target.image, kubelet: "" },
+    ...{ phase: "Held", since, marked: false, held: true, expendable: false },
+  }));
+}
+
+/** Tokens of two groups are never the same: what comes after the last dash is a number. */
+export function tokenOf(group: string, number: number): string {
+  return `${group}-${number}`;
+}
+
+/** The number in a token; undefined for what is none of the group. */
+export function numberIn(group: string, token: string): number | undefined {
+  const rest = token.startsWith(`${group}-`) ? token.slice(group.length + 1) : "";
+  return /^[1-9]\d{0,14}$/.test(rest) ? Number(rest) : undefined;
+}
+
+/** The order by which an instance came, also one of the operator of before, which knew its instance alone. */
+export function orderOfInstance(orders: readonly Order[], instance: Instance): Order | undefined {
+  return orders.find(({ id, providerId }) => id === instance.token || isOf(providerId, instance));
+}
+
+function phaseOf(
+  instance: Instance,
+  { node, order }: { node: GroupNode | undefined; order: Order | undefined },
+): MemberPhase {
+  if (!isAlive(instance)) return "Leaving";
+  if (!node) return "Booting";
+  // Of one that was ordered it is known whether it ever got in; of others a node says so.
+  const isIn = order ? order.isDone : node.isReady || instance.state === "Ready";
+  return isIn ? "Ready" : "Joining";
+}
+
+function isFor(id: string, { donor, goal }: Order): boolean {
+  return donor === id && goal === "Join";
+}
+
+function isMarked(pool: PoolRef, node: GroupNode | undefined): boolean {
+  return node !== undefined && (node.heir !== "" || isOwnHold(pool, node.chosenBy));
+}

@@ -1,0 +1,141 @@
+/** The machines of a scaling group, those that were ordered and those on paper. */
+import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
+import type { Kube } from "../../kube/client.ts";
+import { attempting } from "../../kube/status.ts";
+import type { MachineState, MemberRef, Observation } from "../contract.ts";
+import { isAlive, isOf, type Order } from "./records.ts";
+import {
+  isLost,
+  memberIdOf,
+  memberOfInstance,
+  memberOfOrder,
+  numberIn,
+  type Of,
+  orderOfInstance,
+  papersOf,
+} from "./member.ts";
+import { declaredSize } from "./size.ts";
+import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
+import { hashOf } from "./target.ts";
+
+/** Reads all of them; papers are no more than could be needed. */
+export function observeGroup(kube: Kube, pool: PoolRef): Promise<Observation> {
+  return attempting(`read the machines of scaling group "${groupNameOf(pool)}"`, async () => {
+    const asked = await needAsked(kube, pool);
+    const { target } = asked;
+    if (!target) return { members: [], templateHash: "", counted: new Map() };
+    const seen = await readCloud(kube, asked);
+    const there = membersOf({ pool, target }, seen, Date.now());
+    const templateHash = hashOf(target);
+    const counted = new Map([[templateHash, there.filter((each) => isServing(each, templateHash)).length]]);
+    return { members: [...there, ...papersFor({ pool, target }, { asked, seen, there })], templateHash, counted };
+  });
+}
+
+/** Reads one as the planner sees it; undefined for what is gone, and for paper that nobody would list. */
+export function readGroupMember(kube: Kube, { pool, machine }: MemberRef): Promise<Member | undefined> {
+  return attempting(`read machine "${machine}"`, async () => {
+    if (!await readAsked(kube, pool)) return undefined;
+    return (await observeGroup(kube, pool)).members.find(({ id }) => id === machine);
+  });
+}
+
+/** How far one has come; paper is no machine. */
+export function readGroupState(kube: Kube, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
+  return attempting(`read machine "${machine}"`, async () => {
+    const asked = await readAsked(kube, pool);
+    if (!asked?.target) return undefined;
+    return stateIn(await readCloud(kube, asked), { pool, target: asked.target }, machine);
+  });
+}
+
+function stateIn(seen: CloudSight, of: Of, machine: string): MachineState | undefined {
+  const instance = seen.instances.find((each) => memberIdOf(each) === machine);
+  const order = instance ? orderOfInstance(seen.records.orders, instance) : orderNamed(seen, machine);
+  const object = { kind: "PendingNode", namespace: "", name: order?.id ?? machine };
+  if (!instance) {
+    if (!order || isLost(order, Date.now())) return order && leavingState(machine, object);
+    const { trouble } = order;
+    const ordered = order.providerId !== "";
+    return {
+      name: machine,
+      leaving: false,
+      ordered,
+      ...(trouble ? { trouble } : {}),
+      addresses: [],
+      ...unjoined,
+      object,
+    };
+  }
+  const { phase, node, image } = memberOfInstance(of, seen, instance);
+  const seenNode = seen.nodes.get(instance.providerId.toLowerCase());
+  const trouble = instance.trouble || (instance.state === "Failed" ? "the cloud says that it failed" : "");
+  return {
+    ...{ name: machine, leaving: phase === "Leaving", ordered: true, addresses: instance.addresses, image, object },
+    ...(trouble ? { trouble } : {}),
+    ...(instance.state === "Failed" ? { failed: true as const } : {}),
+    ...(node ? { node } : {}),
+    joined: !order || (seenNode !== undefined && seenNode.components !== ""),
+    finalizers: order?.record.metadata.finalizers ?? [],
+  };
+}
+
+const unjoined = { joined: false, image: "", finalizers: [] as string[] };
+
+function leavingState(name: string, object: MachineState["object"]): MachineState {
+  return { name, leaving: true, ordered: true, addresses: [], ...unjoined, object };
+}
+
+function orderNamed({ records }: CloudSight, machine: string): Order | undefined {
+  return records.orders.find(({ id }) => id === machine);
+}
+
+function membersOf(of: Of, seen: CloudSight, now: number): Member[] {
+  const { instances, records } = seen;
+  const shown = instances.map((instance) => memberOfInstance(of, seen, instance));
+  const alive = new Set(instances.filter((each) => isAlive(each)).map(memberIdOf));
+  const isShown = ({ id, providerId }: Order): boolean =>
+    instances.some((each) => each.token === id || isOf(providerId, each));
+  // One that vanished was made up for by the group; its place goes with the machine that it came for.
+  const isMadeUpFor = (order: Order): boolean => {
+    return order.goal === "Join" && isLost(order, now) && order.donor !== undefined && alive.has(order.donor);
+  };
+  const unseen = records.orders.filter((order) => !isShown(order) && !isMadeUpFor(order));
+  const gone = records.removals.filter(({ member }) => !shown.some(({ id }) => id === member));
+  return [
+    ...shown,
+    ...unseen.map((order) => memberOfOrder(of, order, now)),
+    ...gone.map(({ member, record }) => goneMember(member, record.metadata.creationTimestamp)),
+  ];
+}
+
+/** Nothing is left of it but its record. */
+function goneMember(id: string, since: string): Member {
+  const unknown = { templateHash: "", image: "", kubelet: "" };
+  return { id, ...unknown, phase: "Leaving", since, marked: false, held: true, expendable: false };
+}
+
+/**
+ * As many as there are old machines, and no more than are wanted of the new. None while some are missing: the group makes up
+ * for these by itself, and an order would be one too many. None without room above the wanted number.
+ */
+function papersFor(of: Of, { asked, seen, there }: { asked: Asked; seen: CloudSight; there: Member[] }): Member[] {
+  const hash = hashOf(of.target);
+  const replicas = declaredSize(seen, asked.ledger);
+  const staying = there.filter(({ phase }) => phase !== "Leaving");
+  const updated = staying.filter(({ templateHash }) => templateHash === hash).length;
+  const old = staying.length - updated;
+  const most = Math.max(0, Math.min(replicas - updated, old));
+  const hasRoom = seen.cloud.max > replicas && staying.length >= replicas;
+  const group = groupNameOf(of.pool);
+  const given = new Set(there.map(({ id }) => id));
+  const tokens = asked.ledger.tokens;
+  // One whose record was written a moment before its number.
+  const passed = [...given].flatMap((id) => numberIn(group, id) ?? []).filter((number) => number >= tokens.next).length;
+  const papers = hasRoom ? papersOf(of, { group, tokens, most: most + passed }) : [];
+  return papers.filter(({ id }) => !given.has(id)).slice(0, most);
+}
+
+function isServing({ phase, templateHash }: Member, hash: string): boolean {
+  return phase === "Ready" && templateHash === hash;
+}

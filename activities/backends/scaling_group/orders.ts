@@ -1,0 +1,135 @@
+/** Lets a newcomer in: its record with its token first, then the order, so that no order is ever given twice or forgotten. */
+import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+import { cloudOf } from "../../clouds/cloud_of.ts";
+import { type Driver, groupKeyOf, type Instance } from "../../clouds/driver.ts";
+import { moot, refused, unavailable } from "../../failures.ts";
+import type { Kube } from "../../kube/client.ts";
+import { createClusterObject, patchClusterObject, patchClusterStatus } from "../../kube/cluster_objects.ts";
+import { attempting, statusOf } from "../../kube/status.ts";
+import { type PendingNode, pendingNodes, scalingGroups } from "../../kube/update_kinds.ts";
+import type { AdmitOrder } from "../contract.ts";
+import { ensureBoots } from "./boots.ts";
+import { inheritanceFor } from "./hand_over.ts";
+import { taken, written } from "./ledger.ts";
+import { memberIdOf, numberIn } from "./member.ts";
+import { type Order, orderOf, recordAnnotations, recordFinalizer } from "./records.ts";
+import { declaredSize, isUncertain } from "./size.ts";
+import { type Asked, type CloudSight, groupNameOf, needAsked, readCloud } from "./sight.ts";
+import { hashOf } from "./target.ts";
+
+/** What a record of an order says about when its machine should be there; a rollout has deadlines of its own. */
+const joinMs = 1_800_000;
+
+/** Orders it. A machine that is there already is admitted; moot for a token that was used up. */
+export function admitMember(kube: Kube, { pool, machine, victim }: AdmitOrder): Promise<void> {
+  return attempting(`order machine "${machine}"`, async () => {
+    const asked = await needAsked(kube, pool);
+    const seen = await readCloud(kube, asked);
+    const known = seen.records.orders.find(({ id }) => id === machine);
+    if (!known && seen.instances.some((each) => memberIdOf(each) === machine)) return;
+    const order = known ?? await recorded(kube, { pool, asked, seen }, { machine, victim });
+    if (order.goal === "Leave" || order.providerId !== "") return;
+    await noteInLedger(kube, { asked, seen }, machine);
+    await give(kube, { pool, asked }, order);
+  });
+}
+
+interface Place {
+  pool: PoolRef;
+  asked: Asked;
+  seen: CloudSight;
+}
+
+async function recorded(
+  kube: Kube,
+  { pool, asked, seen }: Place,
+  { machine, victim }: { machine: string; victim: string | undefined },
+): Promise<Order> {
+  const number = numberIn(groupNameOf(pool), machine);
+  if (number === undefined || !taken(asked.ledger.tokens, number)) {
+    throw moot("MachineGone", `Cannot order machine "${machine}": its token was used before`);
+  }
+  const donor = seen.instances.find((each) => memberIdOf(each) === victim);
+  const inheritance = donor && await inheritanceFor(kube, { pool, asked, seen }, donor);
+  const { metadata, spec } = asked.group;
+  const annotations = {
+    ...{ [recordAnnotations.target]: asked.target ? hashOf(asked.target) : "" },
+    ...(donor && victim !== undefined ? { [recordAnnotations.donor]: victim } : {}),
+    ...(inheritance ? { [recordAnnotations.inheritance]: JSON.stringify(inheritance) } : {}),
+  };
+  const owner = {
+    ...{ apiVersion: "update.edgeless.systems/v1alpha1", kind: "ScalingGroup" },
+    ...{ name: metadata.name, uid: metadata.uid },
+  };
+  const body = {
+    metadata: { name: machine, finalizers: [recordFinalizer], annotations, ownerReferences: [owner] },
+    spec: { groupID: spec.groupId, goal: "Join", deadline: new Date(Date.now() + joinMs).toISOString() },
+  };
+  return orderOf(await createRecord(kube, body, machine));
+}
+
+async function createRecord(
+  kube: Kube,
+  body: { metadata: object; spec: object },
+  machine: string,
+): Promise<PendingNode> {
+  try {
+    return await createClusterObject(kube, pendingNodes, { kind: "PendingNode", ...body });
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+    throw unavailable(`Cannot order machine "${machine}": its record was written a moment ago`);
+  }
+}
+
+/** The number is used, and how many machines the group keeps is written down before its size moves. */
+async function noteInLedger(kube: Kube, { asked, seen }: Omit<Place, "pool">, machine: string): Promise<void> {
+  const { group: { metadata }, ledger } = asked;
+  const number = numberIn(metadata.name, machine);
+  const tokens = number === undefined ? undefined : taken(ledger.tokens, number);
+  const declared = isUncertain(seen) && ledger.declared !== undefined ? undefined : declaredSize(seen, ledger);
+  const isNews = tokens !== undefined || (declared !== undefined && declared !== ledger.declared);
+  if (!isNews) return;
+  const annotations = written({ ...(tokens ? { tokens } : {}), ...(declared === undefined ? {} : { declared }) });
+  const body = { metadata: { resourceVersion: metadata.resourceVersion, annotations } };
+  try {
+    await patchClusterObject(kube, scalingGroups, { name: metadata.name, body });
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+    throw unavailable(`Cannot order machine "${machine}": ScalingGroup "${metadata.name}" was written meanwhile`);
+  }
+}
+
+async function give(kube: Kube, { pool, asked }: Omit<Place, "seen">, order: Order): Promise<void> {
+  const driver = await cloudOf(kube);
+  const { groupId } = asked.group.spec;
+  // Somebody may have written the group since: what it would boot is looked at before each order.
+  await ensureBoots(kube, { pool, asked });
+  const answer = await driver.order({ group: groupId, token: order.id });
+  if (answer.outcome === "NoCapacity") return await noteTrouble(kube, order, { driver, says: answer.says });
+  checkAge(order, answer.instance);
+  await noteInstance(kube, order, answer.instance);
+}
+
+/** A token that was used before, as its number was written by hand: what it stands for is none of this order. */
+function checkAge({ id, since }: Order, instance: Instance): void {
+  const slackMs = 60_000;
+  if (Date.parse(instance.since) >= Date.parse(since) - slackMs) return;
+  throw refused("CloudRefused", `Cannot order machine "${id}": its token is that of "${instance.providerId}"`);
+}
+
+async function noteTrouble(
+  kube: Kube,
+  { id }: Order,
+  { driver, says }: { driver: Driver; says: string },
+): Promise<void> {
+  const trouble = `no capacity: ${driver.title} says: ${says}`.slice(0, 1_000);
+  const annotations = { [recordAnnotations.trouble]: trouble };
+  await patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { annotations } } });
+}
+
+async function noteInstance(kube: Kube, { id, uid }: Order, { providerId, node, group }: Instance): Promise<void> {
+  const annotations = { [recordAnnotations.trouble]: null };
+  const spec = { providerID: providerId, groupID: groupKeyOf(group), ...(node ? { nodeName: node } : {}) };
+  await patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations }, spec } });
+  await patchClusterStatus(kube, pendingNodes, { name: id, status: { cspState: "Creating", reachedGoal: false } });
+}

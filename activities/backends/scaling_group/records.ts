@@ -1,0 +1,123 @@
+/** PendingNodes as what they are to a scaling group: an order that was given, or a machine that was told to go. */
+import type { Kube } from "../../kube/client.ts";
+import { deleteClusterObject, listClusterObjects, patchClusterObject } from "../../kube/cluster_objects.ts";
+import { joinedRead } from "../../kube/joined_reads.ts";
+import { ifFound } from "../../kube/status.ts";
+import { type PendingNode, pendingNodes } from "../../kube/update_kinds.ts";
+import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
+
+/** What is not among the fields of a PendingNode, and would be lost there. */
+export const recordAnnotations = {
+  /** The member that goes for this one. */
+  donor: "ostler.dev/donor",
+  /** What of the donor the newcomer takes over, as JSON. */
+  inheritance: "ostler.dev/inheritance",
+  /** The hash of what it was ordered to run. */
+  target: "ostler.dev/target",
+  /** Why the cloud has no room for it. */
+  trouble: "ostler.dev/trouble",
+  /** The id by which the planner knows a machine that goes. */
+  member: "ostler.dev/member",
+  /** "true" for one whose place in the group goes with it. */
+  shrinks: "ostler.dev/shrinks",
+} as const;
+
+/** A record stays until we are done with it, whoever deletes it. */
+export const recordFinalizer = "ostler.dev/pending-node";
+
+/** Of a member that was told to go, beside the one by which it came. */
+const goingSuffix = ".going";
+
+export interface Order {
+  /** The token, and the name of its record. */
+  id: string;
+  uid: string;
+  goal: "Join" | "Leave";
+  /** The instance that came of it; "" while nobody knows. */
+  providerId: string;
+  donor: string | undefined;
+  /** The hash of what it was ordered to run; "" for one of the operator of before. */
+  target: string;
+  trouble: string;
+  /** Its node was Ready, and has taken over what it had to. */
+  isDone: boolean;
+  /** RFC 3339. */
+  since: string;
+  record: PendingNode;
+}
+
+export interface Removal {
+  /** The member that goes. */
+  member: string;
+  providerId: string;
+  shrinks: boolean;
+  record: PendingNode;
+}
+
+export interface Records {
+  orders: Order[];
+  removals: Removal[];
+}
+
+/** Name of the record of a member that was told to go; members of two groups may have one id. */
+export function removalName(group: string, member: string): string {
+  return `${group}.${member}${goingSuffix}`.toLowerCase();
+}
+
+/** All of a group; read once for all who ask at a time. */
+export async function readRecords(kube: Kube, group: string): Promise<Records> {
+  const all = await joinedRead(kube, "pending nodes", () => listClusterObjects(kube, pendingNodes));
+  const own = all.filter(({ spec }) => groupKeyOf(spec.groupID) === groupKeyOf(group));
+  return {
+    orders: own.filter((record) => !isRemoval(record)).map(orderOf),
+    removals: own.filter(isRemoval).map(removalOf),
+  };
+}
+
+function isRemoval({ metadata }: PendingNode): boolean {
+  return metadata.annotations?.[recordAnnotations.member] !== undefined;
+}
+
+/** A record of the operator of before has no annotation of ours: it stands for its node, by its instance. */
+export function orderOf(record: PendingNode): Order {
+  const { metadata: { name, uid, annotations = {}, creationTimestamp }, spec, status } = record;
+  return {
+    ...{ id: name, uid, goal: spec.goal ?? "Join", providerId: spec.providerID, record },
+    donor: annotations[recordAnnotations.donor],
+    target: annotations[recordAnnotations.target] ?? "",
+    trouble: annotations[recordAnnotations.trouble] ?? "",
+    isDone: status?.reachedGoal ?? false,
+    since: creationTimestamp,
+  };
+}
+
+export function removalOf(record: PendingNode): Removal {
+  const { metadata: { annotations = {} }, spec } = record;
+  return {
+    member: annotations[recordAnnotations.member] ?? "",
+    providerId: spec.providerID,
+    shrinks: annotations[recordAnnotations.shrinks] === "true",
+    record,
+  };
+}
+
+/** Whether an instance is there, and to stay. */
+export function isAlive(instance: Instance | undefined): instance is Instance {
+  return instance !== undefined && instance.state !== "Terminating" && instance.state !== "Terminated";
+}
+
+/** Whether a provider id is that of an instance, in whatever case. */
+export function isOf(providerId: string, instance: Instance): boolean {
+  return providerId !== "" && providerId.toLowerCase() === instance.providerId.toLowerCase();
+}
+
+/** Takes our finalizer off and deletes it, in whatever order somebody else did that. */
+export async function deleteRecord(
+  kube: Kube,
+  { metadata: { name, uid, finalizers = [] } }: PendingNode,
+): Promise<void> {
+  await ifFound(deleteClusterObject(kube, pendingNodes, { name, uid }));
+  const left = finalizers.filter((each) => each !== recordFinalizer);
+  if (left.length === finalizers.length) return;
+  await ifFound(patchClusterObject(kube, pendingNodes, { name, body: { metadata: { uid, finalizers: left } } }));
+}

@@ -1,0 +1,137 @@
+/** Has a machine go: what was meant is written down, the cloud is told until it has it no more, and nothing of it is left. */
+import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+import { cloudOf } from "../../clouds/cloud_of.ts";
+import type { Instance } from "../../clouds/driver.ts";
+import type { Kube } from "../../kube/client.ts";
+import { createClusterObject, patchClusterObject } from "../../kube/cluster_objects.ts";
+import { attempting, ifFound, statusOf } from "../../kube/status.ts";
+import { pendingNodes } from "../../kube/update_kinds.ts";
+import type { MachineState, MemberRef } from "../contract.ts";
+import { isLost, memberIdOf, orderOfInstance } from "./member.ts";
+import { readGroupState } from "./observe.ts";
+import {
+  deleteRecord,
+  type Order,
+  recordAnnotations,
+  recordFinalizer,
+  type Removal,
+  removalName,
+  removalOf,
+} from "./records.ts";
+import { declaredSize, openOrders } from "./size.ts";
+import { type Asked, type CloudSight, groupNameOf, readAsked, readCloud } from "./sight.ts";
+
+/** What a record says about when its machine should be gone. */
+const leaveMs = 60_000;
+
+interface Place {
+  pool: PoolRef;
+  asked: Asked;
+  seen: CloudSight;
+}
+
+/** Tells the cloud, with its place in the group where that was made for its newcomer, or it is one itself. */
+export function removeMember(kube: Kube, { pool, machine }: MemberRef): Promise<void> {
+  return attempting(`remove machine "${machine}"`, async () => {
+    const asked = await readAsked(kube, pool);
+    if (!asked) return;
+    const seen = await readCloud(kube, asked);
+    const removal = await meant(kube, { pool, asked, seen }, machine);
+    if (removal) await tell(kube, asked, removal);
+  });
+}
+
+/** Tells again where it is still there; forgets its records once it is gone, and gives what is left of it. */
+export function seeMemberOff(kube: Kube, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
+  return attempting(`see machine "${machine}" off`, async () => {
+    const asked = await readAsked(kube, pool);
+    if (!asked) return undefined;
+    const seen = await readCloud(kube, asked);
+    const removal = seen.records.removals.find(({ member }) => member === machine);
+    const order = seen.records.orders.find(({ id }) => id === machine);
+    if (removal && await tell(kube, asked, removal) === "Going") return await readGroupState(kube, { pool, machine });
+    if (!removal && order && !isLost(order, Date.now())) return await readGroupState(kube, { pool, machine });
+    await forget(kube, seen, { machine, removal });
+    return undefined;
+  });
+}
+
+/** The record of it, made where there is none; undefined for what was never there, or is gone without one. */
+async function meant(kube: Kube, { pool, asked, seen }: Place, machine: string): Promise<Removal | undefined> {
+  const known = seen.records.removals.find(({ member }) => member === machine);
+  if (known) return known;
+  const instance = seen.instances.find((each) => memberIdOf(each) === machine);
+  const own = instance
+    ? orderOfInstance(seen.records.orders, instance)
+    : seen.records.orders.find(({ id }) => id === machine);
+  const providerId = instance?.providerId ?? own?.providerId ?? "";
+  if (providerId === "") return void (own && await giveUp(kube, own));
+  const { metadata, spec } = asked.group;
+  const name = removalName(groupNameOf(pool), machine);
+  const shrinks = isAbove({ asked, seen }, machine, own);
+  const body = {
+    metadata: {
+      ...{ name, finalizers: [recordFinalizer] },
+      annotations: { [recordAnnotations.member]: machine, [recordAnnotations.shrinks]: String(shrinks) },
+      ownerReferences: [{
+        ...{ apiVersion: "update.edgeless.systems/v1alpha1", kind: "ScalingGroup" },
+        ...{ name: metadata.name, uid: metadata.uid },
+      }],
+    },
+    spec: {
+      ...{ providerID: providerId, groupID: spec.groupId, goal: "Leave", nodeName: instance?.node ?? "" },
+      deadline: new Date(Date.now() + leaveMs).toISOString(),
+    },
+  };
+  return removalOf(await createClusterObject(kube, pendingNodes, { kind: "PendingNode", ...body }));
+}
+
+/**
+ * Whether the group keeps one more for its sake: a newcomer came for it, or it is a newcomer whose other is still there; or
+ * the group is larger than it is to be, and nobody can say why any more.
+ */
+function isAbove({ asked, seen }: Pick<Place, "asked" | "seen">, machine: string, own: Order | undefined): boolean {
+  const open = openOrders(seen).filter(({ providerId }) => providerId !== "");
+  if (open.some(({ donor, id }) => donor === machine || id === own?.id)) return true;
+  return seen.cloud.size - open.length > declaredSize(seen, asked.ledger);
+}
+
+async function tell(kube: Kube, { group }: Asked, { providerId, shrinks }: Removal): Promise<"Going" | "Gone"> {
+  const driver = await cloudOf(kube);
+  return await driver.remove({ group: group.spec.groupId, providerId, shrinks });
+}
+
+/** An order that never reached the cloud, as far as anybody knows: by its token it is found or not. */
+async function giveUp(kube: Kube, { id, uid }: Order): Promise<void> {
+  await ifFound(
+    patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid }, spec: { goal: "Leave" } } }),
+  );
+}
+
+/** Its node, where it is still the one of that instance; orders that were for it, or by which it came; its own record last. */
+async function forget(
+  kube: Kube,
+  seen: CloudSight,
+  { machine, removal }: { machine: string; removal: Removal | undefined },
+): Promise<void> {
+  await deleteNode(kube, seen, removal?.providerId ?? "");
+  for (const order of seen.records.orders) {
+    const isDone = order.donor === machine && (order.isDone || isUnseen(seen, order));
+    if (order.id === machine || isDone) await deleteRecord(kube, order.record);
+  }
+  if (removal) await deleteRecord(kube, removal.record);
+}
+
+function isUnseen({ instances }: CloudSight, order: Order): boolean {
+  return isLost(order, Date.now()) && !instances.some((each: Instance) => each.token === order.id);
+}
+
+async function deleteNode(kube: Kube, { nodes }: CloudSight, providerId: string): Promise<void> {
+  const node = nodes.get(providerId.toLowerCase());
+  if (!node || providerId === "") return;
+  try {
+    await ifFound(kube.core.deleteNode({ name: node.name, body: { preconditions: { uid: node.uid } } }));
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error; // another one of its name
+  }
+}

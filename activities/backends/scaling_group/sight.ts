@@ -1,0 +1,82 @@
+/** One look at a scaling group: what is asked of it, what its cloud has, and what was written down about both. */
+import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+import type { CloudGroup, Driver, Instance } from "../../clouds/driver.ts";
+import { cloudOf } from "../../clouds/cloud_of.ts";
+import { moot, refused } from "../../failures.ts";
+import type { Kube } from "../../kube/client.ts";
+import { readClusterObject } from "../../kube/cluster_objects.ts";
+import { joinedRead } from "../../kube/joined_reads.ts";
+import { ifFound } from "../../kube/status.ts";
+import { type NodeVersion, nodeVersions, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
+import { type GroupNode, nodesByInstance } from "./group_nodes.ts";
+import { type Ledger, ledgerOf } from "./ledger.ts";
+import { readRecords, type Records } from "./records.ts";
+import { type Target, targetOf } from "./target.ts";
+
+const prefix = "scaling-group.";
+
+/** Name of the ScalingGroup of a pool (`workflows/commands/scaling_group.ts` makes the pool's of it). */
+export function groupNameOf({ name }: PoolRef): string {
+  return name.startsWith(prefix) ? name.slice(prefix.length) : name;
+}
+
+/** The object of a pool, and what it follows. */
+export interface Asked {
+  group: ScalingGroup;
+  version: NodeVersion;
+  ledger: Ledger;
+  /** Undefined where it follows nothing yet. */
+  target: Target | undefined;
+}
+
+/** Undefined for a group that is gone; refused where its NodeVersion is not there. */
+export async function readAsked(kube: Kube, pool: PoolRef): Promise<Asked | undefined> {
+  const name = groupNameOf(pool);
+  const group = await ifFound(readClusterObject(kube, scalingGroups, name));
+  if (!group) return undefined;
+  const version = await ifFound(readClusterObject(kube, nodeVersions, group.spec.nodeImage));
+  if (!version) {
+    const state = `its NodeVersion "${group.spec.nodeImage}" is not there`;
+    throw refused("ObjectInvalid", `Cannot roll scaling group "${name}": ${state}`);
+  }
+  return { group, version, ledger: ledgerOf(group), target: targetOf(group, version) };
+}
+
+/** The same; moot for one that is gone. */
+export async function needAsked(kube: Kube, pool: PoolRef): Promise<Asked> {
+  const asked = await readAsked(kube, pool);
+  if (!asked) throw moot("GenerationStale", `Cannot look at scaling group "${groupNameOf(pool)}": it is gone`);
+  return asked;
+}
+
+/** The group as its cloud has it now. */
+export interface CloudSight {
+  cloud: CloudGroup;
+  instances: Instance[];
+  records: Records;
+  /** By provider id in lower case. */
+  nodes: Map<string, GroupNode>;
+}
+
+/** Reads all that is there, once for all who ask at a time. The records come first: they are written before the cloud is asked. */
+export async function readCloud(kube: Kube, { group: { metadata, spec } }: Asked): Promise<CloudSight> {
+  const driver = await cloudOf(kube);
+  const records = await readRecords(kube, spec.groupId);
+  const [cloud, instances, nodes] = await Promise.all([
+    joinedRead(kube, `group ${spec.groupId}`, () => driver.group(spec.groupId)),
+    readInstances(kube, driver, spec.groupId),
+    nodesByInstance(kube),
+  ]);
+  if (!cloud) {
+    throw refused(
+      "CloudRefused",
+      `Cannot look at scaling group "${metadata.name}": ${driver.title} has no "${spec.groupId}"`,
+    );
+  }
+  return { cloud, instances, records, nodes };
+}
+
+/** All instances of a group, once for all who ask at a time. */
+export function readInstances(kube: Kube, driver: Driver, groupId: string): Promise<Instance[]> {
+  return joinedRead(kube, `instances of ${groupId}`, () => driver.instances(groupId));
+}
