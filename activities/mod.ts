@@ -3,6 +3,8 @@ import type {
   AutoscalerActivities,
   AwaitActivities,
   JoiningActivities,
+  NodeVersionActivities,
+  NodeVersionWaits,
   NoticeActivities,
   PoolRef,
   PublishActivities,
@@ -10,6 +12,7 @@ import type {
   WriteActivities,
 } from "../workflows/contracts/mod.ts";
 import { withSignsOfLife } from "./at_work.ts";
+import { holdAutoscalers, letAutoscalersGo } from "./autoscaler/hold.ts";
 import { ensureAutoscalerKept } from "./autoscaler/keep_autoscaler.ts";
 import { withBugsSorted } from "./bugs.ts";
 import { ensurePoolCleanedUp } from "./config/clean_up.ts";
@@ -22,6 +25,9 @@ import { awaitGates } from "./gates/await_gates.ts";
 import type { MetricsAccess } from "./gates/prometheus_query.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
+import { awaitNodeVersionChanged } from "./node_version/await_change.ts";
+import { ensureStageReleased, ensureVersionTold } from "./node_version/release_stage.ts";
+import { surveyNodeVersion } from "./node_version/survey.ts";
 import { ensureNodeAnnotated } from "./node_version/admit_joining_node.ts";
 import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
 import { awaitNodeDrained, ensureNodeCordoned } from "./node/drain.ts";
@@ -47,7 +53,9 @@ export type Activities =
   & AwaitActivities
   & NoticeActivities
   & JoiningActivities
-  & AutoscalerActivities;
+  & AutoscalerActivities
+  & NodeVersionActivities
+  & NodeVersionWaits;
 
 /**
  * What activities need; `forecast` is the planner played forward, handed in because deciding is not done here, `cluster`
@@ -70,15 +78,17 @@ export function createActivities(deps: ActivityDeps): Activities {
   const drains = new DrainMeasure(measures);
   const of = ({ pool }: { pool: PoolRef }): Backend => backendOf(kube, pool);
   const steps = withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
-    ...withSignsOfLife<Omit<Activities, keyof AwaitActivities>>({
+    ...withSignsOfLife<Omit<Activities, keyof (AwaitActivities & NodeVersionWaits)>>({
       readDesired: ({ pool }) => readDesired(deps, pool),
       readPool: (input) => readPool(kube, input),
       readRound: (input) => readRound(deps, input),
       recall: ({ pool }) => recall(kube, pool),
       planRollout: (input) => planRollout(deps, input),
       listDuePools: (input) => listDuePools(deps, input),
-      publishConfig: (input) => measuredPublish(measures, () => publishConfig(deps, input)),
-      ensureCredentialsRenewed: ({ pool }) => renewPublished(deps, pool),
+      publishConfig: (input) =>
+        measuredPublish(measures, () => of(input).boots?.publish(input) ?? publishConfig(deps, input)),
+      ensureCredentialsRenewed: async (input) =>
+        of(input).boots ? { news: "Unpublished" } : await renewPublished(deps, input.pool),
       ensureRestRenewed: (input) => renewResting(deps, input),
       ensureRolloutReported: (input) => ensureRolloutReported(kube, input),
       ensureVictimMarked: (input) => of(input).choose(input),
@@ -94,6 +104,11 @@ export function createActivities(deps: ActivityDeps): Activities {
       ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
       ensureNodeAnnotated: (input) => ensureNodeAnnotated(kube, input),
       ensureAutoscalerKept: (input) => ensureAutoscalerKept(kube, input),
+      surveyNodeVersion: (input) => surveyNodeVersion(kube, input),
+      ensureStageReleased: (input) => ensureStageReleased(kube, input),
+      ensureAutoscalersHeld: ({ object, until }) => holdAutoscalers(kube, { holder: object.name, until }),
+      ensureAutoscalersLetGo: ({ object }) => letAutoscalersGo(kube, { holder: object.name }),
+      ensureVersionTold: (input) => ensureVersionTold(kube, input),
       deliverNotice: (input) => deliverNotice(deps.notices ?? nowhere, input),
     }),
     awaitReplacementJoined: (input) =>
@@ -113,6 +128,7 @@ export function createActivities(deps: ActivityDeps): Activities {
         input.machine ? ["gates"] : [],
         () => awaitGates(kube, input, { metrics: deps.metricsAccess }),
       ),
+    awaitNodeVersionChanged: (input) => awaitNodeVersionChanged(kube, input),
     awaitMachineGone: (input) => measuredWait(measures, ["gone"], () => awaitMachineGone(kube, input)),
   }));
   return withFailuresCounted(measures, steps);

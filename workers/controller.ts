@@ -23,9 +23,11 @@ import { serveWhileOurs } from "./serve_while_ours.ts";
 import { startRollout } from "./start_rollout.ts";
 import { keepAutoscaler, tellAutoscalers } from "./tell_autoscalers.ts";
 import { admitJoiningNode, tellJoiningNodes } from "./tell_joining_nodes.ts";
+import { rollOutNodeVersion, tellNodeVersions } from "./tell_node_versions.ts";
 import { openTracing, type Tracing } from "./telemetry/tracing.ts";
 import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
+import { watchGroups } from "./watch_groups.ts";
 import { type WatchedPools, watchPools } from "./watch_pools.ts";
 
 /** Runs until `signal` aborts or leadership is lost. */
@@ -143,7 +145,9 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     notify: notifying(telling),
     log,
   });
-  await watch.start();
+  const groups = watchGroups({ kube, log, signal });
+  const ofGroups = new PoolNotifier(groups, { notify: notifying(telling), log });
+  await Promise.all([watch.start(), groups.start()]);
   onReady();
   log.info("Controller is watching");
   const connect = (): Promise<Client> => client.get();
@@ -155,7 +159,18 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     const joining = tellJoiningNodes({ kube, tell: admit, log }, signal);
     const keep = async (name: string): Promise<void> => keepAutoscaler(await connect(), config, name);
     const scaling = tellAutoscalers({ kube, tell: keep, log }, signal);
-    await Promise.all([notifier.run(signal), notices, joining, scaling, schedule, version]);
+    const roll = async (name: string): Promise<void> => rollOutNodeVersion(await connect(), config, name);
+    const rolling = tellNodeVersions({ kube, tell: roll, log }, signal);
+    await Promise.all([
+      notifier.run(signal),
+      ofGroups.run(signal),
+      notices,
+      joining,
+      scaling,
+      rolling,
+      schedule,
+      version,
+    ]);
   });
 }
 

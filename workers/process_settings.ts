@@ -25,6 +25,10 @@ const deadlines = readBy((value) => {
     return undefined;
   }
 }, 'must be one JSON object such as {"drain": "30m"}');
+const cloud = readBy(
+  (value) => (["", "aws", "google", "azure", "simulated"] as const).find((one) => one === value),
+  "must be aws, google, azure, simulated, or nothing",
+);
 const names = text.transform((value) => value.split(",").map((item) => item.trim()).filter(Boolean));
 const isHttps = (value: string): boolean =>
   URL.canParse(value) && new URL(value).origin === value && /^https:/.test(value);
@@ -105,6 +109,16 @@ export const ProcessSettings = z.object({
   providerReferenceNamespaces: setting(names, "", {
     description:
       "namespaces of the Secrets and ConfigMaps that provider specs may point at, joined by commas; else all that the worker may read",
+  }),
+  cloud: setting(cloud, "", {
+    description: "cloud whose scaling groups are looked after: aws, google, azure, or simulated; else none",
+  }),
+  cloudPlace: setting(text, "", {
+    description:
+      "where in that cloud: a region of aws, a project of google, subscription/resource-group of azure, or the URL of a simulated one",
+  }),
+  cloudTag: setting(text, "", {
+    description: "value of the tag or label `constellation-uid` by which groups of this cluster are known",
   }),
   prometheusHosts: setting(names, "", {
     description: "hosts, each with a port or for any, that gates may ask for metrics, joined by commas; else all",

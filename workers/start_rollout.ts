@@ -2,9 +2,15 @@
 import type { Client } from "@temporalio/client";
 import { TypedSearchAttributes, WorkflowNotFoundError } from "@temporalio/common";
 import { poolOf, shownAtStart, workflowIdOf } from "../workflows/commands/start_options.ts";
-import type { PoolRef } from "../workflows/contracts/mod.ts";
+import type { PoolKind, PoolRef } from "../workflows/contracts/mod.ts";
 import type { Config } from "./config.ts";
 import type { PoolNews, ReportedRun } from "./pool_notifier.ts";
+
+/** The workflow of each kind of pool, by its name on the wire. */
+const types: Record<PoolKind, string> = {
+  MachineDeployment: "rollOutMachineDeployment",
+  ScalingGroup: "rollOutScalingGroup",
+};
 
 /** Safe to call any number of times: one id per pool, and the signal says only "read again". Gives the run that was told. */
 export async function startRollout(
@@ -16,7 +22,7 @@ export async function startRollout(
   await endUnderOtherId(client, pool, run);
   const { typedSearchAttributes, ...shown } = shownAtStart(pool);
   const workflowId = workflowIdOf(pool);
-  const { signaledRunId } = await client.workflow.signalWithStart("rollOutMachineDeployment", {
+  const { signaledRunId } = await client.workflow.signalWithStart(types[pool.kind ?? "MachineDeployment"], {
     workflowId,
     taskQueue: config.taskQueue,
     args: [{ ...pool, ...givenDeadlines(config) }],
@@ -32,7 +38,8 @@ export async function startRollout(
 // stands on the Rollout and on the machines.
 async function endUnderOtherId(client: Client, pool: PoolRef, run: ReportedRun | undefined): Promise<void> {
   const id = workflowIdOf(pool);
-  const plain = workflowIdOf({ namespace: pool.namespace, name: pool.name });
+  const { cluster: _, ...ofAny } = pool;
+  const plain = workflowIdOf(ofAny);
   if (!run || run.workflowId === id || !`/${run.workflowId}`.endsWith(`/${plain}`)) return;
   const handle = client.workflow.getHandle(run.workflowId, run.runId);
   await handle.terminate(`It goes on as "${id}": its cluster has another name`).catch((error: unknown) => {

@@ -2,6 +2,7 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import { Runtime, Worker } from "@temporalio/worker";
 import { beginToWatch } from "../activities/backends/registry.ts";
+import { useCloud } from "../activities/clouds/cloud_of.ts";
 import { caOf } from "../activities/kube/client.ts";
 import { ensureSearchAttributes } from "../activities/temporal/search_attributes.ts";
 import { columnsOf } from "../workflows/commands/start_options.ts";
@@ -20,6 +21,7 @@ import { freeLoopback, sdkMetrics } from "./metrics/sdk_metrics.ts";
 import { type MetricsServer, serveMetrics } from "./metrics/serve_metrics.ts";
 import { measurePolling } from "./metrics/serving_gauges.ts";
 import { expectFailures, stepMeasures } from "./metrics/step_measures.ts";
+import { cloudOpener } from "./open_cloud.ts";
 import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
 import { stepLog } from "./telemetry/step_log.ts";
@@ -46,6 +48,8 @@ export async function runWorker(
   const scraped = metrics && serveMetrics(scrapeOf({ config, metrics, sdk, log }));
   const clusters = openClusters(config, { log, requests: requestsTold(metrics) });
   const kube = clientsOf(clusters, config);
+  const opener = cloudOpener(config);
+  if (opener) useCloud(kube, opener);
   const options = workersOf(config, {
     kube,
     clusterCa: () => caOf(clusters.pools),

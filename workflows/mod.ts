@@ -6,4 +6,6 @@ export { admitJoiningNode } from "./admit_joining_node.ts";
 export { keepAutoscaler } from "./keep_autoscaler.ts";
 export { renewCredentials } from "./renew_credentials.ts";
 export { rollOutMachineDeployment } from "./roll_out_machine_deployment.ts";
+export { rollOutNodeVersion } from "./roll_out_node_version.ts";
+export { rollOutScalingGroup } from "./roll_out_scaling_group.ts";
 export { sendNotice } from "./send_notice.ts";

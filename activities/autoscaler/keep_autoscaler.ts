@@ -9,6 +9,7 @@ import { listClusterObjects, patchClusterStatus, readClusterObject } from "../ku
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { autoscalingStrategies, type AutoscalingStrategy, scalingGroups } from "../kube/update_kinds.ts";
 import { type AutoscalerCommand, autoscalerCommand } from "./command.ts";
+import { freedOfOldHolds } from "./hold.ts";
 
 /** What a strategy comes to: in words for people, and by a stable reason. */
 type Standing = Extract<AutoscalerOutcome, { outcome: "Kept" | "Waiting" }> & { replicas?: number };
@@ -19,8 +20,9 @@ export function ensureAutoscalerKept(
   { object: { name } }: { object: ClusterObject },
 ): Promise<AutoscalerOutcome> {
   return attempting(`keep the autoscaler of "${name}"`, async () => {
-    const strategy = await ifFound(readClusterObject(kube, autoscalingStrategies, name));
-    if (!strategy || strategy.metadata.deletionTimestamp) return { outcome: "Gone" };
+    const found = await ifFound(readClusterObject(kube, autoscalingStrategies, name));
+    if (!found || found.metadata.deletionTimestamp) return { outcome: "Gone" };
+    const strategy = await freedOfOldHolds(kube, found, Date.now());
     const { replicas, ...standing } = await keep(kube, strategy);
     await mirror(kube, strategy, { standing, replicas: replicas ?? 0 });
     return standing;

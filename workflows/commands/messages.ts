@@ -14,6 +14,9 @@ export const joiningChanged = defineSignal<[]>("joiningChanged");
 /** A strategy, or a group that may be scaled, changed: read them again. */
 export const autoscalingChanged = defineSignal<[]>("autoscalingChanged");
 
+/** A NodeVersion, or one of its groups, changed: look again. */
+export const nodeVersionChanged = defineSignal<[]>("nodeVersionChanged");
+
 /** Who asks, and why; both end up in the details, the Events and the history. */
 export interface Command {
   by?: string;

@@ -9,6 +9,7 @@ export type * from "./desired.ts";
 export type * from "./failures.ts";
 export type * from "./joining.ts";
 export type * from "./memory.ts";
+export type * from "./node_version.ts";
 export type * from "./notice.ts";
 export type * from "./outcomes.ts";
 export type * from "./plan.ts";

@@ -1,0 +1,47 @@
+/** Waits until a look at a NodeVersion would show something else. */
+import type { ClusterObject } from "../../workflows/contracts/mod.ts";
+import { groupNodesOf } from "../backends/scaling_group/group_nodes.ts";
+import type { Kube } from "../kube/client.ts";
+import { News, sourceOf } from "../kube/news.ts";
+import { poll } from "../kube/polling.ts";
+import { rollouts } from "../kube/resources.ts";
+import { RolloutObject } from "../kube/schemas.ts";
+import { SharedWatch } from "../kube/shared_watch.ts";
+import { surveyNodeVersion } from "./survey.ts";
+
+/** What of a group's Rollout decides. */
+const phases = {
+  ...rollouts,
+  fieldSelector: "metadata.namespace=kube-system",
+  schema: RolloutObject.transform(({ status }) =>
+    `${status?.phase} ${status?.["targetTemplateHash"]} ${status?.["reason"]}`
+  ),
+};
+
+const watches = new WeakMap<object, SharedWatch<string>>();
+
+/** Ends then, at the latest at `until` (epoch ms). */
+export async function awaitNodeVersionChanged(
+  kube: Kube,
+  { object, fingerprint, until }: { object: ClusterObject; fingerprint: string; until: number },
+): Promise<void> {
+  const watch = watches.get(kube.core) ?? new SharedWatch(kube, phases);
+  watches.set(kube.core, watch);
+  const isOther = (before: string | undefined, now: string | undefined): boolean => before !== now;
+  using news = new News([
+    sourceOf(watch, ({ before, now }) => isOther(before, now)),
+    sourceOf(groupNodesOf(kube), ({ before, now }) => JSON.stringify(before) !== JSON.stringify(now)),
+  ]);
+  return await poll<void>({
+    until: Number.MAX_SAFE_INTEGER, // to see no change is an answer too
+    news,
+    // What happens to many nodes at a time is looked at once.
+    ...{ every: 5_000, gap: 1_000, lookBy: () => until },
+    look: async () => {
+      const survey = await surveyNodeVersion(kube, { object });
+      const isNews = survey.state === "Gone" || survey.fingerprint !== fingerprint;
+      return isNews || Date.now() >= until ? { answer: undefined } : { missing: survey.says };
+    },
+    expired: (missing) => new Error(missing),
+  });
+}

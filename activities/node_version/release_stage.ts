@@ -1,0 +1,63 @@
+/** Lets groups take up what a NodeVersion asks for: stage by stage, and that target alone. */
+import type { ClusterObject, VersionStage, VersionStanding } from "../../workflows/contracts/mod.ts";
+import { askedBy, hashOf } from "../backends/scaling_group/target.ts";
+import { moot, unavailable } from "../failures.ts";
+import type { Kube } from "../kube/client.ts";
+import { patchClusterStatus, readClusterObject } from "../kube/cluster_objects.ts";
+import { attempting, ifFound, statusOf } from "../kube/status.ts";
+import { type NodeVersion, nodeVersions } from "../kube/update_kinds.ts";
+import { emitEvents } from "../status/events.ts";
+
+/** Writes what is released; moot where something else is asked for by now. */
+export function ensureStageReleased(
+  kube: Kube,
+  { object: { name }, stage, digest }: { object: ClusterObject; stage: VersionStage; digest: string },
+): Promise<void> {
+  return attempting(`release stage "${stage}" of NodeVersion "${name}"`, async () => {
+    const version = await ifFound(readClusterObject(kube, nodeVersions, name));
+    if (!version || hashOf(askedBy(version)) !== digest) {
+      throw moot(
+        "GenerationStale",
+        `Cannot release stage "${stage}" of NodeVersion "${name}": it asks for something else`,
+      );
+    }
+    await write(kube, version, { released: { stage, digest } });
+  });
+}
+
+/** Condition Ready, and an Event where its reason is news. */
+export function ensureVersionTold(
+  kube: Kube,
+  { object: { name }, standing }: { object: ClusterObject; standing: VersionStanding },
+): Promise<void> {
+  return attempting(`tell of NodeVersion "${name}"`, async () => {
+    const version = await ifFound(readClusterObject(kube, nodeVersions, name));
+    if (!version) return;
+    const { ready: status, reason, message } = standing;
+    const conditions = version.status?.conditions ?? [];
+    const before = conditions.find(({ type }) => type === "Ready");
+    if (before?.reason === reason && before.message === message && before.status === status) return;
+    const lastTransitionTime = (before?.status === status && before.lastTransitionTime) || new Date().toISOString();
+    const observedGeneration = version.metadata.generation ?? 0;
+    const now = { type: "Ready", status, reason, message, observedGeneration, lastTransitionTime };
+    const others = conditions.filter(({ type }) => type !== "Ready");
+    await write(kube, version, { conditions: [...others, now] });
+    if (before?.reason === reason) return;
+    const object = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "NodeVersion" };
+    const isWell = status === "True" || ["Rolling", "HoldingAutoscaler"].includes(reason);
+    const event = { type: isWell ? "Normal" : "Warning", reason, message } as const;
+    await emitEvents(kube, { namespace: "", name, uid: version.metadata.uid, object }, [event]);
+  });
+}
+
+/** Status is required as a whole by those who wrote it before. */
+async function write(kube: Kube, { metadata, status }: NodeVersion, changes: object): Promise<void> {
+  const { name, resourceVersion } = metadata;
+  const least = { budget: 0, activeclusterversionupgrade: false, conditions: [], ...status };
+  try {
+    await patchClusterStatus(kube, nodeVersions, { name, resourceVersion, status: { ...least, ...changes } });
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+    throw unavailable(`Cannot write the status of NodeVersion "${name}": somebody else was faster`);
+  }
+}

@@ -1,0 +1,121 @@
+/** One look at a NodeVersion, at its groups, and at every node of them; what it sees stands on the object for people. */
+import { createHash } from "node:crypto";
+import type { ClusterObject, StageSurvey, VersionStage, VersionSurvey } from "../../workflows/contracts/mod.ts";
+import { holdersOf } from "../autoscaler/hold.ts";
+import { askedBy, hashOf, releasedStage } from "../backends/scaling_group/target.ts";
+import { groupKeyOf } from "../clouds/driver.ts";
+import type { Kube } from "../kube/client.ts";
+import { listClusterObjects, readClusterObject } from "../kube/cluster_objects.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+import {
+  autoscalingStrategies,
+  type AutoscalingStrategy,
+  type NodeVersion,
+  nodeVersions,
+  type PendingNode,
+  pendingNodes,
+  scalingGroups,
+} from "../kube/update_kinds.ts";
+import { classOf, type NodeClass, type NodeTarget, same } from "./classify.ts";
+import { completionOf } from "./completion.ts";
+import { type GroupProgress, haltedOf, readProgress } from "./group_progress.ts";
+import type { MarkedNode } from "./marks.ts";
+import { readFleet } from "./nodes_of_groups.ts";
+import { isOld, tendOldRecords } from "./old_records.ts";
+import { showSurvey } from "./show_survey.ts";
+import { troubleWith } from "./version_trouble.ts";
+
+/** Looks, and shows what it saw; a NodeVersion that is gone, or going, is an answer. */
+export function surveyNodeVersion(kube: Kube, { object: { name } }: { object: ClusterObject }): Promise<VersionSurvey> {
+  return attempting(`look at NodeVersion "${name}"`, async () => {
+    const version = await ifFound(readClusterObject(kube, nodeVersions, name));
+    if (!version || version.metadata.deletionTimestamp) return { state: "Gone" };
+    const [all, strategies, records] = await Promise.all([
+      listClusterObjects(kube, scalingGroups),
+      listClusterObjects(kube, autoscalingStrategies),
+      listClusterObjects(kube, pendingNodes),
+    ]);
+    const groups = all.filter(({ spec }) => spec.nodeImage === name);
+    const target = askedBy(version);
+    const progress = await readProgress(kube, groups, hashOf(target));
+    const keys = progress.map(({ groupId }) => groupKeyOf(groupId));
+    const trouble = await troubleWith(kube, { version, groups, all });
+    const known = trouble?.reason === "GroupMissing" || trouble?.reason === "CloudRefused"
+      ? []
+      : groups.map(({ spec }) => spec.groupId);
+    const fleet = await readFleet(kube, known);
+    const own = records.filter(({ spec }) => keys.includes(groupKeyOf(spec.groupID)));
+    const old = await tendOldRecords(kube, own.filter(isOld), { fleet, target, now: Date.now() });
+    const pending = [...own.filter((record) => !isOld(record)), ...old];
+    const classes = classesOf(fleet.nodes, target, pending);
+    const completion = completionOf({ nodes: namesOf(classes), ...movesOf(pending) });
+    await showSurvey(kube, version, { classes, pending, completion });
+    const stages = stagesOf(progress, fleet.nodes, target);
+    const isDone = progress.every(({ stage, isDone }) => isDone || stage === "ControlPlane");
+    return survey(version, {
+      ...{ trouble, stages, ...autoscalersOf(strategies, name) },
+      isSettled: completion.isSettled && isDone && !trouble && pending.length === 0,
+      says: completion.isSettled && !isDone
+        ? "Waiting for the groups to take up what is wanted"
+        : completion.outdated.message,
+    });
+  });
+}
+
+type Present = Extract<VersionSurvey, { state: "Present" }>;
+type Seen = Pick<Present, "trouble" | "stages" | "autoscalers" | "isHeld" | "isSettled" | "says">;
+
+function survey(version: NodeVersion, seen: Seen): Present {
+  const facts = { digest: hashOf(askedBy(version)), released: releasedStage(version) ?? null, ...seen };
+  const fingerprint = createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
+  return { state: "Present", fingerprint, ...facts };
+}
+
+/** Nodes of each class. */
+export type Classes = Record<NodeClass, MarkedNode[]>;
+
+function classesOf(nodes: readonly MarkedNode[], target: NodeTarget, pending: readonly PendingNode[]): Classes {
+  const classes: Classes = {
+    ...{ upToDate: [], outdated: [], donors: [], heirs: [] },
+    ...{ mints: [], awaitingAnnotation: [], obsolete: [], invalid: [] },
+  };
+  for (const node of nodes) classes[classOf(node, target, pending)].push(node);
+  return classes;
+}
+
+function namesOf(classes: Classes): Record<NodeClass, string[]> {
+  const entries = Object.entries(classes).map(([name, nodes]) => [name, nodes.map((node) => node.name).sort()]);
+  return Object.fromEntries(entries) as Record<NodeClass, string[]>;
+}
+
+function movesOf(pending: readonly PendingNode[]): { joins: number; leaves: number } {
+  const leaves = pending.filter(({ spec }) => spec.goal === "Leave").length;
+  return { joins: pending.length - leaves, leaves };
+}
+
+function stagesOf(
+  groups: readonly GroupProgress[],
+  nodes: readonly MarkedNode[],
+  target: NodeTarget,
+): Record<VersionStage, StageSurvey> {
+  const of = (stage: VersionStage): StageSurvey => {
+    const own = groups.filter((group) => group.stage === stage);
+    const keys = own.map(({ groupId }) => groupKeyOf(groupId));
+    const theirs = nodes.filter(({ group }) => keys.includes(groupKeyOf(group)));
+    const skewed = theirs.filter(({ components }) => !same(components, target.components));
+    const outdated = theirs.filter((node) => skewed.includes(node) || !same(node.image, target.image));
+    const done = own.filter(({ isDone }) => isDone).length;
+    return { groups: own.length, done, outdated: outdated.length, skewed: skewed.length, halted: haltedOf(own) };
+  };
+  return { ControlPlane: of("ControlPlane"), Workers: of("Workers") };
+}
+
+function autoscalersOf(
+  strategies: readonly AutoscalingStrategy[],
+  name: string,
+): Pick<Present, "autoscalers" | "isHeld"> {
+  const isHeld = strategies.some((strategy) => holdersOf(strategy, Date.now()).includes(name));
+  if (strategies.some(({ spec }) => spec.enabled)) return { autoscalers: "On", isHeld };
+  const isStopping = strategies.some(({ status }) => (status?.replicas ?? 0) > 0);
+  return { autoscalers: isStopping ? "Stopping" : "Off", isHeld };
+}

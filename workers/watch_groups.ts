@@ -1,0 +1,84 @@
+/** Watches scaling groups, what they follow and their Rollouts: which of them is news is decided as for any pool. */
+import type { Logger } from "@temporalio/common";
+import { ledgerAnnotations } from "../activities/backends/scaling_group/ledger.ts";
+import { observedOf, targetOf } from "../activities/backends/scaling_group/target.ts";
+import type { Kube } from "../activities/kube/client.ts";
+import { Informer } from "../activities/kube/informer.ts";
+import type { Resource } from "../activities/kube/resources.ts";
+import { NodeVersion, nodeVersions, ScalingGroup, scalingGroups } from "../activities/kube/update_kinds.ts";
+import { groupsNamespace, poolOfGroup } from "../workflows/commands/scaling_group.ts";
+import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
+import { mayMean, watchedPolicies, watchedRollouts } from "./watched_facts.ts";
+
+interface GroupDeps {
+  kube: Kube;
+  log: Pick<Logger, "warn">;
+  signal: AbortSignal;
+}
+
+/** Of a group, what decides; of its annotations those that say what it runs. */
+type GroupFacts = Pick<ScalingGroup, "metadata" | "spec">;
+type VersionFacts = Pick<NodeVersion, "metadata" | "spec" | "status">;
+
+const told: string[] = [ledgerAnnotations.boots, ledgerAnnotations.pin];
+
+const watchedGroups: Resource<GroupFacts> = {
+  ...scalingGroups,
+  schema: ScalingGroup.transform(({ metadata, spec }) => ({ metadata: slim(metadata), spec })),
+};
+const watchedVersions: Resource<VersionFacts> = {
+  ...nodeVersions,
+  schema: NodeVersion.transform(({ metadata, spec, status }) => {
+    return { metadata: slim(metadata), spec, status: { conditions: [], released: status?.["released"] } };
+  }),
+};
+
+/** How a Rollout reads that has ended. */
+const ended = ["Converged", "RolledBack", "Aborted"];
+/** Rollouts and policies of other namespaces are of no group. */
+const ofGroups = { fieldSelector: `metadata.namespace=${groupsNamespace}` };
+
+/** Groups are told by their own names. One that follows nothing yet has no rollout. */
+export function watchGroups(deps: GroupDeps): PoolWatch & { start(): Promise<void> } {
+  const listeners: ((key: string) => void)[] = [];
+  const tell = (key: string): void => listeners.forEach((listener) => listener(key));
+  const groups = new Informer(watchedGroups, { ...deps, onChange: tell });
+  const tellAll = (): void => groups.keys().forEach(tell);
+  const versions = new Informer(watchedVersions, { ...deps, onChange: tellAll });
+  const rollouts = new Informer({ ...watchedRollouts, ...ofGroups }, { ...deps, onChange: tellAll });
+  const policies = new Informer({ ...watchedPolicies, ...ofGroups }, { ...deps, onChange: tellAll });
+  const find = (key: string): WatchedPool | undefined => {
+    const group = groups.get(key);
+    const version = group && versions.get(group.spec.nodeImage);
+    if (!group || !isServed(group, version)) return undefined;
+    const pool = poolOfGroup(key);
+    const last = rollouts.get(`${pool.namespace}/${pool.name}`);
+    const isOpen = !ended.includes(last?.phase ?? "");
+    const own = [...policies.values()].filter((policy) => mayMean(policy, group.metadata.labels));
+    return {
+      ...{ pool, generation: group.metadata.generation ?? 0, isNumbered: true, observed: observedOf(group, version) },
+      ...{ reported: last?.observed, isOpen, ...(isOpen && last?.run ? { run: last.run } : {}) },
+      isLeft: last?.phase === "Aborted" && !last.wentBack,
+      ...{ policies: own.map((policy) => policy.version).sort().join(), illness: "" },
+    };
+  };
+  return {
+    find,
+    keys: () => groups.keys(),
+    onChange: (listener) => void listeners.push(listener),
+    start: async () => {
+      await Promise.all([groups, versions, rollouts, policies].map((informer) => informer.start()));
+    },
+  };
+}
+
+/** Whose NodeVersion is missing is told so by its run; one that goes is cleaned up after where we have to do with it. */
+function isServed(group: GroupFacts, version: VersionFacts | undefined): boolean {
+  if (group.metadata.deletionTimestamp) return (group.metadata.finalizers ?? []).length > 0;
+  return version === undefined || targetOf(group, version) !== undefined;
+}
+
+function slim(metadata: GroupFacts["metadata"]): GroupFacts["metadata"] {
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => told.includes(key));
+  return { ...metadata, annotations: Object.fromEntries(annotations) };
+}

@@ -1,0 +1,82 @@
+/** What all nodes of some scaling groups are to run, and how far they are. */
+import type { ClusterObject } from "./joining.ts";
+
+/** Stages in their order: no group of one begins before those of the stage before are done. */
+export type VersionStage = "ControlPlane" | "Workers";
+
+/** Groups of one stage. */
+export interface StageSurvey {
+  groups: number;
+  /** Those whose machines all run what is wanted. */
+  done: number;
+  /** Nodes that run something else; and of these, those with other components, such as another kubelet. */
+  outdated: number;
+  skewed: number;
+  /** Groups whose rollout waits for a person, with its reason; some of them. */
+  halted: string[];
+}
+
+/** What stands in the way of everything: a stable reason, and words for people. */
+export interface VersionTrouble {
+  reason: "CloudRefused" | "ImageMissing" | "GroupMissing" | "GroupClaimedTwice";
+  message: string;
+}
+
+/** One look at a NodeVersion, its groups and their nodes; bounded, however many there are. */
+export type VersionSurvey =
+  | { state: "Gone" }
+  | {
+    state: "Present";
+    /** Changes when anything below does. */
+    fingerprint: string;
+    /** Of what it asks for now. */
+    digest: string;
+    /** What is released of that; null for nothing. */
+    released: VersionStage | null;
+    trouble: VersionTrouble | null;
+    stages: Record<VersionStage, StageSurvey>;
+    /** Off: none runs. Stopping: all are told to be off, and one still runs. On: one is to run. */
+    autoscalers: "On" | "Stopping" | "Off";
+    /** Some are off for our sake. */
+    isHeld: boolean;
+    /** Every node runs what is wanted, and nothing is on its way in or out. */
+    isSettled: boolean;
+    /** What is left, in words. */
+    says: string;
+  };
+
+export type VersionStep = "Hold" | "Release" | "LetGo" | "Wait" | "Done";
+
+/** What is told of it: on the object, in an Event where it is news, and in the web UI. */
+export interface VersionStanding {
+  /** True when all is as wanted; Unknown while nobody can tell. */
+  ready: "True" | "False";
+  reason: string;
+  message: string;
+}
+
+export interface NodeVersionActivities {
+  /**
+   * Looks at all of it; writes on nodes what they are where nobody has, sees records of the operator of before through, and
+   * shows on the object what it has seen.
+   */
+  surveyNodeVersion(input: { object: ClusterObject }): Promise<VersionSurvey>;
+  /** Lets groups up to a stage take up what is asked for; moot where something else is asked for by now. */
+  ensureStageReleased(input: { object: ClusterObject; stage: VersionStage; digest: string }): Promise<void>;
+  /** Turns off every autoscaler that is on, until a time (epoch ms) after which anybody may take that for over. */
+  ensureAutoscalersHeld(input: { object: ClusterObject; until: number }): Promise<void>;
+  /** Turns on again those that were turned off by this, as they were found. */
+  ensureAutoscalersLetGo(input: { object: ClusterObject }): Promise<void>;
+  ensureVersionTold(input: { object: ClusterObject; standing: VersionStanding }): Promise<void>;
+}
+
+export interface NodeVersionWaits {
+  /** Ends when a look would show something else, at the latest at `until` (epoch ms). */
+  awaitNodeVersionChanged(input: { object: ClusterObject; fingerprint: string; until: number }): Promise<void>;
+}
+
+/** How a run ended. */
+export interface NodeVersionOutcome {
+  outcome: "UpToDate" | "Gone";
+  says: string;
+}
