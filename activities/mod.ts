@@ -2,6 +2,7 @@
 import type {
   AutoscalerActivities,
   AwaitActivities,
+  DiscoveryActivities,
   JoiningActivities,
   NodeVersionActivities,
   NodeVersionWaits,
@@ -14,6 +15,7 @@ import type {
 import { withSignsOfLife } from "./at_work.ts";
 import { holdAutoscalers, letAutoscalersGo } from "./autoscaler/hold.ts";
 import { ensureAutoscalerKept } from "./autoscaler/keep_autoscaler.ts";
+import { discoverScalingGroups } from "./discovery/scaling_groups.ts";
 import { withBugsSorted } from "./bugs.ts";
 import { ensurePoolCleanedUp } from "./config/clean_up.ts";
 import { listDuePools } from "./config/due_pools.ts";
@@ -37,6 +39,7 @@ import { withOwnCluster } from "./own_cluster.ts";
 import { deliverNotice, type NoticeFiles } from "./notices/deliver_notice.ts";
 import { DrainMeasure, measuredJoin, measuredPublish, measuredWait, withFailuresCounted } from "./measures.ts";
 import type { Measures } from "./measures.ts";
+import type { Kube } from "./kube/client.ts";
 import { planRollout } from "./pool/plan_rollout.ts";
 import type { Forecast } from "./pool/plan_rollout.ts";
 import { awaitDesiredSettled, readDesired } from "./pool/read_desired.ts";
@@ -54,6 +57,7 @@ export type Activities =
   & NoticeActivities
   & JoiningActivities
   & AutoscalerActivities
+  & DiscoveryActivities
   & NodeVersionActivities
   & NodeVersionWaits;
 
@@ -104,11 +108,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
       ensureNodeAnnotated: (input) => ensureNodeAnnotated(kube, input),
       ensureAutoscalerKept: (input) => ensureAutoscalerKept(kube, input),
-      surveyNodeVersion: (input) => surveyNodeVersion(kube, input),
-      ensureStageReleased: (input) => ensureStageReleased(kube, input),
-      ensureAutoscalersHeld: ({ object, until }) => holdAutoscalers(kube, { holder: object.name, until }),
-      ensureAutoscalersLetGo: ({ object }) => letAutoscalersGo(kube, { holder: object.name }),
-      ensureVersionTold: (input) => ensureVersionTold(kube, input),
+      ...versionSteps(kube),
       deliverNotice: (input) => deliverNotice(deps.notices ?? nowhere, input),
     }),
     awaitReplacementJoined: (input) =>
@@ -132,4 +132,16 @@ export function createActivities(deps: ActivityDeps): Activities {
     awaitMachineGone: (input) => measuredWait(measures, ["gone"], () => awaitMachineGone(kube, input)),
   }));
   return withFailuresCounted(measures, steps);
+}
+
+/** What is done for scaling groups beside their rollouts. */
+function versionSteps(kube: Kube): NodeVersionActivities & DiscoveryActivities {
+  return {
+    ensureGroupsDiscovered: () => discoverScalingGroups(kube, Date.now()),
+    surveyNodeVersion: (input) => surveyNodeVersion(kube, input),
+    ensureStageReleased: (input) => ensureStageReleased(kube, input),
+    ensureAutoscalersHeld: ({ object, until }) => holdAutoscalers(kube, { holder: object.name, until }),
+    ensureAutoscalersLetGo: ({ object }) => letAutoscalersGo(kube, { holder: object.name }),
+    ensureVersionTold: (input) => ensureVersionTold(kube, input),
+  };
 }

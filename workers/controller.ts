@@ -7,6 +7,7 @@ import type { Config } from "./config.ts";
 import { keepCredentialSchedule } from "./credential_schedule.ts";
 import { keepVersionCurrent } from "./current_version.ts";
 import { installDefaultProfiles } from "./default_profiles.ts";
+import { keepDiscoverySchedule } from "./discovery_schedule.ts";
 import { followAccess } from "./follow_access.ts";
 import { serveHealth, type Serving } from "./health.ts";
 import { leadWhileHolding } from "./leader.ts";
@@ -161,16 +162,9 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     const scaling = tellAutoscalers({ kube, tell: keep, log }, signal);
     const roll = async (name: string): Promise<void> => rollOutNodeVersion(await connect(), config, name);
     const rolling = tellNodeVersions({ kube, tell: roll, log }, signal);
-    await Promise.all([
-      notifier.run(signal),
-      ofGroups.run(signal),
-      notices,
-      joining,
-      scaling,
-      rolling,
-      schedule,
-      version,
-    ]);
+    const discovery = keepDiscoverySchedule(config, { connect, log, signal });
+    const told = [notifier.run(signal), ofGroups.run(signal), notices, joining, scaling, rolling];
+    await Promise.all([...told, schedule, discovery, version]);
   });
 }
 

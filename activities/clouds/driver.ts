@@ -80,6 +80,8 @@ export interface Driver {
   readonly capabilities: Capabilities;
   /** Milliseconds between looks of who waits for something to happen there; five seconds unless told. */
   readonly lookEvery?: number;
+  /** Milliseconds after an order in which it may show nothing of what it makes; two minutes unless told. */
+  readonly lagMs?: number;
 
   /** All groups of this cluster. */
   groups(): Promise<FoundGroups>;

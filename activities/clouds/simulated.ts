@@ -57,6 +57,7 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
     capabilities: { orders: "Token" },
     // Its machines come up in seconds, and nobody is charged for a request.
     lookEvery: 500,
+    lagMs: 10_000,
     groups: () => api.need("/groups", { schema: Groups, attempt: "list groups" }),
     group: (group) => api.find(pathOf(group), { schema: Group, attempt: `read group "${group}"` }),
     template: async (group) => bootOf(await templateOf(group)),

@@ -40,9 +40,8 @@ export function surveyNodeVersion(kube: Kube, { object: { name } }: { object: Cl
     const progress = await readProgress(kube, groups, hashOf(target));
     const keys = progress.map(({ groupId }) => groupKeyOf(groupId));
     const trouble = await troubleWith(kube, { version, groups, all });
-    const known = trouble?.reason === "GroupMissing" || trouble?.reason === "CloudRefused"
-      ? []
-      : groups.map(({ spec }) => spec.groupId);
+    const isKnown = !trouble || trouble.reason === "GroupClaimedTwice";
+    const known = isKnown ? groups.map(({ spec }) => spec.groupId) : [];
     const fleet = await readFleet(kube, known);
     const own = records.filter(({ spec }) => keys.includes(groupKeyOf(spec.groupID)));
     const old = await tendOldRecords(kube, own.filter(isOld), { fleet, target, now: Date.now() });

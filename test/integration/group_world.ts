@@ -70,7 +70,11 @@ export class GroupGround implements AsyncDisposable {
     this.cloud.create(group);
     const spec = { nodeImage: "constellation-version", groupId: group.id, autoscalerGroupName: group.autoscalerName };
     await world.create(`${kinds}/scalinggroups`, {
-      ...{ apiVersion, kind: "ScalingGroup", metadata: { name: group.name, labels: { pool: group.name } } },
+      ...{
+        apiVersion,
+        kind: "ScalingGroup",
+        metadata: { name: group.name, labels: { pool: group.name } },
+      },
       spec: { ...spec, nodeGroupName: group.name, autoscaling: false, min: 1, max: 10, role: group.role },
     });
   }
@@ -90,4 +94,29 @@ export class GroupGround implements AsyncDisposable {
     await this.#machines?.[Symbol.asyncDispose]();
     await this.api[Symbol.asyncDispose]();
   }
+}
+
+interface Condition {
+  type: string;
+  reason: string;
+  message: string;
+}
+
+/** A condition of the NodeVersion. */
+export async function conditionOf(world: World, type: string): Promise<Condition> {
+  const path = `${kinds}/nodeversions/constellation-version`;
+  const version = await world.get<{ status?: { conditions?: Condition[] } }>(path);
+  return version?.status?.conditions?.find((each) => each.type === type) ?? { type, reason: "", message: "" };
+}
+
+/** Image and components of each node of the cloud. */
+export async function runsOf(world: World): Promise<string[]> {
+  const prefix = "constellation.edgeless.systems";
+  const nodes = await world.list<{
+    metadata: { annotations?: Record<string, string> };
+    spec: { providerID?: string };
+  }>("/api/v1/nodes");
+  return nodes.filter(({ spec }) => spec.providerID?.startsWith("sim:")).map(({ metadata: { annotations = {} } }) =>
+    `${annotations[`${prefix}/node-image`] ?? ""} ${annotations[`${prefix}/kubernetes-components`] ?? ""}`
+  );
 }

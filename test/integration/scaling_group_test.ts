@@ -1,50 +1,237 @@
 /** Scaling groups are rolled on a real API server, a real Temporal, and a cloud that is played over HTTP. */
 import assert from "node:assert/strict";
-import { hashOf } from "../../activities/backends/scaling_group/target.ts";
-import { first, GroupGround, kinds, type Version } from "./group_world.ts";
+import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
+import { conditionOf, first, GroupGround, kinds, runsOf, type Version } from "./group_world.ts";
+import { GroupObserver } from "./group_observer.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
-const group = {
-  ...{ id: "projects/p/groups/workers", name: "workers", autoscalerName: "workers", role: "Worker" as const },
-  ...{ min: 1, max: 6, size: 3, zones: ["a", "b", "c"] },
-  template: { image: first.image, machineType: "m" },
+const common = {
+  role: "Worker" as const,
+  min: 1,
+  zones: ["a", "b", "c"],
+  template: { image: first.image, disk: "20G" },
+};
+const alpha: GroupSpec = {
+  ...common,
+  id: "projects/p/groups/Alpha",
+  name: "alpha",
+  autoscalerName: "alpha",
+  max: 6,
+  size: 3,
+};
+/** K10: at its most, so that one has to go before another comes. */
+const beta: GroupSpec = {
+  ...common,
+  id: "projects/p/groups/beta",
+  name: "beta",
+  autoscalerName: "beta",
+  max: 2,
+  size: 2,
 };
 
-interface Node {
-  metadata: { name: string; annotations?: Record<string, string> };
-  spec: { providerID?: string };
-}
+const autoscaler = { namespace: "kube-system", name: "constellation-cluster-autoscaler" };
+const policies = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rolloutpolicies";
+const strategies = `${kinds}/autoscalingstrategies`;
 
-Deno.test("a scaling group is rolled to another image", async () => {
-  await using ground = new GroupGround();
+type Story = (world: World, ground: GroupGround) => Promise<void>;
+
+const stories: [name: string, story: Story][] = [
+  [
+    "F1, K10, K24, K25 two groups take another image; what nodes bore, their heirs bear, and the autoscaler is on again",
+    image,
+  ],
+  ["F2 components alone are another", components],
+  ["K2, K14 an image that does not boot is given up after its attempts, and another one is taken after it", badImage],
+  ["K11 an instance that vanishes before it joins is made up for, and the group keeps its size", vanishes],
+  ["K17 a template that somebody sets between two orders is set right before the next", edited],
+  ["a PendingNode that somebody deletes is kept until its machine is in", deleted],
+];
+
+Deno.test("scaling groups are rolled as their NodeVersion says", async (t) => {
+  await using ground = new GroupGround({ isDead: ({ template }) => template.fields.image === "image-dead" });
   await withWorld({ settings: ground.settings }, async (world) => {
-    await ground.settle(world, [group]);
-    await world.until("its nodes", async () => (await runsOf(world)).length === 3);
-    await converged(world, first);
-    const next = { image: "image-2", components: "components-2" };
-    await ground.ask(world, next);
-    await converged(world, next);
-    assert.deepEqual(await runsOf(world), Array.from({ length: 3 }, () => "image-2 components-2"));
-    assert.equal(ground.cloud.group(group.id)?.size, 3);
-    await world.until("no record to be left", async () => (await world.list(`${kinds}/pendingnodes`)).length === 0);
+    await createAutoscaler(world);
+    await world.create(policies, policyOf("alpha", 2));
+    await world.create(policies, policyOf("beta", 1));
+    await ground.settle(world, [alpha, beta]);
+    await upToDate(world, first, 5);
+    using observer = new GroupObserver(world, ground.cloud, { alpha: 2, beta: 0 });
+    for (const [name, story] of stories.filter(([name]) => name.includes(Deno.env.get("STORY") ?? ""))) {
+      await t.step(name, async () => {
+        await story(world, ground).catch(async (error: unknown) => {
+          throw new Error(await standing(world, ground), { cause: error });
+        });
+        await leavesNothing(world, ground);
+        assert.deepEqual(observer.broken, []);
+      });
+    }
   });
 });
 
-async function converged(world: World, version: Version): Promise<void> {
-  const path = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts/scaling-group.workers";
-  await world.until(`the group to run ${version.image}`, async () => {
-    const rollout = await world.get<{ status?: { phase?: string; targetTemplateHash?: string; message?: string } }>(
-      path,
+/** Where everything is, for whoever reads why a story failed. */
+async function standing(world: World, ground: GroupGround): Promise<string> {
+  const rollouts = await world.list<{ metadata: { name: string }; status?: Record<string, unknown> }>(
+    "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts",
+  );
+  const told = rollouts.map(({ metadata: { name }, status }) => {
+    return { name, phase: status?.["phase"], message: status?.["message"], underway: status?.["underway"] };
+  });
+  const records = await world.list<{ metadata: { name: string }; spec: object; status?: object }>(
+    `${kinds}/pendingnodes`,
+  );
+  const instances = ground.cloud.instances().filter(({ state }) => state !== "Terminated")
+    .map(({ node, state, template, token }) => ({ node, state, image: template.fields.image, token }));
+  const sizes = ground.cloud.groups().map(({ name, size }) => ({ name, size }));
+  const ready = await conditionOf(world, "Ready");
+  return JSON.stringify({ ready, told, records, instances, sizes, lines: ground.lines.slice(-5) });
+}
+
+async function image(world: World, ground: GroupGround): Promise<void> {
+  const nodes = (await nodesOf(world)).sort();
+  for (const [nth, name] of nodes.entries()) {
+    const taints = [{ key: "example.com/slot", value: `${nth}`, effect: "PreferNoSchedule" }];
+    await world.patch(`/api/v1/nodes/${name}`, {
+      metadata: { labels: { slot: `${nth}` }, annotations: { "example.com/owner": `o${nth}` } },
+      spec: { taints },
+    });
+  }
+  const before = ground.cloud.instances().length;
+  let wasOff = false;
+  const look = setInterval(async () => {
+    const strategy = await world.get<{ spec: { enabled: boolean } }>(`${strategies}/strategy`).catch(() => undefined);
+    if (strategy?.spec.enabled === false) wasOff = true;
+  }, 200);
+  await ground.ask(world, { ...first, image: "image-2" });
+  await upToDate(world, { ...first, image: "image-2" }, 5);
+  clearInterval(look);
+  assert.equal(ground.cloud.instances().length - before, 5, "as many were made as were replaced");
+  assert.deepEqual(await bornBy(world), nodes.map((_, nth) => `${nth} ${nth} o${nth}`));
+  assert.ok(wasOff, "the autoscaler was off meanwhile");
+}
+
+/** Slot, taint and owner of each node. */
+async function bornBy(world: World): Promise<string[]> {
+  const nodes = await world.list<{
+    metadata: { labels?: Record<string, string>; annotations?: Record<string, string> };
+    spec: { providerID?: string; taints?: { key: string; value?: string }[] };
+  }>("/api/v1/nodes");
+  return nodes.filter(({ spec }) => spec.providerID?.startsWith("sim:")).map(({ metadata, spec }) => {
+    const taint = spec.taints?.find(({ key }) => key === "example.com/slot")?.value;
+    return `${metadata.labels?.["slot"]} ${taint} ${metadata.annotations?.["example.com/owner"]}`;
+  }).sort();
+}
+
+async function components(world: World, ground: GroupGround): Promise<void> {
+  const before = ground.cloud.instances().length;
+  await ground.ask(world, { image: "image-2", components: "components-2" });
+  await upToDate(world, { image: "image-2", components: "components-2" }, 5);
+  assert.equal(ground.cloud.instances().length - before, 5);
+}
+
+async function badImage(world: World, ground: GroupGround): Promise<void> {
+  const join = { instance: "4s", address: "5s", registered: "6s", ready: "7s", attempts: 1 };
+  for (const name of ["alpha", "beta"]) await world.patch(`${policies}/${name}`, { spec: { join } });
+  await ground.ask(world, { image: "image-dead", components: "components-2" });
+  await world.until("the group to be halted", async () => {
+    const { reason, message } = await conditionOf(world, "Ready");
+    return reason === "GroupHalted" && message.includes("alpha");
+  });
+  const made = (): number =>
+    ground.cloud.instances().filter(({ template }) => template.fields.image === "image-dead").length;
+  const before = made();
+  await new Promise((done) => setTimeout(done, 5_000));
+  assert.equal(made(), before, "nothing more is ordered");
+  for (const name of ["alpha", "beta"]) await world.patch(`${policies}/${name}`, { spec: { join: null } });
+  await ground.ask(world, { image: "image-3", components: "components-2" });
+  await upToDate(world, { image: "image-3", components: "components-2" }, 5);
+}
+
+async function vanishes(world: World, ground: GroupGround): Promise<void> {
+  const known = ground.cloud.instances().length;
+  await ground.ask(world, { image: "image-4", components: "components-2" });
+  await world.until(
+    "an order",
+    () => Promise.resolve(ground.cloud.instances().some(({ token }, nth) => nth >= known && token)),
+  );
+  const ordered = ground.cloud.instances().slice(known).find(({ token }) => token !== undefined);
+  assert.ok(ordered);
+  // Somebody terminates it in the cloud's console, and the group makes another.
+  ground.cloud.remove(ordered.providerId, false);
+  await upToDate(world, { image: "image-4", components: "components-2" }, 5);
+}
+
+async function edited(world: World, ground: GroupGround): Promise<void> {
+  const known = ground.cloud.instances().length;
+  await ground.ask(world, { image: "image-5", components: "components-2" });
+  await world.until("an order", () => Promise.resolve(ground.cloud.instances().length > known));
+  const group = ground.cloud.group(alpha.id);
+  assert.ok(group);
+  ground.cloud.useTemplate(
+    group,
+    ground.cloud.addTemplate(group, { ...group.boots.fields, image: "image-of-somebody" }).id,
+  );
+  await upToDate(world, { image: "image-5", components: "components-2" }, 5);
+  assert.equal(group.boots.fields.image, "image-5");
+}
+
+async function deleted(world: World, ground: GroupGround): Promise<void> {
+  await ground.ask(world, { image: "image-6", components: "components-2" });
+  let name = "";
+  await world.until("a record", async () => {
+    const [record] = await world.list<{ metadata: { name: string } }>(`${kinds}/pendingnodes`);
+    name = record?.metadata.name ?? "";
+    return name !== "";
+  });
+  await world.remove(`${kinds}/pendingnodes/${name}`);
+  assert.ok(await world.get(`${kinds}/pendingnodes/${name}`), "it is kept until we are done with it");
+  await upToDate(world, { image: "image-6", components: "components-2" }, 5);
+}
+
+async function leavesNothing(world: World, ground: GroupGround): Promise<void> {
+  for (const kind of ["pendingnodes", "joiningnodes"]) {
+    await world.until(`no ${kind} to be left`, async () => (await world.list(`${kinds}/${kind}`)).length === 0);
+  }
+  assert.deepEqual([alpha, beta].map(({ id }) => ground.cloud.group(id)?.size), [3, 2]);
+  await world.until("the autoscaler to be on again", async () => {
+    const strategy = await world.get<{ spec: { enabled: boolean }; status?: { replicas?: number } }>(
+      `${strategies}/strategy`,
     );
-    return rollout?.status?.phase === "Converged" && rollout.status.targetTemplateHash === hashOf(version);
+    return strategy?.spec.enabled === true && strategy.status?.replicas === 1;
   });
 }
 
-async function runsOf(world: World): Promise<string[]> {
-  const prefix = "constellation.edgeless.systems";
-  const nodes = await world.list<Node>("/api/v1/nodes");
-  return nodes.filter(({ spec }) => spec.providerID?.startsWith("sim:")).map(({ metadata: { annotations = {} } }) =>
-    `${annotations[`${prefix}/node-image`] ?? ""} ${annotations[`${prefix}/kubernetes-components`] ?? ""}`.trim()
-  );
+async function upToDate(world: World, version: Version, nodes: number): Promise<void> {
+  await world.until(`all nodes to run ${version.image}`, async () => {
+    const runs = await runsOf(world);
+    const isThere = runs.length === nodes && runs.every((each) => each === `${version.image} ${version.components}`);
+    return isThere && (await conditionOf(world, "Ready")).reason === "UpToDate";
+  }, 180);
+}
+
+async function nodesOf(world: World): Promise<string[]> {
+  const nodes = await world.list<{ metadata: { name: string }; spec: { providerID?: string } }>("/api/v1/nodes");
+  return nodes.filter(({ spec }) => spec.providerID?.startsWith("sim:")).map(({ metadata }) => metadata.name);
+}
+
+function policyOf(name: string, machines: number): object {
+  const handOver = { labels: true, taints: true, annotations: ["example.com/owner"] };
+  return {
+    ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy", metadata: { name } },
+    spec: { selector: { matchLabels: { pool: name } }, budget: { machines }, handOver },
+  };
+}
+
+async function createAutoscaler(world: World): Promise<void> {
+  const labels = { app: "autoscaler" };
+  const containers = [{ name: "cluster-autoscaler", image: "images.example/autoscaler:1" }];
+  await world.create(`/apis/apps/v1/namespaces/${autoscaler.namespace}/deployments`, {
+    metadata: { name: autoscaler.name },
+    spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+  });
+  const spec = { enabled: true, deploymentName: autoscaler.name, deploymentNamespace: autoscaler.namespace };
+  await world.create(strategies, {
+    ...{ apiVersion: "update.edgeless.systems/v1alpha1", kind: "AutoscalingStrategy" },
+    ...{ metadata: { name: "strategy" }, spec },
+  });
 }

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };
 import { eventually } from "../support/eventually.ts";
 import { protectedPod } from "../support/fake_pool.ts";
+import { surveyed } from "../support/fake_versions.ts";
 import { budgetOf, gateOf } from "../support/pool_checks.ts";
 import { Stage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Handle } from "../support/workflow_stage.ts";
@@ -214,12 +215,33 @@ const autoscalers: Record<string, Story> = {
   },
 };
 
+const versions: Record<string, Story> = {
+  "held_released_let_go": async (stage) => {
+    const held = { isHeld: true, autoscalers: "Off" } as const;
+    stage.activities.versions.looks.set("v", [
+      ...[surveyed({ autoscalers: "On" }), surveyed(held), surveyed({ ...held, released: "Workers" })],
+      ...[surveyed({ ...held, released: "Workers", isSettled: true }), surveyed({ isSettled: true, says: "All 2" })],
+    ]);
+    const options = { workflowId: "node-version/v", taskQueue: "ostler", args: [{ name: "v" }] };
+    return await stage.client.workflow.start("rollOutNodeVersion", options) as unknown as Handle;
+  },
+};
+
+const discoveries: Record<string, Story> = {
+  "found": async (stage) => {
+    const options = { workflowId: "discover-scaling-groups", taskQueue: "ostler", args: [{}] };
+    return await stage.client.workflow.start("discoverScalingGroups", options) as unknown as Handle;
+  },
+};
+
 /** Stories by the folder that has their histories. */
 const stories: Record<string, Record<string, Story>> = {
   roll_out_machine_deployment: rollouts,
   renew_credentials: renewals,
   admit_joining_node: joining,
   keep_autoscaler: autoscalers,
+  roll_out_node_version: versions,
+  discover_scaling_groups: discoveries,
 };
 
 async function record(

@@ -20,6 +20,7 @@ import type {
   Unseen,
   WriteActivities,
 } from "../../workflows/contracts/mod.ts";
+import { FakeVersions } from "./fake_versions.ts";
 import { admit, cleanUp, cordon, mark, release, remove, spare } from "./fake_changes.ts";
 import {
   desiredOf,
@@ -83,6 +84,8 @@ export class FakeActivities {
   readonly autoscalers = new Map<string, AutoscalerOutcome[]>();
   whileKept: (name: string) => Promise<void> = () => Promise.resolve();
 
+  readonly versions = new FakeVersions();
+
   /** What a worker registers. */
   all(): Activities {
     const deliverNotice: NoticeActivities["deliverNotice"] = async ({ notice, target }) => {
@@ -99,7 +102,7 @@ export class FakeActivities {
       await this.whileKept(object.name);
       return this.autoscalers.get(object.name)?.shift() ?? { outcome: "Gone" };
     };
-    return { ...steps, deliverNotice, ensureNodeAnnotated, ensureAutoscalerKept };
+    return { ...steps, ...this.versions.all(), deliverNotice, ensureNodeAnnotated, ensureAutoscalerKept };
   }
 
   #read(): ReadActivities {

@@ -158,7 +158,8 @@ export class FakeKube {
       listClusterCustomObject: (request: Request) => this.#do("list", request),
       createNamespacedCustomObject: (request: Request) => this.#do("create", request),
       getClusterCustomObject: (request: Request) => this.#do("get", request),
-      createClusterCustomObject: (request: Request) => this.#review(request),
+      createClusterCustomObject: (request: Request) =>
+        request.plural?.endsWith("reviews") ? this.#review(request) : this.#do("create", request),
       replaceClusterCustomObject: (request: Request) => this.#do("replace", request),
       replaceNamespacedCustomObject: (request: Request) => this.#do("replace", request),
       patchNamespacedCustomObject: (request: Request) => this.#do("patch", request),

@@ -63,6 +63,11 @@ export function renewalIdOf(cluster: string): string {
   return cluster === "" ? "renew-credentials" : `${cluster}/renew-credentials`;
 }
 
+/** Id of the Schedule that looks for scaling groups, and of its runs, to which Temporal adds the time. */
+export function discoveryIdOf(cluster: string): string {
+  return cluster === "" ? "discover-scaling-groups" : `${cluster}/discover-scaling-groups`;
+}
+
 /** The pool alone of what has more fields; what is absent there stays absent. */
 export function poolOf({ cluster, kind, namespace, name }: PoolRef): PoolRef {
   const where = cluster === undefined ? {} : { cluster };

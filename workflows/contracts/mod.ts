@@ -6,6 +6,7 @@ export type * from "./activities.ts";
 export type * from "./autoscaler.ts";
 export type * from "./carried.ts";
 export type * from "./desired.ts";
+export type * from "./discovery.ts";
 export type * from "./failures.ts";
 export type * from "./joining.ts";
 export type * from "./memory.ts";

@@ -9,11 +9,15 @@ import { MarkedNode } from "../../node_version/marks.ts";
 
 /** On a node that goes for another: the holder. */
 export const chosenAnnotation = "ostler.dev/chosen-by";
+/** On a node that came for another: the member that went. */
+export const heirAnnotation = "ostler.dev/heir-of";
 
 export interface GroupNode extends MarkedNode {
   uid: string;
   /** Chosen by us: the holder. */
   chosenBy: string;
+  /** What it took over was this member's; "" for nobody's. */
+  heirOf: string;
   isReady: boolean;
 }
 
@@ -27,6 +31,7 @@ const Facts = z.object({
 }).transform(({ metadata: { uid, annotations }, status }) => ({
   uid,
   chosenBy: annotations[chosenAnnotation] ?? "",
+  heirOf: annotations[heirAnnotation] ?? "",
   isReady: status.conditions.some(({ type, status }) => type === "Ready" && status === "True"),
 }));
 

@@ -1,6 +1,4 @@
 /** What a newcomer takes over: read off its donor when it is ordered, and written on its node before it counts as joined. */
-import type { V1Node } from "@kubernetes/client-node";
-import { z } from "zod";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import { unavailable } from "../../failures.ts";
@@ -9,42 +7,16 @@ import type { Kube } from "../../kube/client.ts";
 import { patchClusterObject, patchClusterStatus } from "../../kube/cluster_objects.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { pendingNodes } from "../../kube/update_kinds.ts";
-import { handOver, type HandOverRules, type Inheritance, inheritanceOf } from "../../node_version/hand_over.ts";
+import { handOver, type Inheritance } from "../../node_version/hand_over.ts";
 import { marks } from "../../node_version/marks.ts";
-import { handOverFor } from "../../policy/hand_over_for.ts";
 import type { MemberRef } from "../contract.ts";
 import { marksOf } from "./boots.ts";
+import { heirAnnotation } from "./group_nodes.ts";
+import { bearing, keptFrom } from "./inheritance.ts";
+import { type Legacy, legacyFor, patchLedger, written } from "./ledger.ts";
 import { memberIdOf, orderOfInstance } from "./member.ts";
 import { deleteRecord, isAlive, type Order, recordAnnotations } from "./records.ts";
 import { type Asked, type CloudSight, readAsked, readCloud } from "./sight.ts";
-
-const texts = z.record(z.string(), z.string()).default({});
-const Inheritance: z.ZodType<Inheritance> = z.object({
-  labels: texts,
-  annotations: texts,
-  taints: z.array(z.object({ key: z.string(), value: z.string().optional(), effect: z.string() })).default([]),
-}).transform(({ taints, ...rest }) => ({
-  ...rest,
-  taints: taints.map(({ key, value, effect }) => ({ key, effect, ...(value === undefined ? {} : { value }) })),
-}));
-
-const nothing: Inheritance = { labels: {}, annotations: {}, taints: [] };
-
-/** What is kept of a donor, by the rules that hold now; undefined where it has no node. */
-export async function inheritanceFor(
-  kube: Kube,
-  { pool, asked, seen }: { pool: PoolRef; asked: Asked; seen: CloudSight },
-  donor: Instance,
-): Promise<Inheritance | undefined> {
-  const name = seen.nodes.get(donor.providerId.toLowerCase())?.name;
-  const node = name === undefined ? undefined : await ifFound(kube.core.readNode({ name }));
-  return node && inheritanceOf(bearing(node), await rulesOf(kube, pool, asked));
-}
-
-async function rulesOf(kube: Kube, { namespace, name }: PoolRef, { group }: Asked): Promise<HandOverRules> {
-  const labels = group.metadata.labels ?? {};
-  return await handOverFor(kube, { metadata: { namespace, name, labels } });
-}
 
 /** Writes on the node what it takes over and what it is, and notes that it is in. */
 export function welcomeMember(kube: Kube, { pool, machine }: MemberRef): Promise<void> {
@@ -56,9 +28,19 @@ export function welcomeMember(kube: Kube, { pool, machine }: MemberRef): Promise
     const node = instance && seen.nodes.get(instance.providerId.toLowerCase());
     if (!instance || !node) return;
     const order = orderOfInstance(seen.records.orders, instance);
-    const kept = order ? Inheritance.safeParse(keptOf(order)).data ?? nothing : nothing;
-    await write(kube, node.name, { kept, instance, asked });
+    const legacy = order
+      ? undefined
+      : node.heirOf === ""
+      ? await claimed(kube, asked, { machine, since: instance.since })
+      : undefined;
+    const kept = keptFrom(order ? keptOf(order) : legacy?.inheritance);
+    const from = order?.donor ?? legacy?.from;
+    await write(kube, node.name, {
+      kept,
+      marks: { ...marksOf(instance.image, asked.group.spec.groupId), ...heirOf(from) },
+    });
     if (order) await noteIn(kube, { seen, order, instance, node: node.name });
+    if (legacy) await settle(kube, pool, machine);
   });
 }
 
@@ -70,14 +52,34 @@ function keptOf({ record }: Order): unknown {
   }
 }
 
+/** It is the newcomer's before anything of it is written: a try that follows takes the same. */
+async function claimed(
+  kube: Kube,
+  { group: { metadata }, ledger }: Asked,
+  { machine, since }: { machine: string; since: string },
+): Promise<Legacy | undefined> {
+  const legacy = legacyFor(ledger.legacies, machine, since);
+  if (!legacy || legacy.to === machine) return legacy;
+  const legacies = ledger.legacies.map((each) => each === legacy ? { ...each, to: machine } : each);
+  await patchLedger(kube, metadata, written({ legacies }));
+  return legacy;
+}
+
+/** It has it. */
+async function settle(kube: Kube, pool: PoolRef, machine: string): Promise<void> {
+  const asked = await readAsked(kube, pool);
+  const legacies = asked?.ledger.legacies.filter(({ to }) => to !== machine) ?? [];
+  if (!asked || legacies.length === asked.ledger.legacies.length) return;
+  await patchLedger(kube, asked.group.metadata, written({ legacies: legacies.length > 0 ? legacies : null }));
+}
+
 async function write(
   kube: Kube,
   name: string,
-  { kept, instance, asked }: { kept: Inheritance; instance: Instance; asked: Asked },
+  { kept, marks: own }: { kept: Inheritance; marks: Record<string, string> },
 ): Promise<void> {
   const node = await ifFound(kube.core.readNode({ name }));
   if (!node) return;
-  const own = marksOf(instance.image, asked.group.spec.groupId);
   const { labels, annotations, taints } = handOver(
     { ...kept, annotations: { ...kept.annotations, ...own } },
     bearing(node),
@@ -99,6 +101,10 @@ async function write(
   }
 }
 
+function heirOf(member: string | undefined): Record<string, string> {
+  return member === undefined ? {} : { [heirAnnotation]: member };
+}
+
 /** Its record stays as long as the one that goes for it, which may be gone by now. */
 async function noteIn(
   kube: Kube,
@@ -114,12 +120,4 @@ async function noteIn(
   await ifFound(
     patchClusterStatus(kube, pendingNodes, { name: order.id, status: { cspState: "Ready", reachedGoal: true } }),
   );
-}
-
-function bearing({ metadata, spec }: V1Node): Inheritance {
-  return Inheritance.parse({
-    labels: metadata?.labels ?? {},
-    annotations: metadata?.annotations ?? {},
-    taints: (spec?.taints ?? []).map(({ key, value, effect }) => ({ key, value, effect })),
-  });
 }

@@ -3,7 +3,11 @@
  * written down before the cloud is asked, and by it the next try knows where it stands.
  */
 import { z } from "zod";
-import type { ScalingGroup } from "../../kube/update_kinds.ts";
+import { unavailable } from "../../failures.ts";
+import type { Kube } from "../../kube/client.ts";
+import { patchClusterObject } from "../../kube/cluster_objects.ts";
+import { statusOf } from "../../kube/status.ts";
+import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 
 const prefix = "ostler.dev";
 
@@ -19,6 +23,8 @@ export const ledgerAnnotations = {
   former: `${prefix}/booted-before`,
   /** What it went back to, and from what. */
   pin: `${prefix}/went-back`,
+  /** What machines left that went before another came. */
+  legacies: `${prefix}/legacies`,
 } as const;
 
 const Tokens = z.object({ next: z.number().int().min(1), unused: z.array(z.number().int().min(1)) });
@@ -36,12 +42,21 @@ const Pin = z.object({ from: z.string(), boots: Boots });
 /** What was left, by the hash of its target, and what is booted instead. */
 export type Pin = z.infer<typeof Pin>;
 
+const Legacy = z.object({ from: z.string(), to: z.string().optional(), since: z.string(), inheritance: z.unknown() });
+
+/** What one left, and who has it, once that is known. */
+export type Legacy = z.infer<typeof Legacy>;
+
+/** Legacies that are kept: those left last. */
+const legaciesKept = 50;
+
 export interface Ledger {
   tokens: Tokens;
   declared: number | undefined;
   boots: Boots | undefined;
   former: Boots | undefined;
   pin: Pin | undefined;
+  legacies: Legacy[];
 }
 
 /** Reads it; what cannot be read is as if it were not written. */
@@ -54,6 +69,7 @@ export function ledgerOf({ metadata: { annotations = {} } }: Pick<ScalingGroup, 
     boots: read("boots", Boots),
     former: read("former", Boots),
     pin: read("pin", Pin),
+    legacies: read("legacies", z.array(Legacy)) ?? [],
   };
 }
 
@@ -64,6 +80,22 @@ export function written(parts: { [Part in keyof Ledger]?: Ledger[Part] | null })
     const key = ledgerAnnotations[part as keyof typeof ledgerAnnotations];
     return [key, value === null ? null : JSON.stringify(value)];
   }));
+}
+
+/** With one more that a machine left; one that it left before stays. */
+export function withLegacy(legacies: readonly Legacy[], left: Legacy): Legacy[] {
+  if (legacies.some(({ from }) => from === left.from)) return [...legacies];
+  return [...legacies, left].slice(-legaciesKept);
+}
+
+/** Clocks of clouds differ from ours by less (ms). */
+const slackMs = 60_000;
+
+/** The legacy of a newcomer that was not ordered for anybody: the one that it has, or the oldest that nobody has and that was left before it. */
+export function legacyFor(legacies: readonly Legacy[], to: string, madeAt: string): Legacy | undefined {
+  const isBefore = ({ since }: Legacy): boolean => Date.parse(madeAt) >= Date.parse(since) - slackMs;
+  return legacies.find((each) => each.to === to) ??
+    legacies.find((each) => each.to === undefined && each.from !== to && isBefore(each));
 }
 
 /** The first `most` numbers that nobody has. */
@@ -86,5 +118,22 @@ function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefine
     return text === undefined ? undefined : schema.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined; // anybody may write there
+  }
+}
+
+/** Writes annotations of a group as it was read; who was faster is seen first. */
+export async function patchLedger(
+  kube: Kube,
+  { name, resourceVersion }: ScalingGroup["metadata"],
+  annotations: Record<string, string | null>,
+): Promise<ScalingGroup> {
+  try {
+    return await patchClusterObject(kube, scalingGroups, {
+      name,
+      body: { metadata: { resourceVersion, annotations } },
+    });
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+    throw unavailable(`Cannot write on ScalingGroup "${name}": somebody else was faster`);
   }
 }

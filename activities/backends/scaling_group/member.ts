@@ -3,13 +3,10 @@ import type { Member, MemberPhase, PoolRef } from "../../../workflows/contracts/
 import type { Instance } from "../../clouds/driver.ts";
 import { isOwnHold } from "../../node/holder.ts";
 import type { GroupNode } from "./group_nodes.ts";
-import { freeNumbers, type Tokens } from "./ledger.ts";
+import { freeNumbers, type Legacy, legacyFor, type Tokens } from "./ledger.ts";
 import { isAlive, isOf, type Order } from "./records.ts";
 import type { CloudSight } from "./sight.ts";
 import { hashOf, type Target } from "./target.ts";
-
-/** Milliseconds after an order in which a cloud may not show what it makes. */
-export const graceMs = 120_000;
 
 /** The id of a machine for life: the token that it was ordered by, or its own name in its cloud. */
 export function memberIdOf({ providerId, token }: Pick<Instance, "providerId" | "token">): string {
@@ -20,10 +17,16 @@ export function memberIdOf({ providerId, token }: Pick<Instance, "providerId" | 
 export interface Of {
   pool: PoolRef;
   target: Target;
+  /** Of machines that went before another came. */
+  legacies: readonly Legacy[];
 }
 
 /** One instance with its node. */
-export function memberOfInstance({ pool, target }: Of, { records, nodes }: CloudSight, instance: Instance): Member {
+export function memberOfInstance(
+  { pool, target, legacies }: Of,
+  { records, nodes }: CloudSight,
+  instance: Instance,
+): Member {
   const id = memberIdOf(instance);
   const node = nodes.get(instance.providerId.toLowerCase());
   const order = orderOfInstance(records.orders, instance);
@@ -32,7 +35,8 @@ export function memberOfInstance({ pool, target }: Of, { records, nodes }: Cloud
   const wanted = hashOf(target);
   const isChosen = isMarked(pool, node) || records.orders.some((each) => isFor(id, each) && each.target === wanted);
   const isGoing = order?.goal === "Leave" || records.removals.some(({ member }) => member === id);
-  const phase = isGoing ? "Leaving" : phaseOf(instance, { node, order });
+  const isHeir = !order && node?.heirOf === "" && legacyFor(legacies, id, instance.since) !== undefined;
+  const phase = isGoing ? "Leaving" : phaseOf(instance, { node, order, isHeir });
   return {
     ...{ id, templateHash: hashOf({ image: instance.image, components }), image: instance.image, kubelet: "" },
     ...(node ? { node: node.name } : {}),
@@ -43,19 +47,25 @@ export function memberOfInstance({ pool, target }: Of, { records, nodes }: Cloud
 }
 
 /** An order of which the cloud shows nothing: on its way, or gone before it got in. */
-export function memberOfOrder({ target }: Of, order: Order, now: number): Member {
+export function memberOfOrder({ target }: Of, order: Order, at: Moment): Member {
   const { id, since, trouble } = order;
   const templateHash = order.target || hashOf(target);
-  const phase = isLost(order, now) ? "Leaving" : "Provisioning";
+  const phase = isLost(order, at) ? "Leaving" : "Provisioning";
   return {
     ...{ id, templateHash, image: target.image, kubelet: "", phase, since },
     ...{ marked: false, held: phase === "Leaving", expendable: trouble !== "" },
   };
 }
 
+/** When a look was (epoch ms), and for how long its cloud may show nothing of what it makes (ms). */
+export interface Moment {
+  now: number;
+  lagMs: number;
+}
+
 /** Nothing will come of it any more, as far as can be told from what the cloud does not show. */
-export function isLost({ goal, providerId, since }: Order, now: number): boolean {
-  const isLate = now >= Date.parse(since) + graceMs;
+export function isLost({ goal, providerId, since }: Order, { now, lagMs }: Moment): boolean {
+  const isLate = now >= Date.parse(since) + lagMs;
   if (goal === "Leave") return isLate || providerId !== "";
   return isLate && providerId !== "";
 }
@@ -72,14 +82,17 @@ export function papersOf(
   }));
 }
 
-/** Tokens of two groups are never the same: what comes after the last dash is a number. */
+const between = "-new-";
+
+/** Tokens of two groups are never the same, nor is one the name that a cloud gives an instance by itself. */
 export function tokenOf(group: string, number: number): string {
-  return `${group}-${number}`;
+  return `${group}${between}${number}`;
 }
 
 /** The number in a token; undefined for what is none of the group. */
 export function numberIn(group: string, token: string): number | undefined {
-  const rest = token.startsWith(`${group}-`) ? token.slice(group.length + 1) : "";
+  const start = `${group}${between}`;
+  const rest = token.startsWith(start) ? token.slice(start.length) : "";
   return /^[1-9]\d{0,14}$/.test(rest) ? Number(rest) : undefined;
 }
 
@@ -90,12 +103,12 @@ export function orderOfInstance(orders: readonly Order[], instance: Instance): O
 
 function phaseOf(
   instance: Instance,
-  { node, order }: { node: GroupNode | undefined; order: Order | undefined },
+  { node, order, isHeir }: { node: GroupNode | undefined; order: Order | undefined; isHeir: boolean },
 ): MemberPhase {
   if (!isAlive(instance)) return "Leaving";
   if (!node) return "Booting";
   // Of one that was ordered it is known whether it ever got in; of others a node says so.
-  const isIn = order ? order.isDone : node.isReady || instance.state === "Ready";
+  const isIn = order ? order.isDone : !isHeir && (node.isReady || instance.state === "Ready");
   return isIn ? "Ready" : "Joining";
 }
 

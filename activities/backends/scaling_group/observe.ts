@@ -25,10 +25,11 @@ export function observeGroup(kube: Kube, pool: PoolRef): Promise<Observation> {
     const { target } = asked;
     if (!target) return { members: [], templateHash: "", counted: new Map() };
     const seen = await readCloud(kube, asked);
-    const there = membersOf({ pool, target }, seen, Date.now());
+    const of = { pool, target, legacies: asked.ledger.legacies };
+    const there = membersOf(of, seen);
     const templateHash = hashOf(target);
     const counted = new Map([[templateHash, there.filter((each) => isServing(each, templateHash)).length]]);
-    return { members: [...there, ...papersFor({ pool, target }, { asked, seen, there })], templateHash, counted };
+    return { members: [...there, ...papersFor(of, { asked, seen, there })], templateHash, counted };
   });
 }
 
@@ -45,7 +46,8 @@ export function readGroupState(kube: Kube, { pool, machine }: MemberRef): Promis
   return attempting(`read machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked?.target) return undefined;
-    return stateIn(await readCloud(kube, asked), { pool, target: asked.target }, machine);
+    const of = { pool, target: asked.target, legacies: asked.ledger.legacies };
+    return stateIn(await readCloud(kube, asked), of, machine);
   });
 }
 
@@ -54,7 +56,7 @@ function stateIn(seen: CloudSight, of: Of, machine: string): MachineState | unde
   const order = instance ? orderOfInstance(seen.records.orders, instance) : orderNamed(seen, machine);
   const object = { kind: "PendingNode", namespace: "", name: order?.id ?? machine };
   if (!instance) {
-    if (!order || isLost(order, Date.now())) return order && leavingState(machine, object);
+    if (!order || isLost(order, seen.at)) return order && leavingState(machine, object);
     const { trouble } = order;
     const ordered = order.providerId !== "";
     return {
@@ -90,21 +92,21 @@ function orderNamed({ records }: CloudSight, machine: string): Order | undefined
   return records.orders.find(({ id }) => id === machine);
 }
 
-function membersOf(of: Of, seen: CloudSight, now: number): Member[] {
-  const { instances, records } = seen;
+function membersOf(of: Of, seen: CloudSight): Member[] {
+  const { instances, records, at } = seen;
   const shown = instances.map((instance) => memberOfInstance(of, seen, instance));
   const alive = new Set(instances.filter((each) => isAlive(each)).map(memberIdOf));
   const isShown = ({ id, providerId }: Order): boolean =>
     instances.some((each) => each.token === id || isOf(providerId, each));
   // One that vanished was made up for by the group; its place goes with the machine that it came for.
   const isMadeUpFor = (order: Order): boolean => {
-    return order.goal === "Join" && isLost(order, now) && order.donor !== undefined && alive.has(order.donor);
+    return order.goal === "Join" && isLost(order, at) && order.donor !== undefined && alive.has(order.donor);
   };
   const unseen = records.orders.filter((order) => !isShown(order) && !isMadeUpFor(order));
   const gone = records.removals.filter(({ member }) => !shown.some(({ id }) => id === member));
   return [
     ...shown,
-    ...unseen.map((order) => memberOfOrder(of, order, now)),
+    ...unseen.map((order) => memberOfOrder(of, order, at)),
     ...gone.map(({ member, record }) => goneMember(member, record.metadata.creationTimestamp)),
   ];
 }

@@ -6,11 +6,11 @@ import { moot, refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import { createClusterObject, patchClusterObject, patchClusterStatus } from "../../kube/cluster_objects.ts";
 import { attempting, statusOf } from "../../kube/status.ts";
-import { type PendingNode, pendingNodes, scalingGroups } from "../../kube/update_kinds.ts";
+import { type PendingNode, pendingNodes, type ScalingGroup } from "../../kube/update_kinds.ts";
 import type { AdmitOrder } from "../contract.ts";
 import { ensureBoots } from "./boots.ts";
-import { inheritanceFor } from "./hand_over.ts";
-import { taken, written } from "./ledger.ts";
+import { inheritanceFor } from "./inheritance.ts";
+import { patchLedger, taken, written } from "./ledger.ts";
 import { memberIdOf, numberIn } from "./member.ts";
 import { type Order, orderOf, recordAnnotations, recordFinalizer } from "./records.ts";
 import { declaredSize, isUncertain } from "./size.ts";
@@ -29,8 +29,8 @@ export function admitMember(kube: Kube, { pool, machine, victim }: AdmitOrder): 
     if (!known && seen.instances.some((each) => memberIdOf(each) === machine)) return;
     const order = known ?? await recorded(kube, { pool, asked, seen }, { machine, victim });
     if (order.goal === "Leave" || order.providerId !== "") return;
-    await noteInLedger(kube, { asked, seen }, machine);
-    await give(kube, { pool, asked }, order);
+    const group = await noteInLedger(kube, { asked, seen }, machine);
+    await give(kube, { pool, asked: { ...asked, group } }, order);
   });
 }
 
@@ -81,22 +81,21 @@ async function createRecord(
   }
 }
 
-/** The number is used, and how many machines the group keeps is written down before its size moves. */
-async function noteInLedger(kube: Kube, { asked, seen }: Omit<Place, "pool">, machine: string): Promise<void> {
-  const { group: { metadata }, ledger } = asked;
+/** The number is used, and how many machines the group keeps is written down before its size moves; gives the group then. */
+async function noteInLedger(
+  kube: Kube,
+  { asked, seen }: Omit<Place, "pool">,
+  machine: string,
+): Promise<ScalingGroup> {
+  const { group, ledger } = asked;
+  const { metadata } = group;
   const number = numberIn(metadata.name, machine);
   const tokens = number === undefined ? undefined : taken(ledger.tokens, number);
   const declared = isUncertain(seen) && ledger.declared !== undefined ? undefined : declaredSize(seen, ledger);
   const isNews = tokens !== undefined || (declared !== undefined && declared !== ledger.declared);
-  if (!isNews) return;
+  if (!isNews) return group;
   const annotations = written({ ...(tokens ? { tokens } : {}), ...(declared === undefined ? {} : { declared }) });
-  const body = { metadata: { resourceVersion: metadata.resourceVersion, annotations } };
-  try {
-    await patchClusterObject(kube, scalingGroups, { name: metadata.name, body });
-  } catch (error) {
-    if (statusOf(error) !== 409) throw error;
-    throw unavailable(`Cannot order machine "${machine}": ScalingGroup "${metadata.name}" was written meanwhile`);
-  }
+  return await patchLedger(kube, metadata, annotations);
 }
 
 async function give(kube: Kube, { pool, asked }: Omit<Place, "seen">, order: Order): Promise<void> {
@@ -130,6 +129,7 @@ async function noteTrouble(
 async function noteInstance(kube: Kube, { id, uid }: Order, { providerId, node, group }: Instance): Promise<void> {
   const annotations = { [recordAnnotations.trouble]: null };
   const spec = { providerID: providerId, groupID: groupKeyOf(group), ...(node ? { nodeName: node } : {}) };
-  await patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations }, spec } });
   await patchClusterStatus(kube, pendingNodes, { name: id, status: { cspState: "Creating", reachedGoal: false } });
+  // Last, as it says that all is done.
+  await patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations }, spec } });
 }

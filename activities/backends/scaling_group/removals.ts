@@ -7,6 +7,8 @@ import { createClusterObject, patchClusterObject } from "../../kube/cluster_obje
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { pendingNodes } from "../../kube/update_kinds.ts";
 import type { MachineState, MemberRef } from "../contract.ts";
+import { inheritanceFor } from "./inheritance.ts";
+import { patchLedger, withLegacy, written } from "./ledger.ts";
 import { isLost, memberIdOf, orderOfInstance } from "./member.ts";
 import { readGroupState } from "./observe.ts";
 import {
@@ -50,7 +52,7 @@ export function seeMemberOff(kube: Kube, { pool, machine }: MemberRef): Promise<
     const removal = seen.records.removals.find(({ member }) => member === machine);
     const order = seen.records.orders.find(({ id }) => id === machine);
     if (removal && await tell(kube, asked, removal) === "Going") return await readGroupState(kube, { pool, machine });
-    if (!removal && order && !isLost(order, Date.now())) return await readGroupState(kube, { pool, machine });
+    if (!removal && order && !isLost(order, seen.at)) return await readGroupState(kube, { pool, machine });
     await forget(kube, seen, { machine, removal });
     return undefined;
   });
@@ -69,6 +71,7 @@ async function meant(kube: Kube, { pool, asked, seen }: Place, machine: string):
   const { metadata, spec } = asked.group;
   const name = removalName(groupNameOf(pool), machine);
   const shrinks = isAbove({ asked, seen }, machine, own);
+  if (!shrinks && instance) await leave(kube, { pool, asked, seen }, { machine, instance });
   const body = {
     metadata: {
       ...{ name, finalizers: [recordFinalizer] },
@@ -84,6 +87,21 @@ async function meant(kube: Kube, { pool, asked, seen }: Place, machine: string):
     },
   };
   return removalOf(await createClusterObject(kube, pendingNodes, { kind: "PendingNode", ...body }));
+}
+
+/** The group makes another by itself, for which no order says what it takes over: it is written down with the group. */
+async function leave(
+  kube: Kube,
+  place: Place,
+  { machine, instance }: { machine: string; instance: Instance },
+): Promise<void> {
+  const { group: { metadata }, ledger } = place.asked;
+  const inheritance = await inheritanceFor(kube, place, instance);
+  if (!inheritance || ledger.legacies.some(({ from }) => from === machine)) return;
+  const annotations = written({
+    legacies: withLegacy(ledger.legacies, { from: machine, since: new Date().toISOString(), inheritance }),
+  });
+  await patchLedger(kube, metadata, annotations);
 }
 
 /**
@@ -122,8 +140,8 @@ async function forget(
   if (removal) await deleteRecord(kube, removal.record);
 }
 
-function isUnseen({ instances }: CloudSight, order: Order): boolean {
-  return isLost(order, Date.now()) && !instances.some((each: Instance) => each.token === order.id);
+function isUnseen({ instances, at }: CloudSight, order: Order): boolean {
+  return isLost(order, at) && !instances.some((each: Instance) => each.token === order.id);
 }
 
 async function deleteNode(kube: Kube, { nodes }: CloudSight, providerId: string): Promise<void> {

@@ -1,14 +1,12 @@
 /** Goes back: the group boots what it booted before, by the template that the cloud has kept, until something else is asked for. */
 import type { Kube } from "../../kube/client.ts";
-import { patchClusterObject } from "../../kube/cluster_objects.ts";
 import { readObject, rollouts } from "../../kube/resources.ts";
-import { attempting, ifFound, statusOf } from "../../kube/status.ts";
-import { scalingGroups } from "../../kube/update_kinds.ts";
-import { refused, unavailable } from "../../failures.ts";
+import { attempting, ifFound } from "../../kube/status.ts";
+import { refused } from "../../failures.ts";
 import { emitEvents } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
 import type { RestoreOrder } from "../contract.ts";
-import { type Boots, written } from "./ledger.ts";
+import { type Boots, patchLedger, written } from "./ledger.ts";
 import { type Asked, groupNameOf, readAsked } from "./sight.ts";
 import { subjectOfGroup } from "./subject.ts";
 import { askedBy, hashOf } from "./target.ts";
@@ -23,7 +21,7 @@ export function restoreGroup(kube: Kube, order: RestoreOrder): Promise<{ changed
     const from = hashOf(askedBy(asked.version));
     const { pin } = asked.ledger;
     if (hashOf(good) === from || (pin?.from === from && hashOf(pin.boots) === hashOf(good))) return { changed: false };
-    await write(kube, asked, { from, boots: good });
+    await patchLedger(kube, asked.group.metadata, written({ pin: { from, boots: good } }));
     const message = `Went back to image ${good.image}, by ${order.by}: ${order.reason}`;
     await emitEvents(kube, subjectOfGroup(asked.group), [{ type: "Warning", reason: "LastGoodRestored", message }]);
     return { changed: true };
@@ -37,15 +35,4 @@ async function goodBoots(kube: Kube, { ledger: { boots, former } }: Asked, { poo
   if (found) return found;
   const state = lastGood ? "what it booted then was not kept" : "no rollout of it has converged yet";
   throw refused("LastGoodMissing", `Cannot go back to what was last good in "${groupNameOf(pool)}": ${state}`);
-}
-
-async function write(kube: Kube, { group: { metadata } }: Asked, pin: { from: string; boots: Boots }): Promise<void> {
-  const { name, resourceVersion } = metadata;
-  try {
-    const body = { metadata: { resourceVersion, annotations: written({ pin }) } };
-    await patchClusterObject(kube, scalingGroups, { name, body });
-  } catch (error) {
-    if (statusOf(error) !== 409) throw error;
-    throw unavailable(`Cannot go back to what was last good in "${name}": it was written meanwhile`);
-  }
 }

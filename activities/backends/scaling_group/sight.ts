@@ -10,6 +10,7 @@ import { ifFound } from "../../kube/status.ts";
 import { type NodeVersion, nodeVersions, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { type GroupNode, nodesByInstance } from "./group_nodes.ts";
 import { type Ledger, ledgerOf } from "./ledger.ts";
+import type { Moment } from "./member.ts";
 import { readRecords, type Records } from "./records.ts";
 import { type Target, targetOf } from "./target.ts";
 
@@ -56,7 +57,10 @@ export interface CloudSight {
   records: Records;
   /** By provider id in lower case. */
   nodes: Map<string, GroupNode>;
+  at: Moment;
 }
+
+const usualLagMs = 120_000;
 
 /** Reads all that is there, once for all who ask at a time. The records come first: they are written before the cloud is asked. */
 export async function readCloud(kube: Kube, { group: { metadata, spec } }: Asked): Promise<CloudSight> {
@@ -73,7 +77,7 @@ export async function readCloud(kube: Kube, { group: { metadata, spec } }: Asked
       `Cannot look at scaling group "${metadata.name}": ${driver.title} has no "${spec.groupId}"`,
     );
   }
-  return { cloud, instances, records, nodes };
+  return { cloud, instances, records, nodes, at: { now: Date.now(), lagMs: driver.lagMs ?? usualLagMs } };
 }
 
 /** All instances of a group, once for all who ask at a time. */

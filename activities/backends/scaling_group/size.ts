@@ -11,10 +11,13 @@ import { memberIdOf } from "./member.ts";
 
 type Seen = Pick<CloudSight, "cloud" | "instances" | "records">;
 
-/** Orders whose newcomer is above the number, as the one that goes for it is still there. */
+/** Orders whose newcomer is above the number: the one that goes for it is still there, and its place was not taken back. */
 export function openOrders({ instances, records }: Pick<Seen, "instances" | "records">): Order[] {
   const alive = new Set(instances.filter((each) => isAlive(each)).map(memberIdOf));
-  return records.orders.filter(({ donor, goal }) => goal === "Join" && donor !== undefined && alive.has(donor));
+  const takenBack = new Set(records.removals.filter(({ shrinks }) => shrinks).map(({ member }) => member));
+  return records.orders.filter(({ id, donor, goal }) =>
+    goal === "Join" && donor !== undefined && alive.has(donor) && !takenBack.has(id)
+  );
 }
 
 /** Machines that are wanted. */

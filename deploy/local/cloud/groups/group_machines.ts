@@ -30,6 +30,8 @@ export interface GroupMachinesOptions {
 }
 
 const kinds = { group: "update.edgeless.systems", version: "v1alpha1" } as const;
+/** Milliseconds for which a node that was given a ticket is waited for. */
+const ticketMs = 60_000;
 /** Whom the cluster lets ask for certificates of nodes (`deploy/kubernetes/rbac/bootstrap.yaml`). */
 const bootstrappers = "system:bootstrappers:machine-controller:default-node-token";
 
@@ -117,7 +119,9 @@ export class GroupMachines implements AsyncDisposable {
   /** A bootstrap token of its own, and the record by which its node will be told what it runs. */
   async #ticketFor(node: string, components: () => Promise<string>): Promise<KubeConfig> {
     const [id, secret] = [randomBytes(3).toString("hex"), randomBytes(8).toString("hex")];
-    const spec = { name: node, componentsreference: await components(), iscontrolplane: false };
+    // One that never comes is not announced for ever.
+    const deadline = new Date(Date.now() + ticketMs).toISOString();
+    const spec = { name: node, componentsreference: await components(), iscontrolplane: false, deadline };
     const body = { apiVersion: `${kinds.group}/${kinds.version}`, kind: "JoiningNode", metadata: { name: node }, spec };
     await settled(this.#connection.custom.createClusterCustomObject({ ...kinds, plural: "joiningnodes", body }), [409]);
     await this.#connection.core.createNamespacedSecret({

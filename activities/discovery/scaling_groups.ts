@@ -1,0 +1,107 @@
+/**
+ * Has a ScalingGroup for each group of the cloud. What people set on one stays theirs; one is removed only when three looks,
+ * of which each saw all groups, have not found it: clouds leave out what they cannot list in that moment.
+ */
+import { createHash } from "node:crypto";
+import type { DiscoveryResult } from "../../workflows/contracts/mod.ts";
+import { cloudOf } from "../clouds/cloud_of.ts";
+import { type CloudGroup, groupKeyOf } from "../clouds/driver.ts";
+import type { Kube } from "../kube/client.ts";
+import {
+  createClusterObject,
+  deleteClusterObject,
+  listClusterObjects,
+  patchClusterObject,
+} from "../kube/cluster_objects.ts";
+import { attempting, ifFound, statusOf } from "../kube/status.ts";
+import { type ScalingGroup, scalingGroups } from "../kube/update_kinds.ts";
+
+/** On a ScalingGroup: whole looks since its group was found last, and when the last of them was (epoch ms). */
+const missedAnnotation = "ostler.dev/missed-by-looks";
+const looksUntilGone = 3;
+/** A look that is done again, as its answer was lost, is one look. */
+const apartMs = 300_000;
+const longestName = 200;
+
+/** What the Constellation node operator makes one with. */
+const first = { nodeImage: "constellation-version", min: 1, max: 10, autoscaling: false };
+
+/** Looks once. */
+export function discoverScalingGroups(kube: Kube, now: number): Promise<DiscoveryResult> {
+  return attempting("look for scaling groups", async () => {
+    const driver = await cloudOf(kube);
+    const [{ groups, isComplete }, objects] = await Promise.all([
+      driver.groups(),
+      listClusterObjects(kube, scalingGroups),
+    ]);
+    const found = new Map(groups.map((group) => [groupKeyOf(group.id), group]));
+    const known = new Map(objects.map((object) => [groupKeyOf(object.spec.groupId), object]));
+    const made: string[] = [];
+    for (const [key, group] of found) {
+      const object = known.get(key);
+      if (object) await keep(kube, object, group);
+      else made.push(await make(kube, group));
+    }
+    const missing = isComplete ? objects.filter(({ spec }) => !found.has(groupKeyOf(spec.groupId))) : [];
+    const removed: string[] = [];
+    for (const object of missing) {
+      if (await miss(kube, object, now) === "Removed") removed.push(object.metadata.name);
+    }
+    return { groups: groups.length, made, removed };
+  });
+}
+
+async function make(kube: Kube, group: CloudGroup): Promise<string> {
+  const { id, name: nodeGroupName, autoscalerName: autoscalerGroupName, role } = group;
+  const spec = { ...first, groupId: id, nodeGroupName, autoscalerGroupName, role: role || "Worker" };
+  const name = nameFor(group);
+  try {
+    await createClusterObject(kube, scalingGroups, { kind: "ScalingGroup", metadata: { name }, spec });
+    return name;
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+  }
+  // The name is another group's: what tells them apart is their id.
+  const other = `${name}-${createHash("sha256").update(groupKeyOf(id)).digest("hex").slice(0, 8)}`;
+  await createClusterObject(kube, scalingGroups, { kind: "ScalingGroup", metadata: { name: other }, spec }).catch(
+    (error: unknown) => {
+      if (statusOf(error) !== 409) throw error; // made by a try before
+    },
+  );
+  return other;
+}
+
+/** A name in Kubernetes, the same for the same group in whatever case its cloud tells it (K21). */
+function nameFor({ name, id }: CloudGroup): string {
+  const last = groupKeyOf(id).split("/").at(-1) ?? "";
+  const plain = (name || last).toLowerCase().replaceAll(/[^a-z0-9.-]+/g, "-").slice(0, longestName);
+  return plain.replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, "") || "group";
+}
+
+/** Only its name for people follows the cloud. */
+async function keep(kube: Kube, { metadata, spec }: ScalingGroup, { name }: CloudGroup): Promise<void> {
+  const wasMissed = metadata.annotations?.[missedAnnotation] !== undefined;
+  if (!wasMissed && spec.nodeGroupName === name) return;
+  const body = {
+    metadata: { uid: metadata.uid, annotations: { [missedAnnotation]: null } },
+    spec: { nodeGroupName: name },
+  };
+  await ifFound(patchClusterObject(kube, scalingGroups, { name: metadata.name, body }));
+}
+
+async function miss(
+  kube: Kube,
+  { metadata: { name, uid, annotations = {} } }: ScalingGroup,
+  now: number,
+): Promise<"Missed" | "Removed"> {
+  const [, count = "0", at = "0"] = /^(\d{1,3}) (\d{1,15})$/.exec(annotations[missedAnnotation] ?? "") ?? [];
+  if (now - Number(at) < apartMs) return "Missed";
+  const missed = Number(count) + 1;
+  if (missed >= looksUntilGone) {
+    await ifFound(deleteClusterObject(kube, scalingGroups, { name, uid }));
+    return "Removed";
+  }
+  const body = { metadata: { uid, annotations: { [missedAnnotation]: `${missed} ${now}` } } };
+  await ifFound(patchClusterObject(kube, scalingGroups, { name, body }));
+  return "Missed";
+}

@@ -1,0 +1,86 @@
+/** A group is rolled while its worker is killed at calls to the cloud, and a foreign observer watches. */
+import assert from "node:assert/strict";
+import type { Call, Fault } from "../../deploy/local/cloud/groups/group_api.ts";
+import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
+import { randomStream } from "../../deploy/local/cloud/random.ts";
+import { GroupObserver } from "./group_observer.ts";
+import { conditionOf, first, GroupGround, kinds, runsOf } from "./group_world.ts";
+import { withWorld } from "./world.ts";
+import type { World } from "./world.ts";
+
+const group: GroupSpec = {
+  ...{ id: "projects/p/groups/workers", name: "workers", autoscalerName: "workers", role: "Worker" },
+  ...{ min: 1, max: 6, size: 3, zones: ["a", "b", "c"], template: { image: first.image, disk: "20G" } },
+};
+
+/** Reads at which it is killed, of so many. */
+const oneReadOf = 60;
+
+/** Rolls it once; every call that changes something is broken off the first time, before or after it is done. */
+export async function rollAmongKills(seed: number): Promise<void> {
+  const killer = new Killer(seed);
+  await using ground = new GroupGround({ fault: (call) => killer.at(call) });
+  await withWorld({ seed, settings: ground.settings }, async (world) => {
+    await ground.settle(world, [group]);
+    await world.until("its nodes", async () => (await runsOf(world)).length === 3);
+    using observer = new GroupObserver(world, ground.cloud, { workers: 1 });
+    const before = ground.cloud.instances().length;
+    killer.watch(world);
+    await ground.ask(world, { image: "image-2", components: "components-2" });
+    await world.until("all nodes to run image-2", async () => {
+      const runs = await runsOf(world);
+      const isThere = runs.length === 3 && runs.every((each) => each === "image-2 components-2");
+      return isThere && (await conditionOf(world, "Ready")).reason === "UpToDate";
+    }, 600);
+    await killer.end();
+    assert.ok(killer.kills >= 6, `${killer.kills} kills`);
+    assert.deepEqual(observer.broken, []);
+    assert.equal(ground.cloud.instances().length - before, 3, "as many were made as were replaced");
+    assert.equal(ground.cloud.group(group.id)?.size, 3);
+    for (const kind of ["pendingnodes", "joiningnodes"]) assert.deepEqual(await world.list(`${kinds}/${kind}`), []);
+  });
+}
+
+/** Breaks calls off, and kills the worker that made them. */
+class Killer {
+  kills = 0;
+  #world: World | undefined;
+  #changes = 0;
+  #restarting: Promise<void> = Promise.resolve();
+  readonly #random: () => number;
+
+  constructor(seed: number) {
+    this.#random = randomStream(seed, "kills");
+  }
+
+  watch(world: World): void {
+    this.#world = world;
+  }
+
+  /** Nobody is killed any more. */
+  async end(): Promise<void> {
+    this.#world = undefined;
+    await this.#restarting;
+  }
+
+  at({ method }: Call): Fault | undefined {
+    const world = this.#world;
+    if (!world) return undefined;
+    if (method === "GET") {
+      if (this.#random() * oneReadOf < 1) this.#kill(world);
+      return undefined;
+    }
+    // The next try is left alone.
+    if (this.#changes++ % 2 === 1) return undefined;
+    this.#kill(world);
+    return this.#random() < 0.5 ? "CutBefore" : "CutAfter";
+  }
+
+  #kill({ site: { ostler: { worker } } }: World): void {
+    this.kills += 1;
+    this.#restarting = this.#restarting.then(async () => {
+      worker.kill("SIGKILL");
+      await worker.restart();
+    });
+  }
+}

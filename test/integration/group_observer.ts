@@ -1,0 +1,55 @@
+/** Somebody who sees only the cluster and the cloud, and notes each promise that is broken. */
+import type { GroupCloud } from "../../deploy/local/cloud/groups/group_cloud.ts";
+import type { World } from "./world.ts";
+
+const everyMs = 200;
+
+interface Node {
+  spec: { providerID?: string };
+  status?: { conditions?: { type: string; status: string }[] };
+}
+
+export class GroupObserver implements Disposable {
+  readonly broken: string[] = [];
+  readonly #world: World;
+  readonly #cloud: GroupCloud;
+  /** Machines of each group above those that are wanted; 0 where one goes first. */
+  readonly #surge: Record<string, number>;
+  readonly #declared: Map<string, number>;
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  constructor(world: World, cloud: GroupCloud, surge: Record<string, number>) {
+    this.#world = world;
+    this.#cloud = cloud;
+    this.#surge = surge;
+    this.#declared = new Map(cloud.groups().map(({ name, size }) => [name, size]));
+    this.#timer = setInterval(() => void this.#look().catch(() => undefined), everyMs);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const nodes = await this.#world.list<Node>("/api/v1/nodes");
+    for (const [name, declared] of this.#declared) this.#judge(name, declared, nodes);
+  }
+
+  #judge(name: string, declared: number, nodes: readonly Node[]): void {
+    const surge = this.#surge[name] ?? 0;
+    const own = this.#cloud.instances().filter(({ group }) => this.#cloud.group(group)?.name === name);
+    const alive = own.filter(({ state }) => state !== "Terminated" && state !== "Terminating");
+    const isReady = ({ spec, status }: Node): boolean =>
+      alive.some(({ providerId }) => providerId === spec.providerID) &&
+      (status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false);
+    const ready = nodes.filter(isReady).length;
+    // Where there is no room above, one is out at a time.
+    const least = surge > 0 ? declared : declared - 1;
+    if (alive.length > declared + surge) this.#note(`${name}: ${alive.length} instances, at most ${declared + surge}`);
+    if (ready < least) this.#note(`${name}: ${ready} Ready, at least ${least}`);
+  }
+
+  #note(line: string): void {
+    if (!this.broken.includes(line)) this.broken.push(line);
+  }
+}

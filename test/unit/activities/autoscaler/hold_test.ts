@@ -1,0 +1,67 @@
+import { deepEqual } from "node:assert/strict";
+import {
+  freedOfOldHolds,
+  holdAutoscalers,
+  holdersOf,
+  letAutoscalersGo,
+} from "../../../../activities/autoscaler/hold.ts";
+import { readClusterObject } from "../../../../activities/kube/cluster_objects.ts";
+import { autoscalingStrategies, type AutoscalingStrategy } from "../../../../activities/kube/update_kinds.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+
+const annotation = "ostler.dev/held-off-by";
+
+function strategies(enabled: boolean, annotations: Record<string, string> = {}): FakeKube {
+  const kube = new FakeKube();
+  kube.put("autoscalingstrategies", { metadata: { name: "a", annotations }, spec: { enabled } });
+  return kube;
+}
+
+function read(kube: FakeKube): Promise<AutoscalingStrategy> {
+  return readClusterObject(kube.client, autoscalingStrategies, "a");
+}
+
+async function seen(kube: FakeKube): Promise<[enabled: boolean, holders: string[]]> {
+  const strategy = await read(kube);
+  return [strategy.spec.enabled, holdersOf(strategy, 0)];
+}
+
+Deno.test("K24 an autoscaler that was on is turned off for a hold, once, and on again after it", async () => {
+  const kube = strategies(true);
+  for (let nth = 0; nth < 2; nth++) await holdAutoscalers(kube.client, { holder: "v", until: 10 });
+  deepEqual(await seen(kube), [false, ["v"]]);
+  for (let nth = 0; nth < 2; nth++) await letAutoscalersGo(kube.client, { holder: "v" });
+  deepEqual(await seen(kube), [true, []]);
+  deepEqual((await read(kube)).metadata.annotations?.[annotation], undefined);
+});
+
+Deno.test("K24 an autoscaler that people turned off is neither held nor turned on", async () => {
+  const kube = strategies(false);
+  await holdAutoscalers(kube.client, { holder: "v", until: 10 });
+  await letAutoscalersGo(kube.client, { holder: "v" });
+  deepEqual(await seen(kube), [false, []]);
+  deepEqual(kube.writes, []);
+});
+
+Deno.test("of two holders the last one turns it on again", async () => {
+  const kube = strategies(true);
+  for (const holder of ["v", "w"]) await holdAutoscalers(kube.client, { holder, until: 10 });
+  await letAutoscalersGo(kube.client, { holder: "v" });
+  deepEqual(await seen(kube), [false, ["w"]]);
+  await letAutoscalersGo(kube.client, { holder: "w" });
+  deepEqual(await seen(kube), [true, []]);
+});
+
+Deno.test("K24 a hold whose holder never came back ends by its time, for whoever looks", async () => {
+  const kube = strategies(false, { [annotation]: JSON.stringify({ v: 10 }) });
+  deepEqual((await freedOfOldHolds(kube.client, await read(kube), 9)).spec.enabled, false);
+  deepEqual((await freedOfOldHolds(kube.client, await read(kube), 11)).spec.enabled, true);
+  deepEqual(await seen(kube), [true, []]);
+});
+
+for (const text of ["{", "[]", '{"v":"soon"}']) {
+  Deno.test(`what somebody wrote in place of holders, as ${text}, holds nothing`, async () => {
+    const kube = strategies(false, { [annotation]: text });
+    deepEqual((await freedOfOldHolds(kube.client, await read(kube), 11)).spec.enabled, false);
+  });
+}

@@ -1,0 +1,101 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { hashOf } from "../../../../../activities/backends/scaling_group/target.ts";
+import { inActivity } from "../../../../support/activity_context.ts";
+import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
+
+const order = { pool, revision: "v2" };
+const released = (digest: string, stage = "Workers"): { stage: string; digest: string } => ({ stage, digest });
+const groupId = "projects/p/groups/workers";
+
+function bootsOf({ cloud }: GroupStage): string | undefined {
+  return cloud.group(groupId)?.boots.fields.image;
+}
+
+function imageOf({ kube }: GroupStage): unknown {
+  return (kube.get("scalinggroups", "workers")?.["status"] as { imageReference?: string } | undefined)?.imageReference;
+}
+
+Deno.test("S1, S2 a group boots the image that is released to it, and its object says so", async () => {
+  const group = new GroupStage();
+  for (const asked of [version, next]) {
+    group.ask(asked, released(hashOf(asked)));
+    const { news } = await group.backend.boots?.publish(order) ?? {};
+    deepEqual([news, bootsOf(group), imageOf(group)], ["Published", asked.image, asked.image]);
+  }
+});
+
+Deno.test("S3 a group that boots it already gets no other template", async () => {
+  const group = new GroupStage();
+  group.ask(version, released(hashOf(version)));
+  await group.backend.boots?.publish(order);
+  equal((await group.backend.boots?.publish(order))?.news, "None");
+  equal(group.cloud.group(groupId)?.templates.length, 1);
+});
+
+for (
+  const [what, fence] of [
+    ["nothing", undefined],
+    ["another target", released(hashOf(version))],
+    ["the stage before", released(hashOf(next), "ControlPlane")],
+  ] as const
+) {
+  Deno.test(`a group to which ${what} is released boots what it did`, async () => {
+    const group = new GroupStage();
+    group.ask(version, released(hashOf(version)));
+    await group.backend.boots?.publish(order);
+    group.ask(next, fence);
+    const wanted = await group.backend.wanted(pool, { profileNamespace: "" });
+    equal(wanted.state === "Present" && wanted.desired.templateHash, hashOf(version));
+    await group.backend.boots?.publish(order);
+    equal(bootsOf(group), version.image);
+  });
+}
+
+Deno.test("K17 what somebody made of the group since is set right before an order", async () => {
+  const group = new GroupStage();
+  group.ask(next, released(hashOf(next)));
+  await group.backend.boots?.publish(order);
+  const inCloud = group.cloud.group(groupId);
+  if (inCloud) group.cloud.useTemplate(inCloud, group.cloud.addTemplate(inCloud, { image: "somebody's" }).id);
+  await group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
+  equal(bootsOf(group), next.image);
+  equal(group.cloud.instances().at(-1)?.template.fields.image, next.image);
+});
+
+Deno.test("a group goes back to the template of before by its id, until something else is asked for", async () => {
+  const group = new GroupStage();
+  group.ask(version, released(hashOf(version)));
+  await group.backend.boots?.publish(order);
+  const good = group.cloud.group(groupId)?.boots.id;
+  group.ask(next, released(hashOf(next)));
+  await group.backend.boots?.publish(order);
+  const { namespace, name } = pool;
+  const lastGood = { templateHash: hashOf(version), specHash: hashOf(version), revision: "v1", image: version.image };
+  group.kube.put("rollouts", {
+    metadata: { namespace, name },
+    status: { lastGood: { ...lastGood, kubelet: "", configDigest: "" } },
+  });
+  const back = { pool, by: "ann", reason: "it is bad" };
+  deepEqual(await inActivity(() => group.backend.restore(back, { profileNamespace: "" })), { changed: true });
+  await group.backend.boots?.publish(order);
+  equal(group.cloud.group(groupId)?.boots.id, good);
+  const third = { ...next, image: "image-3" };
+  group.ask(third, released(hashOf(third)));
+  await group.backend.boots?.publish(order);
+  equal(bootsOf(group), "image-3");
+});
+
+Deno.test("a group without a last good one has nothing to go back to", async () => {
+  const group = new GroupStage();
+  const asked = { pool, by: "ann", reason: "" };
+  await rejects(group.backend.restore(asked, { profileNamespace: "" }), { type: "LastGoodMissing" });
+});
+
+Deno.test("an order whose token stands for a machine of before is refused", async () => {
+  const group = new GroupStage();
+  group.ask(next, released(hashOf(next)));
+  const inCloud = group.cloud.group(groupId);
+  const old = inCloud && group.cloud.order(inCloud, "workers-new-1");
+  if (old) Object.assign(old, { since: "1960-01-01T00:00:00Z", state: "Terminated" });
+  await rejects(group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), { type: "CloudRefused" });
+});

@@ -1,0 +1,65 @@
+/** C1 to C14: for whom a newcomer is listed that may be ordered; how many of them at a time is the planner's affair. */
+import { deepEqual } from "node:assert/strict";
+import { hashOf } from "../../../../../activities/backends/scaling_group/target.ts";
+import { GroupStage, next, pool, spec, version } from "../../../../support/group_stage.ts";
+
+const released = { stage: "Workers", digest: hashOf(next) };
+
+async function papersOf(group: GroupStage): Promise<string[]> {
+  const { members } = await group.backend.observe(pool);
+  return members.filter(({ phase }) => phase === "Held").map(({ id }) => id);
+}
+
+function outdated(change: ConstructorParameters<typeof GroupStage>[0] = {}): GroupStage {
+  const group = new GroupStage({ size: 1, ...change });
+  group.ask(next, released);
+  return group;
+}
+
+const table: [what: string, stage: () => GroupStage | Promise<GroupStage>, papers: string[]][] = [
+  ["C1 nothing is outdated", () => {
+    const group = new GroupStage({ size: 1 });
+    group.ask(version, { stage: "Workers", digest: hashOf(version) });
+    return group;
+  }, []],
+  ["C2, C3 one node is outdated, however many may be ordered", () => outdated(), ["workers-new-1"]],
+  ["C4 the group is at its most", () => outdated({ max: 1 }), []],
+  ["C5 what is asked for is not released", () => {
+    const group = new GroupStage({ size: 1 });
+    group.ask(next, undefined);
+    return group;
+  }, []],
+  ["C6, C8 one is ordered for it already", async () => {
+    const group = outdated();
+    await group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
+    return group;
+  }, []],
+  ["C7 another one leaves", () => {
+    const group = outdated({ size: 2 });
+    group.cloud.remove("sim:///a/workers-2", true);
+    return group;
+  }, ["workers-new-1"]],
+  ["C13 three are outdated", () => outdated({ size: 3 }), ["workers-new-1", "workers-new-2", "workers-new-3"]],
+  ["C14 nodes tell the group in another case", () => outdated({ id: spec.id.toUpperCase() }), ["workers-new-1"]],
+  ["some are missing, which the group makes by itself", () => {
+    const group = outdated({ size: 2 });
+    const inCloud = group.cloud.group(spec.id);
+    if (inCloud) inCloud.size = 3;
+    return group;
+  }, []],
+];
+
+for (const [what, stage, papers] of table) {
+  Deno.test(`observe lists newcomers: ${what}`, async () => deepEqual(await papersOf(await stage()), papers));
+}
+
+Deno.test("a number that somebody had is never given again, and one that was passed over is", async () => {
+  const group = outdated({ size: 3 });
+  await group.backend.admit({ pool, machine: "workers-new-2", victim: "workers-1" });
+  deepEqual(await papersOf(group), ["workers-new-1", "workers-new-3"]);
+  await group.backend.replace({ pool, machine: "workers-new-2" });
+  group.settle();
+  deepEqual(await group.backend.seeOff({ pool, machine: "workers-new-2" }), undefined);
+  deepEqual(await papersOf(group), ["workers-new-1", "workers-new-3", "workers-new-4"]);
+  deepEqual([group.cloud.group(spec.id)?.size, group.kube.all("pendingnodes").length], [3, 0]);
+});

@@ -1,0 +1,99 @@
+import { deepEqual, rejects } from "node:assert/strict";
+import { useCloud } from "../../../../activities/clouds/cloud_of.ts";
+import type { CloudGroup, Driver } from "../../../../activities/clouds/driver.ts";
+import { discoverScalingGroups } from "../../../../activities/discovery/scaling_groups.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
+import { directCloud } from "../../../support/group_stage.ts";
+import { GroupCloud } from "../../../../deploy/local/cloud/groups/group_cloud.ts";
+
+const minutes = 60_000;
+const a: CloudGroup = {
+  id: "ids/A",
+  name: "A",
+  autoscalerName: "asg-a",
+  role: "ControlPlane",
+  min: 1,
+  max: 3,
+  size: 1,
+};
+const b: CloudGroup = { ...a, id: "ids/b", name: "b", autoscalerName: "asg-b", role: "Worker" };
+
+/** A cloud that lists these groups, or a part of them. */
+function stage(listed: { groups: CloudGroup[]; isComplete: boolean }): FakeKube["client"] & { fake: FakeKube } {
+  const fake = new FakeKube();
+  const client = fake.client;
+  const driver: Driver = { ...directCloud(new GroupCloud()), groups: () => Promise.resolve(listed) };
+  useCloud(client, () => Promise.resolve(driver));
+  return { ...client, fake };
+}
+
+function specs({ fake }: { fake: FakeKube }): object[] {
+  return fake.all("scalinggroups").map(({ metadata: { name }, spec }) => ({ name, ...spec as object }));
+}
+
+Deno.test("X1, X3 discovery makes an object for a group, as its cloud has it, with 1 to 10 machines", async () => {
+  const kube = stage({ groups: [a], isComplete: true });
+  deepEqual(await discoverScalingGroups(kube, 0), { groups: 1, made: ["a"], removed: [] });
+  deepEqual(specs(kube), [{
+    ...{ name: "a", nodeImage: "constellation-version", min: 1, max: 10, autoscaling: false },
+    ...{ groupId: "ids/A", nodeGroupName: "A", autoscalerGroupName: "asg-a", role: "ControlPlane" },
+  }]);
+  deepEqual(await discoverScalingGroups(kube, 0), { groups: 1, made: [], removed: [] });
+});
+
+Deno.test("X2, K20 a group that is gone is removed after three whole looks, and one that is found again was never missed", async () => {
+  const listed = { groups: [a], isComplete: true };
+  const kube = stage(listed);
+  await discoverScalingGroups(kube, 0);
+  listed.groups = [b];
+  for (const at of [10, 20]) {
+    deepEqual((await discoverScalingGroups(kube, at * minutes)).removed, [], `at minute ${at}`);
+  }
+  listed.groups = [a, b];
+  await discoverScalingGroups(kube, 30 * minutes);
+  listed.groups = [b];
+  for (const at of [40, 50]) await discoverScalingGroups(kube, at * minutes);
+  deepEqual((await discoverScalingGroups(kube, 60 * minutes)).removed, ["a"]);
+  deepEqual(specs(kube).length, 1);
+});
+
+Deno.test("K20 a look that did not see all groups, or that is done again, counts for nothing", async () => {
+  const listed = { groups: [a], isComplete: true };
+  const kube = stage(listed);
+  await discoverScalingGroups(kube, 0);
+  Object.assign(listed, { groups: [], isComplete: false });
+  for (let at = 10; at < 60; at += 10) await discoverScalingGroups(kube, at * minutes);
+  Object.assign(listed, { isComplete: true });
+  for (const at of [60, 61, 62]) await discoverScalingGroups(kube, at * minutes);
+  deepEqual(specs(kube).length, 1);
+});
+
+Deno.test("K20 what people set on a group stays, while its name follows the cloud (X4)", async () => {
+  const listed = { groups: [a], isComplete: true };
+  const kube = stage(listed);
+  await discoverScalingGroups(kube, 0);
+  const object = kube.fake.get("scalinggroups", "a");
+  Object.assign(object?.["spec"] ?? {}, { min: 2, max: 7, autoscaling: true, nodeImage: "mine" });
+  listed.groups = [{ ...a, name: "renamed" }];
+  await discoverScalingGroups(kube, 0);
+  const [{ min, max, autoscaling, nodeImage, nodeGroupName } = {}] = specs(kube) as Record<string, unknown>[];
+  deepEqual([min, max, autoscaling, nodeImage, nodeGroupName], [2, 7, true, "mine", "renamed"]);
+});
+
+Deno.test("K21 a group whose id is told in another case is the same one; two of one name are two", async () => {
+  const listed = { groups: [a], isComplete: true };
+  const kube = stage(listed);
+  await discoverScalingGroups(kube, 0);
+  listed.groups = [{ ...a, id: a.id.toUpperCase() }, { ...b, name: "a" }];
+  const { made } = await discoverScalingGroups(kube, 0);
+  deepEqual([made.length, made[0]?.startsWith("a-"), specs(kube).length], [1, true, 2]);
+  deepEqual((await discoverScalingGroups(kube, 0)).made, []);
+});
+
+Deno.test("X3 discovery fails where an object cannot be made", async () => {
+  const kube = stage({ groups: [a], isComplete: true });
+  kube.fake.onRequest = (request) => {
+    if (request.startsWith("create")) throw answer(500, "InternalError");
+  };
+  await rejects(discoverScalingGroups(kube, 0), { type: "ApiUnavailable" });
+});

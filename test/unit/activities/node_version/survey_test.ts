@@ -1,0 +1,138 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { hashOf } from "../../../../activities/backends/scaling_group/target.ts";
+import { surveyNodeVersion } from "../../../../activities/node_version/survey.ts";
+import type { VersionSurvey } from "../../../../workflows/contracts/mod.ts";
+import { answer, type Stored } from "../../../support/fake_kube.ts";
+import { GroupStage, next, pool, version } from "../../../support/group_stage.ts";
+
+type Present = Extract<VersionSurvey, { state: "Present" }>;
+
+const object = { name: "v" };
+const image = "constellation.edgeless.systems/node-image";
+const group = "constellation.edgeless.systems/scaling-group-id";
+
+async function look(stage: GroupStage): Promise<Present> {
+  const seen = await surveyNodeVersion(stage.client, { object });
+  if (seen.state === "Gone") throw new Error("Cannot see NodeVersion: it is gone");
+  return seen;
+}
+
+function converged(stage: GroupStage): GroupStage {
+  const { namespace, name } = pool;
+  const status = { phase: "Converged", targetTemplateHash: hashOf(version) };
+  stage.kube.put("rollouts", { metadata: { namespace, name }, status });
+  return stage;
+}
+
+function nodeOf({ kube }: GroupStage, name: string): Stored {
+  const node = kube.get("nodes", name);
+  if (!node) throw new Error(`Cannot use node "${name}": it is not there`);
+  return node;
+}
+
+Deno.test("B9 a NodeVersion whose nodes all run it, and whose groups took it up, is settled", async () => {
+  const { isSettled, says, stages } = await look(converged(new GroupStage()));
+  deepEqual([isSettled, says, stages.Workers.done], [true, "All 3 nodes are up to date", 1]);
+});
+
+Deno.test("a NodeVersion whose group still boots something else is not settled, though all nodes run it", async () => {
+  equal((await look(new GroupStage())).isSettled, false);
+});
+
+Deno.test("N1 a node without marks is told what it is, by its instance; N2 what it says already is believed", async () => {
+  const stage = new GroupStage();
+  nodeOf(stage, "workers-1").metadata.annotations = {};
+  nodeOf(stage, "workers-2").metadata.annotations = { [image]: "mine", [group]: "projects/p/groups/workers" };
+  await look(stage);
+  const marked = (name: string): unknown[] => {
+    const { annotations = {} } = nodeOf(stage, name).metadata;
+    return [annotations[image], annotations[group]];
+  };
+  deepEqual(marked("workers-1"), ["image-1", "projects/p/groups/workers"]);
+  deepEqual(marked("workers-2"), ["mine", "projects/p/groups/workers"]);
+});
+
+Deno.test("N3, K26, B12 a node of the group without a provider id is invalid: nothing is settled, and it is named", async () => {
+  const stage = converged(new GroupStage());
+  (nodeOf(stage, "workers-1")["spec"] as Record<string, unknown>)["providerID"] = "";
+  const { isSettled, says } = await look(stage);
+  deepEqual([isSettled, says.includes('"workers-1"')], [false, true]);
+});
+
+Deno.test("N6 a node that cannot be written fails the look, which is tried again", async () => {
+  const stage = new GroupStage();
+  nodeOf(stage, "workers-1").metadata.annotations = {};
+  stage.kube.onRequest = (request) => {
+    if (request === "patch nodes workers-1") throw answer(500, "InternalError");
+  };
+  await look(stage).then(
+    () => Promise.reject(new Error("it did not fail")),
+    ({ type }: { type?: string }) => equal(type, "ApiUnavailable"),
+  );
+});
+
+Deno.test("nodes of no group are nobody's affair here", async () => {
+  const stage = converged(new GroupStage());
+  stage.kube.put("nodes", { metadata: { name: "other" }, spec: { providerID: "kubevirt://other" } });
+  stage.kube.put("nodes", { metadata: { name: "bare" }, spec: {} });
+  equal((await look(stage)).isSettled, true);
+});
+
+Deno.test("G1, B1 outdated nodes are counted, and named in the status", async () => {
+  const stage = converged(new GroupStage());
+  stage.ask(next);
+  const { isSettled, stages, digest } = await look(stage);
+  deepEqual([isSettled, stages.Workers.outdated, stages.Workers.skewed, digest], [false, 3, 3, hashOf(next)]);
+  const status = stage.kube.get("nodeversions", "v")?.["status"] as { outdated: { name: string }[] };
+  deepEqual(status.outdated.map(({ name }) => name), ["workers-1", "workers-2", "workers-3"]);
+});
+
+Deno.test("two ScalingGroups of one group of the cloud are told", async () => {
+  const stage = new GroupStage();
+  const spec = stage.kube.get("scalinggroups", "workers")?.["spec"];
+  stage.kube.put("scalinggroups", {
+    metadata: { name: "again" },
+    spec: { ...spec as object, groupId: "PROJECTS/p/groups/workers" },
+  });
+  equal((await look(stage)).trouble?.reason, "GroupClaimedTwice");
+});
+
+Deno.test("a group that the cloud does not have is told, and so is an image that nobody named", async () => {
+  const stage = new GroupStage();
+  Object.assign(stage.kube.get("scalinggroups", "workers")?.["spec"] ?? {}, { groupId: "none" });
+  equal((await look(stage)).trouble?.reason, "GroupMissing");
+  stage.ask({ ...version, image: "" });
+  equal((await look(stage)).trouble?.reason, "ImageMissing");
+});
+
+Deno.test("K3, B11 a donor whose heir vanished is not done with", async () => {
+  const stage = converged(new GroupStage());
+  const { annotations = {} } = nodeOf(stage, "workers-1").metadata;
+  Object.assign(annotations, { [image]: "old", "constellation.edgeless.systems/heir": "gone" });
+  equal((await look(stage)).isSettled, false);
+});
+
+Deno.test("K4, K7 a record of the operator of before is seen through: late, its machine goes; gone, so does the record", async () => {
+  const stage = converged(new GroupStage());
+  const spec = {
+    providerID: "sim:///a/workers-3",
+    groupID: "projects/p/groups/workers",
+    nodeName: "none",
+    goal: "Join",
+  };
+  const record = {
+    metadata: { name: "none" },
+    spec: { ...spec, deadline: "2026-01-01T00:00:00Z" },
+    status: { cspState: "Creating" },
+  };
+  stage.kube.put("pendingnodes", record);
+  equal((await look(stage)).isSettled, false);
+  deepEqual([stage.cloud.instance("sim:///a/workers-3")?.state, stage.cloud.group("projects/p/groups/workers")?.size], [
+    "Terminating",
+    2,
+  ]);
+  stage.settle();
+  stage.kube.remove("nodes", "workers-3");
+  await look(stage);
+  equal(stage.kube.all("pendingnodes").length, 0);
+});

@@ -1,0 +1,72 @@
+/** A NodeVersion is brought to all nodes: what is held, released and let go, in which order, and by whom in the end. */
+import { deepEqual, rejects } from "node:assert/strict";
+import { readConfig } from "../../workers/config.ts";
+import { rollOutNodeVersion } from "../../workers/tell_node_versions.ts";
+import { nodeVersionIdOf } from "../../workflows/commands/start_options.ts";
+import { eventually } from "../support/eventually.ts";
+import { surveyed } from "../support/fake_versions.ts";
+import type { Stage } from "../support/workflow_stage.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+const config = readConfig({});
+
+function doneWith(stage: Stage, name: string): string[] {
+  return stage.activities.versions.done.filter((line) => line.startsWith(`${name} `)).map((line) =>
+    line.slice(name.length + 1)
+  );
+}
+
+test("K24 rollOutNodeVersion holds the autoscaler, releases the workers, and lets the autoscaler go at the end", async (stage) => {
+  const held = { isHeld: true, autoscalers: "Off" } as const;
+  stage.activities.versions.looks.set("v", [
+    surveyed({ autoscalers: "On" }),
+    surveyed({ ...held, autoscalers: "Stopping" }),
+    surveyed(held),
+    surveyed({ ...held, released: "Workers" }),
+    surveyed({ ...held, released: "Workers", isSettled: true, says: "All 2" }),
+    surveyed({ released: "Workers", isSettled: true, says: "All 2" }),
+  ]);
+  await rollOutNodeVersion(stage.client, config, "v");
+  const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name: "v" }));
+  deepEqual(await handle.result(), { outcome: "UpToDate", says: "All 2" });
+  deepEqual(doneWith(stage, "v"), [
+    ...["tell HoldingAutoscaler", "hold", "tell HoldingAutoscaler", "hold", "tell Rolling", "hold"],
+    ...["release Workers of d", "tell Rolling", "hold", "tell UpToDate", "let go"],
+  ]);
+});
+
+test("rollOutNodeVersion looks again as soon as somebody tells of a change", async (stage) => {
+  const { versions } = stage.activities;
+  versions.changed = new Promise(() => {});
+  versions.looks.set("w", [surveyed({ trouble: { reason: "GroupMissing", message: "no group" } })]);
+  await rollOutNodeVersion(stage.client, config, "w");
+  await eventually("what is in the way to be told", () => doneWith(stage, "w").includes("tell GroupMissing"));
+  versions.looks.set("w", [surveyed({ isSettled: true, says: "All 2" })]);
+  await rollOutNodeVersion(stage.client, config, "w");
+  await stage.client.workflow.getHandle(nodeVersionIdOf({ name: "w" })).result();
+  versions.changed = Promise.resolve();
+});
+
+test("K24 rollOutNodeVersion that is cancelled, or whose NodeVersion is deleted, lets the autoscaler go", async (stage) => {
+  const { versions } = stage.activities;
+  versions.changed = new Promise(() => {});
+  versions.looks.set("x", [surveyed({ isHeld: true, released: "Workers" })]);
+  await rollOutNodeVersion(stage.client, config, "x");
+  await eventually("its wait", () => doneWith(stage, "x").includes("tell Rolling"));
+  const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name: "x" }));
+  await handle.cancel();
+  await rejects(handle.result(), { name: "WorkflowFailedError" });
+  deepEqual(doneWith(stage, "x").at(-1), "let go");
+  versions.changed = Promise.resolve();
+  await rollOutNodeVersion(stage.client, config, "none");
+  const gone = stage.client.workflow.getHandle(nodeVersionIdOf({ name: "none" }));
+  deepEqual((await gone.result() as { outcome: string }).outcome, "Gone");
+  deepEqual(doneWith(stage, "none"), ["let go"]);
+});
+
+test("discoverScalingGroups tells what it made and removed", async (stage) => {
+  const options = { workflowId: "discover-scaling-groups", taskQueue: "ostler", args: [{}] };
+  const handle = await stage.client.workflow.start("discoverScalingGroups", options);
+  deepEqual(await handle.result(), { groups: 2, made: ["a"], removed: [] });
+});
