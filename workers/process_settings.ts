@@ -26,8 +26,8 @@ const deadlines = readBy((value) => {
   }
 }, 'must be one JSON object such as {"drain": "30m"}');
 const cloud = readBy(
-  (value) => (["", "aws", "google", "azure", "simulated"] as const).find((one) => one === value),
-  "must be aws, google, azure, simulated, or nothing",
+  (value) => (["", "simulated"] as const).find((one) => one === value),
+  "must be simulated, or nothing",
 );
 const names = text.transform((value) => value.split(",").map((item) => item.trim()).filter(Boolean));
 const isHttps = (value: string): boolean =>
@@ -111,14 +111,10 @@ export const ProcessSettings = z.object({
       "namespaces of the Secrets and ConfigMaps that provider specs may point at, joined by commas; else all that the worker may read",
   }),
   cloud: setting(cloud, "", {
-    description: "cloud whose scaling groups are looked after: aws, google, azure, or simulated; else none",
+    description: "cloud whose scaling groups are looked after: simulated; else none",
   }),
   cloudPlace: setting(text, "", {
-    description:
-      "where in that cloud: a region of aws, a project of google, subscription/resource-group of azure, or the URL of a simulated one",
-  }),
-  cloudTag: setting(text, "", {
-    description: "value of the tag or label `constellation-uid` by which groups of this cluster are known",
+    description: "URL of that cloud",
   }),
   prometheusHosts: setting(names, "", {
     description: "hosts, each with a port or for any, that gates may ask for metrics, joined by commas; else all",

@@ -1,16 +1,10 @@
 /** Tells the one workflow of a pool that something changed, and starts it when none runs. */
 import type { Client } from "@temporalio/client";
 import { TypedSearchAttributes, WorkflowNotFoundError } from "@temporalio/common";
-import { poolOf, shownAtStart, workflowIdOf } from "../workflows/commands/start_options.ts";
-import type { PoolKind, PoolRef } from "../workflows/contracts/mod.ts";
+import { poolOf, shownAtStart, workflowIdOf, workflowTypeOf } from "../workflows/commands/start_options.ts";
+import type { PoolRef } from "../workflows/contracts/mod.ts";
 import type { Config } from "./config.ts";
 import type { PoolNews, ReportedRun } from "./pool_notifier.ts";
-
-/** The workflow of each kind of pool, by its name on the wire. */
-const types: Record<PoolKind, string> = {
-  MachineDeployment: "rollOutMachineDeployment",
-  ScalingGroup: "rollOutScalingGroup",
-};
 
 /** Safe to call any number of times: one id per pool, and the signal says only "read again". Gives the run that was told. */
 export async function startRollout(
@@ -22,7 +16,7 @@ export async function startRollout(
   await endUnderOtherId(client, pool, run);
   const { typedSearchAttributes, ...shown } = shownAtStart(pool);
   const workflowId = workflowIdOf(pool);
-  const { signaledRunId } = await client.workflow.signalWithStart(types[pool.kind ?? "MachineDeployment"], {
+  const { signaledRunId } = await client.workflow.signalWithStart(workflowTypeOf(pool), {
     workflowId,
     taskQueue: config.taskQueue,
     args: [{ ...pool, ...givenDeadlines(config) }],

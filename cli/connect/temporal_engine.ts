@@ -8,7 +8,7 @@ import {
 import { TypedSearchAttributes, WorkflowNotFoundError } from "@temporalio/common";
 import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
 import type { Answer } from "../../workflows/commands/messages.ts";
-import { poolOf, shownAtStart, workflowIdOf } from "../../workflows/commands/start_options.ts";
+import { poolOf, shownAtStart, workflowIdOf, workflowTypeOf } from "../../workflows/commands/start_options.ts";
 import { inCluster } from "./cluster_name.ts";
 import { Refusal, TimedOut } from "../failure.ts";
 import type { CommandName, Engine, EngineOptions, Order } from "./engine.ts";
@@ -54,7 +54,7 @@ function update(client: Client, { taskQueue }: EngineOptions, { pool, name, comm
     return client.workflow.getHandle(workflowId).executeUpdate<Answer, [typeof command]>(name, { args: [command] });
   }
   const { typedSearchAttributes, ...shown } = shownAtStart(pool);
-  const startWorkflowOperation = new WithStartWorkflowOperation("rollOutMachineDeployment", {
+  const startWorkflowOperation = new WithStartWorkflowOperation(workflowTypeOf(pool), {
     workflowId,
     taskQueue,
     args: [poolOf(pool)],

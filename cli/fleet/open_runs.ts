@@ -1,6 +1,6 @@
 /** The rollouts that are open in all clusters, as the run list shows them. */
 import type { Phase, PoolRef } from "../../workflows/contracts/mod.ts";
-import { workflowIdOf } from "../../workflows/commands/start_options.ts";
+import { poolOfGroup, rolloutTypes, workflowIdOf } from "../../workflows/commands/start_options.ts";
 import { isClusterName } from "../connect/cluster_name.ts";
 import type { Server } from "../connect/server.ts";
 import { codeOf } from "../connect/temporal_failure.ts";
@@ -10,7 +10,8 @@ import { pagesOf, type Service, textOf, timeOf } from "./wire.ts";
 /** More are counted and not listed. */
 export const mostListed = 10_000;
 
-const open = 'WorkflowType = "rollOutMachineDeployment" AND ExecutionStatus = "Running"';
+const types = rolloutTypes.map((type) => `"${type}"`).join(", ");
+const open = `WorkflowType IN (${types}) AND ExecutionStatus = "Running"`;
 const invalidArgument = 3; // gRPC
 
 /** Phases in which a run can be open. */
@@ -104,8 +105,13 @@ function runOf({ execution, searchAttributes, startTime }: Execution): OpenRun |
 
 /** The pool that an id of a rollout is of; undefined for what is no such id. Pure. */
 export function poolIn(workflowId: string): OpenRun["pool"] | undefined {
-  const [name = "", namespace = "", _kind, cluster = ""] = workflowId.split("/").reverse();
-  const pool = cluster === "" ? { namespace, name } : { cluster, namespace, name };
-  const isOurs = workflowIdOf(pool) === workflowId && (cluster === "" || isClusterName(cluster));
-  return isOurs && printable(workflowId, 1000) === workflowId ? { cluster, namespace, name } : undefined;
+  const [name = "", second = "", third = "", fourth = ""] = workflowId.split("/").reverse();
+  const isGroup = second === "scaling-group";
+  const cluster = isGroup ? third : fourth;
+  const pool = isGroup ? poolOfGroup(name) : { namespace: second, name };
+  const known = cluster === "" ? pool : { cluster, ...pool };
+  const isOurs = workflowIdOf(known) === workflowId && (cluster === "" || isClusterName(cluster));
+  return isOurs && printable(workflowId, 1000) === workflowId
+    ? { cluster, namespace: pool.namespace, name: pool.name }
+    : undefined;
 }

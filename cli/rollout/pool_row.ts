@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Metadata } from "../../activities/kube/schemas.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { inCluster } from "../connect/cluster_name.ts";
+import { withKind } from "./scaling_groups.ts";
 
 // The object may be older or newer than this command: what is missing or odd is left out, and the rest still shown.
 const text = z.string().catch("");
@@ -118,12 +119,16 @@ export function poolRow(deployment: unknown, rollout: unknown, cluster = ""): Po
   const { data } = Deployment.safeParse(deployment);
   if (data === undefined) return undefined;
   const { namespace, name, generation = 0 } = data.metadata;
-  const row: PoolRow = { pool: inCluster(cluster, { namespace, name }), generation, replicas: data.spec.replicas ?? 1 };
+  const pool = inCluster(cluster, withKind({ namespace, name }));
+  const row: PoolRow = { pool, generation, replicas: data.spec.replicas ?? 1 };
   const found = Rollout.safeParse(rollout).data;
   if (found === undefined) return row;
   row.createdAt = found.metadata.creationTimestamp;
   if (found.status === undefined || found.status === null) return row;
-  return { ...row, raw: found.status, status: RolloutStatus.parse(found.status) };
+  const status = RolloutStatus.parse(found.status);
+  // How many machines a group keeps only its cloud knows, and its rollout tells.
+  const replicas = pool.kind === "ScalingGroup" ? status.replicas : row.replicas;
+  return { ...row, replicas, raw: found.status, status };
 }
 
 /** The status of a condition, "" where it is not reported. */

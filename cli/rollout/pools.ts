@@ -9,6 +9,8 @@ import { Refusal } from "../failure.ts";
 import { UsageError } from "../usage_error.ts";
 import { nearText } from "./near_names.ts";
 import { type PoolRow, poolRow } from "./pool_row.ts";
+import { groupsNamespace, poolOfGroup } from "../../workflows/commands/start_options.ts";
+import { listGroups, readGroup, withKind } from "./scaling_groups.ts";
 
 /** Flags that choose pools. */
 export interface Selection {
@@ -44,13 +46,17 @@ export function chosenBy(selection: Selection, { namespace: usual, name = "" }: 
 }
 
 function refOf(text: string, namespace: string): PoolRef {
+  const [, group] = /^(?:sg|scalinggroups?)\/([^/]+)$/i.exec(text) ?? [];
+  if (group !== undefined) return poolOfGroup(group);
   const [, kind] = /^(md|machinedeployments?)\//i.exec(text) ?? [];
   const parts = (kind === undefined ? text : text.slice(kind.length + 1)).split("/");
   const [first = "", second] = parts;
   if (parts.length > 2 || parts.includes("")) {
-    throw new UsageError(`Cannot use "${text}": it is no NAME, NAMESPACE/NAME or machinedeployment/NAME`);
+    throw new UsageError(
+      `Cannot use "${text}": it is no NAME, NAMESPACE/NAME, machinedeployment/NAME or scalinggroup/NAME`,
+    );
   }
-  return second === undefined ? { namespace, name: first } : { namespace: first, name: second };
+  return withKind(second === undefined ? { namespace, name: first } : { namespace: first, name: second });
 }
 
 /** The chosen pools, by namespace and name; refuses a name that no MachineDeployment has. */
@@ -61,7 +67,7 @@ export async function readRows(cluster: Cluster, chosen: Chosen): Promise<PoolRo
 /** One pool; refused with near names where there is none. */
 export async function readRow(cluster: Cluster, pool: PoolRef): Promise<PoolRow> {
   const [deployment, rollout] = await Promise.all([
-    rawObject(cluster.kube, machineDeployments, pool),
+    pool.kind === "ScalingGroup" ? readGroup(cluster.kube, pool) : rawObject(cluster.kube, machineDeployments, pool),
     rawObject(cluster.kube, rollouts, pool),
   ]);
   const row = poolRow(deployment, rollout, cluster.name);
@@ -80,7 +86,9 @@ async function readMany(
     ifFound(listAll(kube, rollouts, place)),
   ]);
   const byKey = new Map((reports ?? []).map((one) => [keyOf(one), one]));
-  const rows = deployments.flatMap((one) => poolRow(one, byKey.get(keyOf(one)), name) ?? []);
+  const isThere = where.namespace === undefined || where.namespace === groupsNamespace;
+  const groups = isThere ? await listGroups(kube, where.labelSelector) : [];
+  const rows = [...deployments, ...groups].flatMap((one) => poolRow(one, byKey.get(keyOf(one)), name) ?? []);
   return rows.sort((a, b) =>
     a.pool.namespace.localeCompare(b.pool.namespace) || a.pool.name.localeCompare(b.pool.name)
   );
@@ -123,5 +131,6 @@ export async function rawObject(
   { group, version, plural }: { group: string; version: string; plural: string },
   name: PoolRef,
 ): Promise<unknown> {
-  return await ifFound(kube.custom.getNamespacedCustomObject({ group, version, plural, ...name }));
+  const { namespace, name: of } = name;
+  return await ifFound(kube.custom.getNamespacedCustomObject({ group, version, plural, namespace, name: of }));
 }

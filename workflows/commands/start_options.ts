@@ -3,6 +3,8 @@ import type { ClusterObject, PoolKind, PoolRef } from "../contracts/mod.ts";
 import { searchAttributes } from "../status/search_attributes.ts";
 import { groupOfPool } from "./scaling_group.ts";
 
+export { groupOfPool, groupsNamespace, poolOfGroup } from "./scaling_group.ts";
+
 /** Names of the columns of the run list that the runs of a cluster fill; "" is the one without a name. */
 export function columnsOf(cluster: string): string[] {
   const { cluster: ofCluster, ...plain } = searchAttributes;
@@ -14,6 +16,20 @@ const idParts: Record<PoolKind, (pool: PoolRef) => string> = {
   MachineDeployment: ({ namespace, name }) => `machine-deployment/${namespace}/${name}`,
   ScalingGroup: (pool) => `scaling-group/${groupOfPool(pool) ?? ""}`,
 };
+
+/** The workflow of each kind of pool, by its name on the wire. */
+const types: Record<PoolKind, string> = {
+  MachineDeployment: "rollOutMachineDeployment",
+  ScalingGroup: "rollOutScalingGroup",
+};
+
+/** Names of all workflows that roll pools. */
+export const rolloutTypes: readonly string[] = Object.values(types);
+
+/** The workflow that rolls a pool, by its name on the wire. */
+export function workflowTypeOf({ kind = "MachineDeployment" }: PoolRef): string {
+  return types[kind];
+}
 
 /** The workflow id that belongs to a pool, so that no pool can have two rollouts. */
 export function workflowIdOf({ cluster, kind = "MachineDeployment", namespace, name }: PoolRef): string {

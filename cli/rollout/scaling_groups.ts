@@ -1,0 +1,37 @@
+/** Scaling groups among other pools: each as an object of the form that a pool's row is read from. */
+import { z } from "zod";
+import type { Kube } from "../../activities/kube/client.ts";
+import { ifFound } from "../../activities/kube/status.ts";
+import { ScalingGroup, scalingGroups } from "../../activities/kube/update_kinds.ts";
+import { groupOfPool, poolOfGroup } from "../../workflows/commands/start_options.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import { ifAllowed, listAll } from "../connect/cluster.ts";
+
+const place = { group: scalingGroups.group, version: scalingGroups.version, plural: scalingGroups.plural };
+
+/** The same pool with its kind, which its name tells. */
+export function withKind(pool: PoolRef): PoolRef {
+  return groupOfPool(pool) === undefined ? pool : { ...pool, kind: "ScalingGroup" };
+}
+
+/** The group of a pool; undefined where there is none, or where the pool is none. */
+export async function readGroup(kube: Kube, pool: PoolRef): Promise<unknown> {
+  const name = groupOfPool(pool);
+  if (name === undefined) return undefined;
+  return asPool(await ifFound(kube.custom.getClusterCustomObject({ ...place, name })));
+}
+
+/** All groups; none where there are no such kinds, or nobody may look. */
+export async function listGroups(kube: Kube, labelSelector: string | undefined): Promise<unknown[]> {
+  const where = labelSelector === undefined ? {} : { labelSelector };
+  const found = await ifAllowed(ifFound(listAll(kube, scalingGroups, where)));
+  return (found ?? []).map(asPool).filter((each) => each !== undefined);
+}
+
+/** Its Rollout has the number of its machines; the object has none. */
+function asPool(object: unknown): unknown {
+  const { data } = z.object({ metadata: ScalingGroup.shape.metadata }).safeParse(object);
+  if (!data) return undefined;
+  const { namespace, name } = poolOfGroup(data.metadata.name);
+  return { metadata: { ...data.metadata, namespace, name }, spec: { replicas: 0 } };
+}
