@@ -13,6 +13,9 @@ export type NodeClass =
   | "obsolete"
   | "invalid";
 
+/** Nodes of each class. */
+export type Classes = Record<NodeClass, MarkedNode[]>;
+
 /** What nodes are to run. */
 export interface NodeTarget {
   image: string;

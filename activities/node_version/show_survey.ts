@@ -5,7 +5,7 @@ import { patchClusterStatus } from "../kube/cluster_objects.ts";
 import { ifFound } from "../kube/status.ts";
 import { type NodeVersion, nodeVersions, type PendingNode } from "../kube/update_kinds.ts";
 import type { Completion } from "./completion.ts";
-import type { Classes } from "./survey.ts";
+import type { Classes } from "./classify.ts";
 
 /** Nodes of a class that are named; the condition tells how many there are. */
 const shown = 200;

@@ -16,7 +16,7 @@ import {
   pendingNodes,
   scalingGroups,
 } from "../kube/update_kinds.ts";
-import { classOf, type NodeClass, type NodeTarget, same } from "./classify.ts";
+import { type Classes, classOf, type NodeClass, type NodeTarget, same } from "./classify.ts";
 import { completionOf } from "./completion.ts";
 import { type GroupProgress, haltedOf, readProgress } from "./group_progress.ts";
 import type { MarkedNode } from "./marks.ts";
@@ -69,9 +69,6 @@ function survey(version: NodeVersion, seen: Seen): Present {
   const fingerprint = createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
   return { state: "Present", fingerprint, ...facts };
 }
-
-/** Nodes of each class. */
-export type Classes = Record<NodeClass, MarkedNode[]>;
 
 function classesOf(nodes: readonly MarkedNode[], target: NodeTarget, pending: readonly PendingNode[]): Classes {
   const classes: Classes = {

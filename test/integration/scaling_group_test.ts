@@ -1,8 +1,8 @@
 /** Scaling groups are rolled on a real API server, a real Temporal, and a cloud that is played over HTTP. */
 import assert from "node:assert/strict";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
-import { conditionOf, first, GroupGround, kinds, runsOf, type Version } from "./group_world.ts";
-import { GroupObserver } from "./group_observer.ts";
+import { administratorOf, conditionOf, first, GroupGround, kinds, runsOf, type Version } from "./group_world.ts";
+import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
@@ -55,9 +55,9 @@ Deno.test("scaling groups are rolled as their NodeVersion says", async (t) => {
     await createAutoscaler(world);
     await world.create(policies, policyOf("alpha", 2));
     await world.create(policies, policyOf("beta", 1));
-    await ground.settle(world, [alpha, beta]);
+    await ground.settle(administratorOf(world), [alpha, beta]);
     await upToDate(world, first, 5);
-    using observer = new GroupObserver(world, ground.cloud, { alpha: 2, beta: 0 });
+    using observer = new GroupObserver(administratorOf(world), ground.cloud, { alpha: 2, beta: 0 });
     for (const [name, story] of stories) {
       await t.step(name, async () => {
         await story(world, ground).catch(async (error: unknown) => {
@@ -103,7 +103,7 @@ async function image(world: World, ground: GroupGround): Promise<void> {
     const strategy = await world.get<{ spec: { enabled: boolean } }>(`${strategies}/strategy`).catch(() => undefined);
     if (strategy?.spec.enabled === false) wasOff = true;
   }, 200);
-  await ground.ask(world, { ...first, image: "image-2" });
+  await ground.ask(administratorOf(world), { ...first, image: "image-2" });
   await upToDate(world, { ...first, image: "image-2" }, 5);
   clearInterval(look);
   assert.equal(ground.cloud.instances().length - before, 5, "as many were made as were replaced");
@@ -125,7 +125,7 @@ async function bornBy(world: World): Promise<string[]> {
 
 async function components(world: World, ground: GroupGround): Promise<void> {
   const before = ground.cloud.instances().length;
-  await ground.ask(world, { image: "image-2", components: "components-2" });
+  await ground.ask(administratorOf(world), { image: "image-2", components: "components-2" });
   await upToDate(world, { image: "image-2", components: "components-2" }, 5);
   assert.equal(ground.cloud.instances().length - before, 5);
 }
@@ -133,7 +133,7 @@ async function components(world: World, ground: GroupGround): Promise<void> {
 async function badImage(world: World, ground: GroupGround): Promise<void> {
   const join = { instance: "4s", address: "5s", registered: "6s", ready: "7s", attempts: 1 };
   for (const name of ["alpha", "beta"]) await world.patch(`${policies}/${name}`, { spec: { join } });
-  await ground.ask(world, { image: "image-dead", components: "components-2" });
+  await ground.ask(administratorOf(world), { image: "image-dead", components: "components-2" });
   await world.until("the group to be halted", async () => {
     const { reason, message } = await conditionOf(world, "Ready");
     return reason === "GroupHalted" && message.includes("alpha");
@@ -144,13 +144,13 @@ async function badImage(world: World, ground: GroupGround): Promise<void> {
   await new Promise((done) => setTimeout(done, 5_000));
   assert.equal(made(), before, "nothing more is ordered");
   for (const name of ["alpha", "beta"]) await world.patch(`${policies}/${name}`, { spec: { join: null } });
-  await ground.ask(world, { image: "image-3", components: "components-2" });
+  await ground.ask(administratorOf(world), { image: "image-3", components: "components-2" });
   await upToDate(world, { image: "image-3", components: "components-2" }, 5);
 }
 
 async function meddled(world: World, ground: GroupGround): Promise<void> {
   const known = ground.cloud.instances().length;
-  await ground.ask(world, { image: "image-4", components: "components-2" });
+  await ground.ask(administratorOf(world), { image: "image-4", components: "components-2" });
   const ordered = await world.until(
     "an order",
     () => Promise.resolve(ground.cloud.instances().slice(known).find(({ token }) => token !== undefined)),

@@ -5,7 +5,7 @@ import { isOwnHold } from "../../node/holder.ts";
 import type { GroupNode } from "./group_nodes.ts";
 import { freeNumbers, type Legacy, legacyFor, type Tokens } from "./ledger.ts";
 import { isAlive, isOf, type Order } from "./records.ts";
-import type { CloudSight } from "./sight.ts";
+import type { CloudSight, Moment } from "./sight.ts";
 import { hashOf, type Target } from "./target.ts";
 
 /** The id of a machine for life: the token that it was ordered by, or its own name in its cloud. */
@@ -55,12 +55,6 @@ export function memberOfOrder({ target }: Of, order: Order, at: Moment): Member 
     ...{ id, templateHash, image: target.image, kubelet: "", phase, since },
     ...{ marked: false, held: phase === "Leaving", expendable: trouble !== "" },
   };
-}
-
-/** When a look was (epoch ms), and for how long its cloud may show nothing of what it makes (ms). */
-export interface Moment {
-  now: number;
-  lagMs: number;
 }
 
 /** Nothing will come of it any more, as far as can be told from what the cloud does not show. */

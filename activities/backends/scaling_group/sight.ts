@@ -10,7 +10,6 @@ import { ifFound } from "../../kube/status.ts";
 import { type NodeVersion, nodeVersions, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { type GroupNode, nodesByInstance } from "./group_nodes.ts";
 import { type Ledger, ledgerOf } from "./ledger.ts";
-import type { Moment } from "./member.ts";
 import { readRecords, type Records } from "./records.ts";
 import { type Target, targetOf } from "./target.ts";
 
@@ -48,6 +47,12 @@ export async function needAsked(kube: Kube, pool: PoolRef): Promise<Asked> {
   const asked = await readAsked(kube, pool);
   if (!asked) throw moot("GenerationStale", `Cannot look at scaling group "${groupNameOf(pool)}": it is gone`);
   return asked;
+}
+
+/** When a look was (epoch ms), and for how long its cloud may show nothing of what it makes (ms). */
+export interface Moment {
+  now: number;
+  lagMs: number;
 }
 
 /** The group as its cloud has it now. */

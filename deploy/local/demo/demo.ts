@@ -9,7 +9,7 @@ import { createPool } from "./create_pool.ts";
 import { type DemoReport, demoReport, type Durations } from "./demo_report.ts";
 import { explain } from "./ending.ts";
 import { finalText } from "./final_table.ts";
-import { containerGround, type Ground, simulatedGround } from "./ground.ts";
+import { containerGround, type Ground, groupsGround, simulatedGround } from "./ground.ts";
 import { installedGround } from "./installed_ground.ts";
 import type { Narrator } from "./narrator.ts";
 import type { DemoOptions } from "./options.ts";
@@ -92,6 +92,7 @@ async function openGround(
   { options, narrator, stage, directory }: Demo,
   tools: Record<ToolName, string>,
 ): Promise<Ground> {
+  if (options.story === "scaling-group") return groupsGround();
   if (options.machines === "simulated") return simulatedGround;
   const onProgress = (text: string): void => narrator.say(`  ${text}`);
   const wanted = { options, programs: tools as NodePrograms, onProgress, signal: stage.signal };
@@ -139,6 +140,7 @@ async function openSite({ options, narrator, stage, directory }: Demo, tools: To
       seed,
       script: story === undefined ? script : { ...quick, ...stories[story].script },
       ...(ground.machines ? { machines: ground.machines } : {}),
+      ...(ground.groups ? { settings: ground.groups.settings } : {}),
       ...(temporal ? { startTemporal: (supervisor) => temporal.start(supervisor) } : {}),
       onProgress: (text) => narrator.say(`  ${text}`),
       onCrash: (crash) => stage.end(crash),

@@ -4,6 +4,7 @@ import { badProfile } from "./bad_profile.ts";
 import { canary } from "./canary.ts";
 import { pdb } from "./pdb.ts";
 import { installed } from "./installed.ts";
+import { scalingGroup } from "./scaling_group.ts";
 import type { Story } from "./story.ts";
 import type { StoryName } from "./story_names.ts";
 import { window } from "./window.ts";
@@ -16,5 +17,6 @@ export const stories: Record<StoryName, Story> = {
   pdb,
   window,
   abort,
+  "scaling-group": scalingGroup,
   installed,
 };

@@ -1,5 +1,7 @@
 /** The stories besides the main job, by the names that `--story` takes. */
-export const storyNames = ["canary", "bad-image", "bad-profile", "pdb", "window", "abort", "installed"] as const;
+export const storyNames = [
+  ...["canary", "bad-image", "bad-profile", "pdb", "window", "abort", "scaling-group", "installed"] as const,
+] as const;
 
 export type StoryName = typeof storyNames[number];
 

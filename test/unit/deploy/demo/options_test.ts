@@ -61,7 +61,7 @@ Deno.test("parseOptions takes the name of a story, which brings its own machines
   assert.deepEqual(rest, { ...simulated, story: "canary", ...numbers, keep: false, json: true, help: false });
   assert.throws(
     () => parseOptions(["--story", "fable"]),
-    /Cannot use --story "fable": one of canary, .*abort, installed is needed/,
+    /Cannot use --story "fable": one of canary, .*abort, scaling-group, installed is needed/,
   );
   assert.throws(
     () => parseOptions(["--story", "pdb", "--replicas", "5"]),

@@ -1,6 +1,6 @@
 /** Somebody who sees only the cluster and the cloud, and notes each promise that is broken. */
-import type { GroupCloud } from "../../deploy/local/cloud/groups/group_cloud.ts";
-import type { World } from "./world.ts";
+import type { GroupCloud } from "./group_cloud.ts";
+import type { Administrator } from "./group_ground.ts";
 
 const everyMs = 200;
 
@@ -11,15 +11,15 @@ interface Node {
 
 export class GroupObserver implements Disposable {
   readonly broken: string[] = [];
-  readonly #world: World;
+  readonly #admin: Pick<Administrator, "list">;
   readonly #cloud: GroupCloud;
   /** Machines of each group above those that are wanted; 0 where one goes first. */
   readonly #surge: Record<string, number>;
   readonly #declared: Map<string, number>;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  constructor(world: World, cloud: GroupCloud, surge: Record<string, number>) {
-    this.#world = world;
+  constructor(admin: Pick<Administrator, "list">, cloud: GroupCloud, surge: Record<string, number>) {
+    this.#admin = admin;
     this.#cloud = cloud;
     this.#surge = surge;
     this.#declared = new Map(cloud.groups().map(({ name, size }) => [name, size]));
@@ -31,7 +31,7 @@ export class GroupObserver implements Disposable {
   }
 
   async #look(): Promise<void> {
-    const nodes = await this.#world.list<Node>("/api/v1/nodes");
+    const nodes = await this.#admin.list<Node>("/api/v1/nodes");
     for (const [name, declared] of this.#declared) this.#judge(name, declared, nodes);
   }
 

@@ -1,0 +1,144 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { GroupSpec } from "../../cloud/groups/group_cloud.ts";
+import { type Administrator, first, type GroupGround, kinds, type Version } from "../../cloud/groups/group_ground.ts";
+import { GroupObserver } from "../../cloud/groups/group_observer.ts";
+import { applyObjects } from "../../stack/manifests.ts";
+import type { Play, Story } from "./story.ts";
+
+const shared = {
+  role: "Worker" as const,
+  min: 1,
+  zones: ["a", "b", "c"],
+  template: { image: first.image, disk: "20G" },
+};
+const groups: GroupSpec[] = ["blue", "green"].map((name) => {
+  return { ...shared, id: `projects/demo/groups/${name}`, name, autoscalerName: name, max: 9, size: 6 };
+});
+const budget = 3;
+const prefix = "constellation.edgeless.systems";
+
+interface Node {
+  metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec: { providerID?: string };
+}
+
+/** Machines of a cloud's scaling groups, beside a pool of machine-controller's that nothing happens to. */
+export const scalingGroup: Story = {
+  title: "Twelve nodes of two scaling groups take another image, then other components; the worker dies on the way",
+  replicas: 1,
+  surge: 1,
+  policy: {},
+  prepare,
+  async tell(play: Play): Promise<void> {
+    const ground = groundOf(play);
+    const admin = administratorOf(play);
+    using observer = new GroupObserver(admin, ground.cloud, { blue: budget, green: budget });
+    const before = await label(play);
+    const made = ground.cloud.instances().length;
+    const image = { ...first, image: "image-2" };
+    await ground.ask(admin, image);
+    play.narrator.say(`  NodeVersion "constellation-version" asks for ${image.image}`);
+    await killOnTheWay(play, ground);
+    await arrive(play, image);
+    const components = { ...image, components: "components-2" };
+    await ground.ask(admin, components);
+    play.narrator.say(`  it asks for ${components.components}, of the same image`);
+    await arrive(play, components);
+    await check(play, { observer, before, made: ground.cloud.instances().length - made });
+  },
+};
+
+async function prepare(play: Play): Promise<void> {
+  const { stage, site } = play;
+  const { adminKubeconfig } = site.stack;
+  const policy = {
+    ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy" },
+    metadata: { namespace: "kube-system", name: "scaling-groups" },
+    spec: { selector: { matchLabels: { kind: "scaling-group" } }, budget: { machines: budget } },
+  };
+  await stage.until("a policy of groups", applyObjects(adminKubeconfig, [policy]));
+  const admin = administratorOf(play);
+  await stage.until("two scaling groups", groundOf(play).settle(admin, groups));
+  await play.cluster.until("their twelve nodes", async () => (await nodesOf(play)).length === 12);
+  await arrive(play, first);
+}
+
+function groundOf({ ground }: Play): GroupGround {
+  if (!ground.groups) throw new Error("Cannot tell of scaling groups: this ground has none");
+  return ground.groups;
+}
+
+function administratorOf({ site, cluster, api }: Play): Administrator {
+  return {
+    kubeconfig: site.stack.adminKubeconfig,
+    list: (path) => cluster.list(path),
+    create: async (path, body) => void await api.call({ method: "POST", path, body }),
+    patch: (path, body) => cluster.patch(path, body),
+  };
+}
+
+async function nodesOf({ cluster }: Play): Promise<Node[]> {
+  return (await cluster.list<Node>("/api/v1/nodes")).filter(({ spec }) => spec.providerID?.startsWith("sim:"));
+}
+
+/** Each node gets a label of its own; gives all of them. */
+async function label(play: Play): Promise<string[]> {
+  const nodes = await nodesOf(play);
+  for (const [nth, { metadata }] of nodes.entries()) {
+    await play.cluster.patch(`/api/v1/nodes/${metadata.name}`, { metadata: { labels: { slot: `slot-${nth}` } } });
+  }
+  return nodes.map((_, nth) => `slot-${nth}`).sort();
+}
+
+async function killOnTheWay({ narrator, stage, site, cluster }: Play, { cloud }: GroupGround): Promise<void> {
+  const { worker } = site.ostler;
+  const isUnderWay = (): boolean => cloud.instances().filter(({ token }) => token !== undefined).length >= 4;
+  await cluster.until("the fourth order", () => Promise.resolve(isUnderWay()));
+  narrator.say(`  while machines join, the worker (process ${worker.pid}) is killed with SIGKILL`);
+  worker.kill("SIGKILL");
+  await stage.until("the worker to be gone", worker.exit);
+  await stage.until("the worker to be missed", pause(2_000));
+  await stage.until("the worker to be back", worker.start(stage.signal));
+}
+
+/** All nodes run it, and the NodeVersion says so. */
+async function arrive(play: Play, { image, components }: Version): Promise<void> {
+  await play.cluster.until(`all nodes to run ${image} and ${components}`, async () => {
+    const runs = (await nodesOf(play)).map(({ metadata: { annotations = {} } }) =>
+      `${annotations[`${prefix}/node-image`]} ${annotations[`${prefix}/kubernetes-components`]}`
+    );
+    const isThere = runs.length === 12 && runs.every((each) => each === `${image} ${components}`);
+    return isThere && await reasonOf(play) === "UpToDate";
+  }, 600);
+  play.narrator.say(`  all twelve nodes run ${image} and ${components}`);
+}
+
+async function reasonOf({ cluster }: Play): Promise<string | undefined> {
+  const version = await cluster.get<{ status?: { conditions?: { type: string; reason: string }[] } }>(
+    `${kinds}/nodeversions/constellation-version`,
+  );
+  return version?.status?.conditions?.find(({ type }) => type === "Ready")?.reason;
+}
+
+async function check(
+  play: Play,
+  { observer, before, made }: { observer: GroupObserver; before: string[]; made: number },
+): Promise<void> {
+  const { checks, cluster } = play;
+  checks.equal("what a stranger saw broken: too many machines, or too few Ready", {
+    seen: observer.broken,
+    wanted: [],
+  });
+  checks.equal("as many machines were made as were replaced", { seen: made, wanted: 24 });
+  const slots = (await nodesOf(play)).map(({ metadata }) => metadata.labels?.["slot"] ?? "none").sort();
+  checks.equal("each new node bears the label of the one that it came for", { seen: slots, wanted: before });
+  const sizes = groundOf(play).cloud.groups().map(({ size }) => size);
+  checks.equal("both groups are as large as before", { seen: sizes, wanted: [6, 6] });
+  for (const kind of ["pendingnodes", "joiningnodes"]) {
+    const seen = await cluster.settled(kind, {
+      look: async () => (await cluster.list(`${kinds}/${kind}`)).length,
+      wanted: 0,
+    });
+    checks.equal(`${kind} that are left`, { seen, wanted: 0 });
+  }
+}
