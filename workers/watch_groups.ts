@@ -1,6 +1,6 @@
 /** Watches scaling groups, what they follow and their Rollouts: which of them is news is decided as for any pool. */
 import type { Logger } from "@temporalio/common";
-import { ledgerAnnotations } from "../activities/backends/scaling_group/ledger.ts";
+import { groupFinalizer, ledgerAnnotations } from "../activities/backends/scaling_group/ledger.ts";
 import { observedOf, targetOf } from "../activities/backends/scaling_group/target.ts";
 import type { Kube } from "../activities/kube/client.ts";
 import { Informer } from "../activities/kube/informer.ts";
@@ -74,7 +74,7 @@ export function watchGroups(deps: GroupDeps): PoolWatch & { start(): Promise<voi
 
 /** Whose NodeVersion is missing is told so by its run; one that goes is cleaned up after where we have to do with it. */
 function isServed(group: GroupFacts, version: VersionFacts | undefined): boolean {
-  if (group.metadata.deletionTimestamp) return (group.metadata.finalizers ?? []).length > 0;
+  if (group.metadata.deletionTimestamp) return group.metadata.finalizers?.includes(groupFinalizer) ?? false;
   return version === undefined || targetOf(group, version) !== undefined;
 }
 

@@ -79,6 +79,8 @@ export interface MachineState {
   node?: string;
   /** The maker has seen that node Ready, once. */
   joined: boolean;
+  /** What it lacks to have joined though its node is Ready, in words. */
+  lacks?: string;
   image: string;
   /** What has to be done before it is gone. */
   finalizers: string[];

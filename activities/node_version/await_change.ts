@@ -7,6 +7,7 @@ import { poll } from "../kube/polling.ts";
 import { rollouts } from "../kube/resources.ts";
 import { RolloutObject } from "../kube/schemas.ts";
 import { SharedWatch } from "../kube/shared_watch.ts";
+import { autoscalingStrategies, AutoscalingStrategy } from "../kube/update_kinds.ts";
 import { surveyNodeVersion } from "./survey.ts";
 
 /** What of a group's Rollout decides. */
@@ -18,18 +19,28 @@ const phases = {
   ),
 };
 
-const watches = new WeakMap<object, SharedWatch<string>>();
+/** Whether an autoscaler is on, and still runs. */
+const switches = {
+  ...autoscalingStrategies,
+  schema: AutoscalingStrategy.transform(({ spec, status }) => `${spec.enabled} ${status?.replicas ?? 0}`),
+};
+
+const watches = new WeakMap<object, SharedWatch<string>[]>();
+
+function watchesOf(kube: Kube): SharedWatch<string>[] {
+  const known = watches.get(kube.core) ?? [new SharedWatch(kube, phases), new SharedWatch(kube, switches)];
+  watches.set(kube.core, known);
+  return known;
+}
 
 /** Ends then, at the latest at `until` (epoch ms). */
 export async function awaitNodeVersionChanged(
   kube: Kube,
   { object, fingerprint, until }: { object: ClusterObject; fingerprint: string; until: number },
 ): Promise<void> {
-  const watch = watches.get(kube.core) ?? new SharedWatch(kube, phases);
-  watches.set(kube.core, watch);
   const isOther = (before: string | undefined, now: string | undefined): boolean => before !== now;
   using news = new News([
-    sourceOf(watch, ({ before, now }) => isOther(before, now)),
+    ...watchesOf(kube).map((watch) => sourceOf(watch, ({ before, now }) => isOther(before, now))),
     sourceOf(groupNodesOf(kube), ({ before, now }) => JSON.stringify(before) !== JSON.stringify(now)),
   ]);
   return await poll<void>({

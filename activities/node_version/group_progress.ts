@@ -12,6 +12,13 @@ const width = 20;
 /** Groups whose trouble is told. */
 const named = 5;
 
+/** Phases in which a group waits for a person, as the middle of a sentence. */
+const standing: Record<string, string> = {
+  Halted: "is halted",
+  RolledBack: "went back",
+  Aborted: "was stopped",
+};
+
 export interface GroupProgress {
   name: string;
   stage: VersionStage;
@@ -38,7 +45,7 @@ export async function readProgress(
     return {
       ...{ name, groupId: group.spec.groupId, stage: isControlPlane(group) ? "ControlPlane" : "Workers" },
       isDone: phase === "Converged" && isOfThis,
-      halted: phase === "Halted" ? `group "${name}" is halted: ${said}` : "",
+      halted: phase !== undefined && phase in standing ? `group "${name}" ${standing[phase]}: ${said}` : "",
     };
   });
 }

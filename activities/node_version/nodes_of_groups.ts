@@ -9,7 +9,7 @@ import type { Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { marks } from "./marks.ts";
 
-/** Nodes that are written at a time. */
+/** Nodes that are written, and groups that are asked, at a time. */
 const width = 10;
 
 interface Owned {
@@ -19,26 +19,40 @@ interface Owned {
 
 export interface GroupFleet {
   nodes: GroupNode[];
-  /** Of all groups, also those that have no node. */
+  /** Of all groups, also those that have no node; none where nobody asked. */
   instances: Instance[];
 }
 
-/** Reads them all, and writes what nobody has; a node is of the group that has its instance, or whose id it bears. */
-export async function readFleet(kube: Kube, groupIds: readonly string[]): Promise<GroupFleet> {
+/**
+ * Reads them all, and writes what nobody has. A node is of the group whose id it bears, or that has its instance: groups are
+ * asked for their instances only where a node does not say, or somebody wants to know (`isAsked`).
+ */
+export async function readFleet(
+  kube: Kube,
+  groupIds: readonly string[],
+  { isAsked }: { isAsked: boolean },
+): Promise<GroupFleet> {
   if (groupIds.length === 0) return { nodes: [], instances: [] };
-  const driver = await cloudOf(kube);
-  const lists = await Promise.all(groupIds.map(async (group) => {
-    return (await readInstances(kube, driver, group)).map((instance): Owned => ({ group, instance }));
-  }));
-  const owned = new Map(lists.flat().map((each) => [each.instance.providerId.toLowerCase(), each]));
-  const named = new Set(lists.flat().map(({ instance }) => instance.node));
   const keys = new Set(groupIds.map(groupKeyOf));
-  const own = (await readGroupNodes(kube)).filter(({ providerId, group, name }) =>
-    providerId === "" ? named.has(name) || keys.has(groupKeyOf(group)) : owned.has(providerId.toLowerCase()) ||
-      keys.has(groupKeyOf(group))
-  );
-  const nodes = await abreast(width, own, (node) => described(kube, node, owned.get(node.providerId.toLowerCase())));
-  return { nodes, instances: lists.flat().map(({ instance }) => instance) };
+  const all = await readGroupNodes(kube);
+  const isOwn = ({ group }: GroupNode): boolean => keys.has(groupKeyOf(group));
+  const isSilent = all.some(({ group, image }) => group === "" || (keys.has(groupKeyOf(group)) && image === ""));
+  const owned = isAsked || isSilent ? await readOwned(kube, groupIds) : [];
+  const byId = new Map(owned.map((each) => [each.instance.providerId.toLowerCase(), each]));
+  const names = new Set(owned.map(({ instance }) => instance.node));
+  const own = all.filter((node) => {
+    return isOwn(node) || (node.providerId === "" ? names.has(node.name) : byId.has(node.providerId.toLowerCase()));
+  });
+  const nodes = await abreast(width, own, (node) => described(kube, node, byId.get(node.providerId.toLowerCase())));
+  return { nodes, instances: owned.map(({ instance }) => instance) };
+}
+
+async function readOwned(kube: Kube, groupIds: readonly string[]): Promise<Owned[]> {
+  const driver = await cloudOf(kube);
+  const lists = await abreast(width, [...groupIds], async (group) => {
+    return (await readInstances(kube, driver, group)).map((instance): Owned => ({ group, instance }));
+  });
+  return lists.flat();
 }
 
 /** N1 to N6: written where it is missing, and never again; what a node says already is believed. */

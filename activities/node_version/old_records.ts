@@ -1,5 +1,6 @@
 /** Sees through the PendingNodes that the operator of before left: those of ours are their groups' affair. */
 import { cloudOf } from "../clouds/cloud_of.ts";
+import { groupKeyOf } from "../clouds/driver.ts";
 import { deleteRecord, recordAnnotations } from "../backends/scaling_group/records.ts";
 import type { GroupNode } from "../backends/scaling_group/group_nodes.ts";
 import type { Kube } from "../kube/client.ts";
@@ -26,7 +27,7 @@ export async function tendOldRecords(
     const verdict = verdictFor(record, { fleet, target, now });
     if (verdict.step === "Gone" || verdict.step === "Joined") await deleteRecord(kube, record);
     else left.push(record);
-    if (verdict.step === "Remove") await remove(kube, record);
+    if (verdict.step === "Remove") await remove(kube, record, fleet);
   }
   return left;
 }
@@ -50,9 +51,13 @@ function isWanted({ image, components }: GroupNode, target: NodeTarget): boolean
 }
 
 /** K4: told again each time, as its goal is Leave from now on. */
-async function remove(kube: Kube, { metadata: { name, uid }, spec }: PendingNode): Promise<void> {
+async function remove(kube: Kube, { metadata: { name, uid }, spec }: PendingNode, fleet: GroupFleet): Promise<void> {
+  // Whoever may write records could name any instance: only those of our groups are removed.
+  const isOurs = fleet.instances.some(({ providerId, group }) =>
+    same(providerId, spec.providerID) && groupKeyOf(group) === groupKeyOf(spec.groupID)
+  );
   const driver = await cloudOf(kube);
-  await driver.remove({ group: spec.groupID, providerId: spec.providerID, shrinks: true });
+  if (isOurs) await driver.remove({ group: spec.groupID, providerId: spec.providerID, shrinks: true });
   if (spec.goal === "Leave") return;
   const body = { metadata: { uid }, spec: { goal: "Leave", deadline: null } };
   await ifFound(patchClusterObject(kube, pendingNodes, { name, body }));

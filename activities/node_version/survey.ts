@@ -42,9 +42,10 @@ export function surveyNodeVersion(kube: Kube, { object: { name } }: { object: Cl
     const trouble = await troubleWith(kube, { version, groups, all });
     const isKnown = !trouble || trouble.reason === "GroupClaimedTwice";
     const known = isKnown ? groups.map(({ spec }) => spec.groupId) : [];
-    const fleet = await readFleet(kube, known);
     const own = records.filter(({ spec }) => keys.includes(groupKeyOf(spec.groupID)));
-    const old = await tendOldRecords(kube, own.filter(isOld), { fleet, target, now: Date.now() });
+    const ofOld = own.filter(isOld);
+    const fleet = await readFleet(kube, known, { isAsked: ofOld.length > 0 });
+    const old = await tendOldRecords(kube, ofOld, { fleet, target, now: Date.now() });
     const pending = [...own.filter((record) => !isOld(record)), ...old];
     const classes = classesOf(fleet.nodes, target, pending);
     const completion = completionOf({ nodes: namesOf(classes), ...movesOf(pending) });

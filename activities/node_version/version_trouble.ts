@@ -3,8 +3,12 @@ import type { VersionTrouble } from "../../workflows/contracts/mod.ts";
 import { cloudOf } from "../clouds/cloud_of.ts";
 import { groupKeyOf } from "../clouds/driver.ts";
 import { failureTypeOf } from "../failures.ts";
+import { abreast } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
 import type { NodeVersion, ScalingGroup } from "../kube/update_kinds.ts";
+
+/** Groups that are asked for at a time. */
+const width = 10;
 
 /** The first of it; null for none. */
 export async function troubleWith(
@@ -24,13 +28,13 @@ export async function troubleWith(
 /** What the cloud does not have, or will not tell. */
 async function troubleInCloud(kube: Kube, groups: readonly ScalingGroup[]): Promise<VersionTrouble | null> {
   try {
-    const driver = groups.length === 0 ? undefined : await cloudOf(kube);
-    for (const { metadata, spec } of groups) {
-      if (await driver?.group(spec.groupId)) continue;
-      const message = `ScalingGroup "${metadata.name}": ${driver?.title} has no group "${spec.groupId}"`;
-      return { reason: "GroupMissing", message };
-    }
-    return null;
+    if (groups.length === 0) return null;
+    const driver = await cloudOf(kube);
+    const found = await abreast(width, [...groups], ({ spec }) => driver.group(spec.groupId));
+    const missing = groups.find((_, nth) => found[nth] === undefined);
+    if (!missing) return null;
+    const { metadata: { name }, spec: { groupId } } = missing;
+    return { reason: "GroupMissing", message: `ScalingGroup "${name}": ${driver.title} has no group "${groupId}"` };
   } catch (error) {
     if (failureTypeOf(error) !== "CloudRefused") throw error;
     return { reason: "CloudRefused", message: error instanceof Error ? error.message : "the cloud refused" };

@@ -126,7 +126,9 @@ export function rungOf(
   const [taint] = node.initialising;
   // Whoever is drained now would find no place there.
   if (taint) return { rung: "ready", says: `node "${node.name}" is Ready and takes no pods: its taint is "${taint}"` };
-  if (!machine.joined) return { rung: "ready", says: `${maker} has not seen "${node.name}" Ready` };
+  if (!machine.joined) {
+    return { rung: "ready", says: machine.lacks ?? `${maker} has not seen "${node.name}" Ready` };
+  }
   // Where nobody says which is wanted, it is told by what the node bears.
   if (kubelet !== "" && !sameVersion(node.kubelet, kubelet)) {
     return { rung: "gates", says: `node "${node.name}" runs kubelet "${node.kubelet}", wanted is "${kubelet}"` };

@@ -42,7 +42,10 @@ const stories: [name: string, story: Story][] = [
     image,
   ],
   ["F2 components alone are another", components],
-  ["K2, K14 an image that does not boot is given up after its attempts, and another one is taken after it", badImage],
+  [
+    "K2, K14 an image that does not boot is given up after its attempts, or gone back from, and another one is taken after it",
+    badImage,
+  ],
   [
     "K11, K17 somebody terminates a newcomer, deletes its record, and sets another template: all is set right",
     meddled,
@@ -132,18 +135,28 @@ async function components(world: World, ground: GroupGround): Promise<void> {
 
 async function badImage(world: World, ground: GroupGround): Promise<void> {
   const join = { instance: "4s", address: "5s", registered: "6s", ready: "7s", attempts: 1 };
-  for (const name of ["alpha", "beta"]) await world.patch(`${policies}/${name}`, { spec: { join } });
+  await world.patch(`${policies}/alpha`, { spec: { join } });
+  // On its way back machines join that do boot.
+  const longer = { instance: "15s", address: "16s", registered: "20s", ready: "30s", attempts: 0 };
+  await world.patch(`${policies}/beta`, { spec: { join: longer, onFailure: "Rollback" } });
   await ground.ask(administratorOf(world), { image: "image-dead", components: "components-2" });
   await world.until("the group to be halted", async () => {
     const { reason, message } = await conditionOf(world, "Ready");
     return reason === "GroupHalted" && message.includes("alpha");
   });
   const made = (): number =>
-    ground.cloud.instances().filter(({ template }) => template.fields.image === "image-dead").length;
+    ground.cloud.instances(alpha.id).filter(({ template }) => template.fields.image === "image-dead").length;
   const before = made();
   await new Promise((done) => setTimeout(done, 5_000));
   assert.equal(made(), before, "nothing more is ordered");
-  for (const name of ["alpha", "beta"]) await world.patch(`${policies}/${name}`, { spec: { join: null } });
+  await world.until("the other group to be back on the image of before", async () => {
+    const { phase, image } = await world.status("scaling-group.beta") ?? {};
+    return phase === "RolledBack" && image === "image-2" &&
+      ground.cloud.group(beta.id)?.boots.fields.image === "image-2";
+  });
+  for (const name of ["alpha", "beta"]) {
+    await world.patch(`${policies}/${name}`, { spec: { join: null, onFailure: null } });
+  }
   await ground.ask(administratorOf(world), { image: "image-3", components: "components-2" });
   await upToDate(world, { image: "image-3", components: "components-2" }, 5);
 }

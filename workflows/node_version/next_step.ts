@@ -17,6 +17,10 @@ export function nextStep(survey: Present): NextStep {
   if (trouble) return wait(trouble.reason, trouble.message);
   const stage = stageOf(survey);
   if (stage === "Refused") return wait("ControlPlaneRefused", refusal(survey.stages.ControlPlane));
+  // Also once all is released: a hold may have ended while nobody of us was there.
+  if (survey.autoscalers === "On") {
+    return { step: "Hold", standing: held("An autoscaler is on: it is turned off first") };
+  }
   if (survey.released !== stage) return release(survey, stage);
   return wait(...underWay(survey, stage));
 }
@@ -37,12 +41,10 @@ function refusal({ outdated }: StageSurvey): string {
 
 // Nothing is ordered while an autoscaler may still take away or add machines.
 function release({ autoscalers }: Present, stage: VersionStage): NextStep {
-  if (autoscalers === "On") return { step: "Hold", standing: held("An autoscaler is on: it is turned off first") };
   if (autoscalers === "Stopping") return wait("HoldingAutoscaler", "Waiting for the autoscaler to stop");
   return { step: "Release", stage, standing: rolling(`Releasing stage "${stage}"`) };
 }
 
-/** Somebody may have turned one on again meanwhile: it is no longer ours to turn off. */
 function underWay({ stages, says }: Present, stage: VersionStage): [reason: string, message: string] {
   const { halted } = stages[stage];
   if (halted.length > 0) return ["GroupHalted", halted.join("; ")];

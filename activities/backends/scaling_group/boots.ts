@@ -2,16 +2,15 @@
 import type { PoolRef, Published } from "../../../workflows/contracts/mod.ts";
 import { cloudOf } from "../../clouds/cloud_of.ts";
 import type { BootTemplate } from "../../clouds/driver.ts";
-import { moot, unavailable } from "../../failures.ts";
+import { refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import { patchClusterObject, patchClusterStatus } from "../../kube/cluster_objects.ts";
 import { attempting, statusOf } from "../../kube/status.ts";
 import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { marks } from "../../node_version/marks.ts";
-import { finalizer } from "../../config/pool_annotations.ts";
 import type { BootOrder } from "../contract.ts";
 import { nodesByInstance } from "./group_nodes.ts";
-import { type Boots, written } from "./ledger.ts";
+import { type Boots, groupFinalizer, written } from "./ledger.ts";
 import { type Asked, groupNameOf, needAsked, readInstances } from "./sight.ts";
 import { hashOf, isReleased, type Target } from "./target.ts";
 
@@ -24,7 +23,7 @@ export function publishBoots(kube: Kube, { pool, revision }: BootOrder): Promise
     const asked = await needAsked(kube, pool);
     const { target } = asked;
     if (!target) {
-      throw moot("GenerationStale", `Cannot have "${groupNameOf(pool)}" boot anything: nothing is released to it`);
+      throw refused("ObjectInvalid", `Cannot have "${groupNameOf(pool)}" boot anything: nothing is released to it`);
     }
     const before = asked.ledger.boots?.template;
     const template = await ensureBoots(kube, { pool, asked });
@@ -41,7 +40,7 @@ export async function ensureBoots(kube: Kube, { pool, asked }: { pool: PoolRef; 
   const { group, version, ledger, target } = asked;
   const { groupId } = group.spec;
   if (!target) {
-    throw moot("GenerationStale", `Cannot order a machine of "${groupNameOf(pool)}": nothing is released to it`);
+    throw refused("ObjectInvalid", `Cannot order a machine of "${groupNameOf(pool)}": nothing is released to it`);
   }
   const isOurs = ledger.pin !== undefined || isReleased(group, version);
   const boots = await driver.template(groupId);
@@ -90,7 +89,7 @@ async function note(
 ): Promise<void> {
   const annotations = written({ boots: now, ...(hashOf(before) === hashOf(target) ? {} : { former: before }) });
   const isSame = Object.entries(annotations).every(([key, value]) => metadata.annotations?.[key] === value);
-  const finalizers = [...new Set([...(metadata.finalizers ?? []), finalizer])];
+  const finalizers = [...new Set([...(metadata.finalizers ?? []), groupFinalizer])];
   if (!isSame || finalizers.length !== metadata.finalizers?.length) {
     const body = { metadata: { resourceVersion: metadata.resourceVersion, annotations, finalizers } };
     await patchClusterObject(kube, scalingGroups, { name: metadata.name, body }).catch((error: unknown) => {

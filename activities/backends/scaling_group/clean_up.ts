@@ -1,6 +1,6 @@
 /** Takes back what we did to a group that is being deleted: records, marks and cordons; its machines stay as they are. */
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
-import { finalizer } from "../../config/pool_annotations.ts";
+import { groupFinalizer } from "./ledger.ts";
 import { abreast } from "../../kube/abreast.ts";
 import type { Kube } from "../../kube/client.ts";
 import { patchClusterObject } from "../../kube/cluster_objects.ts";
@@ -38,8 +38,8 @@ async function chosenOf(kube: Kube, asked: Asked): Promise<string[]> {
 export async function removeGroupFinalizer(kube: Kube, pool: PoolRef): Promise<void> {
   const asked = await readAsked(kube, pool);
   const { name = "", finalizers = [], resourceVersion } = asked?.group.metadata ?? {};
-  if (!finalizers.includes(finalizer)) return;
-  const left = finalizers.filter((each) => each !== finalizer);
+  if (!finalizers.includes(groupFinalizer)) return;
+  const left = finalizers.filter((each) => each !== groupFinalizer);
   const body = { metadata: { resourceVersion, finalizers: left } };
   await attempting(
     `let ScalingGroup "${name}" go`,

@@ -11,6 +11,9 @@ import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 
 const prefix = "ostler.dev";
 
+/** A ScalingGroup that is deleted stays until what we did to its machines is taken back. */
+export const groupFinalizer = `${prefix}/scaling-group`;
+
 /** Annotations of a ScalingGroup. */
 export const ledgerAnnotations = {
   /** Numbers that tokens were made of, so that none is ever given twice. */

@@ -71,13 +71,16 @@ function stateIn(seen: CloudSight, of: Of, machine: string): MachineState | unde
   }
   const { phase, node, image } = memberOfInstance(of, seen, instance);
   const seenNode = seen.nodes.get(instance.providerId.toLowerCase());
+  // K5: what a node runs that was let in is announced by a JoiningNode.
+  const isUnannounced = order !== undefined && seenNode?.components === "";
   const trouble = instance.trouble || (instance.state === "Failed" ? "the cloud says that it failed" : "");
   return {
     ...{ name: machine, leaving: phase === "Leaving", ordered: true, addresses: instance.addresses, image, object },
     ...(trouble ? { trouble } : {}),
     ...(instance.state === "Failed" ? { failed: true as const } : {}),
     ...(node ? { node } : {}),
-    joined: !order || (seenNode !== undefined && seenNode.components !== ""),
+    joined: !order || (seenNode !== undefined && !isUnannounced),
+    ...(isUnannounced ? { lacks: `nobody has written on node "${seenNode?.name}" which components it runs` } : {}),
     finalizers: order?.record.metadata.finalizers ?? [],
   };
 }

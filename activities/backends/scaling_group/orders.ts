@@ -12,8 +12,8 @@ import { ensureBoots } from "./boots.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, taken, written } from "./ledger.ts";
 import { memberIdOf, numberIn } from "./member.ts";
-import { type Order, orderOf, recordAnnotations, recordFinalizer } from "./records.ts";
-import { declaredSize, isUncertain } from "./size.ts";
+import { isAlive, type Order, orderOf, recordAnnotations, recordFinalizer } from "./records.ts";
+import { noteSize } from "./note_size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readCloud } from "./sight.ts";
 import { hashOf } from "./target.ts";
 
@@ -29,7 +29,7 @@ export function admitMember(kube: Kube, { pool, machine, victim }: AdmitOrder): 
     if (!known && seen.instances.some((each) => memberIdOf(each) === machine)) return;
     const order = known ?? await recorded(kube, { pool, asked, seen }, { machine, victim });
     if (order.goal === "Leave" || order.providerId !== "") return;
-    const group = await noteInLedger(kube, { asked, seen }, machine);
+    const group = await noteNumber(kube, pool, machine);
     await give(kube, { pool, asked: { ...asked, group } }, order);
   });
 }
@@ -50,11 +50,14 @@ async function recorded(
     throw moot("MachineGone", `Cannot order machine "${machine}": its token was used before`);
   }
   const donor = seen.instances.find((each) => memberIdOf(each) === victim);
-  const inheritance = donor && await inheritanceFor(kube, { pool, asked, seen }, donor);
+  // The group makes up for who is gone by itself: an order would be one machine too many.
+  if (!isAlive(donor)) throw moot("MachineGone", `Cannot order machine "${machine}": nobody is there to go for it`);
+  const inheritance = await inheritanceFor(kube, { pool, asked, seen }, donor);
+  await noteSize(kube, { asked, seen });
   const { metadata, spec } = asked.group;
   const annotations = {
     ...{ [recordAnnotations.target]: asked.target ? hashOf(asked.target) : "" },
-    ...(donor && victim !== undefined ? { [recordAnnotations.donor]: victim } : {}),
+    ...(victim === undefined ? {} : { [recordAnnotations.donor]: victim }),
     ...(inheritance ? { [recordAnnotations.inheritance]: JSON.stringify(inheritance) } : {}),
   };
   const owner = {
@@ -81,21 +84,12 @@ async function createRecord(
   }
 }
 
-/** The number is used, and how many machines the group keeps is written down before its size moves; gives the group then. */
-async function noteInLedger(
-  kube: Kube,
-  { asked, seen }: Omit<Place, "pool">,
-  machine: string,
-): Promise<ScalingGroup> {
-  const { group, ledger } = asked;
-  const { metadata } = group;
-  const number = numberIn(metadata.name, machine);
+/** The number is used before the cloud is asked; gives the group then. */
+async function noteNumber(kube: Kube, pool: PoolRef, machine: string): Promise<ScalingGroup> {
+  const { group, ledger } = await needAsked(kube, pool);
+  const number = numberIn(group.metadata.name, machine);
   const tokens = number === undefined ? undefined : taken(ledger.tokens, number);
-  const declared = isUncertain(seen) && ledger.declared !== undefined ? undefined : declaredSize(seen, ledger);
-  const isNews = tokens !== undefined || (declared !== undefined && declared !== ledger.declared);
-  if (!isNews) return group;
-  const annotations = written({ ...(tokens ? { tokens } : {}), ...(declared === undefined ? {} : { declared }) });
-  return await patchLedger(kube, metadata, annotations);
+  return tokens ? await patchLedger(kube, group.metadata, written({ tokens })) : group;
 }
 
 async function give(kube: Kube, { pool, asked }: Omit<Place, "seen">, order: Order): Promise<void> {

@@ -1,7 +1,8 @@
 /** Has a machine go: what was meant is written down, the cloud is told until it has it no more, and nothing of it is left. */
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { cloudOf } from "../../clouds/cloud_of.ts";
-import type { Instance } from "../../clouds/driver.ts";
+import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
+import { refused } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import { createClusterObject, patchClusterObject } from "../../kube/cluster_objects.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
@@ -9,6 +10,7 @@ import { pendingNodes } from "../../kube/update_kinds.ts";
 import type { MachineState, MemberRef } from "../contract.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, withLegacy, written } from "./ledger.ts";
+import { noteSize } from "./note_size.ts";
 import { isLost, memberIdOf, orderOfInstance } from "./member.ts";
 import { readGroupState } from "./observe.ts";
 import {
@@ -71,6 +73,7 @@ async function meant(kube: Kube, { pool, asked, seen }: Place, machine: string):
   const { metadata, spec } = asked.group;
   const name = removalName(groupNameOf(pool), machine);
   const shrinks = isAbove({ asked, seen }, machine, own);
+  if (shrinks) await noteSize(kube, { asked, seen });
   if (!shrinks && instance) await leave(kube, { pool, asked, seen }, { machine, instance });
   const body = {
     metadata: {
@@ -114,9 +117,16 @@ function isAbove({ asked, seen }: Pick<Place, "asked" | "seen">, machine: string
   return seen.cloud.size - open.length > declaredSize(seen, asked.ledger);
 }
 
+/** Whoever may write records could name any instance: one of another group is left alone. */
 async function tell(kube: Kube, { group }: Asked, { providerId, shrinks }: Removal): Promise<"Going" | "Gone"> {
   const driver = await cloudOf(kube);
-  return await driver.remove({ group: group.spec.groupId, providerId, shrinks });
+  const { groupId } = group.spec;
+  const instance = await driver.instance(providerId);
+  if (instance && groupKeyOf(instance.group) !== groupKeyOf(groupId)) {
+    const state = `it is of group "${instance.group}"`;
+    throw refused("CloudRefused", `Cannot remove "${providerId}" from group "${groupId}": ${state}`);
+  }
+  return await driver.remove({ group: groupId, providerId, shrinks });
 }
 
 /** An order that never reached the cloud, as far as anybody knows: by its token it is found or not. */

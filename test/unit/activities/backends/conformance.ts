@@ -9,8 +9,9 @@ import type { Interruption } from "../../../support/interrupted.ts";
 export interface Stage {
   pool: PoolRef;
   place: ProfilePlace;
-  /** A newcomer that waits to be admitted. */
+  /** A newcomer that waits to be admitted, and who goes for it where none comes without. */
   held: string;
+  victim?: string;
   /** A member that serves. */
   serving: { machine: string; node: string };
   /** A member that leaves and is held, drained by now. */
@@ -30,7 +31,8 @@ export interface Stage {
 type Act = (backend: Backend, stage: Stage) => Promise<unknown>;
 
 const orders: Record<string, Act> = {
-  "admit": (backend, { pool, held }) => backend.admit({ pool, machine: held }),
+  "admit": (backend, { pool, held, victim }) =>
+    backend.admit({ pool, machine: held, ...(victim === undefined ? {} : { victim }) }),
   "choose": (backend, { pool, serving: { machine } }) => backend.choose({ pool, machine }),
   "spare": (backend, { pool, held }) => backend.spare({ pool, machine: held }),
   "spare one that leaves": (backend, { pool, leaving: { machine } }) => backend.spare({ pool, machine }),

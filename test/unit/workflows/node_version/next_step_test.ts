@@ -32,6 +32,12 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "Hold",
     "HoldingAutoscaler",
   ],
+  [
+    "K24 its hold ended in an outage: it is held again",
+    { autoscalers: "On", released: "Workers" },
+    "Hold",
+    "HoldingAutoscaler",
+  ],
   ["an autoscaler is off and still runs", { autoscalers: "Stopping", isHeld: true }, "Wait", "HoldingAutoscaler"],
   ["no autoscaler runs", {}, "Release", "Rolling"],
   ["the stage is released", { released: "Workers" }, "Wait", "Rolling"],

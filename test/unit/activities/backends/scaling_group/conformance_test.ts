@@ -65,7 +65,7 @@ function world(): GroupStage {
 function stage(): Stage {
   const group = world();
   return {
-    ...{ pool, place: { profileNamespace: "kube-system" }, held: "workers-new-2" },
+    ...{ pool, place: { profileNamespace: "kube-system" }, held: "workers-new-2", victim: "workers-3" },
     serving: { machine: "workers-1", node: "workers-1" },
     leaving: { machine: "workers-2", node: "workers-2" },
     idle: ["spare", "replace one that is held", "stamp"],
