@@ -102,7 +102,15 @@ function stagesOf(
     const skewed = theirs.filter(({ components }) => !same(components, target.components));
     const outdated = theirs.filter((node) => skewed.includes(node) || !same(node.image, target.image));
     const done = own.filter(({ isDone }) => isDone).length;
-    return { groups: own.length, done, outdated: outdated.length, skewed: skewed.length, halted: haltedOf(own) };
+    const atRest = own.filter(({ isDone, halted }) => isDone || halted !== "").length;
+    return {
+      groups: own.length,
+      done,
+      atRest,
+      outdated: outdated.length,
+      skewed: skewed.length,
+      halted: haltedOf(own),
+    };
   };
   return { ControlPlane: of("ControlPlane"), Workers: of("Workers") };
 }

@@ -12,6 +12,8 @@ export interface StageSurvey {
   /** Nodes that run something else; and of these, those with other components, such as another kubelet. */
   outdated: number;
   skewed: number;
+  /** Those that are done, or wait for a person; missing from a look of an earlier version. */
+  atRest?: number;
   /** Groups whose rollout waits for a person, with its reason; some of them. */
   halted: string[];
 }

@@ -17,6 +17,7 @@ export function nextStep(survey: Present): NextStep {
   if (trouble) return wait(trouble.reason, trouble.message);
   const stage = stageOf(survey);
   if (stage === "Refused") return wait("ControlPlaneRefused", refusal(survey.stages.ControlPlane));
+  if (survey.released === stage && isStuck(survey.stages[stage])) return leave(survey, stage);
   // Also once all is released: a hold may have ended while nobody of us was there.
   if (survey.autoscalers === "On") {
     return { step: "Hold", standing: held("An autoscaler is on: it is turned off first") };
@@ -49,6 +50,17 @@ function underWay({ stages, says }: Present, stage: VersionStage): [reason: stri
   const { halted } = stages[stage];
   if (halted.length > 0) return ["GroupHalted", halted.join("; ")];
   return ["Rolling", says];
+}
+
+/** All that is left waits for a person, maybe for days. */
+function isStuck({ groups, atRest, halted }: StageSurvey): boolean {
+  return halted.length > 0 && atRest === groups;
+}
+
+/** Nobody has to do without an autoscaler meanwhile. */
+function leave(survey: Present, stage: VersionStage): NextStep {
+  const [reason, message] = underWay(survey, stage);
+  return { step: survey.isHeld ? "LetGo" : "Wait", standing: { ready: "False", reason, message } };
 }
 
 function wait(reason: string, message: string): NextStep {

@@ -63,29 +63,42 @@ export interface CloudSight {
   /** By provider id in lower case. */
   nodes: Map<string, GroupNode>;
   at: Moment;
+  /** Records were written while the cloud was looked at: which of its answers already follow from them nobody can tell. */
+  isMoving: boolean;
 }
 
 const usualLagMs = 120_000;
 
-/** Reads all that is there, once for all who ask at a time. The records come first: they are written before the cloud is asked. */
+/** Reads all that is there, once for all who ask at a time; records before and after the cloud, as it is asked by them. */
 export async function readCloud(kube: Kube, { group: { metadata, spec } }: Asked): Promise<CloudSight> {
   const driver = await cloudOf(kube);
-  const records = await readRecords(kube, spec.groupId);
+  const before = await readRecords(kube, spec.groupId);
   const [cloud, instances, nodes] = await Promise.all([
     joinedRead(kube, `group ${spec.groupId}`, () => driver.group(spec.groupId)),
     readInstances(kube, driver, spec.groupId),
     nodesByInstance(kube),
   ]);
+  const records = await readRecords(kube, spec.groupId);
   if (!cloud) {
     throw refused(
       "CloudRefused",
       `Cannot look at scaling group "${metadata.name}": ${driver.title} has no "${spec.groupId}"`,
     );
   }
-  return { cloud, instances, records, nodes, at: { now: Date.now(), lagMs: driver.lagMs ?? usualLagMs } };
+  const at = { now: Date.now(), lagMs: driver.lagMs ?? usualLagMs };
+  return { cloud, instances, records, nodes, at, isMoving: identityOf(before) !== identityOf(records) };
 }
 
 /** All instances of a group, once for all who ask at a time. */
 export function readInstances(kube: Kube, driver: Driver, groupId: string): Promise<Instance[]> {
   return joinedRead(kube, `instances of ${groupId}`, () => driver.instances(groupId));
+}
+
+/** What of records decides about the size of a group. */
+function identityOf({ orders, removals }: Records): string {
+  const all = [
+    ...orders.map(({ id, goal, providerId, donor }) => [id, goal, providerId, donor]),
+    ...removals.map(({ member, providerId, shrinks }) => [member, providerId, shrinks]),
+  ];
+  return JSON.stringify(all.map((each) => JSON.stringify(each)).sort());
 }

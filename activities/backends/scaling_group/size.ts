@@ -9,7 +9,7 @@ import { isAlive, isOf, type Order } from "./records.ts";
 import type { Ledger } from "./ledger.ts";
 import { memberIdOf } from "./member.ts";
 
-type Seen = Pick<CloudSight, "cloud" | "instances" | "records">;
+type Seen = Pick<CloudSight, "cloud" | "instances" | "records" | "isMoving">;
 
 /** Orders whose newcomer is above the number: the one that goes for it is still there, and its place was not taken back. */
 export function openOrders({ instances, records }: Pick<Seen, "instances" | "records">): Order[] {
@@ -28,12 +28,11 @@ export function declaredSize(seen: Seen, { declared }: Pick<Ledger, "declared">)
 }
 
 /** An order may be with the cloud, or a removal: its size may have moved already, or not. */
-export function isUncertain(
-  { instances, records: { orders, removals } }: Pick<Seen, "instances" | "records">,
-): boolean {
+export function isUncertain({ instances, records: { orders, removals }, isMoving }: Omit<Seen, "cloud">): boolean {
   const isThere = (providerId: string): Instance | undefined =>
     instances.find((each) => isAlive(each) && isOf(providerId, each));
   const isOrdering = orders.some(({ goal, providerId }) => goal === "Join" && providerId === "");
   const isLeaving = orders.some(({ goal, providerId }) => goal === "Leave" && isThere(providerId));
-  return isOrdering || isLeaving || removals.some(({ providerId, shrinks }) => shrinks && isThere(providerId));
+  return isMoving || isOrdering || isLeaving ||
+    removals.some(({ providerId, shrinks }) => shrinks && isThere(providerId));
 }

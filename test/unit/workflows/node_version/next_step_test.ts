@@ -52,6 +52,24 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupHalted",
   ],
   [
+    "every group that is left waits for a person: nobody has to do without an autoscaler",
+    {
+      ...{ released: "Workers", isHeld: true },
+      stages: { ControlPlane: none, Workers: { ...workers, atRest: 2, halted: ['group "a" is halted: Bad'] } },
+    },
+    "LetGo",
+    "GroupHalted",
+  ],
+  [
+    "the same once it was let go, and is on",
+    {
+      ...{ released: "Workers", autoscalers: "On" },
+      stages: { ControlPlane: none, Workers: { ...workers, atRest: 2, halted: ['group "a" is halted: Bad'] } },
+    },
+    "Wait",
+    "GroupHalted",
+  ],
+  [
     "two objects are one group, also where it is released",
     { released: "Workers", trouble: { reason: "GroupClaimedTwice", message: "a and b" } },
     "Wait",

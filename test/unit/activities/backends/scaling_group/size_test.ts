@@ -48,10 +48,16 @@ interface Case {
   removals?: Removal[];
   /** What was written down before. */
   declared?: number;
+  isMoving?: boolean;
 }
 
 const table: [what: string, seen: Case, declared: number][] = [
   ["at rest its size is what is wanted", { size: 3, instances: three }, 3],
+  [
+    "an order was given while the cloud was looked at, which its size knows of and its records did not",
+    { size: 4, instances: three, declared: 3, isMoving: true },
+    3,
+  ],
   ["somebody scales it at rest, whatever was written down", { size: 5, instances: three, declared: 3 }, 5],
   [
     "one is ordered for another that is still there",
@@ -120,9 +126,9 @@ const table: [what: string, seen: Case, declared: number][] = [
   ],
 ];
 
-for (const [what, { size, instances, orders = [], removals = [], declared }, wanted] of table) {
+for (const [what, { size, instances, orders = [], removals = [], declared, isMoving = false }, wanted] of table) {
   Deno.test(`declaredSize: ${what}`, () => {
-    const seen = { cloud: { ...group, size }, instances, records: { orders, removals } };
+    const seen = { cloud: { ...group, size }, instances, records: { orders, removals }, isMoving };
     equal(declaredSize(seen, { declared }), wanted);
   });
 }

@@ -1,0 +1,107 @@
+/** One newcomer on its way in: what is waited for, what fails at once, and what it takes over. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { hashOf } from "../../../../../activities/backends/scaling_group/target.ts";
+import { awaitMachinesJoined } from "../../../../../activities/pool/await_joined.ts";
+import type { JoinVerdict, Unseen } from "../../../../../workflows/contracts/mod.ts";
+import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
+import { inActivity } from "../../../../support/activity_context.ts";
+import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
+
+const machine = "workers-new-1";
+const components = "constellation.edgeless.systems/kubernetes-components";
+
+/** One is ordered for the first of three. */
+async function ordered(): Promise<{ group: GroupStage; instance: CloudInstance }> {
+  const group = new GroupStage();
+  group.ask(next, { stage: "Workers", digest: hashOf(next) });
+  const donor = group.kube.get("nodes", "workers-1");
+  Object.assign(donor?.metadata ?? {}, { labels: { team: "a", "kubernetes.io/arch": "x" } });
+  Object.assign(donor?.["spec"] ?? {}, { taints: [{ key: "gpu", value: "yes", effect: "NoSchedule" }] });
+  await group.backend.admit({ pool, machine, victim: "workers-1" });
+  const instance = group.cloud.instances().at(-1);
+  if (!instance) throw new Error("Cannot set the stage: nothing was ordered");
+  return { group, instance };
+}
+
+/** Waits for it; nobody is late for so many milliseconds. */
+function waitFor(group: GroupStage, ms: number): Promise<JoinVerdict | Unseen> {
+  const until = Date.now() + ms;
+  const deadlines = { instance: until, address: until, registered: until, ready: until };
+  return inActivity(() => awaitMachinesJoined(group.client, { pool, kubelet: "", machines: [{ machine, deadlines }] }));
+}
+
+function failureIn(verdict: JoinVerdict | Unseen): { rung: string; evidence: string } {
+  const [failed] = "failed" in verdict ? verdict.failed : [];
+  return { rung: failed?.rung ?? "none", evidence: failed?.evidence ?? "" };
+}
+
+Deno.test("K13 a machine that its cloud calls failed has failed at once", async () => {
+  const { group, instance } = await ordered();
+  group.cloud.set(instance.providerId, { state: "Failed", trouble: "" });
+  const { rung, evidence } = failureIn(await waitFor(group, 3_600_000));
+  deepEqual([rung, evidence.split(";")[0]], ["instance", "the cloud says that it failed"]);
+});
+
+Deno.test("K5 a node of which nobody says what it runs has not joined, and that is what is told", async () => {
+  const { group, instance } = await ordered();
+  group.join(instance.providerId, next);
+  delete group.kube.get("nodes", instance.node)?.metadata.annotations?.[components];
+  const { rung, evidence } = failureIn(await waitFor(group, 50));
+  equal(rung, "ready");
+  match(evidence, new RegExp(`nobody has written on node "${instance.node}" which components it runs`));
+});
+
+Deno.test("K10 an order for which there is no room says what the cloud says", async () => {
+  const group = new GroupStage({ capacity: 3 });
+  group.ask(next, { stage: "Workers", digest: hashOf(next) });
+  await group.backend.admit({ pool, machine, victim: "workers-1" });
+  const { rung, evidence } = failureIn(await waitFor(group, 50));
+  equal(rung, "instance");
+  match(evidence, /no capacity: the cloud in memory says: all 3 places are taken/);
+  equal(group.cloud.group("projects/p/groups/workers")?.size, 3);
+});
+
+Deno.test("K25 a newcomer that is Ready takes over what its donor bore before it counts as joined", async () => {
+  const { group, instance } = await ordered();
+  group.join(instance.providerId, next);
+  const verdict = await waitFor(group, 3_600_000);
+  deepEqual("joined" in verdict && verdict.joined.map(({ node }) => node), [instance.node]);
+  const heir = group.kube.get("nodes", instance.node);
+  equal(heir?.metadata.labels?.["team"], "a");
+  equal(heir?.metadata.labels?.["kubernetes.io/arch"], undefined);
+  deepEqual((heir?.["spec"] as { taints: object[] }).taints, [{ key: "gpu", value: "yes", effect: "NoSchedule" }]);
+  equal(heir?.metadata.annotations?.["ostler.dev/heir-of"], "workers-1");
+});
+
+Deno.test("K1 one that was ordered for an earlier target is an old machine like any other", async () => {
+  const { group, instance } = await ordered();
+  const third = { ...next, image: "image-3" };
+  group.ask(third, { stage: "Workers", digest: hashOf(third) });
+  group.join(instance.providerId, next);
+  const { members } = await group.backend.observe(pool);
+  const old = members.filter(({ templateHash }) => templateHash !== hashOf(third)).map(({ id }) => id);
+  deepEqual(old, ["workers-1", "workers-2", "workers-3", machine]);
+  await group.backend.release({ pool, machine });
+  group.settle();
+  await group.backend.seeOff({ pool, machine });
+  equal(group.cloud.group("projects/p/groups/workers")?.size, 3);
+});
+
+Deno.test("a record that names an instance of another group removes nothing", async () => {
+  const group = new GroupStage();
+  group.ask(version, { stage: "Workers", digest: hashOf(version) });
+  group.cloud.create({
+    ...{ id: "other", name: "other", autoscalerName: "other", role: "Worker", min: 1, max: 2, size: 1, zones: ["a"] },
+    template: { image: "image-1" },
+  });
+  const foreign = group.cloud.instances("other")[0]?.providerId ?? "";
+  group.kube.put("pendingnodes", {
+    metadata: { name: "mean", annotations: { "ostler.dev/member": "mean", "ostler.dev/shrinks": "true" } },
+    spec: { providerID: foreign, groupID: "projects/p/groups/workers", goal: "Leave" },
+  });
+  await group.backend.seeOff({ pool, machine: "mean" }).then(
+    () => Promise.reject(new Error("it was not refused")),
+    ({ type }: { type?: string }) => equal(type, "CloudRefused"),
+  );
+  equal(group.cloud.instance(foreign)?.state, "Creating");
+});
