@@ -58,7 +58,8 @@ export function memberOfOrder({ target }: Of, order: Order, at: Moment): Member 
 }
 
 /** Nothing will come of it any more, as far as can be told from what the cloud does not show. */
-export function isLost({ goal, providerId, since }: Order, { now, lagMs }: Moment): boolean {
+export function isLost({ goal, providerId, since, isVanished }: Order, { now, lagMs }: Moment): boolean {
+  if (isVanished) return true;
   const isLate = now >= Date.parse(since) + lagMs;
   if (goal === "Leave") return isLate || providerId !== "";
   return isLate && providerId !== "";

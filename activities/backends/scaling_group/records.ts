@@ -14,6 +14,8 @@ export const recordAnnotations = {
   inheritance: "ostler.dev/inheritance",
   /** The hash of what it was ordered to run. */
   target: "ostler.dev/target",
+  /** "true" for one that somebody took away: the group has made another, above the number until the donor goes. */
+  vanished: "ostler.dev/vanished",
   /** Why the cloud has no room for it. */
   trouble: "ostler.dev/trouble",
   /** The id by which the planner knows a machine that goes. */
@@ -39,6 +41,8 @@ export interface Order {
   /** The hash of what it was ordered to run; "" for one of the operator of before. */
   target: string;
   trouble: string;
+  /** Somebody took its machine away. */
+  isVanished: boolean;
   /** Its node was Ready, and has taken over what it had to. */
   isDone: boolean;
   /** RFC 3339. */
@@ -86,6 +90,7 @@ export function orderOf(record: PendingNode): Order {
     donor: annotations[recordAnnotations.donor],
     target: annotations[recordAnnotations.target] ?? "",
     trouble: annotations[recordAnnotations.trouble] ?? "",
+    isVanished: annotations[recordAnnotations.vanished] === "true",
     isDone: status?.reachedGoal ?? false,
     since: creationTimestamp,
   };

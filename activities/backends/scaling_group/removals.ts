@@ -15,6 +15,7 @@ import { isLost, memberIdOf, orderOfInstance } from "./member.ts";
 import { readGroupState } from "./observe.ts";
 import {
   deleteRecord,
+  isAlive,
   type Order,
   recordAnnotations,
   recordFinalizer,
@@ -72,7 +73,8 @@ async function meant(kube: Kube, { pool, asked, seen }: Place, machine: string):
   if (providerId === "") return void (own && await giveUp(kube, own));
   const { metadata, spec } = asked.group;
   const name = removalName(groupNameOf(pool), machine);
-  const shrinks = isAbove({ asked, seen }, machine, own);
+  // One that goes already went by somebody else's word, and the group makes up for it.
+  const shrinks = isAlive(instance) && isAbove({ asked, seen }, machine, own);
   if (shrinks) await noteSize(kube, { asked, seen });
   if (!shrinks && instance) await leave(kube, { pool, asked, seen }, { machine, instance });
   const body = {
@@ -144,10 +146,23 @@ async function forget(
 ): Promise<void> {
   await deleteNode(kube, seen, removal?.providerId ?? "");
   for (const order of seen.records.orders) {
-    const isDone = order.donor === machine && (order.isDone || isUnseen(seen, order));
-    if (order.id === machine || isDone) await deleteRecord(kube, order.record);
+    const isOwn = order.id === machine;
+    if (isOwn && !removal?.shrinks && isDonorThere(seen, order)) await noteVanished(kube, order);
+    else if (isOwn || (order.donor === machine && (order.isDone || isUnseen(seen, order)))) {
+      await deleteRecord(kube, order.record);
+    }
   }
   if (removal) await deleteRecord(kube, removal.record);
+}
+
+function isDonorThere({ instances }: CloudSight, { donor }: Order): boolean {
+  return instances.some((each) => isAlive(each) && memberIdOf(each) === donor);
+}
+
+/** The group is one larger for its sake all the same, until its donor has gone. */
+async function noteVanished(kube: Kube, { id, uid }: Order): Promise<void> {
+  const annotations = { [recordAnnotations.vanished]: "true" };
+  await ifFound(patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations } } }));
 }
 
 function isUnseen({ instances, at }: CloudSight, order: Order): boolean {

@@ -73,6 +73,32 @@ Deno.test("K25 a newcomer that is Ready takes over what its donor bore before it
   equal(heir?.metadata.annotations?.["ostler.dev/heir-of"], "workers-1");
 });
 
+Deno.test("K11 a newcomer that somebody terminates is made up for by the group, which keeps its size", async () => {
+  const { group, instance } = await ordered();
+  const wanted = async (): Promise<number> => {
+    const seen = await group.backend.wanted(pool, { profileNamespace: "" });
+    return seen.state === "Present" ? seen.desired.replicas : 0;
+  };
+  group.cloud.remove(instance.providerId, false);
+  equal(await wanted(), 3);
+  for (let nth = 0; nth < 2; nth++) await group.backend.release({ pool, machine });
+  equal(await wanted(), 3);
+  group.settle();
+  equal(await group.backend.seeOff({ pool, machine }), undefined);
+  equal(await wanted(), 3);
+  const { members } = await group.backend.observe(pool);
+  deepEqual(
+    members.filter(({ phase }) => phase !== "Held").length,
+    4,
+    "three of before, and the one that the group made",
+  );
+  await group.backend.release({ pool, machine: "workers-1" });
+  group.settle();
+  await group.backend.seeOff({ pool, machine: "workers-1" });
+  deepEqual([await wanted(), group.cloud.group("projects/p/groups/workers")?.size], [3, 3]);
+  equal(group.kube.all("pendingnodes").length, 0);
+});
+
 Deno.test("K1 one that was ordered for an earlier target is an old machine like any other", async () => {
   const { group, instance } = await ordered();
   const third = { ...next, image: "image-3" };
