@@ -12,7 +12,15 @@ import { ensureBoots } from "./boots.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, taken, written } from "./ledger.ts";
 import { memberIdOf, numberIn } from "./member.ts";
-import { isAlive, type Order, orderOf, recordAnnotations, recordFinalizer } from "./records.ts";
+import {
+  deleteRecord,
+  isAlive,
+  type Order,
+  orderOf,
+  readRecords,
+  recordAnnotations,
+  recordFinalizer,
+} from "./records.ts";
 import { noteSize } from "./note_size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readCloud } from "./sight.ts";
 import { hashOf } from "./target.ts";
@@ -30,6 +38,7 @@ export function admitMember(kube: Kube, { pool, machine, victim }: AdmitOrder): 
     const order = known ?? await recorded(kube, { pool, asked, seen }, { machine, victim });
     if (order.goal === "Leave" || order.providerId !== "") return;
     const group = await noteNumber(kube, pool, machine);
+    await withdrawIfLate(kube, asked, order);
     await give(kube, { pool, asked: { ...asked, group } }, order);
   });
 }
@@ -51,7 +60,10 @@ async function recorded(
   }
   const donor = seen.instances.find((each) => memberIdOf(each) === victim);
   // The group makes up for who is gone by itself: an order would be one machine too many.
-  if (!isAlive(donor)) throw moot("MachineGone", `Cannot order machine "${machine}": nobody is there to go for it`);
+  const isGoing = seen.records.removals.some(({ member }) => member === victim);
+  if (!isAlive(donor) || isGoing) {
+    throw moot("MachineGone", `Cannot order machine "${machine}": nobody is there to go for it`);
+  }
   const inheritance = await inheritanceFor(kube, { pool, asked, seen }, donor);
   await noteSize(kube, { asked, seen });
   const { metadata, spec } = asked.group;
@@ -69,6 +81,19 @@ async function recorded(
     spec: { groupID: spec.groupId, goal: "Join", deadline: new Date(Date.now() + joinMs).toISOString() },
   };
   return orderOf(await createRecord(kube, body, machine));
+}
+
+/**
+ * A removal of the donor may have been written down since it was looked at, by which the group keeps its size: both are
+ * written before either reads what the other wrote, so one of them sees the other (`removals.ts` waits for this).
+ */
+async function withdrawIfLate(kube: Kube, { group: { spec } }: Asked, order: Order): Promise<void> {
+  const { removals } = await readRecords(kube, spec.groupId);
+  if (!removals.some(({ member }) => member === order.donor)) return;
+  const instances = await (await cloudOf(kube)).instances(spec.groupId);
+  if (instances.some(({ token }) => token === order.id)) return;
+  await deleteRecord(kube, order.record);
+  throw moot("MachineGone", `Cannot order machine "${order.id}": who was to go for it goes already`);
 }
 
 async function createRecord(

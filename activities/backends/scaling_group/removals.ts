@@ -2,7 +2,7 @@
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { cloudOf } from "../../clouds/cloud_of.ts";
 import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
-import { refused } from "../../failures.ts";
+import { refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import { createClusterObject, patchClusterObject } from "../../kube/cluster_objects.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
@@ -17,6 +17,7 @@ import {
   deleteRecord,
   isAlive,
   type Order,
+  readRecords,
   recordAnnotations,
   recordFinalizer,
   type Removal,
@@ -42,7 +43,7 @@ export function removeMember(kube: Kube, { pool, machine }: MemberRef): Promise<
     if (!asked) return;
     const seen = await readCloud(kube, asked);
     const removal = await meant(kube, { pool, asked, seen }, machine);
-    if (removal) await tell(kube, asked, removal);
+    if (removal) await tell(kube, asked, await settled(kube, asked, removal));
   });
 }
 
@@ -54,11 +55,29 @@ export function seeMemberOff(kube: Kube, { pool, machine }: MemberRef): Promise<
     const seen = await readCloud(kube, asked);
     const removal = seen.records.removals.find(({ member }) => member === machine);
     const order = seen.records.orders.find(({ id }) => id === machine);
-    if (removal && await tell(kube, asked, removal) === "Going") return await readGroupState(kube, { pool, machine });
+    const isGoing = removal && await tell(kube, asked, await settled(kube, asked, removal)) === "Going";
+    if (isGoing) return await readGroupState(kube, { pool, machine });
     if (!removal && order && !isLost(order, seen.at)) return await readGroupState(kube, { pool, machine });
     await forget(kube, seen, { machine, removal });
     return undefined;
   });
+}
+
+/**
+ * An order for it may have been written down since it was looked at: then the group is to be one smaller. One that has not
+ * reached the cloud is withdrawn by who gives it, or given: that is waited for.
+ */
+async function settled(kube: Kube, { group: { spec } }: Asked, removal: Removal): Promise<Removal> {
+  if (removal.shrinks) return removal;
+  const { orders } = await readRecords(kube, spec.groupId);
+  const [rival] = orders.filter(({ donor, goal }) => donor === removal.member && goal === "Join");
+  if (!rival) return removal;
+  if (rival.providerId === "") {
+    throw unavailable(`Cannot remove machine "${removal.member}": order "${rival.id}" for it is on its way`);
+  }
+  const { name, uid } = removal.record.metadata;
+  const body = { metadata: { uid, annotations: { [recordAnnotations.shrinks]: "true" } } };
+  return removalOf(await patchClusterObject(kube, pendingNodes, { name, body }));
 }
 
 /** The record of it, made where there is none; undefined for what was never there, or is gone without one. */
