@@ -1,0 +1,51 @@
+/**
+ * The driver of AWS: Auto Scaling groups that boot from launch templates. A template's id is "<launch template>:<number>", as
+ * versions never change; a group that says `$Latest` or `$Default` is given a number as soon as something is asked of it.
+ */
+import { AwsApi, type Connected, type Place } from "./aws/api.ts";
+import { AwsGroups, groupOf } from "./aws/groups.ts";
+import { AwsInstances } from "./aws/instances.ts";
+import { AwsTemplates } from "./aws/templates.ts";
+import type { Driver } from "./driver.ts";
+
+/** The driver for those groups of a region that bear the tag `constellation-uid` of a cluster; `endpoint` stands for both APIs. */
+export async function openAws(
+  { clusterTag, ...place }: Place & { clusterTag: string },
+): Promise<Driver> {
+  const api = new AwsApi(await connected(place), place.signal);
+  const groups = new AwsGroups(api, clusterTag);
+  const templates = new AwsTemplates(api, groups);
+  const instances = new AwsInstances(api, { groups, templates, clusterTag });
+  return {
+    title: "AWS",
+    capabilities: { orders: "Token" },
+    groups: async () => ({ groups: (await groups.list()).map(groupOf), isComplete: true }),
+    group: async (group) => {
+      const found = await groups.find(group);
+      return found && groupOf(found);
+    },
+    template: (group) => templates.booted(group),
+    ensureImage: (order) => templates.ensureImage(order),
+    ensureTemplate: (order) => templates.ensure(order),
+    instances: (group) => instances.list(group),
+    instance: (providerId) => instances.find(providerId),
+    order: (order) => instances.order(order),
+    remove: (order) => instances.remove(order),
+  };
+}
+
+async function connected({ region, endpoint }: Place): Promise<Connected> {
+  const [{ AutoScaling }, { EC2 }] = await Promise.all([
+    import("@aws-sdk/client-auto-scaling"),
+    import("@aws-sdk/client-ec2"),
+  ]);
+  const settings = {
+    region,
+    ...(endpoint === undefined ? {} : { endpoint }),
+    // Who asks tries again, and knows for how long.
+    maxAttempts: 1,
+    // A request on a connection that was used before may be sent twice.
+    requestHandler: { httpAgent: { keepAlive: false }, httpsAgent: { keepAlive: false } },
+  };
+  return { scaling: new AutoScaling(settings), ec2: new EC2(settings) };
+}

@@ -1,0 +1,63 @@
+/** An instance as EC2 has it and as its group has it, in the words of all clouds. */
+import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
+import type { Instance, InstanceState } from "../driver.ts";
+
+/** Tag by which an instance is known to have been ordered. */
+export const orderTag = "ostler-order";
+/** Tag that a group puts on its instances, and takes away from one that leaves it alive. */
+export const groupTag = "aws:autoscaling:groupName";
+
+/** What a group says of one of its instances. */
+export interface Membership {
+  InstanceId?: string | undefined;
+  LifecycleState?: string | undefined;
+  HealthStatus?: string | undefined;
+  ProtectedFromScaleIn?: boolean | undefined;
+}
+
+const states: Readonly<Record<string, InstanceState>> = {
+  ...{ pending: "Creating", running: "Ready", stopping: "Stopped", stopped: "Stopped" },
+  ...{ "shutting-down": "Terminating", terminated: "Terminated" },
+};
+
+export function instanceOf(found: Ec2Instance, member: Membership | undefined): Instance {
+  const [zone, token] = [found.Placement?.AvailabilityZone, tagOf(found, orderTag)];
+  return {
+    ...{ providerId: providerIdOf(zone, found.InstanceId), group: tagOf(found, groupTag) ?? "" },
+    ...{ node: found.PrivateDnsName ?? "", state: stateOf(found, member), trouble: troubleOf(found, member) },
+    ...{ image: found.ImageId ?? "", addresses: found.PrivateIpAddress ? [found.PrivateIpAddress] : [] },
+    ...(token === undefined ? {} : { token }),
+    ...(zone ? { zone } : {}),
+    isProtected: member?.ProtectedFromScaleIn ?? false,
+    since: (found.LaunchTime ?? new Date(0)).toISOString(),
+  };
+}
+
+export function tagOf({ Tags }: Ec2Instance, key: string): string | undefined {
+  return Tags?.find(({ Key }) => Key === key)?.Value;
+}
+
+export function providerIdOf(zone = "", instance = ""): string {
+  return `aws:///${zone}/${instance}`;
+}
+
+/** Undefined for what is no instance of AWS. */
+export function instanceIdOf(providerId: string): string | undefined {
+  return /^aws:\/\/\/[^/]*\/(i-[0-9a-z]+)$/.exec(providerId)?.[1];
+}
+
+function isLeaving(member: Membership | undefined): boolean {
+  return member?.LifecycleState?.startsWith("Terminat") ?? false;
+}
+
+/** Its group lets go of it before EC2 does. */
+function stateOf({ State }: Ec2Instance, member: Membership | undefined): InstanceState {
+  const state = states[State?.Name ?? ""] ?? "Unknown";
+  return state !== "Terminated" && isLeaving(member) ? "Terminating" : state;
+}
+
+function troubleOf({ State, StateReason }: Ec2Instance, member: Membership | undefined): string {
+  const health = member?.HealthStatus ?? "";
+  if (health !== "" && health.toLowerCase() !== "healthy") return `its group finds it ${health}`;
+  return State?.Name === "stopped" ? StateReason?.Code ?? "" : "";
+}

@@ -1,0 +1,101 @@
+/** Instances of groups: seen in EC2 and in their group, and removed once. */
+import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
+import { refused, unavailable } from "../../failures.ts";
+import { groupKeyOf, type Instance, type Ordered } from "../driver.ts";
+import type { AwsApi } from "./api.ts";
+import { type AwsGroups, nameOf } from "./groups.ts";
+import { groupTag, instanceIdOf, instanceOf, type Membership, orderTag, tagOf } from "./instance_of.ts";
+import { launchOnce } from "./launch.ts";
+import type { AwsTemplates } from "./templates.ts";
+
+interface Ground {
+  groups: AwsGroups;
+  templates: AwsTemplates;
+  clusterTag: string;
+}
+
+export class AwsInstances {
+  constructor(private readonly api: AwsApi, private readonly ground: Ground) {}
+
+  /** Only in the second of its launch is one told from another: who came in the same second is sorted by id. */
+  async list(group: string): Promise<Instance[]> {
+    const found = await this.ground.groups.need(group);
+    const members = new Map(found.Instances?.map((each) => [each.InstanceId, each]));
+    const all = await this.#filtered({ [`tag:${groupTag}`]: nameOf(found) });
+    const seen = all.map((each) => instanceOf(each, members.get(each.InstanceId)));
+    const order = ({ since, providerId }: Instance): string => `${since} ${instanceIdOf(providerId)}`;
+    return seen.filter(({ state }) => state !== "Terminated").sort((a, b) => order(a) < order(b) ? -1 : 1);
+  }
+
+  async find(providerId: string): Promise<Instance | undefined> {
+    const found = await this.#look(providerId);
+    return found && instanceOf(found.instance, found.member);
+  }
+
+  /** The one that bears the token. Before it does, AWS itself knows what it launched for it. */
+  async order({ group, token }: { group: string; token: string }): Promise<Ordered> {
+    const found = await this.ground.groups.need(group);
+    const [known] = await this.#filtered({ [`tag:${groupTag}`]: nameOf(found), [`tag:${orderTag}`]: token });
+    if (known) return { outcome: "Ordered", instance: instanceOf(known, undefined) };
+    const launched = await launchOnce(this.api, { group: found, token, clusterTag: this.ground.clusterTag });
+    if (launched.outcome === "NoCapacity") return launched;
+    const seen = await this.find(launched.providerId);
+    if (seen) return { outcome: "Ordered", instance: { ...seen, token } };
+    const { image } = await this.ground.templates.booted(nameOf(found));
+    const { providerId, zone } = launched;
+    // EC2 shows nothing of it yet.
+    const instance = { providerId, group: nameOf(found), node: "", state: "Creating" as const, trouble: "", image };
+    const since = new Date().toISOString();
+    return { outcome: "Ordered", instance: { ...instance, addresses: [], token, zone, isProtected: false, since } };
+  }
+
+  /** Who goes already is not told again, as each time would make the group one smaller. */
+  async remove(
+    { group, providerId, shrinks }: { group: string; providerId: string; shrinks: boolean },
+  ): Promise<"Going" | "Gone"> {
+    const found = await this.#look(providerId);
+    if (!found) return "Gone";
+    const { instance, member } = found;
+    if (instanceOf(instance, member).state === "Terminating") return "Going";
+    const attempt = `remove instance "${providerId}"`;
+    if (groupKeyOf(tagOf(instance, groupTag) ?? "") !== groupKeyOf(group)) {
+      throw refused("CloudRefused", `Cannot ${attempt}: it is none of group "${group}"`);
+    }
+    if (!member) throw unavailable(`Cannot ${attempt}: group "${group}" does not list it yet`);
+    const asked = { InstanceId: instance.InstanceId, ShouldDecrementDesiredCapacity: shrinks };
+    await this.api.ask({
+      attempt,
+      call: ({ scaling }, options) => scaling.terminateInstanceInAutoScalingGroup(asked, options),
+    });
+    return "Going";
+  }
+
+  /** In EC2 and in its group. Undefined for who is gone, which EC2 still tells of for an hour. */
+  async #look(providerId: string): Promise<{ instance: Ec2Instance; member: Membership | undefined } | undefined> {
+    const id = instanceIdOf(providerId);
+    if (id === undefined) return undefined;
+    const attempt = `read instance "${providerId}"`;
+    const absent = ["InvalidInstanceID.NotFound", "InvalidInstanceID.Malformed"];
+    const InstanceIds = [id];
+    const seen = await this.api.find({
+      ...{ attempt, absent },
+      call: ({ ec2 }, options) => ec2.describeInstances({ InstanceIds }, options),
+    });
+    const instance = seen?.Reservations?.[0]?.Instances?.[0];
+    if (!instance || instance.State?.Name === "terminated") return undefined;
+    const { AutoScalingInstances } = await this.api.ask({
+      attempt,
+      call: ({ scaling }, options) => scaling.describeAutoScalingInstances({ InstanceIds }, options),
+    });
+    return { instance, member: AutoScalingInstances?.[0] };
+  }
+
+  async #filtered(filters: Record<string, string>): Promise<Ec2Instance[]> {
+    const Filters = Object.entries(filters).map(([Name, value]) => ({ Name, Values: [value] }));
+    return await this.api.all({
+      page: ({ ec2 }, next, options) => ec2.describeInstances({ Filters, ...next }, options),
+      of: (page) => page.Reservations?.flatMap(({ Instances = [] }) => Instances),
+      attempt: "list instances",
+    });
+  }
+}

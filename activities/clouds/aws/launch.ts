@@ -1,0 +1,86 @@
+/** One launch for a token, whoever asks and however often: AWS remembers by it what was launched, and in which zone. */
+import type { AutoScalingGroup, LaunchInstancesResult } from "@aws-sdk/client-auto-scaling";
+import { createHash } from "node:crypto";
+import { refused, unavailable } from "../../failures.ts";
+import type { AwsApi } from "./api.ts";
+import { nameOf } from "./groups.ts";
+import { orderTag, providerIdOf } from "./instance_of.ts";
+
+export type Launched =
+  | { outcome: "Launched"; providerId: string; zone: string }
+  | { outcome: "NoCapacity"; says: string };
+
+interface Launch {
+  group: AutoScalingGroup;
+  token: string;
+  clusterTag: string;
+}
+
+/** What AWS says where a zone or the account has no room. */
+const noRoom = [
+  ...["InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientReservedInstanceCapacity"],
+  ...["InstanceLimitExceeded", "VcpuLimitExceeded", "MaxSpotInstanceCountExceeded", "SpotMaxPriceTooLow"],
+  ...["InsufficientFreeAddressesInSubnet", "InsufficientCapacity", "Unsupported", "UnfulfillableCapacity"],
+];
+
+/**
+ * Tries zones until one has room, the emptiest first. A launch must name its zone, and a token that was used for another zone
+ * launches nothing there: so whichever zone it was the first time, no other takes its place. The answer is given once the
+ * instance bears the token, as AWS forgets tokens.
+ */
+export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched> {
+  const attempt = `order an instance of "${nameOf(launch.group)}"`;
+  const says: string[] = [];
+  for (const zone of zonesOf(launch.group)) {
+    const answer = await launchIn(api, { ...launch, zone, attempt });
+    if (!answer) continue;
+    const [launched] = answer.Instances ?? [];
+    const [id] = launched?.InstanceIds ?? [];
+    if (id) return await marked(api, { id, zone: launched?.AvailabilityZone ?? zone, token: launch.token });
+    says.push(...(answer.Errors ?? []).map(({ ErrorCode, ErrorMessage }) => lineOf(attempt, ErrorCode, ErrorMessage)));
+  }
+  if (says.length > 0) return { outcome: "NoCapacity", says: says.join("; ") };
+  throw refused("CloudRefused", `Cannot ${attempt}: order "${launch.token}" was given in a zone that it has no longer`);
+}
+
+/** Undefined where the token was used for another zone. */
+async function launchIn(
+  api: AwsApi,
+  { group, token, clusterTag, zone, attempt }: Launch & { zone: string; attempt: string },
+): Promise<LaunchInstancesResult | undefined> {
+  const AutoScalingGroupName = nameOf(group);
+  // Tokens of ours may be longer than AWS takes them, and may be those of another cluster too.
+  const ClientToken = createHash("sha256").update(`${clusterTag} ${AutoScalingGroupName} ${token}`).digest("hex");
+  const asked = { AutoScalingGroupName, RequestedCapacity: 1, ClientToken, AvailabilityZones: [zone] };
+  const absent = ["IdempotentParameterMismatch"];
+  return await api.find({
+    ...{ attempt, absent },
+    call: ({ scaling }, options) => scaling.launchInstances(asked, options),
+  });
+}
+
+/** What a person reads of a zone without room. All else that kept it from launching is no matter of room. */
+function lineOf(attempt: string, code = "Unknown", message = ""): string {
+  const line = `${code}: ${message.slice(0, 500)}`;
+  if (noRoom.includes(code)) return line;
+  throw refused("CloudRefused", `Cannot ${attempt}: ${line}`);
+}
+
+async function marked(
+  api: AwsApi,
+  { id, zone, token }: { id: string; zone: string; token: string },
+): Promise<Launched> {
+  const asked = { Resources: [id], Tags: [{ Key: orderTag, Value: token }] };
+  const answer = await api.find({
+    attempt: `mark instance "${id}" with its order "${token}"`,
+    absent: ["InvalidInstanceID.NotFound"],
+    call: ({ ec2 }, options) => ec2.createTags(asked, options),
+  });
+  if (answer) return { outcome: "Launched", providerId: providerIdOf(zone, id), zone };
+  throw unavailable(`Cannot mark instance "${id}" with its order "${token}": EC2 does not know it yet`);
+}
+
+function zonesOf({ AvailabilityZones = [], Instances = [] }: AutoScalingGroup): string[] {
+  const number = (zone: string): number => Instances.filter((each) => each.AvailabilityZone === zone).length;
+  return [...AvailabilityZones].sort((a, b) => number(a) - number(b) || (a < b ? -1 : 1));
+}

@@ -1,0 +1,119 @@
+/** What groups boot: versions of launch templates, made by AWS itself from the one before, with another image. */
+import type { AutoScalingGroup } from "@aws-sdk/client-auto-scaling";
+import type { LaunchTemplateVersion, ResponseLaunchTemplateData } from "@aws-sdk/client-ec2";
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { refused, unavailable } from "../../failures.ts";
+import type { BootTemplate } from "../driver.ts";
+import type { AwsApi } from "./api.ts";
+import { type AwsGroups, nameOf } from "./groups.ts";
+
+const absent = ["NotFound", "Malformed", "VersionNotFound"].map((each) => `InvalidLaunchTemplateId.${each}`);
+
+/** A version of a launch template that is there. */
+interface Version {
+  launchTemplate: string;
+  number: string;
+  data: ResponseLaunchTemplateData;
+}
+
+export class AwsTemplates {
+  constructor(private readonly api: AwsApi, private readonly groups: AwsGroups) {}
+
+  async booted(group: string): Promise<BootTemplate> {
+    return bootOf(await this.#bootedBy(await this.groups.need(group)));
+  }
+
+  async ensureImage({ group, image }: { group: string; image: string }): Promise<BootTemplate> {
+    const found = await this.groups.need(group);
+    const boots = await this.#bootedBy(found);
+    if (boots.data.ImageId === image) return bootOf(boots);
+    // Else it would boot the new version before anybody looked at it.
+    if (found.LaunchTemplate?.Version === "$Latest") await this.#use(found, boots);
+    return await this.#use(found, await this.#like(boots, image));
+  }
+
+  async ensure({ group, template }: { group: string; template: string }): Promise<BootTemplate> {
+    const found = await this.groups.need(group);
+    const [launchTemplate = "", number = ""] = template.split(":");
+    const [version] = /^[1-9]\d*$/.test(number) ? await this.#versions(launchTemplate, [number]) : [];
+    if (version) return await this.#use(found, version);
+    throw refused("CloudRefused", `Cannot have "${group}" boot template "${template}": it is not there`);
+  }
+
+  /** Has a group boot a version by its number. Not what was asked for is told, but what it will do (K17). */
+  async #use(group: AutoScalingGroup, version: Version): Promise<BootTemplate> {
+    const AutoScalingGroupName = nameOf(group);
+    const { id } = bootOf(version);
+    const LaunchTemplate = { LaunchTemplateId: version.launchTemplate, Version: version.number };
+    await this.api.ask({
+      attempt: `have "${AutoScalingGroupName}" boot template "${id}"`,
+      call: ({ scaling }, options) => scaling.updateAutoScalingGroup({ AutoScalingGroupName, LaunchTemplate }, options),
+    });
+    const boots = await this.booted(AutoScalingGroupName);
+    if (boots.id === id) return boots;
+    throw unavailable(`Cannot have "${AutoScalingGroupName}" boot template "${id}": it boots "${boots.id}" now`);
+  }
+
+  /** One that differs in its image alone: an equal one that is there (K18), or a new one, every field of which is looked at (K19). */
+  async #like(source: Version, image: string): Promise<Version> {
+    const wanted = { ...source.data, ImageId: image };
+    const all = await this.#versions(source.launchTemplate, []);
+    const known = all.find(({ data }) => isDeepStrictEqual(data, wanted));
+    if (known) return known;
+    const made = await this.#clone(source, image);
+    const keys = new Set([...Object.keys(wanted), ...Object.keys(made.data)]) as Set<keyof ResponseLaunchTemplateData>;
+    const others = [...keys].filter((key) => !isDeepStrictEqual(made.data[key], wanted[key]));
+    if (others.length === 0) return made;
+    // Names alone: a value may be a secret.
+    const names = others.map((key) => `"${key}"`).join(", ");
+    const attempt = `boot image "${image}" from template "${bootOf(made).id}"`;
+    throw refused("CloudRefused", `Cannot ${attempt}: it differs from "${bootOf(source).id}" in ${names}`);
+  }
+
+  async #clone(source: Version, image: string): Promise<Version> {
+    const { launchTemplate, number, data: { BlockDeviceMappings } } = source;
+    const { LaunchTemplateVersion: made } = await this.api.ask({
+      attempt: `make a version of launch template "${launchTemplate}" with image "${image}"`,
+      call: ({ ec2 }, options) =>
+        ec2.createLaunchTemplateVersion({
+          LaunchTemplateId: launchTemplate,
+          SourceVersion: number,
+          // Twice at the same time is one version.
+          ClientToken: createHash("sha256").update(`${launchTemplate} ${number} ${image}`).digest("hex"),
+          // AWS takes all else from the source, but no snapshot of a disk that is not named again.
+          LaunchTemplateData: { ImageId: image, ...(BlockDeviceMappings ? { BlockDeviceMappings } : {}) },
+        }, options),
+    });
+    return versionOf(made ?? {});
+  }
+
+  /** What a group says that it boots, as the version that this means now. */
+  async #bootedBy(group: AutoScalingGroup): Promise<Version> {
+    const name = nameOf(group);
+    const { LaunchTemplateId: id, Version = "$Default" } = group.LaunchTemplate ?? {};
+    if (!id) throw refused("CloudRefused", `Cannot read what "${name}" boots: it has no launch template of its own`);
+    const [version] = await this.#versions(id, [Version]);
+    if (version) return version;
+    throw refused("CloudRefused", `Cannot read what "${name}" boots: launch template "${id}" has no "${Version}"`);
+  }
+
+  /** All where none is named; none where one is not there. */
+  async #versions(LaunchTemplateId: string, Versions: string[]): Promise<Version[]> {
+    const asked = { LaunchTemplateId, ...(Versions.length > 0 ? { Versions } : {}) };
+    return await this.api.all({
+      page: ({ ec2 }, next, options) => ec2.describeLaunchTemplateVersions({ ...asked, ...next }, options),
+      of: (page) => page.LaunchTemplateVersions?.map(versionOf),
+      attempt: `read launch template "${LaunchTemplateId}"`,
+      absent,
+    });
+  }
+}
+
+function versionOf({ LaunchTemplateId = "", VersionNumber, LaunchTemplateData = {} }: LaunchTemplateVersion): Version {
+  return { launchTemplate: LaunchTemplateId, number: String(VersionNumber ?? ""), data: LaunchTemplateData };
+}
+
+function bootOf({ launchTemplate, number, data: { ImageId = "" } }: Version): BootTemplate {
+  return { id: `${launchTemplate}:${number}`, image: ImageId };
+}

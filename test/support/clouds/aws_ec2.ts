@@ -1,0 +1,104 @@
+/** The EC2 API over the simulated cloud: its instances with their tags, and launch templates with their versions. */
+import type { CloudInstance, Template } from "../../../deploy/local/cloud/groups/group_cloud.ts";
+import { type AwsGround, groupTag } from "./aws_ground.ts";
+import { AwsWrong } from "./aws_requests.ts";
+
+type Group = ReturnType<AwsGround["cloud"]["groups"]>[number];
+
+const states = {
+  ...{ Creating: "pending", Ready: "running", Terminating: "shutting-down", Terminated: "terminated" },
+  Failed: "stopped",
+};
+
+export class AwsEc2 {
+  readonly #made = new Map<string, Template>();
+
+  constructor(private readonly ground: AwsGround) {}
+
+  DescribeInstances(form: URLSearchParams): object {
+    const id = form.get("InstanceId.1");
+    const all = this.ground.visible().filter((each) => id === null || this.ground.idOf(each) === id);
+    if (id !== null && all.length === 0) throw new AwsWrong("InvalidInstanceID.NotFound", `no instance ${id}`);
+    const found = all.filter((each) => this.#passes(each, form));
+    const at = Number(form.get("NextToken") ?? 0);
+    const next = at + 2 < found.length ? { nextToken: at + 2 } : {};
+    const reservations = found.slice(at, at + 2).map((each) => ({ instancesSet: [this.#shown(each)] }));
+    return { reservationSet: reservations, ...next };
+  }
+
+  CreateTags(form: URLSearchParams): object {
+    const found = this.ground.find(form.get("ResourceId.1") ?? "");
+    if (!found) throw new AwsWrong("InvalidInstanceID.NotFound", "no such instance");
+    this.ground.mark(found, form.get("Tag.1.Key") ?? "", form.get("Tag.1.Value") ?? "");
+    return { return: true };
+  }
+
+  DescribeLaunchTemplateVersions(form: URLSearchParams): object {
+    const group = this.#groupOf(form);
+    const wanted = form.get("LaunchTemplateVersion.1");
+    const number = wanted === null ? undefined : this.ground.numberOf(group, wanted);
+    const all = group.templates.map((_, index) => index + 1).filter((each) => number === undefined || each === number);
+    if (number !== undefined && all.length === 0) {
+      throw new AwsWrong("InvalidLaunchTemplateId.VersionNotFound", `no version ${wanted}`);
+    }
+    const at = Number(form.get("NextToken") ?? 0);
+    const next = at + 1 < all.length ? { nextToken: at + 1 } : {};
+    return { launchTemplateVersionSet: all.slice(at, at + 1).map((each) => this.#version(group, each)), ...next };
+  }
+
+  CreateLaunchTemplateVersion(form: URLSearchParams): object {
+    const group = this.#groupOf(form);
+    const source = group.templates[Number(form.get("SourceVersion")) - 1];
+    const token = form.get("ClientToken") ?? "";
+    // Without a source nothing but what was sent would be in it.
+    const fields = { ...source?.fields, image: form.get("LaunchTemplateData.ImageId") ?? "" };
+    const made = this.#made.get(token) ?? this.ground.addVersion(group, this.#disks(fields, form));
+    this.#made.set(token, made);
+    return { launchTemplateVersion: this.#version(group, group.templates.indexOf(made) + 1) };
+  }
+
+  /** Snapshots of disks are taken from the request alone. */
+  #disks(fields: Template["fields"], form: URLSearchParams): Template["fields"] {
+    if (!("snapshot" in fields)) return fields;
+    const { snapshot: _, ...others } = fields;
+    const snapshot = form.get("LaunchTemplateData.BlockDeviceMapping.1.Ebs.SnapshotId");
+    return snapshot === null ? { ...others, image: fields.image } : { ...others, image: fields.image, snapshot };
+  }
+
+  #groupOf(form: URLSearchParams): Group {
+    const id = form.get("LaunchTemplateId");
+    const found = this.ground.cloud.groups().find((group) => this.ground.launchTemplateOf(group) === id);
+    if (found) return found;
+    throw new AwsWrong("InvalidLaunchTemplateId.NotFound", `no launch template ${id}`);
+  }
+
+  #version(group: Group, number: number): object {
+    const { image, machineType, userData, snapshot } = group.templates[number - 1]?.fields ?? { image: "" };
+    const disk = { deviceName: "/dev/sda1", ebs: { snapshotId: snapshot, volumeSize: 8 } };
+    const data = { imageId: image, instanceType: machineType, userData };
+    return {
+      ...{ launchTemplateId: this.ground.launchTemplateOf(group), versionNumber: number },
+      defaultVersion: number === 1,
+      launchTemplateData: { ...data, ...(snapshot ? { blockDeviceMappingSet: [disk] } : {}) },
+    };
+  }
+
+  #passes(each: CloudInstance, form: URLSearchParams): boolean {
+    const tags = this.ground.tagsOf(each);
+    for (let nth = 1; form.has(`Filter.${nth}.Name`); nth++) {
+      const [name, value] = [form.get(`Filter.${nth}.Name`), form.get(`Filter.${nth}.Value.1`)];
+      if (!tags.some(([key, found]) => `tag:${key}` === name && found === value)) return false;
+    }
+    return true;
+  }
+
+  #shown(each: CloudInstance): object {
+    const tags = this.ground.tagsOf(each).filter(([key]) => key !== groupTag || each.state !== "Terminated");
+    return {
+      ...{ instanceId: this.ground.idOf(each), imageId: each.template.fields.image, launchTime: each.since },
+      ...{ instanceState: { code: 0, name: states[each.state] }, privateDnsName: `${each.node}.ec2.internal` },
+      ...{ privateIpAddress: each.addresses[0], placement: { availabilityZone: each.zone } },
+      tagSet: tags.map(([key, value]) => ({ key, value })),
+    };
+  }
+}

@@ -1,0 +1,99 @@
+/** What both APIs of AWS know of the simulated cloud: ids as AWS has them, tags, versions of launch templates, and lag. */
+import type { CloudInstance, GroupCloud, Template } from "../../../deploy/local/cloud/groups/group_cloud.ts";
+
+import { AwsWrong } from "./aws_requests.ts";
+
+type Group = ReturnType<GroupCloud["groups"]>[number];
+
+export interface AwsConditions {
+  clusterTag: string;
+  /** Milliseconds for which a new instance is shown nowhere. */
+  lagMs?: number;
+  /** A token that found no room is used up for its zone. */
+  remembersErrors?: boolean;
+  /** Images that there are; any where none are listed. Only a group that is to boot from one looks. */
+  images?: readonly string[];
+  /** What groups say that they boot at first. */
+  version?: string;
+}
+
+export const groupTag = "aws:autoscaling:groupName";
+
+export class AwsGround {
+  readonly #tags = new Map<string, Map<string, string>>();
+  readonly #versions = new Map<string, string>();
+
+  constructor(readonly cloud: GroupCloud, private readonly conditions: AwsConditions) {}
+
+  get remembersErrors(): boolean {
+    return this.conditions.remembersErrors ?? false;
+  }
+
+  idOf({ node }: CloudInstance): string {
+    return `i-${Number(node.slice(node.lastIndexOf("-") + 1)).toString(16).padStart(17, "0")}`;
+  }
+
+  find(id: string): CloudInstance | undefined {
+    return this.cloud.instances().find((each) => this.idOf(each) === id);
+  }
+
+  visible(): CloudInstance[] {
+    const { lagMs = 0 } = this.conditions;
+    return this.cloud.instances().filter(({ since }) => Date.now() >= Date.parse(since) + lagMs);
+  }
+
+  launch(group: Group, { token, zone }: { token: string; zone: string }): CloudInstance {
+    const made = this.cloud.order(group, token);
+    made.zone = zone;
+    return made;
+  }
+
+  mark(instance: CloudInstance, key: string, value: string): void {
+    const id = this.idOf(instance);
+    this.#tags.set(id, new Map(this.#tags.get(id)).set(key, value));
+  }
+
+  /** Of an instance, or of a group. */
+  tagsOf(found: CloudInstance | Group): [string, string][] {
+    if ("node" in found) return [[groupTag, found.group], ...this.#tags.get(this.idOf(found)) ?? []];
+    const role = { Worker: "worker", ControlPlane: "control-plane", "": "" }[found.role];
+    const own: [string, string][] = [["constellation-role", role], ["constellation-node-group", found.name]];
+    return [["constellation-uid", this.conditions.clusterTag], ...own];
+  }
+
+  launchTemplateOf(group: Group): string {
+    return `lt-${(this.cloud.groups().indexOf(group) + 1).toString(16).padStart(17, "0")}`;
+  }
+
+  /** What the group says that it boots. */
+  versionOf(group: Group): string {
+    return this.#versions.get(group.id) ?? this.conditions.version ?? "$Default";
+  }
+
+  setVersion(group: Group, version: string): void {
+    const fields = group.templates[this.numberOf(group, version) - 1]?.fields;
+    const { images = [fields?.image] } = this.conditions;
+    if (!images.includes(fields?.image ?? "")) throw new AwsWrong("ValidationError", "The image id does not exist");
+    this.#versions.set(group.id, version);
+    this.#follow(group);
+  }
+
+  numberOf(group: Group, version: string): number {
+    return version === "$Latest" ? group.templates.length : version === "$Default" ? 1 : Number(version);
+  }
+
+  addVersion(group: Group, fields: Template["fields"]): Template {
+    const made = this.cloud.addTemplate(group, fields);
+    this.#follow(group);
+    return made;
+  }
+
+  #follow(group: Group): void {
+    const id = group.templates[this.numberOf(group, this.versionOf(group)) - 1]?.id;
+    if (id !== undefined) this.cloud.useTemplate(group, id);
+  }
+}
+
+export function isGoing({ state }: CloudInstance): boolean {
+  return state === "Terminating" || state === "Terminated";
+}

@@ -1,0 +1,103 @@
+/** The Auto Scaling API over the simulated cloud. */
+import { CloudRefusal } from "../../../deploy/local/cloud/groups/group_cloud.ts";
+import { type AwsGround, groupTag, isGoing } from "./aws_ground.ts";
+import { AwsWrong } from "./aws_requests.ts";
+
+type Group = ReturnType<AwsGround["cloud"]["groups"]>[number];
+
+export class AwsScaling {
+  /** What each token was used for. */
+  readonly #launches = new Map<string, string>();
+
+  constructor(private readonly ground: AwsGround) {}
+
+  DescribeAutoScalingGroups(form: URLSearchParams): object {
+    const [name, wanted] = [form.get("Filters.member.1.Name"), form.get("Filters.member.1.Values.member.1")];
+    const all = this.ground.cloud.groups().filter((group) =>
+      this.ground.tagsOf(group).some(([key, value]) => `tag:${key}` === name && value === wanted)
+    );
+    // One on each page, so that who reads but the first is found out.
+    const at = Number(form.get("NextToken") ?? 0);
+    const next = at + 1 < all.length ? { NextToken: at + 1 } : {};
+    return { AutoScalingGroups: all.slice(at, at + 1).map((group) => this.#shown(group)), ...next };
+  }
+
+  DescribeAutoScalingInstances(form: URLSearchParams): object {
+    const id = form.get("InstanceIds.member.1") ?? "";
+    const found = this.ground.visible().find((each) => this.ground.idOf(each) === id && each.state !== "Terminated");
+    if (!found) return { AutoScalingInstances: [] };
+    const AutoScalingGroupName = this.#nameOf(found.group);
+    return { AutoScalingInstances: [{ AutoScalingGroupName, ...this.#member(found) }] };
+  }
+
+  UpdateAutoScalingGroup(form: URLSearchParams): object {
+    const group = this.#need(form);
+    const [id, version] = [form.get("LaunchTemplate.LaunchTemplateId"), form.get("LaunchTemplate.Version") ?? ""];
+    if (id === this.ground.launchTemplateOf(group)) this.ground.setVersion(group, version);
+    else if (id) throw new AwsWrong("ValidationError", `no launch template ${id}`);
+    return {};
+  }
+
+  LaunchInstances(form: URLSearchParams): object {
+    const group = this.#need(form);
+    const [token, zone] = [form.get("ClientToken") ?? "", form.get("AvailabilityZones.member.1") ?? ""];
+    if (!group.zones.includes(zone)) throw new AwsWrong("ValidationError", `no zone "${zone}" in the group`);
+    const used = this.#launches.get(token);
+    if (used !== undefined && used !== zone) throw new AwsWrong("IdempotentParameterMismatch", "used for another zone");
+    const answer = { AutoScalingGroupName: this.#nameOf(group.id), ClientToken: token };
+    if (this.ground.remembersErrors) this.#launches.set(token, zone);
+    try {
+      const made = this.ground.launch(group, { token, zone });
+      this.#launches.set(token, zone);
+      const InstanceIds = [this.ground.idOf(made)];
+      return { ...answer, Instances: [{ InstanceType: "m5.large", AvailabilityZone: zone, InstanceIds }], Errors: [] };
+    } catch (error) {
+      if (!(error instanceof CloudRefusal)) throw error;
+      if (error.reason !== "NoCapacity") throw new AwsWrong("ValidationError", error.message);
+      const ErrorCode = "InsufficientInstanceCapacity";
+      return { ...answer, Instances: [], Errors: [{ AvailabilityZone: zone, ErrorCode, ErrorMessage: error.message }] };
+    }
+  }
+
+  TerminateInstanceInAutoScalingGroup(form: URLSearchParams): object {
+    const found = this.ground.find(form.get("InstanceId") ?? "");
+    if (!found || found.state === "Terminated") throw new AwsWrong("ValidationError", "Instance Id not found");
+    const shrinks = form.get("ShouldDecrementDesiredCapacity") === "true";
+    const group = this.ground.cloud.group(found.group);
+    // Nobody promises that a second time does nothing.
+    if (isGoing(found) && shrinks && group) group.size -= 1;
+    this.ground.cloud.remove(found.providerId, shrinks);
+    return { Activity: { ActivityId: "a", StatusCode: "InProgress", StartTime: new Date().toISOString() } };
+  }
+
+  #need(form: URLSearchParams): Group {
+    const name = form.get("AutoScalingGroupName");
+    const found = this.ground.cloud.groups().find(({ id }) => id === name);
+    if (found) return found;
+    throw new AwsWrong("ValidationError", `AutoScalingGroup name not found - no such group: ${name}`);
+  }
+
+  #nameOf(group: string): string {
+    return this.ground.cloud.group(group)?.id ?? "";
+  }
+
+  #shown(group: Group): object {
+    const LaunchTemplateId = this.ground.launchTemplateOf(group);
+    const own = this.ground.visible().filter((each) => each.group === group.id && each.state !== "Terminated");
+    return {
+      ...{ AutoScalingGroupName: group.id, MinSize: group.min, MaxSize: group.max, DesiredCapacity: group.size },
+      LaunchTemplate: { LaunchTemplateId, LaunchTemplateName: group.name, Version: this.ground.versionOf(group) },
+      AvailabilityZones: group.zones,
+      Instances: own.map((each) => this.#member(each)),
+      Tags: this.ground.tagsOf(group).filter(([key]) => key !== groupTag).map(([Key, Value]) => ({ Key, Value })),
+    };
+  }
+
+  #member(each: ReturnType<AwsGround["visible"]>[number]): object {
+    const LifecycleState = isGoing(each) ? "Terminating" : each.state === "Creating" ? "Pending" : "InService";
+    return {
+      ...{ InstanceId: this.ground.idOf(each), AvailabilityZone: each.zone, LifecycleState },
+      ...{ HealthStatus: each.trouble ? "UNHEALTHY" : "HEALTHY", ProtectedFromScaleIn: each.isProtected },
+    };
+  }
+}

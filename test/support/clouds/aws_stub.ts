@@ -1,0 +1,95 @@
+/**
+ * AWS, as far as the driver asks it, over HTTP, with the simulated cloud as its truth. Written from AWS's published descriptions;
+ * it was not run against the real cloud, and where those are silent it does what would be worst.
+ */
+import type { GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
+import type { Befalls } from "../driver_conformance.ts";
+import { AwsEc2 } from "./aws_ec2.ts";
+import { type AwsConditions, AwsGround } from "./aws_ground.ts";
+import { type Api, AwsWrong, judge } from "./aws_requests.ts";
+import { AwsScaling } from "./aws_scaling.ts";
+import { answerXml, failureXml } from "./aws_xml.ts";
+
+/** Codes of AWS that are answers to a right request. */
+const outcomes = ["ValidationError", "IdempotentParameterMismatch", "InvalidInstanceID", "InvalidLaunchTemplateId"];
+
+type Verb = (form: URLSearchParams) => object;
+
+/** Disposing of it fails where a request was wrong. */
+export class AwsStub implements AsyncDisposable {
+  /** Actions in the order in which they were asked for. */
+  readonly calls: string[] = [];
+  readonly ground: AwsGround;
+  /** What befalls the call of that number, from 1. */
+  fault: (nth: number, action: string) => Befalls | undefined = () => undefined;
+  readonly #wrong: string[] = [];
+  readonly #scaling: AwsScaling;
+  readonly #ec2: AwsEc2;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+
+  constructor(cloud: GroupCloud, conditions: AwsConditions) {
+    this.ground = new AwsGround(cloud, conditions);
+    this.#scaling = new AwsScaling(this.ground);
+    this.#ec2 = new AwsEc2(this.ground);
+    const onError = (): Response => new Response(null, { status: 500 });
+    const handler = (request: Request): Promise<Response> => this.#answer(request);
+    this.#server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {}, onError }, handler);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+    if (this.#wrong.length > 0) throw new Error(`AWS would not take: ${this.#wrong.join("; ")}`);
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const form = new URLSearchParams(await request.text());
+    const action = form.get("Action") ?? "";
+    this.calls.push(action);
+    const fault = this.fault(this.calls.length, action);
+    if (fault === "CutBefore") return cut();
+    const api = this.#judged(form, request);
+    if (api instanceof Response) return api;
+    if (fault === "Throttled") {
+      const [status, code] = api === "ec2" ? [503, "RequestLimitExceeded"] : [400, "Throttling"];
+      return xml(status, failureXml(api, code, "Rate exceeded"));
+    }
+    if (fault === "Broken") return xml(500, failureXml(api, "InternalFailure", "it broke"));
+    const answer = this.#do(api, action, form);
+    return fault === "CutAfter" ? cut() : answer;
+  }
+
+  #judged(form: URLSearchParams, request: Request): Api | Response {
+    try {
+      return judge(form, request.headers.get("authorization") ?? "");
+    } catch (error) {
+      if (!(error instanceof AwsWrong)) throw error;
+      this.#wrong.push(error.message);
+      return xml(400, failureXml("ec2", error.code, error.message));
+    }
+  }
+
+  #do(api: Api, action: string, form: URLSearchParams): Response {
+    const verbs = (api === "ec2" ? this.#ec2 : this.#scaling) as unknown as Record<string, Verb>;
+    try {
+      return xml(200, answerXml(api, action, verbs[action]?.(form) ?? {}));
+    } catch (error) {
+      if (!(error instanceof AwsWrong)) throw error;
+      if (!outcomes.some((each) => error.code.startsWith(each))) this.#wrong.push(error.message);
+      return xml(400, failureXml(api, error.code, error.message));
+    }
+  }
+}
+
+function xml(status: number, body: string): Response {
+  return new Response(body, { status, headers: { "content-type": "text/xml", connection: "close" } });
+}
+
+/** A body that breaks off, so that the client sees its connection end. */
+function cut(): Response {
+  const body = new ReadableStream({ start: (stream) => stream.error(new Error("cut off")) });
+  return new Response(body, { headers: { "content-length": "1000", connection: "close" } });
+}

@@ -1,0 +1,222 @@
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { openAws } from "../../../../activities/clouds/aws.ts";
+import type { Driver } from "../../../../activities/clouds/driver.ts";
+import { GroupCloud, type GroupSpec } from "../../../../deploy/local/cloud/groups/group_cloud.ts";
+import type { AwsConditions } from "../../../support/clouds/aws_ground.ts";
+import { AwsStub } from "../../../support/clouds/aws_stub.ts";
+import { type CloudConditions, type CloudUnderTest, conforms } from "../../../support/driver_conformance.ts";
+
+const clusterTag = "cluster-1";
+const spec: GroupSpec = {
+  ...{ id: "Workers-asg", name: "workers", autoscalerName: "Workers-asg", role: "Worker" },
+  ...{ min: 1, max: 4, size: 2, zones: ["eu-west-1a", "eu-west-1b"] },
+  template: { image: "image-1", machineType: "m5.large", userData: "c2VjcmV0" },
+};
+
+// Where the SDK looks first; nothing here is anybody's.
+Deno.env.set("AWS_ACCESS_KEY_ID", "test");
+Deno.env.set("AWS_SECRET_ACCESS_KEY", "test");
+
+interface World extends AsyncDisposable {
+  cloud: GroupCloud;
+  stub: AwsStub;
+  driver: Promise<Driver>;
+}
+
+function open(
+  { capacity, groups = [spec], ...conditions }: Partial<AwsConditions> & {
+    capacity?: number;
+    groups?: GroupSpec[];
+  } = {},
+): World {
+  const cloud = new GroupCloud(capacity === undefined ? {} : { capacity });
+  for (const group of groups) cloud.create(group);
+  // What was there before is seen by all.
+  for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
+  const stub = new AwsStub(cloud, { clusterTag, ...conditions });
+  const driver = openAws({ region: "eu-west-1", clusterTag, endpoint: stub.url });
+  return { cloud, stub, driver, [Symbol.asyncDispose]: () => stub[Symbol.asyncDispose]() };
+}
+
+/** A driver that is opened when it is first asked. */
+function opened(driver: Promise<Driver>): Driver {
+  const handler = (verb: string) => async (...args: unknown[]) =>
+    await ((await driver)[verb as keyof Driver] as (...args: unknown[]) => unknown)(...args);
+  return new Proxy({} as Driver, { get: (_, verb) => handler(String(verb)) });
+}
+
+function underTest(conditions: CloudConditions = {}): CloudUnderTest {
+  const { cloud, stub, driver, [Symbol.asyncDispose]: end } = open({
+    ...conditions,
+    images: ["image-1", "image-2", "image-3"],
+  });
+  return {
+    driver: opened(driver),
+    group: spec.id,
+    images: ["image-2", "image-3"],
+    calls: () => stub.calls.length,
+    befall: (fault, after) => {
+      const at = stub.calls.length + 1 + after;
+      stub.fault = (nth) => nth === at ? fault : undefined;
+    },
+    truth: () => {
+      const group = cloud.group(spec.id);
+      const all = cloud.instances();
+      return {
+        size: group?.size ?? 0,
+        alive: all.filter(({ state }) => state !== "Terminating" && state !== "Terminated").length,
+        tokens: all.flatMap((each) => new Map(stub.ground.tagsOf(each)).get("ostler-order") ?? []),
+        boots: group?.boots.fields.image ?? "",
+        templates: group?.templates.length ?? 0,
+      };
+    },
+    settle: () => {
+      for (const { providerId, state } of cloud.instances()) {
+        if (state === "Terminating") cloud.set(providerId, { state: "Terminated" });
+      }
+    },
+    [Symbol.asyncDispose]: end,
+  };
+}
+
+conforms("openAws", underTest);
+
+Deno.test("K20 openAws finds the groups of all pages, and those of its cluster alone", async () => {
+  await using world = open({ groups: [spec, { ...spec, id: "cp", name: "control", role: "ControlPlane" }] });
+  const { groups } = await (await world.driver).groups();
+  deepEqual(groups.map(({ id, name, role }) => [id, name, role]), [
+    ["Workers-asg", "workers", "Worker"],
+    ["cp", "control", "ControlPlane"],
+  ]);
+  const other = await openAws({ region: "eu-west-1", clusterTag: "cluster-2", endpoint: world.stub.url });
+  deepEqual([(await other.groups()).groups, await other.group(spec.id)], [[], undefined]);
+});
+
+Deno.test("K20 openAws gives no list of groups whose second page failed", async () => {
+  await using world = open({ groups: [spec, { ...spec, id: "other", name: "other" }] });
+  world.stub.fault = (nth) => nth === 2 ? "Throttled" : undefined;
+  await rejects((await world.driver).groups(), { type: "ApiUnavailable" });
+});
+
+Deno.test("openAws names instances as their nodes are named", async () => {
+  await using world = open();
+  const instances = await (await world.driver).instances(spec.id);
+  deepEqual(instances.map(({ providerId, node, image }) => [providerId, node, image]), [
+    ["aws:///eu-west-1b/i-00000000000000001", "workers-1.ec2.internal", "image-1"],
+    ["aws:///eu-west-1a/i-00000000000000002", "workers-2.ec2.internal", "image-1"],
+  ]);
+});
+
+for (const version of ["$Latest", "$Default", "1"]) {
+  Deno.test(`K17 openAws has a group that boots "${version}" boot a number, and nothing unlooked at`, async () => {
+    await using world = open({ version });
+    const driver = await world.driver;
+    const first = await driver.template(spec.id);
+    match(first.id, /^lt-[0-9a-f]{17}:1$/);
+    const seen: string[] = [];
+    world.stub.fault = (_, action) => {
+      const { boots } = world.cloud.group(spec.id) ?? {};
+      seen.push(`${action} ${boots?.fields.image}`);
+      return undefined;
+    };
+    const second = await driver.ensureImage({ group: spec.id, image: "image-2" });
+    equal(second.id, first.id.replace(/:1$/, ":2"));
+    const group = world.cloud.group(spec.id);
+    ok(group);
+    equal(world.stub.ground.versionOf(group), "2");
+    // From when it was made until it was set, the one of before was booted.
+    const after = seen.slice(seen.findIndex((each) => each.startsWith("CreateLaunchTemplateVersion")));
+    deepEqual(after.slice(0, 2), ["CreateLaunchTemplateVersion image-1", "UpdateAutoScalingGroup image-1"]);
+  });
+}
+
+Deno.test("K18 openAws takes an equal template that somebody else made", async () => {
+  await using world = open();
+  const group = world.cloud.group(spec.id);
+  ok(group);
+  for (const machineType of ["m5.xlarge", "m5.large"]) {
+    world.cloud.addTemplate(group, { ...spec.template, image: "image-2", machineType });
+  }
+  const { id } = await (await world.driver).ensureImage({ group: spec.id, image: "image-2" });
+  deepEqual([id.replace(/^.*:/, ""), group.templates.length], ["3", 3]);
+});
+
+Deno.test("K19 openAws keeps user data, machine type and a disk's snapshot in the template of another image", async () => {
+  await using world = open({ groups: [{ ...spec, template: { ...spec.template, snapshot: "snap-1" } }] });
+  await (await world.driver).ensureImage({ group: spec.id, image: "image-2" });
+  const { image, ...others } = world.cloud.group(spec.id)?.boots.fields ?? { image: "" };
+  deepEqual([image, others], ["image-2", { machineType: "m5.large", userData: "c2VjcmV0", snapshot: "snap-1" }]);
+});
+
+Deno.test("K19 openAws boots nothing from a template that lost a field on its way, and tells no secret", async () => {
+  await using world = open();
+  const { ground } = world.stub;
+  const add = ground.addVersion.bind(ground);
+  ground.addVersion = (group, fields) => add(group, { image: fields.image });
+  await rejects((await world.driver).ensureImage({ group: spec.id, image: "image-2" }), {
+    type: "CloudRefused",
+    message: /it differs from "lt-\w+:1" in "InstanceType", "UserData"$/,
+  });
+  equal(world.cloud.group(spec.id)?.boots.fields.image, "image-1");
+});
+
+Deno.test("K8 openAws orders in the emptiest zone, and again there when the group looks otherwise", async () => {
+  await using world = open({ groups: [{ ...spec, size: 1 }], lagMs: 60_000 });
+  const driver = await world.driver;
+  world.stub.fault = (_, action) => action === "CreateTags" ? "CutBefore" : undefined;
+  await rejects(driver.order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
+  const ordered = world.cloud.instances().at(-1);
+  equal(ordered?.zone, "eu-west-1a");
+  // It is seen now, and so is another: the other zone is the emptiest.
+  for (const each of world.cloud.instances()) each.since = new Date(0).toISOString();
+  world.cloud.set(world.cloud.instances()[0]?.providerId ?? "", { state: "Terminated" });
+  world.stub.fault = () => undefined;
+  const again = await driver.order({ group: spec.id, token: "t" });
+  ok(ordered && again.outcome === "Ordered");
+  deepEqual([again.instance.providerId, world.cloud.instances().length], [
+    `aws:///eu-west-1a/${world.stub.ground.idOf(ordered)}`,
+    2,
+  ]);
+});
+
+for (const remembersErrors of [false, true]) {
+  Deno.test(`K10 openAws says once that no zone has room, also when AWS remembers that: ${remembersErrors}`, async () => {
+    await using world = open({ capacity: 2, remembersErrors });
+    const driver = await world.driver;
+    for (let nth = 0; nth < 2; nth++) {
+      const answer = await driver.order({ group: spec.id, token: "t" });
+      ok(answer.outcome === "NoCapacity");
+      match(answer.says, /^InsufficientInstanceCapacity: all 2 places are taken/);
+    }
+    equal(world.cloud.group(spec.id)?.size, 2);
+  });
+}
+
+Deno.test("K7 openAws removes nothing of another group", async () => {
+  await using world = open({ groups: [spec, { ...spec, id: "other", name: "other" }] });
+  const driver = await world.driver;
+  const [{ providerId } = { providerId: "" }] = await driver.instances("other");
+  await rejects(driver.remove({ group: spec.id, providerId, shrinks: true }), { type: "CloudRefused" });
+  equal(world.cloud.group("other")?.size, 2);
+});
+
+Deno.test("openAws says who is protected, and whom its group finds ill", async () => {
+  await using world = open();
+  const [first, second] = world.cloud.instances();
+  ok(first && second);
+  first.isProtected = true;
+  second.trouble = "ill";
+  const seen = await (await world.driver).instances(spec.id);
+  deepEqual(seen.map(({ isProtected, trouble }) => [isProtected, trouble]), [
+    [true, ""],
+    [false, "its group finds it UNHEALTHY"],
+  ]);
+});
+
+Deno.test("openAws ends at its signal", async () => {
+  await using world = open();
+  const ended = new AbortController();
+  const driver = await openAws({ region: "eu-west-1", clusterTag, endpoint: world.stub.url, signal: ended.signal });
+  ended.abort(new Error("it ends"));
+  await rejects(driver.groups(), { message: "it ends" });
+});
