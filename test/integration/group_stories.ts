@@ -49,11 +49,10 @@ export const everyday: GroupStory[] = [
     "K2, K14 an image that does not boot is given up after its attempts, or gone back from, and another one is taken after it",
     badImage,
   ],
-];
-
-export const meddling: GroupStory = [
-  "K11, K17 somebody terminates a newcomer, deletes its record, and sets another template: all is set right",
-  meddled,
+  [
+    "K11, K17 somebody terminates a newcomer, deletes its record, and sets another template: all is set right",
+    meddled,
+  ],
 ];
 
 /** Tells them one after the other in one world, under the eyes of a stranger; each leaves nothing behind. */

@@ -132,10 +132,11 @@ export class GroupCloud {
     if (group) this.#fill(group);
   }
 
-  /** What has become of an instance. */
+  /** What has become of an instance; one that goes can only be gone, whatever its machine was about to say. */
   set(providerId: string, changes: Partial<Pick<CloudInstance, "state" | "trouble" | "isProtected">>): void {
     const instance = this.#instances.get(providerId);
-    if (instance) Object.assign(instance, changes);
+    if (!instance || (isGoing(instance) && changes.state !== "Terminated")) return;
+    Object.assign(instance, changes);
   }
 
   #fill(group: Group): void {

@@ -80,3 +80,14 @@ Deno.test("K19 simulatedCloud boots nothing from a template that lost a field on
     deepEqual(cloud.group(spec.id)?.boots.fields, spec.template);
   });
 });
+
+Deno.test("an instance of the simulated cloud that goes does not come up any more, though its machine was about to", () => {
+  const cloud = new GroupCloud();
+  cloud.create(spec);
+  const [{ providerId } = { providerId: "" }] = cloud.instances();
+  cloud.remove(providerId, false);
+  cloud.set(providerId, { state: "Ready" });
+  deepEqual([cloud.instance(providerId)?.state, cloud.instances().length], ["Terminating", 3]);
+  cloud.set(providerId, { state: "Terminated" });
+  deepEqual(cloud.instance(providerId)?.state, "Terminated");
+});
