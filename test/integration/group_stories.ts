@@ -1,43 +1,8 @@
-/** What happens to scaling groups, on a real API server, a real Temporal, and a cloud that is played over HTTP. */
+/** What happens to scaling groups every day: other images, other components, and who meddles. */
 import assert from "node:assert/strict";
-import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
-import { administratorOf, conditionOf, first, GroupGround, kinds, runsOf, type Version } from "./group_world.ts";
-import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
-import { withWorld } from "./world.ts";
+import { administratorOf, conditionOf, first, kinds } from "./group_world.ts";
+import { alpha, beta, type GroupStory, nodesOf, policies, type Scene, strategies, upToDate } from "./group_scene.ts";
 import type { World } from "./world.ts";
-
-const common = {
-  role: "Worker" as const,
-  min: 1,
-  zones: ["a", "b", "c"],
-  template: { image: first.image, disk: "20G" },
-};
-const alpha: GroupSpec = {
-  ...common,
-  id: "projects/p/groups/Alpha",
-  name: "alpha",
-  autoscalerName: "alpha",
-  max: 6,
-  size: 3,
-};
-/** K10: at its most, so that one has to go before another comes. */
-const beta: GroupSpec = {
-  ...common,
-  id: "projects/p/groups/beta",
-  name: "beta",
-  autoscalerName: "beta",
-  max: 2,
-  size: 2,
-};
-
-const autoscaler = { namespace: "kube-system", name: "constellation-cluster-autoscaler" };
-const policies = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rolloutpolicies";
-const strategies = `${kinds}/autoscalingstrategies`;
-
-type Story = (world: World, ground: GroupGround) => Promise<void>;
-
-/** A story with its name. */
-export type GroupStory = [name: string, story: Story];
 
 export const everyday: GroupStory[] = [
   [
@@ -55,47 +20,7 @@ export const everyday: GroupStory[] = [
   ],
 ];
 
-/** Tells them one after the other in one world, under the eyes of a stranger; each leaves nothing behind. */
-export async function tellGroupStories(t: Deno.TestContext, stories: readonly GroupStory[]): Promise<void> {
-  await using ground = new GroupGround({ isDead: ({ template }) => template.fields.image === "image-dead" });
-  await withWorld({ settings: ground.settings }, async (world) => {
-    await createAutoscaler(world);
-    await world.create(policies, policyOf("alpha", 2));
-    await world.create(policies, policyOf("beta", 1));
-    await ground.settle(administratorOf(world), [alpha, beta]);
-    await upToDate(world, first, 5);
-    using observer = new GroupObserver(administratorOf(world), ground.cloud, { alpha: 2, beta: 0 });
-    for (const [name, story] of stories) {
-      await t.step(name, async () => {
-        await story(world, ground).catch(async (error: unknown) => {
-          throw new Error(await standing(world, ground), { cause: error });
-        });
-        await leavesNothing(world, ground);
-        assert.deepEqual(observer.broken, []);
-      });
-    }
-  });
-}
-
-/** Where everything is, for whoever reads why a story failed. */
-async function standing(world: World, ground: GroupGround): Promise<string> {
-  const rollouts = await world.list<{ metadata: { name: string }; status?: Record<string, unknown> }>(
-    "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts",
-  );
-  const told = rollouts.map(({ metadata: { name }, status }) => {
-    return { name, phase: status?.["phase"], message: status?.["message"], underway: status?.["underway"] };
-  });
-  const records = await world.list<{ metadata: { name: string }; spec: object; status?: object }>(
-    `${kinds}/pendingnodes`,
-  );
-  const instances = ground.cloud.instances().filter(({ state }) => state !== "Terminated")
-    .map(({ node, state, template, token }) => ({ node, state, image: template.fields.image, token }));
-  const sizes = ground.cloud.groups().map(({ name, size }) => ({ name, size }));
-  const ready = await conditionOf(world, "Ready");
-  return JSON.stringify({ ready, told, records, instances, sizes, lines: ground.lines.slice(-5) });
-}
-
-async function image(world: World, ground: GroupGround): Promise<void> {
+async function image({ world, ground }: Scene): Promise<void> {
   const nodes = (await nodesOf(world)).sort();
   for (const [nth, name] of nodes.entries()) {
     const taints = [{ key: "example.com/slot", value: `${nth}`, effect: "PreferNoSchedule" }];
@@ -130,14 +55,15 @@ async function bornBy(world: World): Promise<string[]> {
   }).sort();
 }
 
-async function components(world: World, ground: GroupGround): Promise<void> {
+async function components({ world, ground }: Scene): Promise<void> {
   const before = ground.cloud.instances().length;
   await ground.ask(administratorOf(world), { image: "image-2", components: "components-2" });
   await upToDate(world, { image: "image-2", components: "components-2" }, 5);
   assert.equal(ground.cloud.instances().length - before, 5);
 }
 
-async function badImage(world: World, ground: GroupGround): Promise<void> {
+async function badImage({ world, ground, befalls }: Scene): Promise<void> {
+  befalls.isDead = ({ template }) => template.fields.image === "image-dead";
   const join = { instance: "4s", address: "5s", registered: "6s", ready: "7s", attempts: 1 };
   await world.patch(`${policies}/alpha`, { spec: { join } });
   // On its way back machines join that do boot.
@@ -165,7 +91,7 @@ async function badImage(world: World, ground: GroupGround): Promise<void> {
   await upToDate(world, { image: "image-3", components: "components-2" }, 5);
 }
 
-async function meddled(world: World, ground: GroupGround): Promise<void> {
+async function meddled({ world, ground }: Scene): Promise<void> {
   const known = ground.cloud.instances().length;
   await ground.ask(administratorOf(world), { image: "image-4", components: "components-2" });
   const ordered = await world.until(
@@ -183,52 +109,4 @@ async function meddled(world: World, ground: GroupGround): Promise<void> {
   ground.cloud.useTemplate(group, id);
   await upToDate(world, { image: "image-4", components: "components-2" }, 5);
   assert.equal(group.boots.fields.image, "image-4");
-}
-
-async function leavesNothing(world: World, ground: GroupGround): Promise<void> {
-  for (const kind of ["pendingnodes", "joiningnodes"]) {
-    await world.until(`no ${kind} to be left`, async () => (await world.list(`${kinds}/${kind}`)).length === 0);
-  }
-  assert.deepEqual([alpha, beta].map(({ id }) => ground.cloud.group(id)?.size), [3, 2]);
-  await world.until("the autoscaler to be on again", async () => {
-    const strategy = await world.get<{ spec: { enabled: boolean }; status?: { replicas?: number } }>(
-      `${strategies}/strategy`,
-    );
-    return strategy?.spec.enabled === true && strategy.status?.replicas === 1;
-  });
-}
-
-async function upToDate(world: World, version: Version, nodes: number): Promise<void> {
-  await world.until(`all nodes to run ${version.image}`, async () => {
-    const runs = await runsOf(world);
-    const isThere = runs.length === nodes && runs.every((each) => each === `${version.image} ${version.components}`);
-    return isThere && (await conditionOf(world, "Ready")).reason === "UpToDate";
-  }, 180);
-}
-
-async function nodesOf(world: World): Promise<string[]> {
-  const nodes = await world.list<{ metadata: { name: string }; spec: { providerID?: string } }>("/api/v1/nodes");
-  return nodes.filter(({ spec }) => spec.providerID?.startsWith("sim:")).map(({ metadata }) => metadata.name);
-}
-
-function policyOf(name: string, machines: number): object {
-  const handOver = { labels: true, taints: true, annotations: ["example.com/owner"] };
-  return {
-    ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy", metadata: { name } },
-    spec: { selector: { matchLabels: { pool: name } }, budget: { machines }, handOver },
-  };
-}
-
-async function createAutoscaler(world: World): Promise<void> {
-  const labels = { app: "autoscaler" };
-  const containers = [{ name: "cluster-autoscaler", image: "images.example/autoscaler:1" }];
-  await world.create(`/apis/apps/v1/namespaces/${autoscaler.namespace}/deployments`, {
-    metadata: { name: autoscaler.name },
-    spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
-  });
-  const spec = { enabled: true, deploymentName: autoscaler.name, deploymentNamespace: autoscaler.namespace };
-  await world.create(strategies, {
-    ...{ apiVersion: "update.edgeless.systems/v1alpha1", kind: "AutoscalingStrategy" },
-    ...{ metadata: { name: "strategy" }, spec },
-  });
 }

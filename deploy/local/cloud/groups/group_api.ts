@@ -17,8 +17,8 @@ export interface Call {
 
 export interface ApiOptions {
   fault?: (call: Call) => Fault | undefined;
-  /** Milliseconds for which a new instance is shown nowhere. */
-  lagMs?: number;
+  /** Milliseconds for which a new instance is shown nowhere, as of now. */
+  lagMs?: () => number;
 }
 
 interface Answer {
@@ -110,7 +110,7 @@ export class GroupApi implements AsyncDisposable {
   }
 
   #isShown({ state, since }: CloudInstance): boolean {
-    return state !== "Terminated" && Date.now() >= Date.parse(since) + (this.#options.lagMs ?? 0);
+    return state !== "Terminated" && Date.now() >= Date.parse(since) + (this.#options.lagMs?.() ?? 0);
   }
 }
 

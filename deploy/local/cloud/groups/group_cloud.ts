@@ -132,6 +132,14 @@ export class GroupCloud {
     if (group) this.#fill(group);
   }
 
+  /** How many it keeps: it makes those that it lacks, and has its oldest go that are too many. */
+  resize(group: Group, size: number): void {
+    group.size = size;
+    const alive = this.instances(group.id).filter((each) => !isGoing(each));
+    for (const { providerId } of alive.slice(0, Math.max(0, alive.length - size))) this.remove(providerId, false);
+    this.#fill(group);
+  }
+
   /** What has become of an instance; one that goes can only be gone, whatever its machine was about to say. */
   set(providerId: string, changes: Partial<Pick<CloudInstance, "state" | "trouble" | "isProtected">>): void {
     const instance = this.#instances.get(providerId);

@@ -1,8 +1,8 @@
 /** Scaling groups of the simulated cloud beside a cluster, whose machines join it. */
 import { readFile } from "node:fs/promises";
 import { type ApiOptions, GroupApi } from "./group_api.ts";
-import { type CloudInstance, GroupCloud, type GroupSpec } from "./group_cloud.ts";
-import { GroupMachines } from "./group_machines.ts";
+import { GroupCloud, type GroupSpec } from "./group_cloud.ts";
+import { GroupMachines, type MachineIlls } from "./group_machines.ts";
 
 const apiVersion = "update.edgeless.systems/v1alpha1";
 export const kinds = `/apis/${apiVersion}`;
@@ -30,19 +30,22 @@ export class GroupGround implements AsyncDisposable {
   /** What its machines said. */
   readonly lines: string[] = [];
   readonly #labels: Record<string, string>;
-  readonly #isDead: (instance: CloudInstance) => boolean;
+  readonly #ills: MachineIlls;
   #machines: GroupMachines | undefined;
   #version: Version = first;
 
   constructor(
-    { isDead = () => false, labels = {}, ...options }: ApiOptions & {
-      isDead?: (instance: CloudInstance) => boolean;
+    { isDead, isUnready, isSilent, labels = {}, ...options }: ApiOptions & MachineIlls & {
       /** Of each ScalingGroup, for policies. */
       labels?: Record<string, string>;
       capacity?: number;
     } = {},
   ) {
-    this.#isDead = isDead;
+    this.#ills = {
+      ...(isDead ? { isDead } : {}),
+      ...(isUnready ? { isUnready } : {}),
+      ...(isSilent ? { isSilent } : {}),
+    };
     this.#labels = labels;
     const { capacity } = options;
     this.cloud = new GroupCloud({
@@ -66,7 +69,7 @@ export class GroupGround implements AsyncDisposable {
       seconds: { boot: 1, ready: 0.5, gone: 1 },
       kubelet: "v1.36.1",
       components: () => Promise.resolve(this.#version.components),
-      isDead: this.#isDead,
+      ills: this.#ills,
       log: (line) => void this.lines.push(line),
     });
     const spec = { image: first.image, imageVersion: "v1", kubernetesComponentsReference: first.components };

@@ -14,6 +14,16 @@ import { PodRunner } from "../pod_runner.ts";
 import { Script, type ScriptChange } from "../script.ts";
 import type { CloudInstance, GroupCloud } from "./group_cloud.ts";
 
+/** What ails a machine. */
+export interface MachineIlls {
+  /** Never comes up: says nothing, and joins nobody. */
+  isDead?: (instance: CloudInstance) => boolean;
+  /** Has a node that is never Ready. */
+  isUnready?: (instance: CloudInstance) => boolean;
+  /** Nobody announces what its node runs. */
+  isSilent?: (instance: CloudInstance) => boolean;
+}
+
 export interface GroupMachinesOptions {
   /** Text of an administrator's kubeconfig: that of the join service. */
   kubeconfig: string;
@@ -24,8 +34,7 @@ export interface GroupMachinesOptions {
   kubelet: string;
   /** What a node is to run that joins now. */
   components: () => Promise<string>;
-  /** Never comes up: says nothing, and joins nobody. */
-  isDead?: (instance: CloudInstance) => boolean;
+  ills?: MachineIlls;
   log: (line: string) => void;
 }
 
@@ -68,23 +77,24 @@ export class GroupMachines implements AsyncDisposable {
   }
 
   async #live(instance: CloudInstance): Promise<void> {
-    const { cloud, seconds, isDead = () => false } = this.#options;
+    const { cloud, seconds, ills } = this.#options;
     const life = new AbortController();
     this.#lives.set(instance.providerId, life);
     const signal = AbortSignal.any([life.signal, this.#ended.signal]);
     await rest(seconds.boot / 2, signal);
-    if (signal.aborted || isDead(instance)) return;
+    if (signal.aborted || ills?.isDead?.(instance)) return;
     cloud.set(instance.providerId, { state: "Ready" });
     await rest(seconds.boot / 2, signal);
     if (!signal.aborted) await this.#join(instance, signal);
   }
 
   async #join(instance: CloudInstance, signal: AbortSignal): Promise<void> {
-    const { components, kubelet, log, seconds } = this.#options;
+    const { components, kubelet, log, seconds, ills } = this.#options;
     const { node: name, addresses: [address = ""], providerId, zone, template } = instance;
     const patience: Patience = { attempts: 50, seconds: 120, signal };
     const link = new Link();
-    const ticket = await persist(patience, () => this.#ticketFor(name, components));
+    if (!ills?.isSilent?.(instance)) await this.#announce(name, await components());
+    const ticket = await persist(patience, () => this.#ticketFor());
     const connection = connect(await obtainNodeConfig(ticket, name, { link, patience }));
     try {
       const hardware = { cpu: "4", memory: "8Gi", taints: [], image: template.fields.image };
@@ -94,7 +104,7 @@ export class GroupMachines implements AsyncDisposable {
       const host = { connection, nodeName: name, address, ordinal: 1, link, script, log, signal };
       await new PodRunner(host).start();
       await rest(seconds.ready, signal);
-      if (signal.aborted) return;
+      if (signal.aborted || ills?.isUnready?.(instance)) return;
       await persist(patience, () => agent.setReady(true));
       await agent.keepAlive(() => this.#script.current.heartbeatSeconds, signal, log);
     } finally {
@@ -116,14 +126,18 @@ export class GroupMachines implements AsyncDisposable {
     if (found?.spec?.providerID === providerId) await settled(this.#connection.core.deleteNode({ name: node }));
   }
 
-  /** A bootstrap token of its own, and the record by which its node will be told what it runs. */
-  async #ticketFor(node: string, components: () => Promise<string>): Promise<KubeConfig> {
-    const [id, secret] = [randomBytes(3).toString("hex"), randomBytes(8).toString("hex")];
-    // One that never comes is not announced for ever.
+  /** The record by which its node will be told what it runs; one that never comes is not announced for ever. */
+  async #announce(node: string, components: string): Promise<void> {
     const deadline = new Date(Date.now() + ticketMs).toISOString();
-    const spec = { name: node, componentsreference: await components(), iscontrolplane: false, deadline };
+    const spec = { name: node, componentsreference: components, iscontrolplane: false, deadline };
     const body = { apiVersion: `${kinds.group}/${kinds.version}`, kind: "JoiningNode", metadata: { name: node }, spec };
-    await settled(this.#connection.custom.createClusterCustomObject({ ...kinds, plural: "joiningnodes", body }), [409]);
+    const create = () => this.#connection.custom.createClusterCustomObject({ ...kinds, plural: "joiningnodes", body });
+    await persist({ attempts: 50, seconds: 60, signal: this.#ended.signal }, () => settled(create(), [409]));
+  }
+
+  /** A bootstrap token of its own. */
+  async #ticketFor(): Promise<KubeConfig> {
+    const [id, secret] = [randomBytes(3).toString("hex"), randomBytes(8).toString("hex")];
     await this.#connection.core.createNamespacedSecret({
       namespace: "kube-system",
       body: {

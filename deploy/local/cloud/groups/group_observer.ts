@@ -16,6 +16,7 @@ export class GroupObserver implements Disposable {
   /** Machines of each group above those that are wanted; 0 where one goes first. */
   readonly #surge: Record<string, number>;
   readonly #declared: Map<string, number>;
+  readonly #least = new Map<string, number>();
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(admin: Pick<Administrator, "list">, cloud: GroupCloud, surge: Record<string, number>) {
@@ -35,6 +36,12 @@ export class GroupObserver implements Disposable {
     for (const [name, declared] of this.#declared) this.#judge(name, declared, nodes);
   }
 
+  /** A group is to keep another number from now on; `least` of them are Ready until it does. */
+  expect(name: string, declared: number, least: number): void {
+    this.#declared.set(name, declared);
+    this.#least.set(name, least);
+  }
+
   #judge(name: string, declared: number, nodes: readonly Node[]): void {
     const surge = this.#surge[name] ?? 0;
     const own = this.#cloud.instances().filter(({ group }) => this.#cloud.group(group)?.name === name);
@@ -44,7 +51,7 @@ export class GroupObserver implements Disposable {
       (status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false);
     const ready = nodes.filter(isReady).length;
     // Where there is no room above, one is out at a time.
-    const least = surge > 0 ? declared : declared - 1;
+    const least = this.#least.get(name) ?? (surge > 0 ? declared : declared - 1);
     if (alive.length > declared + surge) this.#note(`${name}: ${alive.length} instances, at most ${declared + surge}`);
     if (ready < least) this.#note(`${name}: ${ready} Ready, at least ${least}`);
   }

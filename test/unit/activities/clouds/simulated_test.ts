@@ -18,7 +18,10 @@ function open({ lagMs = 0, capacity }: CloudConditions = {}): CloudUnderTest {
   // What was there before is seen by all.
   for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
   let befalls: { fault: Fault | undefined; at: number } = { fault: undefined, at: 0 };
-  const api = new GroupApi(cloud, { lagMs, fault: ({ nth }) => nth === befalls.at ? befalls.fault : undefined });
+  const api = new GroupApi(cloud, {
+    lagMs: () => lagMs,
+    fault: ({ nth }) => nth === befalls.at ? befalls.fault : undefined,
+  });
   const alive = (): ReturnType<GroupCloud["instances"]> =>
     cloud.instances().filter(({ state }) => !["Terminating", "Terminated"].includes(state));
   return {
