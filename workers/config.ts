@@ -7,6 +7,7 @@ import { conflictsOf, NodeSettings } from "../profiles/node_settings.ts";
 import { refuseFaults } from "../profiles/settings/read_node_settings.ts";
 import { readSettings } from "../profiles/settings/read_settings.ts";
 import { taskQueueOf } from "../workflows/commands/start_options.ts";
+import { cloudFaults } from "./open_cloud.ts";
 import { OsmSettings, ProcessSettings } from "./process_settings.ts";
 import { readTemporalServer, type TemporalServer } from "../activities/temporal/temporal_server.ts";
 
@@ -37,6 +38,7 @@ export function readConfig(env: Record<string, string | undefined>, argv: string
   // Else whoever writes a policy could have it sent to himself.
   const isTokenForAnybody = values.prometheusTokenFile !== "" && values.prometheusHosts.length === 0;
   refuseFaults(isTokenForAnybody ? ["prometheus-token-file: prometheus-hosts must say to whom it may be sent"] : []);
+  refuseFaults(cloudFaults(values));
   const { temporalAddress, temporalNamespace, ...processes } = pick(ProcessSettings, values);
   const taskQueue = processes.taskQueue || taskQueueOf(processes.cluster);
   const temporal = readTemporalServer(env, { temporalAddress, temporalNamespace });

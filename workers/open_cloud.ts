@@ -1,11 +1,36 @@
 /** The driver of the cloud that a process was told of. Its library is loaded when the first scaling group asks for it. */
 import type { Driver } from "../activities/clouds/driver.ts";
-import type { Config } from "./config.ts";
+
+/** Of each cloud, how it is opened where it is told to be. */
+const openers = {
+  aws: async (region: string, clusterTag: string): Promise<Driver> =>
+    (await import("../activities/clouds/aws.ts")).openAws({ region, clusterTag }),
+  simulated: async (url: string): Promise<Driver> =>
+    (await import("../activities/clouds/simulated.ts")).simulatedCloud({ url }),
+};
+
+type Cloud = keyof typeof openers;
+
+/** What a process is told of its cloud. */
+export interface CloudPlace {
+  cloud: Cloud | "";
+  cloudPlace: string;
+  cloudTag: string;
+}
+
+/** Clouds that there are drivers for. */
+export const clouds = Object.keys(openers) as Cloud[];
+
+/** What is wrong with how a cloud is told, a line each. */
+export function cloudFaults({ cloud, cloudPlace, cloudTag }: CloudPlace): string[] {
+  if (cloud === "") return [];
+  return [
+    ...(cloudPlace === "" ? [`cloud-place: must say where in ${cloud}`] : []),
+    ...(cloud !== "simulated" && cloudTag === "" ? ["cloud-tag: must say what groups of this cluster bear"] : []),
+  ];
+}
 
 /** Undefined where none is set. */
-export function cloudOpener(
-  { cloud, cloudPlace }: Pick<Config, "cloud" | "cloudPlace">,
-): (() => Promise<Driver>) | undefined {
-  if (cloud !== "simulated") return undefined;
-  return async () => (await import("../activities/clouds/simulated.ts")).simulatedCloud({ url: cloudPlace });
+export function cloudOpener({ cloud, cloudPlace, cloudTag }: CloudPlace): (() => Promise<Driver>) | undefined {
+  return cloud === "" ? undefined : () => openers[cloud](cloudPlace, cloudTag);
 }

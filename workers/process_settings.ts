@@ -3,6 +3,7 @@ import { z } from "zod";
 import { optional, readBy, text, truth, wholeNumber } from "../profiles/settings/read_text.ts";
 import type { NoticeKind } from "../workflows/contracts/mod.ts";
 import { type Form, type Setting, setting } from "../profiles/settings/setting.ts";
+import { clouds } from "./open_cloud.ts";
 
 /** Where a process listens; port 0 as written here serves nothing. */
 export interface ListenAddress {
@@ -26,8 +27,8 @@ const deadlines = readBy((value) => {
   }
 }, 'must be one JSON object such as {"drain": "30m"}');
 const cloud = readBy(
-  (value) => (["", "simulated"] as const).find((one) => one === value),
-  "must be simulated, or nothing",
+  (value) => value === "" ? value : clouds.find((one) => one === value),
+  `must be one of ${clouds.join(", ")}, or nothing`,
 );
 const names = text.transform((value) => value.split(",").map((item) => item.trim()).filter(Boolean));
 const isHttps = (value: string): boolean =>
@@ -111,10 +112,13 @@ export const ProcessSettings = z.object({
       "namespaces of the Secrets and ConfigMaps that provider specs may point at, joined by commas; else all that the worker may read",
   }),
   cloud: setting(cloud, "", {
-    description: "cloud whose scaling groups are looked after: simulated; else none",
+    description: "cloud whose scaling groups are looked after: aws or simulated; else none",
   }),
   cloudPlace: setting(text, "", {
-    description: "URL of that cloud",
+    description: "where in that cloud: a region of aws, the URL of a simulated one",
+  }),
+  cloudTag: setting(text, "", {
+    description: "what groups of this cluster bear as constellation-uid; simulated ones bear nothing",
   }),
   prometheusHosts: setting(names, "", {
     description: "hosts, each with a port or for any, that gates may ask for metrics, joined by commas; else all",
