@@ -45,9 +45,10 @@ function opened(driver: Promise<Driver>): Driver {
   return new Proxy({} as Driver, { get: (_, verb) => handler(String(verb)) });
 }
 
-function underTest(conditions: CloudConditions = {}): CloudUnderTest {
+function underTest({ hidesNew, capacity }: CloudConditions = {}): CloudUnderTest {
   const { cloud, stub, driver, [Symbol.asyncDispose]: end } = open({
-    ...conditions,
+    ...(hidesNew ? { lagMs: 3_600_000 } : {}),
+    ...(capacity === undefined ? {} : { capacity }),
     images: ["image-1", "image-2", "image-3"],
   });
   return {
@@ -69,6 +70,9 @@ function underTest(conditions: CloudConditions = {}): CloudUnderTest {
         boots: group?.boots.fields.image ?? "",
         templates: group?.templates.length ?? 0,
       };
+    },
+    show: () => {
+      for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
     },
     settle: () => {
       for (const { providerId, state } of cloud.instances()) {

@@ -11,7 +11,7 @@ const spec = {
 };
 
 /** A cloud, its API with what befalls a call, and its driver. */
-function open({ lagMs = 0, capacity }: CloudConditions = {}): CloudUnderTest {
+function open({ hidesNew, capacity }: CloudConditions = {}): CloudUnderTest {
   const images = ["image-1", "image-2", "image-3"];
   const cloud = new GroupCloud({ images, ...(capacity === undefined ? {} : { capacity }) });
   cloud.create(spec);
@@ -19,7 +19,7 @@ function open({ lagMs = 0, capacity }: CloudConditions = {}): CloudUnderTest {
   for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
   let befalls: { fault: Fault | undefined; at: number } = { fault: undefined, at: 0 };
   const api = new GroupApi(cloud, {
-    lagMs: () => lagMs,
+    lagMs: () => hidesNew ? 3_600_000 : 0,
     fault: ({ nth }) => nth === befalls.at ? befalls.fault : undefined,
   });
   const alive = (): ReturnType<GroupCloud["instances"]> =>
@@ -39,6 +39,9 @@ function open({ lagMs = 0, capacity }: CloudConditions = {}): CloudUnderTest {
         boots: group?.boots.fields.image ?? "",
         templates: group?.templates.length ?? 0,
       };
+    },
+    show: () => {
+      for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
     },
     settle: () => {
       for (const { providerId, state } of cloud.instances()) {

@@ -1,0 +1,71 @@
+/** The driver of AWS keeps the promises of any over moto's server, which knows both APIs by what AWS publishes of them. */
+import { deepEqual } from "node:assert/strict";
+import { openAws } from "../../activities/clouds/aws.ts";
+import { failureXml } from "../support/clouds/aws_xml.ts";
+import { FaultProxy } from "../support/clouds/fault_proxy.ts";
+import { Moto, motoPython } from "../support/clouds/moto.ts";
+import { clusterTag, groupName, MotoGround } from "../support/clouds/moto_ground.ts";
+import { type CloudConditions, type CloudUnderTest, conforms } from "../support/driver_conformance.ts";
+import { withWorld } from "./world.ts";
+
+// Where the SDK looks first; nothing here is anybody's.
+Deno.env.set("AWS_ACCESS_KEY_ID", "test");
+Deno.env.set("AWS_SECRET_ACCESS_KEY", "test");
+
+const hourSeconds = 3_600;
+const python = await motoPython();
+const moto = python === undefined ? undefined : await Moto.start(python);
+
+/** As each API says it. */
+function failure(fault: "Throttled" | "Broken", request: Request): Response {
+  const api = request.headers.get("authorization")?.includes("/ec2/") ? "ec2" : "autoscaling";
+  const code = fault === "Broken" ? "InternalFailure" : api === "ec2" ? "RequestLimitExceeded" : "Throttling";
+  const status = fault === "Broken" ? 500 : api === "ec2" ? 503 : 400;
+  return new Response(failureXml(api, code, "not now"), { status, headers: { connection: "close" } });
+}
+
+async function open({ url }: Moto, { hidesNew, capacity }: CloudConditions = {}): Promise<CloudUnderTest> {
+  const ground = new MotoGround(url);
+  await ground.make(capacity === undefined ? {} : { "test/capacity": capacity });
+  let hiddenSeconds = 0;
+  const hide = (seconds: number): Promise<void> => ground.set({ "test/lag-seconds": hiddenSeconds = seconds });
+  const proxy = new FaultProxy(url, failure);
+  const [, second = "", third = ""] = ground.images;
+  const driver = await openAws({ region: "eu-west-1", clusterTag, endpoint: proxy.url });
+  if (hidesNew) await hide(hourSeconds);
+  return {
+    ...{ driver, group: groupName, images: [second, third], calls: () => proxy.calls },
+    befall: (fault, after) => {
+      const at = proxy.calls + 1 + after;
+      proxy.fault = (nth) => nth === at ? fault : undefined;
+    },
+    truth: () => ground.truth(hiddenSeconds),
+    show: () => hide(0),
+    settle: () => ground.settle(),
+    [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose](),
+  };
+}
+
+/** Its worker is a process with the rights that it has anywhere. */
+async function discovers({ url }: Moto): Promise<void> {
+  await new MotoGround(url).make({});
+  const keys = { AWS_ENDPOINT_URL: url, AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
+  const place = { OSTLER_CLOUD: "aws", OSTLER_CLOUD_PLACE: "eu-west-1", OSTLER_CLOUD_TAG: clusterTag };
+  await withWorld({ settings: { ...place, ...keys } }, async (world) => {
+    const [group] = await world.until("the group to be found", async () => {
+      const found = await world.list<{ spec: object }>("/apis/update.edgeless.systems/v1alpha1/scalinggroups");
+      return found.length > 0 && found;
+    });
+    deepEqual(group?.spec, {
+      ...{ autoscalerGroupName: groupName, groupId: groupName, nodeGroupName: "workers", role: "Worker" },
+      ...{ autoscaling: false, max: 10, min: 1, nodeImage: "constellation-version" },
+    });
+  });
+}
+
+if (moto) {
+  conforms("openAws over moto", (conditions) => open(moto, conditions));
+  Deno.test("a worker that is told of AWS finds its groups", () => discovers(moto));
+} else Deno.test({ name: "openAws over moto: there is no python3 to make it with", ignore: true, fn: () => {} });
+
+Deno.test.afterAll(async () => await moto?.[Symbol.asyncDispose]());
