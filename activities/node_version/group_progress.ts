@@ -1,5 +1,5 @@
 /** How far the groups of a NodeVersion are, as their Rollouts tell. */
-import { isControlPlane } from "../backends/scaling_group/target.ts";
+import { isControlPlane } from "./release.ts";
 import type { Kube } from "../kube/client.ts";
 import { abreast } from "../kube/abreast.ts";
 import { readObject, rollouts } from "../kube/resources.ts";

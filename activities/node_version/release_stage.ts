@@ -1,6 +1,6 @@
 /** Lets groups take up what a NodeVersion asks for: stage by stage, and that target alone. */
 import type { ClusterObject, VersionStage, VersionStanding } from "../../workflows/contracts/mod.ts";
-import { askedBy, hashOf } from "../backends/scaling_group/target.ts";
+import { askedBy, hashOf } from "./release.ts";
 import { moot, unavailable } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { patchClusterStatus, readClusterObject } from "../kube/cluster_objects.ts";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { ClusterObject, StageSurvey, VersionStage, VersionSurvey } from "../../workflows/contracts/mod.ts";
 import { holdersOf } from "../autoscaler/hold.ts";
-import { askedBy, hashOf, releasedStage } from "../backends/scaling_group/target.ts";
+import { askedBy, hashOf, releasedStage } from "./release.ts";
 import { groupKeyOf } from "../clouds/driver.ts";
 import type { Kube } from "../kube/client.ts";
 import { listClusterObjects, readClusterObject } from "../kube/cluster_objects.ts";

@@ -21,7 +21,7 @@ export function addRolloutCommands(program: Command, wiring: Wiring): void {
   addHistory(program, wiring);
 }
 
-const poolWords = "MachineDeployment: NAME, NAMESPACE/NAME or machinedeployment/NAME";
+const poolWords = "MachineDeployment: NAME, NAMESPACE/NAME or machinedeployment/NAME; a scaling group: sg/NAME";
 const profilePlace = [
   "--profile-namespace <name>",
   "namespace of profiles, as the workers have it (default: kube-system)",
@@ -46,7 +46,10 @@ function addStatus(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("status")
     .summary("show how rollouts stand")
     .description("show how rollouts stand; one that is named in full")
-    .argument("[pool]", `${poolWords}; without one, all of the namespace`)
+    .argument(
+      "[pool]",
+      `${poolWords}; a NodeVersion with its groups: nodeversion/NAME; without one, all of the namespace`,
+    )
     .addOption(tableOutput("wide", "json", "yaml"))
     .option("--all-clusters", "pools with an open rollout of all clusters of one Temporal, without a kubeconfig")
     .option("-w, --watch", "go on looking until all have ended; exit code 0 when they are ready")
@@ -150,7 +153,10 @@ function addHistory(program: Command, { terminal, end, inWorld }: Wiring): void 
   const command = program.command("history")
     .summary("show the last ten rollouts")
     .description("show the last ten rollouts of pools: what, when, who, and how it ended")
-    .argument("[pool]", `${poolWords}; without one, all of the namespace`)
+    .argument(
+      "[pool]",
+      `${poolWords}; a NodeVersion with its groups: nodeversion/NAME; without one, all of the namespace`,
+    )
     .addOption(tableOutput("wide", "json", "yaml"));
   finished(withSelection(command)).action(async (pool: string | undefined, given: ClusterFlags & StatusFlags) => {
     const { showHistory } = await import("./history_command.ts");

@@ -99,6 +99,8 @@ export interface PoolRow {
   /** Of its MachineDeployment. */
   generation: number;
   replicas: number;
+  /** Of a scaling group: the NodeVersion that it follows, and in which stage. */
+  follows?: { version: string; stage: "ControlPlane" | "Workers" };
   /** RFC 3339, of its Rollout. */
   createdAt?: string;
   /** The Rollout's status as it stands there, for `-o json`. */
@@ -110,6 +112,7 @@ export interface PoolRow {
 const Deployment = z.object({
   metadata: Metadata,
   spec: z.object({ replicas: z.number().optional() }).loose(),
+  follows: z.object({ version: z.string(), stage: z.enum(["ControlPlane", "Workers"]) }).optional(),
 });
 
 const Rollout = z.object({ metadata: Metadata, status: z.unknown() });
@@ -120,7 +123,8 @@ export function poolRow(deployment: unknown, rollout: unknown, cluster = ""): Po
   if (data === undefined) return undefined;
   const { namespace, name, generation = 0 } = data.metadata;
   const pool = inCluster(cluster, withKind({ namespace, name }));
-  const row: PoolRow = { pool, generation, replicas: data.spec.replicas ?? 1 };
+  const { follows } = data;
+  const row: PoolRow = { pool, generation, replicas: data.spec.replicas ?? 1, ...(follows ? { follows } : {}) };
   const found = Rollout.safeParse(rollout).data;
   if (found === undefined) return row;
   row.createdAt = found.metadata.creationTimestamp;

@@ -1,5 +1,6 @@
 /** Scaling groups among other pools: each as an object of the form that a pool's row is read from. */
 import { z } from "zod";
+import { isControlPlane } from "../../activities/node_version/release.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { ScalingGroup, scalingGroups } from "../../activities/kube/update_kinds.ts";
@@ -28,10 +29,19 @@ export async function listGroups(kube: Kube, labelSelector: string | undefined):
   return (found ?? []).map(asPool).filter((each) => each !== undefined);
 }
 
+// A broken group must not hide the others.
+const Group = z.object({
+  metadata: ScalingGroup.shape.metadata,
+  spec: z.object({ nodeImage: z.string(), role: z.string().default("") }).optional().catch(undefined),
+});
+
 /** Its Rollout has the number of its machines; the object has none. */
 function asPool(object: unknown): unknown {
-  const { data } = z.object({ metadata: ScalingGroup.shape.metadata }).safeParse(object);
+  const { data } = Group.safeParse(object);
   if (!data) return undefined;
-  const { namespace, name } = poolOfGroup(data.metadata.name);
-  return { metadata: { ...data.metadata, namespace, name }, spec: { replicas: 0 } };
+  const { metadata, spec } = data;
+  const { namespace, name } = poolOfGroup(metadata.name);
+  const stage = spec && isControlPlane({ spec }) ? "ControlPlane" : "Workers";
+  const follows = spec ? { follows: { version: spec.nodeImage, stage } } : {};
+  return { metadata: { ...metadata, namespace, name }, spec: { replicas: 0 }, ...follows };
 }

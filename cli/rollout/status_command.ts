@@ -1,10 +1,14 @@
 /** `ostler status`: how rollouts stand, read off Kubernetes alone. */
+import { groupsNamespace } from "../../workflows/commands/start_options.ts";
+import type { Cluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 import type { Terminal } from "../terminal.ts";
 import { asData, type Format } from "../view/output.ts";
 import { poolColumns } from "../view/pool_columns.ts";
 import { poolStory } from "../view/pool_story.ts";
+import { versionTree } from "../view/version_tree.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
+import { needVersion, readVersions, type VersionRow } from "./node_versions.ts";
 import { heldLine, heldNewcomers } from "./held_newcomers.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, readRows } from "./pools.ts";
@@ -20,9 +24,16 @@ export interface StatusFlags extends ClusterFlags {
 /** Shows a table; one named pool also in full. Exit code 0 whatever the state is: `status -w` judges. */
 export async function showStatus(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
   const cluster = await world.cluster();
+  const [, version] = /^(?:nv|nodeversions?)\/([^/]+)$/i.exec(flags.pool ?? "") ?? [];
+  if (version !== undefined) return await showVersion(terminal, cluster, { version, output: flags.output });
   const chosen = chosenBy(flags, cluster, true);
   const [rows, heldBy] = await Promise.all([readRows(cluster, chosen), heldNewcomers(cluster.kube)]);
-  const many = { items: rows.map(rowData), ...(heldBy === undefined ? {} : { newMachinesHeldBy: heldBy }) };
+  const versions = chosen.kind === "one" ? [] : await readVersions(cluster, rows);
+  const many = {
+    items: rows.map(rowData),
+    ...(versions.length === 0 ? {} : { nodeVersions: versions.map(versionData) }),
+    ...(heldBy === undefined ? {} : { newMachinesHeldBy: heldBy }),
+  };
   const data = asData(flags.output, chosen.kind === "one" ? rows.map(rowData)[0] : many);
   if (data !== undefined) {
     terminal.out(data);
@@ -37,8 +48,27 @@ export async function showStatus(terminal: Terminal, world: World, flags: Status
   terminal.out(poolColumns(terminal, { rows, now, wide: flags.output === "wide", namespaces }));
   const [row] = rows;
   if (chosen.kind === "one" && row) terminal.out(`\n${poolStory(terminal, { row, now }).join("\n")}\n`);
+  for (const each of versions) terminal.out(`\n${versionTree(terminal, each).join("\n")}\n`);
   terminal.err(heldLine(heldBy));
   return 0;
+}
+
+/** One NodeVersion with its stages and groups. */
+async function showVersion(
+  terminal: Terminal,
+  cluster: Cluster,
+  { version, output }: { version: string; output: Format },
+): Promise<number> {
+  const rows = await readRows(cluster, { kind: "many", namespace: groupsNamespace });
+  const row = await needVersion(cluster, version, rows);
+  terminal.out(asData(output, versionData(row)) ?? `${versionTree(terminal, row).join("\n")}\n`);
+  return 0;
+}
+
+/** A NodeVersion for programs: its groups by stage, by the names of their pools. */
+function versionData({ groups, ...version }: VersionRow): object {
+  const names = (rows: readonly PoolRow[]): string[] => rows.map(({ pool }) => pool.name);
+  return { ...version, groups: { ControlPlane: names(groups.ControlPlane), Workers: names(groups.Workers) } };
 }
 
 /** A pool for programs: its Rollout's status as it stands there, under the pool's name. */

@@ -12,7 +12,7 @@ import type { BootOrder } from "../contract.ts";
 import { nodesByInstance } from "./group_nodes.ts";
 import { type Boots, groupFinalizer, written } from "./ledger.ts";
 import { type Asked, groupNameOf, needAsked, readInstances } from "./sight.ts";
-import { hashOf, isReleased, type Target } from "./target.ts";
+import { hashOf, isReleased, type Target } from "../../node_version/release.ts";
 
 /** What a machine of a group boots with needs no credentials of ours: it never ends. */
 const never = "";

@@ -13,7 +13,7 @@ import {
 } from "../../kube/update_kinds.ts";
 import { nodeWatchOf } from "../../node/node_watch.ts";
 import { groupNodesOf } from "./group_nodes.ts";
-import { digestOf } from "./target.ts";
+import { digestOf } from "../../node_version/release.ts";
 import { groupNameOf } from "./sight.ts";
 
 /** Identities alone are kept of what is read anew by who is woken. */

@@ -16,7 +16,7 @@ import {
 } from "./member.ts";
 import { declaredSize } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
-import { hashOf } from "./target.ts";
+import { hashOf } from "../../node_version/release.ts";
 
 /** Reads all of them; papers are no more than could be needed. */
 export function observeGroup(kube: Kube, pool: PoolRef): Promise<Observation> {

@@ -23,7 +23,7 @@ import {
 } from "./records.ts";
 import { noteSize } from "./note_size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readCloud } from "./sight.ts";
-import { hashOf } from "./target.ts";
+import { hashOf } from "../../node_version/release.ts";
 
 /** What a record of an order says about when its machine should be there; a rollout has deadlines of its own. */
 const joinMs = 1_800_000;

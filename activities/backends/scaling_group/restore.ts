@@ -9,7 +9,7 @@ import type { RestoreOrder } from "../contract.ts";
 import { type Boots, patchLedger, written } from "./ledger.ts";
 import { type Asked, groupNameOf, readAsked } from "./sight.ts";
 import { subjectOfGroup } from "./subject.ts";
-import { askedBy, hashOf } from "./target.ts";
+import { askedBy, hashOf } from "../../node_version/release.ts";
 
 /** Pins the group to what was last good there; its NodeVersion stays as people wrote it. Refused as "LastGoodMissing". */
 export function restoreGroup(kube: Kube, order: RestoreOrder): Promise<{ changed: boolean }> {

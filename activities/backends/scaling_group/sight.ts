@@ -11,7 +11,8 @@ import { type NodeVersion, nodeVersions, type ScalingGroup, scalingGroups } from
 import { type GroupNode, nodesByInstance } from "./group_nodes.ts";
 import { type Ledger, ledgerOf } from "./ledger.ts";
 import { readRecords, type Records } from "./records.ts";
-import { type Target, targetOf } from "./target.ts";
+import type { Target } from "../../node_version/release.ts";
+import { targetOf } from "./target.ts";
 
 const prefix = "scaling-group.";
 

@@ -7,7 +7,8 @@ import type { NodeVersion } from "../../kube/update_kinds.ts";
 import type { Wanted } from "../contract.ts";
 import { type Asked, groupNameOf, readAsked, readCloud } from "./sight.ts";
 import { declaredSize } from "./size.ts";
-import { hashOf, observedOf, type Target } from "./target.ts";
+import { hashOf, type Target } from "../../node_version/release.ts";
+import { observedOf } from "./target.ts";
 
 /** Gone, being deleted, or present with what it asks for. One that follows nothing yet asks for what it has. */
 export function readGroupWanted(kube: Kube, pool: PoolRef): Promise<Wanted> {

@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { hashOf } from "../../../../activities/backends/scaling_group/target.ts";
+import { hashOf } from "../../../../activities/node_version/release.ts";
 import { surveyNodeVersion } from "../../../../activities/node_version/survey.ts";
 import type { VersionSurvey } from "../../../../workflows/contracts/mod.ts";
 import { answer, type Stored } from "../../../support/fake_kube.ts";

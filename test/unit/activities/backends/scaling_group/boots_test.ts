@@ -1,5 +1,5 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { hashOf } from "../../../../../activities/backends/scaling_group/target.ts";
+import { hashOf } from "../../../../../activities/node_version/release.ts";
 import { inActivity } from "../../../../support/activity_context.ts";
 import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
 

@@ -1,0 +1,58 @@
+/** NodeVersions as people see them: what each asks for, how far it is released, and the groups that follow it. */
+import { releasedStage } from "../../activities/node_version/release.ts";
+import { NodeVersion, nodeVersions } from "../../activities/kube/update_kinds.ts";
+import { type Cluster, ifAllowed, listAll } from "../connect/cluster.ts";
+import { Refusal } from "../failure.ts";
+import { nearText } from "./near_names.ts";
+import type { PoolRow } from "./pool_row.ts";
+
+/** In the order in which they are released. */
+export const stages = ["ControlPlane", "Workers"] as const;
+export type Stage = typeof stages[number];
+
+export interface VersionRow {
+  name: string;
+  image: string;
+  imageVersion: string;
+  components: string;
+  /** The condition Ready; empty where nobody has looked yet. */
+  ready: { status: string; reason: string; message: string };
+  /** The last stage that may take it up; undefined before the first. */
+  released: Stage | undefined;
+  groups: Record<Stage, PoolRow[]>;
+}
+
+/** Those that groups among these pools follow; none where no pool is a group. */
+export async function readVersions(cluster: Cluster, rows: readonly PoolRow[]): Promise<VersionRow[]> {
+  const followed = new Set(rows.flatMap(({ follows }) => follows?.version ?? []));
+  if (followed.size === 0) return [];
+  return (await allVersions(cluster, rows)).filter(({ name }) => followed.has(name));
+}
+
+/** One, also without groups; refused with near names where there is none. */
+export async function needVersion(cluster: Cluster, name: string, rows: readonly PoolRow[]): Promise<VersionRow> {
+  const all = await allVersions(cluster, rows);
+  const found = all.find((each) => each.name === name);
+  if (found) return found;
+  throw new Refusal(`Cannot find NodeVersion "${name}": no such name${nearText(name, all.map((each) => each.name))}`);
+}
+
+async function allVersions({ kube }: Cluster, rows: readonly PoolRow[]): Promise<VersionRow[]> {
+  const objects = await ifAllowed(listAll(kube, nodeVersions)) ?? [];
+  return objects.flatMap((object) => versionRow(object, rows) ?? []).sort((a, b) => a.name.localeCompare(b.name));
+}
+
+function versionRow(object: unknown, rows: readonly PoolRow[]): VersionRow | undefined {
+  const { data } = NodeVersion.safeParse(object);
+  if (data === undefined) return undefined;
+  const { metadata: { name }, spec, status } = data;
+  const own = rows.filter(({ follows }) => follows?.version === name);
+  const of = (stage: Stage): PoolRow[] => own.filter(({ follows }) => follows?.stage === stage);
+  const { status: is = "", reason = "", message = "" } = status?.conditions.find(({ type }) => type === "Ready") ?? {};
+  return {
+    ...{ name, image: spec.image, imageVersion: spec.imageVersion, components: spec.kubernetesComponentsReference },
+    ready: { status: is, reason, message },
+    released: releasedStage({ spec, status }),
+    groups: { ControlPlane: of("ControlPlane"), Workers: of("Workers") },
+  };
+}

@@ -1,0 +1,70 @@
+/** A NodeVersion as a tree: its stages, and the groups of each. */
+import type { PoolRow } from "../rollout/pool_row.ts";
+import { type Stage, stages, type VersionRow } from "../rollout/node_versions.ts";
+import { styled, type Terminal } from "../terminal.ts";
+import { counted } from "./counted.ts";
+import { plainTable } from "./plain_table.ts";
+import { phaseText } from "./pool_columns.ts";
+
+/** Groups of a stage that are named; of more, those that have converged are counted. */
+const shown = 20;
+const titles: Record<Stage, string> = { ControlPlane: "control planes", Workers: "workers" };
+
+/** A line for the version, one for each stage that has groups, and one for each group. */
+export function versionTree(terminal: Terminal, version: VersionRow): string[] {
+  const has = stages.filter((stage) => version.groups[stage].length > 0);
+  return [
+    headOf(terminal, version),
+    ...has.flatMap((stage, nth) => branch(terminal, { version, stage, isLast: nth === has.length - 1 })),
+  ];
+}
+
+function headOf(terminal: Terminal, { name, image, imageVersion, ready }: VersionRow): string {
+  const { status, reason, message } = ready;
+  const said = reason === "" ? "nobody has looked at it yet" : `${reason}: ${message}`;
+  return `nodeversion/${name}  ${imageVersion || image}  ${
+    styled(terminal, status === "True" ? "green" : "yellow", said)
+  }`;
+}
+
+function branch(
+  terminal: Terminal,
+  { version, stage, isLast }: { version: VersionRow; stage: Stage; isLast: boolean },
+): string[] {
+  const groups = version.groups[stage];
+  const busy = groups.filter((row) => !isConverged(row));
+  const named = groups.length <= shown ? groups : busy.slice(0, shown);
+  const left = groups.length - named.length;
+  const rows = plainTable(named.map((row) => lineOf(terminal, row))).split("\n").filter((line) => line !== "");
+  const leaves = [
+    ...rows,
+    ...(left > 0 ? [counted(left, "more group")] : []),
+  ];
+  const indent = isLast ? "   " : "│  ";
+  return [
+    `${isLast ? "└─" : "├─"} ${titles[stage]}: ${stateOf(version, stage)}`,
+    ...leaves.map((line, nth) => `${indent}${nth === leaves.length - 1 ? "└─" : "├─"} ${line}`),
+  ];
+}
+
+function lineOf(terminal: Terminal, { pool, status }: PoolRow): string[] {
+  const name = pool.name.replace(/^scaling-group\./, "sg/");
+  if (!status) return [name, "", "no rollout", ""];
+  return [name, status.updated, phaseText(terminal, status.phase), isQuiet(status.phase) ? "" : status.message];
+}
+
+function stateOf({ groups, released, ready }: VersionRow, stage: Stage): string {
+  const done = groups[stage].filter(isConverged).length;
+  const of = `${done} of ${counted(groups[stage].length, "group")} converged`;
+  const isReleased = released !== undefined && stages.indexOf(stage) <= stages.indexOf(released);
+  if (stage === "ControlPlane") return `${of}; replacing control planes is not supported yet`;
+  return isReleased || ready.status === "True" ? of : `waits to be released; ${of}`;
+}
+
+function isConverged({ status }: PoolRow): boolean {
+  return status !== undefined && isQuiet(status.phase);
+}
+
+function isQuiet(phase: string): boolean {
+  return phase === "Converged";
+}

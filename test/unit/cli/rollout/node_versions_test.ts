@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { FakeWorld, readyStatus, rollingStatus } from "../../../support/fake_world.ts";
+
+const spec = { image: "image-2", imageVersion: "v2", kubernetesComponentsReference: "components-2" };
+
+/** A NodeVersion of control planes and two groups of workers, of which one rolls; and a group of another. */
+function world(status: object = {}): FakeWorld {
+  const made = new FakeWorld();
+  made.kube.put("nodeversions", { metadata: { name: "all" }, spec, status: { conditions: [rolling], ...status } });
+  const group = (name: string, role: string, rollout: object, nodeImage = "all"): void => {
+    made.kube.put("scalinggroups", { metadata: { name }, spec: { nodeImage, groupId: `g/${name}`, role } });
+    const metadata = { namespace: "kube-system", name: `scaling-group.${name}` };
+    made.kube.put("rollouts", { metadata, status: rollout });
+  };
+  group("cp", "ControlPlane", readyStatus());
+  group("alpha", "Worker", rollingStatus({ message: "Joining alpha-new-1" }));
+  group("beta", "Worker", readyStatus());
+  group("other", "Worker", readyStatus(), "another");
+  return made;
+}
+
+const rolling = { type: "Ready", status: "False", reason: "Rolling", message: "3 outdated, 1 joining" };
+
+Deno.test("ostler status nodeversion/NAME shows its stages and groups as a tree", async () => {
+  const { code, out } = await world().run(["status", "nodeversion/all"]);
+  assert.equal(code, 0);
+  assert.deepEqual(out.split("\n"), [
+    "nodeversion/all  v2  Rolling: 3 outdated, 1 joining",
+    "├─ control planes: 1 of 1 group converged; replacing control planes is not supported yet",
+    "│  └─ sg/cp   10/10   Converged",
+    "└─ workers: waits to be released; 1 of 2 groups converged",
+    "   ├─ sg/alpha   3/10    Rolling     Joining alpha-new-1",
+    "   └─ sg/beta    10/10   Converged",
+    "",
+  ]);
+});
+
+Deno.test("ostler status shows the NodeVersions of the groups that it lists, for programs too", async () => {
+  const made = world();
+  const { out } = await made.run(["status", "-n", "kube-system"]);
+  assert.match(out, /^scaling-group\.alpha .*\n(.*\n)*\nnodeversion\/all {2}v2 .*\n├─ control planes/m);
+  const data = JSON.parse((await made.run(["status", "-A", "-o", "json"])).out);
+  assert.deepEqual(data.nodeVersions, [{
+    ...{ name: "all", image: "image-2", imageVersion: "v2", components: "components-2" },
+    ready: { status: "False", reason: "Rolling", message: "3 outdated, 1 joining" },
+    groups: { ControlPlane: ["scaling-group.cp"], Workers: ["scaling-group.alpha", "scaling-group.beta"] },
+  }]);
+});
+
+Deno.test("ostler status of a NodeVersion names the busy ones of many groups, and counts the others", async () => {
+  const made = world();
+  for (let nth = 0; nth < 30; nth++) {
+    const name = `g${nth}`;
+    made.kube.put("scalinggroups", { metadata: { name }, spec: { nodeImage: "all", groupId: name, role: "Worker" } });
+    made.kube.put("rollouts", {
+      metadata: { namespace: "kube-system", name: `scaling-group.${name}` },
+      status: readyStatus(),
+    });
+  }
+  const { out } = await made.run(["status", "nv/all"]);
+  assert.match(out, /workers: .*31 of 32 groups converged\n {3}├─ sg\/alpha .*\n {3}└─ 31 more groups/);
+});
+
+Deno.test("ostler status refuses a NodeVersion that is not there, with a near name", async () => {
+  const { code, err } = await world().run(["status", "nodeversion/al"]);
+  assert.equal(code, 1);
+  assert.match(err, /Cannot find NodeVersion "al": no such name.*all/);
+});
