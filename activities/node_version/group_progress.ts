@@ -45,9 +45,14 @@ export async function readProgress(
     return {
       ...{ name, groupId: group.spec.groupId, stage: isControlPlane(group) ? "ControlPlane" : "Workers" },
       isDone: phase === "Converged" && isOfThis,
-      halted: phase !== undefined && phase in standing ? `group "${name}" ${standing[phase]}: ${said}` : "",
+      halted: stands(phase, reason) ? `group "${name}" ${standing[phase ?? ""] ?? "waits"}: ${said}` : "",
     };
   });
+}
+
+/** Nothing goes on until a person acts. */
+function stands(phase = "", reason: unknown): boolean {
+  return phase in standing || reason === "ProtectedRemain";
 }
 
 /** What is told of those that are halted. */

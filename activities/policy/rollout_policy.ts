@@ -82,6 +82,7 @@ export const RolloutPolicySpec = z.strictObject({
   approval: z.enum(["Never", "BeforeFirst", "BeforeEachWave"]).optional(),
   repair: Repair.optional(),
   handOver: HandOver.optional(),
+  protectedMachines: z.enum(["Wait", "Skip", "Replace"]).optional(),
 }).refine((spec) => spec.waves === undefined || spec.growth === undefined, {
   path: ["growth"],
   message: "cannot stand beside waves",

@@ -73,7 +73,7 @@ function nextOfZones(group: Member[], limit: number): Member[] {
     taken.set(zoneOf(member), rank + 1);
     const isNext = !isReady(member) || member.templateHash === oldest;
     const round = zoneOf(member) === firstZone ? 0 : rank;
-    return { member, rank, needs: [Number(!member.marked), Number(!isNext), round] };
+    return { member, rank, needs: [Number(member.kept !== undefined), Number(!member.marked), Number(!isNext), round] };
   });
   return ranked.filter(({ rank }) => rank < limit)
     .sort((a, b) => firstDifference(a.needs, b.needs) || zoneOf(a.member).localeCompare(zoneOf(b.member)))
@@ -127,9 +127,11 @@ function countsOf({ staying, leaving, updated, old, ill }: Groups, unproven: Set
   };
 }
 
-/** The order of going: chosen before, preferred by who makes the machines, ill, no loss, oldest. */
+/** The order of going: who may go at all, chosen before, preferred by who makes the machines, ill, no loss, oldest. */
 export function byTurn(a: Member, b: Member): number {
-  return Number(b.marked) - Number(a.marked) || Number(b.expendable) - Number(a.expendable) ||
+  // Who stays would only crowd out those that go.
+  const isKept = ({ kept }: Member): number => Number(kept !== undefined);
+  return isKept(a) - isKept(b) || Number(b.marked) - Number(a.marked) || Number(b.expendable) - Number(a.expendable) ||
     byDue(a, b) || Number(isReady(a)) - Number(isReady(b)) ||
     a.since.localeCompare(b.since) || a.id.localeCompare(b.id);
 }
@@ -150,8 +152,8 @@ function isWaiting({ phase, held }: Member): boolean {
 // Without times: those of an illness may move while nothing else does.
 function fingerprintOf(members: readonly Member[]): string {
   const facts = members.map((member) => {
-    const { id, phase, held, marked, expendable, templateHash, zone = "", ill } = member;
-    return [id, phase, held, marked, expendable, templateHash, zone, ill?.why ?? ""];
+    const { id, phase, held, marked, expendable, templateHash, zone = "", ill, kept } = member;
+    return [id, phase, held, marked, expendable, templateHash, zone, ill?.why ?? "", ...(kept ? [kept] : [])];
   });
   return createHash("sha256").update(JSON.stringify(facts.sort())).digest("hex").slice(0, 16);
 }

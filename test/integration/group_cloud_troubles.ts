@@ -13,6 +13,7 @@ export const cloudTroubles: GroupStory[] = [
   ["K16 somebody makes the group larger in mid-rollout: it is as large as they said, and all of it is new", madeLarger],
   ["K18 a template that somebody made already is taken", takesTemplate],
   ["K19 a template that lost a field boots nothing, and that is told", losesField],
+  ["a machine that the cloud protects is waited for by name, and replaced when it is protected no more", protects],
   ["K20, K21 a group that a look left out stays as people set it; one in another case is made once", lookedFor],
 ];
 
@@ -86,6 +87,21 @@ async function losesField(scene: Scene): Promise<void> {
   await roll(scene, "image-19b");
   assert.deepEqual(booted(), []);
   assert.equal(groupOf(scene).boots.fields["disk"], alpha.template["disk"]);
+}
+
+async function protects({ ground, world }: Scene): Promise<void> {
+  const version = { ...first, image: "image-protected" };
+  const kept = ground.cloud.instances(alpha.id).find(({ state }) => state === "Ready");
+  assert.ok(kept);
+  ground.cloud.set(kept.providerId, { isProtected: true });
+  await ground.ask(administratorOf(world), version);
+  await world.until("all but it to be replaced, and it to be named", async () => {
+    const { reason, message, updated } = await world.status("scaling-group.alpha") ?? {};
+    return reason === "ProtectedRemain" && message?.includes(kept.node) && updated === "2/3";
+  });
+  assert.equal(kept.state, "Ready");
+  ground.cloud.set(kept.providerId, { isProtected: false });
+  await upToDate(world, version, alpha.size);
 }
 
 interface ScalingGroup {

@@ -19,6 +19,8 @@ export interface RolloutPlan {
   waves: { size: number; machines: string[]; soakSeconds: number }[];
   /** Why it does not start now, in words. */
   blocked: string[];
+  /** Who stays as it is although it is old, and until when, in words; missing where nobody does. */
+  stays?: string[];
   /** Seconds until converged, as a range; null when nothing is known about this pool yet. */
   seconds: { low: number; high: number } | null;
   machines: number;

@@ -40,6 +40,8 @@ export interface Member {
   expendable: boolean;
   /** Of its node's label `topology.kubernetes.io/zone`. */
   zone?: string;
+  /** Its cloud protects it, and the policy says that it stays: for good, or until that ends. */
+  kept?: "Skip" | "Wait";
   /** On its way out, and its node has been not Ready for as long as makes a machine unhealthy. */
   lost?: true;
   /** What is wrong with its node, since when, and when that is long enough to repair it (epoch ms). */

@@ -1,4 +1,5 @@
 /** Why nothing more begins, the strongest reason first. */
+import type { Member } from "../contracts/mod.ts";
 import type { Census } from "./census.ts";
 import type { Blocked, Situation } from "./turn.ts";
 import type { WaveLook } from "./waves.ts";
@@ -53,11 +54,29 @@ function soakBlock({ soaking, state }: WaveLook): Blocked | undefined {
 
 /** Why nothing more can ever begin by itself: machines that people, or their pods, keep where they are. */
 export function remainderBlocks({ skipped, setAside, pool }: Situation, census: Census): Blocked[] {
-  const stays = skipped.filter((id) => pool.old.some((each) => each.id === id));
+  const stays = pool.old.filter(({ id, kept }) => kept === "Skip" || skipped.includes(id)).map(({ id }) => id);
+  const waits = pool.old.filter(({ id, kept }) => kept === "Wait" && !skipped.includes(id)).map(({ id }) => id);
   const isOver = census.onlyKeptRemain && census.joins === 0 && census.going === 0;
   if (!isOver) return [];
   const kept = stays.length > 0 ? [block("OnlySkippedRemain", `Only skipped machines are old: ${named(stays)}`)] : [];
-  return setAside.length > 0 ? [...kept, asideBlock(setAside)] : kept;
+  const aside = setAside.length > 0 ? [asideBlock(setAside)] : [];
+  return [...kept, ...aside, ...(waits.length > 0 ? [protectedBlock(waits)] : [])];
+}
+
+function protectedBlock(waits: string[]): Blocked {
+  const todo = "take that away there, or skip them, or set protectedMachines in the policy";
+  return block("ProtectedRemain", `Their cloud protects the machines that are left: ${named(waits)}; ${todo}`);
+}
+
+/** Which old machines a plan leaves as they are, as their cloud protects them. */
+export function staysOf(members: readonly Member[], templateHash: string): string[] {
+  const old = members.filter((each) => each.templateHash !== templateHash && each.phase !== "Leaving");
+  const of = (kept: Member["kept"]): string[] => old.filter((each) => each.kept === kept).map(({ id }) => id);
+  const [skipped, waiting] = [of("Skip"), of("Wait")];
+  return [
+    ...(skipped.length > 0 ? [`protected by their cloud, and left by the policy: ${named(skipped)}`] : []),
+    ...(waiting.length > 0 ? [`until their cloud protects them no more: ${named(waiting)}`] : []),
+  ];
 }
 
 /** Machines that could not be drained use up what may be out. */

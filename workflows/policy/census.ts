@@ -62,8 +62,8 @@ export function censusOf(situation: Situation): Census {
 }
 
 /** Stays on purpose, or is no machine yet. */
-export function isKept({ skipped, setAside }: Situation, { id, phase }: Member): boolean {
-  return skipped.includes(id) || setAside.includes(id) || phase === "Held";
+export function isKept({ skipped, setAside }: Situation, { id, phase, kept }: Member): boolean {
+  return kept !== undefined || skipped.includes(id) || setAside.includes(id) || phase === "Held";
 }
 
 /** On its way out, but held by us and not begun. */

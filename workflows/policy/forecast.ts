@@ -1,6 +1,7 @@
 /** What a rollout would do from here: the run's own planner, played forward over a virtual pool with a virtual clock. */
 import type { Desired, Member, Memory, PoolKind, RolloutPlan, Rules } from "../contracts/mod.ts";
 import { machinesOf } from "./amounts.ts";
+import { staysOf } from "./blocks.ts";
 import { blockersOf, planTurn } from "./plan_turn.ts";
 import { planHash } from "./plan_hash.ts";
 import { planTerms } from "./plan_terms.ts";
@@ -41,10 +42,12 @@ export function forecast(asked: ForecastQuestion, supplier = supplierOf(asked.ki
     return { size: machines.length, machines, soakSeconds: soak / 1000 };
   });
   const terms = planTerms(supplier, desired, rules);
+  const stays = staysOf(members, desired.templateHash);
   return {
     hash: planHash([terms, rules.source, rules.conflict, waves]),
     waves,
     blocked: blockersOf(situationOf(question)).map(({ message }) => message),
+    ...(stays.length > 0 ? { stays } : {}),
     seconds: rangeOf(question),
     machines: members.filter(({ phase }) => phase !== "Leaving").length,
     terms,

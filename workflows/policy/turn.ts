@@ -71,6 +71,7 @@ export interface Blocked {
     | "TooManyUnhealthy"
     | "OnlySkippedRemain"
     | "SetAside"
+    | "ProtectedRemain"
     /** Said by the run, not by the planner: the places that all pools share are taken. */
     | "ClusterBudget";
   message: string;

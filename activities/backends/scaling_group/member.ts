@@ -19,11 +19,13 @@ export interface Of {
   target: Target;
   /** Of machines that went before another came. */
   legacies: readonly Legacy[];
+  /** What becomes of protected ones; missing where none is, or they are replaced like any. */
+  kept?: "Skip" | "Wait";
 }
 
 /** One instance with its node. */
 export function memberOfInstance(
-  { pool, target, legacies }: Of,
+  { pool, target, legacies, kept }: Of,
   { records, nodes }: CloudSight,
   instance: Instance,
 ): Member {
@@ -43,6 +45,7 @@ export function memberOfInstance(
     ...{ phase, since: instance.since, marked: isChosen, held: isChosen || phase === "Leaving" },
     expendable: instance.trouble !== "" || instance.state === "Failed",
     ...(instance.zone ? { zone: instance.zone } : {}),
+    ...(instance.isProtected && kept ? { kept } : {}),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
 import { attempting } from "../../kube/status.ts";
+import { protectionFor } from "../../policy/protection_for.ts";
 import type { MachineState, MemberRef, Observation } from "../contract.ts";
 import { isAlive, isOf, type Order } from "./records.ts";
 import {
@@ -25,12 +26,23 @@ export function observeGroup(kube: Kube, pool: PoolRef): Promise<Observation> {
     const { target } = asked;
     if (!target) return { members: [], templateHash: "", counted: new Map() };
     const seen = await readCloud(kube, asked);
-    const of = { pool, target, legacies: asked.ledger.legacies };
+    const of = { pool, target, legacies: asked.ledger.legacies, ...await keptOf(kube, { pool, asked, seen }) };
     const there = membersOf(of, seen);
     const templateHash = hashOf(target);
     const counted = new Map([[templateHash, there.filter((each) => isServing(each, templateHash)).length]]);
     return { members: [...there, ...papersFor(of, { asked, seen, there })], templateHash, counted };
   });
+}
+
+/** Read only where a machine is protected. */
+async function keptOf(
+  kube: Kube,
+  { pool: { namespace, name }, asked, seen }: { pool: PoolRef; asked: Asked; seen: CloudSight },
+): Promise<Pick<Of, "kept">> {
+  if (!seen.instances.some(({ isProtected }) => isProtected)) return {};
+  const labels = asked.group.metadata.labels ?? {};
+  const kept = await protectionFor(kube, { metadata: { namespace, name, labels } });
+  return kept === "Replace" ? {} : { kept };
 }
 
 /** Reads one as the planner sees it; undefined for what is gone, and for paper that nobody would list. */

@@ -28,7 +28,7 @@ export function instanceOf(found: Ec2Instance, member: Membership | undefined): 
     ...{ image: found.ImageId ?? "", addresses: found.PrivateIpAddress ? [found.PrivateIpAddress] : [] },
     ...(token === undefined ? {} : { token }),
     ...(zone ? { zone } : {}),
-    isProtected: member?.ProtectedFromScaleIn ?? false,
+    isProtected: (member?.ProtectedFromScaleIn ?? false) || (member?.LifecycleState?.endsWith("Standby") ?? false),
     since: (found.LaunchTime ?? new Date(0)).toISOString(),
   };
 }

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import { millisecondsOf } from "../../../../activities/policy/duration.ts";
+import { usualProtection } from "../../../../activities/policy/protection_for.ts";
 import { usualHandOver } from "../../../../activities/policy/hand_over_for.ts";
 import { checkFields } from "../../../../activities/policy/gate_schema.ts";
 import { RolloutPolicySpec } from "../../../../activities/policy/rollout_policy.ts";
@@ -100,6 +101,7 @@ const withGrowth = {
   ...defaultRules,
   growth: rulesOf({ name: "p", namespace: "n", spec: { growth: {} } }, 0).growth,
   handOver: usualHandOver,
+  protectedMachines: usualProtection,
 };
 
 function valueOf(field: string, text: string): unknown {

@@ -135,6 +135,18 @@ Deno.test("planTurn says that only skipped machines remain", () => {
   match(turn.blocked?.message ?? "", /old Ready 1/);
 });
 
+for (const [kept, reason] of [["Skip", "OnlySkippedRemain"], ["Wait", "ProtectedRemain"]] as const) {
+  Deno.test(`planTurn takes no machine that its cloud protects where the policy says ${kept}, and says so at the end`, () => {
+    const old = [...members("old", [1, "Ready", { id: "mine", kept }], [1, "Ready", { id: "free" }])];
+    const begun = planTurn(situationOf([...old, ...members("new", [1, "Ready"], [1, "Held"])]));
+    deepEqual(begun.steps.flatMap((step) => step.kind === "admit" ? step.victim?.id : []), ["free"]);
+    const done = [...members("old", [1, "Ready", { id: "mine", kept }]), ...members("new", [2, "Ready"], [1, "Held"])];
+    const turn = planTurn(situationOf(done));
+    deepEqual([turn.blocked?.reason, turn.converged, turn.steps], [reason, false, []]);
+    match(turn.blocked?.message ?? "", /mine/);
+  });
+}
+
 Deno.test("planTurn says that a machine set aside uses up the budget, and goes on where there is more of it", () => {
   const machines = [
     ...members("old", [1, "Ready"], [1, "Leaving", { ...ours, id: "stuck" }]),

@@ -36,6 +36,20 @@ Deno.test("forecast names all machines in the order they go in", () => {
   equal(answer.machines, 4);
 });
 
+Deno.test("forecast names who stays as its cloud protects it, and plans without them", () => {
+  const kept = [
+    ...members("old", [1, "Ready", { id: "waits", kept: "Wait" }]),
+    ...members("old", [1, "Ready", { id: "left", kept: "Skip" }]),
+  ];
+  const answer = plan({ pool: [...members("old", [1, "Ready"]), ...kept] });
+  deepEqual(names(answer), [["old Ready 1"]]);
+  deepEqual(answer.stays, [
+    "protected by their cloud, and left by the policy: left",
+    "until their cloud protects them no more: waits",
+  ]);
+  equal(plan().stays, undefined);
+});
+
 Deno.test("forecast comes to an end whatever is ill, also where repairs go on beside the rollout", () => {
   for (const repair of [defaultRules.repair, { ...defaultRules.repair, enabled: false }]) {
     const pool = members("old", [1, "Ready"], [2, "NotReady", ill]);

@@ -1,0 +1,39 @@
+import { deepEqual, notEqual } from "node:assert/strict";
+import { snapshotOf } from "../../../../../activities/pool/snapshot.ts";
+import { hashOf } from "../../../../../activities/node_version/release.ts";
+import { GroupStage, version } from "../../../../support/group_stage.ts";
+import { poolOfGroup } from "../../../../../workflows/commands/start_options.ts";
+
+/** What is said of each machine of a group whose first is protected, by this policy. */
+async function kept(spec?: object): Promise<(string | undefined)[]> {
+  const stage = new GroupStage();
+  stage.ask(version, { stage: "Workers", digest: hashOf(version) });
+  const [first] = stage.cloud.instances();
+  stage.cloud.set(first?.providerId ?? "", { isProtected: true });
+  const metadata = { namespace: "kube-system", name: "workers" };
+  const selector = { matchLabels: { pool: "workers" } };
+  if (spec) stage.kube.put("rolloutpolicies", { metadata, spec: { selector, ...spec } });
+  const { members } = await stage.backend.observe(poolOfGroup("workers"));
+  return members.filter(({ phase }) => phase !== "Held").map((member) => member.kept);
+}
+
+Deno.test("a machine that its cloud protects waits, is left, or is taken, as the policy says", async () => {
+  deepEqual(await kept(), ["Wait", undefined, undefined]);
+  deepEqual(await kept({ protectedMachines: "Wait" }), ["Wait", undefined, undefined]);
+  deepEqual(await kept({ protectedMachines: "Skip" }), ["Skip", undefined, undefined]);
+  deepEqual(await kept({ protectedMachines: "Replace" }), [undefined, undefined, undefined]);
+  deepEqual(await kept({ protectedMachines: "Nonsense" }), ["Wait", undefined, undefined]);
+});
+
+Deno.test("a bounded picture names those that may go before those that stay", () => {
+  const member = (id: string, more: object = {}): Parameters<typeof snapshotOf>[0][number] => ({
+    ...{ id, templateHash: "old", image: "i", kubelet: "", phase: "Ready", since: "2026-01-01T00:00:00Z" },
+    ...{ marked: false, held: false, expendable: false, ...more },
+  });
+  const members = [...["a", "b", "c"].map((id) => member(id, { kept: "Wait" })), member("d"), member("e")];
+  const { old, counts } = snapshotOf(members, { templateHash: "new", unproven: [], limit: 2 });
+  deepEqual([old.map(({ id }) => id), counts.old], [["d", "e"], 5]);
+  const freed = members.map((each, nth) => nth === 0 ? member("a") : each);
+  const prints = [members, freed].map((all) => snapshotOf(all, { templateHash: "new", unproven: [], limit: 2 }));
+  notEqual(prints[0]?.fingerprint, prints[1]?.fingerprint);
+});
