@@ -46,7 +46,7 @@ export const rooms: Room[] = [
     path: "activities/",
     runtime: [
       ...["activities/", aBackend, "profiles/", "zod", "croner", "@peculiar/x509", "node:", "!node:process"],
-      ...["@aws-sdk/client-auto-scaling", "@aws-sdk/client-ec2"],
+      ...["@aws-sdk/client-auto-scaling", "@aws-sdk/client-ec2", "@googleapis/compute"],
       ...["@kubernetes/client-node", "@temporalio/activity", "@temporalio/common"],
     ],
     types: ["workflows/contracts/"],

@@ -1,0 +1,59 @@
+/**
+ * The driver of Google: managed instance groups of zones and regions, which boot from instance templates. A template's id is
+ * its path. A group that replaces or removes instances by itself is refused, as nobody would drain their nodes.
+ */
+import type { compute_v1 } from "@googleapis/compute";
+import { Agent } from "node:http";
+import { Agent as TlsAgent } from "node:https";
+import type { Driver } from "./driver.ts";
+import { GoogleApi, type Place } from "./google/api.ts";
+import { groupOf } from "./google/group.ts";
+import { GoogleGroups } from "./google/groups.ts";
+import { GoogleMachines } from "./google/machines.ts";
+import { GoogleManagers } from "./google/managers.ts";
+import { GoogleMembers } from "./google/members.ts";
+import { GoogleOrders } from "./google/orders.ts";
+import { GoogleRemovals } from "./google/removals.ts";
+import { GoogleTemplates } from "./google/templates.ts";
+
+/** The driver for those groups of a project whose templates bear the label `constellation-uid` of a cluster. */
+export async function openGoogle({ clusterTag, ...place }: Place & { clusterTag: string }): Promise<Driver> {
+  const api = new GoogleApi(await connected(place), place);
+  const managers = new GoogleManagers(api);
+  const templates = new GoogleTemplates(api, managers);
+  const groups = new GoogleGroups(api, { managers, templates, clusterTag });
+  const ground = { managers, templates, groups, machines: new GoogleMachines(api) };
+  const members = new GoogleMembers(api, ground);
+  const orders = new GoogleOrders(api, ground, members);
+  const removals = new GoogleRemovals(api, ground, members);
+  return {
+    title: "Google",
+    capabilities: { orders: "Token" },
+    groups: () => groups.list(),
+    group: async (group) => {
+      const found = await groups.find(group);
+      return found && groupOf(found, api.project);
+    },
+    template: async (group) => await templates.booted(await groups.needSteady(group)),
+    ensureImage: async ({ group, image }) => await templates.ensureImage(await groups.needSteady(group), image),
+    ensureTemplate: async ({ group, template }) => await templates.ensure(await groups.needSteady(group), template),
+    instances: (group) => members.list(group),
+    instance: (providerId) => members.find(providerId),
+    order: (order) => orders.order(order),
+    remove: (order) => removals.remove(order),
+  };
+}
+
+async function connected({ endpoint }: Place): Promise<compute_v1.Compute> {
+  const { auth: { GoogleAuth }, compute_v1 } = await import("@googleapis/compute");
+  const isOpen = endpoint?.startsWith("http:") ?? false;
+  return new compute_v1.Compute({
+    ...(endpoint === undefined ? {} : { rootUrl: endpoint }),
+    // Who we are is told to nobody in the open.
+    ...(isOpen ? {} : { auth: new GoogleAuth({ scopes: ["https://www.googleapis.com/auth/compute"] }) }),
+    // Who asks tries again, and knows for how long.
+    retry: false,
+    // A request on a connection that was used before may be sent twice.
+    agent: ({ protocol }: URL) => new (protocol === "http:" ? Agent : TlsAgent)({ keepAlive: false }),
+  });
+}

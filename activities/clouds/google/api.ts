@@ -1,0 +1,123 @@
+/** Calls of Google's Compute Engine: each ends in time, and one that changes something is done when its operation is. */
+import type { compute_v1 } from "@googleapis/compute";
+import { setTimeout as pass } from "node:timers/promises";
+import { unavailable } from "../../failures.ts";
+import { lastOf } from "./paths.ts";
+import { failureOf, isFinal, type Refusal, refusalIn, refusalOf } from "./refusal.ts";
+
+/** Where the cloud is; credentials come from where the SDK looks for them. */
+export interface Place {
+  project: string;
+  endpoint?: string;
+  signal?: AbortSignal;
+}
+
+type Options = { signal: AbortSignal };
+
+interface Asked<T> {
+  call: (compute: compute_v1.Compute, options: Options) => Promise<{ data: T }>;
+  /** Completes "Cannot …". */
+  attempt: string;
+}
+
+interface Paged<Page, T> {
+  page: (compute: compute_v1.Compute, next: { pageToken?: string }, options: Options) => Promise<{ data: Page }>;
+  of: (page: Page) => T[];
+  attempt: string;
+}
+
+type Operation = compute_v1.Schema$Operation;
+
+/** Milliseconds until a call has failed. */
+const patienceMs = 10_000;
+/** The same for an operation, which goes on without us. */
+const operationMs = 10_000;
+
+export class GoogleApi {
+  readonly project: string;
+
+  constructor(private readonly compute: compute_v1.Compute, private readonly place: Place) {
+    this.project = place.project.toLowerCase();
+  }
+
+  async ask<T>({ call, attempt }: Asked<T>): Promise<T> {
+    const answer = await this.#answer({ call, attempt });
+    if ("data" in answer) return answer.data;
+    throw failureOf(answer, attempt);
+  }
+
+  /** Undefined for what is not there. */
+  async find<T>({ call, attempt }: Asked<T>): Promise<T | undefined> {
+    const answer = await this.#answer({ call, attempt });
+    if ("data" in answer) return answer.data;
+    if (answer.status === 404) return undefined;
+    throw failureOf(answer, attempt);
+  }
+
+  /** All pages of a list. */
+  async all<Page extends { nextPageToken?: string | null }, T>({ page, of, attempt }: Paged<Page, T>): Promise<T[]> {
+    const found: T[] = [];
+    let next: { pageToken?: string } = {};
+    do {
+      const asked = next;
+      const answer: Page = await this.ask<Page>({ attempt, call: (compute, options) => page(compute, asked, options) });
+      found.push(...of(answer));
+      next = answer.nextPageToken ? { pageToken: answer.nextPageToken } : {};
+    } while (next.pageToken !== undefined);
+    return found;
+  }
+
+  /** Changes something, and gives what Google said against it; what passes by itself is thrown. */
+  async change({ call, attempt }: Asked<Operation>): Promise<Refusal | undefined> {
+    const answer = await this.#answer({ call, attempt });
+    const refusal = "data" in answer ? refusalIn((await this.#ended(answer.data, attempt)).error) : answer;
+    if (refusal && !isFinal(refusal)) throw failureOf(refusal, attempt);
+    return refusal;
+  }
+
+  async wait(ms: number): Promise<void> {
+    const { signal } = this.place;
+    await pass(ms, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
+  }
+
+  async #ended(operation: Operation, attempt: string): Promise<Operation> {
+    const end = Date.now() + operationMs;
+    let seen = operation;
+    for (let ms = 50; seen.status !== "DONE"; ms = Math.min(2 * ms, 1_000)) {
+      if (Date.now() > end) throw unavailable(`Cannot ${attempt}: Google is still at it`);
+      await this.wait(ms);
+      seen = await this.ask({ attempt, call: (compute, options) => this.#operation(compute, operation, options) });
+    }
+    return seen;
+  }
+
+  #operation(
+    { globalOperations, regionOperations, zoneOperations }: compute_v1.Compute,
+    { name, zone, region }: Operation,
+    options: Options,
+  ): Promise<{ data: Operation }> {
+    const asked = { project: this.project, operation: name ?? "" };
+    if (zone) return zoneOperations.get({ ...asked, zone: lastOf(zone) }, options);
+    if (region) return regionOperations.get({ ...asked, region: lastOf(region) }, options);
+    return globalOperations.get(asked, options);
+  }
+
+  async #answer<T>({ call }: Asked<T>): Promise<{ data: T } | Refusal> {
+    const { signal } = this.place;
+    try {
+      const ends = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]);
+      // Its credentials are asked for without a signal.
+      const { data } = await Promise.race([call(this.compute, { signal: ends }), endOf(ends)]);
+      // What was cut off, or came from somebody between, is text.
+      if (typeof data === "object" && data !== null) return { data };
+      return { codes: [], says: "its answer makes no sense", status: undefined };
+    } catch (error) {
+      signal?.throwIfAborted();
+      return refusalOf(error);
+    }
+  }
+}
+
+function endOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, fail) => signal.addEventListener("abort", () => fail(signal.reason), { once: true }));
+}

@@ -1,0 +1,51 @@
+/** A group of a cluster, as Google has it, in the words of all clouds. */
+import type { CloudGroup } from "../driver.ts";
+import type { Autoscaler, Manager } from "./managers.ts";
+import { autoscalerNameOf, type GroupPlace } from "./paths.ts";
+
+/** What templates of a cluster bear. */
+export const clusterLabel = "constellation-uid";
+
+export interface Group {
+  place: GroupPlace;
+  id: string;
+  manager: Manager;
+  labels: Record<string, string>;
+  /** Whatever moves its size, or did. */
+  autoscaler: Autoscaler | undefined;
+}
+
+/** Instances that a group of a zone or of a region may have, where nothing else says how many. */
+const most = { zones: 1_000, regions: 2_000 };
+
+const roles: Readonly<Record<string, CloudGroup["role"]>> = {
+  worker: "Worker",
+  ...{ "control-plane": "ControlPlane", controlplane: "ControlPlane" },
+};
+
+export function groupOf({ place, id, manager, labels, autoscaler }: Group, project: string): CloudGroup {
+  const { minNumReplicas, maxNumReplicas } = autoscaler?.autoscalingPolicy ?? {};
+  return {
+    ...{ id, name: labels["constellation-node-group"] || place.name },
+    autoscalerName: autoscalerNameOf(place, project),
+    role: roles[labels["constellation-role"]?.toLowerCase() ?? ""] ?? "",
+    ...{ min: minNumReplicas ?? 0, max: maxNumReplicas ?? most[place.kind], size: manager.targetSize ?? 0 },
+  };
+}
+
+/** Why it cannot be rolled by anybody else; undefined where it can. */
+export function unrestOf({ place, manager, autoscaler }: Group): string | undefined {
+  const { versions, updatePolicy } = manager;
+  if ((versions ?? []).length > 1) return `it boots ${versions?.length} versions, and should boot one`;
+  if (updatePolicy?.type === "PROACTIVE") {
+    return "it replaces instances by itself (updatePolicy.type is PROACTIVE, and should be OPPORTUNISTIC)";
+  }
+  if (place.kind === "regions" && updatePolicy?.instanceRedistributionType !== "NONE") {
+    return "it removes instances by itself to even out zones (updatePolicy.instanceRedistributionType should be NONE)";
+  }
+  const mode = autoscaler?.autoscalingPolicy?.mode ?? "ON";
+  if (autoscaler && mode !== "OFF") {
+    return `its autoscaler changes its size by itself (mode is ${mode}, and should be OFF)`;
+  }
+  return undefined;
+}

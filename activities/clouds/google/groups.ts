@@ -1,0 +1,58 @@
+/** Managers of one cluster, known by the labels of the template that they boot. */
+import { refused } from "../../failures.ts";
+import type { CloudGroup, FoundGroups } from "../driver.ts";
+import type { GoogleApi } from "./api.ts";
+import { clusterLabel, type Group, groupOf, unrestOf } from "./group.ts";
+import type { GoogleManagers, Manager } from "./managers.ts";
+import { groupIdOf, groupPlaceOf, lastOf } from "./paths.ts";
+import { type GoogleTemplates, templateOf } from "./templates.ts";
+
+interface Ground {
+  managers: GoogleManagers;
+  templates: GoogleTemplates;
+  clusterTag: string;
+}
+
+export class GoogleGroups {
+  constructor(private readonly api: GoogleApi, private readonly ground: Ground) {}
+
+  async list(): Promise<FoundGroups> {
+    const { managers, isComplete } = await this.ground.managers.list();
+    const groups: CloudGroup[] = [];
+    for (const manager of managers) {
+      const group = await this.#own(manager);
+      if (group) groups.push(groupOf(group, this.api.project));
+    }
+    return { groups, isComplete };
+  }
+
+  async find(id: string): Promise<Group | undefined> {
+    const place = groupPlaceOf(id, this.api.project);
+    const manager = place && await this.ground.managers.find(place);
+    return manager && await this.#own(manager);
+  }
+
+  async need(id: string): Promise<Group> {
+    const found = await this.find(id);
+    if (found) return found;
+    throw refused("CloudRefused", `Cannot use instance group manager "${id}": this cluster has none of that name`);
+  }
+
+  /** The same; refused where it replaces or removes instances by itself, or makes more than one kind of them. */
+  async needSteady(id: string): Promise<Group> {
+    const found = await this.need(id);
+    const unrest = unrestOf(found);
+    if (unrest === undefined) return found;
+    throw refused("CloudRefused", `Cannot use instance group manager "${id}": ${unrest}`);
+  }
+
+  /** Undefined for a manager of others, or one whose template has gone. */
+  async #own(manager: Manager): Promise<Group | undefined> {
+    const place = groupPlaceOf(manager.selfLink ?? "", this.api.project);
+    const labels = (await this.ground.templates.facts(templateOf(manager)))?.labels;
+    if (!place || labels?.[clusterLabel] !== this.ground.clusterTag) return undefined;
+    const scaler = manager.status?.autoscaler;
+    const autoscaler = scaler ? await this.ground.managers.autoscaler(place, lastOf(scaler)) : undefined;
+    return { place, id: groupIdOf(place, this.api.project), manager, labels, autoscaler };
+  }
+}

@@ -1,0 +1,61 @@
+/** An instance as its group keeps it and as it is there, in the words of all clouds. */
+import type { Instance, InstanceState } from "../driver.ts";
+import type { Group } from "./group.ts";
+import type { Machine } from "./machines.ts";
+import type { Managed } from "./managers.ts";
+import { tokenIn } from "./names.ts";
+import { type MachinePlace, providerIdOf } from "./paths.ts";
+import { refusalIn } from "./refusal.ts";
+
+interface Seen {
+  place: MachinePlace;
+  managed: Managed;
+  /** Undefined where nothing is there. */
+  machine: Machine | undefined;
+  image: string;
+}
+
+const states: Readonly<Record<string, InstanceState>> = {
+  ...{ PENDING: "Creating", PROVISIONING: "Creating", STAGING: "Creating", RUNNING: "Ready" },
+  ...{ PENDING_STOP: "Stopped", STOPPING: "Stopped", STOPPED: "Stopped", TERMINATED: "Stopped" },
+  ...{ SUSPENDING: "Stopped", SUSPENDED: "Stopped", REPAIRING: "Stopped", DEPROVISIONING: "Terminating" },
+};
+
+export function instanceOf({ id: group }: Group, { place, managed, machine, image }: Seen, project: string): Instance {
+  const token = tokenIn(group, place.name);
+  const { networkInterfaces, deletionProtection, creationTimestamp } = machine?.vm ?? {};
+  return {
+    ...{ providerId: providerIdOf(place, project), group, node: place.name, state: stateOf(managed, machine) },
+    ...{ trouble: troubleOf(managed), image },
+    addresses: (networkInterfaces ?? []).flatMap(({ networkIP }) => networkIP ?? []),
+    ...(token === undefined ? {} : { token }),
+    zone: place.zone,
+    isProtected: deletionProtection ?? false,
+    since: new Date(creationTimestamp ?? Date.now()).toISOString(),
+  };
+}
+
+/** Its group deletes it, or lets it go. */
+export function isLeaving({ currentAction }: Managed): boolean {
+  return currentAction === "DELETING" || currentAction === "ABANDONING";
+}
+
+/** Its group tries to make it, again and again where that fails. */
+function isBeingMade({ currentAction }: Managed): boolean {
+  return /^(RE)?CREATING/.test(currentAction ?? "");
+}
+
+function stateOf(managed: Managed, machine: Machine | undefined): InstanceState {
+  if (isLeaving(managed)) return "Terminating";
+  const status = machine?.vm.status || managed.instanceStatus;
+  if (status) return states[status] ?? "Unknown";
+  return isBeingMade(managed) ? "Creating" : "Unknown";
+}
+
+function troubleOf(managed: Managed): string {
+  // What went wrong before it was made at last is no matter any more.
+  const failed = isBeingMade(managed) ? refusalIn(managed.lastAttempt?.errors) : undefined;
+  if (failed) return failed.says;
+  const isIll = (managed.instanceHealth ?? []).some((each) => each.detailedHealthState === "UNHEALTHY");
+  return isIll ? "its group finds it UNHEALTHY" : "";
+}

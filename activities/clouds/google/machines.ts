@@ -1,0 +1,86 @@
+/** Virtual machines as Google has them, with the image of the disk that they booted from. */
+import type { compute_v1 } from "@googleapis/compute";
+import type { GoogleApi } from "./api.ts";
+import { lastOf, type MachinePlace, pathOf } from "./paths.ts";
+
+export type Vm = compute_v1.Schema$Instance;
+
+/** What is there of a machine. */
+export interface Machine {
+  vm: Vm;
+  image: string;
+}
+
+/** Names in one request, which has to fit into an address. */
+const atOnce = 50;
+
+/** A machine's metadata has secrets: but for one machine it is not asked for. */
+const ofVm = "name,status,creationTimestamp,deletionProtection,networkInterfaces(networkIP),disks(boot,source)";
+
+export class GoogleMachines {
+  constructor(private readonly api: GoogleApi) {}
+
+  /** Those that are there, by name. */
+  async list(places: readonly MachinePlace[]): Promise<Map<string, Machine>> {
+    const found = new Map<string, Machine>();
+    for (const [zone, names] of byZone(places)) {
+      const vms = await this.#vms(zone, names);
+      const images = await this.#images(zone, vms.flatMap((vm) => bootDiskOf(vm) || []));
+      for (const vm of vms) found.set(vm.name ?? "", { vm, image: images.get(bootDiskOf(vm)) ?? "" });
+    }
+    return found;
+  }
+
+  /** Who made one, as it stands in its metadata; undefined for one that is not there, or that nobody made. */
+  async createdBy({ zone, name }: MachinePlace): Promise<string | undefined> {
+    const asked = { project: this.api.project, zone, instance: name, fields: "metadata(items)" };
+    const found = await this.api.find({
+      attempt: `read instance "${name}"`,
+      call: ({ instances }, options) => instances.get(asked, options),
+    });
+    return found?.metadata?.items?.find(({ key }) => key === "created-by")?.value;
+  }
+
+  async #vms(zone: string, names: readonly string[]): Promise<Vm[]> {
+    const fields = `items(${ofVm}),nextPageToken`;
+    return await this.#named(names, (filter) => {
+      const asked = { project: this.api.project, zone, filter, fields };
+      return this.api.all({
+        attempt: `list instances of zone "${zone}"`,
+        page: ({ instances }, next, options) => instances.list({ ...asked, ...next }, options),
+        of: ({ items }) => items ?? [],
+      });
+    });
+  }
+
+  async #images(zone: string, names: readonly string[]): Promise<Map<string, string>> {
+    const fields = "items(name,sourceImage),nextPageToken";
+    const found = await this.#named(names, (filter) => {
+      const asked = { project: this.api.project, zone, filter, fields };
+      return this.api.all({
+        attempt: `list disks of zone "${zone}"`,
+        page: ({ disks }, next, options) => disks.list({ ...asked, ...next }, options),
+        of: ({ items }) => items ?? [],
+      });
+    });
+    return new Map(found.map(({ name, sourceImage }) => [name ?? "", pathOf(sourceImage)]));
+  }
+
+  async #named<T>(names: readonly string[], ask: (filter: string) => Promise<T[]>): Promise<T[]> {
+    const found: T[] = [];
+    for (let at = 0; at < names.length; at += atOnce) {
+      found.push(...await ask(names.slice(at, at + atOnce).map((name) => `(name = "${name}")`).join(" OR ")));
+    }
+    return found;
+  }
+}
+
+function bootDiskOf({ disks }: Vm): string {
+  return lastOf((disks?.find(({ boot }) => boot) ?? disks?.[0])?.source);
+}
+
+function byZone(places: readonly MachinePlace[]): Map<string, string[]> {
+  const zones = new Map<string, string[]>();
+  for (const { zone, name } of places) zones.set(zone, [...zones.get(zone) ?? [], name]);
+  return zones;
+}

@@ -1,0 +1,81 @@
+/** One instance for a token, whoever asks and however often: its name is made of the token, and Google takes a name once. */
+import { refused, unavailable } from "../../failures.ts";
+import type { Instance, Ordered } from "../driver.ts";
+import type { GoogleApi } from "./api.ts";
+import { type Group, groupOf } from "./group.ts";
+import { instanceOf, isLeaving } from "./instance_of.ts";
+import type { GoogleMembers, Ground, Member } from "./members.ts";
+import { nameOfOrder } from "./names.ts";
+import { failureOf, isKnown, isWithoutRoom, type Refusal, refusalIn } from "./refusal.ts";
+import { templateOf } from "./templates.ts";
+
+/** Milliseconds for which a machine that is being made may still turn out to have no room; later it says so as its trouble. */
+const roomMs = 8_000;
+
+export class GoogleOrders {
+  constructor(
+    private readonly api: GoogleApi,
+    private readonly ground: Ground,
+    private readonly members: GoogleMembers,
+  ) {}
+
+  async order({ group: id, token }: { group: string; token: string }): Promise<Ordered> {
+    const group = await this.ground.groups.needSteady(id);
+    const name = nameOfOrder(group.id, token);
+    const member = await this.members.one(group, { name });
+    if (member) return await this.#watched(group, member);
+    const { size, max } = groupOf(group, this.api.project);
+    if (size >= max) throw refused("CloudRefused", `Cannot order an instance of "${id}": it has ${size}, its most`);
+    const refusal = await this.ground.managers.create(group.place, name);
+    const made = await this.members.one(group, { name });
+    if (made) return await this.#watched(group, made);
+    if (!refusal || isKnown(refusal)) return { outcome: "Ordered", instance: await this.#unseen(group, name) };
+    if (isWithoutRoom(refusal)) return { outcome: "NoCapacity", says: refusal.says };
+    throw failureOf(refusal, `order an instance of "${id}"`);
+  }
+
+  /** A group takes an order for which there is no room, and tries for ever: then its place is given back. */
+  async #watched(group: Group, first: Member): Promise<Ordered> {
+    const end = Date.now() + roomMs;
+    let member = first;
+    for (let ms = 250; isOpen(member.managed) && Date.now() < end; ms = Math.min(2 * ms, 2_000)) {
+      await this.api.wait(ms);
+      member = await this.members.one(group, first.place) ?? member;
+    }
+    const { place: { name }, managed } = member;
+    const trouble = isUnmade(managed) ? refusalIn(managed.lastAttempt?.errors) : undefined;
+    if (trouble && isWithoutRoom(trouble)) return await this.#givenBack(group, member, trouble);
+    if (isLeaving(managed) && !managed.instanceStatus) {
+      throw unavailable(`Cannot order instance "${name}": one of its name goes still`);
+    }
+    const instance = await this.members.see(group, member);
+    if (instance) return { outcome: "Ordered", instance };
+    throw unavailable(`Cannot order instance "${name}": nothing is seen of it`);
+  }
+
+  async #givenBack(group: Group, { place: { name }, managed }: Member, { says }: Refusal): Promise<Ordered> {
+    const refusal = await this.ground.managers.delete(group.place, [managed.instance ?? ""]);
+    const after = refusal && await this.members.one(group, { name });
+    if (after && !isLeaving(after.managed)) throw failureOf(refusal, `give back the place of instance "${name}"`);
+    return { outcome: "NoCapacity", says };
+  }
+
+  /** Google took the order, and shows nothing of it. */
+  async #unseen(group: Group, name: string): Promise<Instance> {
+    const { place: { kind, where }, manager } = group;
+    if (kind === "regions") throw unavailable(`Cannot order instance "${name}": nobody knows its zone yet`);
+    const image = (await this.ground.templates.facts(templateOf(manager)))?.image ?? "";
+    const seen = { place: { zone: where, name }, managed: { currentAction: "CREATING" }, machine: undefined, image };
+    return instanceOf(group, seen, this.api.project);
+  }
+}
+
+/** Never was, and is to be. One that was, and is made anew, is no order any more. */
+function isUnmade({ currentAction, instanceStatus }: Member["managed"]): boolean {
+  return (currentAction ?? "").startsWith("CREATING") && !instanceStatus;
+}
+
+/** Nobody can tell yet whether there is room. */
+function isOpen(managed: Member["managed"]): boolean {
+  return isUnmade(managed) && !refusalIn(managed.lastAttempt?.errors);
+}

@@ -1,0 +1,65 @@
+/** Has instances go, once each: a group that is told again of one that goes already refuses that. */
+import { refused } from "../../failures.ts";
+import { groupKeyOf } from "../driver.ts";
+import type { GoogleApi } from "./api.ts";
+import type { Group } from "./group.ts";
+import { isLeaving } from "./instance_of.ts";
+import type { GoogleMembers, Ground, Member } from "./members.ts";
+import { nameOfSubstitute } from "./names.ts";
+import { machinePlaceOf } from "./paths.ts";
+import { failureOf } from "./refusal.ts";
+
+interface Removal {
+  group: string;
+  providerId: string;
+  shrinks: boolean;
+}
+
+export class GoogleRemovals {
+  constructor(
+    private readonly api: GoogleApi,
+    private readonly ground: Ground,
+    private readonly members: GoogleMembers,
+  ) {}
+
+  async remove({ group: id, providerId, shrinks }: Removal): Promise<"Going" | "Gone"> {
+    const place = machinePlaceOf(providerId, this.api.project);
+    if (!place) return "Gone";
+    const group = await this.ground.groups.find(id);
+    const member = group && await this.members.one(group, place);
+    if (!member) return await this.#goneFrom(id, providerId);
+    if (isLeaving(member.managed)) return "Going";
+    const attempt = `remove instance "${providerId}"`;
+    const refusal = await this.ground.managers.delete(group.place, await this.#leavers(group, member, shrinks));
+    if (!refusal) return "Going";
+    // Whoever was faster had it go.
+    const after = await this.members.one(group, place);
+    if (after && !isLeaving(after.managed)) throw failureOf(refusal, attempt);
+    return after ? "Going" : "Gone";
+  }
+
+  async #goneFrom(id: string, providerId: string): Promise<"Gone"> {
+    const elsewhere = await this.members.find(providerId);
+    if (!elsewhere || groupKeyOf(elsewhere.group) === groupKeyOf(id)) return "Gone";
+    throw refused("CloudRefused", `Cannot remove instance "${providerId}": it is none of group "${id}"`);
+  }
+
+  /**
+   * A group can make another of the same name, which nobody could tell from the one that went: so one of another name is
+   * ordered first. Where a try before came so far, and the group is to be smaller all the same, that one goes too.
+   */
+  async #leavers(group: Group, { place, managed }: Member, shrinks: boolean): Promise<string[]> {
+    const base = group.manager.baseInstanceName ?? group.place.name;
+    const name = nameOfSubstitute(group.id, { base, gone: place.name });
+    const own = managed.instance ?? "";
+    const substitute = await this.members.one(group, { name });
+    if (shrinks) {
+      return [own, ...(substitute && !isLeaving(substitute.managed) ? [substitute.managed.instance ?? ""] : [])];
+    }
+    const refusal = substitute ? undefined : await this.ground.managers.create(group.place, name);
+    if (refusal && !await this.members.one(group, { name })) {
+      throw failureOf(refusal, `make another instance of "${group.id}" for "${place.name}"`);
+    }
+    return [own];
+  }
+}

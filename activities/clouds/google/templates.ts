@@ -1,0 +1,155 @@
+/** What groups boot: instance templates, which never change, so that one with another image is another template. */
+import { refused, unavailable } from "../../failures.ts";
+import type { BootTemplate } from "../driver.ts";
+import type { GoogleApi } from "./api.ts";
+import type { GoogleManagers, Manager } from "./managers.ts";
+import { pathOf } from "./paths.ts";
+import { clusterLabel, type Group } from "./group.ts";
+import { differences, imageOf, nameLike, type Template, withImage } from "./likeness.ts";
+import { failureOf, isKnown, type Refusal } from "./refusal.ts";
+
+/** What is asked of a template often. */
+export interface TemplateFacts {
+  labels: Record<string, string>;
+  image: string;
+}
+
+/** The template that a manager makes instances of. */
+export function templateOf({ versions, instanceTemplate }: Manager): string {
+  return pathOf(versions?.[0]?.instanceTemplate ?? instanceTemplate);
+}
+
+export class GoogleTemplates {
+  /** By path. */
+  readonly #facts = new Map<string, TemplateFacts>();
+
+  constructor(private readonly api: GoogleApi, private readonly managers: GoogleManagers) {}
+
+  /** Asked once, as templates do not change; undefined for one that is not there. */
+  async facts(path: string): Promise<TemplateFacts | undefined> {
+    const known = this.#facts.get(path);
+    const template = known ? undefined : await this.#find(path);
+    if (!template) return known;
+    const facts = { labels: template.properties?.labels ?? {}, image: imageOf(template) };
+    this.#facts.set(path, facts);
+    return facts;
+  }
+
+  async booted({ manager }: Group): Promise<BootTemplate> {
+    return bootOf(await this.#need(templateOf(manager)));
+  }
+
+  async ensureImage(group: Group, image: string): Promise<BootTemplate> {
+    const boots = await this.#need(templateOf(group.manager));
+    if (imageOf(boots) === image) return bootOf(boots);
+    // Instances tell their images in this form alone: by another nobody would ever be found to run it.
+    if (!/^projects\/[^/]+\/global\/images\/[^/]+$/.test(image)) {
+      const state = `an image is named as "projects/<project>/global/images/<name>"`;
+      throw refused("CloudRefused", `Cannot have "${group.id}" boot image "${image}": ${state}`);
+    }
+    return await this.#use(group, await this.#like(boots, image));
+  }
+
+  async ensure(group: Group, template: string): Promise<BootTemplate> {
+    const found = await this.#find(template);
+    const attempt = `have "${group.id}" boot template "${template}"`;
+    if (!found) throw refused("CloudRefused", `Cannot ${attempt}: it is not there`);
+    // By that label the group is known: with another it would be nobody's.
+    const isOwn = found.properties?.labels?.[clusterLabel] === group.labels[clusterLabel];
+    if (isOwn) return await this.#use(group, found);
+    throw refused("CloudRefused", `Cannot ${attempt}: it is none of this cluster`);
+  }
+
+  /** Has a group boot it, unless somebody wrote the group since it was looked at. Not what was asked for is told (K17). */
+  async #use({ id: group, place, manager }: Group, template: Template): Promise<BootTemplate> {
+    const { id } = bootOf(template);
+    const { fingerprint, versions } = manager;
+    const instanceTemplate = template.selfLink ?? "";
+    const refusal = await this.managers.patch(place, {
+      instanceTemplate,
+      versions: [{ ...versions?.[0], instanceTemplate }],
+      ...(fingerprint ? { fingerprint } : {}),
+    });
+    if (refusal) throw failureOf(refusal, `have "${group}" boot template "${id}"`);
+    const after = await this.managers.find(place);
+    const boots = after ? templateOf(after) : "nothing";
+    if (boots === id) return bootOf(template);
+    throw unavailable(`Cannot have "${group}" boot template "${id}": it boots "${boots}" now`);
+  }
+
+  /** One that differs in its image alone (K19): by its name it is found again (K18). */
+  async #like(source: Template, image: string): Promise<Template> {
+    const properties = withImage(source, image);
+    const path = pathOf(source.selfLink).replace(/[^/]+$/, nameLike(source, properties));
+    const made = await this.#find(path) ?? await this.#made(path, { source, properties });
+    const others = differences(properties, made.properties);
+    if (others.length === 0) return made;
+    // Names alone: a value may be a secret.
+    const names = others.map((key) => `"${key}"`).join(", ");
+    const attempt = `boot image "${image}" from template "${path}"`;
+    throw refused("CloudRefused", `Cannot ${attempt}: it differs from "${pathOf(source.selfLink)}" in ${names}`);
+  }
+
+  async #made(
+    path: string,
+    { source, properties }: { source: Template; properties: NonNullable<Template["properties"]> },
+  ): Promise<Template> {
+    const refusal = await this.#insert(path, {
+      name: nameLike(source, properties),
+      ...(source.description ? { description: source.description } : {}),
+      properties,
+    });
+    if (refusal && !isKnown(refusal)) throw failureOf(refusal, `make template "${path}"`);
+    const made = await this.#find(path);
+    if (made) return made;
+    throw unavailable(`Cannot make template "${path}": Google does not show it yet`);
+  }
+
+  #insert(path: string, requestBody: Template): Promise<Refusal | undefined> {
+    const { project } = this.api;
+    const { region } = scopeOf(path);
+    return this.api.change({
+      attempt: `make template "${path}"`,
+      call: ({ instanceTemplates, regionInstanceTemplates }, options) =>
+        region === undefined
+          ? instanceTemplates.insert({ project, requestBody }, options)
+          : regionInstanceTemplates.insert({ project, region, requestBody }, options),
+    });
+  }
+
+  async #need(path: string): Promise<Template> {
+    const found = await this.#find(path);
+    if (found) return found;
+    throw refused("CloudRefused", `Cannot read template "${path}": it is not there`);
+  }
+
+  /** None where the path is none of a template of the project. */
+  async #find(path: string): Promise<Template | undefined> {
+    const { project } = this.api;
+    const { of, region, instanceTemplate } = scopeOf(path);
+    if (of !== project || instanceTemplate === undefined) return undefined;
+    return await this.api.find({
+      attempt: `read template "${path}"`,
+      call: ({ instanceTemplates, regionInstanceTemplates }, options) =>
+        region === undefined
+          ? instanceTemplates.get({ project, instanceTemplate }, options)
+          : regionInstanceTemplates.get({ project, region, instanceTemplate }, options),
+    });
+  }
+}
+
+interface Scope {
+  of?: string | undefined;
+  region?: string | undefined;
+  instanceTemplate?: string | undefined;
+}
+
+function scopeOf(path: string): Scope {
+  const form = /^projects\/([^/]+)\/(?:global|regions\/([^/]+))\/instanceTemplates\/([^/]+)$/;
+  const [, of, region, instanceTemplate] = form.exec(path) ?? [];
+  return { of, region, instanceTemplate };
+}
+
+function bootOf(template: Template): BootTemplate {
+  return { id: pathOf(template.selfLink), image: imageOf(template) };
+}

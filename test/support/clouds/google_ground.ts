@@ -1,0 +1,150 @@
+/** What all parts of Google know of the simulated cloud: names and addresses as Google has them, templates, and lag. */
+import type { CloudInstance, GroupCloud, Template } from "../../../deploy/local/cloud/groups/group_cloud.ts";
+
+export type Group = ReturnType<GroupCloud["groups"]>[number];
+
+export interface GoogleConditions {
+  clusterTag: string;
+  /** Milliseconds for which a new instance is shown nowhere. */
+  lagMs?: number;
+  /** Its manager shows it all the same. */
+  isListedAtOnce?: boolean;
+  /** Looks at a group in which one that it has just been told to make is not there yet. */
+  unmadeLooks?: number;
+  /** Where its templates are; everywhere unless told. */
+  templatesIn?: string;
+  /** What it says to whatever asks its managers for that. */
+  saysNo?: { create?: string; delete?: string };
+  /** Where it says no to what its managers are asked: in its answer, or in the operation that it began. */
+  saysNoIn?: "Answer" | "Operation";
+  /** A zone beside the others does not answer. */
+  isPartial?: boolean;
+  /** Fields of a manager that are not as usual. */
+  manager?: (group: Group) => object;
+  /** Whether the sizes of groups have bounds, and who moves them: an autoscaler in this mode. */
+  autoscaler?: "OFF" | "ON";
+}
+
+/** A no of Google's to a request that is right. */
+export class GoogleNo extends Error {
+  constructor(readonly status: number, readonly reason: string, message: string) {
+    super(message);
+  }
+}
+
+/** A place in a group for which there is no room. */
+interface Unfilled {
+  group: Group;
+  name: string;
+  looks: number;
+}
+
+export const project = "p-1";
+
+/** A path as it stands in answers. */
+export function urlOf(path: string): string {
+  return `https://www.googleapis.com/compute/v1/${path}`;
+}
+
+export function pathIn(url: string): string {
+  return url.replace(/^https:\/\/(www|compute)\.googleapis\.com\/compute\/v1\//, "");
+}
+
+export function isGoing({ state }: CloudInstance): boolean {
+  return state === "Terminating" || state === "Terminated";
+}
+
+export class GoogleGround {
+  readonly unfilled = new Map<string, Unfilled>();
+  /** What is stored of the properties of a template. */
+  stored: (properties: Record<string, unknown>) => Record<string, unknown> = (properties) => properties;
+  readonly #looks = new Map<string, number>();
+  readonly #names = new Map<string, string>();
+  readonly #writes = new Map<string, number>();
+
+  constructor(readonly cloud: GroupCloud, readonly conditions: GoogleConditions) {}
+
+  /** At a path in a zone or a region. */
+  groupAt(scope: string, name: string): Group {
+    const found = this.cloud.group(`projects/${project}/${scope}/instanceGroupManagers/${name}`);
+    if (found) return found;
+    throw new GoogleNo(404, "notFound", `The resource '${scope}/${name}' was not found`);
+  }
+
+  listed(): CloudInstance[] {
+    if (!this.conditions.isListedAtOnce) return this.visible();
+    return this.cloud.instances().filter(({ state }) => state !== "Terminated");
+  }
+
+  visible(): CloudInstance[] {
+    const { lagMs = 0 } = this.conditions;
+    return this.cloud.instances().filter(({ state, since }) =>
+      state !== "Terminated" && Date.now() >= Date.parse(since) + lagMs
+    );
+  }
+
+  /** Notes that a manager was written. */
+  write({ id }: Group): void {
+    this.#writes.set(id, (this.#writes.get(id) ?? 0) + 1);
+  }
+
+  fingerprintOf({ id }: Group): string {
+    return `f${this.#writes.get(id) ?? 0}=`;
+  }
+
+  look({ node }: CloudInstance): void {
+    this.#looks.set(node, (this.#looks.get(node) ?? 0) + 1);
+  }
+
+  isMade({ node, token }: CloudInstance): boolean {
+    return token === undefined || (this.#looks.get(node) ?? 0) > (this.conditions.unmadeLooks ?? -1);
+  }
+
+  instancePath({ zone, node }: Pick<CloudInstance, "zone" | "node">): string {
+    return `projects/${project}/zones/${zone}/instances/${node}`;
+  }
+
+  /** Where all templates are. */
+  get templateScope(): string {
+    return this.conditions.templatesIn ?? "global";
+  }
+
+  templates(scope: string): { name: string; group: Group; template: Template }[] {
+    if (scope !== this.templateScope) return [];
+    return this.cloud.groups().flatMap((group) =>
+      group.templates.map((template, nth) => ({
+        name: this.#names.get(template.id) ?? `${group.name}${nth === 0 ? "" : `-by-hand-${nth}`}`,
+        ...{ group, template },
+      }))
+    );
+  }
+
+  name(template: Template, name: string): void {
+    this.#names.set(template.id, name);
+  }
+
+  templatePath(template: Template): string {
+    const name = this.templates(this.templateScope).find((each) => each.template === template)?.name;
+    return `projects/${project}/${this.templateScope}/instanceTemplates/${name}`;
+  }
+
+  /** As Google tells them of a template. */
+  propertiesOf(group: Group, { fields }: Template): Record<string, unknown> {
+    const { image, properties, machineType, userData } = fields;
+    if (properties) return properties as Record<string, unknown>;
+    const role = { Worker: "worker", ControlPlane: "control-plane", "": "" }[group.role];
+    return {
+      labels: {
+        ...{ "constellation-uid": this.conditions.clusterTag, "constellation-role": role },
+        "constellation-node-group": group.name,
+      },
+      ...{ machineType, canIpForward: true, networkInterfaces: [{ kind: "compute#networkInterface", name: "nic0" }] },
+      disks: [{
+        ...{ kind: "compute#attachedDisk", boot: true, index: 0, autoDelete: true, deviceName: "persistent-disk-0" },
+        initializeParams: { sourceImage: urlOf(image), diskSizeGb: "10" },
+      }, { kind: "compute#attachedDisk", index: 1, deviceName: "state-disk", initializeParams: { diskSizeGb: "30" } }],
+      metadata: { kind: "compute#metadata", fingerprint: "abc=", items: [{ key: "user-data", value: userData }] },
+      confidentialInstanceConfig: { enableConfidentialCompute: true },
+    };
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * What Google takes, as far as its published description of Compute Engine (v1) says it of the calls that are served here: any
+ * other path, parameter or field, one that is missing, and one of another type are wrong.
+ */
+import { z } from "zod";
+import { project } from "./google_ground.ts";
+
+/** A request that Google would not take as it is. */
+export class GoogleWrong extends Error {}
+
+/** A request that Google takes. */
+export interface GoogleRequest {
+  action: string;
+  /** "global", or as "zones/a" and "regions/b". */
+  scope: string;
+  /** Of what it is about; "" for a list. */
+  name: string;
+  query: Record<string, string>;
+  body: Record<string, unknown>;
+}
+
+interface Action {
+  form: RegExp;
+  query?: readonly string[];
+  body?: z.ZodType;
+}
+
+const name = z.string().regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/);
+const template = z.string().regex(
+  /^(https:\/\/(www|compute)\.googleapis\.com\/compute\/v1\/)?projects\/[^/]+\/(global|regions\/[^/]+)\/instanceTemplates\/[^/]+$/,
+);
+const instance = z.string().regex(
+  /^(https:\/\/(www|compute)\.googleapis\.com\/compute\/v1\/projects\/[^/]+\/)?zones\/[^/]+\/instances\/[^/]+$/,
+);
+const text = z.string();
+const Disk = z.strictObject({
+  ...{ kind: text.optional(), boot: z.boolean().optional(), index: z.number().int().optional() },
+  ...{ autoDelete: z.boolean().optional(), deviceName: text.optional() },
+  initializeParams: z.strictObject({ sourceImage: text.optional(), diskSizeGb: text.optional() }).optional(),
+});
+const Properties = z.strictObject({
+  ...{ labels: z.record(text, text), machineType: text, canIpForward: z.boolean().optional() },
+  networkInterfaces: z.array(z.strictObject({ kind: text.optional(), name: text.optional() })),
+  disks: z.array(Disk).min(1),
+  metadata: z.strictObject({
+    ...{ kind: text.optional(), fingerprint: text.optional() },
+    items: z.array(z.strictObject({ key: text, value: text })),
+  }).optional(),
+  confidentialInstanceConfig: z.strictObject({ enableConfidentialCompute: z.boolean() }).optional(),
+});
+const versions = z.array(z.strictObject({ name: text.optional(), instanceTemplate: template })).min(1);
+
+const place = "(?<scope>(?:zones|regions)/[a-z0-9-]+)";
+const last = "(?<name>[a-z]([-a-z0-9]{0,61}[a-z0-9])?)";
+const manager = `${place}/instanceGroupManagers/${last}`;
+const anywhere = "(?<scope>global|(?:zones|regions)/[a-z0-9-]+)";
+
+const actions: Record<string, Action> = {
+  "GET groups": {
+    form: /^(?<scope>aggregated)\/instanceGroupManagers$/,
+    query: ["returnPartialSuccess", "pageToken"],
+  },
+  "GET group": { form: new RegExp(`^${manager}$`) },
+  "PATCH group": {
+    form: new RegExp(`^${manager}$`),
+    body: z.strictObject({ instanceTemplate: template, versions, fingerprint: text }),
+  },
+  "POST members": { form: new RegExp(`^${manager}/listManagedInstances$`), query: ["pageToken"] },
+  "POST create": {
+    form: new RegExp(`^${manager}/createInstances$`),
+    // Anything but a name would make the group a stateful one.
+    body: z.strictObject({ instances: z.array(z.strictObject({ name })).min(1) }),
+  },
+  "POST delete": {
+    form: new RegExp(`^${manager}/deleteInstances$`),
+    body: z.strictObject({ instances: z.array(instance).min(1), skipInstancesOnValidationError: z.literal(false) }),
+  },
+  "GET autoscaler": { form: new RegExp(`^${place}/autoscalers/${last}$`) },
+  "GET template": { form: new RegExp(`^${anywhere}/instanceTemplates/${last}$`) },
+  "POST template": {
+    form: new RegExp(`^${anywhere}/instanceTemplates$`),
+    body: z.strictObject({ name, description: text.optional(), properties: Properties }),
+  },
+  "GET machine": { form: new RegExp(`^${place}/instances/${last}$`), query: ["fields"] },
+  "GET machines": { form: new RegExp(`^${place}/instances$`), query: ["filter", "fields", "pageToken"] },
+  "GET disks": { form: new RegExp(`^${place}/disks$`), query: ["filter", "fields", "pageToken"] },
+  "GET operation": { form: new RegExp(`^${anywhere}/operations/${last}$`) },
+};
+
+/** What is asked; throws for what is wrong with it. */
+export function judge({ method, url, text }: { method: string; url: string; text: string }): GoogleRequest {
+  const { pathname, searchParams } = new URL(url);
+  const root = `/compute/v1/projects/${project}/`;
+  const path = pathname.startsWith(root) ? pathname.slice(root.length) : "";
+  for (const [key, { form, query = [], body }] of Object.entries(actions)) {
+    const { groups } = form.exec(path) ?? {};
+    if (!groups || !key.startsWith(`${method} `)) continue;
+    const odd = [...searchParams.keys()].find((each) => !query.includes(each));
+    if (odd !== undefined) throw new GoogleWrong(`${key} has no parameter "${odd}"`);
+    const { scope = "", name = "" } = groups;
+    return { action: key, scope, name, query: Object.fromEntries(searchParams), body: bodyOf(key, text, body) };
+  }
+  throw new GoogleWrong(`no ${method} ${pathname}`);
+}
+
+function bodyOf(key: string, text: string, schema: z.ZodType | undefined): Record<string, unknown> {
+  if (!schema) {
+    if (text !== "") throw new GoogleWrong(`${key} has no body`);
+    return {};
+  }
+  const { success, data, error } = schema.safeParse(JSON.parse(text));
+  if (success) return data as Record<string, unknown>;
+  throw new GoogleWrong(
+    `${key}: ${error.issues.map(({ path, message }) => `${path.join(".")} ${message}`).join(", ")}`,
+  );
+}

@@ -1,0 +1,126 @@
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { image1, image2, image3, open, spec, type World } from "../../../../support/clouds/google_world.ts";
+
+Deno.test("K18 openGoogle gives a template of the same content the same name, whoever makes it, and keeps names short", async () => {
+  const driverOf = async (world: World): Promise<string> => {
+    const driver = await world.driver;
+    await driver.ensureImage({ group: spec.id, image: image2 });
+    return (await driver.ensureImage({ group: spec.id, image: image3 })).id;
+  };
+  await using one = open();
+  await using other = open();
+  const id = await driverOf(one);
+  equal(id, await driverOf(other));
+  match(id, /^projects\/p-1\/global\/instanceTemplates\/workers-o[0-9a-f]{12}$/);
+});
+
+Deno.test("K18 openGoogle takes the template that a try before it made", async () => {
+  await using world = open();
+  const driver = await world.driver;
+  world.stub.fault = (_, action) => action === "PATCH group" ? "CutBefore" : undefined;
+  await rejects(driver.ensureImage({ group: spec.id, image: image2 }), { type: "ApiUnavailable" });
+  world.stub.fault = () => undefined;
+  equal((await driver.ensureImage({ group: spec.id, image: image2 })).image, image2);
+  equal(world.cloud.group(spec.id)?.templates.length, 2);
+});
+
+Deno.test("K19 openGoogle keeps all of a template but its image, also what it does not know", async () => {
+  await using world = open({ groups: [{ ...spec, template: { ...spec.template, description: "by hand" } }] });
+  const group = world.cloud.group(spec.id);
+  ok(group);
+  const before = world.stub.ground.propertiesOf(group, group.boots);
+  await (await world.driver).ensureImage({ group: spec.id, image: image2 });
+  const after = world.stub.ground.propertiesOf(group, group.boots);
+  const plain = JSON.stringify(before).replace(/https:[^"]*image-1/, image2).replace('"fingerprint":"abc=",', "");
+  deepEqual(after, JSON.parse(plain));
+  equal(group.boots.fields["description"], "by hand");
+});
+
+Deno.test("K19 openGoogle boots nothing from a template that lost a field on its way, and tells no secret", async () => {
+  await using world = open();
+  world.stub.ground.stored = ({ confidentialInstanceConfig: _, metadata: __, ...left }) => left;
+  for (let nth = 0; nth < 2; nth++) {
+    await rejects((await world.driver).ensureImage({ group: spec.id, image: image2 }), {
+      type: "CloudRefused",
+      message:
+        /: it differs from "projects\/p-1\/global\/instanceTemplates\/workers" in "confidentialInstanceConfig", "metadata"$/,
+    });
+  }
+  equal(world.cloud.group(spec.id)?.boots.fields.image, image1);
+});
+
+Deno.test("K19 openGoogle tells no value that Google did not take, and which field it was", async () => {
+  await using world = open({ images: [image1] });
+  await rejects((await world.driver).ensureImage({ group: spec.id, image: image2 }), {
+    type: "CloudRefused",
+    message:
+      /Invalid value for field 'resource.properties.disks\[0\].initializeParams.sourceImage': …\. The referenced image/,
+  });
+});
+
+for (
+  const image of [
+    "image-2",
+    `https://www.googleapis.com/compute/v1/${image2}`,
+    "projects/images/global/images/family/f",
+  ]
+) {
+  Deno.test(`openGoogle has nothing boot "${image}", as no instance would tell that it runs that`, async () => {
+    await using world = open();
+    await rejects((await world.driver).ensureImage({ group: spec.id, image }), {
+      type: "CloudRefused",
+      message: /: an image is named as "projects\/<project>\/global\/images\/<name>"$/,
+    });
+  });
+}
+
+Deno.test("K17 openGoogle sets no template of a group that somebody wrote meanwhile", async () => {
+  await using world = open();
+  const driver = await world.driver;
+  world.stub.fault = (_, action) => {
+    const group = world.cloud.group(spec.id);
+    if (action === "PATCH group" && group) world.stub.ground.write(group);
+    return undefined;
+  };
+  await rejects(driver.ensureImage({ group: spec.id, image: image2 }), { type: "ApiUnavailable" });
+  equal(world.cloud.group(spec.id)?.boots.fields.image, image1);
+});
+
+Deno.test("K17 openGoogle tells what a group boots after all, and not what it was told to", async () => {
+  const template = `projects/p-1/global/instanceTemplates/workers`;
+  await using world = open({ manager: () => ({ versions: [{ instanceTemplate: template }] }) });
+  await rejects((await world.driver).ensureImage({ group: spec.id, image: image2 }), {
+    type: "ApiUnavailable",
+    message: /: it boots "projects\/p-1\/global\/instanceTemplates\/workers" now$/,
+  });
+});
+
+Deno.test("K18 openGoogle takes the template that another makes at the same time", async () => {
+  await using world = open();
+  const driver = await world.driver;
+  const both = [1, 2].map(() => driver.ensureImage({ group: spec.id, image: image2 }));
+  for (const each of await Promise.allSettled(both)) {
+    // Of two who write the group one is told to look again.
+    if (each.status === "rejected") equal(each.reason.type, "ApiUnavailable", each.reason.message);
+  }
+  const calls = world.stub.calls.filter((each) => each === "POST template");
+  deepEqual([calls.length, world.cloud.group(spec.id)?.templates.length], [2, 2]);
+  equal(world.cloud.group(spec.id)?.boots.fields.image, image2);
+});
+
+Deno.test("openGoogle has a group boot no template of another cluster", async () => {
+  await using world = open();
+  const group = world.cloud.group(spec.id);
+  ok(group);
+  const { labels: _, ...properties } = world.stub.ground.propertiesOf(group, group.boots);
+  const other = world.cloud.addTemplate(group, { image: image2, properties });
+  await rejects(
+    (await world.driver).ensureTemplate({ group: spec.id, template: world.stub.ground.templatePath(other) }),
+    {
+      type: "CloudRefused",
+      message:
+        /boot template "projects\/p-1\/global\/instanceTemplates\/workers-by-hand-1": it is none of this cluster$/,
+    },
+  );
+  equal(group.boots.fields.image, image1);
+});

@@ -1,0 +1,216 @@
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { openGoogle } from "../../../../activities/clouds/google.ts";
+import type { GroupSpec } from "../../../../deploy/local/cloud/groups/group_cloud.ts";
+import { type GoogleConditions, isGoing, project } from "../../../support/clouds/google_ground.ts";
+import { clusterTag, image1, image2, image3, open, regional, spec } from "../../../support/clouds/google_world.ts";
+import { type CloudConditions, type CloudUnderTest, conforms } from "../../../support/driver_conformance.ts";
+
+function underTest(
+  of: GroupSpec,
+  special: Partial<GoogleConditions> = {},
+): (conditions?: CloudConditions) => Promise<CloudUnderTest> {
+  return async ({ hidesNew, capacity } = {}) => {
+    const images = [image1, image2, image3];
+    const { cloud, stub, driver, [Symbol.asyncDispose]: end } = open({
+      ...{ ...special, images, groups: [of] },
+      ...(hidesNew ? { lagMs: 3_600_000 } : {}),
+      ...(capacity === undefined ? {} : { capacity }),
+    });
+    return {
+      driver: await driver,
+      group: of.id,
+      images: [image2, image3],
+      calls: () => stub.calls.length,
+      befall: (fault, after) => {
+        const at = stub.calls.length + 1 + after;
+        stub.fault = (nth) => nth === at ? fault : undefined;
+      },
+      truth: () => {
+        const group = cloud.group(of.id);
+        const all = cloud.instances();
+        return {
+          size: group?.size ?? 0,
+          alive: all.filter((each) => !isGoing(each)).length,
+          // Who is ordered is known by a name that ends in a hash.
+          tokens: all.flatMap(({ token }) => token?.replace(/-[0-9a-f]{8}$/, "") ?? []),
+          boots: group?.boots.fields.image ?? "",
+          templates: group?.templates.length ?? 0,
+        };
+      },
+      show: () => {
+        for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
+      },
+      settle: () => {
+        for (const { providerId, state } of cloud.instances()) {
+          if (state === "Terminating") cloud.set(providerId, { state: "Terminated" });
+        }
+      },
+      [Symbol.asyncDispose]: end,
+    };
+  };
+}
+
+conforms("openGoogle in a zone", underTest(spec));
+// Its zone is chosen by the group: an order that nothing at all is seen of has no provider id yet.
+const inRegion = { isListedAtOnce: true, saysNoIn: "Operation", templatesIn: "regions/europe-west1" } as const;
+conforms("openGoogle in a region", underTest(regional, inRegion));
+
+async function refusedFor(groups: GroupSpec[], conditions: Partial<GoogleConditions>, message: RegExp): Promise<void> {
+  await using world = open({ groups, ...conditions });
+  const driver = await world.driver;
+  const [{ id: group } = spec] = groups;
+  const before = await driver.instances(group);
+  const verbs: (() => Promise<unknown>)[] = [
+    ...[() => driver.template(group), () => driver.ensureImage({ group, image: image2 })],
+    ...[() => driver.ensureTemplate({ group, template: "any" }), () => driver.order({ group, token: "t" })],
+  ];
+  for (const verb of verbs) await rejects(verb, { type: "CloudRefused", message });
+  deepEqual([world.cloud.group(group)?.size, world.cloud.group(group)?.templates.length, before.length], [2, 1, 2]);
+}
+
+const restless: [string, GroupSpec, Partial<GoogleConditions>, RegExp][] = [
+  [
+    "replaces instances by itself",
+    spec,
+    { manager: () => ({ updatePolicy: { type: "PROACTIVE" } }) },
+    /: it replaces instances by itself \(updatePolicy.type is PROACTIVE, and should be OPPORTUNISTIC\)$/,
+  ],
+  [
+    "boots two versions",
+    spec,
+    {
+      manager: () => ({
+        versions: [{ name: "a" }, { name: "canary" }].map((each) => ({ ...each, instanceTemplate: template })),
+      }),
+    },
+    /: it boots 2 versions, and should boot one$/,
+  ],
+  [
+    "evens out its zones",
+    regional,
+    { manager: () => ({ updatePolicy: { type: "OPPORTUNISTIC" } }) },
+    /: it removes instances by itself to even out zones \(updatePolicy.instanceRedistributionType should be NONE\)$/,
+  ],
+  [
+    "is scaled by an autoscaler",
+    spec,
+    { autoscaler: "ON" },
+    /: its autoscaler changes its size by itself \(mode is ON, and/,
+  ],
+];
+const template = `projects/${project}/global/instanceTemplates/workers`;
+
+for (const [what, group, conditions, message] of restless) {
+  Deno.test(`openGoogle rolls no group that ${what}`, () => refusedFor([group], conditions, message));
+}
+
+Deno.test("K20 openGoogle finds the groups of all pages, of zones and regions, and those of its cluster alone", async () => {
+  await using world = open({ groups: [{ ...spec, role: "ControlPlane" }, regional] });
+  const { groups, isComplete } = await (await world.driver).groups();
+  deepEqual(groups.map(({ id, name, role, min, max, size }) => [id, name, role, min, max, size]), [
+    [spec.id, "workers", "ControlPlane", 1, 4, 2],
+    [regional.id, "spread", "Worker", 1, 4, 2],
+  ]);
+  equal(groups[0]?.autoscalerName, `https://www.googleapis.com/compute/v1/${spec.id.replace("Managers", "s")}`);
+  equal(isComplete, true);
+  const other = await openGoogle({ project, clusterTag: "cluster-2", endpoint: world.stub.url });
+  deepEqual([(await other.groups()).groups, await other.group(spec.id)], [[], undefined]);
+  const elsewhere = await openGoogle({ project: "p-2", clusterTag, endpoint: world.stub.url });
+  equal(await elsewhere.group(spec.id), undefined);
+});
+
+Deno.test("K20 openGoogle gives no list of groups whose second page failed", async () => {
+  await using world = open({ groups: [spec, regional] });
+  const driver = await world.driver;
+  await driver.groups();
+  world.stub.calls.length = 0;
+  world.stub.fault = () =>
+    world.stub.calls.filter((each) => each === "GET groups").length === 2 ? "Throttled" : undefined;
+  await rejects(driver.groups(), { type: "ApiUnavailable" });
+});
+
+Deno.test("K20 openGoogle says when a zone could not be asked for its groups", async () => {
+  await using world = open({ isPartial: true });
+  const { groups, isComplete } = await (await world.driver).groups();
+  deepEqual([groups.map(({ id }) => id), isComplete], [[spec.id], false]);
+});
+
+Deno.test("openGoogle knows no bounds of a group without an autoscaler, and refuses when Google does", async () => {
+  await using world = open({ manager: () => ({ status: { isStable: true } }) });
+  const driver = await world.driver;
+  const { min, max } = await driver.group(spec.id) ?? {};
+  deepEqual([min, max], [0, 1000]);
+  for (const token of ["a", "b"]) await driver.order({ group: spec.id, token });
+  await rejects(driver.order({ group: spec.id, token: "c" }), { type: "CloudRefused", message: /its most$/ });
+  equal(world.cloud.group(spec.id)?.size, 4);
+});
+
+Deno.test("openGoogle names instances as their nodes are named, and tells their images, addresses and ages", async () => {
+  await using world = open();
+  const [first] = world.cloud.instances();
+  ok(first);
+  world.cloud.set(first.providerId, { state: "Ready" });
+  const [seen] = await (await world.driver).instances(spec.id);
+  deepEqual(seen, {
+    ...{ providerId: "gce://p-1/europe-west1-b/workers-1", group: spec.id, node: "workers-1", state: "Ready" },
+    ...{ trouble: "", image: image1, addresses: first.addresses, zone: "europe-west1-b", isProtected: false },
+    since: "1970-01-01T00:00:00.000Z",
+  });
+});
+
+Deno.test("openGoogle says who is protected, whom its group finds ill, and who stopped", async () => {
+  await using world = open({ groups: [{ ...spec, size: 3 }] });
+  const [first, second, third] = world.cloud.instances();
+  ok(first && second && third);
+  first.isProtected = true;
+  second.trouble = "ill";
+  third.state = "Failed";
+  const seen = await (await world.driver).instances(spec.id);
+  deepEqual(seen.map(({ isProtected, trouble, state }) => [isProtected, trouble, state]), [
+    [true, "", "Creating"],
+    [false, "its group finds it UNHEALTHY", "Creating"],
+    [false, "", "Stopped"],
+  ]);
+});
+
+Deno.test("openGoogle ends at its signal, also while it waits for an operation", async () => {
+  await using world = open();
+  const ended = new AbortController();
+  const driver = await openGoogle({ project, clusterTag, endpoint: world.stub.url, signal: ended.signal });
+  world.stub.fault = (_, action) => {
+    if (action === "POST create") setTimeout(() => ended.abort(new Error("it ends")), 20);
+    return undefined;
+  };
+  await rejects(driver.order({ group: spec.id, token: "t" }), { message: "it ends" });
+  await rejects(driver.groups(), { message: "it ends" });
+});
+
+Deno.test("openGoogle asks a machine's own Google for credentials, once, and for none that it would tell in the open", async () => {
+  const asked: string[] = [];
+  await using metadata = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ url }) => {
+    const { pathname, searchParams } = new URL(url);
+    if (pathname.endsWith("/token")) asked.push(searchParams.get("scopes") ?? "");
+    const token = { access_token: "secret", expires_in: 3600, token_type: "Bearer" };
+    return Response.json(pathname.endsWith("/token") ? token : {}, { headers: { "metadata-flavor": "Google" } });
+  });
+  const settings = {
+    GCE_METADATA_HOST: `127.0.0.1:${metadata.addr.port}`,
+    ...{ METADATA_SERVER_DETECTION: "assume-present", GOOGLE_APPLICATION_CREDENTIALS: "" },
+    // Where a person keeps those of his own.
+    HOME: "/nowhere",
+  };
+  const before = Object.keys(settings).map((key) => [key, Deno.env.get(key)] as const);
+  for (const [key, value] of Object.entries(settings)) Deno.env.set(key, value);
+  try {
+    const open = await openGoogle({ project, clusterTag, endpoint: "http://127.0.0.1:1/" });
+    await rejects(open.groups(), { type: "ApiUnavailable" });
+    deepEqual(asked, []);
+    const closed = await openGoogle({ project, clusterTag, endpoint: "https://127.0.0.1:1/" });
+    for (let nth = 0; nth < 2; nth++) {
+      await rejects(closed.groups(), { type: "ApiUnavailable", message: /ECONNREFUSED/ });
+    }
+    deepEqual(asked, ["https://www.googleapis.com/auth/compute"]);
+  } finally {
+    for (const [key, value] of before) value === undefined ? Deno.env.delete(key) : Deno.env.set(key, value);
+  }
+});
