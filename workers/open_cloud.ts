@@ -5,6 +5,8 @@ import type { Driver } from "../activities/clouds/driver.ts";
 const openers = {
   aws: async (region: string, clusterTag: string): Promise<Driver> =>
     (await import("../activities/clouds/aws.ts")).openAws({ region, clusterTag }),
+  google: async (project: string, clusterTag: string): Promise<Driver> =>
+    (await import("../activities/clouds/google.ts")).openGoogle({ project, clusterTag }),
   simulated: async (url: string): Promise<Driver> =>
     (await import("../activities/clouds/simulated.ts")).simulatedCloud({ url }),
 };
