@@ -60,7 +60,23 @@ export type Cast = readonly (readonly [group: GroupSpec, surge: number])[];
 /** Tells them one after the other in one world, under the eyes of a stranger; each leaves nothing behind. */
 export async function tellGroupStories(
   t: Deno.TestContext,
-  { cast, stories, mayRevive = false }: { cast: Cast; stories: readonly GroupStory[]; mayRevive?: boolean },
+  { stories, ...setting }: Setting & { stories: readonly GroupStory[] },
+): Promise<void> {
+  await inScene(setting, async (scene) => {
+    const groups = setting.cast.map(([group]) => group);
+    for (const [name, story] of stories) await t.step(name, () => tell(scene, groups, story));
+  });
+}
+
+export interface Setting {
+  cast: Cast;
+  mayRevive?: boolean;
+}
+
+/** A world whose groups run the first version; it ends with the play. */
+export async function inScene(
+  { cast, mayRevive = false }: Setting,
+  play: (scene: Scene) => Promise<void>,
 ): Promise<void> {
   const befalls: Befalls = {};
   await using ground = new GroupGround({
@@ -78,9 +94,7 @@ export async function tellGroupStories(
     await upToDate(world, first, groups.reduce((sum, { size }) => sum + size, 0));
     const surges = Object.fromEntries(cast.map(([{ name }, surge]) => [name, surge]));
     using observer = new GroupObserver(administratorOf(world), ground.cloud, surges);
-    for (const [name, story] of stories) {
-      await t.step(name, () => tell({ world, ground, observer, befalls }, groups, story));
-    }
+    await play({ world, ground, observer, befalls });
   });
 }
 

@@ -1,11 +1,11 @@
 // deno-lint-ignore-file no-console -- saying what was recorded is this program's job
 /** Records histories of the finished workflows over pools in memory; the only way to change what replay tests follow. */
-import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };
+import { plainHistory } from "./plain_history.ts";
 import { eventually } from "../support/eventually.ts";
 import { protectedPod } from "../support/fake_pool.ts";
 import { surveyed } from "../support/fake_versions.ts";
@@ -253,14 +253,8 @@ async function record(
   const handle = await play(stage);
   await handle.result().catch(() => undefined); // a cancelled run is a story too
   const history = await handle.fetchHistory();
-  await writeFile(path, `${plain(historyToJSON(history))}\n`);
+  await writeFile(path, `${plainHistory(history)}\n`);
   console.log(`recorded ${path}: ${history.events?.length} events`);
-}
-
-// Where and by whom it was recorded is nobody's business, and replay does not look at it.
-function plain(json: string): string {
-  const keep = (key: string, value: unknown): unknown => key === "stackTrace" || key === "identity" ? undefined : value;
-  return JSON.stringify(JSON.parse(json, keep));
 }
 
 const stage = new Stage();

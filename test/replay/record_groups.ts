@@ -1,0 +1,41 @@
+// deno-lint-ignore-file no-console -- saying what was recorded is this program's job
+/** Records histories of scaling groups on real parts: what their machines do is known to no pool in memory. */
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import manifest from "../../package.json" with { type: "json" };
+import { alpha, beta, inScene, type Scene } from "../integration/group_scene.ts";
+import { everyday } from "../integration/group_stories.ts";
+import { plainHistory } from "./plain_history.ts";
+
+const folder = fileURLToPath(new URL("./histories/roll_out_scaling_group/", import.meta.url));
+const { version: release } = manifest;
+
+/** By the words that their names begin with: a group above its number and one at its most, halted, and gone back. */
+const recorded: Record<string, string> = { F1: "rolling", K2: "halted_rolled_back" };
+
+async function keep({ world }: Scene, story: string): Promise<void> {
+  for (const { name } of [alpha, beta]) {
+    const path = join(folder, `${release}-${story}_${name}.json`);
+    const history = await world.temporal.workflow.getHandle(`scaling-group/${name}`).fetchHistory();
+    await writeFile(path, `${plainHistory(history)}\n`);
+    console.log(`recorded ${path}: ${history.events?.length} events`);
+  }
+}
+
+await mkdir(folder, { recursive: true });
+const stories = everyday.flatMap(([name, story]) => {
+  const title = recorded[name.split(/[ ,]/)[0] ?? ""];
+  const isKept = title === undefined || existsSync(join(folder, `${release}-${title}_alpha.json`));
+  return isKept ? [] : [{ title, story }];
+});
+if (stories.length > 0) {
+  await inScene({ cast: [[alpha, 2], [beta, 0]] }, async (scene) => {
+    for (const { title, story } of stories) {
+      await story(scene);
+      await keep(scene, title);
+    }
+  });
+}
+Deno.exit(0);
