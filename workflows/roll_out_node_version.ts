@@ -10,6 +10,7 @@ import {
   condition,
   continueAsNew,
   isCancellation,
+  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -72,7 +73,8 @@ async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVer
     news.isChanged = false;
     const survey = await look(object);
     if (survey.state === "Gone") return await endGone(object);
-    const next = nextStep(survey);
+    const isOfBefore = survey.stages.ControlPlane.outdated > 0 && !patched("refused-lets-go");
+    const next = nextStep(survey, { isOfBefore });
     if (told !== wordsOf(next.standing)) await tell(object, next.standing);
     told = wordsOf(next.standing);
     if (survey.isHeld && next.step !== "LetGo") await hold(object);

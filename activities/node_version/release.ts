@@ -27,10 +27,9 @@ export function releasedStage(version: Pick<NodeVersion, "spec" | "status">): St
   return stage === "ControlPlane" || stage === "Workers" ? stage : undefined;
 }
 
-/** Whether a group may take up what its NodeVersion asks for. */
+/** Whether a group may take up what its NodeVersion asks for. What workers may, control planes may not for that alone. */
 export function isReleased(group: Pick<ScalingGroup, "spec">, version: Pick<NodeVersion, "spec" | "status">): boolean {
-  const stage = releasedStage(version);
-  return isControlPlane(group) ? stage !== undefined : stage === "Workers";
+  return releasedStage(version) === (isControlPlane(group) ? "ControlPlane" : "Workers");
 }
 
 export function isControlPlane({ spec: { role } }: { spec: Pick<ScalingGroup["spec"], "role"> }): boolean {

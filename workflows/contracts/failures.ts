@@ -18,6 +18,7 @@ export type RefusedType =
   | "AccessDenied"
   | "ObjectInvalid"
   | "CloudRefused"
+  | "ControlPlaneRefused"
   | "LastGoodMissing";
 
 export type MootType = "MachineGone" | "GenerationStale";

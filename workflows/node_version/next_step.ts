@@ -8,15 +8,18 @@ export type NextStep =
   | { step: "Hold" | "LetGo" | "Wait" | "Done"; standing: VersionStanding }
   | { step: "Release"; stage: VersionStage; standing: VersionStanding };
 
-/** Preflight, hold, stages in their order, audit, and let go. */
-export function nextStep(survey: Present): NextStep {
+/** Preflight, hold, stages in their order, audit, and let go; runs of before did not let go where control planes are refused. */
+export function nextStep(survey: Present, { isOfBefore = false }: { isOfBefore?: boolean } = {}): NextStep {
   const { isSettled, isHeld, trouble, says } = survey;
   if (isSettled) {
     return { step: isHeld ? "LetGo" : "Done", standing: { ready: "True", reason: "UpToDate", message: says } };
   }
   if (trouble) return wait(trouble.reason, trouble.message);
   const stage = stageOf(survey);
-  if (stage === "Refused") return wait("ControlPlaneRefused", refusal(survey.stages.ControlPlane));
+  if (stage === "Refused" || (!isOfBefore && isAllElseDone(survey))) {
+    const standing = { ready: "False", reason: "ControlPlaneRefused", message: refusal(survey) } as const;
+    return { step: survey.isHeld && !isOfBefore ? "LetGo" : "Wait", standing };
+  }
   if (survey.released === stage && isStuck(survey.stages[stage])) return leave(survey, stage);
   // Also once all is released: a hold may have ended while nobody of us was there.
   if (survey.autoscalers === "On") {
@@ -35,9 +38,17 @@ function stageOf({ stages: { ControlPlane, Workers } }: Present): VersionStage |
   return ControlPlane.skewed > 0 ? "Refused" : "Workers";
 }
 
-function refusal({ outdated }: StageSurvey): string {
-  return `Cannot begin stage "ControlPlane": replacing control planes is not supported yet, and ${outdated} of their nodes ` +
-    "are outdated; workers wait, as no kubelet may be newer than its API server";
+/** Workers run what is wanted, and control planes do not. */
+function isAllElseDone({ released, stages: { ControlPlane, Workers } }: Present): boolean {
+  return released === "Workers" && Workers.done === Workers.groups && ControlPlane.outdated > 0;
+}
+
+function refusal({ stages: { ControlPlane, Workers } }: Present): string {
+  const first = `Cannot begin stage "ControlPlane": replacing control planes is not supported yet, and ` +
+    `${ControlPlane.outdated} of their nodes are outdated`;
+  if (Workers.groups === 0) return first;
+  const wait = "workers wait, as no kubelet may be newer than its API server";
+  return `${first}; ${ControlPlane.skewed > 0 ? wait : "workers run what is wanted"}`;
 }
 
 // Nothing is ordered while an autoscaler may still take away or add machines.

@@ -32,6 +32,7 @@ const halting: Record<RefusedType | ExpiredType | BugType, true> = {
   AccessDenied: true,
   ObjectInvalid: true,
   CloudRefused: true,
+  ControlPlaneRefused: true,
   SettleExpired: true,
   LastGoodMissing: true,
   MachineRemains: true,

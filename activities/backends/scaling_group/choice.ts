@@ -6,6 +6,7 @@ import { ensureNodeUncordoned } from "../../node/cordon.ts";
 import { holderOf, isOwnHold } from "../../node/holder.ts";
 import { marks } from "../../node_version/marks.ts";
 import type { MemberRef } from "../contract.ts";
+import { refuseControlPlane } from "./control_plane.ts";
 import { chosenAnnotation, type GroupNode } from "./group_nodes.ts";
 import { memberIdOf } from "./member.ts";
 import { type Asked, type CloudSight, readAsked, readCloud } from "./sight.ts";
@@ -13,6 +14,8 @@ import { type Asked, type CloudSight, readAsked, readCloud } from "./sight.ts";
 /** Marks its node; one without a node is known by what was ordered for it. */
 export function chooseMember(kube: Kube, member: MemberRef): Promise<void> {
   return attempting(`choose machine "${member.machine}" to go`, async () => {
+    const asked = await readAsked(kube, member.pool);
+    if (asked) refuseControlPlane(asked.group, `choose machine "${member.machine}" to go`);
     const node = await nodeOf(kube, member);
     if (!node || node.chosenBy !== "") return;
     await annotate(kube, node, { [chosenAnnotation]: holderOf(member.pool) });

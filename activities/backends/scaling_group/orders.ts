@@ -9,6 +9,7 @@ import { attempting, statusOf } from "../../kube/status.ts";
 import { type PendingNode, pendingNodes, type ScalingGroup } from "../../kube/update_kinds.ts";
 import type { AdmitOrder } from "../contract.ts";
 import { ensureBoots } from "./boots.ts";
+import { refuseControlPlane } from "./control_plane.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, taken, written } from "./ledger.ts";
 import { memberIdOf, numberIn } from "./member.ts";
@@ -32,6 +33,7 @@ const joinMs = 1_800_000;
 export function admitMember(kube: Kube, { pool, machine, victim }: AdmitOrder): Promise<void> {
   return attempting(`order machine "${machine}"`, async () => {
     const asked = await needAsked(kube, pool);
+    refuseControlPlane(asked.group, `order machine "${machine}"`);
     const seen = await readCloud(kube, asked);
     const known = seen.records.orders.find(({ id }) => id === machine);
     if (!known && seen.instances.some((each) => memberIdOf(each) === machine)) return;

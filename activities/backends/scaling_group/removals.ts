@@ -8,6 +8,7 @@ import { createClusterObject, patchClusterObject } from "../../kube/cluster_obje
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { pendingNodes } from "../../kube/update_kinds.ts";
 import type { MachineState, MemberRef } from "../contract.ts";
+import { refuseControlPlane } from "./control_plane.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, withLegacy, written } from "./ledger.ts";
 import { noteSize } from "./note_size.ts";
@@ -41,6 +42,7 @@ export function removeMember(kube: Kube, { pool, machine }: MemberRef): Promise<
   return attempting(`remove machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked) return;
+    refuseControlPlane(asked.group, `remove machine "${machine}"`);
     const seen = await readCloud(kube, asked);
     const removal = await meant(kube, { pool, asked, seen }, machine);
     if (removal) await tell(kube, asked, await settled(kube, asked, removal));

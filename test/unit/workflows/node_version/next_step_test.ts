@@ -88,6 +88,21 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "Wait",
     "ControlPlaneRefused",
   ],
+  [
+    "K23 the same in mid-rollout: nobody has to do without an autoscaler",
+    { stages: controlPlane({ outdated: 1, skewed: 1 }), released: "Workers", isHeld: true },
+    "LetGo",
+    "ControlPlaneRefused",
+  ],
+  [
+    "K23 workers are done, and control planes have another image",
+    {
+      ...{ released: "Workers", isHeld: true },
+      stages: { ControlPlane: { ...none, groups: 1, outdated: 1 }, Workers: { ...workers, done: 2, outdated: 0 } },
+    },
+    "LetGo",
+    "ControlPlaneRefused",
+  ],
   ["control planes have another image alone", { stages: controlPlane({ outdated: 1 }) }, "Release", "Rolling"],
   [
     "control planes alone are outdated",
