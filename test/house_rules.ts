@@ -46,7 +46,13 @@ export const rooms: Room[] = [
     path: "activities/",
     runtime: [
       ...["activities/", aBackend, "profiles/", "zod", "croner", "@peculiar/x509", "node:", "!node:process"],
-      ...["@aws-sdk/client-auto-scaling", "@aws-sdk/client-ec2", "@googleapis/compute"],
+      ...[
+        "@aws-sdk/client-auto-scaling",
+        "@aws-sdk/client-ec2",
+        "@googleapis/compute",
+        "@azure/arm-compute",
+        "@azure/identity",
+      ],
       ...["@kubernetes/client-node", "@temporalio/activity", "@temporalio/common"],
     ],
     types: ["workflows/contracts/"],

@@ -1,0 +1,77 @@
+/**
+ * The driver of Azure: scale sets with uniform instances. They only take a size, and their instances cannot be marked, so all
+ * that is known of orders stands in tags of the set itself, written by the same request that changes its size. Whoever takes
+ * those tags away makes Ostler forget which instance came by which order.
+ */
+import { Agent } from "node:http";
+import { Agent as TlsAgent } from "node:https";
+import { AzureApi, type Connected, type Place } from "./azure/api.ts";
+import { AzureImages, bootOf } from "./azure/images.ts";
+import { AzureInstances } from "./azure/instances.ts";
+import { AzureOrders } from "./azure/orders.ts";
+import { AzureRemovals } from "./azure/removals.ts";
+import { groupOf, ScaleSets } from "./azure/scale_sets.ts";
+import { Turns } from "./azure/turns.ts";
+import type { Driver } from "./driver.ts";
+
+/** The driver for those scale sets of a resource group that bear the tag `constellation-uid` of a cluster. */
+export async function openAzure(
+  { clusterTag, ...place }: Place & { clusterTag: string },
+): Promise<Driver> {
+  const api = new AzureApi(await connected(place), place.signal);
+  const sets = new ScaleSets(api, { ...place, clusterTag });
+  const instances = new AzureInstances(sets);
+  const images = new AzureImages(sets);
+  const orders = new AzureOrders(sets, place.signal);
+  const removals = new AzureRemovals(sets, place.signal);
+  const turns = new Turns();
+  return {
+    title: "Azure",
+    capabilities: { orders: "Difference" },
+    groups: async () => ({ groups: (await sets.list()).map(groupOf), isComplete: true }),
+    group: async (group) => {
+      const found = await sets.find(group);
+      return found && groupOf(found);
+    },
+    template: async (group) => bootOf(await sets.need(group)),
+    ensureImage: (order) => turns.take(order.group, () => images.ensure(order)),
+    ensureTemplate: ({ group, template }) => turns.take(group, () => images.ensure({ group, image: template })),
+    instances: (group) => instances.list(group),
+    instance: (providerId) => instances.find(providerId),
+    order: (order) => turns.take(order.group, () => orders.order(order)),
+    remove: (order) => turns.take(order.group, () => removals.remove(order)),
+  };
+}
+
+async function connected({ subscription, resourceGroup, endpoint }: Place): Promise<Connected> {
+  // Only what a test serves is without TLS, and that is given no credentials.
+  const isTls = !endpoint?.startsWith("http:");
+  const [{ ComputeManagementClient }, credential] = await Promise.all([
+    import("@azure/arm-compute"),
+    isTls ? ownCredential() : { getToken: () => Promise.resolve(null) },
+  ]);
+  const client = new ComputeManagementClient(credential, subscription, {
+    ...(endpoint === undefined ? {} : { endpoint }),
+    // Who asks tries again, and knows for how long.
+    retryOptions: { maxRetries: 0 },
+  });
+  // A request on a connection that was used before may be sent twice.
+  const agent = isTls ? new TlsAgent({ keepAlive: false }) : new Agent({ keepAlive: false });
+  client.pipeline.addPolicy({
+    name: "ostlerConnections",
+    sendRequest: (request, next) => {
+      request.agent = agent;
+      request.allowInsecureConnection = !isTls;
+      return next(request);
+    },
+  });
+  if (!isTls) client.pipeline.removePolicy({ name: "bearerTokenAuthenticationPolicy" });
+  return { client, resourceGroup };
+}
+
+async function ownCredential(): Promise<
+  ConstructorParameters<typeof import("@azure/arm-compute").ComputeManagementClient>[0]
+> {
+  const { DefaultAzureCredential } = await import("@azure/identity");
+  return new DefaultAzureCredential();
+}

@@ -1,0 +1,104 @@
+/** Calls of Azure: each ends in time, and what it failed with is sorted by what can be done about it. */
+import type { ComputeManagementClient } from "@azure/arm-compute";
+import { denied, refused, unavailable } from "../../failures.ts";
+
+/** Where the cloud is; credentials come from where the SDK looks for them. */
+export interface Place {
+  subscription: string;
+  resourceGroup: string;
+  endpoint?: string;
+  signal?: AbortSignal;
+}
+
+export interface Connected {
+  client: ComputeManagementClient;
+  resourceGroup: string;
+}
+
+interface Asked<T> {
+  call: (
+    client: ComputeManagementClient,
+    resourceGroup: string,
+    options: { abortSignal: AbortSignal },
+  ) => Promise<T>;
+  /** Completes "Cannot …". */
+  attempt: string;
+}
+
+/** What became of a change. */
+export type Outcome = { is: "Done" } | { is: "NoRoom"; says: string };
+
+/** Milliseconds until a call has failed. */
+const patienceMs = 10_000;
+
+const noRoom = [
+  ...["AllocationFailed", "ZonalAllocationFailed", "OverconstrainedAllocationRequest", "QuotaExceeded"],
+  ...["OverconstrainedZonalAllocationRequest", "SkuNotAvailable", "SubnetIsFull", "PublicIPCountLimitReached"],
+];
+const denying = ["CredentialUnavailableError", "AuthenticationError", "AggregateAuthenticationError"];
+
+export class AzureApi {
+  constructor(private readonly connected: Connected, private readonly signal: AbortSignal | undefined) {}
+
+  async ask<T>({ call, attempt }: Asked<T>): Promise<T> {
+    try {
+      return await this.#send(call);
+    } catch (error) {
+      throw this.#failure(error, attempt);
+    }
+  }
+
+  /** Undefined for what is not there. */
+  async find<T>({ call, attempt }: Asked<T>): Promise<T | undefined> {
+    try {
+      return await this.#send(call);
+    } catch (error) {
+      if (saidBy(error).status === 404) return undefined;
+      throw this.#failure(error, attempt);
+    }
+  }
+
+  /** A change that asks for a place to run. */
+  async change({ call, attempt }: Asked<unknown>): Promise<Outcome> {
+    try {
+      await this.#send(call);
+      return { is: "Done" };
+    } catch (error) {
+      const { status, code, message } = saidBy(error);
+      const says = `${code}: ${message}`;
+      if (status !== undefined && status < 500 && isNoRoom(code, message)) return { is: "NoRoom", says };
+      throw this.#failure(error, attempt);
+    }
+  }
+
+  async #send<T>(call: Asked<T>["call"]): Promise<T> {
+    const { client, resourceGroup } = this.connected;
+    const ends = [AbortSignal.timeout(patienceMs), ...(this.signal ? [this.signal] : [])];
+    return await call(client, resourceGroup, { abortSignal: AbortSignal.any(ends) });
+  }
+
+  #failure(error: unknown, attempt: string): unknown {
+    if (this.signal?.aborted) return this.signal.reason;
+    const { name, status, code, message } = saidBy(error);
+    const line = `Cannot ${attempt}: ${code}: ${message}`;
+    if (status === 401 || status === 403 || denying.includes(name)) return denied(line);
+    // 409 and 412: somebody else is at it. An answer that was cut off has a status too, and no sense.
+    const isAnswer = status !== undefined && status >= 400 && status < 500 && ![408, 409, 412, 429].includes(status);
+    return isAnswer ? refused("CloudRefused", line) : unavailable(line);
+  }
+}
+
+/** Whether a code of Azure's says that there is no room; quotas are told by their sentence alone. */
+export function isNoRoom(code: string, message: string): boolean {
+  return noRoom.includes(code) || (code === "OperationNotAllowed" && /\bquota\b/i.test(message));
+}
+
+function saidBy(error: unknown): { name: string; status: number | undefined; code: string; message: string } {
+  const { name = "Error", statusCode, code, message = "no answer" } = error as {
+    name?: string;
+    statusCode?: number;
+    code?: string;
+    message?: string;
+  };
+  return { name, status: statusCode, code: code ?? name, message: message.slice(0, 500) };
+}

@@ -1,0 +1,79 @@
+/** An instance as Azure has it, in the words of all clouds. */
+import type { VirtualMachineScaleSet, VirtualMachineScaleSetVM } from "@azure/arm-compute";
+import type { Instance, InstanceState } from "../driver.ts";
+import { bootedFrom, imageOf } from "./images.ts";
+
+const provisioning: Readonly<Record<string, InstanceState>> = {
+  creating: "Creating",
+  deleting: "Terminating",
+  failed: "Failed",
+};
+const power: Readonly<Record<string, InstanceState>> = {
+  ...{ starting: "Creating", running: "Ready", stopping: "Stopped", stopped: "Stopped" },
+  ...{ deallocating: "Stopped", deallocated: "Stopped" },
+};
+
+export function instanceOf(
+  { id: group = "" }: VirtualMachineScaleSet,
+  vm: VirtualMachineScaleSetVM,
+  token: string | undefined,
+): Instance {
+  const { osProfile: { computerName = "" } = {}, protectionPolicy, storageProfile, zones: [zone] = [] } = vm;
+  const node = computerName.toLowerCase();
+  return {
+    ...{ providerId: providerIdOf(group, idOf(vm)), group, node, state: stateOf(vm), trouble: troubleOf(vm) },
+    image: bootedFrom(storageProfile?.imageReference),
+    // Which addresses it has another API of Azure knows; in its network this name is one.
+    addresses: node === "" ? [] : [node],
+    ...(token === undefined ? {} : { token }),
+    ...(zone === undefined ? {} : { zone }),
+    isProtected: protectionPolicy?.protectFromScaleIn || protectionPolicy?.protectFromScaleSetActions || false,
+    since: (vm.timeCreated ?? new Date(0)).toISOString(),
+  };
+}
+
+/** One that came by an order, and of which Azure shows nothing. */
+export function unseen(
+  { id: group = "", virtualMachineProfile }: VirtualMachineScaleSet,
+  id: number,
+  token: string,
+): Instance {
+  const image = imageOf(virtualMachineProfile?.storageProfile?.imageReference);
+  return {
+    ...{ providerId: providerIdOf(group, id), group, node: "", state: "Unknown", trouble: "", image },
+    ...{ addresses: [], token, isProtected: false, since: new Date().toISOString() },
+  };
+}
+
+export function idOf({ instanceId }: VirtualMachineScaleSetVM): number {
+  return Number(instanceId);
+}
+
+export function isGoing({ provisioningState }: VirtualMachineScaleSetVM): boolean {
+  return provisioningState?.toLowerCase() === "deleting";
+}
+
+/** Undefined for what is no instance of a uniform scale set. */
+export function partsOf(providerId: string): { group: string; id: number } | undefined {
+  const [, group, id] = /^azure:\/\/(\/.+)\/virtualMachines\/(\d{1,15})$/i.exec(providerId) ?? [];
+  return group === undefined ? undefined : { group, id: Number(id) };
+}
+
+function providerIdOf(group: string, id: number): string {
+  return `azure://${group}/virtualMachines/${id}`;
+}
+
+/** What it is provisioned for says more than its power does, unless it is only being changed. */
+function stateOf({ provisioningState = "", instanceView }: VirtualMachineScaleSetVM): InstanceState {
+  const own = provisioning[provisioningState.toLowerCase()];
+  if (own) return own;
+  const codes = (instanceView?.statuses ?? []).map(({ code = "" }) => code.toLowerCase());
+  const state = codes.find((code) => code.startsWith("powerstate/"))?.split("/")[1];
+  return power[state ?? ""] ?? "Unknown";
+}
+
+/** A code: sentences may repeat what a person wrote. */
+function troubleOf({ provisioningState, instanceView }: VirtualMachineScaleSetVM): string {
+  const code = instanceView?.statuses?.find(({ level }) => level === "Error")?.code;
+  return code ?? (provisioningState?.toLowerCase() === "failed" ? "ProvisioningState/failed" : "");
+}

@@ -1,0 +1,87 @@
+/**
+ * What is known of orders and removals, in tags of the scale set: which order is open, whose place is to be made up for, and
+ * which instance came by which order. A tag holds 256 characters, so orders that begin alike share their beginning.
+ */
+import { refused } from "../../failures.ts";
+
+/** An order whose instance is not known yet. */
+export interface OpenOrder {
+  token: string;
+  /** Highest id of an instance that was there before: ids only rise. */
+  after: number;
+  /** Epoch milliseconds, in whole seconds. */
+  since: number;
+}
+
+export interface Notes {
+  open: OpenOrder | undefined;
+  /** Instances that go, and whose place stays. */
+  makeUpFor: number[];
+  /** Tokens by the ids of their instances. */
+  orders: ReadonlyMap<number, string>;
+}
+
+type Tags = Record<string, string>;
+
+const [openTag, makeUpTag, ordersTag] = ["ostler-open-order", "ostler-make-up-for", "ostler-orders-"];
+const [longest, most] = [256, 50];
+
+export function notesOf(tags: Tags = {}): Notes {
+  const [, after, since, token] = /^(-?\d+) (\d+) (.+)$/.exec(tags[openTag] ?? "") ?? [];
+  const open = token === undefined ? undefined : { token, after: Number(after), since: Number(since) * 1_000 };
+  const makeUpFor = (tags[makeUpTag] ?? "").split(" ").filter(Boolean).map(Number);
+  const orders = new Map(Object.entries(tags).filter(([key]) => key.startsWith(ordersTag)).flatMap(ordersIn));
+  return { open, makeUpFor, orders };
+}
+
+/** The tags of a set with these notes in place of those of before; refused where they do not fit. */
+export function tagsWith(tags: Tags = {}, { open, makeUpFor, orders }: Notes): Tags {
+  const isOurs = (key: string): boolean => [openTag, makeUpTag].includes(key) || key.startsWith(ordersTag);
+  const others = Object.entries(tags).filter(([key]) => !isOurs(key));
+  const own = [
+    ...(open ? [[openTag, `${open.after} ${Math.floor(open.since / 1_000)} ${open.token}`]] : []),
+    ...(makeUpFor.length > 0 ? [[makeUpTag, makeUpFor.join(" ")]] : []),
+    ...valuesOf(orders).map((value, index) => [`${ordersTag}${index + 1}`, value]),
+  ] as [string, string][];
+  const all = [...others, ...own];
+  if (all.length <= most && own.every(([, value]) => value.length <= longest)) return Object.fromEntries(all);
+  throw refused("CloudRefused", "Cannot note an order in the tags of a scale set: they have no room for it");
+}
+
+/** Whether there will be room for the end of an order too: refused before it is given. */
+export function checkRoom(tags: Tags | undefined, notes: Notes, token: string): void {
+  const [longestId, open] = [999_999_999, { token, after: 999_999_999, since: Date.now() }];
+  tagsWith(tags, { ...notes, open, orders: new Map([...notes.orders, [longestId, token]]) });
+}
+
+/** "<beginning>:<end>@<id>,…"; none of these signs is in what `encodeURIComponent` gives. */
+function valuesOf(orders: ReadonlyMap<number, string>): string[] {
+  const values: string[] = [];
+  const latest = new Map<string, number>();
+  for (const [id, token] of orders) {
+    const at = token.lastIndexOf("-") + 1;
+    const [stem, end] = [token.slice(0, at), token.slice(at)].map(encodeURIComponent) as [string, string];
+    const index = latest.get(stem);
+    const longer = index === undefined ? undefined : `${values[index]},${end}@${id}`;
+    if (index !== undefined && longer !== undefined && longer.length <= longest) values[index] = longer;
+    else latest.set(stem, values.push(`${stem}:${end}@${id}`) - 1);
+  }
+  return values;
+}
+
+function ordersIn([, value]: [string, string]): [number, string][] {
+  const [stem = "", ends = ""] = value.split(":");
+  return ends.split(",").flatMap((each): [number, string][] => {
+    const [end, id] = each.split("@");
+    // Whatever somebody else wrote there is no order.
+    return end === undefined || !/^\d+$/.test(id ?? "") ? [] : [[Number(id), `${decoded(stem)}${decoded(end)}`]];
+  });
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

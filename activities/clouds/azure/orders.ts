@@ -1,0 +1,110 @@
+/** Orders: what `order_step.ts` decides is done, until the order has its instance, there is no room, or it takes too long. */
+import type { VirtualMachineScaleSet } from "@azure/arm-compute";
+import { refused, unavailable } from "../../failures.ts";
+import type { Ordered } from "../driver.ts";
+import type { Outcome } from "./api.ts";
+import { idOf, instanceOf, unseen } from "./instance_of.ts";
+import { checkRoom, type Notes, notesOf, type OpenOrder, tagsWith } from "./notes.ts";
+import { nextStep, type Sight, type Step } from "./order_step.ts";
+import { Patience } from "./patience.ts";
+import { groupOf, nameOf, type ScaleSets } from "./scale_sets.ts";
+
+interface Look extends Sight {
+  set: VirtualMachineScaleSet;
+}
+
+/** Orders of instances that are gone which are still known. */
+const remembered = 30;
+
+/** Of the steps, those that somebody's open order takes. */
+type OpenStep = Exclude<Step, { do: "Tell" | "Raise" }>;
+
+export class AzureOrders {
+  constructor(private readonly sets: ScaleSets, private readonly signal: AbortSignal | undefined) {}
+
+  async order({ group, token }: { group: string; token: string }): Promise<Ordered> {
+    const patience = new Patience(this.signal);
+    for (;;) {
+      const look = await this.#look(group);
+      const step = nextStep(look, token);
+      if (step.do === "Tell") return told(look, step.id, token);
+      const says = step.do === "Raise" ? await this.#raise(look, token) : await this.#goOn(step, look);
+      const isOwn = step.do === "Raise" || look.notes.open?.token === token;
+      if (says !== undefined && isOwn) return { outcome: "NoCapacity", says };
+      const attempt = `Cannot order an instance of "${nameOf(look.set)}"`;
+      if (step.do !== "Wait") patience.check(`${attempt}: it is changed over and over`);
+      else if (isOwn) await patience.rest(`${attempt}: ${step.says}`);
+      else throw unavailable(`${attempt}: ${step.says}`);
+    }
+  }
+
+  /** The set first: if it changes while its instances are listed, nothing is written on top of it. */
+  async #look(group: string): Promise<Look> {
+    const set = await this.sets.need(group);
+    const notes = notesOf(set.tags);
+    const vms = await this.sets.vms(set);
+    const lack = notes.open ? await this.sets.lackOf(set) : "";
+    return { set, notes, size: groupOf(set).size, vms, lack, now: Date.now() };
+  }
+
+  /** Says why where an open order ended without an instance. */
+  async #goOn(step: OpenStep, look: Look): Promise<string | undefined> {
+    const { set, notes, notes: { open } } = look;
+    if (!open || step.do === "Wait") return undefined;
+    if (step.do === "Bind") {
+      const orders = new Map([...notes.orders, [step.id, open.token]]);
+      await this.#write(look, { ...notes, open: undefined, orders });
+      return undefined;
+    }
+    if (step.do === "Withdraw") await this.#write(look, { ...notes, open: undefined }, step.size);
+    else await this.#takeBack(set, open, step.id);
+    return step.says;
+  }
+
+  async #takeBack(set: VirtualMachineScaleSet, open: OpenOrder, id: number): Promise<void> {
+    await this.sets.delete(set, id);
+    // That changed the set.
+    const now = await this.sets.need(set.id ?? "");
+    const notes = notesOf(now.tags);
+    if (notes.open?.token !== open.token) return;
+    settled(now, await this.sets.patch(now, { tags: tagsWith(now.tags, { ...notes, open: undefined }) }));
+  }
+
+  /** One request raises the size and writes down for whom. Says why where there is no room. */
+  async #raise({ set, notes, size, vms, now }: Look, token: string): Promise<string | undefined> {
+    const { max } = groupOf(set);
+    if (size >= max) {
+      const state = `it has ${size} instances, its most`;
+      throw refused("CloudRefused", `Cannot order an instance of "${nameOf(set)}": ${state}`);
+    }
+    const orders = kept(notes.orders, vms);
+    checkRoom(set.tags, { ...notes, orders }, token);
+    const open = { token, after: Math.max(-1, ...vms.map(idOf)), since: now };
+    const tags = tagsWith(set.tags, { ...notes, open, orders });
+    const outcome = await this.sets.patch(set, { sku: { ...set.sku, capacity: size + 1 }, tags });
+    return outcome.is === "NoRoom" ? outcome.says : undefined;
+  }
+
+  async #write({ set, vms, size: before }: Look, notes: Notes, size = before): Promise<void> {
+    const tags = tagsWith(set.tags, { ...notes, orders: kept(notes.orders, vms) });
+    const sku = size === before ? {} : { sku: { ...set.sku, capacity: size } };
+    settled(set, await this.sets.patch(set, { ...sku, tags }));
+  }
+}
+
+/** Those of instances that are there, and the latest of others: who orders one again whose instance is gone gets no second. */
+function kept(orders: Notes["orders"], vms: Look["vms"]): Notes["orders"] {
+  const ids = new Set(vms.map(idOf));
+  const gone = [...orders.keys()].filter((id) => !ids.has(id)).sort((a, b) => b - a).slice(remembered);
+  return new Map([...orders].filter(([id]) => !gone.includes(id)));
+}
+
+function told({ set, vms }: Look, id: number, token: string): Ordered {
+  const vm = vms.find((each) => idOf(each) === id);
+  return { outcome: "Ordered", instance: vm ? instanceOf(set, vm, token) : unseen(set, id, token) };
+}
+
+/** A change that asks for no place finds room. */
+function settled(set: VirtualMachineScaleSet, outcome: Outcome): void {
+  if (outcome.is === "NoRoom") throw unavailable(`Cannot change scale set "${nameOf(set)}": ${outcome.says}`);
+}

@@ -1,0 +1,113 @@
+/** What Azure knows of the simulated cloud: tags of sets, ids of instances, what became of the last change, and lag. */
+import { type CloudInstance, CloudRefusal, type GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
+import { AzureWrong } from "./azure_requests.ts";
+
+type Group = ReturnType<GroupCloud["groups"]>[number];
+
+export interface AzureConditions {
+  clusterTag: string;
+  /** Milliseconds for which a new instance is shown nowhere. */
+  lagMs?: number;
+  /** Milliseconds for which one that goes is shown as before. */
+  lateMs?: number;
+  /** When it says that there is no room. */
+  lack?: "AtOnce" | "Later";
+  /** What sets are like beside what is asked for. */
+  properties?: Record<string, unknown>;
+}
+
+export const lackCode = "ProvisioningState/failed/AllocationFailed";
+
+export class AzureGround {
+  /** Milliseconds for which a new instance is shown nowhere. */
+  lagMs: number;
+  readonly #tags = new Map<string, Record<string, string>>();
+  readonly #failed = new Set<string>();
+  readonly #deleted = new Map<string, number>();
+  #changes = 0;
+  #raised = 0;
+
+  constructor(readonly cloud: GroupCloud, readonly conditions: AzureConditions) {
+    this.lagMs = conditions.lagMs ?? 0;
+  }
+
+  group(name: string): Group {
+    const found = this.cloud.groups().find(({ id }) => nameOf(id).toLowerCase() === name);
+    if (found) return found;
+    throw new AzureWrong(404, "ResourceNotFound", `no scale set "${name}"`);
+  }
+
+  tagsOf(group: Group): Record<string, string> {
+    const role = { Worker: "worker", ControlPlane: "control-plane", "": "" }[group.role];
+    const own = { "constellation-role": role, "constellation-node-group": group.name };
+    const first = { "constellation-uid": this.conditions.clusterTag, ...own, max: `${group.max}`, min: `${group.min}` };
+    return this.#tags.get(group.id) ?? first;
+  }
+
+  setTags(group: Group, tags: Record<string, string>): void {
+    this.#tags.set(group.id, tags);
+  }
+
+  /** Another for whatever change of a set, by whomever. */
+  etagOf(group: Group): string {
+    return `"${btoa(JSON.stringify([this.#changes, group.size, group.boots.id, this.tagsOf(group)]))}"`;
+  }
+
+  isFailed(group: Group): boolean {
+    return this.#failed.has(group.id);
+  }
+
+  noteChange(group: Group): void {
+    this.#changes += 1;
+    this.#failed.delete(group.id);
+  }
+
+  visible(group: Group): CloudInstance[] {
+    const all = this.cloud.instances(group.id).filter(({ state }) => state !== "Terminated");
+    return all.filter(({ since }) => Date.now() >= Date.parse(since) + this.lagMs);
+  }
+
+  /** As what it is shown. */
+  stateOf({ state, providerId }: CloudInstance): CloudInstance["state"] {
+    const { lateMs = 0 } = this.conditions;
+    return Date.now() < (this.#deleted.get(providerId) ?? 0) + lateMs ? "Ready" : state;
+  }
+
+  /** A smaller one takes its instances by a choice of its own: the oldest, which nobody means. */
+  resize(group: Group, size: number): void {
+    while (group.size < size && this.#raise(group));
+    if (group.size > size) this.cloud.resize(group, size);
+    group.size = size;
+  }
+
+  /** False where it could not be made, and somebody is told later. */
+  #raise(group: Group): boolean {
+    try {
+      this.cloud.order(group, `raise-${++this.#raised}`);
+      return true;
+    } catch (error) {
+      const { lack = "AtOnce" } = this.conditions;
+      if (!(error instanceof CloudRefusal) || error.reason !== "NoCapacity" || lack === "AtOnce") throw error;
+      this.#failed.add(group.id);
+      return false;
+    }
+  }
+
+  delete(group: Group, id: string): void {
+    const found = this.cloud.instances(group.id).find((each) => idOf(each) === id);
+    if (!found || found.state === "Terminated") return;
+    // Nobody promises that a second time does nothing.
+    if (found.state === "Terminating") group.size -= 1;
+    this.#deleted.set(found.providerId, Date.now());
+    this.cloud.remove(found.providerId, true);
+  }
+}
+
+/** Ids of uniform instances rise, and are never used again. */
+export function idOf({ node }: CloudInstance): string {
+  return node.slice(node.lastIndexOf("-") + 1);
+}
+
+export function nameOf(id: string): string {
+  return id.slice(id.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,184 @@
+/**
+ * Azure's scale sets, as far as the driver asks for them, over HTTP, with the simulated cloud as their truth. Written from Azure's
+ * published description; it was not run against the real cloud, and where that is silent it does what would be worst. It is
+ * given no credentials, as it has no TLS, and leaves connections open.
+ */
+import { type CloudInstance, CloudRefusal, type GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
+import type { Befalls } from "../driver_conformance.ts";
+import { type AzureConditions, AzureGround, idOf, lackCode, nameOf } from "./azure_ground.ts";
+import { type Asked, AzureWrong, judge } from "./azure_requests.ts";
+
+type Group = ReturnType<GroupCloud["groups"]>[number];
+type Reference = Record<string, string>;
+
+const states = { Creating: "Creating", Ready: "Succeeded", Failed: "Failed", Terminating: "Deleting", Terminated: "" };
+
+/** Disposing of it fails where a request was wrong. */
+export class AzureStub implements AsyncDisposable {
+  /** Actions in the order in which they were asked for. */
+  readonly calls: string[] = [];
+  readonly ground: AzureGround;
+  /** What befalls the call of that number, from 1. */
+  fault: (nth: number, action: string) => Befalls | undefined = () => undefined;
+  readonly #wrong: string[] = [];
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+
+  constructor(cloud: GroupCloud, conditions: AzureConditions) {
+    this.ground = new AzureGround(cloud, conditions);
+    const onError = (): Response => new Response(null, { status: 500 });
+    const handler = (request: Request): Promise<Response> => this.#answer(request);
+    this.#server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {}, onError }, handler);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+    if (this.#wrong.length > 0) throw new Error(`Azure would not take: ${this.#wrong.join("; ")}`);
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    try {
+      const asked = judge(request, await request.text());
+      this.calls.push(asked.action);
+      const fault = this.fault(this.calls.length, asked.action);
+      if (fault === "CutBefore") return cut();
+      if (fault === "Throttled") return failed(429, "TooManyRequests", "slow down", { "retry-after": "60" });
+      if (fault === "Broken") return failed(500, "InternalServerError", "it broke");
+      const answer = this.#do(asked, new URL(request.url));
+      return fault === "CutAfter" ? cut() : answer;
+    } catch (error) {
+      if (!(error instanceof AzureWrong)) throw error;
+      if (error.status === 400) this.#wrong.push(error.message);
+      return failed(error.status, error.code, error.message);
+    }
+  }
+
+  #do(asked: Asked, url: URL): Response {
+    const { ground } = this;
+    if (asked.action === "list") return this.#page(ground.cloud.groups().map((each) => this.#set(each)), asked, url);
+    const group = ground.group(asked.set);
+    const vms = (): { instanceId: string }[] => ground.visible(group).map((each) => this.#vm(each, asked.isExpanded));
+    switch (asked.action) {
+      case "update":
+        return this.#update(group, asked);
+      case "delete":
+        for (const id of asked.body["instanceIds"] as string[]) ground.delete(group, id);
+        ground.noteChange(group);
+        return json({ status: 202, headers: { location: `${this.url}/operations/1` } });
+      case "view":
+        return json({ body: { statuses: [this.#statusOf(ground.isFailed(group))] } });
+      case "vms":
+        return this.#page(vms(), asked, url);
+      case "vm":
+        return json({ body: vms().find(({ instanceId }) => instanceId === asked.id) ?? absent(asked.id) });
+      default:
+        return json({ body: this.#set(group) });
+    }
+  }
+
+  #update(group: Group, { body, ifMatch }: Asked): Response {
+    const { ground } = this;
+    if (ifMatch !== null && ifMatch !== ground.etagOf(group)) {
+      throw new AzureWrong(412, "PreconditionFailed", "it was changed meanwhile");
+    }
+    const { sku, tags, properties } = body as {
+      sku?: { capacity?: number };
+      tags?: Record<string, string>;
+      properties?: { virtualMachineProfile?: { storageProfile?: { imageReference?: Reference } } };
+    };
+    try {
+      this.#boot(group, properties?.virtualMachineProfile?.storageProfile?.imageReference);
+      ground.noteChange(group);
+      if (sku?.capacity !== undefined) ground.resize(group, sku.capacity);
+    } catch (error) {
+      if (!(error instanceof CloudRefusal)) throw error;
+      if (error.reason === "NoCapacity") {
+        throw new AzureWrong(409, "OperationNotAllowed", `exceeds Quota: ${error.message}`);
+      }
+      throw new AzureWrong(404, "ImageNotFound", error.message);
+    }
+    if (tags) ground.setTags(group, tags);
+    return json({ body: this.#set(group), headers: { "azure-asyncoperation": `${this.url}/operations/1` } });
+  }
+
+  /** As Azure does not know templates, equal ones are one. */
+  #boot(group: Group, reference: Reference | undefined): void {
+    if (!reference) return;
+    const image = reference["id"] ??
+      [reference["publisher"], reference["offer"], reference["sku"], reference["version"]].join(":");
+    const known = group.templates.find(({ fields }) => fields.image === image);
+    const { id } = known ?? this.ground.cloud.addTemplate(group, { ...group.boots.fields, image });
+    this.ground.cloud.useTemplate(group, id);
+  }
+
+  #set(group: Group): object {
+    const { ground } = this;
+    const imageReference = referenceOf(group.boots.fields.image);
+    return {
+      ...{ id: group.id, name: nameOf(group.id), location: "westeurope", etag: ground.etagOf(group) },
+      ...{ tags: ground.tagsOf(group), sku: { name: "Standard_D4s_v5", tier: "Standard", capacity: group.size } },
+      properties: {
+        ...{ orchestrationMode: "Uniform", overprovision: false, upgradePolicy: { mode: "Manual" } },
+        ...{ provisioningState: ground.isFailed(group) ? "Failed" : "Succeeded", ...ground.conditions.properties },
+        virtualMachineProfile: { storageProfile: { imageReference } },
+      },
+    };
+  }
+
+  #vm(instance: CloudInstance, isExpanded: boolean): { instanceId: string } {
+    const state = this.ground.stateOf(instance);
+    const code = `PowerState/${state === "Ready" ? "running" : "starting"}`;
+    const statuses = [this.#statusOf(instance.trouble !== ""), { code, level: "Info" }];
+    const imageReference = referenceOf(instance.template.fields.image);
+    const properties = {
+      ...{ provisioningState: states[state], timeCreated: instance.since },
+      ...{ osProfile: { computerName: instance.node.toUpperCase() }, storageProfile: { imageReference } },
+      ...(isExpanded ? { instanceView: { statuses } } : {}),
+      protectionPolicy: { protectFromScaleIn: instance.isProtected },
+    };
+    return { ...{ instanceId: idOf(instance), location: "westeurope", zones: [instance.zone] }, ...{ properties } };
+  }
+
+  #statusOf(isFailed: boolean): object {
+    return isFailed
+      ? { code: lackCode, level: "Error", message: "there is no room" }
+      : { code: "ProvisioningState/succeeded", level: "Info" };
+  }
+
+  /** Two on each page, so that who reads but the first is found out. */
+  #page(all: object[], { skip }: Asked, url: URL): Response {
+    const next = new URL(`${url.pathname}${url.search}`, this.url);
+    next.searchParams.set("$skiptoken", String(skip + 2));
+    const nextLink = skip + 2 < all.length ? { nextLink: next.href } : {};
+    return json({ body: { value: all.slice(skip, skip + 2), ...nextLink } });
+  }
+}
+
+function referenceOf(image: string): Reference {
+  const [publisher = "", offer = "", sku = "", version = ""] = image.split(":");
+  return image.startsWith("/") ? { id: image } : { publisher, offer, sku, version };
+}
+
+function absent(id: string): never {
+  throw new AzureWrong(404, "NotFound", `no instance ${id}`);
+}
+
+function failed(status: number, code: string, message: string, headers: Record<string, string> = {}): Response {
+  return json({ status, headers, body: { error: { code, message } } });
+}
+
+function json(
+  { status = 200, body, headers = {} }: { status?: number; body?: object; headers?: Record<string, string> },
+): Response {
+  const init = { status, headers };
+  return body === undefined ? new Response(null, init) : Response.json(body, init);
+}
+
+/** A body that breaks off, so that the client sees its connection end. */
+function cut(): Response {
+  const body = new ReadableStream({ start: (stream) => stream.error(new Error("cut off")) });
+  return new Response(body, { headers: { "content-length": "1000" } });
+}

@@ -1,0 +1,89 @@
+/** A scale set of two instances with at most four, in the simulated cloud, and the driver of Azure before it. */
+import { ok, rejects } from "node:assert/strict";
+import { notesOf, tagsWith } from "../../../activities/clouds/azure/notes.ts";
+import { openAzure } from "../../../activities/clouds/azure.ts";
+import type { Driver } from "../../../activities/clouds/driver.ts";
+import { GroupCloud, type GroupSpec } from "../../../deploy/local/cloud/groups/group_cloud.ts";
+import type { Truth } from "../driver_conformance.ts";
+import type { AzureConditions } from "./azure_ground.ts";
+import { AzureStub } from "./azure_stub.ts";
+
+export const clusterTag = "cluster-1";
+const place = "/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute";
+export const images = [1, 2, 3].map((nth) => `${place}/images/${nth}`) as [string, string, string];
+
+export const spec: GroupSpec = {
+  ...{ id: `${place}/virtualMachineScaleSets/Workers-vmss`, name: "workers", autoscalerName: "Workers-vmss" },
+  ...{ role: "Worker", min: 1, max: 4, size: 2, zones: ["1", "2"] },
+  template: { image: images[0], userData: "c2VjcmV0" },
+};
+
+/** The provider id of an instance of it. */
+export function providerIdOf(id: number): string {
+  return `azure://${spec.id}/virtualMachines/${id}`;
+}
+
+export interface World extends AsyncDisposable {
+  cloud: GroupCloud;
+  stub: AzureStub;
+  open: (signal?: AbortSignal) => Promise<Driver>;
+}
+
+export interface Conditions extends Partial<AzureConditions> {
+  capacity?: number;
+  groups?: GroupSpec[];
+}
+
+export function worldOf({ capacity, groups = [spec], ...conditions }: Conditions = {}): World {
+  const cloud = new GroupCloud({ images, ...(capacity === undefined ? {} : { capacity }) });
+  for (const group of groups) cloud.create(group);
+  // What was there before is seen by all.
+  for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
+  const stub = new AzureStub(cloud, { clusterTag, ...conditions });
+  const asked = { subscription: "s", resourceGroup: "r", clusterTag, endpoint: stub.url };
+  const open = (signal?: AbortSignal): Promise<Driver> => openAzure({ ...asked, ...(signal ? { signal } : {}) });
+  return { cloud, stub, open, [Symbol.asyncDispose]: () => stub[Symbol.asyncDispose]() };
+}
+
+/** All that go are gone. */
+export function settle(cloud: GroupCloud): void {
+  for (const { providerId, state } of cloud.instances()) {
+    if (state === "Terminating") cloud.set(providerId, { state: "Terminated" });
+  }
+}
+
+/** What the set really keeps and has. */
+export function truthOf(world: World): Truth {
+  const group = world.cloud.group(spec.id);
+  ok(group);
+  const { size, boots, templates } = group;
+  return {
+    size,
+    alive:
+      world.cloud.instances(spec.id).filter(({ state }) => state !== "Terminating" && state !== "Terminated").length,
+    tokens: [...notesOf(tagsOf(world)).orders.values()],
+    boots: boots.fields.image,
+    templates: templates.length,
+  };
+}
+
+export function tagsOf({ cloud, stub }: World): Record<string, string> {
+  const group = cloud.group(spec.id);
+  ok(group);
+  return stub.ground.tagsOf(group);
+}
+
+/** Has an order raise the set, and cuts it off then. */
+export async function cutOff({ stub }: World, driver: Driver): Promise<void> {
+  stub.fault = (_, action) => action === "update" ? "CutAfter" : undefined;
+  await rejects(driver.order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
+  stub.fault = () => undefined;
+}
+
+/** An order was opened so long ago that all that came of it is shown. */
+export function age(world: World): void {
+  const [group, tags] = [world.cloud.group(spec.id), tagsOf(world)];
+  const notes = notesOf(tags);
+  ok(group && notes.open);
+  world.stub.ground.setTags(group, tagsWith(tags, { ...notes, open: { ...notes.open, since: 0 } }));
+}

@@ -1,0 +1,77 @@
+import type { VirtualMachineScaleSetVM } from "@azure/arm-compute";
+import { deepEqual, equal } from "node:assert/strict";
+import { imageOf } from "../../../../../activities/clouds/azure/images.ts";
+import { instanceOf, partsOf } from "../../../../../activities/clouds/azure/instance_of.ts";
+import { groupOf } from "../../../../../activities/clouds/azure/scale_sets.ts";
+import type { Instance, InstanceState } from "../../../../../activities/clouds/driver.ts";
+
+const id = "/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/virtualMachineScaleSets/workers";
+
+function shown(vm: Partial<VirtualMachineScaleSetVM>): Instance {
+  return instanceOf({ location: "", id }, { location: "", instanceId: "7", ...vm }, undefined);
+}
+
+const states: [provisioning: string, power: string, state: InstanceState][] = [
+  ...[["Creating", "", "Creating"], ["Creating", "running", "Creating"], ["Deleting", "running", "Terminating"]],
+  ...[["Failed", "running", "Failed"], ["Succeeded", "running", "Ready"], ["Updating", "running", "Ready"]],
+  ...[["Succeeded", "starting", "Creating"], ["Succeeded", "stopping", "Stopped"], ["Succeeded", "stopped", "Stopped"]],
+  ...[["Succeeded", "deallocating", "Stopped"], ["Succeeded", "deallocated", "Stopped"], ["Succeeded", "", "Unknown"]],
+  ...[["Updating", "", "Unknown"], ["", "of tomorrow", "Unknown"]],
+] as [string, string, InstanceState][];
+
+for (const [provisioningState, power, state] of states) {
+  Deno.test(`instanceOf takes "${provisioningState}" with power "${power}" for ${state}`, () => {
+    const statuses = [{ code: `ProvisioningState/${provisioningState}` }, { code: `PowerState/${power}` }];
+    equal(shown({ provisioningState, instanceView: { statuses: power === "" ? [] : statuses } }).state, state);
+  });
+}
+
+Deno.test("instanceOf tells which version the latest was when it booted, and imageOf what a set says", () => {
+  const imageReference = { publisher: "p", offer: "o", sku: "s", version: "latest", exactVersion: "1.2.3" };
+  equal(shown({ storageProfile: { imageReference } }).image, "p:o:s:1.2.3");
+  equal(imageOf(imageReference), "p:o:s:latest");
+});
+
+Deno.test("imageOf tells galleries for all and shared ones by their ids", () => {
+  const [communityGalleryImageId, sharedGalleryImageId] = ["/communityGalleries/a", "/sharedGalleries/b"];
+  deepEqual([imageOf({ communityGalleryImageId }), imageOf({ sharedGalleryImageId }), imageOf({ publisher: "p" })], [
+    ...[communityGalleryImageId, sharedGalleryImageId, ""],
+  ]);
+});
+
+for (const protection of ["protectFromScaleIn", "protectFromScaleSetActions"]) {
+  Deno.test(`instanceOf finds one protected by ${protection}`, () => {
+    equal(shown({ protectionPolicy: { [protection]: true } }).isProtected, true);
+  });
+}
+
+Deno.test("instanceOf tells an instance of which nothing is known yet", () => {
+  const { providerId, node, addresses, isProtected, trouble } = shown({});
+  deepEqual([providerId, node, addresses, isProtected, trouble], [
+    `azure://${id}/virtualMachines/7`,
+    "",
+    [],
+    false,
+    "",
+  ]);
+});
+
+Deno.test("partsOf finds a set and an id in any case, and nothing in a machine of its own", () => {
+  deepEqual(partsOf(`azure://${id.toUpperCase()}/VIRTUALMACHINES/7`), { group: id.toUpperCase(), id: 7 });
+  const alone = "azure:///subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/virtualMachines/a";
+  deepEqual([partsOf(alone), partsOf("aws:///a/i-1"), partsOf(`azure://${id}/virtualMachines/x`)], [
+    ...[undefined, undefined, undefined],
+  ]);
+});
+
+Deno.test("groupOf takes bounds from where the cluster-autoscaler looks for them, else from what Azure allows", () => {
+  const bounds = (tags: Record<string, string>, singlePlacementGroup?: boolean): (number | string)[] => {
+    const more = singlePlacementGroup === undefined ? {} : { singlePlacementGroup };
+    const { min, max, role } = groupOf({ location: "", tags, ...more });
+    return [min, max, role];
+  };
+  deepEqual(bounds({ min: "2", max: "9", "constellation-role": "Control-Plane" }), [2, 9, "ControlPlane"]);
+  deepEqual([bounds({ min: "x", max: "" }), bounds({}, true), bounds({}, false)], [
+    ...[[0, 100, ""], [0, 100, ""], [0, 1_000, ""]],
+  ]);
+});

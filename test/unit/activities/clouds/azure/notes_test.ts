@@ -1,0 +1,29 @@
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { notesOf, tagsWith } from "../../../../../activities/clouds/azure/notes.ts";
+import { spec, tagsOf, truthOf, worldOf } from "../../../../support/clouds/azure_world.ts";
+
+const group = spec.id;
+
+Deno.test("openAzure notes hundreds of orders among tags of others, and gives none that it could not note", async () => {
+  const others = { "constellation-uid": "c", "a/b": "c:d@e,f", "ostler-of-somebody": "x" };
+  const orders = new Map(Array.from({ length: 900 }, (_, id) => [id + 7, `a-node-group-of-somebody-new-${id}`]));
+  const notes = { open: { token: "a b:c@1,%", after: -1, since: 5_000 }, makeUpFor: [3, 4], orders };
+  const tags = tagsWith(others, notes);
+  deepEqual(notesOf(tags), notes);
+  deepEqual(tagsWith(tags, { open: undefined, makeUpFor: [], orders: new Map() }), others);
+  ok(Object.values(tags).every((value) => value.length <= 256) && Object.keys(tags).length <= 50);
+  await using world = worldOf();
+  const found = world.cloud.group(group);
+  ok(found);
+  for (let nth = 0; nth < 45; nth++) world.stub.ground.setTags(found, { ...tagsOf(world), [`theirs-${nth}`]: "" });
+  await rejects((await world.open()).order({ group, token: "t" }), { type: "CloudRefused", message: /have no room/ });
+  equal(found.size, 2);
+});
+
+Deno.test("openAzure gives no order whose token it could not note in the end", async () => {
+  await using world = worldOf();
+  // It would fit among the open ones, where it stands as it is.
+  const order = (await world.open()).order({ group, token: "é".repeat(60) });
+  await rejects(order, { type: "CloudRefused", message: /have no room/ });
+  equal(truthOf(world).size, 2);
+});

@@ -1,0 +1,92 @@
+import { deepEqual } from "node:assert/strict";
+import type { Notes } from "../../../../../activities/clouds/azure/notes.ts";
+import { lagMs, nextStep, type Sight, type Step } from "../../../../../activities/clouds/azure/order_step.ts";
+
+const since = Date.parse("2030-01-01T00:00:00Z");
+
+/** Instances by their ids; those below zero go, those from a hundred are old. */
+function sight(
+  { ids, size, open = true, orders = {}, isOld = false, lack = "" }: {
+    ids: number[];
+    size: number;
+    open?: boolean;
+    orders?: Record<number, string>;
+    isOld?: boolean;
+    lack?: string;
+  },
+): Sight {
+  const vms = ids.map((id) => ({
+    ...{ location: "", instanceId: String(Math.abs(id)) },
+    provisioningState: id < 0 ? "Deleting" : "Succeeded",
+    timeCreated: new Date(Math.abs(id) >= 100 ? since - 3_600_000 : since),
+  }));
+  const notes: Notes = {
+    open: open ? { token: "t", after: 2, since } : undefined,
+    makeUpFor: [],
+    orders: new Map(Object.entries(orders).map(([id, token]) => [Number(id), token])),
+  };
+  return { notes, size, vms, lack, now: since + lagMs - (isOld ? 0 : 1) };
+}
+
+const none: Step = { do: "Wait", says: 'order "t" shows no instance yet' };
+const cases: { title: string; sight: Sight; step: Step }[] = [
+  { title: "raises for a new one", sight: sight({ ids: [1, 2], size: 2, open: false }), step: { do: "Raise" } },
+  {
+    title: "tells what one has, also where it is not shown",
+    sight: sight({ ids: [1, 2], size: 3, open: false, orders: { 3: "t" } }),
+    step: { do: "Tell", id: 3 },
+  },
+  { title: "waits for what is not shown", sight: sight({ ids: [1, 2], size: 3 }), step: none },
+  { title: "takes the first that came", sight: sight({ ids: [4, 2, 3, 1], size: 4 }), step: { do: "Bind", id: 3 } },
+  { title: "takes no older one", sight: sight({ ids: [1, 2, 100, 101], size: 4 }), step: none },
+  {
+    title: "takes none that came by another order",
+    sight: sight({ ids: [1, 2, 3, 4], size: 4, orders: { 3: "u" } }),
+    step: { do: "Bind", id: 4 },
+  },
+  { title: "takes one that stays first", sight: sight({ ids: [1, 2, -3, 4], size: 3 }), step: { do: "Bind", id: 4 } },
+  {
+    title: "takes one that goes where no other comes",
+    sight: sight({ ids: [1, 2, -3], size: 2 }),
+    step: { do: "Bind", id: 3 },
+  },
+  {
+    title: "takes none that goes where another is still to come",
+    sight: sight({ ids: [1, 2, -3], size: 3 }),
+    step: none,
+  },
+  {
+    title: "does not take what is not shown soon for undone, also where nothing lacks",
+    sight: sight({ ids: [1, 2], size: 2 }),
+    step: none,
+  },
+  {
+    title: "raises again what was undone, once that is certain",
+    sight: sight({ ids: [1, 2], size: 2, isOld: true }),
+    step: { do: "Raise" },
+  },
+  {
+    title: "withdraws what found no room",
+    sight: sight({ ids: [1, 2], size: 3, isOld: true, lack: "full" }),
+    step: { do: "Withdraw", size: 2, says: "full" },
+  },
+  {
+    title: "withdraws nothing that may only not be shown yet",
+    sight: sight({ ids: [1, 2], size: 3, lack: "full" }),
+    step: none,
+  },
+  {
+    title: "lowers nothing that was lowered already",
+    sight: sight({ ids: [1, 2], size: 2, isOld: true, lack: "full" }),
+    step: { do: "Withdraw", size: 2, says: "full" },
+  },
+  {
+    title: "neither raises nor lowers a set that is short for reasons unknown",
+    sight: sight({ ids: [1, 2], size: 3, isOld: true }),
+    step: { do: "Wait", says: 'order "t" shows no instance, and it keeps fewer than its size' },
+  },
+];
+
+for (const { title, sight, step } of cases) {
+  Deno.test(`K16 nextStep ${title}`, () => deepEqual(nextStep(sight, "t"), step));
+}

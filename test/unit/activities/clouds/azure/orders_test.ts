@@ -1,0 +1,247 @@
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import type { Ordered } from "../../../../../activities/clouds/driver.ts";
+import {
+  age,
+  cutOff,
+  providerIdOf,
+  settle,
+  spec,
+  tagsOf,
+  truthOf,
+  type World,
+  worldOf,
+} from "../../../../support/clouds/azure_world.ts";
+
+const group = spec.id;
+
+function idIn(ordered: Ordered): string {
+  ok(ordered.outcome === "Ordered");
+  return ordered.instance.providerId;
+}
+
+Deno.test("K8 openAzure raises a set and says for whom in one request, and marks in one what came of it", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  equal(idIn(await driver.order({ group, token: "workers-new-1" })), providerIdOf(3));
+  deepEqual(world.stub.calls, ["get", "vms", "update", "get", "vms", "vms", "update", "get", "vms", "vms"]);
+  const { "ostler-orders-1": orders, "ostler-open-order": open, ...others } = tagsOf(world);
+  deepEqual([orders, open, others["constellation-uid"]], ["workers-new-:1@3", undefined, "cluster-1"]);
+});
+
+Deno.test("K16 openAzure knows an open order's instance before that is written down", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  await cutOff(world, driver);
+  deepEqual(truthOf(world).tokens, []);
+  deepEqual((await driver.instances(group)).map(({ token }) => token), [undefined, undefined, "t"]);
+  equal((await driver.instance(providerIdOf(3)))?.token, "t");
+  equal((await driver.instance(providerIdOf(2)))?.token, undefined);
+});
+
+const meddlings: { title: string; meddle: (world: World) => void; left: { size: number; alive: number } }[] = [
+  {
+    title: "somebody orders another",
+    meddle: ({ cloud }) => void cloud.order(cloud.group(group)!, "somebody"),
+    left: { size: 4, alive: 4 },
+  },
+  {
+    title: "somebody removes one of before",
+    meddle: ({ stub, cloud }) => stub.ground.delete(cloud.group(group)!, "1"),
+    left: { size: 2, alive: 2 },
+  },
+  {
+    title: "somebody removes one of before, and orders another",
+    meddle: ({ stub, cloud }) => {
+      stub.ground.delete(cloud.group(group)!, "1");
+      cloud.order(cloud.group(group)!, "somebody");
+    },
+    left: { size: 3, alive: 3 },
+  },
+];
+
+for (const { title, meddle, left } of meddlings) {
+  Deno.test(`K16 openAzure neither loses nor doubles an interrupted order when ${title}`, async () => {
+    await using world = worldOf();
+    const driver = await world.open();
+    await cutOff(world, driver);
+    meddle(world);
+    equal(idIn(await driver.order({ group, token: "t" })), providerIdOf(3));
+    equal(idIn(await driver.order({ group, token: "t" })), providerIdOf(3));
+    const { size, alive, tokens } = truthOf(world);
+    deepEqual({ size, alive, tokens }, { ...left, tokens: ["t"] });
+  });
+}
+
+Deno.test("K16 openAzure gives no other instance for one that came and goes already", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  await cutOff(world, driver);
+  world.stub.ground.delete(world.cloud.group(group)!, "3");
+  const ordered = await driver.order({ group, token: "t" });
+  ok(ordered.outcome === "Ordered");
+  deepEqual([ordered.instance.providerId, ordered.instance.state], [providerIdOf(3), "Terminating"]);
+  settle(world.cloud);
+  equal(idIn(await driver.order({ group, token: "t" })), providerIdOf(3));
+  equal(truthOf(world).size, 2);
+});
+
+Deno.test("K16 openAzure orders again what somebody undid, once that is certain", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  await cutOff(world, driver);
+  // Its instance never came, and nobody will make it.
+  world.stub.ground.delete(world.cloud.group(group)!, "3");
+  settle(world.cloud);
+  await rejects(driver.order({ group, token: "u" }), { type: "ApiUnavailable", message: /"t" shows no instance yet/ });
+  equal(truthOf(world).size, 2);
+  age(world);
+  equal(idIn(await driver.order({ group, token: "t" })), providerIdOf(4));
+  const { size, alive, tokens } = truthOf(world);
+  deepEqual({ size, alive, tokens }, { size: 3, alive: 3, tokens: ["t"] });
+});
+
+Deno.test("K16 openAzure gives no second order while the first shows nothing, and makes nothing larger", async () => {
+  await using world = worldOf({ lagMs: 60_000 });
+  const driver = await world.open();
+  await cutOff(world, driver);
+  const refusal = { type: "ApiUnavailable", message: /order "t" shows no instance yet$/ };
+  const first = world.stub.calls.length;
+  await rejects(driver.order({ group, token: "u" }), refusal);
+  // Others are not kept waiting by it.
+  deepEqual(world.stub.calls.slice(first), ["get", "vms"]);
+  // However old it is: the set keeps more than it shows.
+  age(world);
+  await rejects(driver.order({ group, token: "u" }), { type: "ApiUnavailable", message: /fewer than its size$/ });
+  deepEqual([truthOf(world).size, truthOf(world).alive], [3, 3]);
+});
+
+Deno.test("K8 openAzure ends an open order that nobody asks about any more, and gives the next", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  await cutOff(world, driver);
+  equal(idIn(await driver.order({ group, token: "u" })), providerIdOf(4));
+  equal(idIn(await driver.order({ group, token: "t" })), providerIdOf(3));
+  deepEqual([truthOf(world).size, truthOf(world).tokens], [4, ["t", "u"]]);
+});
+
+Deno.test("K8 openAzure raises a set once for a token that two processes order at a time", async () => {
+  await using world = worldOf();
+  const drivers = await Promise.all([1, 2, 3].map(() => world.open()));
+  const tries = await Promise.allSettled(drivers.map((driver) => driver.order({ group, token: "t" })));
+  for (const each of tries) if (each.status === "rejected") equal(each.reason.type, "ApiUnavailable");
+  const made = await Promise.all(drivers.map((driver) => driver.order({ group, token: "t" })));
+  deepEqual(made.map(idIn), [1, 2, 3].map(() => providerIdOf(3)));
+  deepEqual([truthOf(world).size, truthOf(world).alive], [3, 3]);
+});
+
+Deno.test("K10 openAzure takes a size back for which Azure says later that there is no room", async () => {
+  await using world = worldOf({ capacity: 2, lack: "Later" });
+  const driver = await world.open();
+  await cutOff(world, driver);
+  equal(truthOf(world).size, 3);
+  age(world);
+  const answer = await driver.order({ group, token: "t" });
+  deepEqual(answer, { outcome: "NoCapacity", says: "AllocationFailed: there is no room" });
+  deepEqual([truthOf(world).size, truthOf(world).alive, "ostler-open-order" in tagsOf(world)], [2, 2, false]);
+});
+
+Deno.test("K10 openAzure says that there is no room where Azure has taken the size back itself", async () => {
+  await using world = worldOf({ capacity: 2, lack: "Later" });
+  const driver = await world.open();
+  await cutOff(world, driver);
+  world.cloud.group(group)!.size = 2;
+  age(world);
+  equal((await driver.order({ group, token: "t" })).outcome, "NoCapacity");
+  deepEqual([truthOf(world).size, truthOf(world).alive, "ostler-open-order" in tagsOf(world)], [2, 2, false]);
+});
+
+Deno.test("K10 openAzure takes an instance back for which there is no room", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  await cutOff(world, driver);
+  const made = world.cloud.instances().at(-1);
+  world.cloud.set(made?.providerId ?? "", { state: "Failed", trouble: "no room" });
+  const answer = await driver.order({ group, token: "t" });
+  deepEqual(answer, { outcome: "NoCapacity", says: "AllocationFailed: there is no room" });
+  deepEqual([truthOf(world).size, truthOf(world).alive, "ostler-open-order" in tagsOf(world)], [2, 2, false]);
+});
+
+Deno.test("K10 openAzure takes back what another order left without room, and gives its own", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  await cutOff(world, driver);
+  world.cloud.set(world.cloud.instances().at(-1)?.providerId ?? "", { state: "Failed", trouble: "no room" });
+  equal(idIn(await driver.order({ group, token: "u" })), providerIdOf(4));
+  deepEqual([truthOf(world).size, truthOf(world).alive, truthOf(world).tokens], [3, 3, ["u"]]);
+});
+
+Deno.test("K10 openAzure leaves alone an order that somebody opened while it ended its own", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  await cutOff(world, driver);
+  world.cloud.set(world.cloud.instances().at(-1)?.providerId ?? "", { state: "Failed", trouble: "no room" });
+  world.stub.fault = (nth, action) => {
+    const theirs = { ...tagsOf(world), "ostler-open-order": "3 1795000000 u" };
+    if (action === "get" && world.stub.calls[nth - 2] === "delete") {
+      world.stub.ground.setTags(world.cloud.group(group)!, theirs);
+    }
+    return undefined;
+  };
+  equal((await driver.order({ group, token: "t" })).outcome, "NoCapacity");
+  equal(tagsOf(world)["ostler-open-order"], "3 1795000000 u");
+});
+
+Deno.test("K10 openAzure says at once what a quota forbids", async () => {
+  await using world = worldOf({ capacity: 2 });
+  const answer = await (await world.open()).order({ group, token: "t" });
+  ok(answer.outcome === "NoCapacity");
+  match(answer.says, /^OperationNotAllowed: exceeds Quota/);
+});
+
+Deno.test("K21 openAzure gives one order of a set after the other, in whatever case it is named", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  const made = await Promise.all([
+    driver.order({ group, token: "a" }),
+    driver.order({ group: group.toUpperCase(), token: "b" }),
+  ]);
+  deepEqual(made.map(idIn), [providerIdOf(3), providerIdOf(4)]);
+});
+
+Deno.test("K8 openAzure gives an instance to one order alone, also where a list has left it out", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  equal(idIn(await driver.order({ group, token: "a" })), providerIdOf(3));
+  await driver.remove({ group, providerId: providerIdOf(1), shrinks: true });
+  world.stub.fault = (nth, action) => {
+    // Its first page is behind by one when the second is read.
+    if (action === "vms" && world.stub.calls[nth - 2] === "vms") settle(world.cloud);
+    return undefined;
+  };
+  equal(idIn(await driver.order({ group, token: "b" })), providerIdOf(4));
+  deepEqual([truthOf(world).size, truthOf(world).tokens], [3, ["a", "b"]]);
+});
+
+Deno.test("K8 openAzure forgets the first orders of instances that are gone", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  for (let nth = 0; nth < 32; nth++) {
+    equal(idIn(await driver.order({ group, token: `workers-new-${nth}` })), providerIdOf(3 + nth));
+    await driver.remove({ group, providerId: providerIdOf(3 + nth), shrinks: true });
+    settle(world.cloud);
+  }
+  // The latest only, so that who orders one of them again gets no second.
+  const { tokens } = truthOf(world);
+  deepEqual([tokens.length, tokens[0], tokens.at(-1)], [31, "workers-new-1", "workers-new-31"]);
+  equal(idIn(await driver.order({ group, token: "workers-new-1" })), providerIdOf(4));
+  equal(truthOf(world).size, 2);
+});
+
+Deno.test("openAzure ends at its signal while it waits for an instance", async () => {
+  await using world = worldOf({ lagMs: 60_000 });
+  const ended = new AbortController();
+  const driver = await world.open(ended.signal);
+  const ordered = driver.order({ group, token: "t" });
+  setTimeout(() => ended.abort(new Error("it ends")), 100);
+  await rejects(ordered, { message: "it ends" });
+});

@@ -1,0 +1,89 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { providerIdOf, settle, spec, truthOf, worldOf } from "../../../../support/clouds/azure_world.ts";
+import type { Befalls } from "../../../../support/driver_conformance.ts";
+
+const group = spec.id;
+const befalls: Befalls[] = ["CutBefore", "CutAfter", "Throttled", "Broken"];
+
+for (const fault of befalls) {
+  Deno.test(`K22 openAzure makes up for whom it removes without shrinking once, ${fault} at every call`, async () => {
+    await using world = worldOf();
+    const { stub } = world;
+    const driver = await world.open();
+    const removal = { group, providerId: providerIdOf(1), shrinks: false };
+    for (let nth = 0, isBefallen = true; isBefallen; nth++) {
+      const first = stub.calls.length;
+      stub.fault = (at) => at === first + nth + 1 ? fault : undefined;
+      await driver.remove(removal).catch((error: { type?: string }) => equal(error.type, "ApiUnavailable"));
+      isBefallen = stub.calls.length - first > nth;
+    }
+    const { size, alive } = truthOf(world);
+    deepEqual([size, alive, world.cloud.instances().length], [2, 2, 3]);
+    settle(world.cloud);
+    equal(await driver.remove(removal), "Gone");
+    deepEqual([truthOf(world).size, world.cloud.instances().length], [2, 3]);
+  });
+}
+
+Deno.test("K7 openAzure makes up for one that was gone before that was done", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  const removal = { group, providerId: providerIdOf(1), shrinks: false };
+  world.stub.fault = (_, action) => action === "delete" ? "CutAfter" : undefined;
+  await rejects(driver.remove(removal), { type: "ApiUnavailable" });
+  settle(world.cloud);
+  world.stub.fault = () => undefined;
+  for (let nth = 0; nth < 2; nth++) equal(await driver.remove(removal), "Gone");
+  deepEqual([truthOf(world).size, truthOf(world).alive], [2, 2]);
+});
+
+Deno.test("K10 openAzure makes up for a machine once there is room again", async () => {
+  await using world = worldOf({ capacity: 2 });
+  const driver = await world.open();
+  const removal = { group, providerId: providerIdOf(1), shrinks: false };
+  await rejects(driver.remove(removal), { type: "ApiUnavailable", message: /Cannot keep the size/ });
+  settle(world.cloud);
+  equal(await driver.remove(removal), "Gone");
+  deepEqual([truthOf(world).size, truthOf(world).alive], [2, 2]);
+});
+
+Deno.test("openAzure does not make up for a machine that shall shrink its set after all", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  const removal = { group, providerId: providerIdOf(1) };
+  world.stub.fault = (_, action) => action === "update" ? "CutAfter" : undefined;
+  await rejects(driver.remove({ ...removal, shrinks: false }), { type: "ApiUnavailable" });
+  world.stub.fault = () => undefined;
+  equal(await driver.remove({ ...removal, shrinks: true }), "Going");
+  deepEqual([truthOf(world).size, truthOf(world).alive], [1, 1]);
+});
+
+Deno.test("K7 openAzure tells once of whom Azure does not say at once that it goes, and makes up for it then", async () => {
+  await using world = worldOf({ lateMs: 700 });
+  const driver = await world.open();
+  const raised: number[] = [];
+  world.stub.fault = (_, action) => {
+    if (action === "update") raised.push(truthOf(world).alive);
+    return undefined;
+  };
+  equal(await driver.remove({ group, providerId: providerIdOf(1), shrinks: false }), "Going");
+  // The note before it went, and the raise after that.
+  deepEqual([raised, world.stub.calls.filter((call) => call === "delete").length], [[2, 1], 1]);
+  deepEqual([truthOf(world).size, truthOf(world).alive], [2, 2]);
+});
+
+Deno.test("K7 openAzure does not wait for whom it removes with its place", async () => {
+  await using world = worldOf({ lateMs: 60_000 });
+  const driver = await world.open();
+  equal(await driver.remove({ group, providerId: providerIdOf(1), shrinks: true }), "Going");
+  deepEqual([world.stub.calls, truthOf(world).size], [["get", "vm", "delete"], 1]);
+});
+
+Deno.test("K7 openAzure removes nothing of another set", async () => {
+  const other = { ...spec, id: spec.id.replace("Workers-vmss", "other"), name: "other" };
+  await using world = worldOf({ groups: [spec, other] });
+  const driver = await world.open();
+  const [{ providerId } = { providerId: "" }] = await driver.instances(other.id);
+  await rejects(driver.remove({ group, providerId, shrinks: true }), { type: "CloudRefused" });
+  equal(world.cloud.group(other.id)?.size, 2);
+});
