@@ -5,6 +5,10 @@ import type { Driver } from "../activities/clouds/driver.ts";
 const openers = {
   aws: async (region: string, clusterTag: string): Promise<Driver> =>
     (await import("../activities/clouds/aws.ts")).openAws({ region, clusterTag }),
+  azure: async (place: string, clusterTag: string): Promise<Driver> => {
+    const [subscription = "", resourceGroup = ""] = place.split("/");
+    return await (await import("../activities/clouds/azure.ts")).openAzure({ subscription, resourceGroup, clusterTag });
+  },
   google: async (project: string, clusterTag: string): Promise<Driver> =>
     (await import("../activities/clouds/google.ts")).openGoogle({ project, clusterTag }),
   simulated: async (url: string): Promise<Driver> =>
@@ -28,6 +32,9 @@ export function cloudFaults({ cloud, cloudPlace, cloudTag }: CloudPlace): string
   if (cloud === "") return [];
   return [
     ...(cloudPlace === "" ? [`cloud-place: must say where in ${cloud}`] : []),
+    ...(cloud === "azure" && !/^([^/]+\/[^/]+)?$/.test(cloudPlace)
+      ? ["cloud-place: must be subscription/resource group in azure"]
+      : []),
     ...(cloud !== "simulated" && cloudTag === "" ? ["cloud-tag: must say what groups of this cluster bear"] : []),
   ];
 }

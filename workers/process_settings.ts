@@ -112,10 +112,11 @@ export const ProcessSettings = z.object({
       "namespaces of the Secrets and ConfigMaps that provider specs may point at, joined by commas; else all that the worker may read",
   }),
   cloud: setting(cloud, "", {
-    description: "cloud whose scaling groups are looked after: aws, google or simulated; else none",
+    description: "cloud whose scaling groups are looked after: aws, azure, google or simulated; else none",
   }),
   cloudPlace: setting(text, "", {
-    description: "where in that cloud: a region of aws, a project of google, the URL of a simulated one",
+    description:
+      "where in that cloud: a region of aws, `subscription/resource group` of azure, a project of google, the URL of a simulated one",
   }),
   cloudTag: setting(text, "", {
     description: "what groups of this cluster bear as constellation-uid; simulated ones bear nothing",

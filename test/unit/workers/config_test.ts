@@ -171,7 +171,13 @@ Deno.test("a token for Prometheus needs somebody to whom it may be sent", () => 
 Deno.test("readConfig wants to know where a cloud is, and what groups of this cluster bear there", () => {
   throws(() => readConfig({ OSTLER_CLOUD: "aws" }), /cloud-place: must say where in aws\n?.*cloud-tag: must say/s);
   throws(() => readConfig({ OSTLER_CLOUD: "simulated" }), /cloud-place: must say where in simulated/);
+  throws(
+    () => readConfig({ OSTLER_CLOUD: "azure", OSTLER_CLOUD_PLACE: "s", OSTLER_CLOUD_TAG: "c1" }),
+    /must be subscr/,
+  );
   throws(() => readConfig({ OSTLER_CLOUD: "toys" }), /must be one of aws, .*simulated, or nothing/);
   const config = readConfig({ OSTLER_CLOUD: "aws", OSTLER_CLOUD_PLACE: "eu-west-1", OSTLER_CLOUD_TAG: "c1" });
   deepEqual([config.cloud, config.cloudPlace, config.cloudTag], ["aws", "eu-west-1", "c1"]);
+  const azure = { OSTLER_CLOUD: "azure", OSTLER_CLOUD_PLACE: "s/r", OSTLER_CLOUD_TAG: "c1" };
+  equal(readConfig(azure).cloudPlace, "s/r");
 });
