@@ -5,6 +5,7 @@ delete (globalThis as { Temporal?: unknown }).Temporal;
 export { admitJoiningNode } from "./admit_joining_node.ts";
 export { discoverScalingGroups } from "./discover_scaling_groups.ts";
 export { keepAutoscaler } from "./keep_autoscaler.ts";
+export { planPool } from "./plan_pool.ts";
 export { renewCredentials } from "./renew_credentials.ts";
 export { rollOutMachineDeployment } from "./roll_out_machine_deployment.ts";
 export { rollOutNodeVersion } from "./roll_out_node_version.ts";

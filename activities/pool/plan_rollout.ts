@@ -30,13 +30,13 @@ export interface Planner {
 /** Machines of a wave that a history keeps; the hash stands for all of them. */
 const named = 20;
 
-/** The plan as a run keeps it: bounded. Moot when another template than `templateHash` is desired by now. */
+/** The plan as a history keeps it: bounded. Moot when another template than `templateHash`, if any is named, is desired by now. */
 export async function planRollout(
   planner: Planner,
-  { pool, templateHash }: { pool: PoolRef; templateHash: string },
+  { pool, templateHash }: { pool: PoolRef; templateHash?: string },
 ): Promise<RolloutPlan> {
   const { desired, plan } = await planOf(planner, pool);
-  if (desired.templateHash !== templateHash) {
+  if (templateHash !== undefined && desired.templateHash !== templateHash) {
     const state = `desired is template "${desired.templateHash}", not "${templateHash}"`;
     throw moot("GenerationStale", `Cannot plan the rollout of "${pool.namespace}/${pool.name}": ${state}`);
   }

@@ -1,5 +1,5 @@
 /** What commands ask of the running rollout, which lives in Temporal. */
-import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
+import type { PoolRef, Progress, RolloutPlan } from "../../workflows/contracts/mod.ts";
 import type { TemporalServer } from "../../activities/temporal/temporal_server.ts";
 import type { Answer, Command } from "../../workflows/commands/messages.ts";
 
@@ -37,6 +37,8 @@ export interface Engine {
   send(order: Order): Promise<Answer>;
   /** Where an open run is; undefined where none is open or it does not answer at once. */
   progress(pool: PoolRef): Promise<Progress | undefined>;
+  /** The plan that a worker makes of a pool now; its waves name at most 20 machines each. */
+  plan(pool: PoolRef): Promise<RolloutPlan>;
   /** The newest steps of a pool's runs, oldest first; at most `limit`. */
   steps(pool: PoolRef, limit: number): Promise<Step[]>;
 }

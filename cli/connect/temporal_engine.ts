@@ -2,13 +2,20 @@
 import {
   type Client,
   WithStartWorkflowOperation,
+  WorkflowFailedError,
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from "@temporalio/client";
-import { TypedSearchAttributes, WorkflowNotFoundError } from "@temporalio/common";
-import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
+import { TimeoutFailure, TypedSearchAttributes, WorkflowNotFoundError } from "@temporalio/common";
+import type { PoolRef, Progress, RolloutPlan } from "../../workflows/contracts/mod.ts";
 import type { Answer } from "../../workflows/commands/messages.ts";
-import { poolOf, shownAtStart, workflowIdOf, workflowTypeOf } from "../../workflows/commands/start_options.ts";
+import {
+  planIdOf,
+  poolOf,
+  shownAtStart,
+  workflowIdOf,
+  workflowTypeOf,
+} from "../../workflows/commands/start_options.ts";
 import { inCluster } from "./cluster_name.ts";
 import { Refusal, TimedOut } from "../failure.ts";
 import type { CommandName, Engine, EngineOptions, Order } from "./engine.ts";
@@ -17,6 +24,8 @@ import { readSteps } from "./workflow_steps.ts";
 
 /** A query is for people who watch: a run that does not answer in this time is shown without it. */
 const queryMs = 2_000;
+/** A plan is made while a person waits. */
+const planMs = 60_000;
 const startsRun: readonly CommandName[] = ["pause", "resume", "retry"];
 
 /** The engine as a client of Temporal knows it. */
@@ -26,6 +35,7 @@ export function engineOf(client: Client, options: EngineOptions): Engine {
   return {
     send: (order) => send(client, options, { ...order, pool: inCluster(cluster, order.pool) }),
     progress: (pool) => readProgress(client, idOf(pool)),
+    plan: (pool) => understood(address, () => plan(client, options, inCluster(cluster, pool))),
     steps: (pool, limit) => understood(address, () => readSteps(client, idOf(pool), limit)),
   };
 }
@@ -66,6 +76,24 @@ function update(client: Client, { taskQueue }: EngineOptions, { pool, name, comm
     args: [command],
     startWorkflowOperation: startWorkflowOperation as never,
   });
+}
+
+async function plan(client: Client, { taskQueue }: EngineOptions, pool: PoolRef): Promise<RolloutPlan> {
+  const about = `plan the rollout of "${pool.namespace}/${pool.name}"`;
+  try {
+    return await client.workflow.execute<(pool: PoolRef) => Promise<RolloutPlan>>("planPool", {
+      ...{ workflowId: planIdOf(pool), taskQueue, args: [poolOf(pool)] },
+      workflowIdConflictPolicy: "USE_EXISTING",
+      workflowExecutionTimeout: planMs,
+      staticSummary: "Plan a rollout that somebody asked about",
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    if (error.cause instanceof TimeoutFailure) {
+      throw new TimedOut(`Cannot ${about}: no answer in ${planMs / 1000} seconds; is a worker running?`);
+    }
+    throw new Refusal(said(error.cause?.cause ?? error.cause) ?? `Cannot ${about}`);
+  }
 }
 
 async function readProgress(client: Client, workflowId: string): Promise<Progress | undefined> {

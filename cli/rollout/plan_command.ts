@@ -9,6 +9,7 @@ import { readObjects } from "../yaml_file.ts";
 import { abreast } from "../../activities/kube/abreast.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { type Planned, plannedFor, plannedForFile, type PlanPlace } from "./planned.ts";
+import { plannedForGroup } from "./planned_group.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, readRows } from "./pools.ts";
 import { tellFailure } from "./tell_failure.ts";
@@ -26,7 +27,8 @@ const atOnce = 4;
 /** Shows the plans of the chosen pools, or of a file; changes nothing. Of several, one that fails leaves the others. */
 export async function showPlan(terminal: Terminal, world: World, flags: PlanFlags): Promise<number> {
   const cluster = await world.cluster();
-  const place: PlanPlace = { cluster, profileNamespace: flags.profileNamespace ?? usualProfileNamespace };
+  const profileNamespace = flags.profileNamespace ?? usualProfileNamespace;
+  const place: PlanPlace = { cluster, profileNamespace, engine: () => world.engine() };
   if (flags.file !== undefined) {
     show(terminal, flags, [await planOfFile(terminal, place, flags)]);
     return 0;
@@ -34,13 +36,17 @@ export async function showPlan(terminal: Terminal, world: World, flags: PlanFlag
   const chosen = chosenBy(flags, cluster, true);
   const rows = await readRows(cluster, chosen);
   if (chosen.kind === "one") {
-    show(terminal, flags, await Promise.all(rows.map((row) => plannedFor(place, row))));
+    show(terminal, flags, await Promise.all(rows.map((row) => planOf(place, row))));
     return 0;
   }
   const { planned, code } = await plansOf(terminal, place, rows);
   if (rows.length === 0 && isForPeople(flags)) terminal.err(`Nothing to plan: ${noPools(chosen)}\n`);
   else show(terminal, flags, planned);
   return code;
+}
+
+function planOf(place: PlanPlace, row: PoolRow): Promise<Planned> {
+  return row.pool.kind === "ScalingGroup" ? plannedForGroup(place, row) : plannedFor(place, row);
 }
 
 function show(terminal: Terminal, { pool, file, output }: PlanFlags, planned: readonly Planned[]): void {
@@ -65,7 +71,7 @@ async function plansOf(terminal: Terminal, place: PlanPlace, rows: readonly Pool
   const codes = [0];
   const plans = await abreast(atOnce, rows, async (row) => {
     try {
-      return [await plannedFor(place, row)];
+      return [await planOf(place, row)];
     } catch (error) {
       codes.push(tellFailure(terminal, row.pool, clusterFailure(place.cluster.server, error)));
       return [];

@@ -13,6 +13,7 @@ import { recall } from "../../activities/status/recall.ts";
 import type { Desired, PoolKind, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts/mod.ts";
 import { forecast } from "../../workflows/policy/forecast.ts";
 import type { Cluster } from "../connect/cluster.ts";
+import type { Engine } from "../connect/engine.ts";
 import { Refusal } from "../failure.ts";
 import { templateChanges } from "../view/template_changes.ts";
 import { type PendingChange, pendingChange, templateOf } from "./pending_change.ts";
@@ -38,6 +39,8 @@ export interface Planned {
 export interface PlanPlace {
   cluster: Cluster;
   profileNamespace: string;
+  /** For pools whose machines only workers see. */
+  engine: () => Promise<Pick<Engine, "plan">>;
 }
 
 /** The plan for what a MachineDeployment says now; refused when it is gone. */

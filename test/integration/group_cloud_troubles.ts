@@ -1,5 +1,7 @@
 /** A cloud that fails, shows things late, changes by itself, or has a past. */
 import assert from "node:assert/strict";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 import type { CloudInstance, GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { alpha, type GroupStory, type Scene, upToDate } from "./group_scene.ts";
 import { administratorOf, first, kinds } from "./group_world.ts";
@@ -16,6 +18,8 @@ export const cloudTroubles: GroupStory[] = [
   ["a machine that the cloud protects is waited for by name, and replaced when it is protected no more", protects],
   ["K20, K21 a group that a look left out stays as people set it; one in another case is made once", lookedFor],
 ];
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
 type Group = Parameters<Scene["ground"]["cloud"]["addTemplate"]>[0];
 
@@ -100,8 +104,23 @@ async function protects({ ground, world }: Scene): Promise<void> {
     return reason === "ProtectedRemain" && message?.includes(kept.node) && updated === "2/3";
   });
   assert.equal(kept.state, "Ready");
+  const plan = JSON.parse(await ostler(world, ["plan", "sg/alpha", "-o", "json"]));
+  assert.deepEqual(plan.plan.stays, [`until their cloud protects them no more: ${kept.node}`]);
+  assert.match(await ostler(world, ["status", "nodeversion/constellation-version"]), /sg\/alpha +2\/3 /);
   ground.cloud.set(kept.providerId, { isProtected: false });
   await upToDate(world, version, alpha.size);
+}
+
+/** Runs the command as people do. */
+async function ostler({ site }: Scene["world"], args: string[]): Promise<string> {
+  const { temporal, adminKubeconfig } = site.stack;
+  const env = { TEMPORAL_ADDRESS: temporal.address, KUBECONFIG: adminKubeconfig, NO_COLOR: "1" };
+  const { code, stdout } = await new Deno.Command(process.execPath, {
+    args: ["run", "--no-prompt", "--cached-only", "--no-check", "--allow-all", "cli/main.ts", ...args],
+    ...{ cwd: root, env, stderr: "inherit" },
+  }).output();
+  assert.equal(code, 0);
+  return new TextDecoder().decode(stdout);
 }
 
 interface ScalingGroup {

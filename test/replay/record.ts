@@ -234,6 +234,15 @@ const discoveries: Record<string, Story> = {
   },
 };
 
+const plans: Record<string, Story> = {
+  "planned": async (stage) => {
+    const pool = await stage.grownPool();
+    pool.change({ image: "image-2" });
+    const options = { workflowId: "plan/pool", taskQueue: "ostler", args: [pool.ref] };
+    return await stage.client.workflow.start("planPool", options) as unknown as Handle;
+  },
+};
+
 /** Stories by the folder that has their histories. */
 const stories: Record<string, Record<string, Story>> = {
   roll_out_machine_deployment: rollouts,
@@ -242,6 +251,7 @@ const stories: Record<string, Record<string, Story>> = {
   keep_autoscaler: autoscalers,
   roll_out_node_version: versions,
   discover_scaling_groups: discoveries,
+  plan_pool: plans,
 };
 
 async function record(

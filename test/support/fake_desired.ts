@@ -111,9 +111,9 @@ export function stampTemplate(pool: FakePool, order: Omit<TemplateStamp, "pool">
 }
 
 /** The plan as the real planner makes it, bounded as the real activity bounds it. */
-export function planOf(pool: FakePool, { templateHash }: { templateHash: string }): RolloutPlan {
+export function planOf(pool: FakePool, { templateHash }: { templateHash?: string }): RolloutPlan {
   const seen = desiredOf(pool);
-  if (seen.state !== "Present" || seen.desired.templateHash !== templateHash) {
+  if (seen.state !== "Present" || (templateHash !== undefined && seen.desired.templateHash !== templateHash)) {
     throw failure("GenerationStale", "Cannot plan the rollout: the pool has moved on");
   }
   const members = pool.members(pool.rules.repair).sort(byTurn);

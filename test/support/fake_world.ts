@@ -4,7 +4,7 @@ import type { CommandName, Order, Step } from "../../cli/connect/engine.ts";
 import type { ConnectOptions, World } from "../../cli/connect/world.ts";
 import { runProgram } from "../../cli/program.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
+import type { PoolRef, Progress, RolloutPlan } from "../../workflows/contracts/mod.ts";
 import { FakeKube } from "./fake_kube.ts";
 import { FakeTemporal } from "./fake_temporal.ts";
 import { machineDeployment, machineSet } from "./machine_objects.ts";
@@ -22,6 +22,9 @@ export class FakeWorld {
   /** What a rollout answers; may throw what it says instead. */
   answer: (order: Order) => string = ({ name }) => `${name} it is`;
   progress: Progress | undefined;
+  /** What a worker plans, and of which pools it was asked. */
+  plan: RolloutPlan | undefined;
+  planned: PoolRef[] = [];
   steps: Step[] = [];
   /** Runs instead of each pause. */
   onSleep: () => void = () => {};
@@ -65,6 +68,10 @@ export class FakeWorld {
       progress: (pool: PoolRef) => {
         this.asked.push(pool);
         return Promise.resolve(this.progress);
+      },
+      plan: (pool: PoolRef) => {
+        this.planned.push(pool);
+        return this.plan ? Promise.resolve(this.plan) : Promise.reject(new Error("no plan"));
       },
       steps: (_: unknown, limit: number) => Promise.resolve(this.steps.slice(-limit)),
     };

@@ -37,6 +37,12 @@ export function workflowIdOf({ cluster, kind = "MachineDeployment", namespace, n
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
+/** The workflow id of a plan that somebody asks for; who asks at the same time reads the same one. */
+export function planIdOf(pool: PoolRef): string {
+  const { cluster, ...own } = pool;
+  return cluster === undefined ? `plan/${workflowIdOf(own)}` : `${cluster}/plan/${workflowIdOf(own)}`;
+}
+
 /** The workflow id of a notice. */
 export function noticeIdOf({ cluster, namespace, name }: PoolRef, id: string): string {
   const plain = `notice/${namespace}/${name}/${id}`;

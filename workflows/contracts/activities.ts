@@ -18,7 +18,7 @@ export interface ReadActivities {
   /** What earlier runs left for this one. */
   recall(input: { pool: PoolRef }): Promise<Memory>;
   /** What the rollout would do from here, with a hash that tells a stale plan; bounded. */
-  planRollout(input: { pool: PoolRef; templateHash: string }): Promise<RolloutPlan>;
+  planRollout(input: { pool: PoolRef; templateHash?: string }): Promise<RolloutPlan>;
   /** Some pools whose credentials are due, and where to go on looking; bounded, however many there are. */
   listDuePools(input: { after?: string }): Promise<{ pools: DuePool[]; next?: string }>;
 }

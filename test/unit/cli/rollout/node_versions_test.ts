@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { hashOf } from "../../../../activities/node_version/release.ts";
 import { FakeWorld, readyStatus, rollingStatus } from "../../../support/fake_world.ts";
 
 const spec = { image: "image-2", imageVersion: "v2", kubernetesComponentsReference: "components-2" };
@@ -65,4 +66,33 @@ Deno.test("ostler status refuses a NodeVersion that is not there, with a near na
   const { code, err } = await world().run(["status", "nodeversion/al"]);
   assert.equal(code, 1);
   assert.match(err, /Cannot find NodeVersion "al": no such name.*all/);
+});
+
+Deno.test("ostler plan of a scaling group asks a worker, as only workers see its cloud", async () => {
+  const made = world({
+    released: { stage: "Workers", digest: hashOf({ image: "image-2", components: "components-2" }) },
+  });
+  made.plan = {
+    ...{ hash: "abc", machines: 3, seconds: null, blocked: [] },
+    waves: [{ size: 2, machines: ["alpha-1", "alpha-2"], soakSeconds: 0 }],
+    stays: ["until their cloud protects them no more: alpha-3"],
+  };
+  const { code, out } = await made.run(["plan", "sg/alpha"]);
+  assert.equal(code, 0);
+  assert.deepEqual(made.planned, [{ namespace: "kube-system", name: "scaling-group.alpha", kind: "ScalingGroup" }]);
+  for (
+    const part of [
+      /^kube-system\/scaling-group\.alpha: 2 of 3 machines will be replaced, in 1 wave$/m,
+      /alpha-1, alpha-2/,
+      /^stays +until their cloud protects them no more: alpha-3$/m,
+    ]
+  ) assert.match(out, part);
+  assert.ok(!out.includes("not released"));
+});
+
+Deno.test("ostler plan of a scaling group tells that its NodeVersion has not released it", async () => {
+  const made = world();
+  made.plan = { ...{ hash: "abc", machines: 3, seconds: null, blocked: [] }, waves: [] };
+  const { out } = await made.run(["plan", "sg/alpha"]);
+  assert.match(out, /^blocked +NodeVersion "all" is not released to it yet$/m);
 });
