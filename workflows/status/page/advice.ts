@@ -41,7 +41,8 @@ const hints: Record<string, string> = {
   SetAside: "Let the pods of the machines that were set aside move, then try again.",
   ProtectedRemain:
     "Take the protection away in the cloud, or skip the machines; the policy's protectedMachines may say so for all.",
-  ControlPlaneRefused: "Replace control planes by hand, one at a time: their membership of etcd is not looked after yet.",
+  ControlPlaneRefused:
+    "Replace control planes by hand, one at a time: their membership of etcd is not looked after yet.",
   GateFailed: "The last good revision itself fails a gate: mend what the gate looks at, or the gate, then retry.",
   SpecReapplied: "Find who applies the bad spec again (GitOps?) and change it there.",
   RolledBack: "The spec that failed is remembered: applied again it is held, until it changes or somebody sends retry.",
