@@ -146,7 +146,7 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     notify: notifying(telling),
     log,
   });
-  const groups = watchGroups({ kube, log, signal });
+  const groups = watchGroups({ kube, watchesNodes: config.cloud !== "", log, signal });
   const ofGroups = new PoolNotifier(groups, { notify: notifying(telling), log });
   await Promise.all([watch.start(), groups.start()]);
   onReady();

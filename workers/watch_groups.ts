@@ -2,16 +2,20 @@
 import type { Logger } from "@temporalio/common";
 import { groupFinalizer, ledgerAnnotations } from "../activities/backends/scaling_group/ledger.ts";
 import { observedOf, targetOf } from "../activities/backends/scaling_group/target.ts";
+import { groupKeyOf } from "../activities/clouds/driver.ts";
 import type { Kube } from "../activities/kube/client.ts";
 import { Informer } from "../activities/kube/informer.ts";
 import type { Resource } from "../activities/kube/resources.ts";
 import { NodeVersion, nodeVersions, ScalingGroup, scalingGroups } from "../activities/kube/update_kinds.ts";
 import { groupsNamespace, poolOfGroup } from "../workflows/commands/scaling_group.ts";
+import { watchGroupNodes } from "./watch_group_nodes.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
 import { mayMean, watchedPolicies, watchedRollouts } from "./watched_facts.ts";
 
 interface GroupDeps {
   kube: Kube;
+  /** A cloud is set: illness may be repaired. */
+  watchesNodes: boolean;
   log: Pick<Logger, "warn">;
   signal: AbortSignal;
 }
@@ -39,7 +43,7 @@ const ended = ["Converged", "RolledBack", "Aborted"];
 const ofGroups = { fieldSelector: `metadata.namespace=${groupsNamespace}` };
 
 /** Groups are told by their own names. One that follows nothing yet has no rollout. */
-export function watchGroups(deps: GroupDeps): PoolWatch & { start(): Promise<void> } {
+export function watchGroups({ watchesNodes, ...deps }: GroupDeps): PoolWatch & { start(): Promise<void> } {
   const listeners: ((key: string) => void)[] = [];
   const tell = (key: string): void => listeners.forEach((listener) => listener(key));
   const groups = new Informer(watchedGroups, { ...deps, onChange: tell });
@@ -47,6 +51,9 @@ export function watchGroups(deps: GroupDeps): PoolWatch & { start(): Promise<voi
   const versions = new Informer(watchedVersions, { ...deps, onChange: tellAll });
   const rollouts = new Informer({ ...watchedRollouts, ...ofGroups }, { ...deps, onChange: tellAll });
   const policies = new Informer({ ...watchedPolicies, ...ofGroups }, { ...deps, onChange: tellAll });
+  const ofGroup = (id: string): string[] =>
+    groups.keys().filter((key) => groupKeyOf(groups.get(key)?.spec.groupId ?? "") === id);
+  const nodes = watchGroupNodes({ ...deps, onChange: (id) => ofGroup(id).forEach(tell) });
   const find = (key: string): WatchedPool | undefined => {
     const group = groups.get(key);
     const version = group && versions.get(group.spec.nodeImage);
@@ -59,7 +66,8 @@ export function watchGroups(deps: GroupDeps): PoolWatch & { start(): Promise<voi
       ...{ pool, generation: group.metadata.generation ?? 0, isNumbered: true, observed: observedOf(group, version) },
       ...{ reported: last?.observed, isOpen, ...(isOpen && last?.run ? { run: last.run } : {}) },
       isLeft: last?.phase === "Aborted" && !last.wentBack,
-      ...{ policies: own.map((policy) => policy.version).sort().join(), illness: "" },
+      policies: own.map((policy) => policy.version).sort().join(),
+      illness: nodes.illness(groupKeyOf(group.spec.groupId), own.flatMap(({ conditions }) => conditions)),
     };
   };
   return {
@@ -67,7 +75,8 @@ export function watchGroups(deps: GroupDeps): PoolWatch & { start(): Promise<voi
     keys: () => groups.keys(),
     onChange: (listener) => void listeners.push(listener),
     start: async () => {
-      await Promise.all([groups, versions, rollouts, policies].map((informer) => informer.start()));
+      const informers = [groups, versions, rollouts, policies, ...(watchesNodes ? [nodes] : [])];
+      await Promise.all(informers.map((informer) => informer.start()));
     },
   };
 }

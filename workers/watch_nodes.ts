@@ -1,11 +1,10 @@
 /** Watches nodes, and the machines that say whose they are, for illness that may have to be repaired. */
-import { createHash } from "node:crypto";
 import { nodeOwners } from "../activities/backends/registry.ts";
 import { Informer } from "../activities/kube/informer.ts";
 import type { InformerDeps } from "../activities/kube/informer.ts";
 import { JoinedNodes } from "./joined_nodes.ts";
 import type { IllCondition } from "./watched_facts.ts";
-import { illnessOf, watchedNodes } from "./watched_facts.ts";
+import { illnessAmong, watchedNodes } from "./watched_facts.ts";
 
 export interface NodeWatch {
   /** Identity of what is wrong with the joined nodes of a pool, by Ready and by `conditions`; "" when nothing is. */
@@ -33,10 +32,8 @@ export function watchNodes({ onChange, ...deps }: Deps): NodeWatch {
     onChange: (node) => [joined.poolOf(node)].forEach((pool) => pool && onChange(pool)),
   });
   return {
-    illness: (pool, conditions) => {
-      const ill = joined.nodesOf(pool).map((node) => [node, illnessOf(nodes.get(node), conditions)] as const);
-      return digestOf(ill.filter(([, illness]) => illness !== "").map(([node, illness]) => `${node} ${illness}`));
-    },
+    illness: (pool, conditions) =>
+      illnessAmong(joined.nodesOf(pool).map((node) => [node, nodes.get(node)]), conditions),
     // In this order: a machine without its set, or a node without its machine, would have to be looked at again.
     start: async () => {
       await sets.start();
@@ -44,8 +41,4 @@ export function watchNodes({ onChange, ...deps }: Deps): NodeWatch {
       await nodes.start();
     },
   };
-}
-
-function digestOf(texts: string[]): string {
-  return texts.length === 0 ? "" : createHash("sha256").update(texts.sort().join("\n")).digest("hex").slice(0, 16);
 }

@@ -1,4 +1,5 @@
 /** The few facts of nodes, Rollouts and policies that decide about news; nothing else of them is kept. */
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Resource } from "../activities/kube/resources.ts";
 import { rolloutPolicies, rollouts } from "../activities/kube/resources.ts";
@@ -75,6 +76,16 @@ export function illnessOf(node: NodeFacts | undefined, conditions: readonly IllC
   const found = conditions.filter(({ type, status }) => node.conditions[type] === status);
   const texts = found.map(({ type, status }) => `${type}=${status}`);
   return [...new Set(ready === "True" ? texts : [`Ready=${ready}`, ...texts])].sort().join(",");
+}
+
+/** Identity of what is wrong with nodes, by Ready and by `conditions`; "" when nothing is. */
+export function illnessAmong(
+  nodes: readonly (readonly [name: string, facts: NodeFacts | undefined])[],
+  conditions: readonly IllCondition[],
+): string {
+  const ill = nodes.map(([name, facts]) => [name, illnessOf(facts, conditions)] as const);
+  const texts = ill.filter(([, illness]) => illness !== "").map(([name, illness]) => `${name} ${illness}`);
+  return texts.length === 0 ? "" : createHash("sha256").update(texts.sort().join("\n")).digest("hex").slice(0, 16);
 }
 
 function rolloutFacts(rollout: RolloutObject): RolloutFacts {

@@ -12,6 +12,7 @@ export const machineTroubles: GroupStory[] = [
   ["K5 nodes of which nobody says what they run have not joined: that is told, and nothing more is made", silent],
   ["K13 a machine that its cloud calls failed is replaced at once", failed],
   ["K15 the API server is away while a newcomer is paired: it is not made twice", awayWhilePairing],
+  ["a machine that falls ill while no run is open is repaired: another comes, and it goes", fallsIll],
   ["K26 nothing is done while a node has no provider id, and it is named", nameless],
 ];
 
@@ -133,6 +134,29 @@ async function awayWhilePairing(scene: Scene): Promise<void> {
   await apiServer.restart();
   await came(scene, "image-15");
   assert.equal(ground.cloud.instances().length - known, alpha.size, "as many were made as were replaced");
+}
+
+async function fallsIll({ world, ground, observer }: Scene): Promise<void> {
+  await world.until("the run to end", async () => (await world.status("scaling-group.alpha"))?.phase === "Converged");
+  const conditions = [{ type: "DiskBroken", status: "True", for: "1s" }];
+  await world.patch(`${policies}/alpha`, { spec: { repair: { conditions, maxUnhealthy: "40%" } } });
+  const known = ground.cloud.instances().length;
+  // The ill one is Ready too, and goes before another comes.
+  observer.expect("alpha", alpha.size, alpha.size - 1);
+  const [node = ""] = await nodesOf(world);
+  const condition = { type: "DiskBroken", status: "True", lastTransitionTime: new Date().toISOString() };
+  await world.api.call({
+    ...{ method: "PATCH", path: `/api/v1/nodes/${node}/status`, contentType: "application/strategic-merge-patch+json" },
+    body: { status: { conditions: [condition] } },
+  });
+  await world.until("another one in its place", async () => {
+    const nodes = await nodesOf(world);
+    return nodes.length === alpha.size && !nodes.includes(node);
+  });
+  await world.until("the run to end", async () => (await world.status("scaling-group.alpha"))?.phase === "Converged");
+  assert.equal(ground.cloud.instances().length - known, 1, "one was made");
+  await world.patch(`${policies}/alpha`, { spec: { repair: null } });
+  observer.expect("alpha", alpha.size, alpha.size);
 }
 
 async function nameless(scene: Scene): Promise<void> {

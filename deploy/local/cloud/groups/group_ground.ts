@@ -1,6 +1,6 @@
 /** Scaling groups of the simulated cloud beside a cluster, whose machines join it. */
 import { readFile } from "node:fs/promises";
-import { type ApiOptions, GroupApi } from "./group_api.ts";
+import { type ApiOptions, type Call, GroupApi } from "./group_api.ts";
 import { GroupCloud, type GroupSpec } from "./group_cloud.ts";
 import { GroupMachines, type MachineIlls } from "./group_machines.ts";
 
@@ -33,6 +33,7 @@ export class GroupGround implements AsyncDisposable {
   readonly #ills: MachineIlls;
   #machines: GroupMachines | undefined;
   #version: Version = first;
+  #isSettled = false;
 
   constructor(
     { isDead, isUnready, isSilent, labels = {}, ...options }: ApiOptions & MachineIlls & {
@@ -52,7 +53,12 @@ export class GroupGround implements AsyncDisposable {
       ...(capacity === undefined ? {} : { capacity }),
       onInstance: (instance, change) => this.#machines?.changed(instance, change),
     });
-    this.api = new GroupApi(this.cloud, options);
+    // Else discovery could make an object for a group a moment before its own is made.
+    const isEarly = ({ path }: Call): boolean => path === "/groups" && !this.#isSettled;
+    this.api = new GroupApi(this.cloud, {
+      ...options,
+      fault: (call) => isEarly(call) ? "Throttled" : options.fault?.(call),
+    });
   }
 
   /** Settings of a worker. */
@@ -78,6 +84,7 @@ export class GroupGround implements AsyncDisposable {
       spec: { ...spec, kubernetesClusterVersion: "v1.36.1" },
     });
     for (const group of groups) await this.#create(admin, group);
+    this.#isSettled = true;
   }
 
   async #create(admin: Administrator, group: GroupSpec): Promise<void> {
