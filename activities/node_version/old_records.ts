@@ -20,14 +20,20 @@ export function isOld({ metadata: { annotations = {} } }: PendingNode): boolean 
 export async function tendOldRecords(
   kube: Kube,
   records: readonly PendingNode[],
-  { fleet, target, now }: { fleet: GroupFleet; target: NodeTarget; now: number },
+  { fleet, target, now, mayTake }: {
+    fleet: GroupFleet;
+    target: NodeTarget;
+    now: number;
+    /** Ids of groups of workers. */
+    mayTake: (group: string) => boolean;
+  },
 ): Promise<PendingNode[]> {
   const left: PendingNode[] = [];
   for (const record of records) {
     const verdict = verdictFor(record, { fleet, target, now });
     if (verdict.step === "Gone" || verdict.step === "Joined") await deleteRecord(kube, record);
     else left.push(record);
-    if (verdict.step === "Remove") await remove(kube, record, fleet);
+    if (verdict.step === "Remove" && mayTake(record.spec.groupID)) await remove(kube, record, fleet);
   }
   return left;
 }
@@ -53,9 +59,12 @@ function isWanted({ image, components }: GroupNode, target: NodeTarget): boolean
 /** K4: told again each time, as its goal is Leave from now on. */
 async function remove(kube: Kube, { metadata: { name, uid }, spec }: PendingNode, fleet: GroupFleet): Promise<void> {
   // Whoever may write records could name any instance: only those of our groups are removed.
-  const isOurs = fleet.instances.some(({ providerId, group }) =>
-    same(providerId, spec.providerID) && groupKeyOf(group) === groupKeyOf(spec.groupID)
+  const isOurs = fleet.instances.some(({ providerId, group, isProtected }) =>
+    same(providerId, spec.providerID) && groupKeyOf(group) === groupKeyOf(spec.groupID) && !isProtected
   );
+  // The operator deleted a node before its record said Leave: one that serves is taken by no record alone.
+  const node = fleet.nodes.find(({ providerId }) => same(providerId, spec.providerID));
+  if (node && (node.isReady || node.isControlPlane)) return;
   const driver = await cloudOf(kube);
   if (isOurs) await driver.remove({ group: spec.groupID, providerId: spec.providerID, shrinks: true });
   if (spec.goal === "Leave") return;

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { ClusterObject, StageSurvey, VersionStage, VersionSurvey } from "../../workflows/contracts/mod.ts";
 import { holdersOf } from "../autoscaler/hold.ts";
-import { askedBy, hashOf, releasedStage } from "./release.ts";
+import { askedBy, hashOf, isControlPlane, releasedStage } from "./release.ts";
 import { groupKeyOf } from "../clouds/driver.ts";
 import type { Kube } from "../kube/client.ts";
 import { listClusterObjects, readClusterObject } from "../kube/cluster_objects.ts";
@@ -45,7 +45,11 @@ export function surveyNodeVersion(kube: Kube, { object: { name } }: { object: Cl
     const own = records.filter(({ spec }) => keys.includes(groupKeyOf(spec.groupID)));
     const ofOld = own.filter(isOld);
     const fleet = await readFleet(kube, known, { isAsked: ofOld.length > 0 });
-    const old = await tendOldRecords(kube, ofOld, { fleet, target, now: Date.now() });
+    const workers = new Set(
+      groups.filter((group) => !isControlPlane(group)).map(({ spec }) => groupKeyOf(spec.groupId)),
+    );
+    const mayTake = (group: string): boolean => workers.has(groupKeyOf(group));
+    const old = await tendOldRecords(kube, ofOld, { fleet, target, now: Date.now(), mayTake });
     const pending = [...own.filter((record) => !isOld(record)), ...old];
     const classes = classesOf(fleet.nodes, target, pending);
     const completion = completionOf({ nodes: namesOf(classes), ...movesOf(pending) });

@@ -111,10 +111,10 @@ function isRepairable(
   { member, open }: { member: Member; open: boolean },
 ): boolean {
   const { busy, desired, setAside, skipped, quarantined, rollingBack } = situation;
-  const { id, templateHash } = member;
+  const { id, templateHash, kept } = member;
   const isBusy = [busy.joining, busy.leaving, busy.repairing, setAside, skipped].some((ids) => ids.includes(id));
   // One that is chosen is as good as gone, unless nobody comes for it.
-  if (isBusy || (census.chosen.has(id) && surplus(situation, census) === 0)) return false;
+  if (isBusy || kept !== undefined || (census.chosen.has(id) && surplus(situation, census) === 0)) return false;
   if (templateHash === desired.templateHash) return !quarantined || rollingBack;
   return !open || census.booted >= census.most;
 }

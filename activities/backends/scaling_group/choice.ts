@@ -15,8 +15,10 @@ import { type Asked, type CloudSight, readAsked, readCloud } from "./sight.ts";
 export function chooseMember(kube: Kube, member: MemberRef): Promise<void> {
   return attempting(`choose machine "${member.machine}" to go`, async () => {
     const asked = await readAsked(kube, member.pool);
-    if (asked) refuseControlPlane(asked.group, `choose machine "${member.machine}" to go`);
-    const node = await nodeOf(kube, member);
+    if (!asked) return;
+    const seen = await seenFor(kube, asked);
+    refuseControlPlane(asked, seen, `choose machine "${member.machine}" to go`);
+    const node = nodeIn(seen, member.machine);
     if (!node || node.chosenBy !== "") return;
     await annotate(kube, node, { [chosenAnnotation]: holderOf(member.pool) });
   });

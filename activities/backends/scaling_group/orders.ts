@@ -33,8 +33,8 @@ const joinMs = 1_800_000;
 export function admitMember(kube: Kube, { pool, machine, victim }: AdmitOrder): Promise<void> {
   return attempting(`order machine "${machine}"`, async () => {
     const asked = await needAsked(kube, pool);
-    refuseControlPlane(asked.group, `order machine "${machine}"`);
     const seen = await readCloud(kube, asked);
+    refuseControlPlane(asked, seen, `order machine "${machine}"`);
     const known = seen.records.orders.find(({ id }) => id === machine);
     if (!known && seen.instances.some((each) => memberIdOf(each) === machine)) return;
     const order = known ?? await recorded(kube, { pool, asked, seen }, { machine, victim });

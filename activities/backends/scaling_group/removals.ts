@@ -42,10 +42,10 @@ export function removeMember(kube: Kube, { pool, machine }: MemberRef): Promise<
   return attempting(`remove machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked) return;
-    refuseControlPlane(asked.group, `remove machine "${machine}"`);
     const seen = await readCloud(kube, asked);
+    refuseControlPlane(asked, seen, `remove machine "${machine}"`);
     const removal = await meant(kube, { pool, asked, seen }, machine);
-    if (removal) await tell(kube, asked, await settled(kube, asked, removal));
+    if (removal) await tell(kube, { asked, seen }, await settled(kube, asked, removal));
   });
 }
 
@@ -57,7 +57,7 @@ export function seeMemberOff(kube: Kube, { pool, machine }: MemberRef): Promise<
     const seen = await readCloud(kube, asked);
     const removal = seen.records.removals.find(({ member }) => member === machine);
     const order = seen.records.orders.find(({ id }) => id === machine);
-    const isGoing = removal && await tell(kube, asked, await settled(kube, asked, removal)) === "Going";
+    const isGoing = removal && await tell(kube, { asked, seen }, await settled(kube, asked, removal)) === "Going";
     if (isGoing) return await readGroupState(kube, { pool, machine });
     if (!removal && order && !isLost(order, seen.at)) return await readGroupState(kube, { pool, machine });
     await forget(kube, seen, { machine, removal });
@@ -141,7 +141,13 @@ function isAbove({ asked, seen }: Pick<Place, "asked" | "seen">, machine: string
 }
 
 /** Whoever may write records could name any instance: one of another group is left alone. */
-async function tell(kube: Kube, { group }: Asked, { providerId, shrinks }: Removal): Promise<"Going" | "Gone"> {
+async function tell(
+  kube: Kube,
+  { asked, seen }: Pick<Place, "asked" | "seen">,
+  { providerId, shrinks }: Removal,
+): Promise<"Going" | "Gone"> {
+  const { group } = asked;
+  refuseControlPlane(asked, seen, `remove "${providerId}"`);
   const driver = await cloudOf(kube);
   const { groupId } = group.spec;
   const instance = await driver.instance(providerId);

@@ -4,7 +4,9 @@ import { refused } from "../../failures.ts";
 import { type CloudGroup, groupKeyOf } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
 
-const roles: Readonly<Record<string, CloudGroup["role"]>> = { worker: "Worker", "control-plane": "ControlPlane" };
+const roles: Readonly<Record<string, CloudGroup["role"]>> = {
+  ...{ worker: "Worker", "control-plane": "ControlPlane", controlplane: "ControlPlane" },
+};
 
 export class AwsGroups {
   constructor(private readonly api: AwsApi, private readonly clusterTag: string) {}

@@ -126,13 +126,43 @@ Deno.test("K4, K7 a record of the operator of before is seen through: late, its 
     status: { cspState: "Creating" },
   };
   stage.kube.put("pendingnodes", record);
+  // It never joined.
+  stage.kube.remove("nodes", "workers-3");
   equal((await look(stage)).isSettled, false);
   deepEqual([stage.cloud.instance("sim:///a/workers-3")?.state, stage.cloud.group("projects/p/groups/workers")?.size], [
     "Terminating",
     2,
   ]);
   stage.settle();
-  stage.kube.remove("nodes", "workers-3");
   await look(stage);
   equal(stage.kube.all("pendingnodes").length, 0);
 });
+
+const forged: [what: string, change: (stage: GroupStage) => void][] = [
+  ["serves", () => {}],
+  ["is protected", (stage) => {
+    stage.kube.remove("nodes", "workers-3");
+    stage.cloud.set("sim:///a/workers-3", { isProtected: true });
+  }],
+  ["is of a control plane", (stage) => {
+    stage.kube.remove("nodes", "workers-3");
+    const [group] = stage.kube.all("scalinggroups") as unknown as { spec: { role: string } }[];
+    if (group) group.spec.role = "ControlPlane";
+  }],
+];
+
+for (const [what, change] of forged) {
+  Deno.test(`a record that anybody may have written takes no machine that ${what}`, async () => {
+    const stage = converged(new GroupStage());
+    change(stage);
+    const spec = {
+      providerID: "sim:///a/workers-3",
+      groupID: "projects/p/groups/workers",
+      nodeName: "n",
+      goal: "Leave",
+    };
+    stage.kube.put("pendingnodes", { metadata: { name: "n" }, spec });
+    equal((await look(stage)).isSettled, false);
+    equal(stage.cloud.instance("sim:///a/workers-3")?.state, "Ready");
+  });
+}

@@ -116,6 +116,11 @@ Deno.test("planTurn repairs nothing when too many are ill", () => {
   match(turn.blocked?.message ?? "", /5 of 10 machines are unhealthy, more than 40 %/);
 });
 
+Deno.test("planTurn repairs no ill machine that its cloud protects", () => {
+  const machines = members("new", [1, "Ready"], [1, "NotReady", { ...ill, kept: "Wait" }]);
+  deepEqual(planTurn(situationOf(machines, { desired: { replicas: 2 } })).steps, []);
+});
+
 Deno.test("planTurn repairs the one ill machine of two", () => {
   const situation = situationOf(members("new", [1, "Ready"], [1, "NotReady", ill]), { desired: { replicas: 2 } });
   deepEqual(planTurn(situation).steps.map(told), ["repair new NotReady 1"]);

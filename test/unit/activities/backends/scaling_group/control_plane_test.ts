@@ -18,6 +18,24 @@ Deno.test("K23 what is released to workers reaches no control plane", async () =
   deepEqual(released.templateHash, hashOf(next));
 });
 
+Deno.test("K27 a group whose role was written wrong is one of control planes where its cloud or its nodes say so", async () => {
+  const refusal = { type: "ControlPlaneRefused" };
+  const byCloud = new GroupStage({ role: "ControlPlane" });
+  const byNode = new GroupStage();
+  for (const group of [byCloud, byNode]) {
+    const [object] = group.kube.all("scalinggroups") as unknown as { spec: { role: string } }[];
+    if (object) object.spec.role = "Worker";
+    group.ask(next, { stage: "Workers", digest: hashOf(next) });
+  }
+  const [node] = byNode.kube.all("nodes") as unknown as { metadata: { labels?: Record<string, string> } }[];
+  if (node) node.metadata.labels = { "node-role.kubernetes.io/control-plane": "" };
+  for (const { backend } of [byCloud, byNode]) {
+    await rejects(backend.choose({ pool, machine: "workers-1" }), refusal);
+    await rejects(backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), refusal);
+    await rejects(backend.release({ pool, machine: "workers-1" }), refusal);
+  }
+});
+
 Deno.test("K27 no machine of a control plane is chosen, ordered or removed, whoever wants that", async () => {
   const group = await controlPlane("ControlPlane");
   const refusal = { type: "ControlPlaneRefused", nonRetryable: true };
