@@ -97,15 +97,16 @@ async function protects({ ground, world }: Scene): Promise<void> {
   const version = { ...first, image: "image-protected" };
   const kept = ground.cloud.instances(alpha.id).find(({ state }) => state === "Ready");
   assert.ok(kept);
+  const id = kept.token ?? kept.node;
   ground.cloud.set(kept.providerId, { isProtected: true });
   await ground.ask(administratorOf(world), version);
   await world.until("all but it to be replaced, and it to be named", async () => {
     const { reason, message, updated } = await world.status("scaling-group.alpha") ?? {};
-    return reason === "ProtectedRemain" && message?.includes(kept.node) && updated === "2/3";
+    return reason === "ProtectedRemain" && message?.includes(id) && updated === "2/3";
   });
   assert.equal(kept.state, "Ready");
   const plan = JSON.parse(await ostler(world, ["plan", "sg/alpha", "-o", "json"]));
-  assert.deepEqual(plan.plan.stays, [`until their cloud protects them no more: ${kept.node}`]);
+  assert.deepEqual(plan.plan.stays, [`until their cloud protects them no more: ${id}`]);
   assert.match(await ostler(world, ["status", "nodeversion/constellation-version"]), /sg\/alpha +2\/3 /);
   ground.cloud.set(kept.providerId, { isProtected: false });
   await upToDate(world, version, alpha.size);
