@@ -28,7 +28,7 @@ import type { MetricsAccess } from "./gates/prometheus_query.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
 import { awaitNodeVersionChanged } from "./node_version/await_change.ts";
-import { ensureStageReleased, ensureVersionTold } from "./node_version/release_stage.ts";
+import { ensureReleaseEnded, ensureStageReleased, ensureVersionTold } from "./node_version/release_stage.ts";
 import { surveyNodeVersion } from "./node_version/survey.ts";
 import { ensureNodeAnnotated } from "./node_version/admit_joining_node.ts";
 import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
@@ -140,6 +140,7 @@ function versionSteps(kube: Kube): NodeVersionActivities & DiscoveryActivities {
     ensureGroupsDiscovered: () => discoverScalingGroups(kube, Date.now()),
     surveyNodeVersion: (input) => surveyNodeVersion(kube, input),
     ensureStageReleased: (input) => ensureStageReleased(kube, input),
+    ensureReleaseEnded: (input) => ensureReleaseEnded(kube, input),
     ensureAutoscalersHeld: ({ object, until }) => holdAutoscalers(kube, { holder: object.name, until }),
     ensureAutoscalersLetGo: ({ object }) => letAutoscalersGo(kube, { holder: object.name }),
     ensureVersionTold: (input) => ensureVersionTold(kube, input),

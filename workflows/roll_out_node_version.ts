@@ -1,6 +1,7 @@
 /**
  * Brings all nodes of a NodeVersion's scaling groups to what it asks for:
- *   look → hold the autoscaler → release stage after stage → look again until nothing is left → let the autoscaler go.
+ *   look → hold the autoscaler → release stage after stage → look again until nothing is left → end the release → let the
+ *   autoscaler go.
  * Groups are rolled by runs of their own, which go on without this one: what is released stands on the NodeVersion.
  * Invariants: nothing is released while an autoscaler runs or a stage before is not done; what was turned off is turned on
  * again, by this run, or by whoever looks once its hold is over.
@@ -27,7 +28,7 @@ import type {
   VersionStanding,
   VersionSurvey,
 } from "./contracts/mod.ts";
-import { type NextStep, nextStep } from "./node_version/next_step.ts";
+import { type NextStep, nextStep, type Rules } from "./node_version/next_step.ts";
 
 // API server and cloud may be away for an hour.
 const patient = {
@@ -46,9 +47,10 @@ const waits = (): ActivityInterfaceFor<NodeVersionWaits> =>
     taskQueue: waitsQueueOf(workflowInfo().taskQueue),
   });
 
-/** Milliseconds after which it is looked again, whatever happens; and for which a hold stands from each look on. */
+/** Milliseconds after which it is looked again, whatever happens; and for which a hold stands from each look on: API server or
+ * cloud may be away for an hour, and no look is had meanwhile. */
 const lookMs = 300_000;
-const holdMs = 1_800_000;
+const holdMs = 5_400_000;
 
 /** Looks until all is as asked for; its id is `node-version/<name>`. */
 export async function rollOutNodeVersion(object: ClusterObject): Promise<NodeVersionOutcome> {
@@ -73,8 +75,7 @@ async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVer
     news.isChanged = false;
     const survey = await look(object);
     if (survey.state === "Gone") return await endGone(object);
-    const isOfBefore = survey.stages.ControlPlane.outdated > 0 && !patched("refused-lets-go");
-    const next = nextStep(survey, { isOfBefore });
+    const next = nextStep(survey, rulesFor(survey));
     if (told !== wordsOf(next.standing)) await tell(object, next.standing);
     told = wordsOf(next.standing);
     if (survey.isHeld && next.step !== "LetGo") await hold(object);
@@ -86,6 +87,12 @@ async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVer
   }
 }
 
+/** Runs that earlier versions of ours began go on by their rules, up to where they had come. */
+function rulesFor({ stages }: Extract<VersionSurvey, { state: "Present" }>): Rules {
+  if (patched("lets-go-at-rest")) return "LetGoAtRest";
+  return stages.ControlPlane.outdated > 0 && !patched("refused-lets-go") ? "First" : "LetGoWhereRefused";
+}
+
 function look(object: ClusterObject): Promise<VersionSurvey> {
   return act.surveyNodeVersion.executeWithOptions({ summary: "Look at the groups and their nodes" }, [{ object }]);
 }
@@ -93,9 +100,14 @@ function look(object: ClusterObject): Promise<VersionSurvey> {
 async function take(object: ClusterObject, next: NextStep, digest: string): Promise<void> {
   if (next.step === "Hold") await hold(object);
   if (next.step === "LetGo") await letGo(object);
+  if (next.step === "EndRelease") await endRelease(object);
   if (next.step !== "Release") return;
   const { stage } = next;
   await act.ensureStageReleased.executeWithOptions({ summary: `Release stage ${stage}` }, [{ object, stage, digest }]);
+}
+
+async function endRelease(object: ClusterObject): Promise<void> {
+  await act.ensureReleaseEnded.executeWithOptions({ summary: "End the release" }, [{ object }]);
 }
 
 async function hold(object: ClusterObject): Promise<void> {

@@ -5,7 +5,8 @@
 import { createHash } from "node:crypto";
 import type { DiscoveryResult } from "../../workflows/contracts/mod.ts";
 import { cloudOf } from "../clouds/cloud_of.ts";
-import { type CloudGroup, groupKeyOf } from "../clouds/driver.ts";
+import { nodesByInstance } from "../backends/scaling_group/group_nodes.ts";
+import { type CloudGroup, type Driver, groupKeyOf } from "../clouds/driver.ts";
 import type { Kube } from "../kube/client.ts";
 import {
   createClusterObject,
@@ -26,6 +27,8 @@ const longestName = 200;
 /** What the Constellation node operator makes one with. */
 const first = { nodeImage: "constellation-version", min: 1, max: 10, autoscaling: false };
 
+type Role = "Worker" | "ControlPlane";
+
 /** Looks once. */
 export function discoverScalingGroups(kube: Kube, now: number): Promise<DiscoveryResult> {
   return attempting("look for scaling groups", async () => {
@@ -40,7 +43,7 @@ export function discoverScalingGroups(kube: Kube, now: number): Promise<Discover
     for (const [key, group] of found) {
       const object = known.get(key);
       if (object) await keep(kube, object, group);
-      else made.push(await make(kube, group));
+      else made.push(...await makeIfClear(kube, driver, group));
     }
     const missing = isComplete ? objects.filter(({ spec }) => !found.has(groupKeyOf(spec.groupId))) : [];
     const removed: string[] = [];
@@ -51,9 +54,22 @@ export function discoverScalingGroups(kube: Kube, now: number): Promise<Discover
   });
 }
 
-async function make(kube: Kube, group: CloudGroup): Promise<string> {
-  const { id, name: nodeGroupName, autoscalerName: autoscalerGroupName, role } = group;
-  const spec = { ...first, groupId: id, nodeGroupName, autoscalerGroupName, role: role || "Worker" };
+/** One of which neither its cloud nor a node tells what it is for may be a control plane: it is made once a node tells. */
+async function makeIfClear(kube: Kube, driver: Driver, group: CloudGroup): Promise<string[]> {
+  const role = group.role || await roleByNodes(kube, driver, group.id);
+  return role === undefined ? [] : [await make(kube, group, role)];
+}
+
+async function roleByNodes(kube: Kube, driver: Driver, group: string): Promise<Role | undefined> {
+  const [instances, nodes] = await Promise.all([driver.instances(group), nodesByInstance(kube)]);
+  const own = instances.flatMap(({ providerId }) => nodes.get(providerId.toLowerCase()) ?? []);
+  if (own.some(({ isControlPlane }) => isControlPlane)) return "ControlPlane";
+  return own.length > 0 ? "Worker" : undefined;
+}
+
+async function make(kube: Kube, group: CloudGroup, role: Role): Promise<string> {
+  const { id, name: nodeGroupName, autoscalerName: autoscalerGroupName } = group;
+  const spec = { ...first, groupId: id, nodeGroupName, autoscalerGroupName, role };
   const name = nameFor(group);
   try {
     await createClusterObject(kube, scalingGroups, { kind: "ScalingGroup", metadata: { name }, spec });

@@ -15,6 +15,7 @@ import {
   ServerConfiguration,
   setHeaderMiddleware,
   setHeaderOptions,
+  VersionApi,
   wrapHttpLibrary,
 } from "./client_node.ts";
 import { Buffer } from "node:buffer";
@@ -100,6 +101,7 @@ export interface Kube {
   authentication: AuthenticationV1Api;
   certificates: CertificatesV1Api;
   policy: PolicyV1Api;
+  version: VersionApi;
   /** Streams changes; only processes that live long and look often have one. */
   watch?: Watch;
   /** The cluster of profiles and configs, and the namespace of this installation there; missing where one cluster has all. */
@@ -140,6 +142,7 @@ export function connectKube(config: KubeConfig): Kube {
     authentication: config.makeApiClient(AuthenticationV1Api),
     certificates: config.makeApiClient(CertificatesV1Api),
     policy: config.makeApiClient(PolicyV1Api),
+    version: config.makeApiClient(VersionApi),
   };
 }
 

@@ -23,6 +23,7 @@ export {
   setHeaderMiddleware,
   setHeaderOptions,
   V1MicroTime,
+  VersionApi,
   Watch,
   wrapHttpLibrary,
 } from "@kubernetes/client-node";

@@ -1,10 +1,11 @@
 /** How far the groups of a NodeVersion are, as their Rollouts tell. */
-import { isControlPlane } from "./release.ts";
+import { targetOf } from "../backends/scaling_group/target.ts";
+import { askedBy, hashOf, isControlPlane } from "./release.ts";
 import type { Kube } from "../kube/client.ts";
 import { abreast } from "../kube/abreast.ts";
 import { readObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
-import type { ScalingGroup } from "../kube/update_kinds.ts";
+import type { NodeVersion, ScalingGroup } from "../kube/update_kinds.ts";
 import type { VersionStage } from "../../workflows/contracts/mod.ts";
 
 /** GETs at a time. */
@@ -19,6 +20,12 @@ const standing: Record<string, string> = {
   Aborted: "was stopped",
 };
 
+/** Phases in which something is under way; illness is repaired also while nothing is rolled. */
+const moving = ["Preparing", "Creating", "Rolling", "RollingBack", "Deleting"];
+/** Reasons by which nothing is, until a person acts, or a window opens. */
+const asking = ["ProtectedRemain", "Paused", "AwaitingApproval"];
+const closed = "OutsideWindow";
+
 export interface GroupProgress {
   name: string;
   stage: VersionStage;
@@ -27,35 +34,42 @@ export interface GroupProgress {
   isDone: boolean;
   /** Its rollout waits for a person, with the reason; "" while it does not. */
   halted: string;
+  /** The same for its window. */
+  waiting: string;
+  isMoving: boolean;
 }
 
-/** Reads one Rollout for each group; `hash` is of what is wanted. */
+/** Reads one Rollout for each group. One that does not follow what is wanted, as nobody wrote down that it does, is not done. */
 export async function readProgress(
   kube: Kube,
   groups: readonly ScalingGroup[],
-  hash: string,
+  version: NodeVersion,
 ): Promise<GroupProgress[]> {
+  const hash = hashOf(askedBy(version));
   return await abreast(width, [...groups], async (group) => {
     const { name } = group.metadata;
     const where = { namespace: "kube-system", name: `scaling-group.${name}` };
     const { phase, targetTemplateHash, reason, message } = (await ifFound(readObject(kube, rollouts, where)))?.status ??
       {};
-    const isOfThis = targetTemplateHash === hash;
+    const target = targetOf(group, version);
+    const isOfThis = targetTemplateHash === hash && target !== undefined && hashOf(target) === hash;
     const said = [reason, message].filter(Boolean).map(String).join(": ").slice(0, 500);
     return {
       ...{ name, groupId: group.spec.groupId, stage: isControlPlane(group) ? "ControlPlane" : "Workers" },
       isDone: phase === "Converged" && isOfThis,
       halted: stands(phase, reason) ? `group "${name}" ${standing[phase ?? ""] ?? "waits"}: ${said}` : "",
+      waiting: reason === closed ? `group "${name}" waits: ${said}` : "",
+      isMoving: moving.includes(phase ?? "") && !stands(phase, reason) && reason !== closed,
     };
   });
 }
 
 /** Nothing goes on until a person acts. */
 function stands(phase = "", reason: unknown): boolean {
-  return phase in standing || reason === "ProtectedRemain";
+  return phase in standing || asking.includes(String(reason));
 }
 
-/** What is told of those that are halted. */
-export function haltedOf(groups: readonly GroupProgress[]): string[] {
-  return groups.flatMap(({ halted }) => halted === "" ? [] : [halted]).slice(0, named);
+/** What is told of those that are halted, or wait. */
+export function toldOf(groups: readonly GroupProgress[], what: "halted" | "waiting"): string[] {
+  return groups.map((group) => group[what]).filter((said) => said !== "").slice(0, named);
 }

@@ -1,7 +1,7 @@
 /** Sees through the PendingNodes that the operator of before left: those of ours are their groups' affair. */
 import { cloudOf } from "../clouds/cloud_of.ts";
 import { groupKeyOf } from "../clouds/driver.ts";
-import { deleteRecord, recordAnnotations } from "../backends/scaling_group/records.ts";
+import { deleteRecord, isOwn } from "../backends/scaling_group/records.ts";
 import type { GroupNode } from "../backends/scaling_group/group_nodes.ts";
 import type { Kube } from "../kube/client.ts";
 import { patchClusterObject } from "../kube/cluster_objects.ts";
@@ -12,8 +12,8 @@ import { type PendingVerdict, verdictOn } from "./goals.ts";
 import type { GroupFleet } from "./nodes_of_groups.ts";
 
 /** It has no mark of ours: what ours says of a machine is more than fits its fields. */
-export function isOld({ metadata: { annotations = {} } }: PendingNode): boolean {
-  return annotations[recordAnnotations.target] === undefined && annotations[recordAnnotations.member] === undefined;
+export function isOld(record: PendingNode): boolean {
+  return !isOwn(record);
 }
 
 /** One step with each; gives those that are left. */

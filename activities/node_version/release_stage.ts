@@ -25,6 +25,14 @@ export function ensureStageReleased(
   });
 }
 
+/** Takes back what is written there; what groups took up stays with them. */
+export function ensureReleaseEnded(kube: Kube, { object: { name } }: { object: ClusterObject }): Promise<void> {
+  return attempting(`end the release of NodeVersion "${name}"`, async () => {
+    const version = await ifFound(readClusterObject(kube, nodeVersions, name));
+    if (version?.status?.["released"]) await write(kube, version, { released: null });
+  });
+}
+
 /** Condition Ready, and an Event where its reason is news. */
 export function ensureVersionTold(
   kube: Kube,
@@ -44,7 +52,7 @@ export function ensureVersionTold(
     await write(kube, version, { conditions: [...others, now] });
     if (before?.reason === reason) return;
     const object = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "NodeVersion" };
-    const isWell = status === "True" || ["Rolling", "HoldingAutoscaler"].includes(reason);
+    const isWell = status === "True" || ["Rolling", "HoldingAutoscaler", "OutsideWindow"].includes(reason);
     const event = { type: isWell ? "Normal" : "Warning", reason, message } as const;
     await emitEvents(kube, { namespace: "", name, uid: version.metadata.uid, object }, [event]);
   });

@@ -17,8 +17,8 @@ import {
   scalingGroups,
 } from "../kube/update_kinds.ts";
 import { type Classes, classOf, type NodeClass, type NodeTarget, same } from "./classify.ts";
-import { completionOf } from "./completion.ts";
-import { type GroupProgress, haltedOf, readProgress } from "./group_progress.ts";
+import { type Completion, completionOf } from "./completion.ts";
+import { type GroupProgress, readProgress, toldOf } from "./group_progress.ts";
 import type { MarkedNode } from "./marks.ts";
 import { readFleet } from "./nodes_of_groups.ts";
 import { isOld, tendOldRecords } from "./old_records.ts";
@@ -37,7 +37,7 @@ export function surveyNodeVersion(kube: Kube, { object: { name } }: { object: Cl
     ]);
     const groups = all.filter(({ spec }) => spec.nodeImage === name);
     const target = askedBy(version);
-    const progress = await readProgress(kube, groups, hashOf(target));
+    const progress = await readProgress(kube, groups, version);
     const keys = progress.map(({ groupId }) => groupKeyOf(groupId));
     const trouble = await troubleWith(kube, { version, groups, all });
     const isKnown = !trouble || trouble.reason === "GroupClaimedTwice";
@@ -59,15 +59,28 @@ export function surveyNodeVersion(kube: Kube, { object: { name } }: { object: Cl
     return survey(version, {
       ...{ trouble, stages, ...autoscalersOf(strategies, name) },
       isSettled: completion.isSettled && isDone && !trouble && pending.length === 0,
-      says: completion.isSettled && !isDone
-        ? "Waiting for the groups to take up what is wanted"
-        : completion.outdated.message,
+      ...{ invalid: classes.invalid.length, says: saysOf(completion, { isDone, pending }) },
     });
   });
 }
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
-type Seen = Pick<Present, "trouble" | "stages" | "autoscalers" | "isHeld" | "isSettled" | "says">;
+type Seen = Pick<Present, "trouble" | "stages" | "autoscalers" | "isHeld" | "isSettled" | "invalid" | "says">;
+
+/** Records that a message names. */
+const named = 5;
+
+/** What is left; where groups have done their part, people are told whose records nobody sees through. */
+function saysOf(
+  { isSettled, outdated }: Completion,
+  { isDone, pending }: { isDone: boolean; pending: readonly PendingNode[] },
+): string {
+  if (isSettled && !isDone) return "Waiting for the groups to take up what is wanted";
+  if (!isDone || pending.length === 0) return outdated.message;
+  const names = pending.map(({ metadata }) => `"${metadata.name}"`).sort();
+  const rest = names.length > named ? ` and ${names.length - named} more` : "";
+  return `${outdated.message}: PendingNode ${names.slice(0, named).join(", ")}${rest}`;
+}
 
 function survey(version: NodeVersion, seen: Seen): Present {
   const facts = { digest: hashOf(askedBy(version)), released: releasedStage(version) ?? null, ...seen };
@@ -106,14 +119,15 @@ function stagesOf(
     const skewed = theirs.filter(({ components }) => !same(components, target.components));
     const outdated = theirs.filter((node) => skewed.includes(node) || !same(node.image, target.image));
     const done = own.filter(({ isDone }) => isDone).length;
-    const atRest = own.filter(({ isDone, halted }) => isDone || halted !== "").length;
+    const atRest = own.filter(({ isDone, halted, waiting }) => isDone || halted !== "" || waiting !== "").length;
     return {
       groups: own.length,
       done,
       atRest,
       outdated: outdated.length,
       skewed: skewed.length,
-      halted: haltedOf(own),
+      ...{ halted: toldOf(own, "halted"), waiting: toldOf(own, "waiting") },
+      moving: own.filter(({ isMoving }) => isMoving).length,
     };
   };
   return { ControlPlane: of("ControlPlane"), Workers: of("Workers") };

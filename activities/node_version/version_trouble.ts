@@ -6,6 +6,7 @@ import { failureTypeOf } from "../failures.ts";
 import { abreast } from "../kube/abreast.ts";
 import type { Kube } from "../kube/client.ts";
 import type { NodeVersion, ScalingGroup } from "../kube/update_kinds.ts";
+import { newerThanServer } from "./newer_than_server.ts";
 
 /** Groups that are asked for at a time. */
 const width = 10;
@@ -22,7 +23,7 @@ export async function troubleWith(
     const message = `ScalingGroups "${twice.metadata.name}" and ${others.join(", ")} are one group of the cloud`;
     return { reason: "GroupClaimedTwice", message };
   }
-  return await troubleInCloud(kube, groups);
+  return await newerThanServer(kube, version) ?? await troubleInCloud(kube, groups);
 }
 
 /** What the cloud does not have, or will not tell. */

@@ -65,7 +65,15 @@ export class FakeKube {
   /** The client that activities are given. */
   get client(): Kube {
     const named = this.#named();
-    const groups = { core: named, rbac: named, discovery: named, apps: named, certificates: named, policy: named };
+    const groups = {
+      core: named,
+      rbac: named,
+      discovery: named,
+      apps: named,
+      certificates: named,
+      policy: named,
+      version: named,
+    };
     return { ...groups, authentication: named, custom: this.#custom() } as unknown as Kube;
   }
 

@@ -9,7 +9,7 @@ import type {
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 
-const stage = { groups: 1, done: 0, outdated: 2, skewed: 0, halted: [] };
+const stage = { groups: 1, done: 0, outdated: 2, skewed: 0, halted: [], moving: 0 };
 
 /** Two outdated workers, nothing released, no autoscaler. */
 export function surveyed(differs: Partial<Present> = {}): Present {
@@ -41,6 +41,7 @@ export class FakeVersions {
         return Promise.resolve(seen ?? { state: "Gone" });
       },
       ensureStageReleased: ({ object, stage, digest }) => note(object, `release ${stage} of ${digest}`),
+      ensureReleaseEnded: ({ object }) => note(object, "end release"),
       ensureAutoscalersHeld: ({ object }) => note(object, "hold"),
       ensureAutoscalersLetGo: ({ object }) => note(object, "let go"),
       ensureVersionTold: ({ object, standing: { reason } }) => note(object, `tell ${reason}`),

@@ -25,14 +25,15 @@ test("K24 rollOutNodeVersion holds the autoscaler, releases the workers, and let
     surveyed(held),
     surveyed({ ...held, released: "Workers" }),
     surveyed({ ...held, released: "Workers", isSettled: true, says: "All 2" }),
-    surveyed({ released: "Workers", isSettled: true, says: "All 2" }),
+    surveyed({ ...held, isSettled: true, says: "All 2" }),
+    surveyed({ isSettled: true, says: "All 2" }),
   ]);
   await rollOutNodeVersion(stage.client, config, "v");
   const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name: "v" }));
   deepEqual(await handle.result(), { outcome: "UpToDate", says: "All 2" });
   deepEqual(doneWith(stage, "v"), [
     ...["tell HoldingAutoscaler", "hold", "tell HoldingAutoscaler", "hold", "tell Rolling", "hold"],
-    ...["release Workers of d", "tell Rolling", "hold", "tell UpToDate", "let go"],
+    ...["release Workers of d", "tell Rolling", "hold", "tell UpToDate", "hold", "end release", "let go"],
   ]);
 });
 

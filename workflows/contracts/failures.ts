@@ -19,6 +19,7 @@ export type RefusedType =
   | "ObjectInvalid"
   | "CloudRefused"
   | "ControlPlaneRefused"
+  | "GroupClaimedTwice"
   | "LastGoodMissing";
 
 export type MootType = "MachineGone" | "GenerationStale";

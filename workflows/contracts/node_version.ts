@@ -12,15 +12,19 @@ export interface StageSurvey {
   /** Nodes that run something else; and of these, those with other components, such as another kubelet. */
   outdated: number;
   skewed: number;
-  /** Those that are done, or wait for a person; missing from a look of an earlier version. */
+  /** Those that are done, or wait for a person or a window; missing from a look of an earlier version. */
   atRest?: number;
   /** Groups whose rollout waits for a person, with its reason; some of them. */
   halted: string[];
+  /** The same of those that wait for their window, of which nothing is under way; missing like `atRest`. */
+  waiting?: string[];
+  /** Groups of which something is under way; missing like `atRest`. */
+  moving?: number;
 }
 
 /** What stands in the way of everything: a stable reason, and words for people. */
 export interface VersionTrouble {
-  reason: "CloudRefused" | "ImageMissing" | "GroupMissing" | "GroupClaimedTwice";
+  reason: "CloudRefused" | "ImageMissing" | "GroupMissing" | "GroupClaimedTwice" | "KubernetesTooNew";
   message: string;
 }
 
@@ -43,11 +47,11 @@ export type VersionSurvey =
     isHeld: boolean;
     /** Every node runs what is wanted, and nothing is on its way in or out. */
     isSettled: boolean;
+    /** Nodes of which nobody can tell what they run; missing from a look of an earlier version. */
+    invalid?: number;
     /** What is left, in words. */
     says: string;
   };
-
-export type VersionStep = "Hold" | "Release" | "LetGo" | "Wait" | "Done";
 
 /** What is told of it: on the object, in an Event where it is news, and in the web UI. */
 export interface VersionStanding {
@@ -65,6 +69,8 @@ export interface NodeVersionActivities {
   surveyNodeVersion(input: { object: ClusterObject }): Promise<VersionSurvey>;
   /** Lets groups up to a stage take up what is asked for; moot where something else is asked for by now. */
   ensureStageReleased(input: { object: ClusterObject; stage: VersionStage; digest: string }): Promise<void>;
+  /** Lets no further group take it up: what was released stays with those that took it. */
+  ensureReleaseEnded(input: { object: ClusterObject }): Promise<void>;
   /** Turns off every autoscaler that is on, until a time (epoch ms) after which anybody may take that for over. */
   ensureAutoscalersHeld(input: { object: ClusterObject; until: number }): Promise<void>;
   /** Turns on again those that were turned off by this, as they were found. */

@@ -5,28 +5,41 @@ type Present = Extract<VersionSurvey, { state: "Present" }>;
 
 /** One step, and what is told meanwhile. */
 export type NextStep =
-  | { step: "Hold" | "LetGo" | "Wait" | "Done"; standing: VersionStanding }
+  | { step: "Hold" | "LetGo" | "EndRelease" | "Wait" | "Done"; standing: VersionStanding }
   | { step: "Release"; stage: VersionStage; standing: VersionStanding };
 
-/** Preflight, hold, stages in their order, audit, and let go; runs of before did not let go where control planes are refused. */
-export function nextStep(survey: Present, { isOfBefore = false }: { isOfBefore?: boolean } = {}): NextStep {
-  const { isSettled, isHeld, trouble, says } = survey;
-  if (isSettled) {
-    return { step: isHeld ? "LetGo" : "Done", standing: { ready: "True", reason: "UpToDate", message: says } };
+/**
+ * By which a run began: those of before ended no release, and let the autoscaler go only at the end and where all that is
+ * left waits for a person; the first ones not where control planes are refused either.
+ */
+export type Rules = "First" | "LetGoWhereRefused" | "LetGoAtRest";
+
+/** Preflight, hold, stages in their order, audit, and let go. */
+export function nextStep(survey: Present, rules: Rules = "LetGoAtRest"): NextStep {
+  const { isSettled, isHeld, released, trouble } = survey;
+  const isPatient = rules === "LetGoAtRest";
+  if (isSettled) return end(survey, rules);
+  if (trouble) {
+    const { reason, message } = trouble;
+    return isPatient && isHeld && !isMoving(survey) ? letGo(reason, message) : wait(reason, message);
   }
-  if (trouble) return wait(trouble.reason, trouble.message);
   const stage = stageOf(survey);
-  if (stage === "Refused" || (!isOfBefore && isAllElseDone(survey))) {
-    const standing = { ready: "False", reason: "ControlPlaneRefused", message: refusal(survey) } as const;
-    return { step: survey.isHeld && !isOfBefore ? "LetGo" : "Wait", standing };
-  }
-  if (survey.released === stage && isStuck(survey.stages[stage])) return leave(survey, stage);
+  if (stage === "Refused" || (rules !== "First" && isAllElseDone(survey))) return refuse(survey, rules);
+  const rests = isPatient ? isAtRest(survey.stages[stage]) : isStuck(survey.stages[stage]);
+  if (released === stage && rests) return leave(survey, stage);
   // Also once all is released: a hold may have ended while nobody of us was there.
   if (survey.autoscalers === "On") {
     return { step: "Hold", standing: held("An autoscaler is on: it is turned off first") };
   }
-  if (survey.released !== stage) return release(survey, stage);
+  if (released !== stage) return release(survey, stage);
   return wait(...underWay(survey, stage));
+}
+
+/** A group that comes later is released like any other: after a look at all of them, and under a hold. */
+function end({ isHeld, released, says }: Present, rules: Rules): NextStep {
+  const standing = { ready: "True", reason: "UpToDate", message: says } as const;
+  if (rules === "LetGoAtRest" && released !== null) return { step: "EndRelease", standing };
+  return { step: isHeld ? "LetGo" : "Done", standing };
 }
 
 /**
@@ -43,6 +56,12 @@ function isAllElseDone({ released, stages: { ControlPlane, Workers } }: Present)
   return released === "Workers" && Workers.done === Workers.groups && ControlPlane.outdated > 0;
 }
 
+function refuse(survey: Present, rules: Rules): NextStep {
+  const mayLetGo = rules === "LetGoWhereRefused" || (rules === "LetGoAtRest" && !isMoving(survey));
+  const reason = "ControlPlaneRefused";
+  return survey.isHeld && mayLetGo ? letGo(reason, refusal(survey)) : wait(reason, refusal(survey));
+}
+
 function refusal({ stages: { ControlPlane, Workers } }: Present): string {
   const first = `Cannot begin stage "ControlPlane": replacing control planes is not supported yet, and ` +
     `${ControlPlane.outdated} of their nodes are outdated`;
@@ -57,10 +76,12 @@ function release({ autoscalers }: Present, stage: VersionStage): NextStep {
   return { step: "Release", stage, standing: rolling(`Releasing stage "${stage}"`) };
 }
 
-function underWay({ stages, says }: Present, stage: VersionStage): [reason: string, message: string] {
-  const { halted } = stages[stage];
+function underWay(survey: Present, stage: VersionStage): [reason: string, message: string] {
+  const { halted, waiting = [], groups, done } = survey.stages[stage];
   if (halted.length > 0) return ["GroupHalted", halted.join("; ")];
-  return ["Rolling", says];
+  if (waiting.length > 0 && isAtRest(survey.stages[stage])) return ["OutsideWindow", waiting.join("; ")];
+  const isInvalid = done === groups && (survey.invalid ?? 0) > 0;
+  return [isInvalid ? "NodesInvalid" : "Rolling", survey.says];
 }
 
 /** All that is left waits for a person, maybe for days. */
@@ -68,10 +89,23 @@ function isStuck({ groups, atRest, halted }: StageSurvey): boolean {
   return halted.length > 0 && atRest === groups;
 }
 
-/** Nobody has to do without an autoscaler meanwhile. */
+/** Nothing is under way, nor will be before a person acts or a window opens: nobody has to do without an autoscaler. */
+function isAtRest({ groups, atRest }: StageSurvey): boolean {
+  return groups > 0 && atRest === groups;
+}
+
+/** Also what goes on without this run: groups finish what they have begun. */
+function isMoving({ stages }: Present): boolean {
+  return Object.values(stages).some(({ groups, moving = groups }) => moving > 0);
+}
+
 function leave(survey: Present, stage: VersionStage): NextStep {
   const [reason, message] = underWay(survey, stage);
-  return { step: survey.isHeld ? "LetGo" : "Wait", standing: { ready: "False", reason, message } };
+  return survey.isHeld ? letGo(reason, message) : wait(reason, message);
+}
+
+function letGo(reason: string, message: string): NextStep {
+  return { step: "LetGo", standing: { ready: "False", reason, message } };
 }
 
 function wait(reason: string, message: string): NextStep {

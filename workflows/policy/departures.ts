@@ -8,7 +8,7 @@ import { surplus } from "./order.ts";
 import type { Situation, Step } from "./turn.ts";
 
 /**
- * Marks and holds of an earlier change, or of a machine that a person skipped while another can go for it. A newcomer may
+ * Marks and holds of an earlier change, or of a machine that a person skipped, or had protected, while another can go for it. A newcomer may
  * bear a mark until it has passed: when its template is left meanwhile, the supplier then takes it, and not one
  * that serves.
  */
@@ -16,7 +16,8 @@ export function sparesOf(situation: Situation, census: Census): Step[] {
   const { pool, busy, booting, skipped } = situation;
   const doing = new Set([busy.repairing, busy.leaving, busy.joining, Object.keys(booting)].flat());
   const stale = pool.stale.filter(({ id }) => !doing.has(id));
-  const kept = pool.old.filter(({ id, marked }) => marked && skipped.includes(id) && !busy.victims?.includes(id));
+  const stays = ({ id, kept }: Member): boolean => kept !== undefined || skipped.includes(id);
+  const kept = pool.old.filter((member) => member.marked && stays(member) && !busy.victims?.includes(member.id));
   const free = kept.slice(0, surplus(situation, census));
   return [...stale, ...free].map((machine) => ({ kind: "spare", machine }));
 }

@@ -33,6 +33,7 @@ const halting: Record<RefusedType | ExpiredType | BugType, true> = {
   ObjectInvalid: true,
   CloudRefused: true,
   ControlPlaneRefused: true,
+  GroupClaimedTwice: true,
   SettleExpired: true,
   LastGoodMissing: true,
   MachineRemains: true,

@@ -1,10 +1,11 @@
 /** Has a group boot what it asks for, and keeps what it booted before by the cloud's own id, so that there is a way back. */
 import type { PoolRef, Published } from "../../../workflows/contracts/mod.ts";
 import { cloudOf } from "../../clouds/cloud_of.ts";
-import type { BootTemplate } from "../../clouds/driver.ts";
+import { type BootTemplate, groupKeyOf } from "../../clouds/driver.ts";
 import { refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
-import { patchClusterObject, patchClusterStatus } from "../../kube/cluster_objects.ts";
+import { listClusterObjects, patchClusterObject, patchClusterStatus } from "../../kube/cluster_objects.ts";
+import { joinedRead } from "../../kube/joined_reads.ts";
 import { attempting, statusOf } from "../../kube/status.ts";
 import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { marks } from "../../node_version/marks.ts";
@@ -12,7 +13,7 @@ import type { BootOrder } from "../contract.ts";
 import { nodesByInstance } from "./group_nodes.ts";
 import { type Boots, groupFinalizer, written } from "./ledger.ts";
 import { type Asked, groupNameOf, needAsked, readInstances } from "./sight.ts";
-import { hashOf, isReleased, type Target } from "../../node_version/release.ts";
+import { hashOf, type Target } from "../../node_version/release.ts";
 
 /** What a machine of a group boots with needs no credentials of ours: it never ends. */
 const never = "";
@@ -37,19 +38,29 @@ export function publishBoots(kube: Kube, { pool, revision }: BootOrder): Promise
 /** Looks at what the group would boot now, and sets it right; gives what it boots then. */
 export async function ensureBoots(kube: Kube, { pool, asked }: { pool: PoolRef; asked: Asked }): Promise<BootTemplate> {
   const driver = await cloudOf(kube);
-  const { group, version, ledger, target } = asked;
+  const { group, ledger, target } = asked;
   const { groupId } = group.spec;
   if (!target) {
     throw refused("ObjectInvalid", `Cannot order a machine of "${groupNameOf(pool)}": nothing is released to it`);
   }
-  const isOurs = ledger.pin !== undefined || isReleased(group, version);
+  if (!ledger.boots || hashOf(ledger.boots) !== hashOf(target)) await refuseRivals(kube, group);
   const boots = await driver.template(groupId);
-  if (!isOurs) return boots;
   const former = ledger.boots ??
     { image: boots.image, template: boots.id, components: await componentsNow(kube, asked) };
   const template = await templateFor({ kube, asked, target, boots });
   await note(kube, group, { now: { ...target, template: template.id }, before: former, target });
   return template;
+}
+
+/** Two objects of one group would each keep to its own numbers and budget: neither takes anything up. */
+async function refuseRivals(kube: Kube, { metadata: { name, uid }, spec: { groupId } }: ScalingGroup): Promise<void> {
+  const all = await joinedRead(kube, "scaling groups", () => listClusterObjects(kube, scalingGroups));
+  const rival = all.find((other) =>
+    other.metadata.uid !== uid && groupKeyOf(other.spec.groupId) === groupKeyOf(groupId)
+  );
+  if (!rival) return;
+  const state = `ScalingGroup "${rival.metadata.name}" is the same group "${groupId}" of the cloud: delete one of them`;
+  throw refused("GroupClaimedTwice", `Cannot have "${name}" boot anything else: ${state}`);
 }
 
 interface Booting {

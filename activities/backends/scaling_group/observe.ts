@@ -34,8 +34,8 @@ export function observeGroup(kube: Kube, pool: PoolRef): Promise<Observation> {
   });
 }
 
-/** Read only where a machine is protected. */
-async function keptOf(
+/** What the policy says of protected machines; read only where one is. */
+export async function keptOf(
   kube: Kube,
   { pool: { namespace, name }, asked, seen }: { pool: PoolRef; asked: Asked; seen: CloudSight },
 ): Promise<Pick<Of, "kept">> {

@@ -78,8 +78,25 @@ export async function readRecords(kube: Kube, group: string): Promise<Records> {
   };
 }
 
-function isRemoval({ metadata }: PendingNode): boolean {
-  return metadata.annotations?.[recordAnnotations.member] !== undefined;
+/** Whether it is one of ours, whatever somebody has taken off it: those of the operator of before have no finalizer. */
+export function isOwn({ metadata: { annotations = {}, finalizers = [] } }: PendingNode): boolean {
+  return finalizers.includes(recordFinalizer) || annotations[recordAnnotations.target] !== undefined ||
+    annotations[recordAnnotations.member] !== undefined;
+}
+
+function isRemoval(record: PendingNode): boolean {
+  return removedBy(record) !== undefined;
+}
+
+/** The member that goes by it, if one does: annotations can be taken off, its name stays. */
+function removedBy(
+  { metadata: { name, annotations = {}, finalizers = [], ownerReferences = [] } }: PendingNode,
+): string | undefined {
+  const told = annotations[recordAnnotations.member];
+  if (told !== undefined || !finalizers.includes(recordFinalizer)) return told;
+  const start = `${ownerReferences[0]?.name ?? ""}.`.toLowerCase();
+  const isOfGroup = name.startsWith(start) && name.endsWith(goingSuffix);
+  return isOfGroup ? name.slice(start.length, -goingSuffix.length) : undefined;
 }
 
 /** A record of the operator of before has no annotation of ours: it stands for its node, by its instance. */
@@ -99,7 +116,7 @@ export function orderOf(record: PendingNode): Order {
 export function removalOf(record: PendingNode): Removal {
   const { metadata: { annotations = {} }, spec } = record;
   return {
-    member: annotations[recordAnnotations.member] ?? "",
+    member: removedBy(record) ?? "",
     providerId: spec.providerID,
     shrinks: annotations[recordAnnotations.shrinks] === "true",
     record,

@@ -2,7 +2,7 @@
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { cloudOf } from "../../clouds/cloud_of.ts";
 import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
-import { refused, unavailable } from "../../failures.ts";
+import { moot, refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import { createClusterObject, patchClusterObject } from "../../kube/cluster_objects.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
@@ -13,7 +13,7 @@ import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, withLegacy, written } from "./ledger.ts";
 import { noteSize } from "./note_size.ts";
 import { isLost, memberIdOf, orderOfInstance } from "./member.ts";
-import { readGroupState } from "./observe.ts";
+import { keptOf, readGroupState } from "./observe.ts";
 import {
   deleteRecord,
   isAlive,
@@ -90,6 +90,7 @@ async function meant(kube: Kube, { pool, asked, seen }: Place, machine: string):
   const own = instance
     ? orderOfInstance(seen.records.orders, instance)
     : seen.records.orders.find(({ id }) => id === machine);
+  if (instance && (own?.isDone ?? true)) await refuseProtected(kube, { pool, asked, seen }, instance);
   const providerId = instance?.providerId ?? own?.providerId ?? "";
   if (providerId === "") return void (own && await giveUp(kube, own));
   const { metadata, spec } = asked.group;
@@ -113,6 +114,12 @@ async function meant(kube: Kube, { pool, asked, seen }: Place, machine: string):
     },
   };
   return removalOf(await createClusterObject(kube, pendingNodes, { kind: "PendingNode", ...body }));
+}
+
+/** Somebody may have had it protected while it was drained; a newcomer that never got in is protected by nobody on purpose. */
+async function refuseProtected(kube: Kube, place: Place, instance: Instance): Promise<void> {
+  if (!instance.isProtected || (await keptOf(kube, place)).kept === undefined) return;
+  throw moot("GenerationStale", `Cannot remove machine "${memberIdOf(instance)}": its cloud protects it by now`);
 }
 
 /** The group makes another by itself, for which no order says what it takes over: it is written down with the group. */

@@ -43,6 +43,7 @@ const hints: Record<string, string> = {
     "Take the protection away in the cloud, or skip the machines; the policy's protectedMachines may say so for all.",
   ControlPlaneRefused:
     "Replace control planes by hand, one at a time: their membership of etcd is not looked after yet.",
+  GroupClaimedTwice: "Delete one of the two ScalingGroups: each would count and pace the same machines for itself.",
   GateFailed: "The last good revision itself fails a gate: mend what the gate looks at, or the gate, then retry.",
   SpecReapplied: "Find who applies the bad spec again (GitOps?) and change it there.",
   RolledBack: "The spec that failed is remembered: applied again it is held, until it changes or somebody sends retry.",

@@ -19,10 +19,13 @@ const a: CloudGroup = {
 const b: CloudGroup = { ...a, id: "ids/b", name: "b", autoscalerName: "asg-b", role: "Worker" };
 
 /** A cloud that lists these groups, or a part of them. */
-function stage(listed: { groups: CloudGroup[]; isComplete: boolean }): FakeKube["client"] & { fake: FakeKube } {
+function stage(
+  listed: { groups: CloudGroup[]; isComplete: boolean },
+  cloud = new GroupCloud(),
+): FakeKube["client"] & { fake: FakeKube } {
   const fake = new FakeKube();
   const client = fake.client;
-  const driver: Driver = { ...directCloud(new GroupCloud()), groups: () => Promise.resolve(listed) };
+  const driver: Driver = { ...directCloud(cloud), groups: () => Promise.resolve(listed) };
   useCloud(client, () => Promise.resolve(driver));
   return { ...client, fake };
 }
@@ -88,6 +91,21 @@ Deno.test("K21 a group whose id is told in another case is the same one; two of 
   const { made } = await discoverScalingGroups(kube, 0);
   deepEqual([made.length, made[0]?.startsWith("a-"), specs(kube).length], [1, true, 2]);
   deepEqual((await discoverScalingGroups(kube, 0)).made, []);
+});
+
+Deno.test("a group of no told role is what its nodes are, and waits for the first of them", async () => {
+  for (
+    const [label, role] of [["node-role.kubernetes.io/control-plane", "ControlPlane"], ["pool", "Worker"]] as const
+  ) {
+    const cloud = new GroupCloud();
+    const kube = stage({ groups: [{ ...b, role: "" }], isComplete: true }, cloud);
+    cloud.create({ ...b, zones: ["a"], template: { image: "i" } });
+    deepEqual((await discoverScalingGroups(kube, 0)).made, []);
+    const [{ providerId = "", node: name = "" } = {}] = cloud.instances();
+    kube.fake.put("nodes", { metadata: { name, labels: { [label]: "" } }, spec: { providerID: providerId } });
+    deepEqual((await discoverScalingGroups(kube, 0)).made, ["b"]);
+    deepEqual((specs(kube) as { role: string }[]).map((each) => each.role), [role]);
+  }
 });
 
 Deno.test("X3 discovery fails where an object cannot be made", async () => {

@@ -1,5 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { hashOf } from "../../../../activities/node_version/release.ts";
+import { ensureReleaseEnded } from "../../../../activities/node_version/release_stage.ts";
 import { surveyNodeVersion } from "../../../../activities/node_version/survey.ts";
 import type { VersionSurvey } from "../../../../workflows/contracts/mod.ts";
 import { answer, type Stored } from "../../../support/fake_kube.ts";
@@ -17,9 +18,16 @@ async function look(stage: GroupStage): Promise<Present> {
   return seen;
 }
 
+/** A group that took up what is asked for, and wrote that down. */
 function converged(stage: GroupStage): GroupStage {
+  reported(stage, { phase: "Converged", targetTemplateHash: hashOf(version) });
+  const { metadata } = stage.kube.get("scalinggroups", "workers") ?? {};
+  if (metadata) metadata.annotations = { "ostler.dev/boots": JSON.stringify({ ...version, template: "t" }) };
+  return stage;
+}
+
+function reported(stage: GroupStage, status: object): GroupStage {
   const { namespace, name } = pool;
-  const status = { phase: "Converged", targetTemplateHash: hashOf(version) };
   stage.kube.put("rollouts", { metadata: { namespace, name }, status });
   return stage;
 }
@@ -37,6 +45,53 @@ Deno.test("B9 a NodeVersion whose nodes all run it, and whose groups took it up,
 
 Deno.test("a NodeVersion whose group still boots something else is not settled, though all nodes run it", async () => {
   equal((await look(new GroupStage())).isSettled, false);
+});
+
+Deno.test("a group of which nobody wrote down that it took up what is asked for is not done, though its rollout says so", async () => {
+  const stage = converged(new GroupStage());
+  const { metadata } = stage.kube.get("scalinggroups", "workers") ?? {};
+  if (metadata) metadata.annotations = {};
+  const { isSettled, stages } = await look(stage);
+  deepEqual([isSettled, stages.Workers.done], [false, 0]);
+});
+
+const standings: [what: string, status: object, atRest: number, moving: number, told: "halted" | "waiting" | ""][] = [
+  ["is rolled", { phase: "Rolling", reason: "Draining" }, 0, 1, ""],
+  ["halted", { phase: "Halted", reason: "SetAside" }, 1, 0, "halted"],
+  ["is paused", { phase: "Rolling", reason: "Paused" }, 1, 0, "halted"],
+  ["waits for an approval", { phase: "Rolling", reason: "AwaitingApproval" }, 1, 0, "halted"],
+  ["waits for the night", { phase: "Rolling", reason: "OutsideWindow" }, 1, 0, "waiting"],
+  ["is mended", { phase: "Repairing", reason: "Repairing" }, 0, 0, ""],
+];
+
+for (const [what, status, atRest, moving, told] of standings) {
+  Deno.test(`K24 a group that ${what} is seen as one`, async () => {
+    const { stages: { Workers } } = await look(reported(new GroupStage(), status));
+    deepEqual([Workers.atRest, Workers.moving], [atRest, moving]);
+    deepEqual([Workers.halted.length, Workers.waiting?.length], [
+      Number(told === "halted"),
+      Number(told === "waiting"),
+    ]);
+  });
+}
+
+Deno.test("a record that nobody sees through is named once the groups are done", async () => {
+  const stage = converged(new GroupStage());
+  const spec = { providerID: "sim:///a/none", groupID: "projects/p/groups/workers", goal: "Join" };
+  const metadata = { name: "left", finalizers: ["ostler.dev/pending-node"], annotations: {} };
+  stage.kube.put("pendingnodes", { metadata, spec });
+  const { isSettled, says } = await look(stage);
+  deepEqual([isSettled, says], [false, '1 joining: PendingNode "left"']);
+});
+
+Deno.test("K24 a release that ends is taken back, however often that is done", async () => {
+  const stage = new GroupStage();
+  stage.ask(version, { stage: "Workers", digest: hashOf(version) });
+  for (const time of ["first", "again"]) {
+    await ensureReleaseEnded(stage.client, { object });
+    equal((await look(stage)).released, null, time);
+  }
+  await ensureReleaseEnded(stage.client, { object: { name: "none" } });
 });
 
 Deno.test("N1 a node without marks is told what it is, by its instance; N2 what it says already is believed", async () => {
@@ -103,6 +158,18 @@ Deno.test("a group that the cloud does not have is told, and so is an image that
   equal((await look(stage)).trouble?.reason, "GroupMissing");
   stage.ask({ ...version, image: "" });
   equal((await look(stage)).trouble?.reason, "ImageMissing");
+});
+
+Deno.test("a later Kubernetes than the API server's is told, by its minor version", async () => {
+  const stage = new GroupStage();
+  const getCode = (): Promise<object> => Promise.resolve({ gitVersion: "v1.36.1" });
+  Object.assign(stage.client, { version: { getCode } });
+  const troubles = [];
+  for (const asked of ["v1.36.9", "v1.35.0", "", "nonsense", "v1.37.0", "v2.0.0"]) {
+    Object.assign(stage.kube.get("nodeversions", "v")?.["spec"] ?? {}, { kubernetesClusterVersion: asked });
+    troubles.push((await look(stage)).trouble?.reason);
+  }
+  deepEqual(troubles, [undefined, undefined, undefined, undefined, "KubernetesTooNew", "KubernetesTooNew"]);
 });
 
 Deno.test("K3, B11 a donor whose heir vanished is not done with", async () => {

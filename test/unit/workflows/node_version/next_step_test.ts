@@ -5,7 +5,7 @@ import { nextStep } from "../../../../workflows/node_version/next_step.ts";
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 
 const none: StageSurvey = { groups: 0, done: 0, outdated: 0, skewed: 0, halted: [] };
-const workers: StageSurvey = { groups: 2, done: 0, outdated: 3, skewed: 0, halted: [] };
+const workers: StageSurvey = { groups: 2, done: 0, outdated: 3, skewed: 0, halted: [], moving: 0 };
 
 /** Workers are outdated, nothing is released, and no autoscaler runs. */
 const outdated: Present = {
@@ -14,12 +14,18 @@ const outdated: Present = {
   says: "3 outdated",
 };
 const controlPlane = (differs: Partial<StageSurvey>): Present["stages"] => ({
-  ControlPlane: { ...none, groups: 1, ...differs },
+  ControlPlane: { ...none, groups: 1, moving: 0, ...differs },
   Workers: workers,
 });
 
 const table: [what: string, survey: Partial<Present>, step: string, reason: string][] = [
   ["all is as wanted", { isSettled: true, says: "All 5" }, "Done", "UpToDate"],
+  [
+    "all is as wanted: what is released reaches no group that comes later, which is looked at first",
+    { isSettled: true, isHeld: true, released: "Workers" },
+    "EndRelease",
+    "UpToDate",
+  ],
   [
     "K24 all is as wanted and an autoscaler is held: it is let go first",
     { isSettled: true, isHeld: true },
@@ -77,6 +83,66 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
   ],
   ["the cloud has no such group", { trouble: { reason: "GroupMissing", message: "a" } }, "Wait", "GroupMissing"],
   [
+    "K24 trouble comes up in mid-rollout, and nothing is under way: nobody has to do without an autoscaler",
+    { isHeld: true, released: "Workers", trouble: { reason: "CloudRefused", message: "no rights" } },
+    "LetGo",
+    "CloudRefused",
+  ],
+  [
+    "K24 the same while a group goes on",
+    {
+      ...{ isHeld: true, released: "Workers", trouble: { reason: "GroupMissing", message: "a" } },
+      stages: { ControlPlane: none, Workers: { ...workers, moving: 1 } },
+    },
+    "Wait",
+    "GroupMissing",
+  ],
+  [
+    "K24 the same in a look of before, which does not tell whether one goes on",
+    {
+      ...{ isHeld: true, released: "Workers", trouble: { reason: "GroupMissing", message: "a" } },
+      stages: { ControlPlane: none, Workers: { groups: 1, done: 0, outdated: 3, skewed: 0, halted: [] } },
+    },
+    "Wait",
+    "GroupMissing",
+  ],
+  [
+    "K24, K26 all groups are done, and of a node nobody can tell what it runs: the autoscaler is let go",
+    {
+      ...{ isHeld: true, released: "Workers", invalid: 1, says: 'Of "w" nobody' },
+      stages: { ControlPlane: none, Workers: { ...workers, done: 2, atRest: 2 } },
+    },
+    "LetGo",
+    "NodesInvalid",
+  ],
+  [
+    "K24 all groups are done, and a PendingNode of nobody is left",
+    {
+      ...{ isHeld: true, released: "Workers", says: '1 joining: PendingNode "x"' },
+      stages: { ControlPlane: none, Workers: { ...workers, done: 2, atRest: 2 } },
+    },
+    "LetGo",
+    "Rolling",
+  ],
+  [
+    "K24 the same once it was let go, and is on",
+    {
+      ...{ autoscalers: "On", released: "Workers", says: '1 joining: PendingNode "x"' },
+      stages: { ControlPlane: none, Workers: { ...workers, done: 2, atRest: 2 } },
+    },
+    "Wait",
+    "Rolling",
+  ],
+  [
+    "K24 groups wait for the night: nobody has to do without an autoscaler by day",
+    {
+      ...{ isHeld: true, released: "Workers" },
+      stages: { ControlPlane: none, Workers: { ...workers, atRest: 2, waiting: ['group "a" waits: OutsideWindow'] } },
+    },
+    "LetGo",
+    "OutsideWindow",
+  ],
+  [
     "K26 a node of which nobody can tell what it runs",
     { released: "Workers", says: 'Of "w" nobody' },
     "Wait",
@@ -95,10 +161,19 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "ControlPlaneRefused",
   ],
   [
+    "K23 control planes came to differ while workers roll: the autoscaler is held until they rest",
+    {
+      ...{ released: "Workers", isHeld: true },
+      stages: { ...controlPlane({ outdated: 1, skewed: 1 }), Workers: { ...workers, moving: 1 } },
+    },
+    "Wait",
+    "ControlPlaneRefused",
+  ],
+  [
     "K23 workers are done, and control planes have another image",
     {
       ...{ released: "Workers", isHeld: true },
-      stages: { ControlPlane: { ...none, groups: 1, outdated: 1 }, Workers: { ...workers, done: 2, outdated: 0 } },
+      stages: { ...controlPlane({ outdated: 1 }), Workers: { ...workers, done: 2, outdated: 0 } },
     },
     "LetGo",
     "ControlPlaneRefused",
@@ -118,6 +193,16 @@ for (const [what, differs, step, reason] of table) {
     deepEqual([next.step, next.standing.reason], [step, reason]);
   });
 }
+
+Deno.test("nextStep of runs that began before ends no release, and holds the autoscaler through trouble", () => {
+  const trouble = { reason: "GroupMissing", message: "a" } as const;
+  const steps = (["First", "LetGoWhereRefused", "LetGoAtRest"] as const).map((rules) => [
+    nextStep({ ...outdated, isSettled: true, isHeld: true, released: "Workers" }, rules).step,
+    nextStep({ ...outdated, trouble, isHeld: true }, rules).step,
+    nextStep({ ...outdated, stages: controlPlane({ outdated: 1, skewed: 1 }), isHeld: true }, rules).step,
+  ]);
+  deepEqual(steps, [["LetGo", "Wait", "Wait"], ["LetGo", "Wait", "LetGo"], ["EndRelease", "LetGo", "LetGo"]]);
+});
 
 Deno.test("nextStep releases workers, and says so", () => {
   deepEqual(nextStep(outdated), {

@@ -164,6 +164,12 @@ const rows: Row[] = [
   ["leaves out who was skipped", [...full, ...waiting], { situation: { skipped: ["old Ready 1"] } }, [
     "admit new Held 1 for old Ready 2",
   ]],
+  [
+    "spares who was chosen and is protected by now, where nobody came for it",
+    [...members("new", [1, "Ready"]), ...members("old", [1, "Ready", { id: "kept", kept: "Wait", ...ours }])],
+    { desired: { replicas: 2 } },
+    ["spare kept"],
+  ],
   ["repairs an ill machine", members("new", [2, "Ready"], [1, "NotReady", ill]), {}, ["repair new NotReady 1"]],
   [
     "repairs although it is paused, and outside the windows",

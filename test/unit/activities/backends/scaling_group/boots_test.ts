@@ -51,6 +51,31 @@ for (
   });
 }
 
+Deno.test("K17 the same once its release has ended: one that is mended boots what its group took up", async () => {
+  const group = new GroupStage();
+  group.ask(next, released(hashOf(next)));
+  await group.backend.boots?.publish(order);
+  group.ask(next);
+  const inCloud = group.cloud.group(groupId);
+  if (inCloud) group.cloud.useTemplate(inCloud, group.cloud.addTemplate(inCloud, { image: "somebody's" }).id);
+  await group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
+  deepEqual(group.cloud.instances().map(({ template }) => template.fields.image).at(-1), next.image);
+});
+
+Deno.test("two objects of one group of the cloud take nothing up: each would have its own budget", async () => {
+  const group = new GroupStage();
+  const object = group.kube.get("scalinggroups", "workers");
+  const rival = { ...object?.["spec"] as object, groupId: groupId.toUpperCase() };
+  group.ask(version, released(hashOf(version)));
+  await group.backend.boots?.publish(order);
+  group.kube.put("scalinggroups", { metadata: { name: "again", uid: "again" }, spec: rival });
+  equal((await group.backend.boots?.publish(order))?.news, "None", "what it took up stays");
+  group.ask(next, released(hashOf(next)));
+  const twice = { type: "GroupClaimedTwice", message: /"again" is the same group/ };
+  await rejects(async () => await group.backend.boots?.publish(order), twice);
+  equal(bootsOf(group), version.image);
+});
+
 Deno.test("K17 what somebody made of the group since is set right before an order", async () => {
   const group = new GroupStage();
   group.ask(next, released(hashOf(next)));

@@ -4,6 +4,7 @@ import { hashOf } from "../../../../../activities/node_version/release.ts";
 import { awaitMachinesJoined } from "../../../../../activities/pool/await_joined.ts";
 import type { JoinVerdict, Unseen } from "../../../../../workflows/contracts/mod.ts";
 import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
+import { isOld } from "../../../../../activities/node_version/old_records.ts";
 import { inActivity } from "../../../../support/activity_context.ts";
 import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
 
@@ -111,6 +112,20 @@ Deno.test("K1 one that was ordered for an earlier target is an old machine like 
   group.settle();
   await group.backend.seeOff({ pool, machine });
   equal(group.cloud.group("projects/p/groups/workers")?.size, 3);
+});
+
+Deno.test("K4 a removal is known by its name, whatever somebody takes off its record", async () => {
+  const { group, instance } = await ordered();
+  group.join(instance.providerId, next);
+  await group.backend.release({ pool, machine: "workers-1" });
+  const record = group.kube.get("pendingnodes", "workers.workers-1.going");
+  if (record) record.metadata.annotations = {};
+  const { members } = await group.backend.observe(pool);
+  equal(members.find(({ id }) => id === "workers-1")?.phase, "Leaving");
+  equal(record && isOld(record as unknown as Parameters<typeof isOld>[0]), false);
+  group.settle();
+  await group.backend.seeOff({ pool, machine: "workers-1" });
+  equal(group.kube.get("pendingnodes", "workers.workers-1.going"), undefined);
 });
 
 Deno.test("a record that names an instance of another group removes nothing", async () => {

@@ -1,4 +1,4 @@
-import { deepEqual, notEqual } from "node:assert/strict";
+import { deepEqual, notEqual, rejects } from "node:assert/strict";
 import { snapshotOf } from "../../../../../activities/pool/snapshot.ts";
 import { hashOf } from "../../../../../activities/node_version/release.ts";
 import { GroupStage, version } from "../../../../support/group_stage.ts";
@@ -23,6 +23,22 @@ Deno.test("a machine that its cloud protects waits, is left, or is taken, as the
   deepEqual(await kept({ protectedMachines: "Skip" }), ["Skip", undefined, undefined]);
   deepEqual(await kept({ protectedMachines: "Replace" }), [undefined, undefined, undefined]);
   deepEqual(await kept({ protectedMachines: "Nonsense" }), ["Wait", undefined, undefined]);
+});
+
+Deno.test("one that somebody protects while it is drained stays, and a newcomer that never got in goes", async () => {
+  const stage = new GroupStage();
+  stage.ask(version, { stage: "Workers", digest: hashOf(version) });
+  const [first] = stage.cloud.instances();
+  stage.cloud.set(first?.providerId ?? "", { isProtected: true });
+  const workers = poolOfGroup("workers");
+  const says = { type: "GenerationStale", message: /its cloud protects it by now/ };
+  await rejects(stage.backend.release({ pool: workers, machine: "workers-1" }), says);
+  deepEqual([stage.cloud.instances().length, stage.kube.all("pendingnodes").length], [3, 0]);
+  await stage.backend.admit({ pool: workers, machine: "workers-new-1", victim: "workers-2" });
+  const newcomer = stage.cloud.instances().at(-1)?.providerId ?? "";
+  stage.cloud.set(newcomer, { isProtected: true });
+  await stage.backend.release({ pool: workers, machine: "workers-new-1" });
+  deepEqual(stage.cloud.instance(newcomer)?.state, "Terminating");
 });
 
 Deno.test("a bounded picture names those that may go before those that stay", () => {
