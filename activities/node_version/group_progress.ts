@@ -1,5 +1,5 @@
 /** How far the groups of a NodeVersion are, as their Rollouts tell. */
-import { targetOf } from "../backends/scaling_group/target.ts";
+import { observedOf, targetOf } from "../backends/scaling_group/target.ts";
 import { askedBy, hashOf, isControlPlane } from "./release.ts";
 import type { Kube } from "../kube/client.ts";
 import { abreast } from "../kube/abreast.ts";
@@ -49,16 +49,19 @@ export async function readProgress(
   return await abreast(width, [...groups], async (group) => {
     const { name } = group.metadata;
     const where = { namespace: "kube-system", name: `scaling-group.${name}` };
-    const { phase, targetTemplateHash, reason, message } = (await ifFound(readObject(kube, rollouts, where)))?.status ??
-      {};
+    const { phase, targetTemplateHash, reason, message, observed } =
+      (await ifFound(readObject(kube, rollouts, where)))?.status ?? {};
     const target = targetOf(group, version);
     const isOfThis = targetTemplateHash === hash && target !== undefined && hashOf(target) === hash;
+    // One that stood still may go on as soon as its run knows what is asked for now.
+    const isTold = observed === observedOf(group, version);
+    const isStanding = isTold && stands(phase, reason);
     const said = [reason, message].filter(Boolean).map(String).join(": ").slice(0, 500);
     return {
       ...{ name, groupId: group.spec.groupId, stage: isControlPlane(group) ? "ControlPlane" : "Workers" },
       isDone: phase === "Converged" && isOfThis,
-      halted: stands(phase, reason) ? `group "${name}" ${standing[phase ?? ""] ?? "waits"}: ${said}` : "",
-      waiting: reason === closed ? `group "${name}" waits: ${said}` : "",
+      halted: isStanding ? `group "${name}" ${standing[phase ?? ""] ?? "waits"}: ${said}` : "",
+      waiting: isTold && reason === closed ? `group "${name}" waits: ${said}` : "",
       isMoving: moving.includes(phase ?? "") && !stands(phase, reason) && reason !== closed,
     };
   });

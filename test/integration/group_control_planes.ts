@@ -1,7 +1,7 @@
 /** Control planes beside workers. Their replacement, and K27 (a member of etcd that is not well), come with control planes. */
 import assert from "node:assert/strict";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
-import { alpha, type GroupStory, type Scene, upToDate } from "./group_scene.ts";
+import { alpha, type GroupStory, type Scene, strategies, upToDate } from "./group_scene.ts";
 import { administratorOf, conditionOf, first, runsOf } from "./group_world.ts";
 
 export const control: GroupSpec = {
@@ -11,6 +11,7 @@ export const control: GroupSpec = {
 
 export const controlPlaneStories: GroupStory[] = [
   ["K23 control planes have other components: workers wait, and take up an image alone", workersWait],
+  ["K24 a group that comes once all is done takes nothing up before the autoscaler is off", cameLater],
 ];
 
 async function workersWait({ world, ground }: Scene): Promise<void> {
@@ -29,4 +30,28 @@ async function workersWait({ world, ground }: Scene): Promise<void> {
   assert.equal(ground.cloud.instances(control.id).length, control.size);
   await ground.ask(administratorOf(world), first);
   await upToDate(world, first, alpha.size + control.size);
+}
+
+async function cameLater({ world, ground, befalls }: Scene): Promise<void> {
+  const template = { ...alpha.template, image: "image-0" };
+  const later: GroupSpec = {
+    ...alpha,
+    id: "projects/p/groups/later",
+    name: "later",
+    autoscalerName: "later",
+    size: 1,
+    template,
+  };
+  const read = (): Promise<{ spec: { enabled: boolean }; status?: { replicas?: number } } | undefined> =>
+    world.get(`${strategies}/strategy`);
+  assert.equal((await read())?.spec.enabled, true);
+  let atOrder: ReturnType<typeof read> | undefined;
+  befalls.fault = ({ method, path }) => {
+    if (method === "POST" && path.includes("later")) atOrder ??= read();
+    return undefined;
+  };
+  await ground.create(administratorOf(world), later);
+  await upToDate(world, first, alpha.size + control.size + later.size);
+  const { spec, status } = await atOrder ?? {};
+  assert.deepEqual([spec?.enabled, status?.replicas], [false, 0]);
 }

@@ -83,11 +83,12 @@ export class GroupGround implements AsyncDisposable {
       ...{ apiVersion, kind: "NodeVersion", metadata: { name: "constellation-version" } },
       spec: { ...spec, kubernetesClusterVersion: "v1.36.1" },
     });
-    for (const group of groups) await this.#create(admin, group);
+    for (const group of groups) await this.create(admin, group);
     this.#isSettled = true;
   }
 
-  async #create(admin: Administrator, group: GroupSpec): Promise<void> {
+  /** One more group, with its object. */
+  async create(admin: Administrator, group: GroupSpec): Promise<void> {
     this.cloud.create(group);
     const spec = { nodeImage: "constellation-version", groupId: group.id, autoscalerGroupName: group.autoscalerName };
     await admin.create(`${kinds}/scalinggroups`, {

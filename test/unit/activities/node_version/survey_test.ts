@@ -2,6 +2,8 @@ import { deepEqual, equal } from "node:assert/strict";
 import { hashOf } from "../../../../activities/node_version/release.ts";
 import { ensureReleaseEnded } from "../../../../activities/node_version/release_stage.ts";
 import { surveyNodeVersion } from "../../../../activities/node_version/survey.ts";
+import { observedOf } from "../../../../activities/backends/scaling_group/target.ts";
+import { NodeVersion, ScalingGroup } from "../../../../activities/kube/update_kinds.ts";
 import type { VersionSurvey } from "../../../../workflows/contracts/mod.ts";
 import { answer, type Stored } from "../../../support/fake_kube.ts";
 import { GroupStage, next, pool, version } from "../../../support/group_stage.ts";
@@ -38,6 +40,13 @@ function nodeOf({ kube }: GroupStage, name: string): Stored {
   return node;
 }
 
+/** What of the group its run has seen. */
+function observedIn({ kube }: GroupStage): string {
+  const [group, version] = [kube.get("scalinggroups", "workers"), kube.get("nodeversions", "v")];
+  if (!group || !version) throw new Error("Cannot look at the group: it is not there");
+  return observedOf(ScalingGroup.parse(group), NodeVersion.parse(version));
+}
+
 Deno.test("B9 a NodeVersion whose nodes all run it, and whose groups took it up, is settled", async () => {
   const { isSettled, says, stages } = await look(converged(new GroupStage()));
   deepEqual([isSettled, says, stages.Workers.done], [true, "All 3 nodes are up to date", 1]);
@@ -66,7 +75,8 @@ const standings: [what: string, status: object, atRest: number, moving: number, 
 
 for (const [what, status, atRest, moving, told] of standings) {
   Deno.test(`K24 a group that ${what} is seen as one`, async () => {
-    const { stages: { Workers } } = await look(reported(new GroupStage(), status));
+    const stage = new GroupStage();
+    const { stages: { Workers } } = await look(reported(stage, { ...status, observed: observedIn(stage) }));
     deepEqual([Workers.atRest, Workers.moving], [atRest, moving]);
     deepEqual([Workers.halted.length, Workers.waiting?.length], [
       Number(told === "halted"),
@@ -74,6 +84,14 @@ for (const [what, status, atRest, moving, told] of standings) {
     ]);
   });
 }
+
+Deno.test("K24 a group that stood still with another target is not at rest before it knows what is asked for now", async () => {
+  const stage = new GroupStage();
+  reported(stage, { phase: "Halted", reason: "Quarantined", observed: observedIn(stage) });
+  stage.ask(next, { stage: "Workers", digest: hashOf(next) });
+  const { stages: { Workers } } = await look(stage);
+  deepEqual([Workers.atRest, Workers.halted], [0, []]);
+});
 
 Deno.test("a record that nobody sees through is named once the groups are done", async () => {
   const stage = converged(new GroupStage());
