@@ -48,7 +48,7 @@ test("rollOutMachineDeployment cleans up when the pool is deleted during a drain
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines: patient });
-  await eventually("a drain under way", () => pool.count("awaitNodeDrained") === 1);
+  await eventually("a drain under way", () => pool.count("awaitNodeDrained") >= 1);
   await deleteAndSee(stage, pool, handle);
 });
 

@@ -34,7 +34,7 @@ test("rollOutMachineDeployment finishes a drain before it turns to a newer gener
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
   await stage.rollOut(pool);
-  await eventually("a drain under way", () => pool.count("awaitNodeDrained") === 1);
+  await eventually("a drain under way", () => pool.count("awaitNodeDrained") >= 1);
   const looks = pool.count("readDesired");
   pool.change({ image: "image-3" });
   await stage.tell(pool);
@@ -64,7 +64,7 @@ test("rollOutMachineDeployment renders and publishes again what a refusal kept f
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
-  await eventually("a drain under way", () => pool.count("awaitNodeDrained") === 1);
+  await eventually("a drain under way", () => pool.count("awaitNodeDrained") >= 1);
   pool.before["publishConfig"] = (times) => {
     if (times < 4) throw failure("ProfileInvalid", "Cannot render: the profile is broken");
   };
@@ -91,7 +91,7 @@ test("rollOutMachineDeployment follows a scale-down in the middle of a rollout",
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
   await stage.rollOut(pool);
-  await eventually("a drain under way", () => pool.count("awaitNodeDrained") === 1);
+  await eventually("a drain under way", () => pool.count("awaitNodeDrained") >= 1);
   pool.change({ replicas: 2 });
   await stage.tell(pool);
   pool.unblock();
