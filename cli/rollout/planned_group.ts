@@ -18,7 +18,9 @@ export async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolR
     await rulesFor(cluster.kube, { metadata }, Date.now()),
   ];
   const made = await (await engine()).plan(pool);
-  const waits = version.released === follows?.stage ? [] : [`NodeVersion "${version.name}" is not released to it yet`];
+  // Once all run it there is nothing to be released.
+  const mayBegin = version.released === follows?.stage || version.ready.status === "True";
+  const waits = mayBegin ? [] : [`NodeVersion "${version.name}" is not released to it yet`];
   const plan = { ...made, blocked: [...waits, ...made.blocked] };
   return { pool, plan, change: changeOf(row, version), policy, approval, isApplied: true, replicas, isNew: false };
 }

@@ -216,6 +216,30 @@ const autoscalers: Record<string, Story> = {
 };
 
 const versions: Record<string, Story> = {
+  "let_go_at_rest_release_ended": async (stage) => {
+    const rolling = { isHeld: true, autoscalers: "Off", released: "Workers" } as const;
+    const resting = {
+      groups: 1,
+      done: 0,
+      atRest: 1,
+      outdated: 2,
+      skewed: 0,
+      moving: 0,
+      halted: ['group "a" is halted'],
+    };
+    const { ControlPlane } = surveyed().stages;
+    stage.activities.versions.looks.set("rests", [
+      ...[surveyed({ autoscalers: "On" }), surveyed({ isHeld: true }), surveyed(rolling)],
+      ...[surveyed({ ...rolling, stages: { ControlPlane, Workers: resting } }), surveyed(rolling)],
+      ...[
+        surveyed({ ...rolling, isSettled: true }),
+        surveyed({ isHeld: true, isSettled: true }),
+        surveyed({ isSettled: true }),
+      ],
+    ]);
+    const options = { workflowId: "node-version/rests", taskQueue: "ostler", args: [{ name: "rests" }] };
+    return await stage.client.workflow.start("rollOutNodeVersion", options) as unknown as Handle;
+  },
   "held_released_let_go": async (stage) => {
     const held = { isHeld: true, autoscalers: "Off" } as const;
     stage.activities.versions.looks.set("v", [
