@@ -1,4 +1,7 @@
-/** Control planes beside workers. Their replacement, and K27 (a member of etcd that is not well), come with control planes. */
+/**
+ * Control planes beside workers. What comes with their own rollouts: K27 (a member of etcd that is not well), JN4 (a second
+ * control plane that joins at a time), and U1 to U8 (which versions of Kubernetes follow which).
+ */
 import assert from "node:assert/strict";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { alpha, type GroupStory, type Scene, strategies, upToDate } from "./group_scene.ts";

@@ -93,6 +93,12 @@ Deno.test("K21 a group whose id is told in another case is the same one; two of 
   deepEqual((await discoverScalingGroups(kube, 0)).made, []);
 });
 
+Deno.test("IR1 what groups are to run, and whether they are scaled, is for people to say: neither is made", async () => {
+  const kube = stage({ groups: [a, b], isComplete: true });
+  await discoverScalingGroups(kube, 0);
+  deepEqual(["nodeversions", "autoscalingstrategies"].map((kind) => kube.fake.all(kind).length), [0, 0]);
+});
+
 Deno.test("a group of no told role is what its nodes are, and waits for the first of them", async () => {
   for (
     const [label, role] of [["node-role.kubernetes.io/control-plane", "ControlPlane"], ["pool", "Worker"]] as const

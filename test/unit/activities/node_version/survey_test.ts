@@ -1,7 +1,9 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, rejects } from "node:assert/strict";
 import { hashOf } from "../../../../activities/node_version/release.ts";
 import { ensureReleaseEnded } from "../../../../activities/node_version/release_stage.ts";
 import { surveyNodeVersion } from "../../../../activities/node_version/survey.ts";
+import { useCloud } from "../../../../activities/clouds/cloud_of.ts";
+import { unavailable } from "../../../../activities/failures.ts";
 import { observedOf } from "../../../../activities/backends/scaling_group/target.ts";
 import { NodeVersion, ScalingGroup } from "../../../../activities/kube/update_kinds.ts";
 import type { VersionSurvey } from "../../../../workflows/contracts/mod.ts";
@@ -143,6 +145,49 @@ Deno.test("N6 a node that cannot be written fails the look, which is tried again
     ({ type }: { type?: string }) => equal(type, "ApiUnavailable"),
   );
 });
+
+Deno.test("N4, N5, R1 a look fails, and is tried again, where the cloud or the API server does not answer", async () => {
+  const failing: [what: string, befall: (stage: GroupStage) => Promise<unknown>][] = [
+    ["instances with their groups and images", (stage) => breakCloud(stage, "instances")],
+    ["the groups", (stage) => breakCloud(stage, "group")],
+    ["nodes", (stage) => {
+      stage.kube.onRequest = (request) => {
+        if (request.startsWith("list nodes")) throw answer(500, "InternalError");
+      };
+      return Promise.resolve();
+    }],
+  ];
+  for (const [what, befall] of failing) {
+    const stage = converged(new GroupStage());
+    nodeOf(stage, "workers-1").metadata.annotations = {};
+    await befall(stage);
+    await rejects(look(stage), { type: "ApiUnavailable" }, what);
+  }
+});
+
+Deno.test("D4 a late machine that cannot be removed is tried again, and its record stays as it is", async () => {
+  const stage = converged(new GroupStage());
+  stage.kube.remove("nodes", "workers-3");
+  const spec = { providerID: "sim:///a/workers-3", groupID: "projects/p/groups/workers", nodeName: "n", goal: "Join" };
+  const record = { spec: { ...spec, deadline: "2026-01-01T00:00:00Z" }, status: { cspState: "Creating" } };
+  stage.kube.put("pendingnodes", { metadata: { name: "n" }, ...record });
+  const mend = await breakCloud(stage, "remove");
+  await rejects(look(stage), { type: "ApiUnavailable" });
+  equal((stage.kube.get("pendingnodes", "n")?.["spec"] as { goal: string }).goal, "Join");
+  mend();
+  await look(stage);
+  equal((stage.kube.get("pendingnodes", "n")?.["spec"] as { goal: string }).goal, "Leave");
+});
+
+/** A call of the cloud fails until what is given is called. */
+async function breakCloud(stage: GroupStage, call: "instances" | "group" | "remove"): Promise<() => void> {
+  const driver = await stage.driver();
+  const fail = (): never => {
+    throw unavailable(`Cannot ask the cloud for "${call}": it does not answer`);
+  };
+  useCloud(stage.client, () => Promise.resolve({ ...driver, [call]: fail }));
+  return () => useCloud(stage.client, () => Promise.resolve(driver));
+}
 
 Deno.test("nodes of no group are nobody's affair here", async () => {
   const stage = converged(new GroupStage());

@@ -149,7 +149,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "Rolling",
   ],
   [
-    "K23 control planes have other components",
+    "C11, C12, K23 control planes have other components: no worker goes before them",
     { stages: controlPlane({ outdated: 1, skewed: 1 }) },
     "Wait",
     "ControlPlaneRefused",

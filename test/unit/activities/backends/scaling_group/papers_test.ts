@@ -40,6 +40,12 @@ const table: [what: string, stage: () => GroupStage | Promise<GroupStage>, paper
     return group;
   }, ["workers-new-1"]],
   ["C13 three are outdated", () => outdated({ size: 3 }), ["workers-new-1", "workers-new-2", "workers-new-3"]],
+  ["C9 another group has outdated ones too: each lists its own", () => {
+    const group = outdated();
+    group.cloud.create({ ...spec, id: "other", name: "other", autoscalerName: "other", size: 2 });
+    for (const { providerId } of group.cloud.instances("other")) group.join(providerId, version);
+    return group;
+  }, ["workers-new-1"]],
   ["C14 nodes tell the group in another case", () => outdated({ id: spec.id.toUpperCase() }), ["workers-new-1"]],
   ["some are missing, which the group makes by itself", () => {
     const group = outdated({ size: 2 });
@@ -52,6 +58,13 @@ const table: [what: string, stage: () => GroupStage | Promise<GroupStage>, paper
 for (const [what, stage, papers] of table) {
   Deno.test(`observe lists newcomers: ${what}`, async () => deepEqual(await papersOf(await stage()), papers));
 }
+
+Deno.test("C10 a group whose object is gone lists nobody, and that is no failure", async () => {
+  const group = outdated();
+  group.kube.remove("scalinggroups", "workers");
+  deepEqual(await group.backend.wanted(pool, { profileNamespace: "" }), { state: "Gone" });
+  deepEqual(await group.backend.member({ pool, machine: "workers-1" }), undefined);
+});
 
 Deno.test("a number that somebody had is never given again, and one that was passed over is", async () => {
   const group = outdated({ size: 3 });
