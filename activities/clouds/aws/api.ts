@@ -33,13 +33,18 @@ const patienceMs = 10_000;
 
 /** What passes by itself, beside whatever AWS says with a status of 500 and above. */
 const passing = [
-  ...["Throttling", "ThrottlingException", "RequestLimitExceeded", "RequestThrottled", "EC2ThrottledException"],
+  ...["Throttling", "ThrottlingException", "Throttled", "ThrottledException", "RequestLimitExceeded"],
+  ...["RequestThrottled", "RequestThrottledException", "TooManyRequestsException", "EC2ThrottledException"],
   ...["ScalingActivityInProgress", "ScalingActivityInProgressFault", "ResourceContention", "ResourceContentionFault"],
   ...["IdempotentCallInProgress", "IdempotentCallInProgressFault", "RequestExpired", "RequestTimeout"],
+  // Told without a status where they befell a launch.
+  ...["InternalError", "InternalFailure", "ServerInternal", "ServiceUnavailable", "Unavailable"],
 ];
+/** Who we are, or what we may, beside whatever AWS says with a status of 401 or 403. */
 const denying = [
   ...["AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthFailure", "ExpiredToken"],
   ...["ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch", "CredentialsProviderError"],
+  ...["TokenProviderError", "InvalidIdentityToken", "InvalidIdentityTokenException", "OptInRequired"],
 ];
 
 export class AwsApi {
@@ -96,8 +101,10 @@ function said(error: unknown): { name: string; message: string; status: number |
   return { name, message, status: $metadata?.httpStatusCode };
 }
 
-function failureOf({ name, status, line }: { name: string; status: number | undefined; line: string }): Error {
-  if (denying.includes(name)) return denied(line);
+/** By its code and the status that it came with. */
+export function failureOf({ name, status, line }: { name: string; status: number | undefined; line: string }): Error {
+  const isStranger = (status === 401 || status === 403) && !passing.includes(name);
+  if (isStranger || denying.includes(name)) return denied(line);
   // An answer that was cut off has a status too, and no sense.
   const isAnswer = status !== undefined && status >= 400 && status < 500 && status !== 429;
   return isAnswer && !passing.includes(name) ? refused("CloudRefused", line) : unavailable(line);

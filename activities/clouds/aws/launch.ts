@@ -2,7 +2,7 @@
 import type { AutoScalingGroup, LaunchInstancesResult } from "@aws-sdk/client-auto-scaling";
 import { createHash } from "node:crypto";
 import { refused, unavailable } from "../../failures.ts";
-import type { AwsApi } from "./api.ts";
+import { type AwsApi, failureOf } from "./api.ts";
 import { nameOf } from "./groups.ts";
 import { orderTag, providerIdOf } from "./instance_of.ts";
 
@@ -19,8 +19,11 @@ interface Launch {
 /** What AWS says where a zone or the account has no room. */
 const noRoom = [
   ...["InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientReservedInstanceCapacity"],
-  ...["InstanceLimitExceeded", "VcpuLimitExceeded", "MaxSpotInstanceCountExceeded", "SpotMaxPriceTooLow"],
-  ...["InsufficientFreeAddressesInSubnet", "InsufficientCapacity", "Unsupported", "UnfulfillableCapacity"],
+  ...["InsufficientCapacity", "InsufficientCapacityOnHost", "InsufficientCapacityOnOutpost", "UnfulfillableCapacity"],
+  ...["InsufficientVolumeCapacity", "InsufficientAddressCapacity", "InsufficientFreeAddressesInSubnet"],
+  ...["InstanceLimitExceeded", "VcpuLimitExceeded", "VolumeLimitExceeded", "MaxIOPSLimitExceeded", "HostLimitExceeded"],
+  ...["NetworkInterfaceLimitExceeded", "MaxSpotInstanceCountExceeded", "SpotMaxPriceTooLow"],
+  ...["ReservationCapacityExceeded", "Unsupported"],
 ];
 
 /**
@@ -37,7 +40,8 @@ export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched>
     const [launched] = answer.Instances ?? [];
     const [id] = launched?.InstanceIds ?? [];
     if (id) return await marked(api, { id, zone: launched?.AvailabilityZone ?? zone, token: launch.token });
-    says.push(...(answer.Errors ?? []).map(({ ErrorCode, ErrorMessage }) => lineOf(attempt, ErrorCode, ErrorMessage)));
+    if (!answer.Errors?.length) throw unavailable(`Cannot ${attempt}: AWS does not say what became of it`);
+    says.push(...answer.Errors.map(({ ErrorCode, ErrorMessage }) => lineOf(attempt, ErrorCode, ErrorMessage)));
   }
   if (says.length > 0) return { outcome: "NoCapacity", says: says.join("; ") };
   throw refused("CloudRefused", `Cannot ${attempt}: order "${launch.token}" was given in a zone that it has no longer`);
@@ -59,11 +63,11 @@ async function launchIn(
   });
 }
 
-/** What a person reads of a zone without room. All else that kept it from launching is no matter of room. */
+/** What a person reads of a zone without room. All else that kept it from launching is a failure like that of any call. */
 function lineOf(attempt: string, code = "Unknown", message = ""): string {
   const line = `${code}: ${message.slice(0, 500)}`;
   if (noRoom.includes(code)) return line;
-  throw refused("CloudRefused", `Cannot ${attempt}: ${line}`);
+  throw failureOf({ name: code, status: 400, line: `Cannot ${attempt}: ${line}` });
 }
 
 async function marked(

@@ -11,6 +11,8 @@ export interface AwsConditions {
   lagMs?: number;
   /** A token that found no room is used up for its zone. */
   remembersErrors?: boolean;
+  /** Codes of what every launch fails with, in an answer that is none of failure. */
+  launchErrors?: readonly string[];
   /** Images that there are; any where none are listed. Only a group that is to boot from one looks. */
   images?: readonly string[];
   /** What groups say that they boot at first. */
@@ -27,6 +29,10 @@ export class AwsGround {
 
   get remembersErrors(): boolean {
     return this.conditions.remembersErrors ?? false;
+  }
+
+  get launchErrors(): readonly string[] | undefined {
+    return this.conditions.launchErrors;
   }
 
   idOf({ node }: CloudInstance): string {

@@ -46,6 +46,15 @@ export class AwsScaling {
     if (used !== undefined && used !== zone) throw new AwsWrong("IdempotentParameterMismatch", "used for another zone");
     const answer = { AutoScalingGroupName: this.#nameOf(group.id), ClientToken: token };
     if (this.ground.remembersErrors) this.#launches.set(token, zone);
+    const { launchErrors } = this.ground;
+    if (launchErrors) {
+      const Errors = launchErrors.map((ErrorCode) => ({
+        AvailabilityZone: zone,
+        ErrorCode,
+        ErrorMessage: "it failed",
+      }));
+      return { ...answer, Instances: [], Errors };
+    }
     try {
       const made = this.ground.launch(group, { token, zone });
       this.#launches.set(token, zone);

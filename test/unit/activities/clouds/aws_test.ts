@@ -1,42 +1,8 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { openAws } from "../../../../activities/clouds/aws.ts";
 import type { Driver } from "../../../../activities/clouds/driver.ts";
-import { GroupCloud, type GroupSpec } from "../../../../deploy/local/cloud/groups/group_cloud.ts";
-import type { AwsConditions } from "../../../support/clouds/aws_ground.ts";
-import { AwsStub } from "../../../support/clouds/aws_stub.ts";
+import { clusterTag, spec, worldOf as open } from "../../../support/clouds/aws_world.ts";
 import { type CloudConditions, type CloudUnderTest, conforms } from "../../../support/driver_conformance.ts";
-
-const clusterTag = "cluster-1";
-const spec: GroupSpec = {
-  ...{ id: "Workers-asg", name: "workers", autoscalerName: "Workers-asg", role: "Worker" },
-  ...{ min: 1, max: 4, size: 2, zones: ["eu-west-1a", "eu-west-1b"] },
-  template: { image: "image-1", machineType: "m5.large", userData: "c2VjcmV0" },
-};
-
-// Where the SDK looks first; nothing here is anybody's.
-Deno.env.set("AWS_ACCESS_KEY_ID", "test");
-Deno.env.set("AWS_SECRET_ACCESS_KEY", "test");
-
-interface World extends AsyncDisposable {
-  cloud: GroupCloud;
-  stub: AwsStub;
-  driver: Promise<Driver>;
-}
-
-function open(
-  { capacity, groups = [spec], ...conditions }: Partial<AwsConditions> & {
-    capacity?: number;
-    groups?: GroupSpec[];
-  } = {},
-): World {
-  const cloud = new GroupCloud(capacity === undefined ? {} : { capacity });
-  for (const group of groups) cloud.create(group);
-  // What was there before is seen by all.
-  for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
-  const stub = new AwsStub(cloud, { clusterTag, ...conditions });
-  const driver = openAws({ region: "eu-west-1", clusterTag, endpoint: stub.url });
-  return { cloud, stub, driver, [Symbol.asyncDispose]: () => stub[Symbol.asyncDispose]() };
-}
 
 /** A driver that is opened when it is first asked. */
 function opened(driver: Promise<Driver>): Driver {
