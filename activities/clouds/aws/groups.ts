@@ -1,5 +1,5 @@
 /** Auto Scaling groups of one cluster, known by their tags. */
-import type { AutoScalingGroup } from "@aws-sdk/client-auto-scaling";
+import type { AutoScalingGroup, DescribeAutoScalingGroupsCommandInput } from "@aws-sdk/client-auto-scaling";
 import { refused } from "../../failures.ts";
 import { type CloudGroup, groupKeyOf } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
@@ -8,30 +8,43 @@ const roles: Readonly<Record<string, CloudGroup["role"]>> = {
   ...{ worker: "Worker", "control-plane": "ControlPlane", controlplane: "ControlPlane" },
 };
 
+/** Tag by which a cluster's groups are known. */
+const clusterKey = "constellation-uid";
+
+/** Groups in one answer: the most that AWS gives. */
+const MaxRecords = 100;
+
 export class AwsGroups {
   constructor(private readonly api: AwsApi, private readonly clusterTag: string) {}
 
-  list(): Promise<AutoScalingGroup[]> {
-    const Filters = [{ Name: "tag:constellation-uid", Values: [this.clusterTag] }];
-    return this.api.all({
-      page: ({ scaling }, next, options) => scaling.describeAutoScalingGroups({ Filters, ...next }, options),
-      of: (page) => page.AutoScalingGroups,
-      attempt: "list Auto Scaling groups",
-    });
+  async list(): Promise<AutoScalingGroup[]> {
+    const Filters = [{ Name: `tag:${clusterKey}`, Values: [this.clusterTag] }];
+    return (await this.#asked({ Filters, MaxRecords })).filter((found) => this.#isOwn(found));
   }
 
-  /** AWS tells names that differ in case alone apart, so the one that is named exactly comes first. */
+  /** AWS tells names that differ in case alone apart, so the one that is named exactly comes first: it alone is asked for. */
   async find(group: string): Promise<AutoScalingGroup | undefined> {
-    const own = (await this.list()).filter(({ AutoScalingGroupName: name = "" }) =>
-      groupKeyOf(name) === groupKeyOf(group)
-    );
-    return own.find(({ AutoScalingGroupName: name }) => name === group) ?? own[0];
+    const [exact] = await this.#asked({ AutoScalingGroupNames: [group] });
+    if (exact && this.#isOwn(exact)) return exact;
+    return (await this.list()).find((found) => groupKeyOf(nameOf(found)) === groupKeyOf(group));
   }
 
   async need(group: string): Promise<AutoScalingGroup> {
     const found = await this.find(group);
     if (found) return found;
     throw refused("CloudRefused", `Cannot use Auto Scaling group "${group}": this cluster has none of that name`);
+  }
+
+  #asked(asked: DescribeAutoScalingGroupsCommandInput): Promise<AutoScalingGroup[]> {
+    return this.api.all({
+      page: ({ scaling }, next, options) => scaling.describeAutoScalingGroups({ ...asked, ...next }, options),
+      of: (page) => page.AutoScalingGroups,
+      attempt: "list Auto Scaling groups",
+    });
+  }
+
+  #isOwn({ Tags = [] }: AutoScalingGroup): boolean {
+    return Tags.some(({ Key, Value }) => Key === clusterKey && Value === this.clusterTag);
   }
 }
 

@@ -14,6 +14,9 @@ interface Ground {
   clusterTag: string;
 }
 
+/** Instances in one answer: the most that AWS gives. */
+const MaxResults = 1_000;
+
 export class AwsInstances {
   constructor(private readonly api: AwsApi, private readonly ground: Ground) {}
 
@@ -21,7 +24,7 @@ export class AwsInstances {
   async list(group: string): Promise<Instance[]> {
     const found = await this.ground.groups.need(group);
     const members = new Map(found.Instances?.map((each) => [each.InstanceId, each]));
-    const all = await this.#filtered({ [`tag:${groupTag}`]: nameOf(found) });
+    const all = await this.#tagged({ [groupTag]: nameOf(found) });
     const seen = all.map((each) => instanceOf(each, members.get(each.InstanceId)));
     const order = ({ since, providerId }: Instance): string => `${since} ${instanceIdOf(providerId)}`;
     return seen.filter(({ state }) => state !== "Terminated").sort((a, b) => order(a) < order(b) ? -1 : 1);
@@ -35,7 +38,7 @@ export class AwsInstances {
   /** The one that bears the token. Before it does, AWS itself knows what it launched for it. */
   async order({ group, token }: { group: string; token: string }): Promise<Ordered> {
     const found = await this.ground.groups.need(group);
-    const [known] = await this.#filtered({ [`tag:${groupTag}`]: nameOf(found), [`tag:${orderTag}`]: token });
+    const [known] = await this.#tagged({ [groupTag]: nameOf(found), [orderTag]: token });
     if (known) return { outcome: "Ordered", instance: instanceOf(known, undefined) };
     const launched = await launchOnce(this.api, { group: found, token, clusterTag: this.ground.clusterTag });
     if (launched.outcome === "NoCapacity") return launched;
@@ -90,12 +93,15 @@ export class AwsInstances {
     return { instance, member: AutoScalingInstances?.[0] };
   }
 
-  async #filtered(filters: Record<string, string>): Promise<Ec2Instance[]> {
-    const Filters = Object.entries(filters).map(([Name, value]) => ({ Name, Values: [value] }));
-    return await this.api.all({
-      page: ({ ec2 }, next, options) => ec2.describeInstances({ Filters, ...next }, options),
+  /** Those that bear these tags. To a filter of AWS some signs stand for any text, and what passes it is looked at again. */
+  async #tagged(tags: Record<string, string>): Promise<Ec2Instance[]> {
+    const all = Object.entries(tags);
+    const Filters = all.map(([key, value]) => ({ Name: `tag:${key}`, Values: [value.replaceAll(/[\\*?]/g, "\\$&")] }));
+    const found = await this.api.all({
+      page: ({ ec2 }, next, options) => ec2.describeInstances({ Filters, MaxResults, ...next }, options),
       of: (page) => page.Reservations?.flatMap(({ Instances = [] }) => Instances),
       attempt: "list instances",
     });
+    return found.filter((each) => all.every(([key, value]) => tagOf(each, key) === value));
   }
 }

@@ -87,7 +87,7 @@ export class AwsEc2 {
     const tags = this.ground.tagsOf(each);
     for (let nth = 1; form.has(`Filter.${nth}.Name`); nth++) {
       const [name, value] = [form.get(`Filter.${nth}.Name`), form.get(`Filter.${nth}.Value.1`)];
-      if (!tags.some(([key, found]) => `tag:${key}` === name && found === value)) return false;
+      if (!tags.some(([key, found]) => `tag:${key}` === name && matches(value ?? "", found))) return false;
     }
     return true;
   }
@@ -101,4 +101,15 @@ export class AwsEc2 {
       tagSet: tags.map(([key, value]) => ({ key, value })),
     };
   }
+}
+
+/** A filter's "*" stands for any text and "?" for any sign, unless "\\" comes before. */
+function matches(filter: string, found: string): boolean {
+  const parts = filter.match(/\\[^]|[^]/g) ?? [];
+  const pattern = parts.map((part) => part === "*" ? "[^]*" : part === "?" ? "[^]" : escaped(part.at(-1) ?? ""));
+  return new RegExp(`^${pattern.join("")}$`).test(found);
+}
+
+function escaped(sign: string): string {
+  return sign.replace(/[\\^$.*+?()[\]{}|]/, "\\$&");
 }

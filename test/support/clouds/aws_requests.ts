@@ -22,13 +22,17 @@ interface Action {
 const [text, flag, hash] = [/^.+$/s, /^(true|false)$/, /^[A-Za-z0-9\-_/]{1,64}$/];
 const instance = /^i-[0-9a-f]{8,17}$/;
 const launchTemplate = /^lt-[0-9a-f]{8,17}$/;
-const filters = { "Filter.N.Name": text, "Filter.N.Value.N": text, NextToken: text };
+const most = /^([1-9]\d?\d?|1000)$/;
+const filters = { "Filter.N.Name": text, "Filter.N.Value.N": text, NextToken: text, MaxResults: most };
 const disk = "LaunchTemplateData.BlockDeviceMapping.N";
 
 const actions: Record<string, Action> = {
   DescribeAutoScalingGroups: {
     api: "autoscaling",
-    fields: { "Filters.member.N.Name": /^tag:.+$/, "Filters.member.N.Values.member.N": text, NextToken: text },
+    fields: {
+      ...{ "Filters.member.N.Name": /^tag:.+$/, "Filters.member.N.Values.member.N": text, NextToken: text },
+      ...{ "AutoScalingGroupNames.member.N": text, MaxRecords: /^([1-9]\d?|100)$/ },
+    },
     needs: [],
   },
   DescribeAutoScalingInstances: { api: "autoscaling", fields: { "InstanceIds.member.N": instance }, needs: [] },

@@ -13,8 +13,11 @@ export class AwsScaling {
 
   DescribeAutoScalingGroups(form: URLSearchParams): object {
     const [name, wanted] = [form.get("Filters.member.1.Name"), form.get("Filters.member.1.Values.member.1")];
+    const asked = form.get("AutoScalingGroupNames.member.1");
     const all = this.ground.cloud.groups().filter((group) =>
-      this.ground.tagsOf(group).some(([key, value]) => `tag:${key}` === name && value === wanted)
+      asked === null
+        ? this.ground.tagsOf(group).some(([key, value]) => `tag:${key}` === name && value === wanted)
+        : group.id === asked
     );
     // One on each page, so that who reads but the first is found out.
     const at = Number(form.get("NextToken") ?? 0);

@@ -1,0 +1,29 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
+
+const many = Array.from({ length: 30 }, (_, nth) => ({ ...spec, id: `group-${nth}`, name: `group-${nth}`, size: 1 }));
+
+Deno.test("openAws asks for one group by its name, however many there are", async () => {
+  await using world = worldOf({ groups: many });
+  const driver = await world.driver;
+  equal((await driver.group("group-29"))?.name, "group-29");
+  deepEqual(world.stub.calls, ["DescribeAutoScalingGroups"]);
+  await driver.instances("group-29");
+  deepEqual(world.stub.calls.slice(1), ["DescribeAutoScalingGroups", "DescribeInstances"]);
+});
+
+Deno.test("openAws takes no group by its name that another cluster has", async () => {
+  await using world = worldOf({ clusterTag: "cluster-2" });
+  equal(await (await world.driver).group(spec.id), undefined);
+});
+
+for (const name of ["a*", "a?", "a\\b", 'a"b', "a[b]"]) {
+  Deno.test(`K21 openAws takes no instances of other groups for those of "${name}"`, async () => {
+    const groups = [name, "ab", "abc", "a\\\\b"].map((id) => ({ ...spec, id, name: id, size: 1 }));
+    await using world = worldOf({ groups });
+    const driver = await world.driver;
+    deepEqual((await driver.instances(name)).map(({ group }) => group), [name]);
+    const ordered = await driver.order({ group: name, token: "t" });
+    deepEqual([ordered.outcome, world.cloud.group(name)?.size], ["Ordered", 2]);
+  });
+}
