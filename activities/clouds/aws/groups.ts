@@ -29,8 +29,11 @@ export class AwsGroups {
     return (await this.list()).find((found) => groupKeyOf(nameOf(found)) === groupKeyOf(group));
   }
 
+  /** Refused where nobody could tell what its machines boot. */
   async need(group: string): Promise<AutoScalingGroup> {
     const found = await this.find(group);
+    const trouble = found && troubleOf(found);
+    if (trouble) throw refused("CloudRefused", `Cannot use Auto Scaling group "${group}": ${trouble}`);
     if (found) return found;
     throw refused("CloudRefused", `Cannot use Auto Scaling group "${group}": this cluster has none of that name`);
   }
@@ -57,6 +60,13 @@ export function groupOf(found: AutoScalingGroup): CloudGroup {
     role: roles[tags.get("constellation-role")?.toLowerCase() ?? ""] ?? "",
     ...{ min: found.MinSize ?? 0, max: found.MaxSize ?? 0, size: found.DesiredCapacity ?? 0 },
   };
+}
+
+/** Machines of a warm pool bear its tag, are none of its size, and join with what the group booted when they were made. */
+function troubleOf({ WarmPoolConfiguration, MixedInstancesPolicy }: AutoScalingGroup): string | undefined {
+  if (WarmPoolConfiguration) return "it keeps a warm pool; delete that";
+  if (MixedInstancesPolicy) return "it has a mixed instances policy, and no launch template of its own";
+  return undefined;
 }
 
 export function nameOf({ AutoScalingGroupName = "" }: AutoScalingGroup): string {

@@ -1,6 +1,6 @@
 /** Instances of groups: seen in EC2 and in their group, and removed once. */
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
-import { refused, unavailable } from "../../failures.ts";
+import { failureTypeOf, refused, unavailable } from "../../failures.ts";
 import { groupKeyOf, type Instance, type Ordered } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
 import { type AwsGroups, nameOf } from "./groups.ts";
@@ -12,6 +12,11 @@ interface Ground {
   groups: AwsGroups;
   templates: AwsTemplates;
   clusterTag: string;
+}
+
+interface Found {
+  instance: Ec2Instance;
+  member: Membership | undefined;
 }
 
 /** Instances in one answer: the most that AWS gives. */
@@ -57,24 +62,37 @@ export class AwsInstances {
     { group, providerId, shrinks }: { group: string; providerId: string; shrinks: boolean },
   ): Promise<"Going" | "Gone"> {
     const found = await this.#look(providerId);
-    if (!found) return "Gone";
+    const end = endOf(found);
+    if (!found || end) return end ?? "Gone";
     const { instance, member } = found;
-    if (instanceOf(instance, member).state === "Terminating") return "Going";
     const attempt = `remove instance "${providerId}"`;
     if (groupKeyOf(tagOf(instance, groupTag) ?? "") !== groupKeyOf(group)) {
       throw refused("CloudRefused", `Cannot ${attempt}: it is none of group "${group}"`);
     }
     if (!member) throw unavailable(`Cannot ${attempt}: group "${group}" does not list it yet`);
-    const asked = { InstanceId: instance.InstanceId, ShouldDecrementDesiredCapacity: shrinks };
-    await this.api.ask({
-      attempt,
-      call: ({ scaling }, options) => scaling.terminateInstanceInAutoScalingGroup(asked, options),
-    });
-    return "Going";
+    return await this.#terminate({ providerId, attempt, shrinks });
+  }
+
+  async #terminate(
+    { providerId, attempt, shrinks }: { providerId: string; attempt: string; shrinks: boolean },
+  ): Promise<"Going" | "Gone"> {
+    const asked = { InstanceId: instanceIdOf(providerId), ShouldDecrementDesiredCapacity: shrinks };
+    try {
+      await this.api.ask({
+        attempt,
+        call: ({ scaling }, options) => scaling.terminateInstanceInAutoScalingGroup(asked, options),
+      });
+      return "Going";
+    } catch (error) {
+      // Whoever was faster had it go.
+      const end = failureTypeOf(error) === "CloudRefused" ? endOf(await this.#look(providerId)) : undefined;
+      if (end) return end;
+      throw error;
+    }
   }
 
   /** In EC2 and in its group. Undefined for who is gone, which EC2 still tells of for an hour. */
-  async #look(providerId: string): Promise<{ instance: Ec2Instance; member: Membership | undefined } | undefined> {
+  async #look(providerId: string): Promise<Found | undefined> {
     const id = instanceIdOf(providerId);
     if (id === undefined) return undefined;
     const attempt = `read instance "${providerId}"`;
@@ -104,4 +122,10 @@ export class AwsInstances {
     });
     return found.filter((each) => all.every(([key, value]) => tagOf(each, key) === value));
   }
+}
+
+/** Undefined for one that is to stay. */
+function endOf(found: Found | undefined): "Going" | "Gone" | undefined {
+  if (!found) return "Gone";
+  return instanceOf(found.instance, found.member).state === "Terminating" ? "Going" : undefined;
 }

@@ -28,6 +28,10 @@ export class AwsTemplates {
     const found = await this.groups.need(group);
     const boots = await this.#bootedBy(found);
     if (boots.data.ImageId === image) return bootOf(boots);
+    if (image.startsWith("resolve:")) {
+      const state = "it names a parameter, so what it means may change";
+      throw refused("CloudRefused", `Cannot have "${group}" boot image "${image}": ${state}`);
+    }
     // Else it would boot the new version before anybody looked at it.
     if (found.LaunchTemplate?.Version === "$Latest") await this.#use(found, boots);
     return await this.#use(found, await this.#like(boots, image));

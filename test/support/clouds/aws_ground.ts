@@ -13,6 +13,8 @@ export interface AwsConditions {
   remembersErrors?: boolean;
   /** Codes of what every launch fails with, in an answer that is none of failure. */
   launchErrors?: readonly string[];
+  /** Of each group, beside what is served here. */
+  properties?: object;
   /** Images that there are; any where none are listed. Only a group that is to boot from one looks. */
   images?: readonly string[];
   /** What groups say that they boot at first. */
@@ -22,6 +24,8 @@ export interface AwsConditions {
 export const groupTag = "aws:autoscaling:groupName";
 
 export class AwsGround {
+  /** No instance is ended by its group. */
+  refusesEnds = false;
   readonly #tags = new Map<string, Map<string, string>>();
   readonly #versions = new Map<string, string>();
 
@@ -29,6 +33,10 @@ export class AwsGround {
 
   get remembersErrors(): boolean {
     return this.conditions.remembersErrors ?? false;
+  }
+
+  get properties(): object {
+    return this.conditions.properties ?? {};
   }
 
   get launchErrors(): readonly string[] | undefined {

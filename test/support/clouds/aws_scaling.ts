@@ -73,7 +73,9 @@ export class AwsScaling {
 
   TerminateInstanceInAutoScalingGroup(form: URLSearchParams): object {
     const found = this.ground.find(form.get("InstanceId") ?? "");
-    if (!found || found.state === "Terminated") throw new AwsWrong("ValidationError", "Instance Id not found");
+    if (!found || found.state === "Terminated" || this.ground.refusesEnds) {
+      throw new AwsWrong("ValidationError", "Instance Id not found");
+    }
     const shrinks = form.get("ShouldDecrementDesiredCapacity") === "true";
     const group = this.ground.cloud.group(found.group);
     // Nobody promises that a second time does nothing.
@@ -99,7 +101,7 @@ export class AwsScaling {
     return {
       ...{ AutoScalingGroupName: group.id, MinSize: group.min, MaxSize: group.max, DesiredCapacity: group.size },
       LaunchTemplate: { LaunchTemplateId, LaunchTemplateName: group.name, Version: this.ground.versionOf(group) },
-      AvailabilityZones: group.zones,
+      ...{ AvailabilityZones: group.zones, ...this.ground.properties },
       Instances: own.map((each) => this.#member(each)),
       Tags: this.ground.tagsOf(group).filter(([key]) => key !== groupTag).map(([Key, Value]) => ({ Key, Value })),
     };

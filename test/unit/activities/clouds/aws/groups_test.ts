@@ -1,4 +1,4 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, rejects } from "node:assert/strict";
 import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
 
 const many = Array.from({ length: 30 }, (_, nth) => ({ ...spec, id: `group-${nth}`, name: `group-${nth}`, size: 1 }));
@@ -25,5 +25,25 @@ for (const name of ["a*", "a?", "a\\b", 'a"b', "a[b]"]) {
     deepEqual((await driver.instances(name)).map(({ group }) => group), [name]);
     const ordered = await driver.order({ group: name, token: "t" });
     deepEqual([ordered.outcome, world.cloud.group(name)?.size], ["Ordered", 2]);
+  });
+}
+
+const unruly = [
+  { properties: { WarmPoolConfiguration: { MinSize: 1, PoolState: "Stopped" } }, says: /it keeps a warm pool/ },
+  {
+    properties: { MixedInstancesPolicy: { LaunchTemplate: { LaunchTemplateSpecification: { Version: "1" } } } },
+    says: /it has a mixed instances policy/,
+  },
+];
+
+for (const { properties, says } of unruly) {
+  Deno.test(`openAws shows a group with ${Object.keys(properties).join()}, and changes nothing of it`, async () => {
+    await using world = worldOf({ properties });
+    const driver = await world.driver;
+    equal((await driver.group(spec.id))?.size, 2);
+    const refused = { type: "CloudRefused", nonRetryable: true, message: says };
+    await rejects(driver.order({ group: spec.id, token: "t" }), refused);
+    await rejects(driver.ensureImage({ group: spec.id, image: "image-2" }), refused);
+    deepEqual([world.cloud.instances().length, world.cloud.group(spec.id)?.boots.fields.image], [2, "image-1"]);
   });
 }

@@ -1,0 +1,27 @@
+import { deepEqual, rejects } from "node:assert/strict";
+import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
+
+for (const [state, end] of [["Terminating", "Going"], ["Terminated", "Gone"]] as const) {
+  Deno.test(`K7 openAws takes a machine that is ${state} when AWS refuses to end it for ${end}`, async () => {
+    await using world = worldOf();
+    const driver = await world.driver;
+    const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);
+    const [own] = world.cloud.instances();
+    world.stub.ground.refusesEnds = true;
+    world.stub.fault = (_, action) => {
+      if (action.startsWith("Terminate")) world.cloud.set(own?.providerId ?? "", { state });
+      return undefined;
+    };
+    const told = await driver.remove({ group: spec.id, providerId, shrinks: true });
+    deepEqual([told, world.cloud.group(spec.id)?.size], [end, 2]);
+  });
+}
+
+Deno.test("K7 openAws tells that AWS refuses to end a machine that stays", async () => {
+  await using world = worldOf();
+  const driver = await world.driver;
+  const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);
+  world.stub.ground.refusesEnds = true;
+  const removed = driver.remove({ group: spec.id, providerId, shrinks: true });
+  await rejects(removed, { type: "CloudRefused", message: /^Cannot remove instance ".*": ValidationError: / });
+});
