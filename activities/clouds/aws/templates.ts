@@ -61,18 +61,15 @@ export class AwsTemplates {
 
   /** One that differs in its image alone: an equal one that is there (K18), or a new one, every field of which is looked at (K19). */
   async #like(source: Version, image: string): Promise<Version> {
-    const wanted = { ...source.data, ImageId: image };
+    const wanted = plain({ ...source.data, ImageId: image });
     const all = await this.#versions(source.launchTemplate, []);
-    const known = all.find(({ data }) => isDeepStrictEqual(data, wanted));
+    const known = all.find(({ data }) => isDeepStrictEqual(plain(data), wanted));
     if (known) return known;
     const made = await this.#clone(source, image);
-    const keys = new Set([...Object.keys(wanted), ...Object.keys(made.data)]) as Set<keyof ResponseLaunchTemplateData>;
-    const others = [...keys].filter((key) => !isDeepStrictEqual(made.data[key], wanted[key]));
-    if (others.length === 0) return made;
-    // Names alone: a value may be a secret.
-    const names = others.map((key) => `"${key}"`).join(", ");
-    const attempt = `boot image "${image}" from template "${bootOf(made).id}"`;
-    throw refused("CloudRefused", `Cannot ${attempt}: it differs from "${bootOf(source).id}" in ${names}`);
+    checkLike(source, made, wanted);
+    const [seen] = await this.#versions(made.launchTemplate, [made.number]);
+    if (seen) return seen;
+    throw unavailable(`Cannot boot template "${bootOf(made).id}": EC2 does not show it yet`);
   }
 
   async #clone(source: Version, image: string): Promise<Version> {
@@ -120,4 +117,21 @@ function versionOf({ LaunchTemplateId = "", VersionNumber, LaunchTemplateData = 
 
 function bootOf({ launchTemplate, number, data: { ImageId = "" } }: Version): BootTemplate {
   return { id: `${launchTemplate}:${number}`, image: ImageId };
+}
+
+/** Without what AWS writes there itself. */
+function plain({ MetadataOptions: options, ...data }: ResponseLaunchTemplateData): ResponseLaunchTemplateData {
+  const { State: _, ...MetadataOptions } = options ?? {};
+  return options ? { ...data, MetadataOptions } : data;
+}
+
+function checkLike(source: Version, made: Version, wanted: ResponseLaunchTemplateData): void {
+  const found = plain(made.data);
+  const keys = new Set([...Object.keys(wanted), ...Object.keys(found)]) as Set<keyof ResponseLaunchTemplateData>;
+  const others = [...keys].filter((key) => !isDeepStrictEqual(found[key], wanted[key]));
+  if (others.length === 0) return;
+  // Names alone: a value may be a secret.
+  const names = others.map((key) => `"${key}"`).join(", ");
+  const attempt = `boot image "${wanted.ImageId}" from template "${bootOf(made).id}"`;
+  throw refused("CloudRefused", `Cannot ${attempt}: it differs from "${bootOf(source).id}" in ${names}`);
 }

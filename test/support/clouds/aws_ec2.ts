@@ -37,7 +37,8 @@ export class AwsEc2 {
     const group = this.#groupOf(form);
     const wanted = form.get("LaunchTemplateVersion.1");
     const number = wanted === null ? undefined : this.ground.numberOf(group, wanted);
-    const all = group.templates.map((_, index) => index + 1).filter((each) => number === undefined || each === number);
+    const shown = group.templates.map((_, index) => index + 1).filter((each) => each <= this.ground.shownVersions);
+    const all = shown.filter((each) => number === undefined || each === number);
     if (number !== undefined && all.length === 0) {
       throw new AwsWrong("InvalidLaunchTemplateId.VersionNotFound", `no version ${wanted}`);
     }
@@ -75,7 +76,9 @@ export class AwsEc2 {
   #version(group: Group, number: number): object {
     const { image, machineType, userData, snapshot } = group.templates[number - 1]?.fields ?? { image: "" };
     const disk = { deviceName: "/dev/sda1", ebs: { snapshotId: snapshot, volumeSize: 8 } };
-    const data = { imageId: image, instanceType: machineType, userData };
+    // What AWS has made of it: nobody asked for that.
+    const metadataOptions = { state: number === 1 ? "applied" : "pending", httpTokens: "required" };
+    const data = { imageId: image, instanceType: machineType, userData, metadataOptions };
     return {
       ...{ launchTemplateId: this.ground.launchTemplateOf(group), versionNumber: number },
       defaultVersion: number === 1,

@@ -24,6 +24,8 @@ export interface AwsConditions {
 export const groupTag = "aws:autoscaling:groupName";
 
 export class AwsGround {
+  /** Versions of launch templates above that are shown nowhere yet. */
+  shownVersions = Infinity;
   /** No instance is ended by its group. */
   refusesEnds = false;
   readonly #tags = new Map<string, Map<string, string>>();

@@ -1,4 +1,4 @@
-import { equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, rejects } from "node:assert/strict";
 import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
 
 Deno.test("K17 openAws boots no image that a parameter names, as what it means may change", async () => {
@@ -6,4 +6,17 @@ Deno.test("K17 openAws boots no image that a parameter names, as what it means m
   const ensured = (await world.driver).ensureImage({ group: spec.id, image: "resolve:ssm:/images/workers" });
   await rejects(ensured, { type: "CloudRefused", message: /it names a parameter, so what it means may change$/ });
   equal(world.cloud.group(spec.id)?.templates.length, 1);
+});
+
+Deno.test("K9, K17 openAws has no group boot a template that EC2 does not show yet, and makes no second", async () => {
+  await using world = worldOf();
+  const driver = await world.driver;
+  world.stub.ground.shownVersions = 1;
+  const asked = { group: spec.id, image: "image-2" };
+  for (let nth = 0; nth < 2; nth++) await rejects(driver.ensureImage(asked), { type: "ApiUnavailable" });
+  const group = world.cloud.group(spec.id);
+  deepEqual([group?.boots.fields.image, group?.templates.length], ["image-1", 2]);
+  world.stub.ground.shownVersions = Infinity;
+  equal((await driver.ensureImage(asked)).image, "image-2");
+  equal(group?.templates.length, 2);
 });
