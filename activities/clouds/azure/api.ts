@@ -35,7 +35,17 @@ const noRoom = [
   ...["AllocationFailed", "ZonalAllocationFailed", "OverconstrainedAllocationRequest", "QuotaExceeded"],
   ...["OverconstrainedZonalAllocationRequest", "SkuNotAvailable", "SubnetIsFull", "PublicIPCountLimitReached"],
 ];
-const denying = ["CredentialUnavailableError", "AuthenticationError", "AggregateAuthenticationError"];
+const denying = [
+  ...["CredentialUnavailableError", "AuthenticationError", "AggregateAuthenticationError"],
+  "AuthenticationRequiredError",
+];
+/** Conflicts that no waiting ends; all others are with somebody who is at it. */
+const lasting = [
+  ...["ScopeLocked", "PropertyChangeNotAllowed", "ReadOnlyDisabledSubscription", "MissingSubscriptionRegistration"],
+  ...["SubscriptionNotRegistered", "DisallowedOperation"],
+];
+/** Nothing is there to look into: whether what was asked for is gone nobody can tell. */
+const placeless = ["ResourceGroupNotFound", "SubscriptionNotFound", "InvalidSubscriptionId"];
 
 export class AzureApi {
   constructor(private readonly connected: Connected, private readonly signal: AbortSignal | undefined) {}
@@ -53,7 +63,8 @@ export class AzureApi {
     try {
       return await this.#send(call);
     } catch (error) {
-      if (saidBy(error).status === 404) return undefined;
+      const { status, code } = saidBy(error);
+      if (status === 404 && !placeless.includes(code)) return undefined;
       throw this.#failure(error, attempt);
     }
   }
@@ -66,7 +77,8 @@ export class AzureApi {
     } catch (error) {
       const { status, code, message } = saidBy(error);
       const says = `${code}: ${message}`;
-      if (status !== undefined && status < 500 && isNoRoom(code, message)) return { is: "NoRoom", says };
+      const isAnswer = status !== undefined && status < 500 && status !== 429;
+      if (isAnswer && isNoRoom(code, message)) return { is: "NoRoom", says };
       throw this.#failure(error, attempt);
     }
   }
@@ -82,6 +94,7 @@ export class AzureApi {
     const { name, status, code, message } = saidBy(error);
     const line = `Cannot ${attempt}: ${code}: ${message}`;
     if (status === 401 || status === 403 || denying.includes(name)) return denied(line);
+    if (status === 409 && lasting.includes(code)) return refused("CloudRefused", line);
     // 409 and 412: somebody else is at it. An answer that was cut off has a status too, and no sense.
     const isAnswer = status !== undefined && status >= 400 && status < 500 && ![408, 409, 412, 429].includes(status);
     return isAnswer ? refused("CloudRefused", line) : unavailable(line);

@@ -49,10 +49,6 @@ export function idOf({ instanceId }: VirtualMachineScaleSetVM): number {
   return Number(instanceId);
 }
 
-export function isGoing({ provisioningState }: VirtualMachineScaleSetVM): boolean {
-  return provisioningState?.toLowerCase() === "deleting";
-}
-
 /** Undefined for what is no instance of a uniform scale set. */
 export function partsOf(providerId: string): { group: string; id: number } | undefined {
   const [, group, id] = /^azure:\/\/(\/.+)\/virtualMachines\/(\d{1,15})$/i.exec(providerId) ?? [];

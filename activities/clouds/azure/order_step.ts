@@ -3,9 +3,9 @@
  * that it was decided on, whoever is cut off, or comes second, finds a state from which the same order goes on.
  */
 import type { VirtualMachineScaleSetVM } from "@azure/arm-compute";
-import { idOf, isGoing } from "./instance_of.ts";
+import { idOf } from "./instance_of.ts";
 import type { Notes, OpenOrder } from "./notes.ts";
-import { lackIn } from "./scale_sets.ts";
+import { isGoing, lackIn } from "./scale_sets.ts";
 
 export interface Sight {
   notes: Notes;

@@ -5,10 +5,10 @@
 import type { VirtualMachineScaleSet } from "@azure/arm-compute";
 import { refused, unavailable } from "../../failures.ts";
 import { groupKeyOf } from "../driver.ts";
-import { isGoing, partsOf } from "./instance_of.ts";
+import { partsOf } from "./instance_of.ts";
 import { type Notes, notesOf, tagsWith } from "./notes.ts";
 import { Patience } from "./patience.ts";
-import { checked, groupOf, nameOf, type ScaleSets } from "./scale_sets.ts";
+import { checked, groupOf, isGoing, nameOf, type ScaleSets } from "./scale_sets.ts";
 
 interface Removal {
   group: string;

@@ -4,7 +4,7 @@ import type {
   VirtualMachineScaleSetUpdate,
   VirtualMachineScaleSetVM,
 } from "@azure/arm-compute";
-import { refused } from "../../failures.ts";
+import { failureTypeOf, refused } from "../../failures.ts";
 import { type CloudGroup, groupKeyOf } from "../driver.ts";
 import { type AzureApi, isNoRoom, type Outcome, type Place } from "./api.ts";
 
@@ -71,13 +71,19 @@ export class ScaleSets {
     });
   }
 
-  /** Has an instance go, and the set's size with it. */
+  /** Has an instance go, and the set's size with it. One that goes already, or is gone, is no failure. */
   async delete(set: VirtualMachineScaleSet, id: number): Promise<void> {
-    await this.api.ask({
-      attempt: `remove instance ${id} of "${nameOf(set)}"`,
-      call: ({ virtualMachineScaleSets: sets }, place, options) =>
-        sets.deleteInstances(place, nameOf(set), { instanceIds: [String(id)] }, options).submitted(),
-    });
+    try {
+      await this.api.ask({
+        attempt: `remove instance ${id} of "${nameOf(set)}"`,
+        call: ({ virtualMachineScaleSets: sets }, place, options) =>
+          sets.deleteInstances(place, nameOf(set), { instanceIds: [String(id)] }, options).submitted(),
+      });
+    } catch (error) {
+      if (failureTypeOf(error) !== "CloudRefused") throw error;
+      const vm = await this.vm(set, id);
+      if (vm && !isGoing(vm)) throw error;
+    }
   }
 
   /** What it says of having found no room for what it should make; "" where that is not what keeps it from it. */
@@ -121,6 +127,10 @@ export function groupOf(
     role: roles[tags["constellation-role"]?.toLowerCase() ?? ""] ?? "",
     ...{ min: boundOf(tags["min"]) ?? 0, max: boundOf(tags["max"]) ?? most, size: sku?.capacity ?? 0 },
   };
+}
+
+export function isGoing({ provisioningState }: VirtualMachineScaleSetVM): boolean {
+  return provisioningState?.toLowerCase() === "deleting";
 }
 
 export function nameOf({ name = "" }: VirtualMachineScaleSet): string {
