@@ -7,7 +7,10 @@ const openers = {
     (await import("../activities/clouds/aws.ts")).openAws({ region, clusterTag }),
   azure: async (place: string, clusterTag: string): Promise<Driver> => {
     const [subscription = "", resourceGroup = ""] = place.split("/");
-    return await (await import("../activities/clouds/azure.ts")).openAzure({ subscription, resourceGroup, clusterTag });
+    // As its library is told who gives out credentials.
+    const authority = process.env["AZURE_AUTHORITY_HOST"] ?? "";
+    const { openAzure } = await import("../activities/clouds/azure.ts");
+    return await openAzure({ subscription, resourceGroup, clusterTag, authority });
   },
   google: async (project: string, clusterTag: string): Promise<Driver> =>
     (await import("../activities/clouds/google.ts")).openGoogle({ project, clusterTag }),

@@ -6,6 +6,7 @@
 import { Agent } from "node:http";
 import { Agent as TlsAgent } from "node:https";
 import { AzureApi, type Connected, type Place } from "./azure/api.ts";
+import { managerOf } from "./azure/authority.ts";
 import { AzureImages, bootOf } from "./azure/images.ts";
 import { AzureInstances } from "./azure/instances.ts";
 import { AzureOrders } from "./azure/orders.ts";
@@ -13,6 +14,9 @@ import { AzureRemovals } from "./azure/removals.ts";
 import { groupOf, ScaleSets } from "./azure/scale_sets.ts";
 import { Turns } from "./azure/turns.ts";
 import type { Driver } from "./driver.ts";
+
+/** Lists of instances with their states are few in a subscription: about one in two seconds, of all who ask. */
+const lookMs = 15_000;
 
 /** The driver for those scale sets of a resource group that bear the tag `constellation-uid` of a cluster. */
 export async function openAzure(
@@ -28,6 +32,7 @@ export async function openAzure(
   return {
     title: "Azure",
     capabilities: { orders: "Difference" },
+    lookEvery: lookMs,
     groups: async () => ({ groups: (await sets.list()).map(groupOf), isComplete: true }),
     group: async (group) => {
       const found = await sets.find(group);
@@ -43,7 +48,8 @@ export async function openAzure(
   };
 }
 
-async function connected({ subscription, resourceGroup, endpoint }: Place): Promise<Connected> {
+async function connected({ subscription, resourceGroup, authority, endpoint }: Place): Promise<Connected> {
+  const manager = managerOf(authority);
   // Only what a test serves is without TLS, and that is given no credentials.
   const isTls = !endpoint?.startsWith("http:");
   const [{ ComputeManagementClient }, credential] = await Promise.all([
@@ -51,7 +57,9 @@ async function connected({ subscription, resourceGroup, endpoint }: Place): Prom
     isTls ? ownCredential() : { getToken: () => Promise.resolve(null) },
   ]);
   const client = new ComputeManagementClient(credential, subscription, {
-    ...(endpoint === undefined ? {} : { endpoint }),
+    endpoint: endpoint ?? manager,
+    // Its library has those of the public cloud for all others too.
+    credentials: { scopes: [`${manager}/.default`] },
     // Who asks tries again, and knows for how long.
     retryOptions: { maxRetries: 0 },
   });

@@ -6,6 +6,8 @@ import { denied, refused, unavailable } from "../../failures.ts";
 export interface Place {
   subscription: string;
   resourceGroup: string;
+  /** Who gives out credentials; the one of the public cloud unless told. */
+  authority?: string;
   endpoint?: string;
   signal?: AbortSignal;
 }

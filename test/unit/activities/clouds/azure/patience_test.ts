@@ -1,0 +1,10 @@
+import { ok, rejects } from "node:assert/strict";
+import { spec, worldOf } from "../../../../support/clouds/azure_world.ts";
+
+Deno.test("openAzure looks ever more seldom for what an order makes", async () => {
+  await using world = worldOf({ lagMs: 3_600_000 });
+  const driver = await world.open(AbortSignal.timeout(2_300));
+  await rejects(driver.order({ group: spec.id, token: "t" }));
+  const looks = world.stub.calls.filter((each) => each === "vms").length;
+  ok(looks <= 4, `it looked ${looks} times`);
+});
