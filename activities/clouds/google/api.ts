@@ -3,7 +3,7 @@ import type { compute_v1 } from "@googleapis/compute";
 import { setTimeout as pass } from "node:timers/promises";
 import { unavailable } from "../../failures.ts";
 import { lastOf } from "./paths.ts";
-import { failureOf, isFinal, type Refusal, refusalIn, refusalOf } from "./refusal.ts";
+import { failureOf, isAbsent, isFinal, type Refusal, refusalIn, refusalOf } from "./refusal.ts";
 
 /** Where the cloud is; credentials come from where the SDK looks for them. */
 export interface Place {
@@ -50,7 +50,7 @@ export class GoogleApi {
   async find<T>({ call, attempt }: Asked<T>): Promise<T | undefined> {
     const answer = await this.#answer({ call, attempt });
     if ("data" in answer) return answer.data;
-    if (answer.status === 404) return undefined;
+    if (isAbsent(answer)) return undefined;
     throw failureOf(answer, attempt);
   }
 

@@ -101,7 +101,8 @@ export class GoogleManagersStub {
   }
 
   #say(reason: string | undefined): void {
-    if (reason !== undefined) throw new GoogleNo(reason === "invalid" ? 400 : 403, reason, "not now");
+    const status = { invalid: 400, conflict: 409 }[reason ?? ""] ?? 403;
+    if (reason !== undefined) throw new GoogleNo(status, reason, "not now");
   }
 
   #shown(group: Group): object {
