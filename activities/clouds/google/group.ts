@@ -35,7 +35,10 @@ export function groupOf({ place, id, manager, labels, autoscaler }: Group, proje
 
 /** Why it cannot be rolled by anybody else; undefined where it can. */
 export function unrestOf({ place, manager, autoscaler }: Group): string | undefined {
-  const { versions, updatePolicy } = manager;
+  const { versions, updatePolicy, targetStoppedSize, targetSuspendedSize } = manager;
+  if ((targetStoppedSize ?? 0) + (targetSuspendedSize ?? 0) > 0) {
+    return "it keeps stopped or suspended instances, which join with what it booted before";
+  }
   if ((versions ?? []).length > 1) return `it boots ${versions?.length} versions, and should boot one`;
   if (updatePolicy?.type === "PROACTIVE") {
     return "it replaces instances by itself (updatePolicy.type is PROACTIVE, and should be OPPORTUNISTIC)";

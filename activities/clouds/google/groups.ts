@@ -3,8 +3,8 @@ import { refused } from "../../failures.ts";
 import type { CloudGroup, FoundGroups } from "../driver.ts";
 import type { GoogleApi } from "./api.ts";
 import { clusterLabel, type Group, groupOf, unrestOf } from "./group.ts";
-import type { GoogleManagers, Manager } from "./managers.ts";
-import { groupIdOf, groupPlaceOf, lastOf } from "./paths.ts";
+import type { Autoscaler, GoogleManagers, Manager } from "./managers.ts";
+import { groupIdOf, groupPlaceOf, lastOf, pathOf } from "./paths.ts";
 import { type GoogleTemplates, templateOf } from "./templates.ts";
 
 interface Ground {
@@ -18,9 +18,11 @@ export class GoogleGroups {
 
   async list(): Promise<FoundGroups> {
     const { managers, isComplete } = await this.ground.managers.list();
+    const isScaled = managers.some(({ status }) => status?.autoscaler);
+    const autoscalers = isScaled ? await this.ground.managers.autoscalers() : undefined;
     const groups: CloudGroup[] = [];
     for (const manager of managers) {
-      const group = await this.#own(manager);
+      const group = await this.#own(manager, autoscalers);
       if (group) groups.push(groupOf(group, this.api.project));
     }
     return { groups, isComplete };
@@ -47,12 +49,14 @@ export class GoogleGroups {
   }
 
   /** Undefined for a manager of others, or one whose template has gone. */
-  async #own(manager: Manager): Promise<Group | undefined> {
+  async #own(manager: Manager, autoscalers?: ReadonlyMap<string, Autoscaler>): Promise<Group | undefined> {
     const place = groupPlaceOf(manager.selfLink ?? "", this.api.project);
     const labels = (await this.ground.templates.facts(templateOf(manager)))?.labels;
     if (!place || labels?.[clusterLabel] !== this.ground.clusterTag) return undefined;
     const scaler = manager.status?.autoscaler;
-    const autoscaler = scaler ? await this.ground.managers.autoscaler(place, lastOf(scaler)) : undefined;
+    const autoscaler = scaler
+      ? autoscalers?.get(pathOf(scaler)) ?? await this.ground.managers.autoscaler(place, lastOf(scaler))
+      : undefined;
     return { place, id: groupIdOf(place, this.api.project), manager, labels, autoscaler };
   }
 }

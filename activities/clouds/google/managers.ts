@@ -1,7 +1,7 @@
 /** Managers of instance groups: the same requests go one way for those of a zone, another for those of a region. */
 import type { compute_v1 } from "@googleapis/compute";
 import type { GoogleApi } from "./api.ts";
-import type { GroupPlace } from "./paths.ts";
+import { type GroupPlace, pathOf } from "./paths.ts";
 import type { Refusal } from "./refusal.ts";
 
 export type Manager = compute_v1.Schema$InstanceGroupManager;
@@ -28,6 +28,17 @@ export class GoogleManagers {
       },
     });
     return { managers, isComplete };
+  }
+
+  /** All that answer, by path: who is not among them has to be asked for. */
+  async autoscalers(): Promise<Map<string, Autoscaler>> {
+    const asked = { project: this.api.project, returnPartialSuccess: true };
+    const found = await this.api.all({
+      attempt: "list autoscalers",
+      page: ({ autoscalers }, next, options) => autoscalers.aggregatedList({ ...asked, ...next }, options),
+      of: ({ items }) => Object.values(items ?? {}).flatMap(({ autoscalers }) => autoscalers ?? []),
+    });
+    return new Map(found.map((each) => [pathOf(each.selfLink), each]));
   }
 
   find(place: GroupPlace): Promise<Manager | undefined> {

@@ -94,10 +94,25 @@ export class GoogleManagersStub {
     }
   }
 
+  /** Two on each page; the last of them is in a place that does not answer. */
+  autoscalers({ query }: GoogleRequest): object {
+    const all = this.ground.cloud.groups().slice(0, -1);
+    const at = Number(query["pageToken"] ?? 0);
+    const next = at + 2 < all.length ? { nextPageToken: String(at + 2) } : {};
+    const own = all.slice(at, at + 2).map((group) => [group.id, { autoscalers: [this.#scaler(group)] }]);
+    return { items: Object.fromEntries(own), unreachables: ["zones/elsewhere"], ...next };
+  }
+
   autoscaler({ scope, name }: GoogleRequest): object {
-    const { min, max } = this.ground.groupAt(scope, name);
+    return this.#scaler(this.ground.groupAt(scope, name));
+  }
+
+  #scaler(group: Group): object {
     const { autoscaler = "OFF" } = this.ground.conditions;
-    return { name, autoscalingPolicy: { minNumReplicas: min, maxNumReplicas: max, mode: autoscaler } };
+    const name = nameOf(group);
+    const selfLink = urlOf(`projects/${project}/${scopeOf(group)}/autoscalers/${name}`);
+    const policy = { minNumReplicas: group.min, maxNumReplicas: group.max, mode: autoscaler };
+    return { name, selfLink, autoscalingPolicy: policy };
   }
 
   #say(reason: string | undefined): void {

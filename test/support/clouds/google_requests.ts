@@ -75,6 +75,10 @@ const actions: Record<string, Action> = {
     form: new RegExp(`^${manager}/deleteInstances$`),
     body: z.strictObject({ instances: z.array(instance).min(1), skipInstancesOnValidationError: z.literal(false) }),
   },
+  "GET autoscalers": {
+    form: /^(?<scope>aggregated)\/autoscalers$/,
+    query: ["returnPartialSuccess", "pageToken"],
+  },
   "GET autoscaler": { form: new RegExp(`^${place}/autoscalers/${last}$`) },
   "GET template": { form: new RegExp(`^${anywhere}/instanceTemplates/${last}$`) },
   "POST template": {

@@ -82,6 +82,7 @@ export class GoogleStub implements AsyncDisposable {
       "POST members": () => managers.members(asked),
       "POST create": () => this.#begun(asked, () => managers.create(asked)),
       "POST delete": () => this.#begun(asked, () => managers.delete(asked)),
+      "GET autoscalers": () => managers.autoscalers(asked),
       "GET autoscaler": () => managers.autoscaler(asked),
       "GET template": () => machines.template(asked),
       "POST template": () => this.#begun(asked, () => machines.insert(asked)),

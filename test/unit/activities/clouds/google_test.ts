@@ -76,6 +76,12 @@ const restless: [string, GroupSpec, Partial<GoogleConditions>, RegExp][] = [
     /: it replaces instances by itself \(updatePolicy.type is PROACTIVE, and should be OPPORTUNISTIC\)$/,
   ],
   [
+    "keeps stopped instances",
+    spec,
+    { manager: () => ({ targetStoppedSize: 1 }) },
+    /: it keeps stopped or suspended instances, which join with what it booted before$/,
+  ],
+  [
     "boots two versions",
     spec,
     {
