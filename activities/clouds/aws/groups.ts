@@ -69,6 +69,11 @@ function troubleOf({ WarmPoolConfiguration, MixedInstancesPolicy }: AutoScalingG
   return undefined;
 }
 
+/** Somebody has it make no instances by itself. */
+export function isHalted({ SuspendedProcesses = [] }: AutoScalingGroup): boolean {
+  return SuspendedProcesses.some(({ ProcessName }) => ProcessName === "Launch");
+}
+
 export function nameOf({ AutoScalingGroupName = "" }: AutoScalingGroup): string {
   return AutoScalingGroupName;
 }

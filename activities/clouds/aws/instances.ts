@@ -3,7 +3,7 @@ import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import { failureTypeOf, refused, unavailable } from "../../failures.ts";
 import { groupKeyOf, type Instance, type Ordered } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
-import { type AwsGroups, nameOf } from "./groups.ts";
+import { type AwsGroups, isHalted, nameOf } from "./groups.ts";
 import { groupTag, instanceIdOf, instanceOf, type Membership, orderTag, tagOf } from "./instance_of.ts";
 import { launchOnce } from "./launch.ts";
 import type { AwsTemplates } from "./templates.ts";
@@ -70,6 +70,12 @@ export class AwsInstances {
       throw refused("CloudRefused", `Cannot ${attempt}: it is none of group "${group}"`);
     }
     if (!member) throw unavailable(`Cannot ${attempt}: group "${group}" does not list it yet`);
+    if (!shrinks && isHalted(await this.ground.groups.need(group))) {
+      throw refused(
+        "CloudRefused",
+        `Cannot ${attempt}: its group would make no other, as its process Launch is suspended`,
+      );
+    }
     return await this.#terminate({ providerId, attempt, shrinks });
   }
 

@@ -25,3 +25,16 @@ Deno.test("K7 openAws tells that AWS refuses to end a machine that stays", async
   const removed = driver.remove({ group: spec.id, providerId, shrinks: true });
   await rejects(removed, { type: "CloudRefused", message: /^Cannot remove instance ".*": ValidationError: / });
 });
+
+Deno.test("openAws takes no machine for which its group would make no other, as that is suspended", async () => {
+  const properties = { SuspendedProcesses: [{ ProcessName: "AZRebalance" }, { ProcessName: "Launch" }] };
+  await using world = worldOf({ properties });
+  const driver = await world.driver;
+  const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);
+  const removed = driver.remove({ group: spec.id, providerId, shrinks: false });
+  await rejects(removed, { type: "CloudRefused", message: /would make no other, as its process Launch is suspended$/ });
+  deepEqual([await driver.remove({ group: spec.id, providerId, shrinks: true }), world.cloud.group(spec.id)?.size], [
+    "Going",
+    1,
+  ]);
+});
