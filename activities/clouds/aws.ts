@@ -5,6 +5,7 @@
 import { AwsApi, type Connected, type Place } from "./aws/api.ts";
 import { AwsGroups, groupOf } from "./aws/groups.ts";
 import { AwsInstances } from "./aws/instances.ts";
+import { checkToken } from "./aws/launch.ts";
 import { AwsTemplates } from "./aws/templates.ts";
 import type { Driver } from "./driver.ts";
 
@@ -29,6 +30,7 @@ export async function openAws(
     ensureTemplate: (order) => templates.ensure(order),
     instances: (group) => instances.list(group),
     instance: (providerId) => instances.find(providerId),
+    checkToken,
     order: (order) => instances.order(order),
     remove: (order) => instances.remove(order),
   };

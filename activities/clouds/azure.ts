@@ -9,6 +9,7 @@ import { AzureApi, type Connected, type Place } from "./azure/api.ts";
 import { managerOf } from "./azure/authority.ts";
 import { AzureImages, bootOf } from "./azure/images.ts";
 import { AzureInstances } from "./azure/instances.ts";
+import { checkRoom, notesOf } from "./azure/notes.ts";
 import { AzureOrders } from "./azure/orders.ts";
 import { AzureRemovals } from "./azure/removals.ts";
 import { groupOf, ScaleSets } from "./azure/scale_sets.ts";
@@ -43,6 +44,7 @@ export async function openAzure(
     ensureTemplate: ({ group, template }) => turns.take(group, () => images.ensure({ group, image: template })),
     instances: (group) => instances.list(group),
     instance: (providerId) => instances.find(providerId),
+    checkToken: ({ token }) => checkRoom({}, notesOf({}), token),
     order: (order) => turns.take(order.group, () => orders.order(order)),
     remove: (order) => turns.take(order.group, () => removals.remove(order)),
   };

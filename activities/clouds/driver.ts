@@ -99,6 +99,8 @@ export interface Driver {
   /** One of them, also while it goes; undefined when it is gone, or not to be seen yet. */
   instance(providerId: string): Promise<Instance | undefined>;
 
+  /** Refused for a token by which it could give no order; any will do unless this is told. Nobody is asked. */
+  checkToken?(order: { group: string; token: string }): void;
   /** Has one more made, the group's size with it, from what the group boots now. Refused where the group is full. */
   order(order: { group: string; token: string }): Promise<Ordered>;
   /** Has one removed, and with `shrinks` the group's size with it; else the group makes another. Gone once it is. */

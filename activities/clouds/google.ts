@@ -12,6 +12,7 @@ import { GoogleGroups } from "./google/groups.ts";
 import { GoogleMachines } from "./google/machines.ts";
 import { GoogleManagers } from "./google/managers.ts";
 import { GoogleMembers } from "./google/members.ts";
+import { nameOfOrder } from "./google/names.ts";
 import { GoogleOrders } from "./google/orders.ts";
 import { GoogleRemovals } from "./google/removals.ts";
 import { GoogleTemplates } from "./google/templates.ts";
@@ -39,6 +40,7 @@ export async function openGoogle({ clusterTag, ...place }: Place & { clusterTag:
     ensureTemplate: async ({ group, template }) => await templates.ensure(await groups.needSteady(group), template),
     instances: (group) => members.list(group),
     instance: (providerId) => members.find(providerId),
+    checkToken: ({ group, token }) => void nameOfOrder(group, token),
     order: (order) => orders.order(order),
     remove: (order) => removals.remove(order),
   };

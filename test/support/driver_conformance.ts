@@ -66,6 +66,7 @@ export function conforms(title: string, open: Open): void {
   });
   test("K10 a group at its most refuses, and keeps its size", isFull);
   test("K10 a cloud without room says so, and keeps the size", hasNoRoom, { capacity: 2 });
+  test("an order by a token that is too long is refused before anything is done", refusesTooLong);
   test("K17 what a group boots is what was asked for; a template of before can be had again", goesBack);
   test("K18 an image that it boots needs no other template, and an equal one is taken", takesEqual);
   test("K21 ids of groups are the same in any case", anyCase);
@@ -175,6 +176,21 @@ async function isFull({ driver, group, truth }: CloudUnderTest): Promise<void> {
 async function hasNoRoom({ driver, group, truth }: CloudUnderTest): Promise<void> {
   equal((await driver.order({ group, token: "a" })).outcome, "NoCapacity");
   deepEqual([(await truth()).size, (await truth()).alive, (await truth()).tokens], [2, 2, []]);
+}
+
+async function refusesTooLong({ driver, group, truth, calls }: CloudUnderTest): Promise<void> {
+  // Whoever takes any token says nothing of it.
+  if (!driver.checkToken) return;
+  const order = { group, token: `${"a".repeat(300)}-new-1` };
+  const refused = { type: "CloudRefused", nonRetryable: true };
+  // Some tests open their driver when it is first asked.
+  await driver.group(group);
+  const before = calls();
+  await rejects(async () => await driver.checkToken?.(order), refused);
+  equal(calls(), before);
+  await rejects(driver.order(order), refused);
+  deepEqual([(await truth()).size, (await truth()).alive], [2, 2]);
+  await driver.checkToken({ group, token: "workers-new-1" });
 }
 
 async function goesBack({ driver, group, images, truth }: CloudUnderTest): Promise<void> {

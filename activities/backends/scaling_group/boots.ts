@@ -12,6 +12,7 @@ import { marks } from "../../node_version/marks.ts";
 import type { BootOrder } from "../contract.ts";
 import { nodesByInstance } from "./group_nodes.ts";
 import { type Boots, groupFinalizer, written } from "./ledger.ts";
+import { tokenOf } from "./member.ts";
 import { type Asked, groupNameOf, needAsked, readInstances } from "./sight.ts";
 import { hashOf, type Target } from "../../node_version/release.ts";
 
@@ -45,6 +46,8 @@ export async function ensureBoots(kube: Kube, { pool, asked }: { pool: PoolRef; 
   }
   if (!ledger.boots || hashOf(ledger.boots) !== hashOf(target)) await refuseRivals(kube, group);
   const boots = await driver.template(groupId);
+  // Before anything of the group is changed for orders that could not be given.
+  driver.checkToken?.({ group: groupId, token: tokenOf(group.metadata.name, Math.max(ledger.tokens.next, 999)) });
   const former = ledger.boots ??
     { image: boots.image, template: boots.id, components: await componentsNow(kube, asked) };
   const template = await templateFor({ kube, asked, target, boots });

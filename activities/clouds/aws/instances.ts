@@ -5,7 +5,7 @@ import { groupKeyOf, type Instance, type Ordered } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
 import { type AwsGroups, isHalted, nameOf } from "./groups.ts";
 import { groupTag, instanceIdOf, instanceOf, type Membership, orderTag, tagOf } from "./instance_of.ts";
-import { launchOnce } from "./launch.ts";
+import { checkToken, launchOnce } from "./launch.ts";
 import type { AwsTemplates } from "./templates.ts";
 
 interface Ground {
@@ -42,6 +42,7 @@ export class AwsInstances {
 
   /** The one that bears the token. Before it does, AWS itself knows what it launched for it. */
   async order({ group, token }: { group: string; token: string }): Promise<Ordered> {
+    checkToken({ group, token });
     const found = await this.ground.groups.need(group);
     const [known] = await this.#tagged({ [groupTag]: nameOf(found), [orderTag]: token });
     if (known) return { outcome: "Ordered", instance: instanceOf(known, undefined) };

@@ -26,6 +26,16 @@ const noRoom = [
   ...["ReservationCapacityExceeded", "Unsupported"],
 ];
 
+/** Characters that a tag may have. */
+const longest = 256;
+
+/** Refused for a token that an instance could not bear. */
+export function checkToken({ group, token }: { group: string; token: string }): void {
+  if (token.length <= longest) return;
+  const state = `its order "${token}" is to be a tag, which may have ${longest} characters`;
+  throw refused("CloudRefused", `Cannot order an instance of "${group}": ${state}`);
+}
+
 /**
  * Tries zones until one has room, the emptiest first. A launch must name its zone, and a token that was used for another zone
  * launches nothing there: so whichever zone it was the first time, no other takes its place. The answer is given once the

@@ -1,4 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
+import { useCloud } from "../../../../../activities/clouds/cloud_of.ts";
+import { refused } from "../../../../../activities/failures.ts";
 import { hashOf } from "../../../../../activities/node_version/release.ts";
 import { inActivity } from "../../../../support/activity_context.ts";
 import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
@@ -22,6 +24,20 @@ Deno.test("S1, S2 a group boots the image that is released to it, and its object
     const { news } = await group.backend.boots?.publish(order) ?? {};
     deepEqual([news, bootsOf(group), imageOf(group)], ["Published", asked.image, asked.image]);
   }
+});
+
+Deno.test("a group whose name makes no order in its cloud is refused before it is made to boot another image", async () => {
+  const group = new GroupStage();
+  const asked: string[] = [];
+  const driver = await group.driver();
+  const checkToken = ({ token }: { token: string }): void => {
+    asked.push(token);
+    throw refused("CloudRefused", "too long");
+  };
+  useCloud(group.client, () => Promise.resolve({ ...driver, checkToken }));
+  group.ask(next, released(hashOf(next)));
+  await rejects(async () => await group.backend.boots?.publish(order), { type: "CloudRefused", message: "too long" });
+  deepEqual([asked, group.cloud.group(groupId)?.templates.length], [["workers-new-999"], 1]);
 });
 
 Deno.test("S3 a group that boots it already gets no other template", async () => {
