@@ -25,16 +25,21 @@ export class AwsTemplates {
   }
 
   async ensureImage({ group, image }: { group: string; image: string }): Promise<BootTemplate> {
-    const found = await this.groups.need(group);
-    const boots = await this.#bootedBy(found);
-    if (boots.data.ImageId === image) return bootOf(boots);
     if (image.startsWith("resolve:")) {
       const state = "it names a parameter, so what it means may change";
       throw refused("CloudRefused", `Cannot have "${group}" boot image "${image}": ${state}`);
     }
+    const found = await this.groups.need(group);
+    const boots = await this.#bootedBy(found);
+    if (boots.data.ImageId === image) return await this.#pinned(found, boots);
     // Else it would boot the new version before anybody looked at it.
-    if (found.LaunchTemplate?.Version === "$Latest") await this.#use(found, boots);
+    if (found.LaunchTemplate?.Version === "$Latest") await this.#pinned(found, boots);
     return await this.#use(found, await this.#like(boots, image));
+  }
+
+  /** By a number, as what "$Latest" and "$Default" mean is for anybody to change. */
+  async #pinned(group: AutoScalingGroup, boots: Version): Promise<BootTemplate> {
+    return group.LaunchTemplate?.Version === boots.number ? bootOf(boots) : await this.#use(group, boots);
   }
 
   async ensure({ group, template }: { group: string; template: string }): Promise<BootTemplate> {

@@ -10,8 +10,9 @@ export class AzureImages {
   /** Changes its image and nothing else. Not what was asked for is told, but what it will do (K17). */
   async ensure({ group, image }: { group: string; image: string }): Promise<BootTemplate> {
     const set = await this.sets.need(group);
-    if (isSame(bootOf(set).image, image)) return bootOf(set);
+    // Also where it boots that already: no instance would ever be found to run what has no version.
     const imageReference = referenceOf(image);
+    if (isSame(bootOf(set).image, image)) return bootOf(set);
     await this.sets.patch(set, { virtualMachineProfile: { storageProfile: { imageReference } } });
     const boots = bootOf(await this.sets.need(group));
     if (isSame(boots.image, image)) return boots;

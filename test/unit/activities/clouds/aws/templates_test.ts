@@ -1,12 +1,14 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
 
-Deno.test("K17 openAws boots no image that a parameter names, as what it means may change", async () => {
-  await using world = worldOf();
-  const ensured = (await world.driver).ensureImage({ group: spec.id, image: "resolve:ssm:/images/workers" });
-  await rejects(ensured, { type: "CloudRefused", message: /it names a parameter, so what it means may change$/ });
-  equal(world.cloud.group(spec.id)?.templates.length, 1);
-});
+for (const booted of ["image-1", "resolve:ssm:/images/workers"]) {
+  Deno.test(`K17 openAws boots no image that a parameter names, as what it means may change, in place of ${booted}`, async () => {
+    await using world = worldOf({ groups: [{ ...spec, template: { ...spec.template, image: booted } }] });
+    const ensured = (await world.driver).ensureImage({ group: spec.id, image: "resolve:ssm:/images/workers" });
+    await rejects(ensured, { type: "CloudRefused", message: /it names a parameter, so what it means may change$/ });
+    equal(world.cloud.group(spec.id)?.templates.length, 1);
+  });
+}
 
 Deno.test("K9, K17 openAws has no group boot a template that EC2 does not show yet, and makes no second", async () => {
   await using world = worldOf();
@@ -20,3 +22,17 @@ Deno.test("K9, K17 openAws has no group boot a template that EC2 does not show y
   equal((await driver.ensureImage(asked)).image, "image-2");
   equal(group?.templates.length, 2);
 });
+
+for (const version of ["$Latest", "$Default"]) {
+  Deno.test(`K17 openAws has a group of "${version}" boot a number, also where that is the image that is asked for`, async () => {
+    await using world = worldOf({ version });
+    const driver = await world.driver;
+    const asked = { group: spec.id, image: "image-1" };
+    const first = await driver.ensureImage(asked);
+    const group = world.cloud.group(spec.id);
+    deepEqual([first.id.replace(/^.*:/, ""), group && world.stub.ground.versionOf(group)], ["1", "1"]);
+    const calls = world.stub.calls.length;
+    deepEqual(await driver.ensureImage(asked), first);
+    equal(world.stub.calls.slice(calls).includes("UpdateAutoScalingGroup"), false);
+  });
+}

@@ -1,0 +1,11 @@
+import { equal, rejects } from "node:assert/strict";
+import { images, spec, worldOf } from "../../../../support/clouds/azure_world.ts";
+
+Deno.test("K17 openAzure refuses an image without a version also where its set boots that, and leaves it for another", async () => {
+  const image = "publisher:offer:sku:latest";
+  await using world = worldOf({ groups: [{ ...spec, template: { image } }] });
+  const driver = await world.open();
+  const ensured = driver.ensureImage({ group: spec.id, image });
+  await rejects(ensured, { type: "CloudRefused", message: /it names no version, so what it means may change$/ });
+  equal((await driver.ensureImage({ group: spec.id, image: images[1] })).image, images[1]);
+});
