@@ -38,7 +38,8 @@ export function bug(step: string, place: string, isLasting: boolean): Applicatio
   return ApplicationFailure.create({ message, type: "InternalError" satisfies BugType, nonRetryable: isLasting });
 }
 
-/** The API could not answer; retried, then waited for. */
-export function unavailable(message: string): ApplicationFailure {
-  return ApplicationFailure.retryable(message, "ApiUnavailable");
+/** The API could not answer; retried, after so many milliseconds where it asked for that, then waited for. */
+export function unavailable(message: string, afterMs?: number): ApplicationFailure {
+  const wait = afterMs === undefined ? {} : { nextRetryDelay: afterMs };
+  return ApplicationFailure.create({ message, type: "ApiUnavailable", ...wait });
 }

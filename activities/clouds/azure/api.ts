@@ -33,6 +33,9 @@ export type Outcome = { is: "Done" } | { is: "NoRoom"; says: string };
 /** Milliseconds until a call has failed. */
 const patienceMs = 10_000;
 
+/** The same for which it is left alone because it said so. */
+const longestMs = 60_000;
+
 const noRoom = [
   ...["AllocationFailed", "ZonalAllocationFailed", "OverconstrainedAllocationRequest", "QuotaExceeded"],
   ...["OverconstrainedZonalAllocationRequest", "SkuNotAvailable", "SubnetIsFull", "PublicIPCountLimitReached"],
@@ -93,13 +96,13 @@ export class AzureApi {
 
   #failure(error: unknown, attempt: string): unknown {
     if (this.signal?.aborted) return this.signal.reason;
-    const { name, status, code, message } = saidBy(error);
+    const { name, status, code, message, afterMs } = saidBy(error);
     const line = `Cannot ${attempt}: ${code}: ${message}`;
     if (status === 401 || status === 403 || denying.includes(name)) return denied(line);
     if (status === 409 && lasting.includes(code)) return refused("CloudRefused", line);
     // 409 and 412: somebody else is at it. An answer that was cut off has a status too, and no sense.
     const isAnswer = status !== undefined && status >= 400 && status < 500 && ![408, 409, 412, 429].includes(status);
-    return isAnswer ? refused("CloudRefused", line) : unavailable(line);
+    return isAnswer ? refused("CloudRefused", line) : unavailable(line, afterMs);
   }
 }
 
@@ -108,12 +111,24 @@ export function isNoRoom(code: string, message: string): boolean {
   return noRoom.includes(code) || (code === "OperationNotAllowed" && /\bquota\b/i.test(message));
 }
 
-function saidBy(error: unknown): { name: string; status: number | undefined; code: string; message: string } {
-  const { name = "Error", statusCode, code, message = "no answer" } = error as {
+interface Said {
+  name: string;
+  status: number | undefined;
+  code: string;
+  message: string;
+  /** For which it wants to be left alone; whoever asks earlier is throttled for longer. */
+  afterMs: number | undefined;
+}
+
+function saidBy(error: unknown): Said {
+  const { name = "Error", statusCode, code, message = "no answer", response } = error as {
     name?: string;
     statusCode?: number;
     code?: string;
     message?: string;
+    response?: { headers?: { get?: (name: string) => string | undefined } };
   };
-  return { name, status: statusCode, code: code ?? name, message: message.slice(0, 500) };
+  const after = response?.headers?.get?.("retry-after") ?? "";
+  const afterMs = /^\d{1,9}$/.test(after) ? Math.min(Number(after) * 1_000, longestMs) : undefined;
+  return { name, status: statusCode, code: code ?? name, message: message.slice(0, 500), afterMs };
 }

@@ -20,15 +20,16 @@ export function instanceOf(
 ): Instance {
   const { osProfile: { computerName = "" } = {}, protectionPolicy, storageProfile, zones: [zone] = [] } = vm;
   const node = computerName.toLowerCase();
+  const state = stateOf(vm);
   return {
-    ...{ providerId: providerIdOf(group, idOf(vm)), group, node, state: stateOf(vm), trouble: troubleOf(vm) },
+    ...{ providerId: providerIdOf(group, idOf(vm)), group, node, state, trouble: troubleOf(vm) },
     image: bootedFrom(storageProfile?.imageReference),
     // Which addresses it has another API of Azure knows; in its network this name is one.
     addresses: node === "" ? [] : [node],
     ...(token === undefined ? {} : { token }),
     ...(zone === undefined ? {} : { zone }),
     isProtected: protectionPolicy?.protectFromScaleIn || protectionPolicy?.protectFromScaleSetActions || false,
-    since: (vm.timeCreated ?? new Date(0)).toISOString(),
+    since: (vm.timeCreated ?? new Date(state === "Creating" ? Date.now() : 0)).toISOString(),
   };
 }
 

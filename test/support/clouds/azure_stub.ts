@@ -21,7 +21,8 @@ export class AzureStub implements AsyncDisposable {
   /** What befalls the call of that number, from 1. */
   fault: (nth: number, action: string) => Befalls | undefined = () => undefined;
   /** What Azure says to that action in place of doing it. */
-  refusal: (action: string) => { status: number; code: string; message?: string } | undefined = () => undefined;
+  refusal: (action: string) => { status: number; code: string; message?: string; after?: string } | undefined = () =>
+    undefined;
   readonly #wrong: string[] = [];
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
@@ -50,7 +51,10 @@ export class AzureStub implements AsyncDisposable {
       if (fault === "Throttled") return failed(429, "TooManyRequests", "slow down", { "retry-after": "60" });
       if (fault === "Broken") return failed(500, "InternalServerError", "it broke");
       const no = this.refusal(asked.action);
-      if (no) return failed(no.status, no.code, no.message ?? "it will not do that");
+      if (no) {
+        const headers = no.after === undefined ? {} : { "retry-after": no.after };
+        return failed(no.status, no.code, no.message ?? "it will not do that", headers);
+      }
       const answer = this.#do(asked, new URL(request.url));
       return fault === "CutAfter" ? cut() : answer;
     } catch (error) {

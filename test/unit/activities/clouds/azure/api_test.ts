@@ -1,3 +1,4 @@
+import type { ApplicationFailure } from "@temporalio/common";
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { providerIdOf, spec, truthOf, worldOf } from "../../../../support/clouds/azure_world.ts";
 
@@ -63,4 +64,15 @@ Deno.test("K7 openAzure tells that Azure refuses to delete a machine that stays"
   world.stub.refusal = (action) => action === "delete" ? { status: 400, code: "InvalidParameter" } : undefined;
   const removed = driver.remove({ group, providerId: providerIdOf(1), shrinks: true });
   await rejects(removed, { type: "CloudRefused", message: /^Cannot remove instance 1 .*: InvalidParameter: / });
+});
+
+Deno.test("openAzure is asked again only after it was left alone for as long as it said, a minute at the most", async () => {
+  for (const [after, nextRetryDelay] of [["7", 7_000], ["3600", 60_000], ["soon", undefined]] as const) {
+    await using world = worldOf();
+    const driver = await world.open();
+    world.stub.refusal = () => ({ status: 429, code: "TooManyRequests", after });
+    const failure = await driver.group(group).catch((error: unknown) => error);
+    const { type, nonRetryable, nextRetryDelay: delay } = failure as ApplicationFailure;
+    deepEqual([type, nonRetryable, delay ?? undefined], ["ApiUnavailable", false, nextRetryDelay]);
+  }
 });

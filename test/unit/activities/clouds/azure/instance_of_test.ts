@@ -75,3 +75,10 @@ Deno.test("groupOf takes bounds from where the cluster-autoscaler looks for them
     ...[[0, 100, ""], [0, 100, ""], [0, 1_000, ""]],
   ]);
 });
+
+Deno.test("instanceOf takes one that is being made, and of which Azure does not say since when, for a new one", () => {
+  const ages = ["Creating", "Succeeded"].map((provisioningState) =>
+    Date.now() - Date.parse(shown({ provisioningState }).since)
+  );
+  deepEqual(ages.map((age) => age < 60_000), [true, false]);
+});
