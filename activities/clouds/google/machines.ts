@@ -14,10 +14,16 @@ export interface Machine {
 /** Names in one request, which has to fit into an address. */
 const atOnce = 50;
 
+/** Machines of which it is known what they booted from, also of those that are gone. */
+const mostKnown = 50_000;
+
 /** A machine's metadata has secrets: but for one machine it is not asked for. */
 const ofVm = "name,status,creationTimestamp,deletionProtection,networkInterfaces(networkIP),disks(boot,source)";
 
 export class GoogleMachines {
+  /** Images, by what tells a machine from all others, also of its name. */
+  readonly #known = new Map<string, string>();
+
   constructor(private readonly api: GoogleApi) {}
 
   /** Those that are there, by name. */
@@ -25,8 +31,22 @@ export class GoogleMachines {
     const found = new Map<string, Machine>();
     for (const [zone, names] of byZone(places)) {
       const vms = await this.#vms(zone, names);
-      const images = await this.#images(zone, vms.flatMap((vm) => bootDiskOf(vm) || []));
-      for (const vm of vms) found.set(vm.name ?? "", { vm, image: images.get(bootDiskOf(vm)) ?? "" });
+      const images = await this.#imagesOf(zone, vms);
+      for (const vm of vms) found.set(vm.name ?? "", { vm, image: images.get(keyOf(zone, vm)) ?? "" });
+    }
+    return found;
+  }
+
+  /** Disks are asked for once, as none becomes one of another image. */
+  async #imagesOf(zone: string, vms: readonly Vm[]): Promise<Map<string, string>> {
+    const found = new Map(vms.map((vm) => [keyOf(zone, vm), this.#known.get(keyOf(zone, vm)) ?? ""]));
+    const strangers = vms.filter((vm) => !found.get(keyOf(zone, vm)));
+    const images = await this.#images(zone, strangers.flatMap((vm) => bootDiskOf(vm) || []));
+    if (this.#known.size > mostKnown) this.#known.clear();
+    for (const vm of strangers) {
+      const image = images.get(bootDiskOf(vm));
+      if (!image) continue;
+      for (const each of [found, this.#known]) each.set(keyOf(zone, vm), image);
     }
     return found;
   }
@@ -73,6 +93,10 @@ export class GoogleMachines {
     }
     return found;
   }
+}
+
+function keyOf(zone: string, vm: Vm): string {
+  return [zone, vm.name, vm.creationTimestamp, bootDiskOf(vm)].join(" ");
 }
 
 function bootDiskOf({ disks }: Vm): string {
