@@ -44,7 +44,7 @@ export async function ensureBoots(kube: Kube, { pool, asked }: { pool: PoolRef; 
   if (!target) {
     throw refused("ObjectInvalid", `Cannot order a machine of "${groupNameOf(pool)}": nothing is released to it`);
   }
-  if (!ledger.boots || hashOf(ledger.boots) !== hashOf(target)) await refuseRivals(kube, group);
+  if (!knownFor(asked, target)) await refuseRivals(kube, group);
   const boots = await driver.template(groupId);
   // Before anything of the group is changed for orders that could not be given.
   driver.checkToken?.({ group: groupId, token: tokenOf(group.metadata.name, Math.max(ledger.tokens.next, 999)) });
@@ -73,12 +73,16 @@ interface Booting {
   boots: BootTemplate;
 }
 
+/** What it was made to boot for a target before, now or on its way back. */
+function knownFor({ ledger: { pin, boots } }: Asked, target: Target): Boots | undefined {
+  return [pin?.boots, boots].find((each) => each && hashOf(each) === hashOf(target));
+}
+
 /** One that was recorded is gone back to by its id, whatever somebody has made of the group since. */
 async function templateFor({ kube, asked, target, boots }: Booting): Promise<BootTemplate> {
   const { groupId: group } = asked.group.spec;
   const driver = await cloudOf(kube);
-  const { pin, boots: recorded } = asked.ledger;
-  const known = [pin?.boots, recorded].find((each) => each && hashOf(each) === hashOf(target));
+  const known = knownFor(asked, target);
   if (known && known.template === boots.id) return boots;
   return known
     ? await driver.ensureTemplate({ group, template: known.template })
