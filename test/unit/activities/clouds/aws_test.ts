@@ -2,6 +2,7 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { openAws } from "../../../../activities/clouds/aws.ts";
 import type { Driver } from "../../../../activities/clouds/driver.ts";
 import { clusterTag, spec, worldOf as open } from "../../../support/clouds/aws_world.ts";
+import { truthIn } from "../../../support/clouds/group_truth.ts";
 import { type CloudConditions, type CloudUnderTest, conforms } from "../../../support/driver_conformance.ts";
 
 /** A driver that is opened when it is first asked. */
@@ -26,25 +27,7 @@ function underTest({ hidesNew, capacity }: CloudConditions = {}): CloudUnderTest
       const at = stub.calls.length + 1 + after;
       stub.fault = (nth) => nth === at ? fault : undefined;
     },
-    truth: () => {
-      const group = cloud.group(spec.id);
-      const all = cloud.instances();
-      return {
-        size: group?.size ?? 0,
-        alive: all.filter(({ state }) => state !== "Terminating" && state !== "Terminated").length,
-        tokens: all.flatMap((each) => new Map(stub.ground.tagsOf(each)).get("ostler-order") ?? []),
-        boots: group?.boots.fields.image ?? "",
-        templates: group?.templates.length ?? 0,
-      };
-    },
-    show: () => {
-      for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
-    },
-    settle: () => {
-      for (const { providerId, state } of cloud.instances()) {
-        if (state === "Terminating") cloud.set(providerId, { state: "Terminated" });
-      }
-    },
+    ...truthIn(cloud, spec.id, (each) => new Map(stub.ground.tagsOf(each)).get("ostler-order")),
     [Symbol.asyncDispose]: end,
   };
 }

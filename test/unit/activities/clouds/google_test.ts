@@ -1,8 +1,9 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { openGoogle } from "../../../../activities/clouds/google.ts";
 import type { GroupSpec } from "../../../../deploy/local/cloud/groups/group_cloud.ts";
-import { type GoogleConditions, isGoing, project } from "../../../support/clouds/google_ground.ts";
+import { type GoogleConditions, project } from "../../../support/clouds/google_ground.ts";
 import { clusterTag, image1, image2, image3, open, regional, spec } from "../../../support/clouds/google_world.ts";
+import { truthIn } from "../../../support/clouds/group_truth.ts";
 import { type CloudConditions, type CloudUnderTest, conforms } from "../../../support/driver_conformance.ts";
 
 function underTest(
@@ -25,26 +26,8 @@ function underTest(
         const at = stub.calls.length + 1 + after;
         stub.fault = (nth) => nth === at ? fault : undefined;
       },
-      truth: () => {
-        const group = cloud.group(of.id);
-        const all = cloud.instances();
-        return {
-          size: group?.size ?? 0,
-          alive: all.filter((each) => !isGoing(each)).length,
-          // Who is ordered is known by a name that ends in a hash.
-          tokens: all.flatMap(({ token }) => token?.replace(/-[0-9a-f]{8}$/, "") ?? []),
-          boots: group?.boots.fields.image ?? "",
-          templates: group?.templates.length ?? 0,
-        };
-      },
-      show: () => {
-        for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
-      },
-      settle: () => {
-        for (const { providerId, state } of cloud.instances()) {
-          if (state === "Terminating") cloud.set(providerId, { state: "Terminated" });
-        }
-      },
+      // Who is ordered is known by a name that ends in a hash.
+      ...truthIn(cloud, of.id, ({ token }) => token?.replace(/-[0-9a-f]{8}$/, "")),
       [Symbol.asyncDispose]: end,
     };
   };

@@ -2,6 +2,7 @@ import { deepEqual, rejects } from "node:assert/strict";
 import { simulatedCloud } from "../../../../activities/clouds/simulated.ts";
 import { type Fault, GroupApi } from "../../../../deploy/local/cloud/groups/group_api.ts";
 import { GroupCloud } from "../../../../deploy/local/cloud/groups/group_cloud.ts";
+import { truthIn } from "../../../support/clouds/group_truth.ts";
 import { type CloudConditions, type CloudUnderTest, conforms } from "../../../support/driver_conformance.ts";
 
 const spec = {
@@ -22,32 +23,13 @@ function open({ hidesNew, capacity }: CloudConditions = {}): CloudUnderTest {
     lagMs: () => hidesNew ? 3_600_000 : 0,
     fault: ({ nth }) => nth === befalls.at ? befalls.fault : undefined,
   });
-  const alive = (): ReturnType<GroupCloud["instances"]> =>
-    cloud.instances().filter(({ state }) => !["Terminating", "Terminated"].includes(state));
   return {
     driver: simulatedCloud({ url: api.url }),
     group: spec.id,
     images: ["image-2", "image-3"],
     calls: () => api.calls.length,
     befall: (fault, after) => void (befalls = { fault, at: api.calls.length + 1 + after }),
-    truth: () => {
-      const group = cloud.group(spec.id);
-      return {
-        size: group?.size ?? 0,
-        alive: alive().length,
-        tokens: cloud.instances().flatMap(({ token }) => token ?? []),
-        boots: group?.boots.fields.image ?? "",
-        templates: group?.templates.length ?? 0,
-      };
-    },
-    show: () => {
-      for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
-    },
-    settle: () => {
-      for (const { providerId, state } of cloud.instances()) {
-        if (state === "Terminating") cloud.set(providerId, { state: "Terminated" });
-      }
-    },
+    ...truthIn(cloud, spec.id),
     [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   };
 }

@@ -1,0 +1,34 @@
+/** What a simulated cloud really has, whatever the wire that is played before it shows of it. */
+import type { CloudInstance, GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
+import type { CloudUnderTest, Truth } from "../driver_conformance.ts";
+
+/** Truth of a group, and what makes it seen; `tokenOf` knows the order by which an instance came. */
+export function truthIn(
+  cloud: GroupCloud,
+  id: string,
+  tokenOf: (instance: CloudInstance) => string | undefined = ({ token }) => token,
+): Pick<CloudUnderTest, "truth" | "show" | "settle"> {
+  return {
+    truth: () => truthOf(cloud, id, tokenOf),
+    show: () => {
+      for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
+    },
+    settle: () => {
+      for (const { providerId, state } of cloud.instances()) {
+        if (state === "Terminating") cloud.set(providerId, { state: "Terminated" });
+      }
+    },
+  };
+}
+
+function truthOf(cloud: GroupCloud, id: string, tokenOf: (instance: CloudInstance) => string | undefined): Truth {
+  const group = cloud.group(id);
+  const all = cloud.instances();
+  return {
+    size: group?.size ?? 0,
+    alive: all.filter(({ state }) => state !== "Terminating" && state !== "Terminated").length,
+    tokens: all.flatMap((instance) => tokenOf(instance) ?? []),
+    boots: group?.boots.fields.image ?? "",
+    templates: group?.templates.length ?? 0,
+  };
+}
