@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { type ApiOptions, type Call, GroupApi } from "./group_api.ts";
 import { GroupCloud, type GroupSpec } from "./group_cloud.ts";
+import type { FleetWorld, GroupFleet } from "./group_fleet.ts";
 import { GroupMachines, type MachineIlls } from "./group_machines.ts";
 
 const apiVersion = "update.edgeless.systems/v1alpha1";
@@ -30,23 +31,26 @@ export class GroupGround implements AsyncDisposable {
   /** What its machines said. */
   readonly lines: string[] = [];
   readonly #labels: Record<string, string>;
-  readonly #ills: MachineIlls;
-  #machines: GroupMachines | undefined;
+  readonly #open: (world: FleetWorld) => Promise<GroupFleet>;
+  #machines: GroupFleet | undefined;
   #version: Version = first;
   #isSettled = false;
 
   constructor(
-    { isDead, isUnready, isSilent, labels = {}, ...options }: ApiOptions & MachineIlls & {
+    { isDead, isUnready, isSilent, labels = {}, fleet, ...options }: ApiOptions & MachineIlls & {
       /** Of each ScalingGroup, for policies. */
       labels?: Record<string, string>;
       capacity?: number;
+      /** Opens what its machines are; simulated ones unless told, which alone have ills. */
+      fleet?: (world: FleetWorld) => Promise<GroupFleet>;
     } = {},
   ) {
-    this.#ills = {
+    const ills: MachineIlls = {
       ...(isDead ? { isDead } : {}),
       ...(isUnready ? { isUnready } : {}),
       ...(isSilent ? { isSilent } : {}),
     };
+    this.#open = fleet ?? ((world) => Promise.resolve(simulated(world, ills)));
     this.#labels = labels;
     const { capacity } = options;
     this.cloud = new GroupCloud({
@@ -68,14 +72,10 @@ export class GroupGround implements AsyncDisposable {
 
   /** The world has a NodeVersion and its groups, whose machines run it. */
   async settle(admin: Administrator, groups: readonly GroupSpec[]): Promise<void> {
-    this.#machines = new GroupMachines({
+    this.#machines = await this.#open({
       kubeconfig: await readFile(admin.kubeconfig, "utf8"),
       cloud: this.cloud,
-      script: { podStartSeconds: 0.2, maxPodGraceSeconds: 1 },
-      seconds: { boot: 1, ready: 0.5, gone: 1 },
-      kubelet: "v1.36.1",
       components: () => Promise.resolve(this.#version.components),
-      ills: this.#ills,
       log: (line) => void this.lines.push(line),
     });
     const spec = { image: first.image, imageVersion: "v1", kubernetesComponentsReference: first.components };
@@ -116,4 +116,14 @@ export class GroupGround implements AsyncDisposable {
     await this.#machines?.[Symbol.asyncDispose]();
     await this.api[Symbol.asyncDispose]();
   }
+}
+
+function simulated(world: FleetWorld, ills: MachineIlls): GroupFleet {
+  return new GroupMachines({
+    ...world,
+    script: { podStartSeconds: 0.2, maxPodGraceSeconds: 1 },
+    seconds: { boot: 1, ready: 0.5, gone: 1 },
+    kubelet: "v1.36.1",
+    ills,
+  });
 }

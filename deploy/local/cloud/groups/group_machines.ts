@@ -1,18 +1,16 @@
-/**
- * Machines of scaling groups that join a real API server, each with a certificate of its own. A join service stands beside
- * them, as such clusters have one: it gives tickets, and announces what a node will run.
- */
-import { KubeConfig } from "@kubernetes/client-node";
-import { randomBytes } from "node:crypto";
+/** Simulated machines of scaling groups that join a real API server, each with a certificate of its own. */
 import { obtainNodeConfig } from "../boot/certificate.ts";
 import { NodeAgent } from "../boot/node.ts";
 import { Hypervisor } from "../hypervisor.ts";
-import { connect, type Connection, connectWith, reasonOf, settled } from "../kube.ts";
+import { connect, type Connection, connectWith, reasonOf } from "../kube.ts";
 import { Link } from "../link.ts";
 import { type Patience, persist, rest } from "../patience.ts";
 import { PodRunner } from "../pod_runner.ts";
 import { Script, type ScriptChange } from "../script.ts";
-import type { CloudInstance, GroupCloud } from "./group_cloud.ts";
+import type { CloudInstance } from "./group_cloud.ts";
+import type { FleetWorld, GroupFleet } from "./group_fleet.ts";
+import { JoinService } from "./join_service.ts";
+import { removeLeftNode } from "./left_node.ts";
 
 /** What ails a machine. */
 export interface MachineIlls {
@@ -24,33 +22,24 @@ export interface MachineIlls {
   isSilent?: (instance: CloudInstance) => boolean;
 }
 
-export interface GroupMachinesOptions {
-  /** Text of an administrator's kubeconfig: that of the join service. */
-  kubeconfig: string;
-  cloud: GroupCloud;
+export interface GroupMachinesOptions extends FleetWorld {
   script?: ScriptChange;
   /** Seconds from an order to a kubelet, from that to Ready, and from a removal until it is gone. */
   seconds: { boot: number; ready: number; gone: number };
   kubelet: string;
-  /** What a node is to run that joins now. */
-  components: () => Promise<string>;
   ills?: MachineIlls;
-  log: (line: string) => void;
 }
 
-const kinds = { group: "update.edgeless.systems", version: "v1alpha1" } as const;
 /** Milliseconds for which a node that was given a ticket is waited for. */
 const ticketMs = 60_000;
-/** Whom the cluster lets ask for certificates of nodes (`deploy/kubernetes/rbac/bootstrap.yaml`). */
-const bootstrappers = "system:bootstrappers:machine-controller:default-node-token";
 
-/** All machines of a cloud, from what it tells of its instances. */
-export class GroupMachines implements AsyncDisposable {
+export class GroupMachines implements GroupFleet {
   readonly #options: GroupMachinesOptions;
   readonly #connection: Connection;
   readonly #hypervisor: Hypervisor;
   readonly #script: Script;
   readonly #ended = new AbortController();
+  readonly #joinService: JoinService;
   readonly #lives = new Map<string, AbortController>();
   readonly #tasks = new Set<Promise<void>>();
 
@@ -59,9 +48,10 @@ export class GroupMachines implements AsyncDisposable {
     this.#connection = connectWith(options.kubeconfig);
     this.#hypervisor = new Hypervisor(this.#connection);
     this.#script = new Script(options.script);
+    const { signal } = this.#ended;
+    this.#joinService = new JoinService({ connection: this.#connection, ticketMs, signal });
   }
 
-  /** To be told of each instance that is made, and of each that goes. */
   changed(instance: CloudInstance, change: "Made" | "Going"): void {
     const task = (change === "Made" ? this.#live(instance) : this.#end(instance)).catch((error: unknown) => {
       if (!this.#ended.signal.aborted) this.#options.log(`machine "${instance.node}": ${reasonOf(error)}`);
@@ -93,9 +83,10 @@ export class GroupMachines implements AsyncDisposable {
     const { node: name, addresses: [address = ""], providerId, zone, template } = instance;
     const patience: Patience = { attempts: 50, seconds: 120, signal };
     const link = new Link();
-    if (!ills?.isSilent?.(instance)) await this.#announce(name, await components());
-    const ticket = await persist(patience, () => this.#ticketFor());
-    const connection = connect(await obtainNodeConfig(ticket, name, { link, patience }));
+    if (!ills?.isSilent?.(instance)) await this.#joinService.announce(name, await components());
+    const ticket = await persist(patience, () => this.#joinService.ticket());
+    const config = await obtainNodeConfig(this.#joinService.kubeconfigWith(ticket), name, { link, patience });
+    const connection = connect(config);
     try {
       const hardware = { cpu: "4", memory: "8Gi", taints: [], image: template.fields.image };
       const agent = new NodeAgent(connection, { ...hardware, name, providerId, address, kubelet, zone }, link);
@@ -112,51 +103,14 @@ export class GroupMachines implements AsyncDisposable {
     }
   }
 
-  async #end({ providerId, node }: CloudInstance): Promise<void> {
+  async #end(instance: CloudInstance): Promise<void> {
     const { cloud, seconds } = this.#options;
-    await rest(seconds.gone, this.#ended.signal);
+    const { providerId, node } = instance;
+    const { signal } = this.#ended;
+    await rest(seconds.gone, signal);
     this.#lives.get(providerId)?.abort();
     cloud.set(providerId, { state: "Terminated" });
-    const patience = { attempts: 50, seconds: 60, signal: this.#ended.signal };
-    await persist(patience, () => this.#hypervisor.deletePods(node));
-    // A cloud-controller-manager's part, for a node that nobody else took away.
-    await rest(5, this.#ended.signal);
-    if (this.#ended.signal.aborted) return;
-    const found = await this.#connection.core.readNode({ name: node }).catch(() => undefined);
-    if (found?.spec?.providerID === providerId) await settled(this.#connection.core.deleteNode({ name: node }));
-  }
-
-  /** The record by which its node will be told what it runs; one that never comes is not announced for ever. */
-  async #announce(node: string, components: string): Promise<void> {
-    const deadline = new Date(Date.now() + ticketMs).toISOString();
-    const spec = { name: node, componentsreference: components, iscontrolplane: false, deadline };
-    const body = { apiVersion: `${kinds.group}/${kinds.version}`, kind: "JoiningNode", metadata: { name: node }, spec };
-    const create = () => this.#connection.custom.createClusterCustomObject({ ...kinds, plural: "joiningnodes", body });
-    await persist({ attempts: 50, seconds: 60, signal: this.#ended.signal }, () => settled(create(), [409]));
-  }
-
-  /** A bootstrap token of its own. */
-  async #ticketFor(): Promise<KubeConfig> {
-    const [id, secret] = [randomBytes(3).toString("hex"), randomBytes(8).toString("hex")];
-    await this.#connection.core.createNamespacedSecret({
-      namespace: "kube-system",
-      body: {
-        metadata: { name: `bootstrap-token-${id}` },
-        type: "bootstrap.kubernetes.io/token",
-        stringData: {
-          ...{ "token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true" },
-          ...{ "auth-extra-groups": bootstrappers, expiration: new Date(Date.now() + 600_000).toISOString() },
-        },
-      },
-    });
-    return this.#kubeconfigWith(`${id}.${secret}`);
-  }
-
-  #kubeconfigWith(token: string): KubeConfig {
-    const cluster = this.#connection.config.getCurrentCluster();
-    if (!cluster) throw new Error("Cannot give a join ticket: the kubeconfig names no cluster");
-    const config = new KubeConfig();
-    config.loadFromClusterAndUser(cluster, { name: "kubelet", token });
-    return config;
+    await persist({ attempts: 50, seconds: 60, signal }, () => this.#hypervisor.deletePods(node));
+    await removeLeftNode(this.#connection, instance, signal);
   }
 }
