@@ -9,7 +9,8 @@ import { createPool } from "./create_pool.ts";
 import { type DemoReport, demoReport, type Durations } from "./demo_report.ts";
 import { explain } from "./ending.ts";
 import { finalText } from "./final_table.ts";
-import { containerGround, type Ground, groupsGround, simulatedGround } from "./ground.ts";
+import { containerGround, type Ground, simulatedGround } from "./ground.ts";
+import { containerGroups, simulatedGroups } from "./groups_ground.ts";
 import { installedGround } from "./installed_ground.ts";
 import type { Narrator } from "./narrator.ts";
 import type { DemoOptions } from "./options.ts";
@@ -92,14 +93,15 @@ async function openGround(
   { options, narrator, stage, directory }: Demo,
   tools: Record<ToolName, string>,
 ): Promise<Ground> {
-  if (options.story === "scaling-group") return groupsGround();
-  if (options.machines === "simulated") return simulatedGround;
+  const { story } = options;
+  if (options.machines === "simulated") return story === "scaling-group" ? simulatedGroups() : simulatedGround;
   const onProgress = (text: string): void => narrator.say(`  ${text}`);
   const wanted = { options, programs: tools as NodePrograms, onProgress, signal: stage.signal };
-  return await stage.during(
-    "an engine, an image and a mirror for machines",
-    options.story === "installed" ? installedGround({ ...wanted, tools, directory }) : containerGround(wanted),
-  );
+  const open = (): Promise<Ground> => {
+    if (story === "installed") return installedGround({ ...wanted, tools, directory });
+    return story === "scaling-group" ? containerGroups(wanted) : containerGround(wanted);
+  };
+  return await stage.during("an engine, an image and a mirror for machines", open());
 }
 
 async function toolsFor({ story, machines, keep }: DemoOptions): Promise<ToolName[]> {
@@ -109,7 +111,8 @@ async function toolsFor({ story, machines, keep }: DemoOptions): Promise<ToolNam
   return [...toolsNeeded, "kubectl", "helm", ...server, ...programs];
 }
 
-function secondsFor({ story, replicas, bootSeconds, cutSeconds }: DemoOptions): number {
+function secondsFor({ story, machines, replicas, bootSeconds, cutSeconds }: DemoOptions): number {
+  if (story === "scaling-group" && machines === "container") return 1800;
   return story === "installed" ? 1800 + cutSeconds : 600 + replicas * (60 + 4 * bootSeconds);
 }
 

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import process from "node:process";
 import { type ContainerHost, openContainerHost } from "../machines/container_host.ts";
-import { GroupGround } from "../cloud/groups/group_ground.ts";
+import type { GroupGround } from "../cloud/groups/group_ground.ts";
 import type { LayoutImage } from "../mirror/layout_image.ts";
 import type { MachineGround } from "../site/site.ts";
 import type { LentTemporal } from "../stack/lent_temporal.ts";
@@ -19,6 +19,8 @@ export interface Ground {
   readonly releases: readonly [first: Release, next: Release];
   /** Undefined where no container runs. */
   readonly guestImage?: string;
+  /** Undefined where no machine really boots. */
+  readonly host?: ContainerHost;
   /** Scaling groups of a cloud; undefined where a story has none. */
   readonly groups?: GroupGround;
   /** What it takes to install Ostler on these machines; undefined where nobody is to. */
@@ -48,12 +50,6 @@ export const simulatedGround: Ground = {
   releases: [firstRelease, nextRelease],
   stop: () => Promise.resolve(),
 };
-
-/** The same, beside a cloud with scaling groups, whose machines look like machines too. */
-export function groupsGround(): Ground {
-  const groups = new GroupGround({ labels: { kind: "scaling-group" } });
-  return { ...simulatedGround, groups, stop: () => groups[Symbol.asyncDispose]() };
-}
 
 /** Machines that boot as containers; throws where no engine runs them, and says how to get one. */
 export async function containerGround(groundOptions: GroundOptions): Promise<Ground & { host: ContainerHost }> {

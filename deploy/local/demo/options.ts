@@ -46,7 +46,8 @@ deno task demo [flags]
                     standard output; all other text goes to standard error
   --help            print this
 
-A story brings its own number of machines and boot times, and needs simulated ones; only
+A story brings its own number of machines and boot times, and needs simulated ones, but for two.
+"scaling-group" takes either kind: twelve simulated nodes, or four that boot in containers.
 "installed" needs --machines container: there Ostler's image is built, installed by its chart
 on machines of its own, with Temporal on PostgreSQL where that is installed.
 
@@ -54,6 +55,7 @@ Exit code 0: every promise was kept. 1: one was broken, or the demo failed.
 2: a flag is wrong. 130: Ctrl-C.
 `;
 
+const storiesOnContainers: readonly string[] = ["installed", "scaling-group"];
 const largestSeed = 2 ** 31;
 
 /** Reads the command line; throws UsageError naming the flag that cannot be used. */
@@ -94,7 +96,7 @@ function machinesOf(values: Values): Pick<DemoOptions, "machines" | "installDock
   }
   const seconds = values["boot-seconds"];
   if (seconds !== undefined) throw wrong("boot-seconds", seconds, "a machine that really boots takes its own time");
-  if (story !== undefined && story !== "installed") {
+  if (story !== undefined && !storiesOnContainers.includes(story)) {
     throw wrong("machines", kind, `story "${story}" needs simulated machines`);
   }
   return { machines: kind, installDocker };

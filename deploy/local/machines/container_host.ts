@@ -1,6 +1,7 @@
 /** All that machines of the kind `container` need on this host: engine, network, image, metadata service and mirror. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { getContainerRuntimeClient } from "testcontainers";
 import type { MachineKind } from "../cloud/machine_kind.ts";
 import { aimTestcontainers } from "../engine/aim_testcontainers.ts";
 import { type Engine, openEngine } from "../engine/engine.ts";
@@ -9,10 +10,11 @@ import type { LayoutImage } from "../mirror/layout_image.ts";
 import { type Mirror, startMirror } from "../mirror/mirror.ts";
 import type { NodePrograms } from "../tools/node_programs.ts";
 import { ContainerMachine, type ContainerMeans } from "./container_machine.ts";
-import type { MachineContainer } from "./machine_container.ts";
+import { labelledName, type MachineContainer } from "./machine_container.ts";
 import { machineImage } from "./machine_image.ts";
 import { hostFacts } from "./host_facts.ts";
 import { MetadataService } from "./metadata_service.ts";
+import { osImage } from "./os_image.ts";
 import { PolicyEnforcer } from "./policies/enforcer.ts";
 import { poolAnnotations, siteSettings } from "./site_settings.ts";
 
@@ -43,6 +45,10 @@ export interface ContainerHost {
   /** Name of the image that machines boot from. */
   readonly image: string;
   readonly engine: Engine;
+  /** Machines ordered with this image boot from a build of their own (`systemName`), all others from the same one. */
+  addBuild(build: string): Promise<void>;
+  /** Names of the machines that the engine has, running or not, in order. */
+  machineNames(): Promise<string[]>;
   /** Space for programs on the machines ordered from now on, in bytes; undefined for all that the host has. */
   limitDisk(bytes: number | undefined): void;
   /** Where pods of the machines ordered from now on reach the API server by its Service. */
@@ -78,7 +84,8 @@ export async function openContainerHost(options: HostOptions): Promise<Container
   parts.defer(() => mirror.stop());
   signal?.throwIfAborted();
   const facts = await hostFacts();
-  const fleet = new Fleet({ image, network, labels: engine.runLabels(), metadata });
+  const labels = engine.runLabels();
+  const fleet = new Fleet({ image, builds: new Map(), network, labels, metadata });
   const kept = parts.move();
   return {
     ...{ address, podNetwork, mirror, image, engine },
@@ -91,10 +98,20 @@ export async function openContainerHost(options: HostOptions): Promise<Container
       kept.defer(() => policies.close());
       fleet.means.policies = policies;
     },
+    addBuild: async (build) => void fleet.means.builds.set(build, await osImage(image, build)),
+    machineNames: () => namesAt(labels),
     limitDisk: (bytes) => void (fleet.means.diskBytes = bytes),
     machine: (name) => fleet.container(name),
     stop: () => kept.disposeAsync(),
   };
+}
+
+async function namesAt(labels: Record<string, string>): Promise<string[]> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  const label = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const containers = await dockerode.listContainers({ all: true, filters: { label } });
+  const prefix = `/${labelledName(labels, "")}`;
+  return containers.map(({ Names: [name = ""] }) => name.replace(prefix, "")).sort();
 }
 
 class Fleet {

@@ -54,7 +54,7 @@ export class MachineContainer {
     const { name, image, network, labels, bootArguments } = options;
     const modules = "/lib/modules";
     const container = new SystemContainer(image)
-      .withName(`${labels["dev.ostler.machine"] ?? "ostler"}-${name}`)
+      .withName(labelledName(labels, name))
       .withHostname(name)
       .withLabels(labels)
       .withNetworkMode(network)
@@ -119,6 +119,11 @@ export class MachineContainer {
       if (!(error instanceof Error && /no such container|already in progress/i.test(error.message))) throw error;
     });
   }
+}
+
+/** What the engine calls a machine of a run with these labels. */
+export function labelledName(labels: Record<string, string>, name: string): string {
+  return `${labels["dev.ostler.machine"] ?? "ostler"}-${name}`;
 }
 
 function diskOf({ diskBytes }: ContainerOptions): Record<string, string> {

@@ -141,7 +141,10 @@ export class GroupCloud {
   }
 
   /** What has become of an instance; one that goes can only be gone, whatever its machine was about to say. */
-  set(providerId: string, changes: Partial<Pick<CloudInstance, "state" | "trouble" | "isProtected" | "addresses">>): void {
+  set(
+    providerId: string,
+    changes: Partial<Pick<CloudInstance, "state" | "trouble" | "isProtected" | "addresses">>,
+  ): void {
     const instance = this.#instances.get(providerId);
     if (!instance || (isGoing(instance) && changes.state !== "Terminated")) return;
     Object.assign(instance, changes);

@@ -3,18 +3,16 @@ import type { GroupSpec } from "../../cloud/groups/group_cloud.ts";
 import { type Administrator, first, type GroupGround, kinds, type Version } from "../../cloud/groups/group_ground.ts";
 import { GroupObserver } from "../../cloud/groups/group_observer.ts";
 import { applyObjects } from "../../stack/manifests.ts";
+import { nextComponents, nextImage } from "../groups_ground.ts";
+import { checkBooted, checkCertificates } from "./group_checks.ts";
 import type { Play, Story } from "./story.ts";
 
-const shared = {
-  role: "Worker" as const,
-  min: 1,
-  zones: ["a", "b", "c"],
-  template: { image: first.image, disk: "20G" },
-};
-const groups: GroupSpec[] = ["blue", "green"].map((name) => {
-  return { ...shared, id: `projects/demo/groups/${name}`, name, autoscalerName: name, max: 9, size: 6 };
-});
-const budget = 3;
+/** How much is played: machines that really boot need memory, and take their time. */
+const scales = {
+  simulated: { size: 6, budget: 3, killAt: 4 },
+  container: { size: 2, budget: 1, killAt: 2 },
+} as const;
+const names = ["blue", "green"];
 const prefix = "constellation.edgeless.systems";
 
 interface Node {
@@ -24,7 +22,7 @@ interface Node {
 
 /** Machines of a cloud's scaling groups, beside a pool of machine-controller's that nothing happens to. */
 export const scalingGroup: Story = {
-  title: "Twelve nodes of two scaling groups take another image, then other components; the worker dies on the way",
+  title: "The nodes of two scaling groups take another image, then other components; the worker dies on the way",
   replicas: 1,
   surge: 1,
   policy: {},
@@ -32,15 +30,16 @@ export const scalingGroup: Story = {
   async tell(play: Play): Promise<void> {
     const ground = groundOf(play);
     const admin = administratorOf(play);
+    const { budget } = scaleOf(play);
     using observer = new GroupObserver(admin, ground.cloud, { blue: budget, green: budget });
     const before = await label(play);
     const made = ground.cloud.instances().length;
-    const image = { ...first, image: "image-2" };
+    const image = { ...first, image: nextImage };
     await ground.ask(admin, image);
     play.narrator.say(`  NodeVersion "constellation-version" asks for ${image.image}`);
     await killOnTheWay(play, ground);
     await arrive(play, image);
-    const components = { ...image, components: "components-2" };
+    const components = { ...image, components: nextComponents };
     await ground.ask(admin, components);
     play.narrator.say(`  it asks for ${components.components}, of the same image`);
     await arrive(play, components);
@@ -50,6 +49,7 @@ export const scalingGroup: Story = {
 
 async function prepare(play: Play): Promise<void> {
   const { stage, site } = play;
+  const { budget } = scaleOf(play);
   const { adminKubeconfig } = site.stack;
   const policy = {
     ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy" },
@@ -58,9 +58,27 @@ async function prepare(play: Play): Promise<void> {
   };
   await stage.until("a policy of groups", applyObjects(adminKubeconfig, [policy]));
   const admin = administratorOf(play);
-  await stage.until("two scaling groups", groundOf(play).settle(admin, groups));
-  await play.cluster.until("their twelve nodes", async () => (await nodesOf(play)).length === 12);
+  await stage.until("two scaling groups", groundOf(play).settle(admin, groupsOf(play)));
+  const isThere = async (): Promise<boolean> => (await nodesOf(play)).length === totalOf(play);
+  await play.cluster.until(`their ${totalOf(play)} nodes`, isThere, 600);
   await arrive(play, first);
+}
+
+function scaleOf({ options }: Play): typeof scales[keyof typeof scales] {
+  return scales[options.machines];
+}
+
+function totalOf(play: Play): number {
+  return names.length * scaleOf(play).size;
+}
+
+function groupsOf(play: Play): GroupSpec[] {
+  const { size } = scaleOf(play);
+  const template = { image: first.image, disk: "20G" };
+  const shared = { role: "Worker", min: 1, max: size + 3, size, zones: ["a", "b", "c"], template } as const;
+  return names.map((name) => {
+    return { ...shared, zones: [...shared.zones], id: `projects/demo/groups/${name}`, name, autoscalerName: name };
+  });
 }
 
 function groundOf({ ground }: Play): GroupGround {
@@ -90,10 +108,12 @@ async function label(play: Play): Promise<string[]> {
   return nodes.map((_, nth) => `slot-${nth}`).sort();
 }
 
-async function killOnTheWay({ narrator, stage, site, cluster }: Play, { cloud }: GroupGround): Promise<void> {
+async function killOnTheWay(play: Play, { cloud }: GroupGround): Promise<void> {
+  const { narrator, stage, site, cluster } = play;
   const { worker } = site.ostler;
-  const isUnderWay = (): boolean => cloud.instances().filter(({ token }) => token !== undefined).length >= 4;
-  await cluster.until("the fourth order", () => Promise.resolve(isUnderWay()));
+  const { killAt } = scaleOf(play);
+  const isUnderWay = (): boolean => cloud.instances().filter(({ token }) => token !== undefined).length >= killAt;
+  await cluster.until(`order ${killAt}`, () => Promise.resolve(isUnderWay()));
   narrator.say(`  while machines join, the worker (process ${worker.pid}) is killed with SIGKILL`);
   worker.kill("SIGKILL");
   await stage.until("the worker to be gone", worker.exit);
@@ -102,15 +122,17 @@ async function killOnTheWay({ narrator, stage, site, cluster }: Play, { cloud }:
 }
 
 /** All nodes run it, and the NodeVersion says so. */
-async function arrive(play: Play, { image, components }: Version): Promise<void> {
+async function arrive(play: Play, version: Version): Promise<void> {
+  const { image, components } = version;
   await play.cluster.until(`all nodes to run ${image} and ${components}`, async () => {
     const runs = (await nodesOf(play)).map(({ metadata: { annotations = {} } }) =>
       `${annotations[`${prefix}/node-image`]} ${annotations[`${prefix}/kubernetes-components`]}`
     );
-    const isThere = runs.length === 12 && runs.every((each) => each === `${image} ${components}`);
+    const isThere = runs.length === totalOf(play) && runs.every((each) => each === `${image} ${components}`);
     return isThere && await reasonOf(play) === "UpToDate";
   }, 600);
-  play.narrator.say(`  all twelve nodes run ${image} and ${components}`);
+  play.narrator.say(`  all ${totalOf(play)} nodes run ${image} and ${components}`);
+  await checkBooted(play, version);
 }
 
 async function reasonOf({ cluster }: Play): Promise<string | undefined> {
@@ -125,15 +147,17 @@ async function check(
   { observer, before, made }: { observer: GroupObserver; before: string[]; made: number },
 ): Promise<void> {
   const { checks, cluster } = play;
+  const { size } = scaleOf(play);
   checks.equal("what a stranger saw broken: too many machines, or too few Ready", {
     seen: observer.broken,
     wanted: [],
   });
-  checks.equal("as many machines were made as were replaced", { seen: made, wanted: 24 });
+  checks.equal("as many machines were made as were replaced", { seen: made, wanted: 2 * totalOf(play) });
   const slots = (await nodesOf(play)).map(({ metadata }) => metadata.labels?.["slot"] ?? "none").sort();
   checks.equal("each new node bears the label of the one that it came for", { seen: slots, wanted: before });
   const sizes = groundOf(play).cloud.groups().map(({ size }) => size);
-  checks.equal("both groups are as large as before", { seen: sizes, wanted: [6, 6] });
+  checks.equal("both groups are as large as before", { seen: sizes, wanted: [size, size] });
+  await checkCertificates(play, (await nodesOf(play)).map(({ metadata }) => metadata.name));
   for (const kind of ["pendingnodes", "joiningnodes"]) {
     const seen = await cluster.settled(kind, {
       look: async () => (await cluster.list(`${kinds}/${kind}`)).length,

@@ -79,6 +79,13 @@ Deno.test("parseOptions lets Ostler be installed on machines that really boot al
   assert.throws(() => parseOptions(["--cut-seconds=5"]), /Cannot use --cut-seconds "5": only story "installed"/);
 });
 
+Deno.test("parseOptions lets scaling groups have machines of either kind", () => {
+  const kinds = ["simulated", "container"].map((kind) => {
+    return parseOptions(["--story=scaling-group", `--machines=${kind}`]).machines;
+  });
+  assert.deepEqual(kinds, ["simulated", "container"]);
+});
+
 Deno.test("usage names every flag and every story", () => {
   for (const story of storyNames) assert.ok(usage.includes(story), story);
   for (

@@ -1,0 +1,128 @@
+/** Machines of scaling groups that really boot: a container for each instance, which goes with it. */
+import { Buffer } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import type { CloudInstance } from "../../cloud/groups/group_cloud.ts";
+import type { FleetWorld, GroupFleet } from "../../cloud/groups/group_fleet.ts";
+import { JoinService } from "../../cloud/groups/join_service.ts";
+import { removeLeftNode } from "../../cloud/groups/left_node.ts";
+import { Hypervisor } from "../../cloud/hypervisor.ts";
+import { type Connection, connectWith, reasonOf } from "../../cloud/kube.ts";
+import type { CloudMachine, MachineContext } from "../../cloud/machine_kind.ts";
+import { Script } from "../../cloud/script.ts";
+import { closeTemplateEngines } from "../../../../profiles/mod.ts";
+import type { ContainerHost } from "../container_host.ts";
+import { type BootFile, nodeFiles } from "./node_files.ts";
+import { userData } from "./user_data.ts";
+
+export interface ContainerFleetOptions extends FleetWorld {
+  host: Pick<ContainerHost, "kind" | "settings" | "poolAnnotations">;
+  /** Version of the kubelet, without a leading "v", by the components that have it. */
+  kubelets: Readonly<Record<string, string>>;
+}
+
+/** Milliseconds for which a node that was given a ticket is waited for: it boots first. */
+const ticketMs = 600_000;
+/** Of each step of a boot. */
+const patience = { bootAttempts: 50, bootStepSeconds: 120 };
+
+export class ContainerFleet implements GroupFleet {
+  readonly #options: ContainerFleetOptions;
+  readonly #connection: Connection;
+  readonly #hypervisor: Hypervisor;
+  readonly #ended = new AbortController();
+  readonly #joinService: JoinService;
+  readonly #machines = new Map<string, CloudMachine>();
+  readonly #tasks = new Set<Promise<void>>();
+  #files: Readonly<Record<string, BootFile[]>> = {};
+
+  private constructor(options: ContainerFleetOptions) {
+    this.#options = options;
+    this.#connection = connectWith(options.kubeconfig);
+    this.#hypervisor = new Hypervisor(this.#connection);
+    this.#joinService = new JoinService({ connection: this.#connection, ticketMs, signal: this.#ended.signal });
+  }
+
+  /** Knows all files of all components before the first machine is ordered. */
+  static async open(options: ContainerFleetOptions): Promise<ContainerFleet> {
+    const fleet = new ContainerFleet(options);
+    const { host: { settings, poolAnnotations: annotations }, kubelets } = options;
+    const all = Object.entries(kubelets).map(async ([components, kubelet]) => {
+      return [components, await nodeFiles({ kubelet, cluster: fleet.#cluster, settings, annotations })] as const;
+    });
+    try {
+      fleet.#files = Object.fromEntries(await Promise.all(all));
+      return fleet;
+    } catch (error) {
+      await fleet[Symbol.asyncDispose]();
+      throw error;
+    } finally {
+      await closeTemplateEngines();
+    }
+  }
+
+  changed(instance: CloudInstance, change: "Made" | "Going"): void {
+    const task = (change === "Made" ? this.#live(instance) : this.#end(instance)).catch((error: unknown) => {
+      if (!this.#ended.signal.aborted) this.#options.log(`machine "${instance.node}": ${reasonOf(error)}`);
+    });
+    this.#tasks.add(task);
+    void task.finally(() => this.#tasks.delete(task));
+  }
+
+  /** Containers stay: they go with the host. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort();
+    await Promise.allSettled(this.#tasks);
+    await this.#connection.close();
+  }
+
+  get #cluster(): { apiServer: string; caPem: string } {
+    const { server, caData = "" } = this.#joinService.cluster;
+    return { apiServer: server, caPem: Buffer.from(caData, "base64").toString("utf8") };
+  }
+
+  async #live(instance: CloudInstance): Promise<void> {
+    const { host, cloud } = this.#options;
+    const { node: name, providerId, template: { fields } } = instance;
+    const order = { name, namespace: "", uid: randomUUID(), image: fields.image, userDataSecret: undefined };
+    const size = { cpu: "1", memory: "1Gi", template: fields };
+    const machine = host.kind(this.#contextOf(instance), { ...order, ...size }, this.#machines.size + 1);
+    this.#machines.set(providerId, machine);
+    await machine.run();
+    const { phase, failure = "" } = machine.view();
+    if (phase === "failed") cloud.set(providerId, { state: "Failed", trouble: failure });
+  }
+
+  async #end(instance: CloudInstance): Promise<void> {
+    await this.#machines.get(instance.providerId)?.remove();
+    await removeLeftNode(this.#connection, instance, this.#ended.signal);
+  }
+
+  /** What the machine asks of its cloud, and what it tells it. */
+  #contextOf(instance: CloudInstance): MachineContext {
+    const { cloud, log } = this.#options;
+    // Of the moment of the order, however often its user-data is read.
+    const components = this.#options.components();
+    const { providerId } = instance;
+    const hypervisor: MachineContext["hypervisor"] = {
+      ensureInstance: () => Promise.resolve(cloud.set(providerId, { addresses: [] })),
+      ensureAddress: (_, address = "") => {
+        cloud.set(providerId, { state: "Ready", addresses: [address] });
+        return Promise.resolve(address);
+      },
+      readUserData: () => this.#userDataOf(instance, components),
+      readNode: (name) => this.#hypervisor.readNode(name),
+      deleteInstance: () => Promise.resolve(cloud.set(providerId, { state: "Terminated" })),
+      deletePods: (name) => this.#hypervisor.deletePods(name),
+    };
+    return { hypervisor, script: new Script(patience), seed: 0, log, signal: this.#ended.signal };
+  }
+
+  async #userDataOf(instance: CloudInstance, components: Promise<string>): Promise<string> {
+    const wanted = await components;
+    const files = this.#files[wanted];
+    if (files === undefined) throw new Error(`Cannot boot "${instance.node}": nobody knows "${wanted}"`);
+    await this.#joinService.announce(instance.node, wanted);
+    const ticket = await this.#joinService.ticket();
+    return userData({ instance, files, cluster: this.#cluster, ticket });
+  }
+}

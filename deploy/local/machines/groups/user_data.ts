@@ -1,0 +1,63 @@
+/** What one machine of a group boots with: the files of its image and components, who it is, and its ticket. */
+import { bootstrapKubeconfig } from "../../../../profiles/mod.ts";
+import type { CloudInstance } from "../../cloud/groups/group_cloud.ts";
+import type { BootFile } from "./node_files.ts";
+
+export interface UserDataFacts {
+  instance: Pick<CloudInstance, "node" | "providerId" | "zone">;
+  files: readonly BootFile[];
+  cluster: { apiServer: string; caPem: string };
+  ticket: string;
+}
+
+const join = `#!/usr/bin/env bash
+# Makes this machine a node. Safe to run again at any point.
+set -euo pipefail
+modprobe --all overlay br_netfilter nf_conntrack
+sysctl --quiet --load=/etc/sysctl.d/90-ostler.conf
+/opt/bin/install-binaries
+mkdir -p /var/lib/kubelet/volumeplugins
+systemctl enable --now containerd.service
+systemctl enable kubelet.service
+systemctl start --no-block kubelet.service
+`;
+
+const unit = `[Unit]
+Description=Join the cluster
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=oneshot
+ExecStart=/opt/bin/join
+Restart=on-failure
+RestartSec=2
+`;
+
+const kubeletUnit = "/etc/systemd/system/kubelet.service";
+const command = "ExecStart=/opt/bin/kubelet ";
+
+/** The cloud-config; whoever reads it can join as this machine, while its ticket is good. */
+export function userData({ instance, files, cluster, ticket }: UserDataFacts): string {
+  const own: BootFile[] = [
+    { path: "/etc/machine-name", permissions: "0644", content: instance.node },
+    {
+      path: "/etc/kubernetes/bootstrap-kubelet.conf",
+      permissions: "0600",
+      content: bootstrapKubeconfig(cluster, ticket),
+    },
+    { path: "/opt/bin/join", permissions: "0755", content: join },
+    { path: "/etc/systemd/system/join.service", permissions: "0644", content: unit },
+  ];
+  const shared = files.map((file) => file.path === kubeletUnit ? placed(file, instance) : file);
+  const runcmd = ["systemctl daemon-reload", "systemctl start --no-block join.service"];
+  // JSON is YAML.
+  return `#cloud-config\n${JSON.stringify({ hostname: instance.node, write_files: [...shared, ...own], runcmd })}\n`;
+}
+
+/** Its cloud knows the node by this id, and where it stands. */
+function placed(file: BootFile, { providerId, zone }: UserDataFacts["instance"]): BootFile {
+  const flags = `--provider-id=${providerId} --node-labels=topology.kubernetes.io/zone=${zone} `;
+  if (!file.content.includes(command)) throw new Error(`Cannot tell a kubelet its place: "${file.path}" starts none`);
+  return { ...file, content: file.content.replace(command, `${command}${flags}`) };
+}

@@ -1,0 +1,12 @@
+/** Machines of a cloud's scaling groups that really boot, and are replaced for another image and for another kubelet. */
+import process from "node:process";
+import { keepsPromises } from "../integration/stories/told_story.ts";
+import { machineTest } from "./real_machines.ts";
+
+machineTest(
+  "deno task demo --story scaling-group --machines container: groups are rolled, and every promise is kept",
+  async () => {
+    const install = process.env["OSTLER_INSTALL_DOCKER"] === "true" ? ["--install-docker"] : [];
+    await keepsPromises("scaling-group", { flags: ["--machines", "container", ...install], minutes: 20 });
+  },
+);
