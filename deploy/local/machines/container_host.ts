@@ -85,7 +85,8 @@ export async function openContainerHost(options: HostOptions): Promise<Container
   signal?.throwIfAborted();
   const facts = await hostFacts();
   const labels = engine.runLabels();
-  const fleet = new Fleet({ image, builds: new Map(), network, labels, metadata });
+  const builds = new Map<string, string>();
+  const fleet = new Fleet({ image, builds, network, labels, metadata });
   const kept = parts.move();
   return {
     ...{ address, podNetwork, mirror, image, engine },
@@ -98,7 +99,7 @@ export async function openContainerHost(options: HostOptions): Promise<Container
       kept.defer(() => policies.close());
       fleet.means.policies = policies;
     },
-    addBuild: async (build) => void fleet.means.builds.set(build, await osImage(image, build)),
+    addBuild: async (build) => void builds.set(build, await osImage(image, build)),
     machineNames: () => namesAt(labels),
     limitDisk: (bytes) => void (fleet.means.diskBytes = bytes),
     machine: (name) => fleet.container(name),

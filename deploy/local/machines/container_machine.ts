@@ -11,8 +11,8 @@ import { connectPods, type PodServices } from "./pod_network.ts";
 /** What all container machines of a site share. */
 export interface ContainerMeans extends PodServices {
   image: string;
-  /** Other builds of it, by the name under which they are ordered. */
-  builds: Map<string, string>;
+  /** Other builds of it, by the image that is ordered. */
+  builds?: ReadonlyMap<string, string>;
   /** Name of the engine's network. */
   network: string;
   labels: Record<string, string>;
@@ -116,7 +116,7 @@ export class ContainerMachine implements CloudMachine {
   #switchOn(userData: string): Promise<MachineContainer> {
     const { builds, network, labels, metadata, diskBytes } = this.#means;
     const { name, uid } = this.order;
-    const image = builds.get(this.order.image) ?? this.#means.image;
+    const image = builds?.get(this.order.image) ?? this.#means.image;
     const { promise: address, resolve } = Promise.withResolvers<string>();
     const bootArgument = metadata.offer(name, {
       ...{ instanceId: uid, hostname: name, userData, address },
