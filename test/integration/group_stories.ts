@@ -84,6 +84,12 @@ async function badImage({ world, ground, befalls }: Scene): Promise<void> {
     return phase === "RolledBack" && image === "image-2" &&
       ground.cloud.group(beta.id)?.boots.fields.image === "image-2";
   });
+  await world.until("both to be told, and nobody to do without an autoscaler", async () => {
+    const { reason, message } = await conditionOf(world, "Ready");
+    const strategy = await world.get<{ spec: { enabled: boolean } }>(`${strategies}/strategy`);
+    return reason === "GroupHalted" && ["alpha", "beta"].every((name) => message.includes(`"${name}"`)) &&
+      strategy?.spec.enabled;
+  });
   for (const name of ["alpha", "beta"]) {
     await world.patch(`${policies}/${name}`, { spec: { join: null, onFailure: null } });
   }

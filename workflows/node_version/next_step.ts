@@ -16,13 +16,10 @@ export type Rules = "First" | "LetGoWhereRefused" | "LetGoAtRest";
 
 /** Preflight, hold, stages in their order, audit, and let go. */
 export function nextStep(survey: Present, rules: Rules = "LetGoAtRest"): NextStep {
-  const { isSettled, isHeld, released, trouble } = survey;
+  const { isSettled, released, trouble } = survey;
   const isPatient = rules === "LetGoAtRest";
   if (isSettled) return end(survey, rules);
-  if (trouble) {
-    const { reason, message } = trouble;
-    return isPatient && isHeld && !isMoving(survey) ? letGo(reason, message) : wait(reason, message);
-  }
+  if (trouble) return isPatient ? stop(survey, trouble) : wait(trouble.reason, trouble.message);
   const stage = stageOf(survey);
   if (stage === "Refused" || (rules !== "First" && isAllElseDone(survey))) return refuse(survey, rules);
   const rests = isPatient ? isAtRest(survey.stages[stage]) : isStuck(survey.stages[stage]);
@@ -57,9 +54,16 @@ function isAllElseDone({ released, stages: { ControlPlane, Workers } }: Present)
 }
 
 function refuse(survey: Present, rules: Rules): NextStep {
-  const mayLetGo = rules === "LetGoWhereRefused" || (rules === "LetGoAtRest" && !isMoving(survey));
-  const reason = "ControlPlaneRefused";
-  return survey.isHeld && mayLetGo ? letGo(reason, refusal(survey)) : wait(reason, refusal(survey));
+  const [reason, message] = ["ControlPlaneRefused", refusal(survey)];
+  if (rules === "LetGoAtRest") return stop(survey, { reason, message });
+  return survey.isHeld && rules !== "First" ? letGo(reason, message) : wait(reason, message);
+}
+
+/** Nothing more is released; what groups have begun goes on, and nobody scales them meanwhile. */
+function stop(survey: Present, { reason, message }: { reason: string; message: string }): NextStep {
+  const { isHeld, autoscalers } = survey;
+  if (!isMoving(survey)) return isHeld ? letGo(reason, message) : wait(reason, message);
+  return autoscalers === "On" ? { step: "Hold", standing: { ready: "False", reason, message } } : wait(reason, message);
 }
 
 function refusal({ stages: { ControlPlane, Workers } }: Present): string {

@@ -98,6 +98,15 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupMissing",
   ],
   [
+    "K24 a group begins although something is in the way: the autoscaler is held again",
+    {
+      ...{ autoscalers: "On", released: "Workers", trouble: { reason: "GroupMissing", message: "a" } },
+      stages: { ControlPlane: none, Workers: { ...workers, moving: 1 } },
+    },
+    "Hold",
+    "GroupMissing",
+  ],
+  [
     "K24 the same in a look of before, which does not tell whether one goes on",
     {
       ...{ isHeld: true, released: "Workers", trouble: { reason: "GroupMissing", message: "a" } },
