@@ -4,6 +4,7 @@ import type { ContainerHost } from "../../deploy/local/machines/container_host.t
 import type { RollOutResult } from "../../workflows/contracts/mod.ts";
 import { poolPath, rollTo } from "../integration/pool_objects.ts";
 import type { World } from "../integration/world.ts";
+import { drainTimesOf } from "./drain_times.ts";
 import { guests } from "./guests.ts";
 import type { PoolView } from "./pool_view.ts";
 import type { FailedVisit, VisitReport } from "./visit.ts";
@@ -72,10 +73,13 @@ function isConverged({ phase, updated }: { phase: string; updated?: string }): b
 
 // Each carried a guest that ends only some time after it was told to; a machine that goes before takes answers with it.
 async function wereDrained(world: World, names: readonly string[]): Promise<void> {
-  const { outcome, replacements }: RollOutResult = await world.temporal.workflow.getHandle(workflowId).result();
+  const handle = world.temporal.workflow.getHandle(workflowId);
+  const { outcome, replacements }: RollOutResult = await handle.result();
   assert.equal(outcome, "Converged");
   assert.deepEqual(replacements.map(({ machine }) => machine).sort(), names);
-  const hasty = replacements.filter(({ drainedSeconds }) => drainedSeconds < guests.drainSeconds);
+  const times = [...await drainTimesOf(handle)];
+  assert.deepEqual(times.map(([machine]) => machine).sort(), names);
+  const hasty = times.filter(([, seconds]) => seconds < guests.drainSeconds);
   assert.deepEqual(hasty, [], "a drain waits until its pods have ended");
 }
 

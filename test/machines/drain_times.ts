@@ -1,0 +1,19 @@
+/** How long machines were drained by the clock, read off the history of their run: what a run tells leaves out the time in which no worker was there. */
+import { defaultPayloadConverter } from "@temporalio/common";
+import type { WorkflowHandle } from "@temporalio/client";
+
+/** Seconds from the first step that drains a machine to the one that lets it go, by machine. */
+export async function drainTimesOf(handle: Pick<WorkflowHandle, "fetchHistory">): Promise<Map<string, number>> {
+  const { events } = await handle.fetchHistory();
+  const [began, ended] = [new Map<string, number>(), new Map<string, number>()];
+  for (const { activityTaskScheduledEventAttributes: step, eventTime } of events ?? []) {
+    const name = step?.activityType?.name ?? "";
+    const times = name === "awaitNodeEmptied" ? began : name === "awaitVictimGone" ? ended : undefined;
+    const [payload] = step?.input?.payloads ?? [];
+    if (!times || !payload) continue;
+    const { machine } = defaultPayloadConverter.fromPayload<{ machine: string }>(payload);
+    const at = Number(eventTime?.seconds ?? 0) + (eventTime?.nanos ?? 0) / 1e9;
+    if (!times.has(machine)) times.set(machine, at);
+  }
+  return new Map([...ended].map(([machine, at]) => [machine, at - (began.get(machine) ?? at)]));
+}
