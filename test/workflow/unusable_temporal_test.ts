@@ -98,6 +98,8 @@ async function withApi(story: (kubeconfig: string) => Promise<void>): Promise<vo
 /** Says what is wrong, once: the second look comes five seconds after the first, and tells nothing new. */
 async function refused(running: Running, line: RegExp): Promise<void> {
   const { name, lines } = running;
+  const answers = (): Promise<boolean> => probe(running, "/healthz").then(() => true, () => running.ended);
+  await eventually(`the ${name} to answer`, answers);
   await eventually(`what the ${name} says`, () => lines.length > 0 || running.ended);
   await new Promise((resolve) => setTimeout(resolve, 6_000));
   equal(running.ended, false, `the ${name} ended: ${lines.join("\n")}`);

@@ -59,11 +59,20 @@ export async function packCommand(
       "--mode=u=rwX,go=rX",
     ];
     const archive = join(output, `${name}.tar.gz`);
-    await run("tar", [...steady, "--use-compress-program=gzip -n", `--file=${archive}`, "--create", name], work);
+    const still = await apart(work, name);
+    await run("tar", [...steady, "--use-compress-program=gzip -n", `--file=${archive}`, "--create", name], still);
     return `${name}.tar.gz`;
   } finally {
     await rm(work, { recursive: true, force: true });
   }
+}
+
+/** Packages are links into Deno's cache: whoever links them too, while they are packed, changes them in the eyes of tar. */
+async function apart(work: string, name: string): Promise<string> {
+  const still = join(work, "still");
+  await mkdir(still);
+  await run("cp", ["-R", name, still], work);
+  return still;
 }
 
 async function copySources(folder: string): Promise<void> {
