@@ -2,12 +2,14 @@
 import assert from "node:assert/strict";
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { alpha, type GroupStory, nodesOf, policies, type Scene, upToDate } from "./group_scene.ts";
-import { administratorOf, conditionOf, first } from "./group_world.ts";
+import { administratorOf, conditionOf, first, kinds } from "./group_world.ts";
 
 export const machineTroubles: GroupStory[] = [
   ["K1 another image is wanted while a machine boots the one before: no machine stays with that", leftWhileBooting],
   ["K2 another image is wanted while a newcomer stands beside its donor: the group keeps its size", leftWhilePaired],
   ["K3, K6 a drain waits for a budget that is named; the newcomer dies meanwhile, and is made up for", heirDies],
+  ["K11 its cloud reclaims the one that a newcomer came for: the group keeps its size", donorReclaimed],
+  ["K11 its cloud reclaims the last one that was to be replaced, while its newcomer boots", lastReclaimed],
   ["K4 newcomers that are never Ready are given up by their deadline, and nothing more is made", neverReady],
   ["K5 nodes of which nobody says what they run have not joined: that is told, and nothing more is made", silent],
   ["K13 a machine that its cloud calls failed is replaced at once", failed],
@@ -66,6 +68,35 @@ async function heirDies(scene: Scene): Promise<void> {
   assert.notEqual((await conditionOf(world, "Ready")).reason, "UpToDate");
   await release();
   await came(scene, "image-3");
+}
+
+async function donorReclaimed(scene: Scene): Promise<void> {
+  const { ground, world } = scene;
+  const release = await holdNodes(scene);
+  const { node, token } = await askAndOrder(scene, "image-11");
+  await isReady(scene, node);
+  await untilTold(scene, /PodDisruptionBudget/);
+  const record = await world.get<{ metadata: { annotations?: Record<string, string> } }>(
+    `${kinds}/pendingnodes/${token}`,
+  );
+  const donor = record?.metadata.annotations?.["ostler.dev/donor"];
+  const instance = ground.cloud.instances().find((each) => donor === (each.token ?? each.node));
+  ground.cloud.remove(instance?.providerId ?? "", false);
+  await release();
+  await came(scene, "image-11");
+}
+
+async function lastReclaimed(scene: Scene): Promise<void> {
+  const { ground, world, observer } = scene;
+  observer.expect("alpha", alpha.size, alpha.size - 1);
+  const isOld = ({ state, template }: CloudInstance): boolean =>
+    state === "Ready" && template.fields.image !== "image-11b";
+  await ask(scene, "image-11b");
+  await world.until("the last order", () => Promise.resolve(madeOf(scene, "image-11b") === alpha.size));
+  ground.cloud.remove(ground.cloud.instances().find(isOld)?.providerId ?? "", false);
+  await came(scene, "image-11b");
+  await world.until("all to be Ready", async () => (await nodesOf(world)).length === alpha.size);
+  observer.expect("alpha", alpha.size, alpha.size);
 }
 
 async function neverReady(scene: Scene): Promise<void> {

@@ -15,8 +15,8 @@ import { heirAnnotation } from "./group_nodes.ts";
 import { bearing, keptFrom } from "./inheritance.ts";
 import { type Legacy, legacyFor, patchLedger, written } from "./ledger.ts";
 import { memberIdOf, orderOfInstance } from "./member.ts";
-import { deleteRecord, isAlive, type Order, recordAnnotations } from "./records.ts";
-import { type Asked, type CloudSight, readAsked, readCloud } from "./sight.ts";
+import { deleteRecord, type Order, orderOf, recordAnnotations } from "./records.ts";
+import { type Asked, readAsked, readCloud } from "./sight.ts";
 
 /** Writes on the node what it takes over and what it is, and notes that it is in. */
 export function welcomeMember(kube: Kube, { pool, machine }: MemberRef): Promise<void> {
@@ -39,7 +39,7 @@ export function welcomeMember(kube: Kube, { pool, machine }: MemberRef): Promise
       kept,
       marks: { ...marksOf(instance.image, asked.group.spec.groupId), ...heirOf(from) },
     });
-    if (order) await noteIn(kube, { seen, order, instance, node: node.name });
+    if (order) await noteIn(kube, { order, instance, node: node.name });
     if (legacy) await settle(kube, pool, machine);
   });
 }
@@ -108,16 +108,16 @@ function heirOf(member: string | undefined): Record<string, string> {
 /** Its record stays as long as the one that goes for it, which may be gone by now. */
 async function noteIn(
   kube: Kube,
-  { seen, order, instance, node }: { seen: CloudSight; order: Order; instance: Instance; node: string },
+  { order, instance, node }: { order: Order; instance: Instance; node: string },
 ): Promise<void> {
-  const isDonorThere = seen.instances.some((each) => isAlive(each) && memberIdOf(each) === order.donor);
-  if (!isDonorThere) return await deleteRecord(kube, order.record);
+  if (order.donor === undefined || order.isSettled) return await deleteRecord(kube, order.record);
   if (order.isDone) return;
   const spec = { nodeName: node, providerID: instance.providerId };
   await ifFound(
     patchClusterObject(kube, pendingNodes, { name: order.id, body: { metadata: { uid: order.uid }, spec } }),
   );
-  await ifFound(
+  const record = await ifFound(
     patchClusterStatus(kube, pendingNodes, { name: order.id, status: { cspState: "Ready", reachedGoal: true } }),
   );
+  if (record && orderOf(record).isSettled) await deleteRecord(kube, record);
 }

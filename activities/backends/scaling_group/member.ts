@@ -61,9 +61,9 @@ export function memberOfOrder({ target }: Of, order: Order, at: Moment): Member 
 }
 
 /** Nothing will come of it any more, as far as can be told from what the cloud does not show. */
-export function isLost({ goal, providerId, since, isVanished }: Order, { now, lagMs }: Moment): boolean {
+export function isLost({ goal, providerId, lastTried, isVanished }: Order, { now, lagMs }: Moment): boolean {
   if (isVanished) return true;
-  const isLate = now >= Date.parse(since) + lagMs;
+  const isLate = now >= Date.parse(lastTried) + lagMs;
   if (goal === "Leave") return isLate || providerId !== "";
   return isLate && providerId !== "";
 }

@@ -3,6 +3,7 @@ import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
 import { attempting } from "../../kube/status.ts";
 import { protectionFor } from "../../policy/protection_for.ts";
+import type { Instance } from "../../clouds/driver.ts";
 import type { MachineState, MemberRef, Observation } from "../contract.ts";
 import { isAlive, isOf, type Order } from "./records.ts";
 import {
@@ -15,7 +16,7 @@ import {
   orderOfInstance,
   papersOf,
 } from "./member.ts";
-import { declaredSize } from "./size.ts";
+import { declaredSize, openOrders, orphansOf } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
 import { hashOf } from "../../node_version/release.ts";
 
@@ -109,14 +110,18 @@ function orderNamed({ records }: CloudSight, machine: string): Order | undefined
 
 function membersOf(of: Of, seen: CloudSight): Member[] {
   const { instances, records, at } = seen;
-  const shown = instances.map((instance) => memberOfInstance(of, seen, instance));
+  const surplus = surplusIn(seen);
+  const shown = instances.map((instance) => {
+    const member = memberOfInstance(of, seen, instance);
+    return surplus.has(instance) ? { ...member, templateHash: "" } : member;
+  });
+  const open = openOrders(seen);
   const alive = new Set(instances.filter((each) => isAlive(each)).map(memberIdOf));
   const isShown = ({ id, providerId }: Order): boolean =>
     instances.some((each) => each.token === id || isOf(providerId, each));
   // One that vanished was made up for by the group; its place goes with the machine that it came for.
-  const isMadeUpFor = (order: Order): boolean => {
-    return order.goal === "Join" && isLost(order, at) && order.donor !== undefined && alive.has(order.donor);
-  };
+  const isMadeUpFor = (order: Order): boolean =>
+    isLost(order, at) && (open.includes(order) || (order.isVanished && alive.has(order.donor ?? "")));
   const unseen = records.orders.filter((order) => !isShown(order) && !isMadeUpFor(order));
   const gone = records.removals.filter(({ member }) => !shown.some(({ id }) => id === member));
   return [
@@ -124,6 +129,19 @@ function membersOf(of: Of, seen: CloudSight): Member[] {
     ...unseen.map((order) => memberOfOrder(of, order, at)),
     ...gone.map(({ member, record }) => goneMember(member, record.metadata.creationTimestamp)),
   ];
+}
+
+/**
+ * Where somebody took away the one that a newcomer came for, the group made another in its place, and that is one too many: it
+ * goes as old ones do. Clocks of clouds differ from ours by less than a minute.
+ */
+function surplusIn(seen: CloudSight): Set<Instance> {
+  const orphans = orphansOf(seen);
+  const since = Math.min(...orphans.map((order) => Date.parse(order.since))) - 60_000;
+  const made = seen.instances.filter((each) =>
+    each.token === undefined && isAlive(each) && Date.parse(each.since) >= since
+  );
+  return new Set(made.sort((a, b) => Date.parse(b.since) - Date.parse(a.since)).slice(0, orphans.length));
 }
 
 /** Nothing is left of it but its record. */

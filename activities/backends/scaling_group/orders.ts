@@ -23,6 +23,7 @@ import {
   recordFinalizer,
 } from "./records.ts";
 import { noteSize } from "./note_size.ts";
+import { isReached, openOrders } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readCloud } from "./sight.ts";
 import { hashOf } from "../../node_version/release.ts";
 
@@ -66,6 +67,7 @@ async function recorded(
   if (!isAlive(donor) || isGoing) {
     throw moot("MachineGone", `Cannot order machine "${machine}": nobody is there to go for it`);
   }
+  waitForRival(seen, machine, memberIdOf(donor));
   const inheritance = await inheritanceFor(kube, { pool, asked, seen }, donor);
   await noteSize(kube, { asked, seen });
   const { metadata, spec } = asked.group;
@@ -83,6 +85,21 @@ async function recorded(
     spec: { groupID: spec.groupId, goal: "Join", deadline: new Date(Date.now() + joinMs).toISOString() },
   };
   return orderOf(await createRecord(kube, body, machine));
+}
+
+/** With two orders for one machine, or one for a newcomer that is itself for another, the group would be one larger for good. */
+function waitForRival({ instances, records }: CloudSight, machine: string, donor: string): void {
+  const open = openOrders({ instances, records });
+  const isOnItsWay = (order: Order): boolean => order.goal === "Join" && !isReached(order, instances);
+  const rival = records.orders.find((order) =>
+    (order.donor === donor && (isOnItsWay(order) || (order.goal === "Join" && open.includes(order)))) ||
+    (order.id === donor && open.includes(order))
+  );
+  if (!rival) return;
+  const state = rival.id === donor
+    ? `that is itself there for "${rival.donor}"`
+    : `"${rival.id}" is there for it already`;
+  throw unavailable(`Cannot order machine "${machine}" for "${donor}": ${state}`);
 }
 
 /**

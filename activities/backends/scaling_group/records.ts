@@ -16,6 +16,10 @@ export const recordAnnotations = {
   target: "ostler.dev/target",
   /** "true" for one that somebody took away: the group has made another, above the number until the donor goes. */
   vanished: "ostler.dev/vanished",
+  /** "true" for one whose place is its own by now, as the one it came for went with another. */
+  settled: "ostler.dev/settled",
+  /** When it was given up before anybody knew what came of it: RFC 3339. */
+  givenUp: "ostler.dev/given-up",
   /** Why the cloud has no room for it. */
   trouble: "ostler.dev/trouble",
   /** The id by which the planner knows a machine that goes. */
@@ -43,10 +47,14 @@ export interface Order {
   trouble: string;
   /** Somebody took its machine away. */
   isVanished: boolean;
+  /** Its place is its own: the one that it came for went with another. */
+  isSettled: boolean;
   /** Its node was Ready, and has taken over what it had to. */
   isDone: boolean;
   /** RFC 3339. */
   since: string;
+  /** From when on a cloud that shows nothing of it may still be late (RFC 3339). */
+  lastTried: string;
   record: PendingNode;
 }
 
@@ -108,9 +116,16 @@ export function orderOf(record: PendingNode): Order {
     target: annotations[recordAnnotations.target] ?? "",
     trouble: annotations[recordAnnotations.trouble] ?? "",
     isVanished: annotations[recordAnnotations.vanished] === "true",
+    isSettled: annotations[recordAnnotations.settled] === "true",
     isDone: status?.reachedGoal ?? false,
     since: creationTimestamp,
+    lastTried: pastTime(annotations[recordAnnotations.givenUp]) ?? creationTimestamp,
   };
+}
+
+/** A time that has been; anybody may write there. */
+function pastTime(text = ""): string | undefined {
+  return Date.parse(text) <= Date.now() ? text : undefined;
 }
 
 export function removalOf(record: PendingNode): Removal {

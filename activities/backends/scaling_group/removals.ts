@@ -5,17 +5,17 @@ import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
 import { moot, refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import { createClusterObject, patchClusterObject } from "../../kube/cluster_objects.ts";
-import { attempting, ifFound, statusOf } from "../../kube/status.ts";
+import { attempting, ifFound } from "../../kube/status.ts";
 import { pendingNodes } from "../../kube/update_kinds.ts";
 import type { MachineState, MemberRef } from "../contract.ts";
 import { refuseControlPlane } from "./control_plane.ts";
+import { forget } from "./forget.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, withLegacy, written } from "./ledger.ts";
 import { noteSize } from "./note_size.ts";
 import { isLost, memberIdOf, orderOfInstance } from "./member.ts";
 import { keptOf, readGroupState } from "./observe.ts";
 import {
-  deleteRecord,
   isAlive,
   type Order,
   readRecords,
@@ -25,7 +25,7 @@ import {
   removalName,
   removalOf,
 } from "./records.ts";
-import { declaredSize, openOrders } from "./size.ts";
+import { openOrders, orphansOf } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, readAsked, readCloud } from "./sight.ts";
 
 /** What a record says about when its machine should be gone. */
@@ -55,14 +55,25 @@ export function seeMemberOff(kube: Kube, { pool, machine }: MemberRef): Promise<
     const asked = await readAsked(kube, pool);
     if (!asked) return undefined;
     const seen = await readCloud(kube, asked);
-    const removal = seen.records.removals.find(({ member }) => member === machine);
     const order = seen.records.orders.find(({ id }) => id === machine);
+    const removal = await removalFor(kube, { pool, asked, seen }, { machine, order });
     const isGoing = removal && await tell(kube, { asked, seen }, await settled(kube, asked, removal)) === "Going";
     if (isGoing) return await readGroupState(kube, { pool, machine });
     if (!removal && order && !isLost(order, seen.at)) return await readGroupState(kube, { pool, machine });
     await forget(kube, seen, { machine, removal });
     return undefined;
   });
+}
+
+/** The record of it; made by now for one that was given up, and came after all. */
+async function removalFor(
+  kube: Kube,
+  place: Place,
+  { machine, order }: { machine: string; order: Order | undefined },
+): Promise<Removal | undefined> {
+  const { removals } = place.seen.records;
+  const hasCome = order?.goal === "Leave" && place.seen.instances.some((each) => memberIdOf(each) === machine);
+  return removals.find(({ member }) => member === machine) ?? (hasCome ? await meant(kube, place, machine) : undefined);
 }
 
 /**
@@ -96,7 +107,7 @@ async function meant(kube: Kube, { pool, asked, seen }: Place, machine: string):
   const { metadata, spec } = asked.group;
   const name = removalName(groupNameOf(pool), machine);
   // One that goes already went by somebody else's word, and the group makes up for it.
-  const shrinks = isAlive(instance) && isAbove({ asked, seen }, machine, own);
+  const shrinks = isAlive(instance) && await isAbove(kube, { seen }, { machine, own });
   if (shrinks) await noteSize(kube, { asked, seen });
   if (!shrinks && instance) await leave(kube, { pool, asked, seen }, { machine, instance });
   const body = {
@@ -138,13 +149,22 @@ async function leave(
 }
 
 /**
- * Whether the group keeps one more for its sake: a newcomer came for it, or it is a newcomer whose other is still there; or
- * the group is larger than it is to be, and nobody can say why any more.
+ * Whether the group keeps one more for its sake: a newcomer came for it, or it is one itself; or one came for another that
+ * somebody took away, which goes on for this one then.
  */
-function isAbove({ asked, seen }: Pick<Place, "asked" | "seen">, machine: string, own: Order | undefined): boolean {
-  const open = openOrders(seen).filter(({ providerId }) => providerId !== "");
-  if (open.some(({ donor, id }) => donor === machine || id === own?.id)) return true;
-  return seen.cloud.size - open.length > declaredSize(seen, asked.ledger);
+async function isAbove(
+  kube: Kube,
+  { seen }: Pick<Place, "seen">,
+  { machine, own }: { machine: string; own: Order | undefined },
+): Promise<boolean> {
+  const isPaired = openOrders(seen).some(({ donor, goal, id }) =>
+    id === own?.id || (donor === machine && goal === "Join")
+  );
+  const [orphan] = orphansOf(seen);
+  if (isPaired || !orphan) return isPaired;
+  const body = { metadata: { uid: orphan.uid, annotations: { [recordAnnotations.donor]: machine } } };
+  await patchClusterObject(kube, pendingNodes, { name: orphan.id, body });
+  return true;
 }
 
 /** Whoever may write records could name any instance: one of another group is left alone. */
@@ -166,49 +186,9 @@ async function tell(
 }
 
 /** An order that never reached the cloud, as far as anybody knows: by its token it is found or not. */
-async function giveUp(kube: Kube, { id, uid }: Order): Promise<void> {
-  await ifFound(
-    patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid }, spec: { goal: "Leave" } } }),
-  );
-}
-
-/** Its node, where it is still the one of that instance; orders that were for it, or by which it came; its own record last. */
-async function forget(
-  kube: Kube,
-  seen: CloudSight,
-  { machine, removal }: { machine: string; removal: Removal | undefined },
-): Promise<void> {
-  await deleteNode(kube, seen, removal?.providerId ?? "");
-  for (const order of seen.records.orders) {
-    const isOwn = order.id === machine;
-    if (isOwn && !removal?.shrinks && isDonorThere(seen, order)) await noteVanished(kube, order);
-    else if (isOwn || (order.donor === machine && (order.isDone || isUnseen(seen, order)))) {
-      await deleteRecord(kube, order.record);
-    }
-  }
-  if (removal) await deleteRecord(kube, removal.record);
-}
-
-function isDonorThere({ instances }: CloudSight, { donor }: Order): boolean {
-  return instances.some((each) => isAlive(each) && memberIdOf(each) === donor);
-}
-
-/** The group is one larger for its sake all the same, until its donor has gone. */
-async function noteVanished(kube: Kube, { id, uid }: Order): Promise<void> {
-  const annotations = { [recordAnnotations.vanished]: "true" };
-  await ifFound(patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations } } }));
-}
-
-function isUnseen({ instances, at }: CloudSight, order: Order): boolean {
-  return isLost(order, at) && !instances.some((each: Instance) => each.token === order.id);
-}
-
-async function deleteNode(kube: Kube, { nodes }: CloudSight, providerId: string): Promise<void> {
-  const node = nodes.get(providerId.toLowerCase());
-  if (!node || providerId === "") return;
-  try {
-    await ifFound(kube.core.deleteNode({ name: node.name, body: { preconditions: { uid: node.uid } } }));
-  } catch (error) {
-    if (statusOf(error) !== 409) throw error; // another one of its name
-  }
+async function giveUp(kube: Kube, { id, uid, goal }: Order): Promise<void> {
+  if (goal === "Leave") return;
+  const annotations = { [recordAnnotations.givenUp]: new Date().toISOString() };
+  const body = { metadata: { uid, annotations }, spec: { goal: "Leave" } };
+  await ifFound(patchClusterObject(kube, pendingNodes, { name: id, body }));
 }

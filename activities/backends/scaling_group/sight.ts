@@ -74,11 +74,9 @@ const usualLagMs = 120_000;
 export async function readCloud(kube: Kube, { group: { metadata, spec } }: Asked): Promise<CloudSight> {
   const driver = await cloudOf(kube);
   const before = await readRecords(kube, spec.groupId);
-  const [cloud, instances, nodes] = await Promise.all([
-    joinedRead(kube, `group ${spec.groupId}`, () => driver.group(spec.groupId)),
-    readInstances(kube, driver, spec.groupId),
-    nodesByInstance(kube),
-  ]);
+  const [instances, nodes] = await Promise.all([readInstances(kube, driver, spec.groupId), nodesByInstance(kube)]);
+  // After its machines: the size knows of each that is shown to go, or it would be taken for one too large.
+  const cloud = await joinedRead(kube, `group ${spec.groupId}`, () => driver.group(spec.groupId));
   const records = await readRecords(kube, spec.groupId);
   if (!cloud) {
     throw refused(

@@ -28,6 +28,14 @@ function record(
   return PendingNode.parse({ metadata, spec: { goal, providerID, groupID: "g" } });
 }
 
+const at = { now: Date.parse("2026-01-01T01:00:00Z"), lagMs: 10_000 };
+
+/** One that was given up before anybody knew what came of it. */
+function givenUp(id: string, donor: string, when: string): Order {
+  const annotations = { "ostler.dev/target": "h", "ostler.dev/donor": donor, "ostler.dev/given-up": when };
+  return orderOf(record(id, "Leave", annotations));
+}
+
 /** An order that the cloud has taken, with `of`, or not yet. */
 function order(id: string, donor: string | undefined, of = ""): Order {
   const annotations = { "ostler.dev/target": "h", ...(donor === undefined ? {} : { "ostler.dev/donor": donor }) };
@@ -115,6 +123,40 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
+    "an order was given up, and came after all",
+    {
+      ...{ size: 4, instances: [...three, instance("4", "Creating", "n1")], declared: 9 },
+      orders: [givenUp("n1", "1", "2026-01-01T00:00:00Z")],
+    },
+    3,
+  ],
+  [
+    "an order was given up a moment ago, and nobody knows whether it comes",
+    { size: 4, instances: three, orders: [givenUp("n1", "1", "2026-01-01T00:59:55Z")], declared: 3 },
+    3,
+  ],
+  [
+    "an order was given up, nothing came of it, and somebody scales",
+    { size: 4, instances: three, orders: [givenUp("n1", "1", "2026-01-01T00:00:00Z")], declared: 3 },
+    4,
+  ],
+  [
+    "somebody takes away the one that another came for, and the group makes up for it",
+    {
+      ...{ size: 4, instances: [...three.slice(1), instance("4", "Ready", "n1"), instance("5")], declared: 9 },
+      orders: [order("n1", "1", "4")],
+    },
+    3,
+  ],
+  [
+    "the one that another came for has gone with its place",
+    {
+      ...{ size: 3, instances: [...three.slice(1), instance("4", "Ready", "n1")], declared: 9 },
+      ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)] },
+    },
+    3,
+  ],
+  [
     "one goes before another comes",
     { size: 3, instances: three, removals: [removal("1", "1", false)], declared: 3 },
     3,
@@ -128,7 +170,7 @@ const table: [what: string, seen: Case, declared: number][] = [
 
 for (const [what, { size, instances, orders = [], removals = [], declared, isMoving = false }, wanted] of table) {
   Deno.test(`declaredSize: ${what}`, () => {
-    const seen = { cloud: { ...group, size }, instances, records: { orders, removals }, isMoving };
+    const seen = { cloud: { ...group, size }, instances, records: { orders, removals }, at, isMoving };
     equal(declaredSize(seen, { declared }), wanted);
   });
 }

@@ -1,0 +1,110 @@
+/** A group keeps its size, whoever takes machines away, whatever comes late, and whenever it is looked at. */
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { useCloud } from "../../../../../activities/clouds/cloud_of.ts";
+import { hashOf } from "../../../../../activities/node_version/release.ts";
+import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
+import { directCloud, GroupStage, next, pool, spec } from "../../../../support/group_stage.ts";
+
+const [first, second] = ["workers-new-1", "workers-new-2"];
+
+/** One is ordered for the first of three. */
+async function ordered(): Promise<{ group: GroupStage; newcomer: CloudInstance }> {
+  const group = new GroupStage();
+  group.ask(next, { stage: "Workers", digest: hashOf(next) });
+  await group.backend.admit({ pool, machine: first, victim: "workers-1" });
+  const newcomer = group.cloud.instances().at(-1);
+  if (!newcomer) throw new Error("Cannot set the stage: nothing was ordered");
+  return { group, newcomer };
+}
+
+async function wanted(group: GroupStage): Promise<number> {
+  const seen = await group.backend.wanted(pool, { profileNamespace: "" });
+  return seen.state === "Present" ? seen.desired.replicas : 0;
+}
+
+function sizeOf(group: GroupStage): number | undefined {
+  return group.cloud.group(spec.id)?.size;
+}
+
+async function goes(group: GroupStage, machine: string): Promise<void> {
+  await group.backend.release({ pool, machine });
+  group.settle();
+  await group.backend.seeOff({ pool, machine });
+}
+
+for (const when of ["boots", "has joined"] as const) {
+  Deno.test(`somebody takes away the one that a newcomer came for, while that ${when}: what the group makes is one too many`, async () => {
+    const { group, newcomer } = await ordered();
+    const join = async (): Promise<void> => {
+      group.join(newcomer.providerId, next);
+      await group.backend.welcome({ pool, machine: first });
+    };
+    if (when === "has joined") await join();
+    group.cloud.remove(group.cloud.instances()[0]?.providerId ?? "", false);
+    group.settle();
+    if (when === "boots") await join();
+    equal(await wanted(group), 3);
+    const made = group.cloud.instances().at(-1)?.node ?? "";
+    const { members } = await group.backend.observe(pool);
+    const old = members.filter(({ templateHash }) => templateHash !== hashOf(next)).map(({ id }) => id);
+    deepEqual(old, ["workers-2", "workers-3", made]);
+    await goes(group, made);
+    deepEqual([sizeOf(group), await wanted(group), group.kube.all("pendingnodes").length], [3, 3, 0]);
+  });
+}
+
+Deno.test("one that was given up and came after all goes with its place", async () => {
+  const { group } = await ordered();
+  const record = group.kube.get("pendingnodes", first);
+  Object.assign(record?.["spec"] ?? {}, { providerID: "", goal: "Leave" });
+  equal(await wanted(group), 3);
+  await group.backend.seeOff({ pool, machine: first });
+  equal(sizeOf(group), 3);
+  group.settle();
+  await group.backend.seeOff({ pool, machine: first });
+  deepEqual([await wanted(group), group.cloud.instances().length], [3, 4]);
+});
+
+Deno.test("no second one is ordered for a machine, nor one for a newcomer that is itself above the number", async () => {
+  const { group } = await ordered();
+  const third = { ...next, image: "image-3" };
+  group.ask(third, { stage: "Workers", digest: hashOf(third) });
+  for (const victim of ["workers-1", first]) {
+    await rejects(
+      group.backend.admit({ pool, machine: second, victim }),
+      /itself there for "workers-1"|is there for it already/,
+    );
+  }
+  equal(sizeOf(group), 4);
+  await goes(group, first);
+  await group.backend.admit({ pool, machine: second, victim: "workers-1" });
+  deepEqual([sizeOf(group), await wanted(group)], [4, 3]);
+});
+
+Deno.test("one that goes for another before that is in leaves it its place", async () => {
+  const { group, newcomer } = await ordered();
+  await goes(group, "workers-1");
+  deepEqual([sizeOf(group), await wanted(group)], [3, 3]);
+  group.join(newcomer.providerId, next);
+  await group.backend.welcome({ pool, machine: first });
+  deepEqual([await wanted(group), group.kube.all("pendingnodes").length], [3, 0]);
+});
+
+Deno.test("a machine that goes while its group is looked at makes nobody think that it is larger", async () => {
+  const { group, newcomer } = await ordered();
+  group.join(newcomer.providerId, next);
+  await group.backend.welcome({ pool, machine: first });
+  await group.backend.admit({ pool, machine: second, victim: "workers-2" });
+  const cloud = directCloud(group.cloud);
+  // What was told has not got through yet.
+  useCloud(group.client, () => Promise.resolve({ ...cloud, remove: () => Promise.resolve("Going") }));
+  await group.backend.release({ pool, machine: "workers-1" });
+  const instances = async (id: string): ReturnType<typeof cloud.instances> => {
+    await new Promise((done) => setTimeout(done, 20));
+    group.cloud.remove(group.cloud.instances()[0]?.providerId ?? "", true);
+    return await cloud.instances(id);
+  };
+  const early = (id: string): ReturnType<typeof cloud.group> => Promise.resolve(structuredClone(group.cloud.group(id)));
+  useCloud(group.client, () => Promise.resolve({ ...cloud, group: early, instances }));
+  equal(await wanted(group), 3);
+});
