@@ -37,7 +37,8 @@ async function start(
 ): Promise<Running> {
   const [port = 0] = await freePorts(1);
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-prompt", "--no-check", "--cached-only", "--allow-all", `workers/${name}.ts`],
+    // Several begin at once, and who looks whether packages are missing says that it waits for the others.
+    args: ["run", "--node-modules-dir=manual", "--no-check", "--cached-only", "--allow-all", `workers/${name}.ts`],
     cwd: root,
     env: {
       ...{ KUBECONFIG: kubeconfig, OSTLER_LEADER_ELECT: "false", OSTLER_HEALTH_PROBE_ADDRESS: `127.0.0.1:${port}` },

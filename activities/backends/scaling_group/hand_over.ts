@@ -4,7 +4,7 @@ import type { Instance } from "../../clouds/driver.ts";
 import { unavailable } from "../../failures.ts";
 import { asMergePatch } from "../../kube/client.ts";
 import type { Kube } from "../../kube/client.ts";
-import { patchClusterObject, patchClusterStatus } from "../../kube/cluster_objects.ts";
+import { patchClusterObject, patchClusterStatus, readClusterObject } from "../../kube/cluster_objects.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { pendingNodes } from "../../kube/update_kinds.ts";
 import { handOver, type Inheritance } from "../../node_version/hand_over.ts";
@@ -116,8 +116,10 @@ async function noteIn(
   await ifFound(
     patchClusterObject(kube, pendingNodes, { name: order.id, body: { metadata: { uid: order.uid }, spec } }),
   );
-  const record = await ifFound(
+  await ifFound(
     patchClusterStatus(kube, pendingNodes, { name: order.id, status: { cspState: "Ready", reachedGoal: true } }),
   );
+  // Who it came for may have gone this moment, and whoever saw that off has not seen that this is done.
+  const record = await ifFound(readClusterObject(kube, pendingNodes, order.id));
   if (record && orderOf(record).isSettled) await deleteRecord(kube, record);
 }
