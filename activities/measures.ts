@@ -1,11 +1,20 @@
 /** What is measured of steps while they are done; the process says where the numbers go, or wants none. */
 import { Context } from "@temporalio/activity";
 import { CancelledFailure } from "@temporalio/common";
-import type { DrainOutcome, JoinVerdict, PoolRef, Published, Rung, Unseen } from "../workflows/contracts/mod.ts";
+import type {
+  BootVerdict,
+  DrainOutcome,
+  JoinVerdict,
+  NodeUpdateActivities,
+  PoolRef,
+  Published,
+  Rung,
+  Unseen,
+} from "../workflows/contracts/mod.ts";
 import { failureTypeOf } from "./failures.ts";
 
 /** What a machine that is waited for has still to reach. */
-export type RungAhead = Rung | "drained" | "gone";
+export type RungAhead = Rung | "drained" | "gone" | "booted";
 
 /** Of which pool, and with which image, as it stands in the machine's template. */
 export interface Measured {
@@ -20,6 +29,10 @@ export interface Measures {
   published(seconds: number, news: Published["news"]): void;
   joined(seconds: number, of: Measured): void;
   drained(seconds: number, of: Measured): void;
+  /** A machine that is updated in place has fetched its image. */
+  staged(seconds: number, of: Measured): void;
+  /** What such a machine made of the order to boot, and how long that took. */
+  booted(seconds: number, of: Measured, verdict: BootVerdict["verdict"]): void;
   /** What the machines of a wait have still to reach; none when it is over. */
   underWay(wait: object, rungs: readonly RungAhead[]): void;
 }
@@ -80,6 +93,26 @@ export async function measuredWait<Answer>(
   } finally {
     measures?.underWay(self, []);
   }
+}
+
+/** The steps of updates in place; what they take is measured. */
+export function measuredUpdates(measures: Measures | undefined, steps: NodeUpdateActivities): NodeUpdateActivities {
+  if (!measures) return steps;
+  return {
+    ...steps,
+    awaitImageStaged: async (input) => {
+      const seen = await steps.awaitImageStaged(input);
+      if (seen.outcome === "Staged") measures.staged(secondsSince(orderedAt(), Date.now()), input);
+      return seen;
+    },
+    awaitNodeBooted: async (input) => {
+      const seen = await measuredWait(measures, ["booted"], () => steps.awaitNodeBooted(input));
+      // Without a boot that was ordered it is only asked what it runs.
+      const isBoot = "verdict" in seen && input.bootId !== "" && seen.verdict !== "Gone";
+      if (isBoot) measures.booted(secondsSince(orderedAt(), Date.now()), input, seen.verdict);
+      return seen;
+    },
+  };
 }
 
 /** Drains that were broken off to tell what blocks them. */

@@ -3,10 +3,15 @@ import type {
   AutoscalerActivities,
   AwaitActivities,
   DiscoveryActivities,
+  ImageActivities,
   JoiningActivities,
+  NodeUpdate,
+  NodeUpdateActivities,
   NodeVersionActivities,
   NodeVersionWaits,
   NoticeActivities,
+  OsOrder,
+  OsOutcome,
   PoolRef,
   PublishActivities,
   ReadActivities,
@@ -27,19 +32,39 @@ import { awaitGates } from "./gates/await_gates.ts";
 import type { MetricsAccess } from "./gates/prometheus_query.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
+import { awaitMachineRelieved } from "./pool/await_relieved.ts";
 import { awaitNodeVersionChanged } from "./node_version/await_change.ts";
 import { ensureReleaseEnded, ensureStageReleased, ensureVersionTold } from "./node_version/release_stage.ts";
 import { surveyNodeVersion } from "./node_version/survey.ts";
 import { ensureNodeAnnotated } from "./node_version/admit_joining_node.ts";
+import { resolveImage } from "./os_image/resolve_image.ts";
+import { ensureImageTold } from "./os_image/tell_image.ts";
+import { verifyImage } from "./os_image/verify_image.ts";
 import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
 import { awaitNodeDrained, ensureNodeCordoned } from "./node/drain.ts";
 import type { Backend } from "./backends/contract.ts";
+import { awaitBootOrdered } from "./backends/node_pool/boot_order.ts";
+import { awaitNodeBooted } from "./backends/node_pool/booted.ts";
+import { ensureImageFailed } from "./backends/node_pool/failed.ts";
+import type { GiveOrder } from "./backends/node_pool/orders.ts";
+import { awaitNodeGone, ensureNodeReplaced, readMaker } from "./backends/node_pool/replaced.ts";
+import { awaitImageStaged } from "./backends/node_pool/stage.ts";
 import { backendOf } from "./backends/registry.ts";
 import { withOwnCluster } from "./own_cluster.ts";
 import { deliverNotice, type NoticeFiles } from "./notices/deliver_notice.ts";
-import { DrainMeasure, measuredJoin, measuredPublish, measuredWait, withFailuresCounted } from "./measures.ts";
+import {
+  DrainMeasure,
+  measuredJoin,
+  measuredPublish,
+  measuredUpdates,
+  measuredWait,
+  withFailuresCounted,
+} from "./measures.ts";
 import type { Measures } from "./measures.ts";
 import type { Kube } from "./kube/client.ts";
+import { givenOrder } from "./os/hands.ts";
+import { refused } from "./failures.ts";
+import { attempting } from "./kube/status.ts";
 import { planRollout } from "./pool/plan_rollout.ts";
 import type { Forecast } from "./pool/plan_rollout.ts";
 import { awaitDesiredSettled, readDesired } from "./pool/read_desired.ts";
@@ -58,13 +83,16 @@ export type Activities =
   & JoiningActivities
   & AutoscalerActivities
   & DiscoveryActivities
+  & ImageActivities
   & NodeVersionActivities
+  & NodeUpdateActivities
   & NodeVersionWaits;
 
 /**
  * What activities need; `forecast` is the planner played forward, handed in because deciding is not done here, `cluster`
  * the name that the worker's cluster has in Temporal, if any, `measures` who is told how long things take, likewise, `notices` where notices go,
- * `metricsAccess` what gates on metrics may ask, anything unless told.
+ * `metricsAccess` what gates on metrics may ask, anything unless told, `handsImage` what orders to nodes are carried out by, none
+ * unless told, and `giveOrder` who carries them out otherwise.
  */
 export type ActivityDeps = Publisher & {
   forecast: Forecast;
@@ -72,6 +100,8 @@ export type ActivityDeps = Publisher & {
   measures?: Measures;
   notices?: NoticeFiles;
   metricsAccess?: MetricsAccess;
+  handsImage?: string;
+  giveOrder?: GiveOrder;
 };
 
 const nowhere: NoticeFiles = { webhook: "", template: "", cloudEvents: "" };
@@ -82,7 +112,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   const drains = new DrainMeasure(measures);
   const of = ({ pool }: { pool: PoolRef }): Backend => backendOf(kube, pool);
   const steps = withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
-    ...withSignsOfLife<Omit<Activities, keyof (AwaitActivities & NodeVersionWaits)>>({
+    ...withSignsOfLife<Omit<Activities, keyof (AwaitActivities & NodeUpdateActivities & NodeVersionWaits)>>({
       readDesired: ({ pool }) => readDesired(deps, pool),
       readPool: (input) => readPool(kube, input),
       readRound: (input) => readRound(deps, input),
@@ -103,12 +133,14 @@ export function createActivities(deps: ActivityDeps): Activities {
       deleteMachine: (input) => of(input).replace(input),
       ensureLastGoodRestored: (input) => of(input).restore(input, deps),
       ensureTemplateStamped: (input) => of(input).stamp(input),
+      ensureMachinesKept: async (input) => await of(input).keep?.(input.pool) ?? { outcome: "Unneeded" },
       ensureSlotTaken: (input) => ensureSlotTaken(deps, input),
       ensureSlotsKept: (input) => ensureSlotsKept(deps, input),
       ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
       ensureNodeAnnotated: (input) => ensureNodeAnnotated(kube, input),
       ensureAutoscalerKept: (input) => ensureAutoscalerKept(kube, input),
       ...versionSteps(kube),
+      ...imageSteps(kube),
       deliverNotice: (input) => deliverNotice(deps.notices ?? nowhere, input),
     }),
     awaitReplacementJoined: (input) =>
@@ -128,10 +160,34 @@ export function createActivities(deps: ActivityDeps): Activities {
         input.machine ? ["gates"] : [],
         () => awaitGates(kube, input, { metrics: deps.metricsAccess }),
       ),
+    ...measuredUpdates(measures, updateSteps(deps)),
     awaitNodeVersionChanged: (input) => awaitNodeVersionChanged(kube, input),
     awaitMachineGone: (input) => measuredWait(measures, ["gone"], () => awaitMachineGone(kube, input)),
+    awaitMachineRelieved: (input) => awaitMachineRelieved(kube, input),
   }));
   return withFailuresCounted(measures, steps);
+}
+
+/** What is done to machines that are updated where they stand. */
+function updateSteps({ kube, handsImage: image = "", giveOrder }: ActivityDeps): NodeUpdateActivities {
+  const byHands = (order: OsOrder): Promise<OsOutcome> => {
+    if (image !== "") return givenOrder({ kube, image }, order);
+    const message =
+      `Cannot give node "${order.node}" an order: nobody has hands there, as setting hands-image is empty`;
+    throw refused("HandsMissing", message);
+  };
+  const updating = { kube, giveOrder: giveOrder ?? byHands };
+  const named = <T>({ machine }: NodeUpdate, what: string, step: () => Promise<T>): Promise<T> =>
+    attempting(`${what} node "${machine}"`, step);
+  return {
+    awaitImageStaged: (input) => named(input, "stage an image on", () => awaitImageStaged(updating, input)),
+    awaitBootOrdered: (input) => named(input, "boot", () => awaitBootOrdered(updating, input)),
+    awaitNodeBooted: (input) => awaitNodeBooted(updating, input),
+    ensureImageFailed: (input) => ensureImageFailed(kube, input),
+    readMaker: (input) => named(input, "read who makes", () => readMaker(kube, input)),
+    ensureNodeReplaced: (input) => named(input, "replace", () => ensureNodeReplaced(kube, input)),
+    awaitNodeGone: (input) => awaitNodeGone(kube, input),
+  };
 }
 
 /** What is done for scaling groups beside their rollouts. */
@@ -144,5 +200,14 @@ function versionSteps(kube: Kube): NodeVersionActivities & DiscoveryActivities {
     ensureAutoscalersHeld: ({ object, until }) => holdAutoscalers(kube, { holder: object.name, until }),
     ensureAutoscalersLetGo: ({ object }) => letAutoscalersGo(kube, { holder: object.name }),
     ensureVersionTold: (input) => ensureVersionTold(kube, input),
+  };
+}
+
+/** What is done for images of operating systems. */
+function imageSteps(kube: Kube): ImageActivities {
+  return {
+    resolveImage: (input) => resolveImage(kube, input),
+    verifyImage: (input) => verifyImage(kube, input, Date.now()),
+    ensureImageTold: (input) => ensureImageTold(kube, input, Date.now()),
   };
 }

@@ -7,6 +7,7 @@ import { exitCodeOf, exitCodes, isForeseen } from "./failure.ts";
 import { addClusters } from "./fleet/commands.ts";
 import { addProfileCommands, takeSettings } from "./profile_commands.ts";
 import { inWorld } from "./rollout/cluster_command.ts";
+import { addImage } from "./image/commands.ts";
 import { addHandover } from "./handover/commands.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
 import { addSetup } from "./setup/commands.ts";
@@ -66,6 +67,7 @@ function programOf(wiring: Wiring): Command {
   program.commandsGroup("Rollouts:");
   addRolloutCommands(program, wiring);
   addClusters(program, wiring);
+  addImage(program, wiring);
   program.commandsGroup("Profiles:");
   addProfileCommands(program, wiring);
   program.commandsGroup("Installation:");
@@ -79,6 +81,6 @@ function programOf(wiring: Wiring): Command {
 const helpAfter = `
 PROFILE is a file, - for standard input, or the name of a profile that comes with Ostler; these commands need no cluster.
 A file has at most 1.5 MiB, a folder 6 MiB.
-POOL is a MachineDeployment; -l, --all and -A choose several. Only commands that steer, clusters, setup and release need Temporal.
+POOL is a MachineDeployment; -l, --all and -A choose several. Only commands that steer, image admit, clusters, setup and release need Temporal.
 
 ${exitCodes}`;

@@ -64,6 +64,7 @@ export const rooms: Room[] = [
       ...["workflows/commands/messages.ts", "workflows/commands/start_options.ts"],
       ...["profiles/", "activities/kube/", "activities/temporal/", "activities/node/", "activities/pool/"],
       ...["activities/backends/registry.ts", "activities/backends/contract.ts"],
+      ...["note", "pool_nodes", "selected"].map((file) => `activities/backends/node_pool/${file}.ts`),
       ...["activities/policy/", "activities/status/", "activities/handover/", "activities/node_version/release.ts"],
       ...["node:", "zod", "@kubernetes/client-node", "@temporalio/client", "@temporalio/common", "@temporalio/worker"],
       ...["cli-table3", "commander", "diff", "log-update", "yaml"],

@@ -23,12 +23,14 @@ import { runProcess } from "./run_process.ts";
 import { serveWhileOurs } from "./serve_while_ours.ts";
 import { startRollout } from "./start_rollout.ts";
 import { keepAutoscaler, tellAutoscalers } from "./tell_autoscalers.ts";
+import { admitImage, tellImages } from "./tell_images.ts";
 import { admitJoiningNode, tellJoiningNodes } from "./tell_joining_nodes.ts";
 import { rollOutNodeVersion, tellNodeVersions } from "./tell_node_versions.ts";
 import { openTracing, type Tracing } from "./telemetry/tracing.ts";
 import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
 import { watchGroups } from "./watch_groups.ts";
+import { watchNodePools } from "./watch_node_pools.ts";
 import { type WatchedPools, watchPools } from "./watch_pools.ts";
 
 /** Runs until `signal` aborts or leadership is lost. */
@@ -148,7 +150,9 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
   });
   const groups = watchGroups({ kube, watchesNodes: config.cloud !== "", log, signal });
   const ofGroups = new PoolNotifier(groups, { notify: notifying(telling), log });
-  await Promise.all([watch.start(), groups.start()]);
+  const nodePools = watchNodePools({ kube, log, signal });
+  const ofNodes = new PoolNotifier(nodePools, { notify: notifying(telling), log });
+  await Promise.all([watch.start(), groups.start(), nodePools.start()]);
   onReady();
   log.info("Controller is watching");
   const connect = (): Promise<Client> => client.get();
@@ -162,8 +166,11 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     const scaling = tellAutoscalers({ kube, tell: keep, log }, signal);
     const roll = async (name: string): Promise<void> => rollOutNodeVersion(await connect(), config, name);
     const rolling = tellNodeVersions({ kube, tell: roll, log }, signal);
+    const judge = async (name: string): Promise<void> => admitImage(await connect(), config, name);
+    const images = tellImages({ kube, tell: judge, log }, signal);
     const discovery = keepDiscoverySchedule(config, { connect, log, signal });
-    const told = [notifier.run(signal), ofGroups.run(signal), notices, joining, scaling, rolling];
+    const runs = [notifier, ofGroups, ofNodes].map((each) => each.run(signal));
+    const told = [...runs, notices, joining, scaling, rolling, images];
     await Promise.all([...told, schedule, discovery, version]);
   });
 }

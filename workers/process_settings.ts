@@ -1,5 +1,6 @@
 /** The settings of the processes themselves; those of the machines are `NodeSettings`. */
 import { z } from "zod";
+import { handsImagePattern } from "../activities/os/hands_image.ts";
 import { optional, readBy, text, truth, wholeNumber } from "../profiles/settings/read_text.ts";
 import type { NoticeKind } from "../workflows/contracts/mod.ts";
 import { type Form, type Setting, setting } from "../profiles/settings/setting.ts";
@@ -65,6 +66,10 @@ export const ProcessSettings = z.object({
   metricsAddress: setting(listenAddress, "", {
     description: "where a process serves metrics for Prometheus, the worker the SDK's too; else nowhere",
     also: ["metrics-bind-address"],
+  }),
+  fleetLockAddress: setting(listenAddress, "", {
+    description:
+      "where workers serve the FleetLock protocol to nodes that update themselves (`deploy/FLEET_LOCK.md`); else nowhere",
   }),
   logLevel: setting(level, "INFO", { description: "least severity that is logged: DEBUG, INFO, WARN, ERROR" }),
   temporalAddress: setting(text, "", {
@@ -173,6 +178,17 @@ export const ProcessSettings = z.object({
       "the controller approves the certificates of nodes that machines of its pools wait for; takes rights, and that nobody else approves them",
     form: "truth",
   }),
+  handsImage: setting(
+    optional(
+      handsImagePattern,
+      "must be an image by digest, such as debian@sha256:…",
+    ),
+    "",
+    {
+      description:
+        "image, by digest, of the pods by which workers give nodes' operating systems their orders (`deploy/HANDS.md`); else they give none",
+    },
+  ),
   trustedUsers: setting(names, `${ours}-controller,${ours}-worker`, {
     description: "who may write configs and lower the version of a profile, joined by commas",
   }),

@@ -10,7 +10,7 @@ import { NodeVersion, nodeVersions, ScalingGroup, scalingGroups } from "../activ
 import { groupsNamespace, poolOfGroup } from "../workflows/commands/scaling_group.ts";
 import { watchGroupNodes } from "./watch_group_nodes.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
-import { mayMean, watchedPolicies, watchedRollouts } from "./watched_facts.ts";
+import { hasEnded, mayMean, watchedPolicies, watchedRollouts } from "./watched_facts.ts";
 
 interface GroupDeps {
   kube: Kube;
@@ -37,8 +37,6 @@ const watchedVersions: Resource<VersionFacts> = {
   }),
 };
 
-/** How a Rollout reads that has ended. */
-const ended = ["Converged", "RolledBack", "Aborted"];
 /** Rollouts and policies of other namespaces are of no group. */
 const ofGroups = { fieldSelector: `metadata.namespace=${groupsNamespace}` };
 
@@ -60,7 +58,7 @@ export function watchGroups({ watchesNodes, ...deps }: GroupDeps): PoolWatch & {
     if (!group || !isServed(group, version)) return undefined;
     const pool = poolOfGroup(key);
     const last = rollouts.get(`${pool.namespace}/${pool.name}`);
-    const isOpen = !ended.includes(last?.phase ?? "");
+    const isOpen = !hasEnded(last);
     const own = [...policies.values()].filter((policy) => mayMean(policy, group.metadata.labels));
     return {
       ...{ pool, generation: group.metadata.generation ?? 0, isNumbered: true, observed: observedOf(group, version) },

@@ -12,7 +12,7 @@ import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
 import type { RolloutNumbers } from "./rollout_numbers.ts";
 import { watchNodes } from "./watch_nodes.ts";
 import { watchedDeployments } from "./watched_deployments.ts";
-import { mayMean, watchedPolicies, watchedRollouts } from "./watched_facts.ts";
+import { hasEnded, mayMean, watchedPolicies, watchedRollouts } from "./watched_facts.ts";
 import type { PolicyFacts, RolloutFacts } from "./watched_facts.ts";
 
 export interface WatchDeps {
@@ -21,9 +21,6 @@ export interface WatchDeps {
   log: Pick<Logger, "warn">;
   signal: AbortSignal;
 }
-
-/** How a Rollout reads that has ended; a run that was terminated leaves another phase behind. */
-const ended = ["Converged", "RolledBack", "Aborted"];
 
 /** What is watched; the numbers of all Rollouts, undefined while changes may have been missed; and what people are told. */
 export interface WatchedPools extends PoolWatch {
@@ -66,7 +63,7 @@ export function watchPools(deps: WatchDeps): WatchedPools {
     const { namespace, name, labels, isNumbered, metadata: { generation = 0 } } = deployment;
     const last = results.get(key);
     const own = policiesOf(namespace).filter((policy) => mayMean(policy, labels));
-    const isOpen = !ended.includes(last?.phase ?? "");
+    const isOpen = !hasEnded(last);
     return {
       pool: { namespace, name },
       generation,

@@ -64,6 +64,11 @@ export const watchedNodes: Resource<NodeFacts> = {
   })),
 };
 
+/** The last rollout of a pool came to its end; a run that was terminated leaves another phase behind. */
+export function hasEnded(last: Pick<RolloutFacts, "phase"> | undefined): boolean {
+  return ["Converged", "RolledBack", "Aborted"].includes(last?.phase ?? "");
+}
+
 /** The policy selects a MachineDeployment with these labels, or may do so. */
 export function mayMean({ selector }: PolicyFacts, labels: Record<string, string> | undefined): boolean {
   return selector === undefined || selects(selector, labels);

@@ -11,6 +11,7 @@ import { readClusterIdentity } from "./cluster_identity.ts";
 import { clientsOf, openClusters } from "./clusters.ts";
 import type { Config } from "./config.ts";
 import { throwOnceFailed } from "./failed_worker.ts";
+import { serveFleetLock } from "./fleet_lock.ts";
 import { followAccess } from "./follow_access.ts";
 import { serveHealth, type Serving } from "./health.ts";
 import { createLogger } from "./logger.ts";
@@ -48,6 +49,7 @@ export async function runWorker(
   const scraped = metrics && serveMetrics(scrapeOf({ config, metrics, sdk, log }));
   const clusters = openClusters(config, { log, requests: requestsTold(metrics) });
   const kube = clientsOf(clusters, config);
+  const locks = serveFleetLock({ ...config.fleetLockAddress, kube, log, count: lockCounter(metrics) });
   const opener = cloudOpener(config);
   if (opener) useCloud(kube, opener);
   const options = workersOf(config, {
@@ -76,9 +78,15 @@ export async function runWorker(
     ended.abort();
     health?.close();
     scraped?.close();
+    locks?.close();
+    locks?.closeAllConnections();
     // A worker that failed and does not end still holds the connection: it is the failure that is to be told.
     await client.close().catch(() => undefined);
   }
+}
+
+function lockCounter(metrics: Metrics | undefined): (outcome: string) => void {
+  return (outcome) => metrics?.add("ostler_fleet_lock_requests_total", { outcome });
 }
 
 type Log = ReturnType<typeof createLogger>;

@@ -75,6 +75,7 @@ function activitiesOf(config: Config, cluster: Cluster): ReturnType<typeof creat
     },
     referenceNamespaces: config.providerReferenceNamespaces,
     metricsAccess: metricsAccessOf(config),
+    handsImage: config.handsImage,
     forecast,
   });
 }

@@ -1,8 +1,16 @@
 /**
  * A node that was let in: writes on it what it runs, and forgets its record. A run begins when the node has come or its
- * deadline has, and waits for nothing: a thousand records whose nodes never come cost nobody a slot.
+ * deadline has, and waits for nothing: a thousand records whose nodes never come cost nobody a slot. A control plane alone is
+ * waited for by its run, of which there is one at a time.
  */
-import { continueAsNew, proxyActivities, setCurrentDetails, setHandler, workflowInfo } from "@temporalio/workflow";
+import {
+  condition,
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from "@temporalio/workflow";
 import { joiningChanged } from "./commands/messages.ts";
 import type { ClusterObject, JoiningActivities, JoiningOutcome } from "./contracts/mod.ts";
 
@@ -23,8 +31,10 @@ export async function admitJoiningNode(object: ClusterObject): Promise<JoiningOu
     const summary = `Annotate the node that "${object.name}" announces`;
     const seen = await ensureNodeAnnotated.executeWithOptions({ summary }, [{ object }]);
     setCurrentDetails(detailsOf(seen));
+    const againMs = seen.outcome === "Waiting" ? seen.againMs : undefined;
+    if (againMs !== undefined && !isChanged) await condition(() => isChanged, againMs);
     // No await between this look and the return: a late signal then starts a new run.
-    if (!isChanged) return seen;
+    else if (!isChanged) return seen;
     // Whose node comes and goes without end gets a long row of short histories.
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof admitJoiningNode>(object);
   }

@@ -2,7 +2,13 @@
 import { patched, proxyActivities, proxyLocalActivities, workflowInfo } from "@temporalio/workflow";
 import type { ActivityInterfaceFor, LocalActivityInterfaceFor } from "@temporalio/workflow";
 import { waitsQueueOf } from "./commands/start_options.ts";
-import type { AwaitActivities, PublishActivities, ReadActivities, WriteActivities } from "./contracts/mod.ts";
+import type {
+  AwaitActivities,
+  NodeUpdateActivities,
+  PublishActivities,
+  ReadActivities,
+  WriteActivities,
+} from "./contracts/mod.ts";
 import { isIdle } from "./state/tasks.ts";
 import type { Tasks } from "./state/tasks.ts";
 
@@ -87,9 +93,15 @@ const waiting = {
  * Waits: heartbeats tell what is still missing; the absolute deadline is part of the input. On a queue of their own, as
  * one may last a day: thousands of them take no slot from a step. Which queue only a run knows, so it is asked for late.
  */
-export const awaits: ActivityInterfaceFor<AwaitActivities> = new Proxy({} as ActivityInterfaceFor<AwaitActivities>, {
-  get: (_, name: keyof AwaitActivities) => {
-    const taskQueue = waitsQueueOf(workflowInfo().taskQueue);
-    return proxyActivities<AwaitActivities>({ ...waiting, taskQueue })[name];
-  },
-});
+export const awaits = onWaitsQueue<AwaitActivities>();
+/** Steps of an update in place: each lasts until its machine has answered. */
+export const updates = onWaitsQueue<NodeUpdateActivities>();
+
+function onWaitsQueue<Activities>(): ActivityInterfaceFor<Activities> {
+  return new Proxy({} as ActivityInterfaceFor<Activities>, {
+    get: (_, name) => {
+      const taskQueue = waitsQueueOf(workflowInfo().taskQueue);
+      return proxyActivities<Activities>({ ...waiting, taskQueue })[name as keyof Activities];
+    },
+  });
+}

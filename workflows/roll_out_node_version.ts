@@ -28,7 +28,8 @@ import type {
   VersionStanding,
   VersionSurvey,
 } from "./contracts/mod.ts";
-import { type NextStep, nextStep, type Rules } from "./node_version/next_step.ts";
+import { type NextStep, nextStep } from "./node_version/next_step.ts";
+import type { Rules } from "./node_version/stage_of.ts";
 
 // API server and cloud may be away for an hour.
 const patient = {
@@ -89,6 +90,7 @@ async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVer
 
 /** Runs that earlier versions of ours began go on by their rules, up to where they had come. */
 function rulesFor({ stages }: Extract<VersionSurvey, { state: "Present" }>): Rules {
+  if (patched("control-plane-first")) return "ControlPlaneFirst";
   if (patched("lets-go-at-rest")) return "LetGoAtRest";
   return stages.ControlPlane.outdated > 0 && !patched("refused-lets-go") ? "First" : "LetGoWhereRefused";
 }

@@ -34,11 +34,12 @@ import { beginSteps } from "./steps/begin_steps.ts";
 import { noteChange, recallEarlier } from "./steps/change.ts";
 import { cleanUp, converge, endGone, hearLast, renewOnly, stop } from "./steps/endings.ts";
 import { halt } from "./steps/halt.ts";
+import { isToKeep, keepMachines } from "./steps/keep_machines.ts";
 import { look } from "./steps/look.ts";
 import { answerMishaps, postponeAll, waitOver } from "./steps/mishaps.ts";
 import { bugIn, waitAfterBug } from "./steps/internal_error.ts";
 import { observe } from "./steps/observe.ts";
-import { noteWaves, planOf } from "./steps/plan.ts";
+import { forgetTaken, noteWaves, planOf } from "./steps/plan.ts";
 import { prepare, rollProfile } from "./steps/prepare.ts";
 import { isGivenUp } from "./steps/quarantine.ts";
 import { noteSettling, rest, restAndTell } from "./steps/rest.ts";
@@ -120,14 +121,17 @@ async function reconcile(rollout: Rollout): Promise<RollOutResult | undefined> {
   await prepare(rollout, desired);
   if (settings.publishOnly && target.startedFor === desired.observed) return await renewOnly(rollout);
   if (await rollProfile(rollout, desired, rules) === "Stamped") return undefined;
+  const held = target.rules ?? rules;
+  if (isToKeep(rollout, desired, held) && await keepMachines(rollout, desired, held) === "LookAgain") return undefined;
   if (await answerMishaps(rollout) === "LookAgain") return undefined;
-  return await takeTurn(rollout, desired, target.rules ?? rules);
+  return await takeTurn(rollout, desired, held);
 }
 
 /** Looks at the machines, begins what the plan names, and rests; gives a result when nothing is left to do. */
 async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promise<RollOutResult | undefined> {
   const { waves, view, memory, tasks, loop } = rollout;
   const pool = await look(rollout, desired, rules);
+  forgetTaken(rollout, pool);
   const missed = missedIn(pool, rollout);
   if (missed.length > 0) await noteMissed(rollout, missed);
   await giveBackSlots(rollout);

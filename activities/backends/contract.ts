@@ -14,7 +14,18 @@
  * - What a backend does otherwise is declared as a field of it (`boots`, `lookEvery`), never found out by a stub that throws.
  * - Only what is ours is taken back: a hold, a mark or a cordon of somebody else stays.
  */
-import type { Desired, Member, MemberPhase, PoolRef, Published, TemplateStamp } from "../../workflows/contracts/mod.ts";
+import type {
+  Desired,
+  EtcdStanding,
+  Keeping,
+  Member,
+  MemberPhase,
+  PoolRef,
+  Published,
+  Relieved,
+  RelieveOrder,
+  TemplateStamp,
+} from "../../workflows/contracts/mod.ts";
 import type { News } from "../kube/news.ts";
 import type { Resource } from "../kube/resources.ts";
 import type { Subject } from "../status/events.ts";
@@ -27,6 +38,9 @@ export interface MemberRef {
 
 /** A newcomer to let in, and who goes for it. */
 export type AdmitOrder = MemberRef & { victim?: string };
+
+/** One that is to go; what is in doubt about one that is lost keeps nobody from letting it go. */
+export type RelieveMember = MemberRef & Omit<RelieveOrder, "until">;
 
 /** What is to be booted, by the name that people have for it. */
 export interface BootOrder {
@@ -61,6 +75,8 @@ export interface Observation {
   templateHash: string;
   /** Machines that serve as the maker counts them, by template hash; it may be late. */
   counted: ReadonlyMap<string, number>;
+  /** Where its machines are members of etcd. */
+  etcd?: EtcdStanding;
 }
 
 /** How far one machine has come. */
@@ -96,6 +112,13 @@ export interface Newcomer {
   phase: MemberPhase;
   /** Somebody, we or another, has stopped it. */
   isHeld: boolean;
+}
+
+/** A machine in whose place another one comes once it is deleted, and the pool that sees to that. */
+export interface Remade extends MemberRef {
+  uid: string;
+  /** It was deleted already. */
+  leaving: boolean;
 }
 
 /** An order to go back. */
@@ -157,8 +180,8 @@ export interface Backend {
 
   /** Lets a held newcomer boot. Moot when it is gone; nothing is to be done for one that is not held by us. */
   admit(order: AdmitOrder): Promise<void>;
-  /** Does what is to be done for one whose node is Ready before it counts as joined. One that is gone is done. */
-  welcome(member: MemberRef): Promise<void>;
+  /** Does what is to be done for one whose node is Ready before it counts as joined, and tells what it lacks still, in words. One that is gone is done. */
+  welcome(member: MemberRef): Promise<string | void>;
   /** Has the maker take this machine next, and wait for us before it acts. Moot when it is gone. */
   choose(member: MemberRef): Promise<void>;
   /**
@@ -167,6 +190,8 @@ export interface Backend {
    * drains it by its own rules. One that is gone is done.
    */
   spare(member: MemberRef & { release?: boolean }): Promise<void>;
+  /** Has one that is to go hand on what only it has, or tells why that is not to be done now; undefined where none has anything. */
+  readonly relieve: ((order: RelieveMember) => Promise<Relieved>) | undefined;
   /** Releases a chosen machine that leaves and was drained, without a second drain of `node`. One that is gone is done. */
   release(member: MemberRef & { node?: string }): Promise<void>;
   /** Removes a machine, held or not, so that the maker makes another; with `drain` the maker moves its pods first. One that is gone is done. */
@@ -180,6 +205,9 @@ export interface Backend {
   restore(order: RestoreOrder, place: ProfilePlace): Promise<{ changed: boolean }>;
   /** Makes a change of the config one of the template, so that machines are replaced; once for one order. */
   stamp(stamp: TemplateStamp): Promise<void>;
+
+  /** Has another image in the template replace no machine; undefined where no image is of a template. Safe to run twice. */
+  readonly keep: ((pool: PoolRef) => Promise<Keeping>) | undefined;
 
   /** Begins to watch what every change asks about, so that none pays for it. Where nothing streams there is nothing to do. */
   beginToWatch(): void;

@@ -2,15 +2,18 @@
 import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 import { refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
-import type { Backend, Newcomer, NodeOwners } from "./contract.ts";
+import type { Backend, Newcomer, NodeOwners, Remade } from "./contract.ts";
+import { findRemade } from "./machine_controller/remade.ts";
 import { machineController } from "./machine_controller/mod.ts";
 import { readNewcomers } from "./machine_controller/newcomer.ts";
 import { machineControllerOwners } from "./machine_controller/node_owners.ts";
+import { nodePool } from "./node_pool/mod.ts";
 import { scalingGroup } from "./scaling_group/mod.ts";
 
 const backends: Record<PoolKind, (kube: Kube) => Backend> = {
   MachineDeployment: machineController,
   ScalingGroup: scalingGroup,
+  NodePool: nodePool,
 };
 
 /** Begins to watch what every change of any pool asks about, so that the first one after a rest costs no more than others. */
@@ -24,6 +27,11 @@ export const nodeOwners: NodeOwners = machineControllerOwners;
 /** Reads the machines that a node of this name would be of, whatever made them; two where there are more. */
 export function newcomersOf(kube: Kube, name: string): Promise<Newcomer[]> {
   return readNewcomers(kube, name);
+}
+
+/** The machine of a node that somebody makes anew once it is deleted; undefined for none. */
+export function remadeOf(kube: Kube, node: { name: string; uid: string }): Promise<Remade | undefined> {
+  return findRemade(kube, node);
 }
 
 /** The backend of a pool. Refuses a kind that nobody serves: a newer Ostler may have started the run. */

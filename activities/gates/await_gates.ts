@@ -1,6 +1,7 @@
 /** Asks the gates of a machine or of a wave until all hold at the same time, one is lost, or the time is over. */
 import { Context } from "@temporalio/activity";
-import type { GateQuestion, GateVerdict, Unseen } from "../../workflows/contracts/mod.ts";
+import type { GateQuestion, GateVerdict, PoolRef, Unseen } from "../../workflows/contracts/mod.ts";
+import { backendOf } from "../backends/registry.ts";
 import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
@@ -77,10 +78,17 @@ async function look(
 
 async function assureMachine(kube: Kube, { pool, machine }: GateQuestion): Promise<void> {
   if (machine === undefined) return;
+  const isGone = await isMachineGone(kube, pool, machine);
+  if (isGone) throw moot("MachineGone", `Cannot ask the gates of machine "${machine}": it is gone`);
+}
+
+async function isMachineGone(kube: Kube, pool: PoolRef, machine: string): Promise<boolean> {
   const name = { namespace: pool.namespace, name: machine };
   // Any other trouble is for the gates to tell.
-  const isGone = await readObject(kube, machines, name).then(() => false, (error) => statusOf(error) === 404);
-  if (isGone) throw moot("MachineGone", `Cannot ask the gates of machine "${machine}": it is gone`);
+  if (pool.kind !== undefined) {
+    return await backendOf(kube, pool).state({ pool, machine }).then((state) => state === undefined, () => false);
+  }
+  return await readObject(kube, machines, name).then(() => false, (error) => statusOf(error) === 404);
 }
 
 // What nobody could look at in time is neither success nor failure: it is looked at for a while yet.

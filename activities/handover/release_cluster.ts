@@ -27,7 +27,9 @@ export async function readBelongings(kube: Kube, profileNamespace: string): Prom
     ...webhooks.map((webhook) => ifThere(kube, webhook, (object) => callee(object) === "ours")),
     judgingThere(kube),
     ...known.filter(({ isInstalled }) => isInstalled).map((profile) => installed(kube, profile)),
-    configMap(kube, { namespace: sharedNamespace(kube, profileNamespace), name: "ostler-budget" }),
+    ...["ostler-budget", "ostler-control-planes"].map((name) =>
+      configMap(kube, { namespace: sharedNamespace(kube, profileNamespace), name })
+    ),
     seed(kube),
   ]);
   return found.flat();

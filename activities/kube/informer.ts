@@ -112,8 +112,10 @@ export class Informer<T> {
   async #page(page: PageOf): Promise<{ items?: Watched[] }> {
     const { kube } = this.#deps;
     const some = { ...page, ...this.#selector() };
-    // Nodes are the one kind of the core group that is watched.
-    if (this.#resource.group === "") return await kube.core.listNode(some);
+    const { group, namespace } = this.#resource;
+    // Of the core group only nodes are watched, and pods of one namespace.
+    if (group === "" && namespace !== undefined) return await kube.core.listNamespacedPod({ ...some, namespace });
+    if (group === "") return await kube.core.listNode(some);
     return await listThere(kube, this.#resource, some) as { items?: Watched[] };
   }
 
@@ -124,9 +126,9 @@ export class Informer<T> {
 
   #path(): string {
     const { group, version, plural } = this.#resource;
-    const namespace = namespaceOf(this.#deps.kube, this.#resource);
+    const namespace = this.#resource.namespace ?? namespaceOf(this.#deps.kube, this.#resource);
     const within = namespace === undefined ? "" : `/namespaces/${namespace}`;
-    return group === "" ? `/api/${version}/${plural}` : `/apis/${group}/${version}${within}/${plural}`;
+    return group === "" ? `/api/${version}${within}/${plural}` : `/apis/${group}/${version}${within}/${plural}`;
   }
 
   async #follow(resourceVersion: string): Promise<void> {

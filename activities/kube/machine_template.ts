@@ -27,6 +27,19 @@ export function imageOf(spec: MachineSpec | undefined): string {
   return literalOf(found);
 }
 
+/** The same machine with another image, as plain text; unchanged where the provider chooses. */
+export function withImage(spec: MachineSpec, image: string): MachineSpec {
+  const value = asRecord(spec.providerSpec?.value);
+  const path = imagePaths[String(value?.["cloudProvider"] ?? "")] ?? [];
+  if (path.length === 0) return spec;
+  const cloudProviderSpec = withLeaf(asRecord(value?.["cloudProviderSpec"]) ?? {}, path, image);
+  return { ...spec, providerSpec: { ...spec.providerSpec, value: { ...value, cloudProviderSpec } } };
+}
+
+function withLeaf(at: Record<string, unknown>, [key = "", ...rest]: string[], leaf: string): Record<string, unknown> {
+  return { ...at, [key]: rest.length === 0 ? leaf : withLeaf(asRecord(at[key]) ?? {}, rest, leaf) };
+}
+
 /** The kubelet version as written in the template. */
 export function kubeletOf(spec: MachineSpec | undefined): string {
   return spec?.versions?.kubelet ?? "";

@@ -23,6 +23,8 @@ export interface Resource<T> {
   schema: z.ZodType<T>;
   /** Where only some of them are watched. */
   fieldSelector?: string;
+  /** Where only those of one namespace are watched; of the core group. */
+  namespace?: string;
 }
 
 const cluster = { group: "cluster.k8s.io", version: "v1alpha1" } as const;

@@ -9,7 +9,7 @@ import { holderOf, isOwnHold } from "./holder.ts";
 /** "true" keeps cluster-autoscaler from removing a Node (its FAQ). */
 const scaleDownDisabledAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 /** On a Node that we cordoned: the holder. */
-const cordonedByAnnotation = "ostler.dev/cordoned-by";
+export const cordonedByAnnotation = "ostler.dev/cordoned-by";
 /** On a Node that we keep from the autoscaler: the holder. */
 const keptByAnnotation = "ostler.dev/scale-down-disabled-by";
 

@@ -1,9 +1,12 @@
 /** Whose a hold, a mark or a cordon is. */
-import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
+
+/** Absent is the usual kind. */
+const words: Partial<Record<PoolKind, string>> = { ScalingGroup: "scaling-group", NodePool: "node-pool" };
 
 /** The value of our holds and marks, for the kind of a pool and its name: nobody else's are ever touched. */
 export function holderOf({ cluster, kind, namespace, name }: PoolRef): string {
-  const id = `${kind === "ScalingGroup" ? "scaling-group" : "machine-deployment"}/${namespace}/${name}`;
+  const id = `${(kind && words[kind]) ?? "machine-deployment"}/${namespace}/${name}`;
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 

@@ -8,6 +8,7 @@ import { deleteClusterObject, readClusterObject } from "../kube/cluster_objects.
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { type JoiningNode, joiningNodes } from "../kube/update_kinds.ts";
 import { emitEvents } from "../status/events.ts";
+import { lackOf, othersFirst } from "./joining_control_plane.ts";
 import { marks } from "./marks.ts";
 
 const hourMs = 3_600_000;
@@ -18,6 +19,9 @@ const mostMs = 7 * 24 * hourMs;
 
 /** Writers that may be faster before it is left to the next try of the activity. */
 const tries = 5;
+
+/** Milliseconds until a control plane that joins is looked at again, as etcd tells no news: soon while it may be about to, seldom later. */
+const lookAgain = { soon: 5_000, seldom: 60_000, soonFor: 600_000 };
 
 type Step = "Annotate" | "Expire" | "Wait";
 
@@ -44,11 +48,31 @@ async function admit(kube: Kube, name: string): Promise<JoiningOutcome | undefin
   const step = stepOf(record, node, Date.now());
   const until = new Date(joinDeadlineOf(record)).toISOString();
   if (step === "Wait") return { outcome: "Waiting", says: `Waiting until ${until} for node "${wanted}" to come` };
+  const first = step === "Annotate"
+    ? await othersFirst(kube, record, (each) => Date.now() >= joinDeadlineOf(each))
+    : undefined;
+  if (first !== undefined) return { outcome: "Waiting", says: first, againMs: againMsOf(record) };
   const says = `No node "${wanted}" came until ${until}`;
   if (step === "Annotate") await annotate(kube, wanted, { node, components });
-  else await emitEvents(kube, eventSubject(record), [{ type: "Warning", reason: "JoinExpired", message: says }]);
+  const lacks = step === "Annotate" && record.spec.iscontrolplane ? await lackOf(kube, wanted) : undefined;
+  const isLate = Date.now() >= joinDeadlineOf(record);
+  if (lacks !== undefined && !isLate) {
+    return {
+      outcome: "Waiting",
+      says: `Waiting until ${until} for node "${wanted}": ${lacks}`,
+      againMs: againMsOf(record),
+    };
+  }
+  if (step === "Expire") {
+    await emitEvents(kube, eventSubject(record), [{ type: "Warning", reason: "JoinExpired", message: says }]);
+  }
   if (await forget(kube, record) === "Changed") return undefined;
   return step === "Annotate" ? { outcome: "Annotated", node: wanted, components } : { outcome: "Expired", says };
+}
+
+function againMsOf({ metadata }: JoiningNode): number {
+  const isNew = Date.now() < Date.parse(metadata.creationTimestamp) + lookAgain.soonFor;
+  return isNew ? lookAgain.soon : lookAgain.seldom;
 }
 
 /** When a record has had its time (epoch ms). */

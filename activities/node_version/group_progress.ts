@@ -23,7 +23,7 @@ const standing: Record<string, string> = {
 /** Phases in which something is under way; illness is repaired also while nothing is rolled. */
 const moving = ["Preparing", "Creating", "Rolling", "RollingBack", "Deleting"];
 /** Reasons by which nothing is, until a person acts, or a window opens. */
-const asking = ["ProtectedRemain", "Paused", "AwaitingApproval"];
+const asking = ["ProtectedRemain", "Paused", "AwaitingApproval", "EtcdInDoubt"];
 const closed = "OutsideWindow";
 
 export interface GroupProgress {

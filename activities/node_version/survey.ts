@@ -54,12 +54,14 @@ export function surveyNodeVersion(kube: Kube, { object: { name } }: { object: Cl
     const classes = classesOf(fleet.nodes, target, pending);
     const completion = completionOf({ nodes: namesOf(classes), ...movesOf(pending) });
     await showSurvey(kube, version, { classes, pending, completion });
-    const stages = stagesOf(progress, fleet.nodes, target);
-    const isDone = progress.every(({ stage, isDone }) => isDone || stage === "ControlPlane");
+    const stages = stagesOf(progress, { nodes: fleet.nodes, target, pending });
+    // Runs of before are settled without control planes; whoever minds these sees in their stage whether they are done.
+    const isDone = isStageDone(stages.Workers);
+    const isAllDone = isDone && isStageDone(stages.ControlPlane);
     return survey(version, {
       ...{ trouble, stages, ...autoscalersOf(strategies, name) },
       isSettled: completion.isSettled && isDone && !trouble && pending.length === 0,
-      ...{ invalid: classes.invalid.length, says: saysOf(completion, { isDone, pending }) },
+      ...{ invalid: classes.invalid.length, says: saysOf(completion, { isDone, isAllDone, pending }) },
     });
   });
 }
@@ -73,10 +75,10 @@ const named = 5;
 /** What is left; where groups have done their part, people are told whose records nobody sees through. */
 function saysOf(
   { isSettled, outdated }: Completion,
-  { isDone, pending }: { isDone: boolean; pending: readonly PendingNode[] },
+  { isDone, isAllDone, pending }: { isDone: boolean; isAllDone: boolean; pending: readonly PendingNode[] },
 ): string {
   if (isSettled && !isDone) return "Waiting for the groups to take up what is wanted";
-  if (!isDone || pending.length === 0) return outdated.message;
+  if (!isAllDone || pending.length === 0) return outdated.message;
   const names = pending.map(({ metadata }) => `"${metadata.name}"`).sort();
   const rest = names.length > named ? ` and ${names.length - named} more` : "";
   return `${outdated.message}: PendingNode ${names.slice(0, named).join(", ")}${rest}`;
@@ -109,8 +111,11 @@ function movesOf(pending: readonly PendingNode[]): { joins: number; leaves: numb
 
 function stagesOf(
   groups: readonly GroupProgress[],
-  nodes: readonly MarkedNode[],
-  target: NodeTarget,
+  { nodes, target, pending }: {
+    nodes: readonly MarkedNode[];
+    target: NodeTarget;
+    pending: readonly PendingNode[];
+  },
 ): Record<VersionStage, StageSurvey> {
   const of = (stage: VersionStage): StageSurvey => {
     const own = groups.filter((group) => group.stage === stage);
@@ -126,11 +131,24 @@ function stagesOf(
       atRest,
       outdated: outdated.length,
       skewed: skewed.length,
+      unannounced: skewed.filter((node) => isUnannounced(node, pending)).length,
       ...{ halted: toldOf(own, "halted"), waiting: toldOf(own, "waiting") },
       moving: own.filter(({ isMoving }) => isMoving).length,
     };
   };
   return { ControlPlane: of("ControlPlane"), Workers: of("Workers") };
+}
+
+function isStageDone({ done, groups }: StageSurvey): boolean {
+  return done === groups;
+}
+
+/** It came for an order, and nobody has written on it yet which components it runs. */
+function isUnannounced({ name, providerId, components }: MarkedNode, pending: readonly PendingNode[]): boolean {
+  if (components !== "" || providerId === "") return false;
+  return pending.some(({ spec: { goal, nodeName, providerID } }) =>
+    goal !== "Leave" && (nodeName === name || same(providerID, providerId))
+  );
 }
 
 function autoscalersOf(

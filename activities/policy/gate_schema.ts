@@ -3,15 +3,10 @@ import { z } from "zod";
 import { PositiveDuration } from "./duration.ts";
 import { requirementsOf } from "../kube/label_selector.ts";
 import { LabelSelector } from "./label_selector.ts";
+import { PlainUrl } from "./plain_url.ts";
 
 const name = z.string().min(1).max(63).regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "must be a DNS label");
 const objectName = z.string().min(1).max(253);
-
-/** Neither user nor password, and nothing after "?": what a policy says is shown to everybody who may read it. */
-const PrometheusUrl = z.string().max(512).regex(
-  /^https?:\/\/[^\s\/?#@]+(\/[^\s?#@]*)?$/,
-  "must be http or https, with no credentials, query or fragment inside",
-);
 
 const NodeCondition = z.strictObject({
   type: z.string().min(1).max(316),
@@ -27,7 +22,7 @@ const Pods = z.strictObject({
 });
 
 const Prometheus = z.strictObject({
-  url: PrometheusUrl,
+  url: PlainUrl,
   query: z.string().min(1).max(4096),
   operator: z.enum(["<", "<=", ">", ">="]),
   threshold: z.number(),

@@ -1,6 +1,7 @@
 /** A RolloutPolicy as people write it; the same rules stand in deploy/kubernetes/crds/rollout_policies.yaml. */
 import { z } from "zod";
 import { Duration, PositiveDuration } from "./duration.ts";
+import { Etcd } from "./etcd_schema.ts";
 import { PolicyGate } from "./gate_schema.ts";
 import { LabelSelector } from "./label_selector.ts";
 import { PolicyWindow } from "./windows.ts";
@@ -62,6 +63,13 @@ const HandOver = z.strictObject({
   labelDomains: z.array(z.string().min(1).max(253)).max(50).optional(),
 });
 
+const InPlace = z.strictObject({
+  stageAtOnce: z.int().min(1).max(1000).optional(),
+  stage: PositiveDuration.optional(),
+  boot: PositiveDuration.optional(),
+  soak: Duration.optional(),
+});
+
 /** The spec of a RolloutPolicy: every field may be left out. */
 export const RolloutPolicySpec = z.strictObject({
   selector: LabelSelector.optional(),
@@ -78,9 +86,12 @@ export const RolloutPolicySpec = z.strictObject({
   onFailure: z.enum(["Halt", "Rollback"]).optional(),
   maxFailed: z.int().min(1).max(1000).optional(),
   onProfileChange: z.enum(["NewMachinesOnly", "Roll"]).optional(),
+  onImageChange: z.enum(["Replace", "InPlace", "ReplaceIfRefused"]).optional(),
   onNewChange: z.enum(["Finish", "Supersede"]).optional(),
   approval: z.enum(["Never", "BeforeFirst", "BeforeEachWave"]).optional(),
   repair: Repair.optional(),
+  inPlace: InPlace.optional(),
+  etcd: Etcd.optional(),
   handOver: HandOver.optional(),
   protectedMachines: z.enum(["Wait", "Skip", "Replace"]).optional(),
 }).refine((spec) => spec.waves === undefined || spec.growth === undefined, {

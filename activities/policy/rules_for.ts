@@ -108,10 +108,11 @@ function invalid({ namespace, name }: { namespace: string; name: string }, error
   return new PolicyFault(`Cannot use RolloutPolicy "${namespace}/${name}": ${faults.join("; ")}`);
 }
 
-// The value of a URL is not quoted: it is refused for the credentials in it.
+// The value of a URL is not quoted: it is refused for the credentials in it. Nor is any below etcd, where a token may
+// stand in the place of its Secret's name, or such a URL in that of a folder.
 function faultOf({ path, message, input }: z.core.$ZodIssue): string {
   const place = ["spec", ...path].map(String).join(".");
-  const isSecret = path.at(-1) === "url";
+  const isSecret = path.at(-1) === "url" || path[0] === "etcd";
   const isQuoted = !isSecret && input !== undefined && typeof input !== "object";
   return `${place}${isQuoted ? ` is ${JSON.stringify(input).slice(0, 80)}` : ""}: ${message}`;
 }

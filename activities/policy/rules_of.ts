@@ -1,7 +1,8 @@
 /** A RolloutPolicy as rules: defaults filled in, durations in milliseconds, windows as absolute times. */
-import type { Check, Gate, RepairRules, Rules, Wave } from "../../workflows/contracts/mod.ts";
+import type { Check, Gate, InPlaceRules, RepairRules, Rules, Wave } from "../../workflows/contracts/mod.ts";
 import { defaultRules } from "./default_rules.ts";
 import { millisecondsOf } from "./duration.ts";
+import { etcdOf } from "./etcd_of.ts";
 import type { PolicyGate } from "./gate_schema.ts";
 import { selectorText } from "../kube/label_selector.ts";
 import type { RolloutPolicySpec } from "./rollout_policy.ts";
@@ -16,6 +17,7 @@ export interface RolloutPolicy {
 
 /** What the policy says at `now` (epoch ms, which decides about windows only); pure. */
 export function rulesOf({ name, namespace, spec }: RolloutPolicy, now: number): Rules {
+  const etcd = etcdOf(spec.etcd ?? {}, namespace);
   return {
     ...defaultRules,
     ...given(spec, ["onFailure", "maxFailed", "onProfileChange", "onNewChange", "approval"]),
@@ -28,6 +30,10 @@ export function rulesOf({ name, namespace, spec }: RolloutPolicy, now: number): 
     drain: drainOf(spec.drain ?? {}),
     gates: (spec.gates ?? []).map((gate) => gateOf(gate, namespace)),
     repair: repairOf(spec.repair ?? {}),
+    // Left out, the workflow's own defaults hold, also those of a newer version.
+    ...(spec.inPlace ? { inPlace: inPlaceOf(spec.inPlace) } : {}),
+    ...given(spec, ["onImageChange"]),
+    ...(etcd ? { etcd } : {}),
   };
 }
 
@@ -76,6 +82,12 @@ function repairOf({ enabled, notReadyFor, conditions = [], maxUnhealthy }: Secti
     })),
     maxUnhealthy: maxUnhealthy === undefined ? usual.maxUnhealthy : Number.parseInt(maxUnhealthy),
   };
+}
+
+function inPlaceOf({ stageAtOnce, ...durations }: Section<"inPlace">): Partial<InPlaceRules> {
+  const told = Object.entries(durations).flatMap(([field, text]) => text === undefined ? [] : [[field, text] as const]);
+  const times = Object.fromEntries(told.map(([field, text]) => [field, millisecondsOf(text)]));
+  return { ...(stageAtOnce === undefined ? {} : { stageAtOnce }), ...times };
 }
 
 function gateOf({ name, run = "EachMachine", within = "10m", ...gate }: PolicyGate, namespace: string): Gate {

@@ -106,8 +106,8 @@ async function climbOf(kube: Kube, watch: Pick<Watch, "question" | "nodes">, nam
   const { node } = machine;
   if (node) watch.nodes.add(node);
   const climb = rungOf(machine, node ? await nodeFacts(kube, node) : undefined, { kubelet, maker: backend.maker });
-  if ("joined" in climb) await backend.welcome({ pool, machine: name });
-  return climb;
+  const lacks = "joined" in climb ? await backend.welcome({ pool, machine: name }) : undefined;
+  return lacks ? { rung: "ready", says: lacks } : climb;
 }
 
 /** The rung a machine stands before, or what it joined as; pure. */

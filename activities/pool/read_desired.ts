@@ -1,5 +1,5 @@
 /** Reads what a pool asks for, and the rules that hold for it. */
-import type { DesiredState, PoolRef } from "../../workflows/contracts/mod.ts";
+import type { DesiredState, PoolRef, Rules } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
 import { expired } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
@@ -20,8 +20,13 @@ export function readDesired(reader: DesiredReader, pool: PoolRef): Promise<Desir
     const { desired, labels } = wanted;
     const { namespace, name } = pool;
     const rules = await rulesFor(reader.kube, { metadata: { namespace, name, labels } }, Date.now());
-    return { state: "Present", desired, rules };
+    return { state: "Present", desired, rules: desired.isControlPlane ? oneAtATime(rules) : rules };
   });
+}
+
+/** Whatever a policy says: what etcd can lose is no matter of taste. */
+function oneAtATime(rules: Rules): Rules {
+  return { ...rules, budget: { machines: 1, perZone: null, zones: "Parallel", cluster: 1 } };
 }
 
 /** Waits until who makes the machines has taken up what is asked for; `until` in epoch ms. */

@@ -9,7 +9,7 @@ import { illnessOf, isLost, neverRepaired } from "../node/illness.ts";
 import type { NodeFacts } from "../node/node_facts.ts";
 import { nodeWatchOf } from "../node/node_watch.ts";
 import { outlookOf } from "./outlook.ts";
-import { snapshotOf } from "./snapshot.ts";
+import { snapshotOf, withEtcd } from "./snapshot.ts";
 
 export { snapshotOf } from "./snapshot.ts";
 
@@ -31,7 +31,7 @@ function look(kube: Kube, question: PoolQuestion): Promise<{ found: Observation;
     const found = await findMembers(kube, pool, repair);
     const outlook = outlookOf(kube);
     outlook.looked(Date.now());
-    return { found, snapshot: snapshotOf(outlook.tempered(found.members), question) };
+    return { found, snapshot: withEtcd(snapshotOf(outlook.tempered(found.members), question), found.etcd) };
   });
 }
 

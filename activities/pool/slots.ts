@@ -1,6 +1,6 @@
-/** The budget that all pools share: a ConfigMap with one key a machine that is out, and since when. */
+/** Budgets that pools share, that of all and that of control planes: a ConfigMap each, with one key a machine that is out, and since when. */
 import type { V1ConfigMap } from "@kubernetes/client-node";
-import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import type { BudgetName, PoolRef } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
 import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
@@ -18,9 +18,13 @@ export interface SlotOrder {
   machine: string;
   /** Places there are in all. */
   limit: number;
+  /** Whose budget; that of all pools unless told. */
+  of?: BudgetName;
 }
 
-const budgetName = "ostler-budget";
+type Ledger = BudgetKeeper & { of: BudgetName };
+
+const nameOf: Record<BudgetName, string> = { Pools: "ostler-budget", ControlPlanes: "ostler-control-planes" };
 /** No character of a name in Kubernetes, yet one of a key. */
 const separator = "_";
 /** Writers that may be faster before it is left to the next try of the activity. */
@@ -33,9 +37,10 @@ const atRest = ["Converged", "RolledBack", "Aborted"];
 
 /** Takes a place for the machine, once; when all are taken, tells who has them. */
 export function ensureSlotTaken(
-  keeper: BudgetKeeper,
-  order: SlotOrder,
+  { kube, profileNamespace }: BudgetKeeper,
+  { of = "Pools", ...order }: SlotOrder,
 ): Promise<{ taken: boolean; holders: string[] }> {
+  const keeper: Ledger = { kube, profileNamespace, of };
   return attempting(`take a place of the shared budget for machine "${order.machine}"`, async () => {
     for (let nth = 0; nth < tries; nth++) {
       const map = await readBudget(keeper);
@@ -48,15 +53,16 @@ export function ensureSlotTaken(
       const data = { ...Object.fromEntries(left.map((other) => [other, null])), [key]: new Date().toISOString() };
       if (await write(keeper, map, data)) return { taken: true, holders: [] };
     }
-    throw unavailable(`Cannot take a place of the shared budget: ConfigMap "${budgetName}" changed ${tries} times`);
+    throw unavailable(`Cannot take a place of the shared budget: ConfigMap "${nameOf[of]}" changed ${tries} times`);
   });
 }
 
 /** Gives back the pool's places except those of `machines`. */
 export function ensureSlotsKept(
-  keeper: BudgetKeeper,
-  { pool, machines }: { pool: PoolRef; machines: string[] },
+  { kube, profileNamespace }: BudgetKeeper,
+  { pool, machines, of = "Pools" }: { pool: PoolRef; machines: string[]; of?: BudgetName },
 ): Promise<void> {
+  const keeper: Ledger = { kube, profileNamespace, of };
   return attempting(`give back places of the shared budget of "${pool.namespace}/${pool.name}"`, async () => {
     const map = await readBudget(keeper);
     const own = Object.keys(map?.data ?? {}).filter((key) => isOf(pool, key));
@@ -64,8 +70,8 @@ export function ensureSlotsKept(
     if (over.length === 0) return;
     // Nobody else writes these keys, so no version has to fit.
     const data = Object.fromEntries(over.map((key) => [key, null]));
-    const patch = { name: budgetName, namespace: namespaceOf(keeper), body: { data } };
-    await ifFound(keeper.kube.core.patchNamespacedConfigMap(patch, asMergePatch));
+    const patch = { name: nameOf[of], namespace: namespaceOf(keeper), body: { data } };
+    await ifFound(kube.core.patchNamespacedConfigMap(patch, asMergePatch));
   });
 }
 
@@ -73,26 +79,27 @@ function namespaceOf({ kube, profileNamespace }: BudgetKeeper): string {
   return sharedNamespace(kube, profileNamespace);
 }
 
-function readBudget(keeper: BudgetKeeper): Promise<V1ConfigMap | undefined> {
+function readBudget(keeper: Ledger): Promise<V1ConfigMap | undefined> {
   const namespace = namespaceOf(keeper);
-  return ifFound(keeper.kube.core.readNamespacedConfigMap({ name: budgetName, namespace }));
+  return ifFound(keeper.kube.core.readNamespacedConfigMap({ name: nameOf[keeper.of], namespace }));
 }
 
 /** False when somebody else was faster. */
 async function write(
-  keeper: BudgetKeeper,
+  keeper: Ledger,
   map: V1ConfigMap | undefined,
   data: Record<string, string | null>,
 ): Promise<boolean> {
-  const { kube } = keeper;
+  const { kube, of } = keeper;
+  const name = nameOf[of];
   const namespace = namespaceOf(keeper);
-  const metadata = { name: budgetName, namespace, resourceVersion: map?.metadata?.resourceVersion };
+  const metadata = { name, namespace, resourceVersion: map?.metadata?.resourceVersion };
   try {
     if (map) {
-      await kube.core.patchNamespacedConfigMap({ name: budgetName, namespace, body: { metadata, data } }, asMergePatch);
+      await kube.core.patchNamespacedConfigMap({ name, namespace, body: { metadata, data } }, asMergePatch);
     } else {await kube.core.createNamespacedConfigMap({
         namespace,
-        body: { metadata: { name: budgetName, namespace }, data: data as Record<string, string> },
+        body: { metadata: { name, namespace }, data: data as Record<string, string> },
       });}
     return true;
   } catch (error) {

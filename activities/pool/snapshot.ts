@@ -1,7 +1,7 @@
 /** The bounded picture of a pool. */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { Member, PoolQuestion, PoolSnapshot } from "../../workflows/contracts/mod.ts";
+import type { EtcdStanding, Member, PoolQuestion, PoolSnapshot } from "../../workflows/contracts/mod.ts";
 
 /** What of a question decides how members are counted and listed. */
 export type SnapshotQuestion = Omit<PoolQuestion, "pool">;
@@ -15,22 +15,36 @@ const mostBytes = 192 * 1024;
 /** Sorts members into groups with exact counts, of which the first few are listed; pure. */
 export function snapshotOf(
   members: readonly Member[],
-  question: Pick<SnapshotQuestion, "templateHash" | "unproven" | "limit" | "named">,
+  question: Pick<SnapshotQuestion, "templateHash" | "unproven" | "limit" | "named" | "retriedAt">,
 ): PoolSnapshot {
-  const groups = groupsOf([...members].sort(byTurn), question.templateHash);
+  const retried = members.map((member) => triedAgain(member, question.retriedAt));
+  const groups = groupsOf(retried.sort(byTurn), question.templateHash);
   const first = (group: Member[]): Member[] => group.slice(0, question.limit);
   const { updated } = groups;
   const listed = withinBytes({
     old: nextOfZones(groups.old, question.limit),
     waiting: first(updated.filter(isWaiting)),
     joining: first(updated.filter(({ phase }) => ["Provisioning", "Booting", "Joining"].includes(phase))),
-    stale: first(updated.filter((member) => member.phase !== "Held" && (member.marked || member.held))),
+    stale: first(updated.filter(isStale)),
     leaving: first(groups.leaving),
     ill: first(groups.ill),
   });
   const counts = countsOf(groups, new Set(question.unproven));
   const unknown = unknownOf(members, question.named);
   return { fingerprint: fingerprintOf(members), counts, ...listed, old: listed.old.sort(byTurn), ...unknown };
+}
+
+/** The same of a control plane: a look at its etcd that tells something else is news. */
+export function withEtcd(snapshot: PoolSnapshot, etcd: EtcdStanding | undefined): PoolSnapshot {
+  if (!etcd) return snapshot;
+  return { ...snapshot, etcd, fingerprint: hashOf([snapshot.fingerprint, etcd]) };
+}
+
+/** What failed on it before somebody said retry holds it back no more. */
+function triedAgain(member: Member, retriedAt = 0): Member {
+  const { kept, failedAt = Infinity, replaceable: _, ...rest } = member;
+  if (kept !== "Failed" || failedAt > retriedAt) return member;
+  return isReady(member) || member.marked ? rest : { ...rest, kept: "Down" };
 }
 
 function unknownOf(members: readonly Member[], named: string[] = []): Pick<PoolSnapshot, "unknown"> {
@@ -114,7 +128,7 @@ function groupsOf(ordered: Member[], templateHash: string): Groups {
 }
 
 function countsOf({ staying, leaving, updated, old, ill }: Groups, unproven: Set<string>): PoolSnapshot["counts"] {
-  const isProven = (member: Member): boolean => isReady(member) && !unproven.has(member.id);
+  const isProven = (member: Member): boolean => isReady(member) && !unproven.has(member.id) && member.kept !== "Failed";
   return {
     machines: staying.length + leaving.length,
     updated: updated.length,
@@ -145,6 +159,11 @@ function isReady({ phase }: Member): boolean {
   return phase === "Ready";
 }
 
+// One that failed its gates stays out of service on purpose.
+function isStale({ phase, marked, held, kept }: Member): boolean {
+  return phase !== "Held" && (marked || held) && kept !== "Failed";
+}
+
 function isWaiting({ phase, held }: Member): boolean {
   return phase === "Held" && held;
 }
@@ -152,8 +171,13 @@ function isWaiting({ phase, held }: Member): boolean {
 // Without times: those of an illness may move while nothing else does.
 function fingerprintOf(members: readonly Member[]): string {
   const facts = members.map((member) => {
-    const { id, phase, held, marked, expendable, templateHash, zone = "", ill, kept } = member;
-    return [id, phase, held, marked, expendable, templateHash, zone, ill?.why ?? "", ...(kept ? [kept] : [])];
+    const { id, phase, held, marked, expendable, templateHash, zone = "", ill, kept, staged, replaceable } = member;
+    const rare = [...(kept ? [kept] : []), ...(staged ? ["staged"] : []), ...(replaceable ? ["replaceable"] : [])];
+    return [id, phase, held, marked, expendable, templateHash, zone, ill?.why ?? "", ...rare];
   });
-  return createHash("sha256").update(JSON.stringify(facts.sort())).digest("hex").slice(0, 16);
+  return hashOf(facts.sort());
+}
+
+function hashOf(facts: unknown): string {
+  return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
 }

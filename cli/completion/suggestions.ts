@@ -11,7 +11,7 @@ export interface Suggestion {
 export interface Suggestions {
   suggestions: Suggestion[];
   /** Names that only the cluster knows. */
-  names: "pools" | "machines" | undefined;
+  names: "pools" | "machines" | "images" | undefined;
   /** A file may stand there. */
   files: boolean;
   /** The value of `-n` on the line so far. */
@@ -47,8 +47,10 @@ export function suggestionsFor(program: Command, words: readonly string[]): Sugg
       ? "pools"
       : name === "machine"
       ? "machines"
+      : name === "image"
+      ? "images"
       : undefined,
-    files: name !== undefined && !["pool", "machine", "shell"].includes(name),
+    files: name !== undefined && !["pool", "machine", "image", "action", "shell"].includes(name),
   };
 }
 

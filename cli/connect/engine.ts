@@ -1,5 +1,5 @@
 /** What commands ask of the running rollout, which lives in Temporal. */
-import type { PoolRef, Progress, RolloutPlan } from "../../workflows/contracts/mod.ts";
+import type { ImageOutcome, PoolRef, Progress, RolloutPlan } from "../../workflows/contracts/mod.ts";
 import type { TemporalServer } from "../../activities/temporal/temporal_server.ts";
 import type { Answer, Command } from "../../workflows/commands/messages.ts";
 
@@ -12,6 +12,13 @@ export interface Order {
   name: CommandName;
   command: Command;
   /** Milliseconds in which an answer must come. */
+  within: number;
+}
+
+/** An image that is to be judged. */
+export interface ImageOrder {
+  name: string;
+  /** Milliseconds in which a verdict must come; 0 waits for ever. */
   within: number;
 }
 
@@ -39,6 +46,8 @@ export interface Engine {
   progress(pool: PoolRef): Promise<Progress | undefined>;
   /** The plan that a worker makes of a pool now; its waves name at most 20 machines each. */
   plan(pool: PoolRef): Promise<RolloutPlan>;
+  /** Has an OSImage judged now, and gives what came of it. */
+  admitImage(order: ImageOrder): Promise<ImageOutcome>;
   /** The newest steps of a pool's runs, oldest first; at most `limit`. */
   steps(pool: PoolRef, limit: number): Promise<Step[]>;
 }

@@ -20,6 +20,7 @@ import { inCluster } from "./cluster_name.ts";
 import { Refusal, TimedOut } from "../failure.ts";
 import type { CommandName, Engine, EngineOptions, Order } from "./engine.ts";
 import { isLost, temporalFailure } from "./temporal_failure.ts";
+import { askForImage } from "./ask_for_image.ts";
 import { readSteps } from "./workflow_steps.ts";
 
 /** A query is for people who watch: a run that does not answer in this time is shown without it. */
@@ -36,6 +37,7 @@ export function engineOf(client: Client, options: EngineOptions): Engine {
     send: (order) => send(client, options, { ...order, pool: inCluster(cluster, order.pool) }),
     progress: (pool) => readProgress(client, idOf(pool)),
     plan: (pool) => understood(address, () => plan(client, options, inCluster(cluster, pool))),
+    admitImage: (asked) => understood(address, () => askForImage(client, options, asked)),
     steps: (pool, limit) => understood(address, () => readSteps(client, idOf(pool), limit)),
   };
 }

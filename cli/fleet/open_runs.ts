@@ -1,6 +1,6 @@
 /** The rollouts that are open in all clusters, as the run list shows them. */
 import type { Phase, PoolRef } from "../../workflows/contracts/mod.ts";
-import { poolOfGroup, rolloutTypes, workflowIdOf } from "../../workflows/commands/start_options.ts";
+import { poolOfGroup, poolOfNodePool, rolloutTypes, workflowIdOf } from "../../workflows/commands/start_options.ts";
 import { isClusterName } from "../connect/cluster_name.ts";
 import type { Server } from "../connect/server.ts";
 import { codeOf } from "../connect/temporal_failure.ts";
@@ -108,7 +108,8 @@ export function poolIn(workflowId: string): OpenRun["pool"] | undefined {
   const [name = "", second = "", third = "", fourth = ""] = workflowId.split("/").reverse();
   const isGroup = second === "scaling-group";
   const cluster = isGroup ? third : fourth;
-  const pool = isGroup ? poolOfGroup(name) : { namespace: second, name };
+  const ofNamespace = third === "node-pool" ? poolOfNodePool(second, name) : { namespace: second, name };
+  const pool = isGroup ? poolOfGroup(name) : ofNamespace;
   const known = cluster === "" ? pool : { cluster, ...pool };
   const isOurs = workflowIdOf(known) === workflowId && (cluster === "" || isClusterName(cluster));
   return isOurs && printable(workflowId, 1000) === workflowId

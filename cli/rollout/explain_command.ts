@@ -10,6 +10,7 @@ import { machineParagraph } from "../view/machine_paragraph.ts";
 import { asData, type Format } from "../view/output.ts";
 import { wrapped } from "../view/wrapped.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
+import { explainNode } from "./explain_node.ts";
 import { findMachine, makerByName, noMachine } from "./find_machine.ts";
 import { readMachineFacts } from "./machine_facts.ts";
 
@@ -24,14 +25,25 @@ export async function explainMachine(terminal: Terminal, world: World, flags: Ex
   const cluster = await world.cluster();
   const { machine: name, namespace = cluster.namespace } = flags;
   const found = await findMachine(cluster, { name, namespace });
-  if (found === undefined) throw await missing(world, cluster, { name, namespace });
+  if (found === undefined) {
+    const story = await explainNode(cluster, name, world.now());
+    if (story === undefined || story.pool === undefined) throw await missing(world, cluster, { name, namespace });
+    terminal.out(asData(flags.output, { ...story }) ?? `${shown(terminal, story.text)}\n`);
+    return 0;
+  }
   const profileNamespace = flags.profileNamespace ?? usualProfileNamespace;
   const facts = await readMachineFacts(world, { found, profileNamespace });
-  const text = machineParagraph(facts);
   const { member, node, lastEvent, bootReport, row } = facts;
+  // Its machine may be of one pool, and what it runs the affair of another.
+  const inPlace = node && await explainNode(cluster, node.name, world.now());
+  const text = [machineParagraph(facts), ...(inPlace?.pool ? [inPlace.text] : [])].join(" ");
   const data = asData(flags.output, { ...row?.pool, text, machine: member, ...{ node, lastEvent, bootReport } });
-  terminal.out(data ?? `${terminal.isWatched ? wrapped(text, terminal.columns?.() || 80) : text}\n`);
+  terminal.out(data ?? `${shown(terminal, text)}\n`);
   return 0;
+}
+
+function shown(terminal: Terminal, text: string): string {
+  return terminal.isWatched ? wrapped(text, terminal.columns?.() || 80) : text;
 }
 
 // A machine that was replaced is asked for often: its name stands in some log.

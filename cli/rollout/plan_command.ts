@@ -9,6 +9,7 @@ import { readObjects } from "../yaml_file.ts";
 import { abreast } from "../../activities/kube/abreast.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { type Planned, plannedFor, plannedForFile, type PlanPlace } from "./planned.ts";
+import { plannedForNodePool } from "./planned_node_pool.ts";
 import { plannedForGroup } from "./planned_group.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, readRows } from "./pools.ts";
@@ -46,7 +47,8 @@ export async function showPlan(terminal: Terminal, world: World, flags: PlanFlag
 }
 
 function planOf(place: PlanPlace, row: PoolRow): Promise<Planned> {
-  return row.pool.kind === "ScalingGroup" ? plannedForGroup(place, row) : plannedFor(place, row);
+  if (row.pool.kind === "ScalingGroup") return plannedForGroup(place, row);
+  return row.pool.kind === "NodePool" ? plannedForNodePool(place, row) : plannedFor(place, row);
 }
 
 function show(terminal: Terminal, { pool, file, output }: PlanFlags, planned: readonly Planned[]): void {

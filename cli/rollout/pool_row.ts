@@ -55,6 +55,13 @@ const HistoryEntry = z.object({
 });
 const LastGood = z.object({ templateHash: text, revision: text, image: text, kubelet: text, configDigest: text });
 
+const Etcd = z.object({
+  seats: list(z.object({ name: text, machine: text, role: text, isWell: z.boolean().catch(false), version: text })),
+  quorum: z.object({ needed: count, well: count }).catch({ needed: 0, well: 0 }),
+  doubts: list(z.object({ machine: text, says: text })),
+});
+export type EtcdRow = z.infer<typeof Etcd>;
+
 /** The status of a Rollout, with a value for everything. */
 export const RolloutStatus = z.object({
   phase: text,
@@ -83,6 +90,7 @@ export const RolloutStatus = z.object({
   lastGood: LastGood.nullish().catch(null),
   /** What the pool went back from, until another change converges. */
   left: z.object({}).nullish().catch(null),
+  etcd: Etcd.nullish().catch(null),
   waves: list(Wave),
   underway: list(Underway),
   quarantine: list(Quarantined),
@@ -130,8 +138,8 @@ export function poolRow(deployment: unknown, rollout: unknown, cluster = ""): Po
   row.createdAt = found.metadata.creationTimestamp;
   if (found.status === undefined || found.status === null) return row;
   const status = RolloutStatus.parse(found.status);
-  // How many machines a group keeps only its cloud knows, and its rollout tells.
-  const replicas = pool.kind === "ScalingGroup" ? status.replicas : row.replicas;
+  // How many machines a group keeps only its cloud knows, and how many nodes a NodePool selects its look, and its rollout tells.
+  const replicas = pool.kind !== undefined ? status.replicas : row.replicas;
   return { ...row, replicas, raw: found.status, status };
 }
 

@@ -9,7 +9,8 @@ import { Refusal } from "../failure.ts";
 import { UsageError } from "../usage_error.ts";
 import { nearText } from "./near_names.ts";
 import { type PoolRow, poolRow } from "./pool_row.ts";
-import { groupsNamespace, poolOfGroup } from "../../workflows/commands/start_options.ts";
+import { groupsNamespace, poolOfGroup, poolOfNodePool } from "../../workflows/commands/start_options.ts";
+import { listNodePools, readNodePoolObject } from "./node_pools.ts";
 import { listGroups, readGroup, withKind } from "./scaling_groups.ts";
 
 /** Flags that choose pools. */
@@ -48,12 +49,17 @@ export function chosenBy(selection: Selection, { namespace: usual, name = "" }: 
 function refOf(text: string, namespace: string): PoolRef {
   const [, group] = /^(?:sg|scalinggroups?)\/([^/]+)$/i.exec(text) ?? [];
   if (group !== undefined) return poolOfGroup(group);
+  const [, nodes] = /^(?:npool|nodepools?)\/(.+)$/i.exec(text) ?? [];
+  if (nodes !== undefined) {
+    const [name = "", place = namespace, ...rest] = nodes.split("/").reverse();
+    if (name !== "" && place !== "" && rest.length === 0) return poolOfNodePool(place, name);
+  }
   const [, kind] = /^(md|machinedeployments?)\//i.exec(text) ?? [];
   const parts = (kind === undefined ? text : text.slice(kind.length + 1)).split("/");
   const [first = "", second] = parts;
   if (parts.length > 2 || parts.includes("")) {
     throw new UsageError(
-      `Cannot use "${text}": it is no NAME, NAMESPACE/NAME, machinedeployment/NAME or scalinggroup/NAME`,
+      `Cannot use "${text}": it is no NAME, NAMESPACE/NAME, machinedeployment/NAME, scalinggroup/NAME or nodepool/NAME`,
     );
   }
   return withKind(second === undefined ? { namespace, name: first } : { namespace: first, name: second });
@@ -67,12 +73,17 @@ export async function readRows(cluster: Cluster, chosen: Chosen): Promise<PoolRo
 /** One pool; refused with near names where there is none. */
 export async function readRow(cluster: Cluster, pool: PoolRef): Promise<PoolRow> {
   const [deployment, rollout] = await Promise.all([
-    pool.kind === "ScalingGroup" ? readGroup(cluster.kube, pool) : rawObject(cluster.kube, machineDeployments, pool),
+    readPool(cluster.kube, pool),
     rawObject(cluster.kube, rollouts, pool),
   ]);
   const row = poolRow(deployment, rollout, cluster.name);
   if (row !== undefined) return row;
   throw new Refusal(await notFound(cluster, pool));
+}
+
+function readPool(kube: Kube, pool: PoolRef): Promise<unknown> {
+  if (pool.kind === "ScalingGroup") return readGroup(kube, pool);
+  return pool.kind === "NodePool" ? readNodePoolObject(kube, pool) : rawObject(kube, machineDeployments, pool);
 }
 
 async function readMany(
@@ -88,7 +99,8 @@ async function readMany(
   const byKey = new Map((reports ?? []).map((one) => [keyOf(one), one]));
   const isThere = where.namespace === undefined || where.namespace === groupsNamespace;
   const groups = isThere ? await listGroups(kube, where.labelSelector) : [];
-  const rows = [...deployments, ...groups].flatMap((one) => poolRow(one, byKey.get(keyOf(one)), name) ?? []);
+  const nodes = await listNodePools(kube, where);
+  const rows = [...deployments, ...groups, ...nodes].flatMap((one) => poolRow(one, byKey.get(keyOf(one)), name) ?? []);
   return rows.sort((a, b) =>
     a.pool.namespace.localeCompare(b.pool.namespace) || a.pool.name.localeCompare(b.pool.name)
   );

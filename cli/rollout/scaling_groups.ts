@@ -4,7 +4,7 @@ import { isControlPlane } from "../../activities/node_version/release.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { ScalingGroup, scalingGroups } from "../../activities/kube/update_kinds.ts";
-import { groupOfPool, poolOfGroup } from "../../workflows/commands/start_options.ts";
+import { groupOfPool, nodePoolOf, poolOfGroup } from "../../workflows/commands/start_options.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { ifAllowed, listAll } from "../connect/cluster.ts";
 
@@ -12,7 +12,8 @@ const place = { group: scalingGroups.group, version: scalingGroups.version, plur
 
 /** The same pool with its kind, which its name tells. */
 export function withKind(pool: PoolRef): PoolRef {
-  return groupOfPool(pool) === undefined ? pool : { ...pool, kind: "ScalingGroup" };
+  if (groupOfPool(pool) !== undefined) return { ...pool, kind: "ScalingGroup" };
+  return nodePoolOf(pool) === undefined ? pool : { ...pool, kind: "NodePool" };
 }
 
 /** The group of a pool; undefined where there is none, or where the pool is none. */

@@ -38,6 +38,7 @@ const steps: Record<string, (attempt: number) => string> = {
   Joining: (attempt) => `is booting and about to join${attempt > 0 ? `, as attempt ${attempt + 1} of its place` : ""}`,
   Gates: () => "has joined and has to pass its gates",
   Draining: () => "is being drained, to be removed",
+  Relieving: () => "is to go once nothing about etcd is in doubt, and hands on what only it has",
   Removing: () => "is drained and being removed",
   Repairing: () => "is unhealthy and being replaced",
 };
@@ -67,6 +68,7 @@ function nextAfter(step: string, onBlocked: string | undefined): string {
     return "if it has not joined by then it is recreated, and after its last attempt the change halts";
   }
   if (step === "Gates") return "when they pass it counts, and an old machine may go";
+  if (step === "Relieving") return "nothing about etcd may be in doubt then: else it stays, and is asked again";
   if (step === "Removing") return "when it is gone, the next machine may begin";
   if (step === "Repairing") return "another machine takes its place";
   if (onBlocked === "Force") return "pods that remain then are deleted";

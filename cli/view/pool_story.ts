@@ -22,6 +22,7 @@ export function poolStory(terminal: Terminal, story: Story): string[] {
   const parts: [string, string[]][] = [
     ["waves", status.waves.length > 1 || isUnderWay(status) ? waveBars(terminal, status, story.now) : []],
     ["machines", machineLines(story, status)],
+    ["etcd", etcdLines(terminal, status)],
     ["under way", underwayLines(terminal, status.underway, story.now)],
     ["blocked", blockedLines(terminal, story, status)],
     ["paused", pausedLines(status, story.now)],
@@ -63,6 +64,22 @@ function machineLines({ row, progress }: Story, status: RolloutStatus): string[]
   ]];
   const told = some.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   return [`${row.replicas} wanted: ${[...always, ...told, ...stepCounts(status.underway)].join(", ")}`];
+}
+
+function etcdLines(terminal: Terminal, { etcd }: RolloutStatus): string[] {
+  if (!etcd) return [];
+  const { seats, quorum, doubts } = etcd;
+  const told = seats.map(({ name, role, isWell, version }) => [
+    name,
+    role.toLowerCase(),
+    isWell ? "well" : styled(terminal, "red", "not well"),
+    version,
+  ]);
+  return [
+    `${quorum.well} voters are well, ${quorum.needed} are needed`,
+    ...plainTable(told).split("\n").slice(0, -1),
+    ...doubts.map(({ says }) => styled(terminal, "yellow", says)),
+  ];
 }
 
 function planLines({ plan }: RolloutStatus): string[] {

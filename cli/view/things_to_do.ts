@@ -14,6 +14,7 @@ export function thingsToDo(terminal: Terminal, { pool, status }: PoolRow): strin
       ? [say("plan", "", "shows what would be done"), say("approve", ` --plan ${plan.hash}`, "lets it begin")]
       : []),
     ...(halted ? [say("retry", "", "tries again"), say("abort", "", "goes back to what was last good")] : []),
+    ...(blockedReason === "EtcdInDoubt" ? [say("promote", "", "goes on although that is in doubt, upon you")] : []),
     ...(waves.some(({ state }) => state === "Soaking") ? [say("promote", "", "ends the soak now")] : []),
   ];
 }

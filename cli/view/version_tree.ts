@@ -57,7 +57,6 @@ function stateOf({ groups, released, ready }: VersionRow, stage: Stage): string 
   const done = groups[stage].filter(isConverged).length;
   const of = `${done} of ${counted(groups[stage].length, "group")} converged`;
   const isReleased = released !== undefined && stages.indexOf(stage) <= stages.indexOf(released);
-  if (stage === "ControlPlane") return `${of}; replacing control planes is not supported yet`;
   return isReleased || ready.status === "True" ? of : `waits to be released; ${of}`;
 }
 

@@ -74,3 +74,19 @@ Deno.test("the API server takes every object of the chart, at every size and wit
     ok((await refusalOf(api, path, misspelt))?.includes("replica"), "else nothing was judged");
   });
 });
+
+Deno.test("the chart has hands only where a setting names their image, for the worker of the release alone", async () => {
+  const { helm } = await resolveTools(["helm"]);
+  const image = `registry.example/hands@sha256:${"c".repeat(64)}`;
+  const ofHands = async (...set: string[]): Promise<ManifestObject[]> =>
+    (await chartObjects({ helm, namespace: "fleet-system", set })).filter(({ metadata: { name, namespace } }) =>
+      namespace === "ostler-hands" || /hands/.test(name)
+    );
+  deepEqual(await ofHands(), []);
+  const hands = await ofHands(`settings.hands-image=${image}`);
+  equal(hands.length, 12);
+  const named = hands.find(({ metadata }) => metadata.name === "ostler-hands-image") as { data?: object } | undefined;
+  deepEqual(named?.data, { image });
+  const text = JSON.stringify(hands);
+  ok(text.includes("system:serviceaccount:fleet-system:ostler-worker") && !text.includes("ostler-system"));
+});

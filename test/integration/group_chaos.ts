@@ -13,8 +13,8 @@ const group: GroupSpec = {
   ...{ min: 1, max: 6, size: 3, zones: ["a", "b", "c"], template: { image: first.image, disk: "20G" } },
 };
 
-/** Reads at which it is killed, of so many. */
-const oneReadOf = 60;
+/** It is killed at one read of so many. */
+const usualReads = 60;
 
 /** Rolls it once; every call that changes something is broken off the first time, before or after it is done. */
 export async function rollAmongKills(seed: number): Promise<void> {
@@ -44,15 +44,18 @@ export async function rollAmongKills(seed: number): Promise<void> {
 }
 
 /** Breaks calls off, and kills the worker that made them. */
-class Killer {
+export class Killer {
   kills = 0;
   #world: World | undefined;
   #changes = 0;
   #restarting: Promise<void> = Promise.resolve();
   readonly #random: () => number;
+  readonly #oneReadOf: number;
 
-  constructor(seed: number) {
+  /** It is killed at one read of so many, and at every other change. */
+  constructor(seed: number, oneReadOf = usualReads) {
     this.#random = randomStream(seed, "kills");
+    this.#oneReadOf = oneReadOf;
   }
 
   watch(world: World): void {
@@ -69,16 +72,19 @@ class Killer {
     const world = this.#world;
     if (!world) return undefined;
     if (method === "GET") {
-      if (this.#random() * oneReadOf < 1) this.#kill(world);
+      if (this.#random() * this.#oneReadOf < 1) this.kill();
       return undefined;
     }
     // The next try is left alone.
     if (this.#changes++ % 2 === 1) return undefined;
-    this.#kill(world);
+    this.kill();
     return this.#random() < 0.5 ? "CutBefore" : "CutAfter";
   }
 
-  #kill({ site: { ostler: { worker } } }: World): void {
+  /** Now, whatever it does; nobody before there is one to watch. */
+  kill(): void {
+    if (!this.#world) return;
+    const { site: { ostler: { worker } } } = this.#world;
     this.kills += 1;
     this.#restarting = this.#restarting.then(async () => {
       worker.kill("SIGKILL");

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { ApiOptions } from "../../deploy/local/cloud/groups/group_api.ts";
 import type { CloudInstance, GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
+import type { FleetWorld, GroupFleet } from "../../deploy/local/cloud/groups/group_fleet.ts";
 import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
 import { administratorOf, conditionOf, first, GroupGround, kinds, runsOf, type Version } from "./group_world.ts";
 import { withWorld } from "./world.ts";
@@ -71,11 +72,15 @@ export async function tellGroupStories(
 export interface Setting {
   cast: Cast;
   mayRevive?: boolean;
+  /** What the machines are; simulated ones unless told. */
+  fleet?: (world: FleetWorld) => Promise<GroupFleet>;
+  /** Before there are groups. */
+  prepare?: (world: World) => Promise<void>;
 }
 
 /** A world whose groups run the first version; it ends with the play. */
 export async function inScene(
-  { cast, mayRevive = false }: Setting,
+  { cast, mayRevive = false, fleet, prepare }: Setting,
   play: (scene: Scene) => Promise<void>,
 ): Promise<void> {
   const befalls: Befalls = {};
@@ -85,8 +90,10 @@ export async function inScene(
     isDead: (instance) => befalls.isDead?.(instance) ?? false,
     isUnready: (instance) => befalls.isUnready?.(instance) ?? false,
     isSilent: (instance) => befalls.isSilent?.(instance) ?? false,
+    ...(fleet ? { fleet } : {}),
   });
   await withWorld({ settings: ground.settings, mayRevive }, async (world) => {
+    await prepare?.(world);
     await createAutoscaler(world);
     for (const [{ name }, surge] of cast) await world.create(policies, policyOf(name, Math.max(1, surge)));
     const groups = cast.map(([group]) => group);
@@ -110,7 +117,7 @@ async function tell(scene: Scene, groups: readonly GroupSpec[], story: GroupStor
 }
 
 /** Where everything is, for whoever reads why a story failed. */
-async function standing(world: World, ground: GroupGround): Promise<string> {
+export async function standing(world: World, ground: GroupGround): Promise<string> {
   const rollouts = await world.list<{ metadata: { name: string }; status?: Record<string, unknown> }>(
     "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts",
   );
@@ -141,12 +148,12 @@ async function leavesNothing(world: World, ground: GroupGround, groups: readonly
 }
 
 /** Waits until all nodes run it, so many there are, and its NodeVersion says so. */
-export async function upToDate(world: World, version: Version, nodes: number): Promise<void> {
+export async function upToDate(world: World, version: Version, nodes: number, seconds = 180): Promise<void> {
   await world.until(`all nodes to run ${version.image}`, async () => {
     const runs = await runsOf(world);
     const isThere = runs.length === nodes && runs.every((each) => each === `${version.image} ${version.components}`);
     return isThere && (await conditionOf(world, "Ready")).reason === "UpToDate";
-  }, 180);
+  }, seconds);
 }
 
 /** Names of the nodes of all groups. */

@@ -16,7 +16,7 @@ export type Process = typeof processes[number];
 export async function installRights({ kubeconfig }: BareApi): Promise<void> {
   const files = [
     ...["namespace", "crds/operating_system_profiles", "crds/operating_system_configs", "crds/rollouts"],
-    ...["crds/node_versions", "crds/joining_nodes", "crds/autoscaling_strategies"],
+    ...["crds/node_versions", "crds/joining_nodes", "crds/autoscaling_strategies", "crds/os_images"],
     ...[
       "rbac/controller",
       "rbac/job_gate",
@@ -35,6 +35,13 @@ export async function installApproval({ kubeconfig }: BareApi): Promise<void> {
   await install(kubeconfig, "approval/node_approver");
 }
 
+/** What the setting hands-image takes beside. */
+export async function installHands({ kubeconfig }: BareApi): Promise<void> {
+  for (const file of ["namespace", "limit_hands", "rbac", "image", "scripts"]) {
+    await install(kubeconfig, `hands/${file}`);
+  }
+}
+
 async function install(kubeconfig: string, file: string): Promise<void> {
   const path = join(kubernetes, `${file}.yaml`);
   await applyObjects(kubeconfig, parseManifests(await readFile(path, "utf8"), path));
@@ -47,7 +54,15 @@ export async function openAs({ apiServer, directory, kubeconfig }: BareApi, proc
 }
 
 /** Where something stands that is worth a right; the last one is anybody's. */
-const namespaces = ["kube-system", "cloud-init-settings", "ostler-system", "kube-public", "default", "tenant"] as const;
+const namespaces = [
+  "kube-system",
+  "cloud-init-settings",
+  "ostler-system",
+  "kube-public",
+  "default",
+  "ostler-hands",
+  "tenant",
+] as const;
 
 interface Rule {
   verbs: string[];

@@ -6,7 +6,7 @@ import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
 import { type BareApi, withApi } from "./bare_api.ts";
 import { installApproval, installRights, openAs, processes, rightsOf } from "./identities.ts";
-import { type Attempt, create, forbidden, needed, type Secret, secrets, token } from "./identity_attempts.ts";
+import { type Attempt, create, forbidden, needed, osImages, type Secret, secrets, token } from "./identity_attempts.ts";
 import { approvalRights, rights } from "./identity_rights.ts";
 
 /** What people and join services write. */
@@ -32,6 +32,9 @@ async function settle({ api }: BareApi): Promise<void> {
     const body = { apiVersion, kind, metadata: { name }, spec };
     await api.call({ method: "POST", path: `/apis/${apiVersion}/${plural}`, body });
   }
+  const image = { reference: "registry.example/os:v1", keys: ["-----BEGIN PUBLIC KEY-----"] };
+  const ofImages = { apiVersion: "ostler.dev/v1alpha1", kind: "OSImage", metadata: { name: "asked" } };
+  await api.call({ method: "POST", path: osImages, body: { ...ofImages, spec: image } });
   for (const name of ["other", "ostler-pool-ns"]) {
     const path = "/api/v1/namespaces/cloud-init-settings/serviceaccounts";
     await api.call({ method: "POST", path, body: { metadata: { name } } });

@@ -51,6 +51,9 @@ const tokenFor = (account: string, namespace: string): Attempt => ({
 
 const updates = "/apis/update.edgeless.systems/v1alpha1";
 const update = (path: string, body: object): Attempt => ({ method: "PATCH", path: `${updates}/${path}`, body });
+/** Where images of operating systems are. */
+export const osImages = "/apis/ostler.dev/v1alpha1/osimages";
+const updateImage = (path: string, body: object): Attempt => ({ method: "PATCH", path: `${osImages}/${path}`, body });
 const letIn: Attempt = {
   ...{ method: "POST", path: `${updates}/joiningnodes` } as const,
   body: { apiVersion: "update.edgeless.systems/v1alpha1", kind: "JoiningNode", metadata: { name: "mine" } },
@@ -117,6 +120,11 @@ export const forbidden: [Process, string, Attempt][] = [
   ["worker", "ask for its fellow's token", tokenFor("ostler-controller", "ostler-system")],
   ["worker", "read the webhook's key", { method: "GET", path: `${secrets("ostler-system")}/ostler-webhook-authority` }],
   ["worker", "change what nodes are to run", update("nodeversions/asked", { spec: { image: "mine" } })],
+  ["worker", "say whose signature admits an image", updateImage("asked", { spec: { keys: ["mine"] } })],
+  ["worker", "make an image that it admits", {
+    ...{ method: "POST", path: osImages } as const,
+    body: { apiVersion: "ostler.dev/v1alpha1", kind: "OSImage", metadata: { name: "mine" } },
+  }],
   ["worker", "let a node in", letIn],
   ["worker", "change what a join service wrote of a node", update("joiningnodes/let-in", { spec: { name: "other" } })],
   ["worker", "list what machines boot from", { method: "GET", path: secrets("cloud-init-settings") }],
@@ -140,6 +148,7 @@ export const forbidden: [Process, string, Attempt][] = [
   }],
   ["controller", "write a Secret", create({ namespace: "ostler-system", name: "other" })],
   ["controller", "release a stage", update("nodeversions/asked/status", { status: { budget: 9 } })],
+  ["controller", "admit an image", updateImage("asked/status", { status: { digest: "mine" } })],
   ["controller", "hold cluster-autoscaler", update("autoscalingstrategies/held", { spec: { enabled: false } })],
   ["controller", "forget a node that was let in", { method: "DELETE", path: `${updates}/joiningnodes/let-in` }],
   ["controller", "read a Secret", { method: "GET", path: `${secrets()}/theirs` }],
@@ -174,6 +183,7 @@ export const needed: [Process, string, Attempt][] = [
     ): [Process, string, Attempt] => ["worker", `write ${name}`, create({ namespace: "cloud-init-settings", name })]),
   ["worker", "delete what machines booted from", remove("old-ns-bootstrap-config", "cloud-init-settings")],
   ["worker", "ask for the token of a pool's account", tokenFor("ostler-pool-ns", "cloud-init-settings")],
+  ["worker", "admit an image", updateImage("asked/status", { status: { digest: "sha256:1" } })],
   ["worker", "release a stage", update("nodeversions/asked/status", { status: { budget: 1 } })],
   ["worker", "hold cluster-autoscaler", update("autoscalingstrategies/held", { spec: { enabled: false } })],
   ["worker", "forget a node that was let in", { method: "DELETE", path: `${updates}/joiningnodes/let-in` }],

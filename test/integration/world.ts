@@ -13,6 +13,7 @@ import type { ManagementKubeconfigs } from "../../deploy/local/site/ostler_proce
 import { startSite } from "../../deploy/local/site/site.ts";
 import type { MachineGround, Site } from "../../deploy/local/site/site.ts";
 import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
+import type { Cluster } from "../../deploy/local/stack/stack.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { poolPath } from "./pool_objects.ts";
 import type { RolloutStatus } from "./pool_objects.ts";
@@ -31,6 +32,8 @@ export interface WorldOptions {
   watchSeconds?: number;
   /** What the machines are made of and live on; simulated unless told. */
   machines?: MachineGround;
+  /** A cluster that is there already; one on loopback unless told. */
+  cluster?: Cluster;
   /** Ours may end unasked, such as a controller without its lease, as it is started again. */
   mayRevive?: boolean;
 }
@@ -64,6 +67,7 @@ export async function withWorld(options: WorldOptions, story: (world: World) => 
     audited: options.audited ?? [],
     ...(options.watchSeconds === undefined ? {} : { watchSeconds: options.watchSeconds }),
     ...(options.machines ? { machines: options.machines } : {}),
+    ...(options.cluster ? { cluster: options.cluster } : {}),
     onCrash: (crash) => crashes.push(crash),
     // Nothing of ours may end unasked, though in a cluster it would be started again.
     onRevival: (line) => void (options.mayRevive || crashes.push(new Error(line))),

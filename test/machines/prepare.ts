@@ -1,5 +1,9 @@
 // Entry point: makes, once, what all machines of the tests are made from; where none can run, says why and makes nothing.
+import { join } from "node:path";
 import process from "node:process";
+import { machinesFolder } from "../../deploy/local/demo/ground.ts";
+import { componentImages } from "../../deploy/local/machines/kubeadm/component_images.ts";
+import { controlPlanePrograms } from "../../deploy/local/machines/kubeadm/programs.ts";
 import { findPostgres } from "../../deploy/local/stack/lent_temporal.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { temporalToolNames } from "../../deploy/local/tools/tool_name.ts";
@@ -11,7 +15,9 @@ if (missing === undefined) {
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     process.stdout.write(`${seconds.padStart(6)} s  ${text}\n`);
   });
+  await host.addOstree("prepared");
   await host.stop();
+  await componentImages(join(machinesFolder(), "control-plane"), await controlPlanePrograms());
   // Temporal as people run it themselves, which takes minutes to build.
   if (await findPostgres() !== undefined) await resolveTools(temporalToolNames);
 } else {

@@ -9,13 +9,13 @@ import { isDebianLike } from "../../deploy/local/engine/install_engine.ts";
 import type { LayoutImage } from "../../deploy/local/mirror/layout_image.ts";
 import { type ContainerHost, openContainerHost } from "../../deploy/local/machines/container_host.ts";
 import { cacheFolder } from "../../deploy/local/tools/environment.ts";
-import { resolveNodePrograms } from "../../deploy/local/tools/node_programs.ts";
+import { type NodePrograms, resolveNodePrograms } from "../../deploy/local/tools/node_programs.ts";
 import type { ToolProgress } from "../../deploy/local/tools/progress.ts";
 import { machineDeployment, type PoolOverrides } from "../integration/pool_objects.ts";
 import { withWorld, type World, type WorldOptions } from "../integration/world.ts";
 
 /** Set by `.ci/run`: a person may not want an engine installed unasked. */
-const mayInstall = Deno.env.get("OSTLER_INSTALL_DOCKER") === "true";
+export const mayInstall = Deno.env.get("OSTLER_INSTALL_DOCKER") === "true";
 
 /** Why no machine can run here; undefined when one can. */
 export const missing = await whatIsMissing();
@@ -57,12 +57,13 @@ export async function withMachines(
 export async function openHost(
   onProgress: (text: string) => void = () => {},
   layouts: readonly LayoutImage[] = [],
+  more: Pick<NodePrograms, "kubeadm"> = {},
 ): Promise<ContainerHost> {
   const tools = cacheFolder(process.env);
   if (tools === undefined) throw new Error("Cannot keep images and packages: neither HOME nor XDG_CACHE_HOME is set");
   return await openContainerHost({
     cacheFolder: join(tools, "..", "machines"),
-    programs: await resolveNodePrograms({ onProgress: buildsOnly(onProgress) }),
+    programs: { ...await resolveNodePrograms({ onProgress: buildsOnly(onProgress) }), ...more },
     installEngine: mayInstall,
     ...{ layouts, onProgress },
   });

@@ -6,9 +6,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };
 import { plainHistory } from "./plain_history.ts";
+import { controlPlanes } from "./record_control_planes.ts";
 import { eventually } from "../support/eventually.ts";
 import { protectedPod } from "../support/fake_pool.ts";
-import { surveyed } from "../support/fake_versions.ts";
+import { controlPlaneFirst, surveyed } from "../support/fake_versions.ts";
+import { resolved } from "../support/fake_images.ts";
+import { NodeStage } from "../support/node_stage.ts";
+import { rolling } from "../support/replaced_story.ts";
 import { budgetOf, gateOf } from "../support/pool_checks.ts";
 import { Stage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Handle } from "../support/workflow_stage.ts";
@@ -35,6 +39,15 @@ const rollouts: Record<string, Story> = {
   "rolling": async (stage) => {
     const pool = await stage.grownPool();
     pool.change({ image: "image-2", kubelet: "1.36.1" });
+    return await stage.rollOut(pool);
+  },
+  "machines_kept": async (stage) => {
+    const pool = await stage.grownPool({ rules: { onImageChange: "InPlace" } });
+    pool.keeping = () => {
+      pool.change({ image: "image-1" });
+      return { outcome: "Kept" };
+    };
+    pool.change({ image: "image-2" });
     return await stage.rollOut(pool);
   },
   "superseded_while_joining": async (stage) => {
@@ -130,6 +143,7 @@ const rollouts: Record<string, Story> = {
     pool.sicken(2);
     return await stage.rollOut(pool);
   },
+  ...controlPlanes,
   "cancelled": async (stage) => {
     const pool = await stage.grownPool();
     pool.fate = () => "registered";
@@ -216,6 +230,11 @@ const autoscalers: Record<string, Story> = {
 };
 
 const versions: Record<string, Story> = {
+  "control_plane_first": async (stage) => {
+    stage.activities.versions.looks.set("cp", controlPlaneFirst());
+    const options = { workflowId: "node-version/cp", taskQueue: "ostler", args: [{ name: "cp" }] };
+    return await stage.client.workflow.start("rollOutNodeVersion", options) as unknown as Handle;
+  },
   "let_go_at_rest_release_ended": async (stage) => {
     const rolling = { isHeld: true, autoscalers: "Off", released: "Workers" } as const;
     const resting = {
@@ -267,6 +286,71 @@ const plans: Record<string, Story> = {
   },
 };
 
+const nodePools: Record<string, Story> = {
+  "staged_rolled_soaked": async (stage) => {
+    const policy = {
+      budget: { machines: 2, cluster: 5 },
+      inPlace: { soak: "1s" },
+      waves: [{ upTo: 1 }, { upTo: "100%" }],
+    };
+    const nodes = new NodeStage({ nodes: 4, policy });
+    await nodes.settle(stage);
+    nodes.ask("b");
+    return await nodes.rollOut(stage);
+  },
+  "rolled_back_halted_retried": async (stage) => {
+    const nodes = new NodeStage({ nodes: 2, policy: { inPlace: { boot: "5s" } }, fate: () => "rolls back" });
+    await nodes.settle(stage);
+    nodes.ask("b");
+    const handle = await nodes.rollOut(stage);
+    await eventually("it given up", async () => {
+      const { quarantine, underway } = await nodes.progress(stage);
+      return quarantine.length > 0 && underway.length === 0;
+    });
+    nodes.fate = () => "boots";
+    await handle.executeUpdate("retry", { args: [{ by: "somebody" }] });
+    return handle;
+  },
+  "aborted_while_booting": async (stage) => {
+    const nodes = new NodeStage({ nodes: 3, bootMs: 500 });
+    await nodes.settle(stage);
+    nodes.ask("b");
+    const handle = await nodes.rollOut(stage);
+    await eventually("a node down", () => nodes.down().length === 1);
+    await handle.executeUpdate("abort", { args: [{ by: "somebody" }] });
+    return handle;
+  },
+  "refused_replaced": async (stage) => (await rolling(stage, { refuses: "DiskFull" })).handle,
+  "lost_replaced": async (stage) => (await rolling(stage, { fate: "never comes back" })).handle,
+  "superseded_while_booting": async (stage) => {
+    const nodes = new NodeStage({ nodes: 3, bootMs: 500 });
+    await nodes.settle(stage);
+    nodes.ask("b");
+    const handle = await nodes.rollOut(stage);
+    await eventually("a node down", () => nodes.down().length === 1);
+    nodes.ask("c");
+    await handle.signal("desiredChanged", { generation: 3 });
+    return handle;
+  },
+};
+
+const images: Record<string, Story> = {
+  "accepted": async (stage) => {
+    const image = resolved();
+    stage.activities.images.looks.set("i", [{ outcome: "Resolved", image }]);
+    const evidence = { signedBy: `sha256:${"a".repeat(64)}`, signed: image.digest };
+    stage.activities.images.verdicts.set("i", [{ outcome: "Verified", evidence }]);
+    const options = { workflowId: "os-image/i", taskQueue: "ostler", args: [{ name: "i" }] };
+    return await stage.client.workflow.start("admitImage", options) as unknown as Handle;
+  },
+  "refused": async (stage) => {
+    const [reason, message] = ["NotFound" as const, "The registry has no such tag"];
+    stage.activities.images.looks.set("r", [{ outcome: "Refused", generation: 3, reason, message }]);
+    const options = { workflowId: "os-image/r", taskQueue: "ostler", args: [{ name: "r" }] };
+    return await stage.client.workflow.start("admitImage", options) as unknown as Handle;
+  },
+};
+
 /** Stories by the folder that has their histories. */
 const stories: Record<string, Record<string, Story>> = {
   roll_out_machine_deployment: rollouts,
@@ -276,6 +360,8 @@ const stories: Record<string, Record<string, Story>> = {
   roll_out_node_version: versions,
   discover_scaling_groups: discoveries,
   plan_pool: plans,
+  admit_image: images,
+  roll_out_node_pool: nodePools,
 };
 
 async function record(

@@ -1,4 +1,5 @@
 /** What can be run, by name: steps, which only succeed or fail, and groups of tests. */
+import { registryToolNames, stackToolNames } from "../../deploy/local/tools/tool_name.ts";
 
 /** What steps and groups have in common. */
 interface Named {
@@ -54,7 +55,11 @@ export const steps: Record<string, Step> = {
   check: { args: ["check"], limitMinutes: 5, load: 1 },
   packages: { args: ["run", "--allow-all", "test/validators/install_packages.ts"], limitMinutes: 10, load: 0.5 },
   // Building them on a fresh machine takes longer than any test may, and all cores.
-  tools: { args: ["run", "--allow-all", "deploy/local/tools/main.ts"], limitMinutes: 45, load: 2 },
+  tools: {
+    args: ["run", "--allow-all", "deploy/local/tools/main.ts", ...stackToolNames, ...registryToolNames],
+    limitMinutes: 45,
+    load: 2,
+  },
   // The same of what machines are made of, where they can run.
   prepare: {
     args: ["run", "--allow-all", "test/machines/prepare.ts"],
@@ -106,20 +111,20 @@ export const groups: Record<string, Group> = {
     allow: allowed,
     longest: [
       ...named("integration", ["demo", "web_ui", "pacing", "join", "readme", "repair", "stories/window", "rollout"]),
-      ...named("integration", ["requests", "clusters"]),
+      ...named("integration", ["requests", "clusters", "control_plane_kills", "control_plane"]),
     ],
-    // Deadlines of machines that do not join; cron's next full minute.
-    waiting: named("integration", ["join", "stories/window"]),
+    // Deadlines of machines that do not join; cron's next full minute; tries of a registry that is away; a worker that was killed.
+    waiting: named("integration", ["join", "stories/window", "os_image", "control_plane_kills"]),
     limitMinutes: 40,
     // A third of a core was measured, whole stack counted in; five at once kept both cores no busier than four.
     load: 0.5,
-    after: ["tools"],
+    after: ["tools", "packages"],
   },
   chaos: { paths: ["test/chaos"], allow: allowed, limitMinutes: 240, load: Infinity },
   machines: {
     paths: ["test/machines"],
     allow: allowed,
-    longest: named("machines", ["installed", "rolling", "failure"]),
+    longest: named("machines", ["installed", "control_planes", "rolling", "failure"]),
     limitMinutes: 40,
     load: 0.66,
     after: ["prepare"],

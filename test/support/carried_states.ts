@@ -41,6 +41,8 @@ export const carriedNow: CarriedState = {
     failed: ["x"],
     failures: 2,
     retries: [1],
+    updating: {},
+    lately: {},
   },
   records: { joins: [join], replacements: [replacement], replaced: 7 },
   slots: { held: ["b"] },

@@ -1,15 +1,17 @@
 /** The activities of a rollout over pools in memory: each finds its pool by the input, notes the call, and acts. */
 import { Context } from "@temporalio/activity";
 import { orderFirst } from "../../activities/pool/order_first.ts";
-import { snapshotOf } from "../../activities/pool/read_pool.ts";
+import { snapshotOf, withEtcd } from "../../activities/pool/snapshot.ts";
 import type {
   AutoscalerActivities,
   AutoscalerOutcome,
   AwaitActivities,
   DuePool,
   FailureType,
+  ImageActivities,
   JoiningActivities,
   JoiningOutcome,
+  NodeUpdateActivities,
   NoticeActivities,
   NoticeTarget,
   PoolQuestion,
@@ -17,13 +19,17 @@ import type {
   PoolSnapshot,
   PublishActivities,
   ReadActivities,
+  Relieved,
+  RelieveOrder,
   Unseen,
   WriteActivities,
 } from "../../workflows/contracts/mod.ts";
+import type { Activities as RealActivities } from "../../activities/mod.ts";
 import { FakeVersions } from "./fake_versions.ts";
 import { admit, cleanUp, cordon, mark, release, remove, spare } from "./fake_changes.ts";
 import {
   desiredOf,
+  keepMachines,
   planOf,
   publish,
   renewAtRest,
@@ -36,6 +42,7 @@ import { failure } from "./fake_failure.ts";
 import { climb } from "./fake_ladder.ts";
 import type { FakeMachine, FakePool } from "./fake_pool.ts";
 import { recall, writeReport } from "./fake_rollout.ts";
+import { FakeImages } from "./fake_images.ts";
 import { FakeSlots } from "./fake_slots.ts";
 
 export { failure };
@@ -47,7 +54,9 @@ export type Activities =
   & AwaitActivities
   & NoticeActivities
   & JoiningActivities
-  & AutoscalerActivities;
+  & AutoscalerActivities
+  & NodeUpdateActivities
+  & ImageActivities;
 
 interface OnMachine {
   pool: PoolRef;
@@ -58,6 +67,7 @@ interface OnMachine {
 export class FakeActivities {
   readonly #pools: FakePool[] = [];
   readonly slots = new FakeSlots();
+  readonly images = new FakeImages();
   /** Due pools that are listed at once. */
   pageSize = 50;
   /** Pools that have converged are listed as being at rest. */
@@ -86,6 +96,9 @@ export class FakeActivities {
 
   readonly versions = new FakeVersions();
 
+  /** Real activities of pools that are none of these, by their Rollouts' names. */
+  readonly others = new Map<string, RealActivities>();
+
   /** What a worker registers. */
   all(): Activities {
     const deliverNotice: NoticeActivities["deliverNotice"] = async ({ notice, target }) => {
@@ -102,7 +115,42 @@ export class FakeActivities {
       await this.whileKept(object.name);
       return this.autoscalers.get(object.name)?.shift() ?? { outcome: "Gone" };
     };
-    return { ...steps, ...this.versions.all(), deliverNotice, ensureNodeAnnotated, ensureAutoscalerKept };
+    return {
+      ...this.#routed(steps),
+      ...this.#updates(),
+      ...this.versions.all(),
+      ...this.images.all(),
+      ...{ deliverNotice, ensureNodeAnnotated, ensureAutoscalerKept },
+    };
+  }
+
+  /** The same steps, but for pools that have others. */
+  #routed<Steps extends object>(steps: Steps): Steps {
+    type Step = (input: { pool?: PoolRef }) => Promise<unknown>;
+    const routed = Object.entries(steps as Record<string, Step>).map((
+      [name, step],
+    ): [string, Step] => [name, (input) => {
+      const other = this.others.get(input.pool?.name ?? "");
+      return other ? (other[name as keyof RealActivities] as Step)(input) : step(input);
+    }]);
+    return Object.fromEntries(routed) as Steps;
+  }
+
+  #updates(): NodeUpdateActivities {
+    const of = ({ pool }: { pool: PoolRef }): RealActivities => {
+      const other = this.others.get(pool.name);
+      if (!other) throw new TypeError(`Cannot update a machine of "${pool.name}": nothing serves that pool`);
+      return other;
+    };
+    return {
+      awaitImageStaged: (input) => of(input).awaitImageStaged(input),
+      awaitBootOrdered: (input) => of(input).awaitBootOrdered(input),
+      awaitNodeBooted: (input) => of(input).awaitNodeBooted(input),
+      ensureImageFailed: (input) => of(input).ensureImageFailed(input),
+      readMaker: (input) => of(input).readMaker(input),
+      ensureNodeReplaced: (input) => of(input).ensureNodeReplaced(input),
+      awaitNodeGone: (input) => of(input).awaitNodeGone(input),
+    };
   }
 
   #read(): ReadActivities {
@@ -153,6 +201,7 @@ export class FakeActivities {
       deleteMachine: (input) => this.#change("deleteMachine", input, remove),
       ensureLastGoodRestored: (input) => this.#on("ensureLastGoodRestored", input, restoreLastGood),
       ensureTemplateStamped: (input) => this.#on("ensureTemplateStamped", input, stampTemplate),
+      ensureMachinesKept: (input) => this.#on("ensureMachinesKept", input, keepMachines),
       ensureSlotTaken: (input) => this.#on("ensureSlotTaken", input, () => this.slots.take(input)),
       ensureSlotsKept: (input) => this.#on("ensureSlotsKept", input, () => this.slots.keep(input)),
       ensurePoolCleanedUp: (input) => this.#on("ensurePoolCleanedUp", input, cleanUp),
@@ -215,6 +264,8 @@ export class FakeActivities {
       awaitGates: (input) =>
         this.#until("awaitGates", input, (pool) => judge(pool, input))
           .finally(() => endJudgement(this.#poolOf(input.pool), input.machine)),
+      awaitMachineRelieved: (input) =>
+        this.#until("awaitMachineRelieved", input, (pool): Relieved | undefined => relieve(pool, input)),
       awaitMachineGone: (input) =>
         this.#until(
           "awaitMachineGone",
@@ -291,7 +342,7 @@ function restOf({ reports, rollout: { observed, lastGood } }: FakePool): Pick<Du
 }
 
 function lookAt(pool: FakePool, question: PoolQuestion): PoolSnapshot {
-  return snapshotOf(pool.members(question.repair), question);
+  return withEtcd(snapshotOf(pool.members(question.repair), question), pool.etcd);
 }
 
 function isOver({ until = Infinity }: { until?: number }): boolean {
@@ -301,4 +352,14 @@ function isOver({ until = Infinity }: { until?: number }): boolean {
 /** Deadlines are looked at this often; everything else is told by the pool. */
 function tick(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+function relieve(
+  { etcd, snapshot }: FakePool,
+  { machine, isLost, taken, until }: RelieveOrder,
+): Relieved | undefined {
+  const doubts = (etcd?.doubts ?? []).filter((doubt) => !(isLost && doubt.machine === machine))
+    .map(({ says }) => says).filter((says) => !taken.includes(says));
+  if (doubts.length === 0) return { state: "Relieved", snapshot };
+  return Date.now() >= until ? { state: "InDoubt", doubts } : undefined;
 }

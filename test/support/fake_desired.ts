@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { byTurn } from "../../activities/pool/snapshot.ts";
 import type {
   DesiredState,
+  Keeping,
   Published,
   Rendering,
   Renewal,
@@ -33,6 +34,7 @@ export function desiredOf(pool: FakePool): DesiredState {
       revision: String(current?.revision ?? ""),
       templateHash: hashOf(template),
       profile: { name: "osp-ubuntu", namespace: "kube-system" },
+      ...(pool.etcd ? { isControlPlane: true as const } : {}),
     },
     rules: structuredClone(pool.rules),
   };
@@ -108,6 +110,11 @@ export function restoreLastGood(pool: FakePool): { changed: boolean } {
 export function stampTemplate(pool: FakePool, order: Omit<TemplateStamp, "pool">): void {
   const stamp = createHash("sha256").update(`${order.templateHash} ${order.configDigest}`).digest("hex").slice(0, 16);
   if (pool.template.stamp !== stamp) pool.change({ stamp });
+}
+
+/** Another image is to replace no machine: the pool says what comes of that. */
+export function keepMachines(pool: FakePool): Keeping {
+  return pool.keeping();
 }
 
 /** The plan as the real planner makes it, bounded as the real activity bounds it. */

@@ -3,11 +3,14 @@ import { defaultRules } from "../../activities/policy/default_rules.ts";
 import type {
   Blocker,
   DrainRules,
+  EtcdStanding,
   GateVerdict,
+  Keeping,
   Member,
   PoolRef,
   RepairRules,
   Rules,
+  SnapshotTaken,
 } from "../../workflows/contracts/mod.ts";
 import type { HistoryEntry, PoolEvent, RolloutReport } from "../../workflows/contracts/report.ts";
 import { hashOf, memberOf } from "./fake_machine.ts";
@@ -78,8 +81,14 @@ export class FakePool {
   /** Nobody holds new machines, as where the webhook is down that should. */
   isAdmissionDown = false;
   fate: (nth: number, image: string) => Fate;
+  /** Of a group of control planes. */
+  etcd: EtcdStanding | undefined;
+  /** What is kept when a machine of it is relieved. */
+  snapshot: SnapshotTaken | null = null;
   /** What a gate says, of a machine or of a wave without one. */
   verdict: (gate: string, machine: string | undefined) => GateVerdict["outcome"] = () => "Passed";
+  /** What comes of another image that is to replace no machine. */
+  keeping: () => Keeping = () => ({ outcome: "Unneeded" });
   #made = 0;
   #change = Promise.withResolvers<void>();
 

@@ -1,5 +1,5 @@
 /** The budget that all pools of a stage share. */
-import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import type { BudgetName, PoolRef } from "../../workflows/contracts/mod.ts";
 
 interface Place {
   pool: PoolRef;
@@ -12,7 +12,13 @@ export class FakeSlots {
   /** The most places that were ever taken at once. */
   most = 0;
 
-  take({ pool, machine, limit }: Place & { limit: number }): { taken: boolean; holders: string[] } {
+  /** Whose budgets places were taken of since it was cleared. */
+  budgets: BudgetName[] = [];
+
+  take(
+    { pool, machine, limit, of = "Pools" }: Place & { limit: number; of?: BudgetName },
+  ): { taken: boolean; holders: string[] } {
+    if (!this.budgets.includes(of)) this.budgets.push(of);
     const holders = [...this.#places.values()].map((place) =>
       `${place.pool.namespace}/${place.pool.name}/${place.machine}`
     );

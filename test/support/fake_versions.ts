@@ -21,6 +21,25 @@ export function surveyed(differs: Partial<Present> = {}): Present {
   };
 }
 
+/** Looks at a NodeVersion whose control planes roll, and then its workers. */
+export function controlPlaneFirst(): Present[] {
+  const [outdated, held] = [{ ...stage, outdated: 1 }, { isHeld: true, autoscalers: "Off" } as const];
+  const rolling = { ControlPlane: { ...outdated, moving: 1 }, Workers: stage };
+  const stages = { ControlPlane: { ...outdated, done: 1, atRest: 1, outdated: 0 }, Workers: stage };
+  const done = { ControlPlane: stages.ControlPlane, Workers: { ...stages.ControlPlane } };
+  const settled = { stages: done, isSettled: true, says: "All 3" };
+  return [
+    surveyed({ autoscalers: "On", stages: { ControlPlane: outdated, Workers: stage } }),
+    surveyed({ ...held, stages: { ControlPlane: outdated, Workers: stage } }),
+    surveyed({ ...held, released: "ControlPlane", stages: rolling }),
+    surveyed({ ...held, released: "ControlPlane", stages }),
+    surveyed({ ...held, released: "Workers", stages }),
+    surveyed({ ...held, released: "Workers", ...settled }),
+    surveyed({ ...held, ...settled }),
+    surveyed(settled),
+  ];
+}
+
 export class FakeVersions {
   /** What each look sees, by name; the last for ever, and nothing where nothing is told. */
   readonly looks = new Map<string, VersionSurvey[]>();

@@ -4,7 +4,7 @@ import type { CommandName, Order, Step } from "../../cli/connect/engine.ts";
 import type { ConnectOptions, World } from "../../cli/connect/world.ts";
 import { runProgram } from "../../cli/program.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import type { PoolRef, Progress, RolloutPlan } from "../../workflows/contracts/mod.ts";
+import type { ImageOutcome, PoolRef, Progress, RolloutPlan } from "../../workflows/contracts/mod.ts";
 import { FakeKube } from "./fake_kube.ts";
 import { FakeTemporal } from "./fake_temporal.ts";
 import { machineDeployment, machineSet } from "./machine_objects.ts";
@@ -26,6 +26,9 @@ export class FakeWorld {
   plan: RolloutPlan | undefined;
   planned: PoolRef[] = [];
   steps: Step[] = [];
+  /** What a worker says of an image, and of which it was asked. */
+  verdict: ImageOutcome | undefined;
+  judged: string[] = [];
   /** Runs instead of each pause. */
   onSleep: () => void = () => {};
   /** Thrown instead of a connection to Temporal. */
@@ -72,6 +75,10 @@ export class FakeWorld {
       plan: (pool: PoolRef) => {
         this.planned.push(pool);
         return this.plan ? Promise.resolve(this.plan) : Promise.reject(new Error("no plan"));
+      },
+      admitImage: ({ name }: { name: string }) => {
+        this.judged.push(name);
+        return this.verdict ? Promise.resolve(this.verdict) : Promise.reject(new Error("no verdict"));
       },
       steps: (_: unknown, limit: number) => Promise.resolve(this.steps.slice(-limit)),
     };

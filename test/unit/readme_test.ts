@@ -32,8 +32,8 @@ Deno.test("README tells a cure for every reason to halt, and for no other", asyn
     const [, block = ""] = new RegExp(`type ${name} =([^;]*);`).exec(source) ?? [];
     return [...block.matchAll(/"(\w+)"/g)].map(([, reason = ""]) => reason);
   };
-  const decided = ["JoinAttemptsExhausted", "GateFailed", "SpecReapplied", ...union("BugType")];
-  const coded = [...union("RefusedType"), ...union("ExpiredType"), ...decided].sort();
+  const decided = ["JoinAttemptsExhausted", "GateFailed", "SpecReapplied", "ReplacementRefused", ...union("BugType")];
+  const coded = [...union("RefusedType"), ...union("ExpiredType"), ...union("UpdateFailureType"), ...decided].sort();
   const told = tableOf("When it halts").flatMap(([reasons = ""]) =>
     [...reasons.matchAll(/`(\w+)`/g)].map(([, it]) => it)
   );

@@ -9,6 +9,8 @@ const packages: Record<string, string> = {
   // Temporal's database where it is installed as people run it; its own programs are not on the path.
   pg_ctlcluster: "postgresql",
   "ignition-validate": "ignition",
+  // Whose images machines boot where they are updated in place.
+  ostree: "ostree",
   promtool: "prometheus",
   shellcheck: "shellcheck",
   "systemd-analyze": "systemd",

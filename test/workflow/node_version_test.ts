@@ -4,7 +4,7 @@ import { readConfig } from "../../workers/config.ts";
 import { rollOutNodeVersion } from "../../workers/tell_node_versions.ts";
 import { nodeVersionIdOf } from "../../workflows/commands/start_options.ts";
 import { eventually } from "../support/eventually.ts";
-import { surveyed } from "../support/fake_versions.ts";
+import { controlPlaneFirst, surveyed } from "../support/fake_versions.ts";
 import type { Stage } from "../support/workflow_stage.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
@@ -35,6 +35,36 @@ test("K24 rollOutNodeVersion holds the autoscaler, releases the workers, and let
     ...["tell HoldingAutoscaler", "hold", "tell HoldingAutoscaler", "hold", "tell Rolling", "hold"],
     ...["release Workers of d", "tell Rolling", "hold", "tell UpToDate", "hold", "end release", "let go"],
   ]);
+});
+
+test("K23 rollOutNodeVersion releases control planes, and workers once these are done", async (stage) => {
+  stage.activities.versions.looks.set("cp", controlPlaneFirst());
+  await rollOutNodeVersion(stage.client, config, "cp");
+  const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name: "cp" }));
+  deepEqual(await handle.result(), { outcome: "UpToDate", says: "All 3" });
+  deepEqual(doneWith(stage, "cp"), [
+    ...["tell HoldingAutoscaler", "hold", "tell Rolling", "hold", "release ControlPlane of d", "tell Rolling", "hold"],
+    ...["tell Rolling", "hold", "release Workers of d", "tell Rolling", "hold"],
+    ...["tell UpToDate", "hold", "end release", "let go"],
+  ]);
+});
+
+test("K23 rollOutNodeVersion releases no worker while control planes are halted, and goes on once these are done", async (stage) => {
+  const { versions } = stage.activities;
+  versions.changed = new Promise(() => {});
+  const [, , released, , ...rest] = controlPlaneFirst();
+  if (!released) throw new Error("Cannot halt control planes: they are not released");
+  const { ControlPlane, Workers } = released.stages;
+  const halted = { ...ControlPlane, atRest: 1, moving: 0, halted: ['group "cp" is halted: Quarantined'] };
+  versions.looks.set("halted", [{ ...released, isHeld: false, stages: { ControlPlane: halted, Workers } }]);
+  await rollOutNodeVersion(stage.client, config, "halted");
+  await eventually("the halt to be told", () => doneWith(stage, "halted").includes("tell GroupHalted"));
+  deepEqual(doneWith(stage, "halted"), ["tell GroupHalted"]);
+  versions.looks.set("halted", rest);
+  versions.changed = Promise.resolve();
+  await rollOutNodeVersion(stage.client, config, "halted");
+  await stage.client.workflow.getHandle(nodeVersionIdOf({ name: "halted" })).result();
+  deepEqual(doneWith(stage, "halted").at(-1), "let go");
 });
 
 test("rollOutNodeVersion looks again as soon as somebody tells of a change", async (stage) => {

@@ -1,6 +1,6 @@
 /** Credentials are renewed in time, whatever their pool is doing, and no machine is touched for it. */
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
-import type { ScheduleDescription } from "@temporalio/client";
+import type { ScheduleDescription, WorkflowHandle } from "@temporalio/client";
 import type { rollOutMachineDeployment } from "../../workflows/mod.ts";
 import type { RenewInput, RenewResult } from "../../workflows/contracts/mod.ts";
 import { ensureCredentialSchedule } from "../../workers/credential_schedule.ts";
@@ -119,6 +119,13 @@ atRest("renewCredentials wants no rollout of a pool that is gone", async (stage,
   equal(await runOf(stage, pool), before);
 });
 
+/** How often the run was told that something may have changed. */
+async function timesTold(handle: WorkflowHandle): Promise<number> {
+  const { events } = await handle.fetchHistory();
+  const told = (events ?? []).map((event) => event.workflowExecutionSignaledEventAttributes?.signalName);
+  return told.filter((name) => name === "desiredChanged").length;
+}
+
 test("renewCredentials tells a rollout that runs already", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
@@ -127,12 +134,14 @@ test("renewCredentials tells a rollout that runs already", async (stage) => {
   const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, drain: 100, recheck: 60_000 } });
   await stage.stands(handle, "Rolling", "PodsRemaining");
   const { runId } = await handle.describe();
-  // It renews by itself too, a moment later.
+  const before = await timesTold(handle);
   let looks = 0;
-  await eventually(
-    "a look that finds it due",
-    async () => (await renew(stage, `renew-running-${looks++}`)).pools === 1,
-  );
+  await eventually("word of it", async () => {
+    // It renews by itself too: what it did just now is due once more.
+    makeDue(pool);
+    await renew(stage, `renew-running-${looks++}`);
+    return await timesTold(handle) > before;
+  });
   pool.renewAfterMs = 28_800_000;
   await eventually("the renewal", () => pool.renewAt > Date.now() + 60_000);
   equal((await handle.describe()).runId, runId);

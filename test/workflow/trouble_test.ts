@@ -17,7 +17,7 @@ function assertOrderly(pool: FakePool): void {
   deepEqual(pool.machines.filter(({ hold, mark }) => hold || mark), []);
 }
 
-test("rollOutMachineDeployment recreates a machine that does not join, and goes on", async (stage) => {
+test("A11 rollOutMachineDeployment recreates a machine that does not join, tells why, and goes on", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = (nth) => nth === 4 ? "address" : "joins";
   pool.change({ image: "image-2" });

@@ -10,7 +10,7 @@ export const phases = [
   ...underWay,
   ...["Converged", "RolledBack", "Halted", "Aborted", "Deleting"],
 ];
-const steps = ["Joining", "Gates", "Draining", "Removing", "Repairing"];
+const steps = ["Joining", "Gates", "Draining", "Removing", "Repairing", "Relieving"];
 const states = ["desired", "updated", "ready", "failed"] as const;
 /** Reasons told apart: there are some thirty of ours, and who may write Rollouts could make up any number. */
 const mostReasons = 60;

@@ -3,7 +3,7 @@ import type { Measured, Measures, RungAhead } from "../../activities/measures.ts
 import type { Metrics } from "./registry.ts";
 
 /** All of them are exported, also where nobody stands before one. */
-const rungs: RungAhead[] = ["instance", "address", "registered", "ready", "gates", "drained", "gone"];
+const rungs: RungAhead[] = ["instance", "address", "registered", "ready", "gates", "drained", "gone", "booted"];
 
 /** Takes what activities measure. */
 export function stepMeasures(metrics: Metrics): Measures {
@@ -19,6 +19,11 @@ export function stepMeasures(metrics: Metrics): Measures {
     published: (seconds, news) => metrics.observe("ostler_publish_duration_seconds", seconds, { news }),
     joined: (seconds, of) => metrics.observe("ostler_join_duration_seconds", seconds, labelsOf(of)),
     drained: (seconds, of) => metrics.observe("ostler_drain_duration_seconds", seconds, labelsOf(of)),
+    staged: (seconds, of) => metrics.observe("ostler_stage_duration_seconds", seconds, labelsOf(of)),
+    booted: (seconds, of, verdict) => {
+      metrics.add("ostler_machine_updates_total", { verdict });
+      if (verdict === "Updated") metrics.observe("ostler_update_boot_duration_seconds", seconds, labelsOf(of));
+    },
     underWay: (wait, ahead) => void (ahead.length > 0 ? waits.set(wait, ahead) : waits.delete(wait)),
   };
 }

@@ -21,6 +21,9 @@ const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 const joinSeconds = [15, 30, 60, 120, 180, 300, 600, 1200, 1800];
 const drainSeconds = [1, 5, 15, 60, 180, 600, 1800, 3600, 10800];
 
+/** What a node may have made of the order to boot. */
+const updateVerdicts = ["Updated", "RolledBack", "NotReady", "NotBooted", "Lost"];
+
 export const metrics = {
   ostler_build_info: {
     ...{ type: "gauge", of: all, labels: ["process", "version"] },
@@ -110,7 +113,7 @@ export const metrics = {
   ostler_machines_under_way: {
     ...{ type: "gauge", of: ["worker"], labels: ["rung"] },
     help:
-      "Machines that this worker waits for, by what they have still to reach: instance, address, registered, ready, gates, drained, gone",
+      "Machines that this worker waits for, by what they have still to reach: instance, address, registered, ready, gates, drained, gone, booted",
   },
   ostler_join_duration_seconds: {
     ...{ type: "histogram", of: ["worker"], labels: ["pool", "image"], buckets: joinSeconds },
@@ -119,6 +122,23 @@ export const metrics = {
   ostler_drain_duration_seconds: {
     ...{ type: "histogram", of: ["worker"], labels: ["pool", "image"], buckets: drainSeconds },
     help: "From the order to empty a node until no pod was left that had to move, by the image that went",
+  },
+  ostler_stage_duration_seconds: {
+    ...{ type: "histogram", of: ["worker"], labels: ["pool", "image"], buckets: joinSeconds },
+    help: "From the order to fetch an image until a node that is updated in place had it",
+  },
+  ostler_update_boot_duration_seconds: {
+    ...{ type: "histogram", of: ["worker"], labels: ["pool", "image"], buckets: joinSeconds },
+    help: "From the order to boot an image until the node ran it and was Ready",
+  },
+  ostler_machine_updates_total: {
+    ...{ type: "counter", of: ["worker"], labels: ["verdict"] },
+    fromStart: updateVerdicts.map((verdict) => ({ verdict })),
+    help: "Nodes that were told to boot another image, by verdict: Updated, RolledBack, NotReady, NotBooted or Lost",
+  },
+  ostler_fleet_lock_requests_total: {
+    ...{ type: "counter", of: ["worker"], labels: ["outcome"] },
+    help: "Requests of nodes that update themselves: granted, or by the kind of the answer, such as failed_lock",
   },
   ostler_publish_duration_seconds: {
     ...{ type: "histogram", of: ["worker"], labels: ["news"], buckets: requestSeconds },

@@ -100,17 +100,27 @@ const approve: Effect = {
 
 const promote: Effect = {
   takes: "{full, by, reason}; with full all that is left becomes one wave",
-  refuse({ waves, machines, tasks }, { full }): string | undefined {
-    const isInDoubt = doubtful(tasks).length + gatesInDoubt({ machines, waves }, promoted).length > 0;
-    const isSoaking = waves.current.soakUntil !== null || isInDoubt;
-    return isSoaking || (full && waves.rolled) ? undefined : "nothing soaks and no gate waits for a word";
+  refuse({ waves, machines, tasks, people }, { full }): string | undefined {
+    const doubts = [
+      ...doubtful(tasks),
+      ...gatesInDoubt({ machines, waves }, promoted),
+      ...untaken({ machines, tasks, people }),
+    ];
+    const isSoaking = waves.current.soakUntil !== null || doubts.length > 0;
+    return isSoaking || (full && waves.rolled) ? undefined : "nothing soaks, and nothing in doubt waits for a word";
   },
-  apply({ target, waves, machines, tasks, view }, command): string {
+  apply({ target, waves, machines, tasks, people, view }, command): string {
+    const doubts = untaken({ machines, tasks, people });
+    if (doubts.length > 0) {
+      people.takenDoubts = [...people.takenDoubts, ...doubts];
+      warn(view, "DoubtsTaken", `${byWhom(command)} goes on although ${doubts.join("; ")}`);
+    }
     for (const each of [...doubtful(tasks), ...gatesInDoubt({ machines, waves }, promoted)]) each.doubt = promoted;
     const { current } = waves;
     waves.current = current.soakUntil === null ? current : { ...current, soakUntil: Date.now() };
     if (command.full) beginLastWave({ waves, target });
     tell(view, "Promoted", `Promoted ${command.full ? "to the end " : ""}by ${byWhom(command)}`);
+    if (doubts.length > 0) return `It goes on although ${doubts.join("; ")}`;
     return command.full ? "All that is left is one wave now" : "The wave is taken as good";
   },
 };
@@ -164,6 +174,15 @@ function byWhom(command: Command): string {
 
 function doubtful({ running }: Seen["tasks"]): Task[] {
   return Object.values(running).filter(({ doubt }) => doubt !== "" && doubt !== promoted);
+}
+
+/** What etcd has against letting a machine go, but for what somebody took upon himself already. */
+function untaken(
+  { machines: { snapshot }, tasks: { running }, people }: Seen<"machines" | "tasks" | "people">,
+): string[] {
+  const seen = snapshot?.etcd?.doubts.map(({ says }) => says) ?? [];
+  const asked = Object.values(running).flatMap(({ etcdDoubts = [] }) => etcdDoubts);
+  return [...new Set([...seen, ...asked])].filter((says) => !people.takenDoubts.includes(says));
 }
 
 function beginLastWave({ waves, target: { rules, desired } }: Part<"waves"> & Seen<"target">): void {

@@ -17,6 +17,9 @@ export const autoscalingChanged = defineSignal<[]>("autoscalingChanged");
 /** A NodeVersion, or one of its groups, changed: look again. */
 export const nodeVersionChanged = defineSignal<[]>("nodeVersionChanged");
 
+/** An OSImage changed, or somebody wants it judged again: look again. */
+export const imageChanged = defineSignal<[]>("imageChanged");
+
 /** Who asks, and why; both end up in the details, the Events and the history. */
 export interface Command {
   by?: string;

@@ -1,8 +1,10 @@
 /** How the rollout of a pool is started, by whomever: one id, and what the run list shows of it. */
 import type { ClusterObject, PoolKind, PoolRef } from "../contracts/mod.ts";
 import { searchAttributes } from "../status/search_attributes.ts";
+import { nodePoolOf } from "./node_pool.ts";
 import { groupOfPool } from "./scaling_group.ts";
 
+export { nodePoolOf, poolOfNodePool } from "./node_pool.ts";
 export { groupOfPool, groupsNamespace, poolOfGroup } from "./scaling_group.ts";
 
 /** Names of the columns of the run list that the runs of a cluster fill; "" is the one without a name. */
@@ -15,12 +17,14 @@ export function columnsOf(cluster: string): string[] {
 const idParts: Record<PoolKind, (pool: PoolRef) => string> = {
   MachineDeployment: ({ namespace, name }) => `machine-deployment/${namespace}/${name}`,
   ScalingGroup: (pool) => `scaling-group/${groupOfPool(pool) ?? ""}`,
+  NodePool: (pool) => `node-pool/${pool.namespace}/${nodePoolOf(pool) ?? ""}`,
 };
 
 /** The workflow of each kind of pool, by its name on the wire. */
 const types: Record<PoolKind, string> = {
   MachineDeployment: "rollOutMachineDeployment",
   ScalingGroup: "rollOutScalingGroup",
+  NodePool: "rollOutNodePool",
 };
 
 /** Names of all workflows that roll pools. */
@@ -61,6 +65,12 @@ export function autoscalerIdOf({ cluster, name }: ClusterObject): string {
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
+/** The workflow id of an OSImage. */
+export function imageIdOf({ cluster, name }: ClusterObject): string {
+  const id = `os-image/${name}`;
+  return cluster === undefined ? id : `${cluster}/${id}`;
+}
+
 /** The workflow id of a NodeVersion. */
 export function nodeVersionIdOf({ cluster, name }: ClusterObject): string {
   const id = `node-version/${name}`;
@@ -94,6 +104,11 @@ export function discoveryIdOf(cluster: string): string {
 export function poolOf({ cluster, kind, namespace, name }: PoolRef): PoolRef {
   const where = cluster === undefined ? {} : { cluster };
   return kind === undefined ? { ...where, namespace, name } : { ...where, kind, namespace, name };
+}
+
+/** The column of the run list that tells the cluster; none for the one without a name. */
+export function clusterColumn(cluster: string): { key: typeof searchAttributes.cluster; value: string }[] {
+  return cluster === "" ? [] : [{ key: searchAttributes.cluster, value: cluster }];
 }
 
 /** Title, text and columns of a new run. */

@@ -1,7 +1,8 @@
 /** What the workflow asks of the world, by class of timeout and retry. */
+import type { Relieved, RelieveOrder } from "./control_plane.ts";
 import type { DesiredState } from "./desired.ts";
 import type { Memory } from "./memory.ts";
-import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict, Unseen } from "./outcomes.ts";
+import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict, Keeping, Unseen } from "./outcomes.ts";
 import type { RolloutPlan } from "./plan.ts";
 import type { PoolQuestion, PoolRef, PoolSnapshot } from "./pool.ts";
 import type { Published, Renewal, TemplateStamp } from "./publication.ts";
@@ -59,14 +60,19 @@ export interface WriteActivities {
   ensureLastGoodRestored(input: { pool: PoolRef; by: string; reason: string }): Promise<{ changed: boolean }>;
   /** Makes the config a change of the template; a second call of the same order does nothing. */
   ensureTemplateStamped(input: TemplateStamp): Promise<void>;
+  /** Has another image in the template replace no machine; nothing is written where that cannot be. */
+  ensureMachinesKept(input: { pool: PoolRef }): Promise<Keeping>;
   /** Takes one place of the budget that all pools share, if there is one; else names holders, those of the pool first. */
   ensureSlotTaken(
-    input: { pool: PoolRef; machine: string; limit: number },
+    input: { pool: PoolRef; machine: string; limit: number; of?: BudgetName },
   ): Promise<{ taken: boolean; holders: string[] }>;
   /** Gives back all places of the pool except those of `machines`. */
-  ensureSlotsKept(input: { pool: PoolRef; machines: string[] }): Promise<void>;
+  ensureSlotsKept(input: { pool: PoolRef; machines: string[]; of?: BudgetName }): Promise<void>;
   ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
 }
+
+/** Whose budget a place is of: that of all pools, unless told. */
+export type BudgetName = "Pools" | "ControlPlanes";
 
 /** How a node is drained. */
 export interface DrainOrder {
@@ -121,4 +127,6 @@ export interface AwaitActivities {
   /** Asks gates until all have passed, one has failed, or `until`. */
   awaitGates(input: GateQuestion): Promise<GateVerdict[] | Unseen>;
   awaitMachineGone(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
+  /** Has a machine of a control plane hand on what only it has, once nothing about etcd is in doubt; at `until` it says what is. */
+  awaitMachineRelieved(input: RelieveOrder & { pool: PoolRef }): Promise<Relieved>;
 }

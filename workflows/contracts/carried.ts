@@ -2,7 +2,7 @@
 import type { LastGood, Quarantined, Request, Rollback } from "./memory.ts";
 import type { AskedPlan, PlanTerms } from "./plan.ts";
 import type { JoinRecord, ReplacementRecord } from "./progress.ts";
-import type { AskedGates, Boot, Draining } from "./under_way.ts";
+import type { AskedGates, Boot, Draining, Lately, Updating } from "./under_way.ts";
 import type { WaveCount, WaveState } from "./waves.ts";
 
 /** Of what is desired. */
@@ -71,6 +71,10 @@ export interface CarriedMachines {
   failures: number;
   /** Attempts of places whose machine failed and that wait for their next one. */
   retries: number[];
+  /** Machines that are being updated where they stand, from their cordon to the end of it. */
+  updating: Record<string, Updating>;
+  /** What lately came of single machines, which a look may not have seen yet. */
+  lately: Record<string, Lately>;
 }
 
 /** What machines joined and which went, for the query and the result. */

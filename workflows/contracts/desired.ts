@@ -19,6 +19,8 @@ export interface Desired {
   replicas: number;
   /** Machines above `replicas` while rolling; with 0 machine-controller removes an old machine first. */
   surge: number;
+  /** Its machines are members of etcd: one at a time goes, in all groups of a cluster, and none while etcd is in doubt. */
+  isControlPlane?: true;
   image: string;
   kubelet: string;
   profile: { name: string; namespace: string };

@@ -20,7 +20,21 @@ export type RefusedType =
   | "CloudRefused"
   | "ControlPlaneRefused"
   | "GroupClaimedTwice"
+  | "NodeClaimedTwice"
+  | "ImageNotAccepted"
+  | "HandsMissing"
+  | "EtcdAccessMissing"
   | "LastGoodMissing";
+
+/** What went wrong with a machine that is updated in place; a pool halts with the last one that it may not have. */
+export type UpdateFailureType =
+  | "StageRefused"
+  | "ApplyRefused"
+  | "UpdateRolledBack"
+  | "UpdateNotReady"
+  | "UpdateNotBooted"
+  | "UpdateLost"
+  | "GatesFailed";
 
 export type MootType = "MachineGone" | "GenerationStale";
 
@@ -30,4 +44,7 @@ export type ExpiredType = "SettleExpired" | "MachineRemains";
 /** A broken promise of our own code: tried a few times, then a person or a newer version is needed. */
 export type BugType = "InternalError";
 
-export type FailureType = RefusedType | MootType | ExpiredType | BugType | "ApiUnavailable";
+/** Who has to answer does not, for now: retried within bounds. */
+export type TransientType = "ApiUnavailable" | "RegistryUnreachable";
+
+export type FailureType = RefusedType | MootType | ExpiredType | BugType | TransientType;

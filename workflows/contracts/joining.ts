@@ -8,11 +8,13 @@ export interface ClusterObject {
 
 /**
  * What became of the record. Annotated: the node bears what it says. Expired: no node came in time. Gone: somebody else
- * deleted it. Waiting: for what `says` names; whoever sees that come starts another run.
+ * deleted it. Waiting: for what `says` names; whoever sees that come starts another run, unless it is to be looked
+ * again after `againMs`.
  */
 export type JoiningOutcome =
   | { outcome: "Annotated"; node: string; components: string }
-  | { outcome: "Expired" | "Waiting"; says: string }
+  | { outcome: "Expired"; says: string }
+  | { outcome: "Waiting"; says: string; againMs?: number }
   | { outcome: "Gone" };
 
 export interface JoiningActivities {

@@ -12,6 +12,8 @@ export interface StageSurvey {
   /** Nodes that run something else; and of these, those with other components, such as another kubelet. */
   outdated: number;
   skewed: number;
+  /** Of these, newcomers that a record tells of, and nobody yet what they run; missing from a look of an earlier version. */
+  unannounced?: number;
   /** Those that are done, or wait for a person or a window; missing from a look of an earlier version. */
   atRest?: number;
   /** Groups whose rollout waits for a person, with its reason; some of them. */
@@ -45,7 +47,7 @@ export type VersionSurvey =
     autoscalers: "On" | "Stopping" | "Off";
     /** Some are off for our sake. */
     isHeld: boolean;
-    /** Every node runs what is wanted, and nothing is on its way in or out. */
+    /** Every node runs what is wanted, groups of workers took it up, and nothing is on its way in or out. */
     isSettled: boolean;
     /** Nodes of which nobody can tell what they run; missing from a look of an earlier version. */
     invalid?: number;

@@ -13,6 +13,12 @@ export interface Unseen {
   unseenMs: number;
 }
 
+/**
+ * What became of machines that another image in their template is not to replace. Unneeded: nothing is to be done. Kept: what
+ * makes them makes the new image from now on, and none of them goes. Pending: their maker has yet to see that.
+ */
+export type Keeping = { outcome: "Unneeded" | "Kept" | "Pending" } | { outcome: "Refused"; message: string };
+
 export type Rung = keyof JoinDeadlines | "gates";
 
 export interface Joined {

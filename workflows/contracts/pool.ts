@@ -1,13 +1,15 @@
 /** A pool and its machines as the planner sees them; only activities know whose annotation does what. */
+import type { EtcdStanding } from "./control_plane.ts";
 import type { RepairRules } from "./rules.ts";
 
 /** What makes and removes the machines of a pool; each kind has its own place in workflow ids. */
-export type PoolKind = "MachineDeployment" | "ScalingGroup";
+export type PoolKind = "MachineDeployment" | "ScalingGroup" | "NodePool";
 
 /**
  * One pool of machines, which are rolled together. Without a cluster it is one of the installation that has no name for
  * its cluster; without a kind its machines are those of a MachineDeployment. A pool has the name of its Rollout, which a
- * scaling group has in a namespace though it is in none itself (`commands/scaling_group.ts`).
+ * scaling group has in a namespace though it is in none itself (`commands/scaling_group.ts`), and a NodePool with a word
+ * before its own (`commands/node_pool.ts`).
  */
 export interface PoolRef {
   cluster?: string;
@@ -40,8 +42,17 @@ export interface Member {
   expendable: boolean;
   /** Of its node's label `topology.kubernetes.io/zone`. */
   zone?: string;
-  /** Its cloud protects it, and the policy says that it stays: for good, or until that ends. */
-  kept?: "Skip" | "Wait";
+  /**
+   * Why it stays as it is. Its cloud protects it, and the policy says so: for good, or until that ends. It is updated in
+   * place, and the target failed on it; or it does not answer.
+   */
+  kept?: "Skip" | "Wait" | "Failed" | "Down";
+  /** When the target failed on it (epoch ms). */
+  failedAt?: number;
+  /** It could not fetch the target, and somebody would make it anew: it may be replaced, where the policy says so. */
+  replaceable?: true;
+  /** Updated in place: the target stands ready on it for its next boot. */
+  staged?: true;
   /** On its way out, and its node has been not Ready for as long as makes a machine unhealthy. */
   lost?: true;
   /** What is wrong with its node, since when, and when that is long enough to repair it (epoch ms). */
@@ -78,6 +89,8 @@ export interface PoolSnapshot {
   leaving: Member[];
   /** Unhealthy ones of any template, not leaving; who is due first comes first. */
   ill: Member[];
+  /** Of control planes alone. */
+  etcd?: EtcdStanding;
   /** Of the machines that were named, those that the pool does not have. */
   unknown?: string[];
 }
@@ -93,4 +106,6 @@ export interface PoolQuestion {
   limit: number;
   /** Machines that people named: it is told who of them is no member. */
   named?: string[];
+  /** When somebody last said retry (epoch ms): a target that failed on a machine before may be tried there again. */
+  retriedAt?: number;
 }

@@ -1,4 +1,5 @@
 /** Where a rollout is: the answer to the query `progress`. */
+import type { EtcdStanding } from "./control_plane.ts";
 import type { Blocker } from "./outcomes.ts";
 import type { Quarantined, Request } from "./memory.ts";
 
@@ -19,7 +20,7 @@ export type Phase =
 export interface Underway {
   machine: string;
   node?: string;
-  step: "Joining" | "Gates" | "Draining" | "Removing" | "Repairing";
+  step: "Joining" | "Gates" | "Draining" | "Removing" | "Repairing" | "Staging" | "Rebooting" | "Soaking" | "Relieving";
   since: string;
   until: string;
   attempt?: number;
@@ -83,6 +84,8 @@ export interface Progress {
   rollBack?: { kind: "RollBack" | "Abort"; by: string; reason: string; revision: string };
   quarantine: Quarantined[];
   failedMachines: number;
+  /** Of control planes alone. */
+  etcd?: EtcdStanding;
   skipped: string[];
   setAside: string[];
   underway: Underway[];

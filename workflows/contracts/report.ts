@@ -1,4 +1,5 @@
 /** What a rollout tells people in Kubernetes: on the Rollout object and in Events. */
+import type { EtcdStanding } from "./control_plane.ts";
 import type { LastGood, Quarantined, Request, Rollback } from "./memory.ts";
 import type { Phase, Underway, WaveView } from "./progress.ts";
 
@@ -64,6 +65,8 @@ export interface RolloutReport {
   eta: string | null;
   plan: { hash: string; approved: boolean } | null;
   credentials?: { expiresAt: string; renewAt: string };
+  /** Of control planes alone. */
+  etcd?: EtcdStanding;
   /** The first twenty. */
   underway: Underway[];
   conditions: Condition[];

@@ -54,6 +54,27 @@ export interface DrainRules {
   order: "ByPriority" | "AllAtOnce";
 }
 
+/** How machines are updated where they stand. */
+export interface InPlaceRules {
+  /** Machines that fetch an image at once, before any of them is cordoned. */
+  stageAtOnce: number;
+  /** Milliseconds that staging may take, and a boot. */
+  stage: number;
+  boot: number;
+  /** Milliseconds that a machine is watched once its gates have passed, before pods may come back. */
+  soak: number;
+}
+
+/** What is done for etcd before a machine of a control plane is drained. */
+export interface EtcdRules {
+  /** Where a snapshot is kept. */
+  snapshot:
+    /** An absolute path on the machine of the worker. */
+    | { keep: "Folder"; folder: string }
+    /** A snapshot is PUT below `url`; the token is read from the Secret by who sends it. */
+    | { keep: "Url"; url: string; token?: { namespace: string; name: string; key: string } };
+}
+
 /** When a machine that had joined is unhealthy enough to be replaced. */
 export interface RepairRules {
   enabled: boolean;
@@ -102,4 +123,13 @@ export interface Rules {
   onNewChange: "Finish" | "Supersede";
   approval: "Never" | "BeforeFirst" | "BeforeEachWave";
   repair: RepairRules;
+  /**
+   * Whether another image replaces machines. InPlace: never, their nodes follow a NodePool. ReplaceIfRefused: only those that
+   * cannot follow. Left out, it does.
+   */
+  onImageChange?: "Replace" | "InPlace" | "ReplaceIfRefused";
+  /** What the policy says of it; the rest is as documented. */
+  inPlace?: Partial<InPlaceRules>;
+  /** Left out, no snapshot of etcd is kept. */
+  etcd?: EtcdRules;
 }

@@ -19,13 +19,16 @@ const standardDrain: DrainRules = { timeout: null, onBlocked: "Wait", localStora
 /** What draining touches. */
 export type Draining = Seen<"settings" | "target"> & Part<"machines" | "loop" | "view">;
 
+/** The machine whose node it is. */
+type Drained = Pick<Member, "id" | "node">;
+
 /** When a drain that began at `since` has had its time (epoch ms). */
 export function drainEnd({ settings, target }: Seen<"settings" | "target">, since: number): number {
   return since + (rulesOf(target).timeout ?? settings.durations.drain);
 }
 
 /** Drains the node of a machine; one that could not be drained in time may be set aside by the rules. */
-export async function drain(rollout: Draining, task: Task, { id, node }: Member): Promise<"Drained" | "SetAside"> {
+export async function drain(rollout: Draining, task: Task, { id, node }: Drained): Promise<"Drained" | "SetAside"> {
   if (!node) return "Drained";
   const { settings: { pool } } = rollout;
   let isCordoned = false;
@@ -120,10 +123,12 @@ function maySetAside({ target }: Seen<"target">, { kind }: Task): boolean {
   return target.rules !== undefined && setsAside(target.rules.drain) && kind !== "repair";
 }
 
-function setAside({ machines, view }: Part<"machines" | "view">, { subject }: Task): void {
+function setAside({ machines, view }: Part<"machines" | "view">, { subject, kind }: Task): void {
   machines.setAside = [...machines.setAside, subject];
   delete machines.draining[subject]; // after a retry it has its time again
-  const message =
-    `Machine "${subject}" could not be drained in time: it stays cordoned and held, and counts in the budget`;
+  const state = kind === "update"
+    ? "it stays as it is, and in service"
+    : "it stays cordoned and held, and counts in the budget";
+  const message = `Machine "${subject}" could not be drained in time: ${state}`;
   warn(view, "MachineSetAside", message);
 }

@@ -11,17 +11,19 @@ import type { Task } from "../state/tasks.ts";
 import { tell } from "../state/view.ts";
 import { drain, drainEnd } from "./drain.ts";
 import { recordReplacement } from "./record.ts";
+import { needsRelief, relieve } from "./relieve.ts";
 import { begin } from "./tasks.ts";
 
 /** What removing a machine touches. */
 export type Removing =
-  & Seen<"settings" | "target">
+  & Seen<"settings" | "target" | "people">
   & Part<"machines" | "tasks" | "records" | "memory" | "loop" | "view">;
 
 /** Begins to drain a machine that machine-controller is removing, lets it go, and sees it gone. */
 export function beginRemoval(rollout: Removing, victim: Member): void {
   const task = removalTask(rollout, victim);
   begin(rollout, task, async () => {
+    if (needsRelief(rollout)) await relieve(rollout, task, victim);
     if (await drain(rollout, task, victim) === "Drained") await letGo(rollout, task, victim);
   });
 }
@@ -31,11 +33,19 @@ export function beginRepair(rollout: Removing, ill: Member): void {
   const task: Task = { ...removalTask(rollout, ill), kind: "repair", step: "Repairing" };
   tell(rollout.view, "RepairStarted", `Replacing ${ill.id}: ${ill.ill?.why ?? "it is unhealthy"}`);
   begin(rollout, task, async () => {
+    // It may have got well while etcd was in doubt.
+    if (needsRelief(rollout) && await relieveIll(rollout, task, ill) === "Well") return;
     // Nothing answers on a dead node, so nothing can be drained there; any other illness leaves time to move the pods.
     const isDead = ill.phase === "NotReady";
     if (!isDead && await drain(rollout, task, ill) === "SetAside") return;
     await deleteIll(rollout, task, ill);
   });
+}
+
+async function relieveIll(rollout: Removing, task: Task, { id, ...ill }: Member): Promise<"Well" | "Ill"> {
+  await relieve(rollout, task, { id, ...ill });
+  const { snapshot } = rollout.machines;
+  return snapshot && !snapshot.ill.some((each) => each.id === id) ? "Well" : "Ill";
 }
 
 /** Takes back mark, hold and cordon of a machine that stays; a leaving one runs on, held, unless it is let go. */

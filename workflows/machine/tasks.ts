@@ -1,5 +1,6 @@
 /** Work beside the main loop: one task per machine, each in a scope in which it can be called off. */
 import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
+import type { Updating } from "../contracts/mod.ts";
 import { nudge } from "../state/loop.ts";
 import type { Loop, Mishap } from "../state/loop.ts";
 import type { Part } from "../state/rollout.ts";
@@ -49,6 +50,19 @@ export function callOff({ running }: Tasks, fits: (task: Task) => boolean): void
     scopes.get(task)?.cancel();
     delete running[key];
   }
+}
+
+/** Calls off updates in place whose boot was not ordered yet: their machines serve on, and are uncordoned by the next plan. */
+export function callOffUpdates(
+  { machines, tasks }: Part<"machines" | "tasks">,
+  fits: (update: Pick<Updating, "templateHash">) => boolean,
+): void {
+  const isOrdered = ({ boot, isOrdering, replacing }: Updating): boolean =>
+    boot !== undefined || isOrdering === true || replacing?.isOrdered === true;
+  const dropped = Object.entries(machines.updating).filter(([, each]) => !isOrdered(each) && fits(each))
+    .map(([id]) => id);
+  callOff(tasks, ({ kind, subject }) => kind === "update" && dropped.includes(subject));
+  machines.updating = Object.fromEntries(Object.entries(machines.updating).filter(([id]) => !dropped.includes(id)));
 }
 
 // A bug must end the round, not the process: the main loop throws it again.

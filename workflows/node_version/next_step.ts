@@ -1,5 +1,6 @@
 /** What to do now with a NodeVersion: a pure function of one look at it. */
 import type { StageSurvey, VersionStage, VersionStanding, VersionSurvey } from "../contracts/mod.ts";
+import { isDone, refusalOf, type Rules, stageOf } from "./stage_of.ts";
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 
@@ -8,22 +9,14 @@ export type NextStep =
   | { step: "Hold" | "LetGo" | "EndRelease" | "Wait" | "Done"; standing: VersionStanding }
   | { step: "Release"; stage: VersionStage; standing: VersionStanding };
 
-/**
- * By which a run began: those of before ended no release, and let the autoscaler go only at the end and where all that is
- * left waits for a person; the first ones not where control planes are refused either.
- */
-export type Rules = "First" | "LetGoWhereRefused" | "LetGoAtRest";
-
 /** Preflight, hold, stages in their order, audit, and let go. */
-export function nextStep(survey: Present, rules: Rules = "LetGoAtRest"): NextStep {
-  const { isSettled, released, trouble } = survey;
-  const isPatient = rules === "LetGoAtRest";
-  if (isSettled) return end(survey, rules);
-  if (trouble) return isPatient ? stop(survey, trouble) : wait(trouble.reason, trouble.message);
-  const stage = stageOf(survey);
-  if (stage === "Refused" || (rules !== "First" && isAllElseDone(survey))) return refuse(survey, rules);
-  const rests = isPatient ? isAtRest(survey.stages[stage]) : isStuck(survey.stages[stage]);
-  if (released === stage && rests) return leave(survey, stage);
+export function nextStep(survey: Present, rules: Rules = "ControlPlaneFirst"): NextStep {
+  const { released, trouble } = survey;
+  if (isDone(survey, rules)) return end(survey, rules);
+  if (trouble) return isPatient(rules) ? stop(survey, trouble) : wait(trouble.reason, trouble.message);
+  const stage = stageOf(survey, rules);
+  if (stage === "Refused") return refuse(survey, rules);
+  if (released === stage && rests(survey, stage, rules)) return leave(survey, stage);
   // Also once all is released: a hold may have ended while nobody of us was there.
   if (survey.autoscalers === "On") {
     return { step: "Hold", standing: held("An autoscaler is on: it is turned off first") };
@@ -32,30 +25,24 @@ export function nextStep(survey: Present, rules: Rules = "LetGoAtRest"): NextSte
   return wait(...underWay(survey, stage));
 }
 
+/** It ends releases, and lets the autoscaler go wherever nothing is under way. */
+function isPatient(rules: Rules): boolean {
+  return rules === "LetGoAtRest" || rules === "ControlPlaneFirst";
+}
+
 /** A group that comes later is released like any other: after a look at all of them, and under a hold. */
 function end({ isHeld, released, says }: Present, rules: Rules): NextStep {
   const standing = { ready: "True", reason: "UpToDate", message: says } as const;
-  if (rules === "LetGoAtRest" && released !== null) return { step: "EndRelease", standing };
+  if (isPatient(rules) && released !== null) return { step: "EndRelease", standing };
   return { step: isHeld ? "LetGo" : "Done", standing };
 }
 
-/**
- * Control planes cannot be rolled by this version of ours. Where they differ in the image alone, workers may go on; a kubelet
- * may not be newer than its API server (kubernetes.io, "Version Skew Policy"), so other components have to be theirs first.
- */
-function stageOf({ stages: { ControlPlane, Workers } }: Present): VersionStage | "Refused" {
-  if (Workers.groups === 0 && ControlPlane.outdated > 0) return "Refused";
-  return ControlPlane.skewed > 0 ? "Refused" : "Workers";
-}
-
-/** Workers run what is wanted, and control planes do not. */
-function isAllElseDone({ released, stages: { ControlPlane, Workers } }: Present): boolean {
-  return released === "Workers" && Workers.done === Workers.groups && ControlPlane.outdated > 0;
-}
-
 function refuse(survey: Present, rules: Rules): NextStep {
-  const [reason, message] = ["ControlPlaneRefused", refusal(survey)];
-  if (rules === "LetGoAtRest") return stop(survey, { reason, message });
+  const [reason, message] = ["ControlPlaneRefused", refusalOf(survey, rules)];
+  // What was released before they came to differ: groups that have begun go on, and no other begins.
+  const isOpen = rules === "ControlPlaneFirst" && survey.released !== null;
+  if (isOpen) return { step: "EndRelease", standing: { ready: "False", reason, message } };
+  if (isPatient(rules)) return stop(survey, { reason, message });
   return survey.isHeld && rules !== "First" ? letGo(reason, message) : wait(reason, message);
 }
 
@@ -66,26 +53,27 @@ function stop(survey: Present, { reason, message }: { reason: string; message: s
   return autoscalers === "On" ? { step: "Hold", standing: { ready: "False", reason, message } } : wait(reason, message);
 }
 
-function refusal({ stages: { ControlPlane, Workers } }: Present): string {
-  const first = `Cannot begin stage "ControlPlane": replacing control planes is not supported yet, and ` +
-    `${ControlPlane.outdated} of their nodes are outdated`;
-  if (Workers.groups === 0) return first;
-  const wait = "workers wait, as no kubelet may be newer than its API server";
-  return `${first}; ${ControlPlane.skewed > 0 ? wait : "workers run what is wanted"}`;
-}
-
 // Nothing is ordered while an autoscaler may still take away or add machines.
 function release({ autoscalers }: Present, stage: VersionStage): NextStep {
   if (autoscalers === "Stopping") return wait("HoldingAutoscaler", "Waiting for the autoscaler to stop");
   return { step: "Release", stage, standing: rolling(`Releasing stage "${stage}"`) };
 }
 
+/** A look tells of nodes, and of groups of workers. */
+const notTakenUp = "Waiting for the groups of control planes to take up what is wanted";
+
 function underWay(survey: Present, stage: VersionStage): [reason: string, message: string] {
   const { halted, waiting = [], groups, done } = survey.stages[stage];
   if (halted.length > 0) return ["GroupHalted", halted.join("; ")];
   if (waiting.length > 0 && isAtRest(survey.stages[stage])) return ["OutsideWindow", waiting.join("; ")];
   const isInvalid = done === groups && (survey.invalid ?? 0) > 0;
-  return [isInvalid ? "NodesInvalid" : "Rolling", survey.says];
+  return [isInvalid ? "NodesInvalid" : "Rolling", survey.isSettled ? notTakenUp : survey.says];
+}
+
+/** Workers that began before control planes came to differ go on, also where the stage of these does not. */
+function rests(survey: Present, stage: VersionStage, rules: Rules): boolean {
+  if (!isPatient(rules)) return isStuck(survey.stages[stage]);
+  return isAtRest(survey.stages[stage]) && (rules === "LetGoAtRest" || !isMoving(survey));
 }
 
 /** All that is left waits for a person, maybe for days. */

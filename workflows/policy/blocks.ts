@@ -16,7 +16,10 @@ export function holdsAll({ paused, quarantined, rollingBack }: Situation): boole
 /** What keeps replacements from beginning; empty when they may. */
 export function blocksOf(situation: Situation, wave: WaveLook): Blocked[] {
   const { rules, paused, quarantined, rollingBack } = situation;
-  const blocks: (Blocked | undefined)[] = [paused ? block("Paused", "Paused; resume to go on") : undefined];
+  const blocks: (Blocked | undefined)[] = [
+    paused ? block("Paused", "Paused; resume to go on") : undefined,
+    etcdBlock(situation),
+  ];
   if (!rollingBack) {
     if (rules.conflict !== null) blocks.push(block("PolicyConflict", rules.conflict));
     if (quarantined) {
@@ -25,6 +28,14 @@ export function blocksOf(situation: Situation, wave: WaveLook): Blocked[] {
     blocks.push(windowBlock(situation), approvalBlock(situation, wave), soakBlock(wave));
   }
   return blocks.filter((each) => each !== undefined);
+}
+
+/** On the way back too: a quorum that is lost comes back by no rollout. */
+function etcdBlock({ pool, busy, booting }: Situation): Blocked | undefined {
+  // One that joins is in doubt until it votes, and is waited for by itself.
+  const isJoining = (machine = ""): boolean => busy.joining.includes(machine) || machine in booting;
+  const [first, ...rest] = (pool.etcd?.doubts ?? []).filter(({ machine }) => !isJoining(machine));
+  return first && block("EtcdInDoubt", `${first.says}${rest.length > 0 ? `; and ${rest.length} more` : ""}`);
 }
 
 function windowBlock({ rules, now, usual }: Situation): Blocked | undefined {
@@ -56,11 +67,24 @@ function soakBlock({ soaking, state }: WaveLook): Blocked | undefined {
 export function remainderBlocks({ skipped, setAside, pool }: Situation, census: Census): Blocked[] {
   const stays = pool.old.filter(({ id, kept }) => kept === "Skip" || skipped.includes(id)).map(({ id }) => id);
   const waits = pool.old.filter(({ id, kept }) => kept === "Wait" && !skipped.includes(id)).map(({ id }) => id);
+  const failed = pool.old.filter(({ kept }) => kept === "Failed").map(({ id }) => id);
+  const down = pool.old.filter(({ kept }) => kept === "Down").map(({ id }) => id);
   const isOver = census.onlyKeptRemain && census.joins === 0 && census.going === 0;
   if (!isOver) return [];
   const kept = stays.length > 0 ? [block("OnlySkippedRemain", `Only skipped machines are old: ${named(stays)}`)] : [];
   const aside = setAside.length > 0 ? [asideBlock(setAside)] : [];
-  return [...kept, ...aside, ...(waits.length > 0 ? [protectedBlock(waits)] : [])];
+  return [
+    ...kept,
+    ...aside,
+    ...(waits.length > 0 ? [protectedBlock(waits)] : []),
+    ...(failed.length > 0 ? [failedBlock(failed)] : []),
+    ...(down.length > 0 ? [block("DownRemain", `Machines that are left do not answer: ${named(down)}`)] : []),
+  ];
+}
+
+function failedBlock(failed: string[]): Blocked {
+  const todo = "ostler explain NODE tells why; ostler retry tries it there again";
+  return block("FailedRemain", `The image failed on the machines that are left: ${named(failed)}; ${todo}`);
 }
 
 function protectedBlock(waits: string[]): Blocked {

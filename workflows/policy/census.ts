@@ -49,7 +49,7 @@ export function censusOf(situation: Situation): Census {
     room,
     most: desired.replicas + room + (supplier.capabilities.makesUpForAside ? setAside.length : 0),
     owed: supplier.owedOf(viewOf(situation)),
-    started: counts.updated - updatedHeld(situation) + admitted,
+    started: counts.updated - updatedHeld(situation) + admitted + pool.old.filter(isUpdating(situation)).length,
     joins: coming.size,
     unproven: [...coming].filter((id) => !seen.has(id)).length,
     // Without room one goes before another comes; those that wait for their turn hold up no wave.
@@ -71,12 +71,19 @@ export function isIdle({ busy, setAside }: Situation, { id, held }: Member): boo
   return held && !busy.leaving.includes(id) && !setAside.includes(id);
 }
 
+/** It is being updated where it stands; also where nobody sees to it since a restart. */
+export function isUpdating({ busy, updatesBegun = {} }: Situation): (member: Pick<Member, "id">) => boolean {
+  return ({ id }) => id in updatesBegun || (busy.updating?.includes(id) ?? false);
+}
+
 // A machine that failed for good is kept busy; once its template is left it is just an old one.
-function comingIds({ pool, busy, booting }: Situation): Set<string> {
+function comingIds({ pool, busy, booting, updatesBegun = {} }: Situation): Set<string> {
   const waiting = new Set(pool.waiting.filter(({ id }) => !busy.joining.includes(id)).map(({ id }) => id));
   const others = new Set(pool.old.concat(pool.leaving).map(({ id }) => id));
   const ids = [...Object.keys(booting), ...pool.joining.map(({ id }) => id), ...busy.joining];
-  return new Set(ids.filter((id) => !waiting.has(id) && !others.has(id)));
+  const coming = ids.filter((id) => !waiting.has(id) && !others.has(id));
+  const begun = Object.entries(updatesBegun).filter(([, { isOut }]) => !isOut).map(([id]) => id);
+  return new Set([...coming, ...begun, ...(busy.updating ?? [])]);
 }
 
 function updatedHeld({ pool }: Situation): number {
@@ -87,6 +94,8 @@ function chosenIds(situation: Situation): Set<string> {
   const { pool, busy } = situation;
   const isNext = nextOf(situation);
   // Newcomers may bear a mark too, until they have passed: as paper they go for nobody, and running ones nobody holds.
+  // Who is updated where it stands goes for nobody.
+  if (!situation.supplier.capabilities.updates.includes("Replace")) return new Set();
   const chosen = (member: Member): boolean =>
     member.phase !== "Held" && isNext(member) &&
     ((member.marked && member.held) || (busy.victims?.includes(member.id) ?? false));

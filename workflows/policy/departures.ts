@@ -2,8 +2,9 @@
 import type { Member } from "../contracts/mod.ts";
 import { hasRoomFor } from "./budget.ts";
 import type { Budget } from "./budget.ts";
-import { isIdle, viewOf } from "./census.ts";
+import { isIdle, isUpdating, viewOf } from "./census.ts";
 import type { Census } from "./census.ts";
+import { isEtcdInDoubt } from "./etcd.ts";
 import { surplus } from "./order.ts";
 import type { Situation, Step } from "./turn.ts";
 
@@ -12,8 +13,9 @@ import type { Situation, Step } from "./turn.ts";
  * bear a mark until it has passed: when its template is left meanwhile, the supplier then takes it, and not one
  * that serves.
  */
-export function sparesOf(situation: Situation, census: Census): Step[] {
-  const { pool, busy, booting, skipped } = situation;
+export function sparesOf(situation: Situation, census: Census, updates: readonly Step[]): Step[] {
+  const { pool, busy, booting, skipped, supplier } = situation;
+  if (!supplier.capabilities.updates.includes("Replace")) return idleUpdates(situation, updates);
   const doing = new Set([busy.repairing, busy.leaving, busy.joining, Object.keys(booting)].flat());
   const stale = pool.stale.filter(({ id }) => !doing.has(id));
   const stays = ({ id, kept }: Member): boolean => kept !== undefined || skipped.includes(id);
@@ -23,9 +25,21 @@ export function sparesOf(situation: Situation, census: Census): Step[] {
 }
 
 /**
+ * Cordoned for an update that nobody goes on with, as it was called off or its run was ended. Only those that are taken now stay
+ * so: any other would be out for as long as its image is fetched, and count nowhere. Who failed and did not get well stays
+ * out on purpose.
+ */
+function idleUpdates(situation: Situation, updates: readonly Step[]): Step[] {
+  const isBegun = isUpdating(situation);
+  const taken = new Set(updates.flatMap((step) => step.kind === "update" ? [step.machine.id] : []));
+  const idle = situation.pool.old.filter((each) => each.marked && each.kept !== "Failed" && !isBegun(each));
+  return idle.filter(({ id }) => !taken.has(id)).map((machine) => ({ kind: "spare", machine }));
+}
+
+/**
  * Machines on their way out that we hold. One without a node serves nobody and may go at once. Nothing else goes that is
  * old while the change is quarantined: one whose node is lost serves nobody either, any other only when those that stay
- * are enough by themselves.
+ * are enough by themselves, and nothing about their etcd is in doubt.
  */
 export function leavesOf(situation: Situation, census: Census, room: Room): Step[] {
   const idle = situation.pool.leaving.filter((member) => isIdle(situation, member));
@@ -33,14 +47,19 @@ export function leavesOf(situation: Situation, census: Census, room: Room): Step
   if (situation.desired.replicas === 0) return idle.map((machine) => ({ kind: "leave", machine }));
   const bare = idle.filter(({ node }) => node === undefined);
   const there = idle.filter((member) => member.node !== undefined && !isQuarantinedAway(situation, member));
-  const running = there.filter(({ lost }) => !lost);
+  const running = mayLeave(situation) ? there.filter(({ lost }) => !lost) : [];
   const free = census.room === 0
     ? paced(situation, census, { ...room, running })
     : isEnoughReady(situation)
     ? running
     : [];
-  const lost = there.filter((member) => member.lost);
+  const lost = there.filter((member) => member.lost && !isEtcdInDoubt(situation.pool, member.id));
   return [...bare, ...lost, ...free].map((machine) => ({ kind: "leave", machine }));
+}
+
+/** Of control planes none goes by rules that nobody can tell: where a copy of etcd is kept is among them. */
+function mayLeave({ pool, rules }: Situation): boolean {
+  return !isEtcdInDoubt(pool) && (pool.etcd === undefined || rules.conflict === null);
 }
 
 export interface Room {
@@ -94,11 +113,12 @@ export interface Repairs {
  */
 export function repairsOf(situation: Situation, census: Census, { budget, open }: Room): Repairs {
   const { rules, pool, now } = situation;
-  if (!rules.repair.enabled) return { steps: [], tooMany: false, next: null };
+  const isReplaced = situation.supplier.capabilities.updates.includes("Replace");
+  if (!rules.repair.enabled || !isReplaced) return { steps: [], tooMany: false, next: null };
   const mine = pool.ill.filter((member) => {
     return member.ill && isRepairable(situation, census, { member, open: open && hasRoomFor(budget, member) });
   });
-  const due = mine.filter(({ ill }) => ill !== undefined && ill.due <= now);
+  const due = mine.filter(({ id, ill }) => ill !== undefined && ill.due <= now && !isEtcdInDoubt(pool, id));
   const later = mine.flatMap(({ ill }) => ill && ill.due > now ? [ill.due] : []);
   const next = later.length > 0 ? Math.min(...later) : null;
   const tooMany = due.length > 0 && isTooMany(situation, census);

@@ -32,7 +32,9 @@ type Question = ForecastQuestion & { supplier: Supplier };
  * before, to all as slow as the slowest tenth. People are taken to approve and resume at once. Names every machine.
  */
 export function forecast(asked: ForecastQuestion, supplier = supplierOf(asked.kind)): RolloutPlan {
-  const question = { ...asked, supplier };
+  const kept = keptText(asked);
+  // Who stays goes in no wave.
+  const question = { ...asked, supplier, members: kept ? [] : asked.members };
   const { desired, rules, members } = question;
   // Nothing about time may change the order that a hash stands for.
   const timeless = { ...rules, windows: null, waves: rules.waves.map(({ upTo }) => ({ upTo, soak: 0 })) };
@@ -46,12 +48,21 @@ export function forecast(asked: ForecastQuestion, supplier = supplierOf(asked.ki
   return {
     hash: planHash([terms, rules.source, rules.conflict, waves]),
     waves,
-    blocked: blockersOf(situationOf(question)).map(({ message }) => message),
+    blocked: [...(kept ?? []), ...blockersOf(situationOf(question)).map(({ message }) => message)],
     ...(stays.length > 0 ? { stays } : {}),
-    seconds: rangeOf(question),
-    machines: members.filter(({ phase }) => phase !== "Leaving").length,
+    seconds: kept ? null : rangeOf(question),
+    machines: asked.members.filter(({ phase }) => phase !== "Leaving").length,
     terms,
   };
+}
+
+/** Why machines are replaced by none, as another image may not do that; undefined where they are, or one is of that image. */
+function keptText({ kind, desired, rules, members }: ForecastQuestion): string[] | undefined {
+  if (rules.onImageChange !== "InPlace" || kind !== undefined) return undefined;
+  const old = members.filter(({ templateHash }) => templateHash !== desired.templateHash);
+  if (old.every(({ image }) => image === desired.image)) return undefined;
+  const todo = "their nodes follow NodePools, or it halts as ReplacementRefused";
+  return [`onImageChange is InPlace: no machine is replaced for image ${desired.image}; ${todo}`];
 }
 
 function rangeOf(question: Question): RolloutPlan["seconds"] {
@@ -127,6 +138,10 @@ function playTurn(
       if (step.machine.templateHash !== desired.templateHash) note(chosen, step.machine.id, wave.index);
       pool.leave(step.machine.id, now);
     }
+    if (step.kind === "update") {
+      note(chosen, step.machine.id, wave.index);
+      pool.update(step.machine.id, now);
+    }
     if (step.kind === "repair") pool.repair(step.machine.id);
     if (step.kind !== "admit") continue;
     if (step.victim) note(chosen, step.victim.id, wave.index);
@@ -137,7 +152,9 @@ function playTurn(
   if (time === Infinity) return "stuck";
   pool.settle(time);
   const leaving = [...pool.leaving].filter(([, { until }]) => until < Infinity).map(([id]) => id);
-  const busy = { joining: [...pool.joining.keys()], leaving, repairing: [] };
+  const coming = [...pool.joining.keys()];
+  const isInPlace = situation.supplier.capabilities.updates.includes("InPlace");
+  const busy = { joining: coming, leaving, repairing: [], updating: isInPlace ? coming : [] };
   return { ...situation, now: time, pool: pool.snapshot(), busy, wave };
 }
 

@@ -1,7 +1,7 @@
 /** Who goes next: the order is the pool's, the zones are the policy's. */
 import type { Member } from "../contracts/mod.ts";
 import { machinesOf } from "./amounts.ts";
-import { isKept, nextOf } from "./census.ts";
+import { isKept, isUpdating, nextOf } from "./census.ts";
 import type { Census } from "./census.ts";
 import type { Situation } from "./turn.ts";
 
@@ -87,7 +87,7 @@ function zonesNow(situation: Situation, { chosen }: Census, candidates: Member[]
   const going = pool.leaving.filter((each) =>
     each.node !== undefined && each.templateHash !== desired.templateHash && !setAside.includes(each.id)
   );
-  const marked = pool.old.filter((each) => isOut(each, chosen));
+  const marked = pool.old.filter((each) => isOut(each, chosen) || isUpdating(situation)(each));
   const underWay = [...going, ...marked].map(zoneOf);
   return underWay.length > 0 ? underWay : candidates.map(zoneOf).sort().slice(0, 1);
 }
@@ -97,10 +97,12 @@ function isOut({ id, phase, marked, held }: Member, chosen: Set<string>): boolea
   return chosen.has(id) || (phase !== "Held" && marked && held);
 }
 
-function outByZone({ pool, busy }: Situation, { chosen }: Census): Map<string, number> {
+function outByZone(situation: Situation, { chosen }: Census): Map<string, number> {
+  const { pool, busy } = situation;
   const out = new Map<string, number>();
-  const marked = pool.old.filter((each) => isOut(each, chosen));
-  const ill = pool.ill.filter(({ id }) => !chosen.has(id) || busy.repairing.includes(id));
+  const isBegun = isUpdating(situation);
+  const marked = pool.old.filter((each) => isOut(each, chosen) || isBegun(each));
+  const ill = pool.ill.filter(({ id }) => (!chosen.has(id) && !isBegun({ id })) || busy.repairing.includes(id));
   for (const member of [...pool.leaving, ...marked, ...ill]) {
     out.set(zoneOf(member), (out.get(zoneOf(member)) ?? 0) + 1);
   }

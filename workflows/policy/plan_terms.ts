@@ -10,9 +10,11 @@ import type { Supplier } from "./supplier/supplier.ts";
  */
 export function planTerms(supplier: Supplier, desired: Desired, rules: Rules): PlanTerms {
   const { specHash, replicas } = desired;
-  const { source: _source, conflict: _conflict, windows, ...lasting } = rules;
+  const { source: _source, conflict: _conflict, windows, inPlace, ...lasting } = rules;
   const hasRoom = supplier.roomOf(desired) > 0;
-  return { hash: planHash([specHash, hasRoom, { ...lasting, windows: windows !== null }]), replicas };
+  // Of others it says nothing, and what an earlier version approved stays approved.
+  const update = supplier.capabilities.updates.includes("InPlace") && inPlace ? { inPlace } : {};
+  return { hash: planHash([specHash, hasRoom, { ...lasting, ...update, windows: windows !== null }]), replicas };
 }
 
 /**

@@ -7,6 +7,7 @@ import { leavesOf, repairsOf, sparesOf } from "./departures.ts";
 import type { Repairs } from "./departures.ts";
 import { withRemovals } from "./removals.ts";
 import type { Blocked, Situation, Step, Turn } from "./turn.ts";
+import { updatesOf } from "./updates.ts";
 import { waitsForOf } from "./waits_for.ts";
 import { lookAtWaves } from "./waves.ts";
 import type { WaveLook } from "./waves.ts";
@@ -32,12 +33,14 @@ function look(given: Situation): { turn: Omit<Turn, "blocked">; blocks: Blocked[
   const isFull = census.started >= wave.upTo;
   const room = { budget, upTo: wave.upTo, open: held.length === 0 };
   const admissions = admissionsOf(situation, { census, ...room });
+  const updates = updatesOf(situation, { census, ...room });
   const repairs = repairsOf(situation, census, { ...room, open: room.open && !isFull });
   const steps: Step[] = [
-    ...sparesOf(situation, census),
+    ...sparesOf(situation, census, updates.steps),
     ...leavesOf(situation, census, room),
     ...repairs.steps,
     ...admissions.steps,
+    ...updates.steps,
     ...(wave.gatesDue ? [{ kind: "gates" as const, wave: wave.state.index, upTo: wave.upTo }] : []),
   ];
   // A machine that is ill but Ready is there, yet not well: somebody has to look again when its repair comes due.
@@ -45,13 +48,14 @@ function look(given: Situation): { turn: Omit<Turn, "blocked">; blocks: Blocked[
   // A change that failed is not good because nothing of it is missing any more.
   const isHeld = situation.quarantined && !situation.rollingBack;
   const converged = isWell && !isHeld && isConverged(situation, { wave, steps });
-  const isAside = admissions.isSpent && situation.setAside.length > 0 && census.joins + census.going === 0;
+  const isSpent = admissions.isSpent || updates.isSpent;
+  const isAside = isSpent && situation.setAside.length > 0 && census.joins + census.going === 0;
   const blocks = converged ? [] : [
     ...(isUnfinished(situation, wave) ? held : []),
     ...(repairs.tooMany ? [illBlock(situation, census)] : []),
     ...(isAside ? [asideBlock(situation.setAside)] : remainderBlocks(situation, census)),
   ];
-  const waitsFor = waitsForOf(situation, { census, budget, wave, blocks, isSpent: admissions.isSpent });
+  const waitsFor = waitsForOf(situation, { census, budget, wave, blocks, isSpent });
   const lookAgainAt = nextLook(situation, { wave, blocks, repairs });
   return { turn: { steps, wave: wave.state, converged, waitsFor, lookAgainAt }, blocks };
 }
@@ -62,8 +66,9 @@ function isUnfinished({ pool, paused, quarantined, rolled }: Situation, wave: Wa
 }
 
 function isConverged(situation: Situation, { wave, steps }: { wave: WaveLook; steps: Step[] }): boolean {
-  const { pool, desired, busy, booting } = situation;
-  const isBusy = busy.joining.length + busy.leaving.length + busy.repairing.length + Object.keys(booting).length > 0;
+  const { pool, desired, busy, booting, updatesBegun = {} } = situation;
+  const kept = Object.keys(booting).length + Object.keys(updatesBegun).length;
+  const isBusy = busy.joining.length + busy.leaving.length + busy.repairing.length + kept > 0;
   const { machines, updatedReady } = pool.counts;
   const isThere = machines === desired.replicas && updatedReady === desired.replicas;
   return isThere && !isBusy && steps.length === 0 && wave.done;

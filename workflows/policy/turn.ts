@@ -1,5 +1,5 @@
 /** What the planner sees and says, so that a run, `ostler plan` and a simulation ask the same question. */
-import type { Boot, Desired, Member, PoolSnapshot, Rules, WaveCount, WaveState } from "../contracts/mod.ts";
+import type { Boot, Desired, Member, PoolSnapshot, Rules, Updating, WaveCount, WaveState } from "../contracts/mod.ts";
 import type { Supplier } from "./supplier/supplier.ts";
 
 /** Everything that decides what may begin now. */
@@ -18,7 +18,12 @@ export interface Situation {
     repairing: string[];
     /** Chosen to go for one that is joining; a look at the pool may be older than their mark. */
     victims?: string[];
+    /** Fetching their image, and updated where they stand. */
+    staging?: string[];
+    updating?: string[];
   };
+  /** Updates in place that have begun, by machine; of some of them nobody may know since a restart. */
+  updatesBegun?: Readonly<Record<string, Updating>>;
   /** Machines that began to boot and have not passed yet; those in `pool` that are Ready are unproven. */
   booting: Record<string, Boot>;
   /** Old machines were seen in this rollout: only then waves count. */
@@ -55,6 +60,10 @@ export type Step =
   | { kind: "admit"; newcomer: Member; victim: Member | null; attempt: number }
   /** A machine is ill for too long: replace it. */
   | { kind: "repair"; machine: Member }
+  /** Have it fetch its image, before anything of it is stopped. */
+  | { kind: "stage"; machine: Member }
+  /** Update it where it stands; one that is resumed was begun before, and has its place. */
+  | { kind: "update"; machine: Member; isResumed: boolean }
   /** The wave is updated: ask its gates. */
   | { kind: "gates"; wave: number; upTo: number };
 
@@ -72,6 +81,10 @@ export interface Blocked {
     | "OnlySkippedRemain"
     | "SetAside"
     | "ProtectedRemain"
+    | "FailedRemain"
+    | "DownRemain"
+    /** Of control planes alone. */
+    | "EtcdInDoubt"
     /** Said by the run, not by the planner: the places that all pools share are taken. */
     | "ClusterBudget";
   message: string;

@@ -34,7 +34,10 @@ export class VirtualPool {
   #made = 0;
 
   constructor(private readonly question: VirtualQuestion) {
-    const { members, desired, pace, now } = question;
+    const { supplier, desired, pace, now } = question;
+    // What is to be fetched is taken as fetched.
+    const isInPlace = supplier.capabilities.updates.includes("InPlace");
+    const members = isInPlace ? question.members.map((each) => ({ ...each, staged: true as const })) : question.members;
     const isUpdated = ({ templateHash }: Member): boolean => templateHash === desired.templateHash;
     const staying = members.filter(({ phase }) => phase !== "Leaving");
     const old = staying.filter((each) => !isUpdated(each) && each.phase !== "Held");
@@ -118,6 +121,15 @@ export class VirtualPool {
     if (isTold) this.#remove(machine, Infinity);
     const going = this.leaving.get(machine);
     if (going) this.leaving.set(machine, { ...going, until: now + (going.member.node ? this.question.pace.leave : 0) });
+  }
+
+  /** It is updated where it stands. */
+  update(machine: string, now: number): void {
+    const isThere = [...this.#marked, ...this.#old].some(({ id }) => id === machine);
+    if (!isThere) return;
+    this.#remove(machine, Infinity);
+    this.leaving.delete(machine);
+    this.joining.set(machine, now + this.question.pace.join);
   }
 
   /** An ill old machine is replaced where it stands: by one of its own template, which is well. */

@@ -1,6 +1,7 @@
 /** Reads the one argument of a rollout: defaults in, unknown or wrong fields refused by name. */
 import { ApplicationFailure, workflowInfo } from "@temporalio/workflow";
 import type { CarriedState, Deadlines, PoolRef, RollOutInput } from "../contracts/mod.ts";
+import { nodePoolOf, poolOfNodePool } from "../commands/node_pool.ts";
 import { groupOfPool, groupsNamespace, poolOfGroup } from "../commands/scaling_group.ts";
 import { poolOf, workflowIdOf } from "../commands/start_options.ts";
 import { readCarried } from "./carried.ts";
@@ -67,8 +68,11 @@ function poolField(input: RollOutInput): PoolRef {
       `for a scaling group it is "${poolOfGroup("NAME").name}", in namespace "${groupsNamespace}"`,
     );
   }
-  const isKnown = kind === undefined || kind === "MachineDeployment" || kind === "ScalingGroup";
-  if (!isKnown) refuse('field "kind"', '"MachineDeployment" or "ScalingGroup" is needed');
+  if (kind === "NodePool" && nodePoolOf(pool) === undefined) {
+    refuse('field "name"', `for a NodePool it is "${poolOfNodePool("", "NAME").name}"`);
+  }
+  const isKnown = kind === undefined || ["MachineDeployment", "ScalingGroup", "NodePool"].includes(String(kind));
+  if (!isKnown) refuse('field "kind"', '"MachineDeployment", "ScalingGroup" or "NodePool" is needed');
   return pool;
 }
 

@@ -1,5 +1,5 @@
 /** Single machines: what was last seen of them, and which of them boot, are drained, failed or wait. */
-import type { Boot, CarriedMachines, PoolSnapshot } from "../contracts/mod.ts";
+import type { Boot, CarriedMachines, Lately, PoolSnapshot, Updating } from "../contracts/mod.ts";
 import type { Tasks } from "./tasks.ts";
 
 export interface Machines extends CarriedMachines {
@@ -25,7 +25,14 @@ export function freshMachines(): CarriedMachines {
     failed: [],
     failures: 0,
     retries: [],
+    updating: {},
+    lately: {},
   };
+}
+
+/** Notes what came of a machine, until a look has seen it. */
+export function noteLately(machines: Machines, machine: string, what: Lately): void {
+  machines.lately = { ...machines.lately, [machine]: what };
 }
 
 /** Goes on with what the run before had under way; the machines are looked at again. */
@@ -47,11 +54,13 @@ export function restartBoot({ booting }: Machines, machine: string): void {
 }
 
 /** Adds time that counts for nothing to what a machine has. */
-export function postpone({ booting, draining }: Machines, machine: string, ms: number): void {
+export function postpone({ booting, draining, updating }: Machines, machine: string, ms: number): void {
   const boot = booting[machine];
   if (boot) boot.since += ms;
   if (boot?.gates && boot.gates.since !== null) boot.gates.since += ms;
   if (draining[machine]) draining[machine].since += ms;
+  const update = updating[machine];
+  if (update?.drainSince !== undefined) update.drainSince += ms;
 }
 
 /** The same for all machines that nothing is under way for. */
@@ -73,6 +82,21 @@ export function retryMachines(machines: Machines): void {
   machines.failures = 0;
   machines.retries = [];
   machines.setAside = [];
+  machines.lately = Object.fromEntries(
+    Object.entries(machines.lately).filter(([, { is }]) => !["Failed", "Refused"].includes(is)),
+  );
+  // They keep their places, and are gone on with from the start.
+  const again = Object.entries(machines.updating).map(([id, update]): [string, Updating] => {
+    const { templateHash, image } = update;
+    return [id, update.isOut ? { since: Date.now(), templateHash, image } : update];
+  });
+  machines.updating = Object.fromEntries(again);
+}
+
+/** Gives up the places of machines that failed in place and are out of service. */
+export function dropOut(machines: Machines, fits: (machine: string, update: Updating) => boolean): void {
+  const kept = Object.entries(machines.updating).filter(([id, update]) => !update.isOut || !fits(id, update));
+  machines.updating = Object.fromEntries(kept);
 }
 
 /** Forgets what was counted of another change, except where that is still being left. */

@@ -4,6 +4,8 @@ import type { CarriedPeople, WaitingCommand } from "../contracts/mod.ts";
 export interface People extends CarriedPeople {
   /** This run has read a plan: that of the run before may be of other machines. */
   isPlanRead: boolean;
+  /** Doubts about etcd that somebody takes upon himself, as they are told; forgotten by the next run of the chain, which asks again. */
+  takenDoubts: string[];
   /** Somebody asked for something that the Rollout object does not say yet. */
   heard: boolean;
 }
@@ -28,7 +30,7 @@ export function freshPeople(): CarriedPeople {
 
 /** Goes on with what people asked of the run before. */
 export function openPeople(carried: CarriedPeople): People {
-  return { ...carried, isPlanRead: false, heard: false };
+  return { ...carried, isPlanRead: false, takenDoubts: [], heard: false };
 }
 
 /** Keeps a command until it can be judged, also in the next run of the chain. */

@@ -12,6 +12,10 @@ export interface Target extends CarriedTarget {
   known: boolean;
   /** What was made for the pool has been removed. */
   cleanedUp: boolean;
+  /** The template that machines are replaced for, as they could not be kept; "" for none. */
+  replacedFor: string;
+  /** The template whose machines are about to stay, since when (epoch ms) its maker has to see that. */
+  keeping: { templateHash: string; since: number } | undefined;
 }
 
 /** Nothing is known yet. */
@@ -30,6 +34,8 @@ export function openTarget(carried: CarriedTarget): Target {
     credentials: undefined,
     known: false,
     cleanedUp: false,
+    replacedFor: "",
+    keeping: undefined,
   };
 }
 

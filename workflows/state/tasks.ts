@@ -3,7 +3,7 @@ import type { Blocker, Underway } from "../contracts/mod.ts";
 
 /** Something under way for one machine, or the gates of a wave; times in epoch ms. */
 export interface Task {
-  kind: "join" | "leave" | "repair" | "gates";
+  kind: "join" | "leave" | "repair" | "gates" | "stage" | "update";
   /** The machine, or "wave 1". */
   subject: string;
   node?: string;
@@ -17,6 +17,8 @@ export interface Task {
   blockers: Blocker[];
   /** Gates could not be judged: why, until they can be, or somebody says promote or retry. */
   doubt: string;
+  /** Of a control plane that is to go: what etcd has against it, until that is gone or somebody says promote. */
+  etcdDoubts?: string[];
 }
 
 export interface Tasks {

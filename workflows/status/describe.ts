@@ -30,6 +30,7 @@ export function describe(rollout: Seen): Progress {
     ...(memory.rollback ? { rollBack: backPart(memory.rollback) } : {}),
     quarantine: memory.quarantine,
     failedMachines: machines.failures,
+    ...(machines.snapshot?.etcd ? { etcd: machines.snapshot.etcd } : {}),
     skipped: people.skipped,
     setAside: machines.setAside,
     underway: underway(tasks),

@@ -22,6 +22,7 @@ export function reportOf(rollout: Seen): RolloutReport {
     blockedReason: blockedNow(rollout)?.reason ?? null,
     ...desiredPart(rollout),
     ...countsPart(rollout),
+    ...(machines.snapshot?.etcd ? { etcd: machines.snapshot.etcd } : {}),
     ...publicationPart(rollout),
     ...(target.rules ? { policy: target.rules.source } : {}),
     paused: people.paused !== null,

@@ -5,6 +5,8 @@ import { admit, watchAgain } from "../machine/admit.ts";
 import type { Admitting } from "../machine/admit.ts";
 import { beginRemoval, beginRepair, spare } from "../machine/remove_machine.ts";
 import type { Sparer } from "../machine/remove_machine.ts";
+import { beginStage } from "../machine/stage_image.ts";
+import { beginUpdate } from "../machine/update_in_place.ts";
 import { beginWaveGates, waveName } from "../machine/wave_gates.ts";
 import type { Blocked, Step } from "../policy/turn.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
@@ -58,17 +60,24 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
     case "leave":
       return await remove(rollout, step);
     case "repair":
+      // Where nothing is awaited, as earlier versions of ours did it.
+      if (rollout.target.desired?.isControlPlane) await takePlace(rollout, step.machine);
       return void beginRepair(rollout, step.machine);
     case "gates":
       return void beginWaveGates(rollout, step);
     case "admit":
       return await admit(rollout, step);
+    case "stage":
+      return void beginStage(rollout, step.machine);
+    case "update":
+      return await updateInPlace(rollout, step);
   }
 }
 
 /** It begins a replacement: by letting a newcomer in for another, or, where there is no room, by draining. */
 function needsPlace({ settings, target: { desired } }: Seen<"settings" | "target">, step: Step): boolean {
   if (step.kind === "admit") return step.victim !== null;
+  if (step.kind === "update") return !step.isResumed;
   if (step.kind !== "leave" || !desired || supplierOf(settings.pool.kind).roomOf(desired) > 0) return false;
   const { node, lost, templateHash } = step.machine;
   // One that serves nobody was out before.
@@ -83,6 +92,20 @@ async function remove(rollout: Beginning, step: Step & { kind: "leave" }): Promi
     if (rollout.people.heard || isGivenUp(rollout)) return undefined;
   }
   return void beginRemoval(rollout, step.machine);
+}
+
+/** So that no other control plane goes meanwhile. Where all are taken it is mended all the same: who is ill was out before. */
+async function takePlace(rollout: Beginning, { id }: Member): Promise<void> {
+  await takeSlot(rollout, id);
+}
+
+async function updateInPlace(rollout: Beginning, step: Step & { kind: "update" }): Promise<Blocked | undefined> {
+  if (!step.isResumed) {
+    const full = await takeSlot(rollout, step.machine.id);
+    if (full) return full;
+    if (rollout.people.heard || isGivenUp(rollout)) return undefined;
+  }
+  return void beginUpdate(rollout, step.machine);
 }
 
 function subjectOf(step: Step): string {

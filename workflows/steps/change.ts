@@ -1,6 +1,6 @@
 /** What a run does when it learns what is desired, for the first time or anew. */
 import type { Boot, Desired, Rules } from "../contracts/mod.ts";
-import { callOff } from "../machine/tasks.ts";
+import { callOff, callOffUpdates } from "../machine/tasks.ts";
 import { readBeside } from "../proxies.ts";
 import { dropBoots, takeBack } from "../state/machines.ts";
 import { adoptMemory } from "../state/memory.ts";
@@ -53,7 +53,8 @@ function supersede(
 ): void {
   const isDropped = ({ templateHash = "" }: Pick<Boot, "templateHash">): boolean =>
     onNewChange === "Supersede" && templateHash !== desired.templateHash;
-  callOff(tasks, (task) => task.kind === "gates" || (task.kind === "join" && isDropped(task)));
+  callOffUpdates({ machines, tasks }, isDropped);
+  callOff(tasks, (task) => task.kind === "gates" || task.kind === "stage" || (task.kind === "join" && isDropped(task)));
   // What has been called off may have ended by the next look, which has to be a new one to know of that.
   machines.glance = undefined;
   // Not by what is under way: a run that has just begun, or comes out of an outage, watches nothing yet.

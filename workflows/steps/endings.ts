@@ -134,7 +134,9 @@ export async function releaseAll(
   const known = new Set<string>();
   for (let looks = 1;; looks++) {
     const pool = await read.readPool.executeWithOptions({ summary: "Read what is held" }, [question]);
-    const found = boundIn(pool, machines).filter((machine) => !known.has(machine));
+    // On the way back one that failed is not let serve what it failed with.
+    const updating = letGo ? Object.keys(machines.updating) : [];
+    const found = [...new Set([...boundIn(pool, machines), ...updating])].filter((machine) => !known.has(machine));
     await Promise.all(found.map((machine) => spare(settings.pool, machine, { letGo })));
     for (const machine of found) known.add(machine);
     machines.draining = {};

@@ -2,14 +2,16 @@
 import { patched } from "@temporalio/workflow";
 import type { Desired, DesiredState, Member, PoolQuestion, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { machinesOf } from "../policy/amounts.ts";
+import { stillNews } from "../policy/in_place.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
 import { fewerEvents, readBeside } from "../proxies.ts";
+import { dropOut } from "../state/machines.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import { warn } from "../state/view.ts";
 
 /** How this run looks at its pool. */
 export function questionOf(
-  { settings, machines }: Seen<"settings" | "machines">,
+  { settings, machines, people }: Seen<"settings" | "machines"> & Partial<Seen<"people">>,
   desired: Desired,
   rules: Rules,
 ): PoolQuestion {
@@ -17,19 +19,22 @@ export function questionOf(
   return {
     pool: settings.pool,
     templateHash: desired.templateHash,
-    unproven: [...Object.keys(machines.booting), ...machines.failed],
+    unproven: [...Object.keys(machines.booting), ...machines.failed, ...Object.keys(machines.updating)],
     repair: rules.repair,
+    ...(people && people.retriedAt > 0 && settings.pool.kind === "NodePool" ? { retriedAt: people.retriedAt } : {}),
     limit: Math.max(20, 2 * Math.min(most, supplierOf(settings.pool.kind).roomOf(desired) || most)),
   };
 }
 
 /** The same for a look, which finds out about those that people named too. */
 function lookQuestionOf(
-  { people: { skipped }, ...rollout }: Seen<"settings" | "people" | "machines">,
+  { people, ...rollout }: Seen<"settings" | "people" | "machines">,
   desired: Desired,
   rules: Rules,
 ): PoolQuestion {
-  return { ...questionOf(rollout, desired, rules), ...(skipped.length > 0 ? { named: skipped } : {}) };
+  const out = Object.entries(rollout.machines.updating).flatMap(([id, { isOut }]) => isOut ? [id] : []);
+  const named = [...people.skipped, ...out];
+  return { ...questionOf({ ...rollout, people }, desired, rules), ...(named.length > 0 ? { named } : {}) };
 }
 
 /** What the next look will ask unless something else is desired; undefined while nobody knows what is. */
@@ -66,19 +71,26 @@ export async function look(
   if (!glance) tasks.justEnded = [];
   const pool = glance ??
     await readBeside(tasks).readPool.executeWithOptions({ summary: "Read the machines" }, [question]);
+  machines.lately = stillNews(machines.lately, pool, Date.now());
   machines.snapshot = pool;
   machines.failed = stillThere(machines.failed, pool, question.limit);
   const isOfAnother = ({ templateHash }: Member): boolean => templateHash !== desired.templateHash;
+  dropOut(machines, (id, update) => update.templateHash !== desired.templateHash || isUnknown(pool, id));
   dropUnknown({ people, view }, pool);
   waves.rolled ||= pool.counts.old > 0 || pool.leaving.some(isOfAnother);
   return pool;
 }
 
+function isUnknown({ unknown = [] }: PoolSnapshot, machine: string): boolean {
+  return unknown.includes(machine);
+}
+
 /** No list names all machines, so only a look can tell that a name was mistyped, or that its machine is gone. */
 function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }: PoolSnapshot): void {
-  if (unknown.length === 0) return;
+  const mistyped = people.skipped.filter((machine) => unknown.includes(machine));
+  if (mistyped.length === 0) return;
   people.skipped = people.skipped.filter((machine) => !unknown.includes(machine));
-  const names = unknown.map((machine) => `"${machine}"`).join(", ");
+  const names = mistyped.map((machine) => `"${machine}"`).join(", ");
   warn(view, "CommandIgnored", `Cannot skip ${names}: the pool has no such machine`);
 }
 

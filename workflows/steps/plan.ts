@@ -2,7 +2,10 @@
 import { isApproved } from "../commands/approval.ts";
 import type { Boot, Desired, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { callOff } from "../machine/tasks.ts";
+import { withoutTaken } from "../policy/etcd.ts";
+import { withLately } from "../policy/in_place.ts";
 import { planTurn } from "../policy/plan_turn.ts";
+import { withReplaceable } from "../policy/replaced.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
 import type { Situation, Step, Turn } from "../policy/turn.ts";
 import { usualReplacement } from "../policy/usual.ts";
@@ -23,12 +26,27 @@ export interface Found {
 /** What the planner is asked with. */
 type Planning = Seen<"settings" | "target" | "people" | "waves" | "machines" | "tasks" | "memory">;
 
+/** What a person took upon himself counts as long as it is told: the same an hour later is in doubt anew. */
+export function forgetTaken(
+  { people, tasks: { running } }: Part<"people"> & Seen<"tasks">,
+  { etcd }: PoolSnapshot,
+): void {
+  if (people.takenDoubts.length === 0) return;
+  const told = [
+    ...(etcd?.doubts ?? []).map(({ says }) => says),
+    ...Object.values(running).flatMap(({ etcdDoubts = [] }) => etcdDoubts),
+  ];
+  const left = people.takenDoubts.filter((says) => told.includes(says));
+  if (left.length < people.takenDoubts.length) people.takenDoubts = left;
+}
+
 /** Everything that may begin now, and what holds the rest up. */
 export function planOf(rollout: Planning, found: Found): Turn {
   const turn = planTurn(situation(rollout, found));
   const isOff = ({ kind }: Step): boolean =>
     // Gates that failed say the same again until a person says retry.
-    (kind === "admit" && isFinishingEarlier(rollout)) || (kind === "gates" && isQuarantined(rollout));
+    ((kind === "admit" || kind === "stage") && isFinishingEarlier(rollout)) ||
+    (kind === "gates" && isQuarantined(rollout));
   return { ...turn, steps: turn.steps.filter((step) => !isOff(step)) };
 }
 
@@ -39,14 +57,21 @@ function situation(rollout: Planning, { desired, rules, pool }: Found): Situatio
     supplier: supplierOf(settings.pool.kind),
     desired,
     rules,
-    pool,
+    pool: withLately(
+      withReplaceable(withoutTaken(pool, people.takenDoubts), rules),
+      machines.lately,
+      desired.templateHash,
+    ),
     busy: {
       joining: [...busyWith(tasks, "join"), ...machines.failed],
       leaving: busyWith(tasks, "leave"),
       repairing: busyWith(tasks, "repair"),
+      staging: busyWith(tasks, "stage"),
+      updating: busyWith(tasks, "update"),
       victims: Object.values(tasks.running).flatMap(({ victim }) => victim ?? []),
     },
     booting: machines.booting,
+    updatesBegun: machines.updating,
     rolled: waves.rolled,
     wave: waves.current,
     countedBy: waves.countedBy ?? undefined,

@@ -1,6 +1,6 @@
 /** A change that failed: it is remembered as bad, nothing more of it is admitted, and by policy it is left again. */
 import type { Quarantined, Rollback } from "../contracts/mod.ts";
-import { callOff } from "../machine/tasks.ts";
+import { callOff, callOffUpdates } from "../machine/tasks.ts";
 import { rollsBack } from "../policy/former_words.ts";
 import { nudge } from "../state/loop.ts";
 import { dropAllBoots } from "../state/machines.ts";
@@ -61,7 +61,8 @@ export function goBack(
   const { lastGood } = memory;
   memory.rollback = rollback;
   memory.lastRollback = rollback;
-  callOff(tasks, ({ kind }) => kind === "join" || kind === "gates");
+  callOff(tasks, ({ kind }) => kind === "join" || kind === "gates" || kind === "stage");
+  callOffUpdates({ machines, tasks }, () => true);
   dropAllBoots(machines);
   const what = `Going back from revision ${rollback.bad.revision} to ${lastGood?.revision} (${lastGood?.image})`;
   const event = rollback.kind === "Abort" ? "AbortStarted" : "RollbackStarted";

@@ -1,5 +1,4 @@
 /** Goes back: the last good template, and the profile and settings that its config was rendered from. */
-import { canonicalJson } from "../../../profiles/canonical_json.ts";
 import type { LastGood, PoolEvent, PoolRef } from "../../../workflows/contracts/mod.ts";
 import { readKeptProfile } from "../../config/kept_profile.ts";
 import { refused, unavailable } from "../../failures.ts";
@@ -11,12 +10,12 @@ import { emitEvents } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
 import type { ProfilePlace, RestoreOrder } from "../contract.ts";
 import { fieldManager } from "./actor.ts";
-import { templateHashLabel } from "../../kube/machine_deployment.ts";
 import { setOfTemplate } from "./machine_sets.ts";
 import { inputsIn, inputsOf } from "../../config/observed.ts";
 import { pinOf, writePin } from "../../status/pin.ts";
 import { readProfileLine } from "../../config/profile_line.ts";
 import { profileRef } from "../../config/profile_ref.ts";
+import { isSameTemplate, unlabelled } from "./template.ts";
 
 interface Restorer extends ProfilePlace {
   kube: Kube;
@@ -59,7 +58,7 @@ async function restore(
   const template = await goodTemplate(kube, deployment, lastGood);
   // Before the template: what is published for the new revision is then the good config at once.
   const isPinned = await ensurePinned(restorer, { deployment, rollout, lastGood });
-  const isTold = canonicalJson(plain(deployment.spec.template)) === canonicalJson(plain(template));
+  const isTold = isSameTemplate(deployment.spec.template, template);
   if (!isTold && !await replaceTemplate(kube, deployment, template)) return undefined;
   if (isTold && !isPinned) return false;
   const what = [...isTold ? [] : ["template"], ...isPinned ? ["profile"] : []].join(" and ");
@@ -116,23 +115,6 @@ async function replaceTemplate(kube: Kube, { metadata }: MachineDeployment, temp
     if (statusOf(error) === 409) return false;
     throw error;
   }
-}
-
-function unlabelled(template: object): object {
-  const { metadata = {}, ...rest } = template as { metadata?: { labels?: Record<string, string> } };
-  const { [templateHashLabel]: _, ...labels } = metadata.labels ?? {};
-  return { ...rest, metadata: { ...metadata, labels } };
-}
-
-// What machine-controller may add on its way says nothing about the template.
-function plain(template: object | undefined): object {
-  const { metadata = {}, ...rest } = unlabelled(template ?? {}) as { metadata?: Record<string, unknown> };
-  const said = Object.entries(metadata).filter(([key, value]) => key !== "creationTimestamp" && !isEmpty(value));
-  return { ...rest, metadata: Object.fromEntries(said) };
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === null || (typeof value === "object" && Object.keys(value).length === 0);
 }
 
 function lost({ namespace, name }: PoolRef, state: string): Error {

@@ -2,6 +2,7 @@
 import type { Kube } from "../../kube/client.ts";
 import type { Backend } from "../contract.ts";
 import { admitMachine, chooseMachine, releaseAll, releaseMachine, replaceMachine, spareMachine } from "./holds.ts";
+import { keepMachines } from "./keep_machines.ts";
 import { restoreLastGood } from "./last_good.ts";
 import { LateSets } from "./late_sets.ts";
 import { readMember, readState } from "./machine_state.ts";
@@ -35,12 +36,14 @@ export function machineController(kube: Kube): Backend {
     welcome: () => Promise.resolve(),
     choose: (member) => chooseMachine(kube, member),
     spare: (member) => spareMachine(kube, member),
+    relieve: undefined,
     release: (member) => releaseMachine(kube, member),
     replace: (member) => replaceMachine(kube, member),
     seeOff: (member) => readState(kube, member),
     releaseAll: (pool) => releaseAll(kube, pool),
     restore: (order, place) => restoreLastGood(kube, order, place),
     stamp: (stamp) => stampTemplate(kube, stamp),
+    keep: (pool) => keepMachines(kube, pool),
     beginToWatch: () => watchTemplates(kube),
     newsOfWanted: (pool) => newsOfTemplate(kube, pool),
     newsOfPool: (pool, nodes) => newsOfPool(kube, pool, nodes),

@@ -6,7 +6,7 @@ import { ensureNodeUncordoned } from "../../node/cordon.ts";
 import { holderOf, isOwnHold } from "../../node/holder.ts";
 import { marks } from "../../node_version/marks.ts";
 import type { MemberRef } from "../contract.ts";
-import { refuseControlPlane } from "./control_plane.ts";
+import { refuseUnfit } from "./control_plane.ts";
 import { chosenAnnotation, type GroupNode } from "./group_nodes.ts";
 import { memberIdOf } from "./member.ts";
 import { type Asked, type CloudSight, readAsked, readCloud } from "./sight.ts";
@@ -17,7 +17,7 @@ export function chooseMember(kube: Kube, member: MemberRef): Promise<void> {
     const asked = await readAsked(kube, member.pool);
     if (!asked) return;
     const seen = await seenFor(kube, asked);
-    refuseControlPlane(asked, seen, `choose machine "${member.machine}" to go`);
+    refuseUnfit(asked, seen, `choose machine "${member.machine}" to go`);
     const node = nodeIn(seen, member.machine);
     if (!node || node.chosenBy !== "") return;
     await annotate(kube, node, { [chosenAnnotation]: holderOf(member.pool) });

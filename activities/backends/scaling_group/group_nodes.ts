@@ -19,6 +19,8 @@ export interface GroupNode extends MarkedNode {
   /** What it took over was this member's; "" for nobody's. */
   heirOf: string;
   isReady: boolean;
+  /** In the network of the nodes: those of kind InternalIP, in their order. */
+  addresses: string[];
 }
 
 const texts = z.record(z.string(), z.string()).default({});
@@ -27,12 +29,14 @@ const Facts = z.object({
   metadata: z.object({ uid: z.string().default(""), annotations: texts }),
   status: z.object({
     conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]),
+    addresses: z.array(z.object({ type: z.string(), address: z.string() })).default([]),
   }).prefault({}),
 }).transform(({ metadata: { uid, annotations }, status }) => ({
   uid,
   chosenBy: annotations[chosenAnnotation] ?? "",
   heirOf: annotations[heirAnnotation] ?? "",
   isReady: status.conditions.some(({ type, status }) => type === "Ready" && status === "True"),
+  addresses: status.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address),
 }));
 
 const GroupNode: z.ZodType<GroupNode> = z.unknown().transform((node) => ({

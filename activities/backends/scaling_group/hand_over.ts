@@ -12,6 +12,7 @@ import { marks } from "../../node_version/marks.ts";
 import type { MemberRef } from "../contract.ts";
 import { marksOf } from "./boots.ts";
 import { heirAnnotation } from "./group_nodes.ts";
+import { joinEtcd } from "./join_etcd.ts";
 import { bearing, keptFrom } from "./inheritance.ts";
 import { type Legacy, legacyFor, patchLedger, written } from "./ledger.ts";
 import { memberIdOf, orderOfInstance } from "./member.ts";
@@ -19,7 +20,7 @@ import { deleteRecord, type Order, orderOf, recordAnnotations } from "./records.
 import { type Asked, readAsked, readCloud } from "./sight.ts";
 
 /** Writes on the node what it takes over and what it is, and notes that it is in. */
-export function welcomeMember(kube: Kube, { pool, machine }: MemberRef): Promise<void> {
+export function welcomeMember(kube: Kube, { pool, machine }: MemberRef): Promise<string | void> {
   return attempting(`hand over to machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked) return;
@@ -27,6 +28,8 @@ export function welcomeMember(kube: Kube, { pool, machine }: MemberRef): Promise
     const instance = seen.instances.find((each) => memberIdOf(each) === machine);
     const node = instance && seen.nodes.get(instance.providerId.toLowerCase());
     if (!instance || !node) return;
+    const lacks = await joinEtcd(kube, { asked, seen }, instance);
+    if (lacks) return lacks;
     const order = orderOfInstance(seen.records.orders, instance);
     const legacy = order
       ? undefined

@@ -9,6 +9,7 @@ import { newsOfGroup, newsOfMembers } from "./group_news.ts";
 import { welcomeMember } from "./hand_over.ts";
 import { observeGroup, readGroupMember, readGroupState } from "./observe.ts";
 import { admitMember } from "./orders.ts";
+import { relieveMember } from "./relieve.ts";
 import { removeMember, seeMemberOff } from "./removals.ts";
 import { restoreGroup } from "./restore.ts";
 import { readSubject } from "./subject.ts";
@@ -33,6 +34,7 @@ export function scalingGroup(kube: Kube): Backend {
     welcome: (member) => welcomeMember(kube, member),
     choose: (member) => chooseMember(kube, member),
     spare: (member) => spareMember(kube, member),
+    relieve: (order) => relieveMember(kube, order),
     release: (member) => removeMember(kube, member),
     replace: (member) => removeMember(kube, member),
     seeOff: (member) => seeMemberOff(kube, member),
@@ -40,6 +42,7 @@ export function scalingGroup(kube: Kube): Backend {
     restore: (order) => restoreGroup(kube, order),
     // Image and components are all that machines differ in, and both are of the target.
     stamp: () => Promise.resolve(),
+    keep: undefined,
     beginToWatch: () => {},
     newsOfWanted: (pool) => newsOfGroup(kube, pool),
     newsOfPool: (pool, nodes) => newsOfMembers(kube, pool, nodes),

@@ -5,6 +5,7 @@ import { attempting } from "../../kube/status.ts";
 import { protectionFor } from "../../policy/protection_for.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import type { MachineState, MemberRef, Observation } from "../contract.ts";
+import { standingFor } from "./control_plane.ts";
 import { isAlive, isOf, type Order } from "./records.ts";
 import {
   isLost,
@@ -31,7 +32,9 @@ export function observeGroup(kube: Kube, pool: PoolRef): Promise<Observation> {
     const there = membersOf(of, seen);
     const templateHash = hashOf(target);
     const counted = new Map([[templateHash, there.filter((each) => isServing(each, templateHash)).length]]);
-    return { members: [...there, ...papersFor(of, { asked, seen, there })], templateHash, counted };
+    const etcd = await standingFor(kube, asked, seen);
+    const members = [...there, ...papersFor(of, { asked, seen, there })];
+    return { members, templateHash, counted, ...(etcd ? { etcd } : {}) };
   });
 }
 

@@ -9,7 +9,7 @@ import { attempting, statusOf } from "../../kube/status.ts";
 import { type PendingNode, pendingNodes, type ScalingGroup } from "../../kube/update_kinds.ts";
 import type { AdmitOrder } from "../contract.ts";
 import { ensureBoots } from "./boots.ts";
-import { refuseControlPlane } from "./control_plane.ts";
+import { refuseUnfit } from "./control_plane.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, taken, written } from "./ledger.ts";
 import { memberIdOf, numberIn } from "./member.ts";
@@ -35,7 +35,7 @@ export function admitMember(kube: Kube, { pool, machine, victim }: AdmitOrder): 
   return attempting(`order machine "${machine}"`, async () => {
     const asked = await needAsked(kube, pool);
     const seen = await readCloud(kube, asked);
-    refuseControlPlane(asked, seen, `order machine "${machine}"`);
+    refuseUnfit(asked, seen, `order machine "${machine}"`);
     const known = seen.records.orders.find(({ id }) => id === machine);
     if (!known && seen.instances.some((each) => memberIdOf(each) === machine)) return;
     const order = known ?? await recorded(kube, { pool, asked, seen }, { machine, victim });

@@ -8,9 +8,10 @@ import { createClusterObject, patchClusterObject } from "../../kube/cluster_obje
 import { attempting, ifFound } from "../../kube/status.ts";
 import { pendingNodes } from "../../kube/update_kinds.ts";
 import type { MachineState, MemberRef } from "../contract.ts";
-import { refuseControlPlane } from "./control_plane.ts";
+import { isOfControlPlane, refuseUnfit } from "./control_plane.ts";
 import { forget } from "./forget.ts";
 import { inheritanceFor } from "./inheritance.ts";
+import { leaveEtcd } from "./leave_etcd.ts";
 import { patchLedger, withLegacy, written } from "./ledger.ts";
 import { noteSize } from "./note_size.ts";
 import { isLost, memberIdOf, orderOfInstance } from "./member.ts";
@@ -43,7 +44,7 @@ export function removeMember(kube: Kube, { pool, machine }: MemberRef): Promise<
     const asked = await readAsked(kube, pool);
     if (!asked) return;
     const seen = await readCloud(kube, asked);
-    refuseControlPlane(asked, seen, `remove machine "${machine}"`);
+    refuseUnfit(asked, seen, `remove machine "${machine}"`);
     const removal = await meant(kube, { pool, asked, seen }, machine);
     if (removal) await tell(kube, { asked, seen }, await settled(kube, asked, removal));
   });
@@ -174,13 +175,16 @@ async function tell(
   { providerId, shrinks }: Removal,
 ): Promise<"Going" | "Gone"> {
   const { group } = asked;
-  refuseControlPlane(asked, seen, `remove "${providerId}"`);
   const driver = await cloudOf(kube);
   const { groupId } = group.spec;
   const instance = await driver.instance(providerId);
   if (instance && groupKeyOf(instance.group) !== groupKeyOf(groupId)) {
     const state = `it is of group "${instance.group}"`;
     throw refused("CloudRefused", `Cannot remove "${providerId}" from group "${groupId}": ${state}`);
+  }
+  if (isOfControlPlane(asked, seen)) {
+    refuseUnfit(asked, seen, `remove "${providerId}"`);
+    if (instance) await leaveEtcd(kube, seen, instance);
   }
   return await driver.remove({ group: groupId, providerId, shrinks });
 }

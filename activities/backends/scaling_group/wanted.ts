@@ -5,6 +5,7 @@ import type { Kube } from "../../kube/client.ts";
 import { attempting } from "../../kube/status.ts";
 import type { NodeVersion } from "../../kube/update_kinds.ts";
 import type { Wanted } from "../contract.ts";
+import { isOfControlPlane } from "./control_plane.ts";
 import { type Asked, groupNameOf, readAsked, readCloud } from "./sight.ts";
 import { declaredSize } from "./size.ts";
 import { hashOf, type Target } from "../../node_version/release.ts";
@@ -20,7 +21,9 @@ export function readGroupWanted(kube: Kube, pool: PoolRef): Promise<Wanted> {
     const seen = await readCloud(kube, asked);
     const replicas = declaredSize(seen, asked.ledger);
     const surge = Math.max(0, seen.cloud.max - replicas);
-    return { state: "Present", desired: desiredOf(asked, { replicas, surge }), labels: metadata.labels ?? {} };
+    const special = isOfControlPlane(asked, seen) ? { isControlPlane: true as const } : {};
+    const desired = { ...desiredOf(asked, { replicas, surge }), ...special };
+    return { state: "Present", desired, labels: metadata.labels ?? {} };
   });
 }
 

@@ -10,6 +10,7 @@ import { type DemoReport, demoReport, type Durations } from "./demo_report.ts";
 import { explain } from "./ending.ts";
 import { finalText } from "./final_table.ts";
 import { containerGround, type Ground, simulatedGround } from "./ground.ts";
+import { containerImages, imageNodes } from "./images_ground.ts";
 import { containerGroups, simulatedGroups } from "./groups_ground.ts";
 import { installedGround } from "./installed_ground.ts";
 import type { Narrator } from "./narrator.ts";
@@ -18,7 +19,7 @@ import { pool, type Release } from "./pool_objects.ts";
 import { setScene } from "./set_scene.ts";
 import type { Stage } from "./stage.ts";
 import { Stopwatch } from "./stopwatch.ts";
-import { stories } from "./stories/catalogue.ts";
+import { storyOf } from "./stories/catalogue.ts";
 import { playStory } from "./stories/play_story.ts";
 import type { StoryReport } from "./stories/story_report.ts";
 import { thingsToTry } from "./things_to_try.ts";
@@ -94,11 +95,13 @@ async function openGround(
   tools: Record<ToolName, string>,
 ): Promise<Ground> {
   const { story } = options;
+  if (options.machines === "simulated" && story === "in-place") return imageNodes();
   if (options.machines === "simulated") return story === "scaling-group" ? simulatedGroups() : simulatedGround;
   const onProgress = (text: string): void => narrator.say(`  ${text}`);
   const wanted = { options, programs: tools as NodePrograms, onProgress, signal: stage.signal };
   const open = (): Promise<Ground> => {
     if (story === "installed") return installedGround({ ...wanted, tools, directory });
+    if (story === "in-place") return containerImages(wanted);
     return story === "scaling-group" ? containerGroups(wanted) : containerGround(wanted);
   };
   return await stage.during("an engine, an image and a mirror for machines", open());
@@ -112,7 +115,7 @@ async function toolsFor({ story, machines, keep }: DemoOptions): Promise<ToolNam
 }
 
 function secondsFor({ story, machines, replicas, bootSeconds, cutSeconds }: DemoOptions): number {
-  if (story === "scaling-group" && machines === "container") return 1800;
+  if ((story === "scaling-group" || story === "in-place") && machines === "container") return 1800;
   return story === "installed" ? 1800 + cutSeconds : 600 + replicas * (60 + 4 * bootSeconds);
 }
 
@@ -131,7 +134,7 @@ async function findTools({ narrator, stage }: Demo, names: readonly ToolName[]):
 const quick = { readySeconds: { min: 0.1, max: 0.5 }, podStartSeconds: 0.2, maxPodGraceSeconds: 1 };
 
 async function openSite({ options, narrator, stage, directory }: Demo, tools: Tools, ground: Ground): Promise<Site> {
-  const { seed, bootSeconds, story } = options;
+  const { seed, bootSeconds, story: name } = options;
   const script = { bootSeconds: { min: bootSeconds * 0.7, max: bootSeconds * 1.3 } };
   const { temporal } = ground.premises ?? {};
   // Not through the stage: a start that is cut short stops what it had started, and that is worth waiting for.
@@ -141,9 +144,9 @@ async function openSite({ options, narrator, stage, directory }: Demo, tools: To
       directory,
       tools,
       seed,
-      script: story === undefined ? script : { ...quick, ...stories[story].script },
+      script: name === undefined ? script : { ...quick, ...storyOf(name, options.machines).script },
       ...(ground.machines ? { machines: ground.machines } : {}),
-      ...(ground.groups ? { settings: ground.groups.settings } : {}),
+      settings: { ...ground.groups?.settings, ...ground.images?.settings, ...ground.settings },
       ...(temporal ? { startTemporal: (supervisor) => temporal.start(supervisor) } : {}),
       onProgress: (text) => narrator.say(`  ${text}`),
       onCrash: (crash) => stage.end(crash),

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import process from "node:process";
 import { type ContainerHost, openContainerHost } from "../machines/container_host.ts";
+import type { ImageGround } from "../cloud/image_nodes/image_ground.ts";
 import type { GroupGround } from "../cloud/groups/group_ground.ts";
 import type { LayoutImage } from "../mirror/layout_image.ts";
 import type { MachineGround } from "../site/site.ts";
@@ -23,6 +24,10 @@ export interface Ground {
   readonly host?: ContainerHost;
   /** Scaling groups of a cloud; undefined where a story has none. */
   readonly groups?: GroupGround;
+  /** Nodes that keep images and boot them; undefined where a story has none. */
+  readonly images?: ImageGround;
+  /** Ostler's settings that suit it, beside those of machines, groups and images. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** What it takes to install Ostler on these machines; undefined where nobody is to. */
   readonly premises?: Premises;
   stop(): Promise<void>;

@@ -46,8 +46,9 @@ deno task demo [flags]
                     standard output; all other text goes to standard error
   --help            print this
 
-A story brings its own number of machines and boot times, and needs simulated ones, but for two.
+A story brings its own number of machines and boot times, and needs simulated ones, but for three.
 "scaling-group" takes either kind: twelve simulated nodes, or four that boot in containers.
+"in-place" does too: twelve simulated nodes with bootc, or two in containers with ostree.
 "installed" needs --machines container: there Ostler's image is built, installed by its chart
 on machines of its own, with Temporal on PostgreSQL where that is installed.
 
@@ -55,7 +56,7 @@ Exit code 0: every promise was kept. 1: one was broken, or the demo failed.
 2: a flag is wrong. 130: Ctrl-C.
 `;
 
-const storiesOnContainers: readonly string[] = ["installed", "scaling-group"];
+const storiesOnContainers: readonly string[] = ["installed", "scaling-group", "in-place"];
 const largestSeed = 2 ** 31;
 
 /** Reads the command line; throws UsageError naming the flag that cannot be used. */

@@ -15,6 +15,7 @@ import { machineImage } from "./machine_image.ts";
 import { hostFacts } from "./host_facts.ts";
 import { MetadataService } from "./metadata_service.ts";
 import { osImage } from "./os_image.ts";
+import { ostreeImage } from "./ostree/ostree_image.ts";
 import { PolicyEnforcer } from "./policies/enforcer.ts";
 import { poolAnnotations, siteSettings } from "./site_settings.ts";
 
@@ -47,6 +48,8 @@ export interface ContainerHost {
   readonly engine: Engine;
   /** Machines ordered with this image boot from a build of their own (`systemName`), all others from the same one. */
   addBuild(build: string): Promise<void>;
+  /** Machines ordered with this image boot what ostree deploys on them (`ostree/`). */
+  addOstree(named: string): Promise<void>;
   /** Names of the machines that the engine has, running or not, in order. */
   machineNames(): Promise<string[]>;
   /** Space for programs on the machines ordered from now on, in bytes; undefined for all that the host has. */
@@ -100,6 +103,7 @@ export async function openContainerHost(options: HostOptions): Promise<Container
       fleet.means.policies = policies;
     },
     addBuild: async (build) => void builds.set(build, await osImage(image, build)),
+    addOstree: async (named) => void builds.set(named, await ostreeImage(image, archives)),
     machineNames: () => namesAt(labels),
     limitDisk: (bytes) => void (fleet.means.diskBytes = bytes),
     machine: (name) => fleet.container(name),

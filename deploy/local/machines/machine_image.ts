@@ -5,14 +5,14 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { GenericContainer } from "testcontainers";
-import type { DebianArchives } from "../mirror/debian_archives.ts";
 import { type BaseOptions, debianBase, hasImage, proxies, suite } from "./debian_base.ts";
 
 const recipeFolder = fileURLToPath(new URL("./image/", import.meta.url));
 
 /** Gives the name of the machine image, made first where the engine does not have it; throws with the step that failed. */
 export async function machineImage(options: BaseOptions): Promise<string> {
-  const name = `ostler-machine:${await recipeDigest(options.archives)}`;
+  const { debian } = options.archives;
+  const name = `ostler-machine:${await recipeDigest(recipeFolder, [process.arch, suite, debian])}`;
   if (await hasImage(name)) return name;
   options.onProgress?.("Building the machine image from Debian's packages, once; this takes some minutes");
   const base = await debianBase(options);
@@ -29,8 +29,9 @@ export async function machineImage(options: BaseOptions): Promise<string> {
   return name;
 }
 
-async function recipeDigest({ debian }: DebianArchives): Promise<string> {
-  const hash = createHash("sha256").update([process.arch, suite, debian].join());
+/** Tells recipes apart by their files and what else goes into an image: 16 hex digits. */
+export async function recipeDigest(recipeFolder: string, parts: readonly string[]): Promise<string> {
+  const hash = createHash("sha256").update(parts.join());
   const files = await readdir(recipeFolder, { recursive: true, withFileTypes: true });
   const paths = files.filter((file) => file.isFile()).map(({ parentPath, name }) => join(parentPath, name)).sort();
   for (const path of paths) hash.update(path.slice(recipeFolder.length)).update(await readFile(path));

@@ -18,7 +18,14 @@ export const architecture: string = process.arch === "x64" ? "amd64" : process.a
 
 /** All files that a node's profile downloads, laid out as their projects publish them. */
 export function releaseFiles(programs: NodePrograms): ReleaseFile[] {
-  return [containerd(programs), runc(programs), cniPlugins(programs), ...crictls(programs), ...kubelets(programs)];
+  return [
+    containerd(programs),
+    runc(programs),
+    cniPlugins(programs),
+    ...crictls(programs),
+    ...kubelets(programs),
+    ...kubeadm(programs),
+  ];
 }
 
 function containerd(programs: NodePrograms): ReleaseFile {
@@ -57,6 +64,13 @@ function kubelets(programs: NodePrograms): ReleaseFile[] {
     const path = `${kubeletVersions[tool]}/bin/linux/${architecture}/kubelet`;
     return { path, checksumPath: `${path}.sha256`, isNamed: false, content: { program: programs[tool] } };
   });
+}
+
+/** Of the control planes' minor alone. */
+function kubeadm(programs: NodePrograms): ReleaseFile[] {
+  if (programs.kubeadm === undefined) return [];
+  const path = `${kubeletVersions["kubelet-1.36"]}/bin/linux/${architecture}/kubeadm`;
+  return [{ path, checksumPath: `${path}.sha256`, isNamed: false, content: { program: programs.kubeadm } }];
 }
 
 function archiveAt(path: string, suffix: string, members: { name: string; path: string }[]): ReleaseFile {

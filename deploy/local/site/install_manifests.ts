@@ -1,6 +1,6 @@
 /** Applies what a cluster gets: the simulated provider's kinds, then ours. */
 import { fileURLToPath } from "node:url";
-import { applyManifests } from "../stack/manifests.ts";
+import { applyManifests, applyObjects } from "../stack/manifests.ts";
 
 const local = ["machine_controller_crds", "kubevirt_crds", "storage_class", "machine_controller_rbac", "cloud_rbac"];
 
@@ -11,11 +11,13 @@ const ours = [
   "crds/operating_system_configs",
   "crds/rollouts",
   "crds/rollout_policies",
+  "crds/node_pools",
   "crds/node_versions",
   "crds/scaling_groups",
   "crds/pending_nodes",
   "crds/joining_nodes",
   "crds/autoscaling_strategies",
+  "crds/os_images",
   "rbac/controller",
   "rbac/job_gate",
   "rbac/worker",
@@ -29,16 +31,21 @@ const inManagement = ["crds/operating_system_profiles", "crds/operating_system_c
 /** Who approves the certificates of new nodes: kube-controller-manager, whoever asks, or the controller. */
 const approval = { asKubernetes: "rbac/bootstrap_approval", byController: "approval/node_approver" };
 
+/** The component of hands, but for its image. */
+const hands = ["namespace", "limit_hands", "rbac", "scripts"];
+
 /** What is installed of it. */
 export interface Installed {
   isWorkerCluster?: boolean;
   approver?: keyof typeof approval;
+  /** The image of hands; without one there are none. */
+  handsImage?: string;
 }
 
 /** Applies them in order with the admin identity; resolves when every kind is served. A worker cluster has not all kinds. */
 export async function installManifests(
   adminKubeconfig: string,
-  { isWorkerCluster = false, approver = "asKubernetes" }: Installed = {},
+  { isWorkerCluster = false, approver = "asKubernetes", handsImage }: Installed = {},
 ): Promise<void> {
   const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
   await applyManifests(adminKubeconfig, [
@@ -47,4 +54,9 @@ export async function installManifests(
       path(`../../kubernetes/${name}.yaml`)
     ),
   ]);
+  if (handsImage === undefined) return;
+  await applyManifests(adminKubeconfig, hands.map((name) => path(`../../kubernetes/hands/${name}.yaml`)));
+  const metadata = { namespace: "ostler-hands", name: "ostler-hands-image" };
+  const image = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { image: handsImage } };
+  await applyObjects(adminKubeconfig, [image]);
 }

@@ -33,6 +33,8 @@ export interface SiteOptions {
   audited?: string[];
   /** The API server ends a watch after one to two times as many seconds. */
   watchSeconds?: number;
+  /** A cluster that is there already. */
+  cluster?: NonNullable<StackOptions["cluster"]>;
   /** Starts another Temporal server than the CLI's dev server. */
   startTemporal?: NonNullable<StackOptions["startTemporal"]>;
   onProgress?: (text: string) => void;
@@ -82,6 +84,7 @@ async function inhabit(stack: Stack, options: SiteOptions): Promise<Site> {
   await installManifests(stack.adminKubeconfig, {
     isWorkerCluster: options.management !== undefined,
     approver: options.settings?.["OSTLER_APPROVE_JOINING_NODES"] === "true" ? "byController" : "asKubernetes",
+    ...(options.settings?.["OSTLER_HANDS_IMAGE"] ? { handsImage: options.settings["OSTLER_HANDS_IMAGE"] } : {}),
   });
   const kubeconfigs = await mintKubeconfigs(stack);
   options.onProgress?.("Starting machine-controller, the cloud, and Ostler's controller and worker");

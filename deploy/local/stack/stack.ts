@@ -23,6 +23,9 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
+/** Where a Kubernetes is, and who may do everything there. */
+export type Cluster = Pick<Stack, "apiServer" | "adminKubeconfig">;
+
 export interface StackOptions {
   /** Holds all state; made when missing. */
   readonly directory: string;
@@ -42,6 +45,8 @@ export interface StackOptions {
   readonly watchSeconds?: number;
   /** Starts another Temporal server than the CLI's dev server. */
   readonly startTemporal?: (supervisor: Supervisor) => Promise<TemporalServer>;
+  /** A cluster that is there already, whose control plane is not ours to start; one of the stack's own unless told. */
+  readonly cluster?: Cluster;
   /** Known to the dev server from its start. */
   readonly searchAttributes?: Readonly<Record<string, SearchAttributeKind>>;
   /** Ends the start, not the started stack: that is what `stop` is for. */
@@ -56,7 +61,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   try {
     const [temporal, cluster] = await Promise.all([
       startTemporal(supervisor, options),
-      startCluster(supervisor, options),
+      options.cluster ?? startCluster(supervisor, options),
     ]);
     const { directory, tools } = options;
     return { directory, tools, ...cluster, temporal, processes: supervisor, stop: () => supervisor.stop() };
@@ -89,7 +94,7 @@ function startDevServer(
 async function startCluster(
   supervisor: Supervisor,
   options: StackOptions,
-): Promise<Pick<Stack, "apiServer" | "adminKubeconfig">> {
+): Promise<Cluster> {
   const { directory, tools, signal, onProgress, address = "127.0.0.1", podNetwork, audited = [], watchSeconds } =
     options;
   const pki = await createPki(join(directory, "pki"), address);

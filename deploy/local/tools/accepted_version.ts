@@ -40,6 +40,18 @@ export const acceptedVersions: Readonly<Partial<Record<ToolName, AcceptedVersion
     wanted: "1.29",
     suits: (major, minor) => major === 1 && minor === 29,
   },
+  cosign: {
+    args: ["version"],
+    pattern: /GitVersion:\s+v(\d+)\.(\d+)/,
+    wanted: "2.6",
+    suits: (major, minor) => major === 2 && minor === 6,
+  },
+  registry: {
+    args: ["--version"],
+    pattern: /distribution\/distribution\S* v(\d+)\.(\d+)/,
+    wanted: "3.0 or a newer 3",
+    suits: (major) => major === 3,
+  },
   helm: {
     args: ["version", "--short"],
     pattern: /^v(\d+)\.(\d+)/m,

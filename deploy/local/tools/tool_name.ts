@@ -33,11 +33,23 @@ export const machineToolNames = [
 /** Temporal as people run it themselves; built only when asked for by name. */
 export const temporalToolNames = ["temporal-server", "temporal-sql-tool"] as const;
 
+/** A registry of images and what signs them, for tests; built only when asked for by name. */
+export const registryToolNames = ["registry", "cosign"] as const;
+
+/** What makes machines of control planes, beside what the stack has; built only when asked for by name. */
+export const controlPlaneToolNames = ["kubeadm", "kube-scheduler"] as const;
+
 /** The name of a program for machines. */
 export type MachineToolName = typeof machineToolNames[number];
 
 /** All that can be found or built. */
-export const toolNames = [...stackToolNames, ...machineToolNames, ...temporalToolNames] as const;
+export const toolNames = [
+  ...stackToolNames,
+  ...machineToolNames,
+  ...temporalToolNames,
+  ...registryToolNames,
+  ...controlPlaneToolNames,
+] as const;
 
 /** The name of one binary, as it stands in a folder. */
 export type ToolName = typeof toolNames[number];

@@ -83,9 +83,18 @@ export class FaultView {
       throw new Error(`Rollout "${this.pool}" stands at ${JSON.stringify(last)}`, { cause: error });
     }
     const start = `Machine "${this.name}" did not get past "${rung}": `;
-    const evidence = (await this.#expiries()).findLast((message) => message.startsWith(start));
-    assert.ok(evidence, `No event "${start}"`);
-    return withoutSecrets(evidence);
+    let told: string[] = [];
+    try {
+      // A report writes the status first, and its Events after that.
+      return withoutSecrets(
+        await this.world.until(`the event "${start}"`, async () => {
+          told = await this.#expiries();
+          return told.findLast((message) => message.startsWith(start));
+        }, 30),
+      );
+    } catch (error) {
+      throw new Error(`Of "${this.pool}" is told ${JSON.stringify(told)}`, { cause: error });
+    }
   }
 
   // The oldest first.

@@ -4,7 +4,6 @@ import { CertificateAuthority } from "../../../deploy/local/stack/certificate_au
 import { poolPath } from "../../integration/pool_objects.ts";
 import { SecretCollector } from "../../integration/secrecy.ts";
 import type { World } from "../../integration/world.ts";
-import { eventually } from "../../support/eventually.ts";
 import { expireToken } from "./expired_token.ts";
 import { FaultView } from "./fault_view.ts";
 import { nonsenseSignal, order, prepareFaults, withPackages } from "./faulty_pools.ts";
@@ -35,7 +34,7 @@ export async function orderFaulty(scene: Scene): Promise<Faulty> {
   await order(scene, { name: "expired", replicas: 0, isStrict: true });
   await order(scene, { name: "cut-off", isStrict: false });
   const cutOff = await view("cut-off");
-  await cutOnceBooted(cutOff);
+  await cutBeforeBootstrap(cutOff);
   await order(scene, { name: "wrong-ca", profile: "osp-wrong-ca", isStrict: true });
   await order(scene, { name: "bad-kubelet", annotations: nonsenseSignal, isStrict: true });
   await order(scene, {
@@ -49,11 +48,19 @@ export async function orderFaulty(scene: Scene): Promise<Faulty> {
   return { cutOff, wrongCa, expired, badKubelet, noPackage, fullDisk: await orderTiny(scene) };
 }
 
-// Once it has its user-data it knows what to do, and cannot do it.
-async function cutOnceBooted({ world, name }: FaultView): Promise<void> {
-  const isBooted = () => world.site.cloud.machines().some((each) => each.name === name && each.bootedAt);
-  await eventually(`machine "${name}" with its user-data`, isBooted, 120_000);
+/** Made a drop-in of the phase: it begins when the machine is cut off, and says that it is waiting for that. */
+const gate = `[Service]
+TimeoutStartSec=infinity
+ExecStartPre=/bin/sh -c 'touch /run/at-gate; until test -e /run/is-cut; do sleep 0.2; done'
+`;
+
+// It has its user-data whole, and has asked the API server for nothing yet: a cut at any other moment is a race.
+async function cutBeforeBootstrap({ world, name, machine }: FaultView): Promise<void> {
+  await machine.write("/etc/systemd/system/bootstrap.service.d/gate.conf", gate);
+  const isAtGate = async (): Promise<boolean> => (await machine.run(["test", "-e", "/run/at-gate"])).exitCode === 0;
+  await world.until(`machine "${name}" before its first phase`, isAtGate, 240);
   await world.site.cloud.partition(name, true);
+  await machine.run(["touch", "/run/is-cut"]);
 }
 
 async function bootWithExpiredToken({ world, secrets }: Scene): Promise<void> {

@@ -5,6 +5,7 @@ import {
   DrainMeasure,
   measuredJoin,
   measuredPublish,
+  measuredUpdates,
   measuredWait,
   type Measures,
   withFailuresCounted,
@@ -24,6 +25,8 @@ function notes(): Measures & { taken: string[] } {
     failed: (activity, type) => void taken.push(`failed ${activity} ${type}`),
     published: (seconds, news) => void taken.push(`published ${Math.round(seconds)} ${news}`),
     joined: (seconds, { image }) => void taken.push(`joined ${Math.round(seconds)} ${image}`),
+    staged: (seconds, { image }) => void taken.push(`staged ${Math.round(seconds)} ${image}`),
+    booted: (seconds, { image }, verdict) => void taken.push(`booted ${Math.round(seconds)} ${image} ${verdict}`),
     drained: (seconds, { image }) => void taken.push(`drained ${Math.round(seconds)} ${image}`),
     underWay: (_, rungs) => void taken.push(`under way ${rungs.join("+") || "none"}`),
   };
@@ -100,6 +103,27 @@ Deno.test("a drain whose image cannot be told is measured all the same", async (
   );
   equal(outcome, drained);
   ok(measures.taken.includes("drained 4 "));
+});
+
+Deno.test("an update in place is measured by what it fetched and by what it booted, and not where it is only asked", async () => {
+  const measures = notes();
+  const update = { pool, machine: "n", image: "img-1", retriedAt: 0, until: 0 };
+  const steps = measuredUpdates(measures, {
+    awaitImageStaged: ({ machine }) => Promise.resolve({ outcome: machine === "n" ? "Staged" : "Booted" }),
+    awaitBootOrdered: () => Promise.resolve({ outcome: "Gone" }),
+    awaitNodeBooted: () => Promise.resolve({ verdict: "RolledBack", evidence: "" }),
+    ensureImageFailed: () => Promise.resolve(),
+    readMaker: () => Promise.resolve(null),
+    ensureNodeReplaced: () => Promise.resolve("Gone"),
+    awaitNodeGone: () => Promise.resolve(true),
+  });
+  await inActivity(() => steps.awaitImageStaged(update), secondsAgo(30));
+  await inActivity(() => steps.awaitImageStaged({ ...update, machine: "other" }), secondsAgo(30));
+  await inActivity(() => steps.awaitNodeBooted({ ...update, bootId: "b" }), secondsAgo(60));
+  await inActivity(() => steps.awaitNodeBooted({ ...update, bootId: "" }), secondsAgo(60));
+  deepEqual(measures.taken.filter((taken) => !taken.startsWith("under")), [
+    ...["staged 30 img-1", "booted 60 img-1 RolledBack"],
+  ]);
 });
 
 Deno.test("a wait that fails is waited no more", async () => {

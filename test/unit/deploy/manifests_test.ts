@@ -91,7 +91,8 @@ Deno.test("each kustomization lists every file of its own once", () => {
   assert.deepEqual(listed("webhook"), files.filter((file) => isOf("webhook")(file) && !isOfCertManager(file)));
   assert.deepEqual(listed("webhook/cert_manager"), files.filter(isOfCertManager));
   assert.deepEqual(listed("approval"), files.filter(isOf("approval")));
-  assert.deepEqual(listed(""), files.filter((file) => !isOf("approval", "setup", "webhook")(file)));
+  assert.deepEqual(listed("hands"), files.filter(isOf("hands")));
+  assert.deepEqual(listed(""), files.filter((file) => !isOf("approval", "hands", "setup", "webhook")(file)));
 });
 
 Deno.test("kustomization applies kinds before rules and rules before processes", () => {
@@ -103,7 +104,9 @@ Deno.test("kustomization applies kinds before rules and rules before processes",
   assert.deepEqual(places, [...places].sort((a, b) => a - b));
 });
 
-for (const file of ["rbac/controller.yaml", "rbac/worker.yaml", "setup/rbac.yaml", "webhook/rbac.yaml"]) {
+for (
+  const file of ["rbac/controller.yaml", "rbac/worker.yaml", "setup/rbac.yaml", "webhook/rbac.yaml", "hands/rbac.yaml"]
+) {
   Deno.test(`${file} grants nothing by wildcard`, () => {
     assert.ok(rules(file).length > 0);
     for (const rule of rules(file)) {
@@ -137,7 +140,8 @@ Deno.test("rbac/controller.yaml touches no secret, and changes neither pools nor
       "machinesets",
       "namespaces",
     ],
-    ...["nodes", "nodeversions", "operatingsystemprofiles", "pendingnodes", "rolloutpolicies", "rollouts"],
+    ...["nodepools", "nodes", "nodeversions", "operatingsystemprofiles", "osimages", "pendingnodes"],
+    ...["rolloutpolicies", "rollouts"],
     ...["scalinggroups"],
   ]);
   assert.deepEqual(granted.filter(({ resources }) => resources?.includes("namespaces")).map(({ verbs }) => verbs), [[
@@ -168,15 +172,19 @@ Deno.test("custom resources keep the names that others rely on", () => {
   assert.deepEqual(named, [
     "update.edgeless.systems Cluster AutoscalingStrategy autoscalingstrategies astrat v1alpha1",
     "update.edgeless.systems Cluster JoiningNode joiningnodes jnode v1alpha1",
+    "ostler.dev Namespaced NodePool nodepools npool v1alpha1",
     "update.edgeless.systems Cluster NodeVersion nodeversions nver v1alpha1",
     "operatingsystemmanager.k8c.io Namespaced OperatingSystemConfig operatingsystemconfigs osc v1alpha1",
     "operatingsystemmanager.k8c.io Namespaced OperatingSystemProfile operatingsystemprofiles osp v1alpha1",
+    "ostler.dev Cluster OSImage osimages osi v1alpha1",
     "update.edgeless.systems Cluster PendingNode pendingnodes pnode v1alpha1",
     "ostler.dev Namespaced RolloutPolicy rolloutpolicies rop v1alpha1",
     "ostler.dev Namespaced Rollout rollouts ro v1alpha1",
     "update.edgeless.systems Cluster ScalingGroup scalinggroups sgrp v1alpha1",
   ]);
-  for (const file of files.filter((name) => !name.startsWith("operating_system") && name !== "rollout_policies.yaml")) {
+  // How a NodePool stands its Rollout tells.
+  const plain = ["rollout_policies.yaml", "node_pools.yaml"];
+  for (const file of files.filter((name) => !name.startsWith("operating_system") && !plain.includes(name))) {
     assert.ok(customResource(`crds/${file}`).versions[0]?.subresources?.["status"], file);
   }
 });
@@ -239,7 +247,7 @@ interface Webhook {
   matchConditions?: { expression: string }[];
 }
 
-Deno.test("processes are as sparing of memory in a cluster as on the embedded stack", () => {
+Deno.test("H18 processes are as sparing of memory in a cluster as on the embedded stack", () => {
   for (const file of ["controller.yaml", "worker.yaml", "webhook/webhook.yaml"]) {
     const [container] = processOf(file).template.spec.containers;
     const set = Object.fromEntries(container?.env.map(({ name, value }) => [name, value]) ?? []);

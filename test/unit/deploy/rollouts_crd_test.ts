@@ -33,7 +33,7 @@ const fields: Record<keyof RolloutReport, true> = {
   ...{ targetTemplateHash: true, convergedTemplateHash: true, kubelet: true, configDigest: true, profile: true },
   ...{ policy: true, wave: true, waves: true, blockedReason: true, paused: true, pausedBy: true, quarantine: true },
   ...{ lastGood: true, usual: true, left: true, eta: true, plan: true, credentials: true, underway: true },
-  ...{ conditions: true, history: true },
+  ...{ conditions: true, history: true, etcd: true },
 };
 
 Deno.test("rollouts.yaml knows every phase and every field that is reported: the API server drops all others", () => {

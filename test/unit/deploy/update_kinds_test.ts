@@ -178,7 +178,7 @@ const usual = (
 
 Deno.test("no short name of ours is another's", () => {
   const manifests = ["machine_controller_crds", "kubevirt_crds"].map((name) => `local/manifests/${name}.yaml`);
-  const crds = ["operating_system_profiles", "operating_system_configs", "rollouts", "rollout_policies"];
+  const crds = ["operating_system_profiles", "operating_system_configs", "rollouts", "rollout_policies", "node_pools"];
   const beside = [...manifests, ...crds.map((name) => `kubernetes/crds/${name}.yaml`)].flatMap((path) =>
     parseAllDocuments(read(path)).flatMap((document) => (document.toJS() as Definition).spec.names.shortNames ?? [])
   );

@@ -1,11 +1,13 @@
 /** Every field of a RolloutPolicy has a test in which it matters; this table is where they are found. */
 import { deepEqual, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { defaultInPlace } from "../../../workflows/policy/in_place.ts";
 import { defaultRules } from "../../../activities/policy/default_rules.ts";
 
 const workflow = "test/workflow";
 const drain = "test/unit/activities/node/drain_test.ts";
 const gates = "test/unit/activities/gates";
+const policy = "test/unit/activities/policy/rules_of_test.ts";
 
 /** By field as the rules have it: the file, and how the name of the test begins. */
 const covered: Record<string, [file: string, test: string][]> = {
@@ -61,6 +63,10 @@ const covered: Record<string, [file: string, test: string][]> = {
     [`${workflow}/change_test.ts`, "Roll makes a changed profile a rollout"],
     [`${workflow}/change_test.ts`, "NewMachinesOnly publishes a changed profile"],
   ],
+  onImageChange: [
+    [`${workflow}/keep_machines_test.ts`, "InPlace replaces no machine for another image"],
+    [`${workflow}/keep_machines_test.ts`, "ReplaceIfRefused replaces machines that cannot stay"],
+  ],
   onNewChange: [
     [`${workflow}/change_test.ts`, "Finish sees machines of the earlier change through"],
     [`${workflow}/change_test.ts`, "Supersede drops what the earlier change has under way"],
@@ -68,6 +74,21 @@ const covered: Record<string, [file: string, test: string][]> = {
   approval: [
     [`${workflow}/approval_test.ts`, "BeforeFirst starts with the approval of the plan"],
     [`${workflow}/approval_test.ts`, "BeforeEachWave asks again before each wave"],
+  ],
+  "inPlace.stageAtOnce": [[
+    `${workflow}/in_place_policy_test.ts`,
+    "inPlace.stageAtOnce is how many fetch an image at once",
+  ]],
+  "inPlace.stage": [[`${workflow}/in_place_policy_test.ts`, "inPlace.stage is how long that may take"]],
+  "inPlace.boot": [[`${workflow}/in_place_policy_test.ts`, "inPlace.boot is how long a node may be away"]],
+  "inPlace.soak": [[
+    `${workflow}/in_place_policy_test.ts`,
+    "inPlace.soak is how long a node is watched before it is uncordoned",
+  ]],
+  "etcd.snapshot": [
+    [policy, "rulesOf says nothing of etcd where no snapshot is kept"],
+    [policy, "rulesOf keeps snapshots of etcd in a folder"],
+    [policy, "rulesOf keeps snapshots of etcd at a URL"],
   ],
   "repair.enabled": [[`${workflow}/repair_test.ts`, "repair.enabled false leaves ill machines alone"]],
   "repair.notReadyFor": [[`${workflow}/repair_test.ts`, "repair.notReadyFor is how long"]],
@@ -83,7 +104,10 @@ function fieldsOf(value: object, prefix = ""): string[] {
 }
 
 Deno.test("every policy field has a test in which it matters", () => {
-  deepEqual(Object.keys(covered).sort(), fieldsOf(defaultRules).sort());
+  deepEqual(
+    Object.keys(covered).sort(),
+    fieldsOf({ ...defaultRules, inPlace: defaultInPlace, onImageChange: "Replace", etcd: { snapshot: null } }).sort(),
+  );
 });
 
 Deno.test("every test that the table of policy fields names is there", () => {

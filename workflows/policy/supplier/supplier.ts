@@ -8,7 +8,7 @@
 import type { Desired, Member, PoolSnapshot } from "../../contracts/mod.ts";
 
 /** How a machine can be brought to another template. */
-export type Update = "Replace";
+export type Update = "Replace" | "InPlace";
 
 /** What a backend can do, as data: what it cannot do is never asked of it. */
 export interface Capabilities {

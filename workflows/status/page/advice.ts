@@ -42,9 +42,30 @@ const hints: Record<string, string> = {
   ProtectedRemain:
     "Take the protection away in the cloud, or skip the machines; the policy's protectedMachines may say so for all.",
   ControlPlaneRefused:
-    "Replace control planes by hand, one at a time: their membership of etcd is not looked after yet.",
+    "Upgrade Kubernetes of control planes by hand: they are replaced for another image, and not for other components yet.",
   GroupClaimedTwice: "Delete one of the two ScalingGroups: each would count and pace the same machines for itself.",
+  NodeClaimedTwice: "Change the nodeSelector of one of the NodePools: each would bring the node to its own image.",
+  ImageNotAccepted: "See why with ostler image show: an image that is not accepted is rolled out nowhere.",
+  HandsMissing: "Set hands-image on the worker: without it nobody may touch the OS of a node.",
+  EtcdInDoubt:
+    "Mend the member of etcd that is named: until then no control plane comes or goes. deploy/CONTROL_PLANES.md says how.",
+  EtcdAccessMissing:
+    "Put ca.crt, tls.crt and tls.key of etcd into the Secret that is named: see the message for what is wrong.",
+  FailedRemain:
+    "The machines that are named keep what they run: ostler explain tells what failed there, retry tries again.",
+  DownRemain:
+    "Bring the machines that are named back, or take their Nodes out of the cluster: nothing is done with them.",
+  StageRefused: "Mend what the machine names, then retry; nothing on it was stopped.",
+  ApplyRefused: "Mend what the machine names, then retry; it serves as before.",
+  UpdateRolledBack: "The image did not come up and the machine runs the one before: mend the image, or go back.",
+  UpdateNotReady: "The machine runs the image, but not as a node: look at its kubelet, then retry or go back.",
+  UpdateNotBooted: "The machine was told to boot and did not: look what inhibits it, then retry.",
+  UpdateLost:
+    "Look at the machine's console: it went down and did not come back. It keeps its place until retry, until another image is wanted, or until its Node is deleted.",
+  GatesFailed: "The machine runs the image and fails a gate: it stays cordoned until retry, or until it is back.",
   GateFailed: "The last good revision itself fails a gate: mend what the gate looks at, or the gate, then retry.",
+  ReplacementRefused:
+    "Put the image back and name the new one in the NodePool, or let the policy say ReplaceIfRefused.",
   SpecReapplied: "Find who applies the bad spec again (GitOps?) and change it there.",
   RolledBack: "The spec that failed is remembered: applied again it is held, until it changes or somebody sends retry.",
   Aborted: "The spec that was left is remembered: applied again it is held, until it changes or somebody sends retry.",
@@ -59,6 +80,7 @@ function ways(progress: Progress): Way[] {
     [paused, { why: "Go on", verb: "resume" }],
     [plan !== undefined && reason === "AwaitingApproval", approval(plan?.hash ?? "")],
     [reason === "GateInconclusive", { why: "Take the gate as passed", verb: "promote" }],
+    [reason === "EtcdInDoubt", { why: "Go on although that is in doubt, upon you", verb: "promote" }],
     [isSoaking, { why: "End the soak now", verb: "promote" }],
     [phase === "Halted" && reason !== "SpecReapplied", { why: "Try again, with fresh attempts", verb: "retry" }],
     [!paused && phase !== "Halted", { why: "Admit no more machines", verb: "pause" }],

@@ -1,7 +1,7 @@
 /** The live page of a run in the web UI: Markdown that answers what, how far, since when, until when, and what to do. */
 import type { Progress } from "../../contracts/mod.ts";
 import { advice } from "./advice.ts";
-import { decisions, numbers, target, underway, waves } from "./parts.ts";
+import { decisions, etcd, numbers, target, underway, waves } from "./parts.ts";
 import { moment, plain } from "./text.ts";
 
 /** Bytes of a page; what does not fit is left out. */
@@ -21,6 +21,7 @@ export function details(pool: { namespace: string; name: string }, progress: Pro
     ...decisions(progress),
     ...waves(progress),
     ...underway(progress),
+    ...etcd(progress),
     ...advice(pool, progress),
     ...target(progress),
   ]);

@@ -28,6 +28,21 @@ export function isOver(phase: Progress["phase"]): boolean {
   return ["Converged", "RolledBack", "Aborted", "Deleting"].includes(phase);
 }
 
+/** Of control planes: who leads, and whether anybody may go. */
+export function etcd({ etcd }: Progress): string[] {
+  if (!etcd) return [];
+  const { seats, quorum, doubts } = etcd;
+  const shown = seats.slice(0, rowsShown).map(({ name, role, isWell, version }) => [
+    ...[code(name, 60), role.toLowerCase(), isWell ? "well" : "**not well**", plain(version, 20)],
+  ]);
+  const told = doubts.slice(0, rowsShown).map(({ says }) => `- ${plain(says, 200)}`);
+  return [
+    `**Etcd** ${quorum.well} voters are well, ${quorum.needed} are needed`,
+    ...(shown.length > 0 ? [table(["Member", "Role", "State", "Version"], shown) ?? ""] : []),
+    ...(told.length > 0 ? [told.join("\n")] : []),
+  ];
+}
+
 /** A bar per wave, those around the current one where there are many. */
 export function waves(progress: Progress): string[] {
   const { waves, counts, wave } = progress;
@@ -112,10 +127,11 @@ export function target({ target, policy, plan }: Progress): string[] {
   if (!target) return [];
   const { image, kubelet, revision, generation, configDigest } = target;
   return [
-    `**Target** image ${code(image)}, kubelet ${code(kubelet)}, revision ${
-      plain(revision)
-    } (generation ${generation}), ` +
-    `config ${code(configDigest.slice(0, 12))}; policy ${code(policy || "defaults")}` +
+    // Nodes that are updated where they stand have neither a kubelet nor a config of the pool's.
+    `**Target** image ${code(image)}, ${kubelet && `kubelet ${code(kubelet)}, `}revision ${plain(revision)} ` +
+    `(generation ${generation})${configDigest && `, config ${code(configDigest.slice(0, 12))}`}; policy ${
+      code(policy || "defaults")
+    }` +
     (plan ? `; plan ${code(plan.hash)}${plan.approved ? ", approved" : ""}` : ""),
   ];
 }

@@ -70,14 +70,15 @@ export class GroupGround implements AsyncDisposable {
     return { OSTLER_CLOUD: "simulated", OSTLER_CLOUD_PLACE: this.api.url };
   }
 
+  /** Makes a group whose first machines are the cluster itself; `settle` gives it its object. */
+  async begin(kubeconfig: string, group: GroupSpec): Promise<void> {
+    await this.#begin(kubeconfig);
+    this.cloud.create(group);
+  }
+
   /** The world has a NodeVersion and its groups, whose machines run it. */
   async settle(admin: Administrator, groups: readonly GroupSpec[]): Promise<void> {
-    this.#machines = await this.#open({
-      kubeconfig: await readFile(admin.kubeconfig, "utf8"),
-      cloud: this.cloud,
-      components: () => Promise.resolve(this.#version.components),
-      log: (line) => void this.lines.push(line),
-    });
+    await this.#begin(admin.kubeconfig);
     const spec = { image: first.image, imageVersion: "v1", kubernetesComponentsReference: first.components };
     await admin.create(`${kinds}/nodeversions`, {
       ...{ apiVersion, kind: "NodeVersion", metadata: { name: "constellation-version" } },
@@ -89,7 +90,7 @@ export class GroupGround implements AsyncDisposable {
 
   /** One more group, with its object. */
   async create(admin: Administrator, group: GroupSpec): Promise<void> {
-    this.cloud.create(group);
+    if (!this.cloud.group(group.id)) this.cloud.create(group);
     const spec = { nodeImage: "constellation-version", groupId: group.id, autoscalerGroupName: group.autoscalerName };
     await admin.create(`${kinds}/scalinggroups`, {
       ...{
@@ -98,6 +99,15 @@ export class GroupGround implements AsyncDisposable {
         metadata: { name: group.name, labels: { pool: group.name, ...this.#labels } },
       },
       spec: { ...spec, nodeGroupName: group.name, autoscaling: false, min: 1, max: 10, role: group.role },
+    });
+  }
+
+  async #begin(kubeconfig: string): Promise<void> {
+    this.#machines ??= await this.#open({
+      kubeconfig: await readFile(kubeconfig, "utf8"),
+      cloud: this.cloud,
+      components: () => Promise.resolve(this.#version.components),
+      log: (line) => void this.lines.push(line),
     });
   }
 

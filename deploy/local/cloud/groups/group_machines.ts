@@ -2,7 +2,7 @@
 import { obtainNodeConfig } from "../boot/certificate.ts";
 import { NodeAgent } from "../boot/node.ts";
 import { Hypervisor } from "../hypervisor.ts";
-import { connect, type Connection, connectWith, reasonOf } from "../kube.ts";
+import { connect, type Connection, connectWith, mergePatch, reasonOf } from "../kube.ts";
 import { Link } from "../link.ts";
 import { type Patience, persist, rest } from "../patience.ts";
 import { PodRunner } from "../pod_runner.ts";
@@ -83,7 +83,11 @@ export class GroupMachines implements GroupFleet {
     const { node: name, addresses: [address = ""], providerId, zone, template } = instance;
     const patience: Patience = { attempts: 50, seconds: 120, signal };
     const link = new Link();
-    if (!ills?.isSilent?.(instance)) await this.#joinService.announce(name, await components());
+    const isControlPlane = this.#options.cloud.group(instance.group)?.role === "ControlPlane";
+    if (!ills?.isSilent?.(instance)) {
+      const announce = isControlPlane ? "announceControlPlane" : "announce";
+      await this.#joinService[announce](name, await components());
+    }
     const ticket = await persist(patience, () => this.#joinService.ticket());
     const config = await obtainNodeConfig(this.#joinService.kubeconfigWith(ticket), name, { link, patience });
     const connection = connect(config);
@@ -91,6 +95,7 @@ export class GroupMachines implements GroupFleet {
       const hardware = { cpu: "4", memory: "8Gi", taints: [], image: template.fields.image };
       const agent = new NodeAgent(connection, { ...hardware, name, providerId, address, kubelet, zone }, link);
       await persist(patience, () => agent.register());
+      if (isControlPlane) await persist(patience, () => this.#label(name));
       const script = () => this.#script.current;
       const host = { connection, nodeName: name, address, ordinal: 1, link, script, log, signal };
       await new PodRunner(host).start();
@@ -101,6 +106,17 @@ export class GroupMachines implements GroupFleet {
     } finally {
       await connection.close();
     }
+  }
+
+  /** No kubelet may give itself this role: who joins a control plane does it as an administrator. */
+  async #label(name: string): Promise<void> {
+    const body = { metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } };
+    await this.#connection.core.patchNode({ name, body }, mergePatch);
+  }
+
+  /** Its machine is lost for good, and its cloud has not noticed. */
+  lose(providerId: string): void {
+    this.#lives.get(providerId)?.abort();
   }
 
   async #end(instance: CloudInstance): Promise<void> {

@@ -13,7 +13,7 @@ import type { Stage } from "../stage.ts";
 import { Stopwatch } from "../stopwatch.ts";
 import { Checklist } from "./checklist.ts";
 import { Cluster } from "./cluster.ts";
-import { stories } from "./catalogue.ts";
+import { storyOf } from "./catalogue.ts";
 import { GuestWatch } from "./guest_watch.ts";
 import { rolloutPolicy } from "./policy_objects.ts";
 import { RolloutDesk } from "./rollout_desk.ts";
@@ -34,7 +34,7 @@ export interface Playing {
 /** Tells the story and gives its report; a story that gets stuck has one broken promise more, and no other end. */
 export async function playStory(playing: Playing): Promise<StoryReport> {
   const { name, options, narrator, stage, site } = playing;
-  const story = stories[name];
+  const story = storyOf(name, options.machines);
   await using props = new AsyncDisposableStack();
   const play = await openPlay(props, story, playing);
   await story.prepare?.(play);
@@ -56,11 +56,12 @@ export async function playStory(playing: Playing): Promise<StoryReport> {
 
 async function openPlay(
   props: AsyncDisposableStack,
-  { replicas, surge, extra = 0, namespace }: Story,
+  { replicas, surge, extra = 0, down = 0, namespace }: Story,
   { options, narrator, stage, site, ground }: Playing,
 ): Promise<Play> {
   const where = namespace === undefined ? {} : { namespace };
-  const setting = { narrator, stage, site, replicas, surge: surge + extra, mayHalt: true, ...where };
+  const least = { replicas: replicas - down, surge: surge + extra + down };
+  const setting = { narrator, stage, site, ...least, mayHalt: true, ...where };
   const scene = await setScene(props, setting);
   const guests = await GuestWatch.start(site.stack.adminKubeconfig);
   props.defer(() => guests.stop());

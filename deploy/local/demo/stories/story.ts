@@ -17,6 +17,8 @@ export interface Story {
   readonly surge: number;
   /** Machines that come besides, as the pool is scaled up in the middle; none unless told. */
   readonly extra?: number;
+  /** Nodes of the pool that may be out at once; none unless told. */
+  readonly down?: number;
   /** The RolloutPolicy's spec but for its selector; it stands before the pool does. */
   readonly policy: object;
   readonly script?: ScriptChange;

@@ -1,6 +1,16 @@
 /** The stories besides the main job, by the names that `--story` takes. */
 export const storyNames = [
-  ...["canary", "bad-image", "bad-profile", "pdb", "window", "abort", "scaling-group", "installed"] as const,
+  ...[
+    "canary",
+    "bad-image",
+    "bad-profile",
+    "pdb",
+    "window",
+    "abort",
+    "scaling-group",
+    "in-place",
+    "installed",
+  ] as const,
 ] as const;
 
 export type StoryName = typeof storyNames[number];

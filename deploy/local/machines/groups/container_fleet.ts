@@ -1,5 +1,4 @@
 /** Machines of scaling groups that really boot: a container for each instance, which goes with it. */
-import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { CloudInstance } from "../../cloud/groups/group_cloud.ts";
 import type { FleetWorld, GroupFleet } from "../../cloud/groups/group_fleet.ts";
@@ -9,21 +8,23 @@ import { Hypervisor } from "../../cloud/hypervisor.ts";
 import { type Connection, connectWith, reasonOf } from "../../cloud/kube.ts";
 import type { CloudMachine, MachineContext } from "../../cloud/machine_kind.ts";
 import { Script } from "../../cloud/script.ts";
-import { closeTemplateEngines } from "../../../../profiles/mod.ts";
 import type { ContainerHost } from "../container_host.ts";
-import { type BootFile, nodeFiles } from "./node_files.ts";
-import { userData } from "./user_data.ts";
+import { joinByTicket, type Joining, type OpenJoining } from "./joining.ts";
 
 export interface ContainerFleetOptions extends FleetWorld {
   host: Pick<ContainerHost, "kind" | "settings" | "poolAnnotations">;
   /** Version of the kubelet, without a leading "v", by the components that have it. */
   kubelets: Readonly<Record<string, string>>;
+  /** How its machines become nodes; by a ticket for their kubelets unless told. */
+  joining?: OpenJoining;
+  /** Whom the cluster lets join by a ticket; see `JoinOptions`. */
+  bootstrappers?: string;
 }
 
 /** Milliseconds for which a node that was given a ticket is waited for: it boots first. */
 const ticketMs = 600_000;
-/** Of each step of a boot. */
-const patience = { bootAttempts: 50, bootStepSeconds: 120 };
+/** Of each step of a boot; control planes wait for each other. */
+const patience = { bootAttempts: 200, bootStepSeconds: 600 };
 
 export class ContainerFleet implements GroupFleet {
   readonly #options: ContainerFleetOptions;
@@ -33,30 +34,27 @@ export class ContainerFleet implements GroupFleet {
   readonly #joinService: JoinService;
   readonly #machines = new Map<string, CloudMachine>();
   readonly #tasks = new Set<Promise<void>>();
-  #files: Readonly<Record<string, BootFile[]>> = {};
+  #joining: Joining | undefined;
 
   private constructor(options: ContainerFleetOptions) {
     this.#options = options;
     this.#connection = connectWith(options.kubeconfig);
     this.#hypervisor = new Hypervisor(this.#connection);
-    this.#joinService = new JoinService({ connection: this.#connection, ticketMs, signal: this.#ended.signal });
+    const { bootstrappers } = options;
+    const joins = { ticketMs, signal: this.#ended.signal, ...(bootstrappers === undefined ? {} : { bootstrappers }) };
+    this.#joinService = new JoinService({ connection: this.#connection, ...joins });
   }
 
-  /** Knows all files of all components before the first machine is ordered. */
+  /** Knows all that machines boot with before the first one is ordered. */
   static async open(options: ContainerFleetOptions): Promise<ContainerFleet> {
     const fleet = new ContainerFleet(options);
-    const { host: { settings, poolAnnotations: annotations }, kubelets } = options;
-    const all = Object.entries(kubelets).map(async ([components, kubelet]) => {
-      return [components, await nodeFiles({ kubelet, cluster: fleet.#cluster, settings, annotations })] as const;
-    });
+    const { host, kubelets, joining = joinByTicket } = options;
     try {
-      fleet.#files = Object.fromEntries(await Promise.all(all));
+      fleet.#joining = await joining({ host, kubelets, joinService: fleet.#joinService });
       return fleet;
     } catch (error) {
       await fleet[Symbol.asyncDispose]();
       throw error;
-    } finally {
-      await closeTemplateEngines();
     }
   }
 
@@ -73,11 +71,6 @@ export class ContainerFleet implements GroupFleet {
     this.#ended.abort();
     await Promise.allSettled(this.#tasks);
     await this.#connection.close();
-  }
-
-  get #cluster(): { apiServer: string; caPem: string } {
-    const { server, caData = "" } = this.#joinService.cluster;
-    return { apiServer: server, caPem: Buffer.from(caData, "base64").toString("utf8") };
   }
 
   async #live(instance: CloudInstance): Promise<void> {
@@ -118,11 +111,8 @@ export class ContainerFleet implements GroupFleet {
   }
 
   async #userDataOf(instance: CloudInstance, components: Promise<string>): Promise<string> {
-    const wanted = await components;
-    const files = this.#files[wanted];
-    if (files === undefined) throw new Error(`Cannot boot "${instance.node}": nobody knows "${wanted}"`);
-    await this.#joinService.announce(instance.node, wanted);
-    const ticket = await this.#joinService.ticket();
-    return userData({ instance, files, cluster: this.#cluster, ticket });
+    const joining = this.#joining;
+    if (joining === undefined) throw new Error(`Cannot boot "${instance.node}": its fleet is not open yet`);
+    return await joining.userData(instance, await components);
   }
 }

@@ -22,7 +22,10 @@ systemctl enable kubelet.service
 systemctl start --no-block kubelet.service
 `;
 
-const unit = `[Unit]
+const unit: BootFile = {
+  path: "/etc/systemd/system/join.service",
+  permissions: "0644",
+  content: `[Unit]
 Description=Join the cluster
 Wants=network-online.target
 After=network-online.target
@@ -32,7 +35,8 @@ Type=oneshot
 ExecStart=/opt/bin/join
 Restart=on-failure
 RestartSec=2
-`;
+`,
+};
 
 const kubeletUnit = "/etc/systemd/system/kubelet.service";
 const command = "ExecStart=/opt/bin/kubelet ";
@@ -47,12 +51,17 @@ export function userData({ instance, files, cluster, ticket }: UserDataFacts): s
       content: bootstrapKubeconfig(cluster, ticket),
     },
     { path: "/opt/bin/join", permissions: "0755", content: join },
-    { path: "/etc/systemd/system/join.service", permissions: "0644", content: unit },
+    unit,
   ];
   const shared = files.map((file) => file.path === kubeletUnit ? placed(file, instance) : file);
+  return cloudConfig(instance, [...shared, ...own]);
+}
+
+/** Files, and that `join.service` is started, which is one of them. */
+export function cloudConfig({ node }: Pick<CloudInstance, "node">, files: readonly BootFile[]): string {
   const runcmd = ["systemctl daemon-reload", "systemctl start --no-block join.service"];
   // JSON is YAML.
-  return `#cloud-config\n${JSON.stringify({ hostname: instance.node, write_files: [...shared, ...own], runcmd })}\n`;
+  return `#cloud-config\n${JSON.stringify({ hostname: node, write_files: files, runcmd })}\n`;
 }
 
 /** Its cloud knows the node by this id, and where it stands. */

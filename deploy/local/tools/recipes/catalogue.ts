@@ -1,12 +1,14 @@
 import type { Recipe } from "../recipe.ts";
 import type { ToolName } from "../tool_name.ts";
 import { checkKubeletConfig, checkMachineFiles } from "./checkers.ts";
+import { cosign } from "./cosign.ts";
 import { etcd } from "./etcd.ts";
 import { helm } from "./helm.ts";
 import { cniPlugins, containerd, crictl, runc } from "./machine_programs.ts";
 import { kubelet35, kubelet36, kubernetes } from "./kubernetes.ts";
 import { pause, podServer } from "./pod_programs.ts";
 import { machineController } from "./machine_controller.ts";
+import { registry } from "./registry.ts";
 import { tctl } from "./tctl.ts";
 import { temporal, temporalServer } from "./temporal.ts";
 
@@ -16,6 +18,8 @@ export const recipes: Readonly<Record<ToolName, Recipe>> = {
   "kube-apiserver": kubernetes,
   "kube-controller-manager": kubernetes,
   kubectl: kubernetes,
+  kubeadm: kubernetes,
+  "kube-scheduler": kubernetes,
   temporal,
   tctl,
   helm,
@@ -36,6 +40,8 @@ export const recipes: Readonly<Record<ToolName, Recipe>> = {
   crictl,
   pause,
   "pod-server": podServer,
+  cosign,
+  registry,
   "temporal-server": temporalServer,
   "temporal-sql-tool": temporalServer,
 };

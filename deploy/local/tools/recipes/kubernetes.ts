@@ -51,13 +51,15 @@ function builtFrom(version: string): Pick<Recipe, "ldflags" | "requires" | "repl
   };
 }
 
-/** kube-apiserver, kube-controller-manager and kubectl of one Kubernetes release. */
+/** What one Kubernetes release has for control planes; each is built when it is asked for. */
 export const kubernetes: Recipe = {
   name: "kubernetes",
   packages: {
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     kubectl: "k8s.io/kubernetes/cmd/kubectl",
+    kubeadm: "k8s.io/kubernetes/cmd/kubeadm",
+    "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
   },
   ...builtFrom("v1.36.1"),
 };

@@ -205,6 +205,28 @@ Deno.test("G1, B1 outdated nodes are counted, and named in the status", async ()
   deepEqual(status.outdated.map(({ name }) => name), ["workers-1", "workers-2", "workers-3"]);
 });
 
+Deno.test("K23 a NodeVersion is settled for runs of before without its control planes; that these have to follow stands in their stage", async () => {
+  const stage = new GroupStage({ role: "ControlPlane" });
+  const { isSettled, stages: { ControlPlane }, says } = await look(stage);
+  deepEqual([isSettled, ControlPlane.groups, ControlPlane.done, ControlPlane.outdated], [true, 1, 0, 0]);
+  equal(says, "All 3 nodes are up to date");
+  const settled = converged(stage);
+  deepEqual((await look(settled)).stages.ControlPlane.done, 1);
+});
+
+Deno.test("K5, K23 a newcomer that is still to be announced is told apart from nodes of other components", async () => {
+  const stage = new GroupStage({ role: "ControlPlane" });
+  for (const name of ["workers-1", "workers-2"]) {
+    delete nodeOf(stage, name).metadata.annotations?.["constellation.edgeless.systems/kubernetes-components"];
+  }
+  const spec = { providerID: "SIM:///a/workers-1", groupID: "projects/p/groups/workers", goal: "Join" };
+  const metadata = { name: "n", finalizers: ["ostler.dev/pending-node"], annotations: {} };
+  stage.kube.put("pendingnodes", { metadata, spec });
+  const { stages: { ControlPlane }, says } = await look(stage);
+  deepEqual([ControlPlane.outdated, ControlPlane.skewed, ControlPlane.unannounced], [2, 2, 1]);
+  equal(says, "2 awaiting annotation, 1 joining", "its record is named to nobody while the group is not done");
+});
+
 Deno.test("two ScalingGroups of one group of the cloud are told", async () => {
   const stage = new GroupStage();
   const spec = stage.kube.get("scalinggroups", "workers")?.["spec"];

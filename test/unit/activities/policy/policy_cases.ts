@@ -1,7 +1,27 @@
 /** Specs of policies that can be used, and such that cannot, with the field that is told. */
 
 const prometheus = { url: "http://prometheus:9090", query: "up", operator: "<", threshold: 0.5 };
+const store = { keep: "Url", url: "https://backups/etcd" };
 const window = { cron: "0 2 * * *", duration: "1h" };
+
+function etcd(snapshot: unknown): object {
+  return { etcd: { snapshot } };
+}
+
+/** A snapshot whose folder cannot be used. */
+function folder(path: unknown): [spec: unknown, field: string] {
+  return [etcd({ keep: "Folder", folder: path }), "spec.etcd.snapshot.folder"];
+}
+
+/** One whose URL cannot. */
+function url(text: unknown): [spec: unknown, field: string] {
+  return [etcd({ ...store, url: text }), "spec.etcd.snapshot.url"];
+}
+
+/** One whose token cannot be found. */
+function token(tokenSecret: unknown, field = "tokenSecret"): [spec: unknown, field: string] {
+  return [etcd({ ...store, tokenSecret }), `spec.etcd.snapshot.${field}`];
+}
 
 export const usable: Record<string, unknown> = {
   "nothing at all": {},
@@ -12,6 +32,10 @@ export const usable: Record<string, unknown> = {
   "every DaemonSet": { gates: [{ name: "a", daemonSets: {} }] },
   "a selector of expressions": { selector: { matchExpressions: [{ key: "tier", operator: "NotIn", values: ["db"] }] } },
   "no repair above nothing": { repair: { maxUnhealthy: "0%" } },
+  "no snapshot of etcd": { etcd: { snapshot: { keep: "None" } } },
+  "nothing of etcd": { etcd: { snapshot: {} } },
+  "snapshots in a folder": etcd({ keep: "Folder", folder: "/var/..backups/.etcd-1/" }),
+  "snapshots at a URL": etcd({ ...store, url: "https://[fd00::1]:9000/etcd/", tokenSecret: { name: "a.b-1" } }),
 };
 
 /** Where each fault is told. */
@@ -60,4 +84,40 @@ export const unusable: Record<string, [spec: unknown, field: string]> = {
     "spec.selector.matchExpressions.0",
   ],
   "a share without a sign": [{ repair: { maxUnhealthy: 40 } }, "spec.repair.maxUnhealthy"],
+  "snapshots that anybody on the way reads": [etcd({ ...store, url: "http://backups/etcd" }), "spec.etcd.snapshot.url"],
+  "snapshots somewhere else": [etcd({ keep: "Bucket" }), "spec.etcd.snapshot.keep"],
+  "a snapshot that is text": [etcd("https://me:hunter2@backups/"), "spec.etcd.snapshot"],
+  "a folder that is not named": [etcd({ keep: "Folder" }), "spec.etcd.snapshot.folder"],
+  "a folder that nobody keeps in": [etcd({ folder: "/var/backups" }), "spec.etcd.snapshot.folder"],
+  "a folder beside a URL": [etcd({ ...store, folder: "/var/backups" }), "spec.etcd.snapshot.folder"],
+  "a URL beside a folder": [etcd({ ...store, keep: "Folder", folder: "/f" }), "spec.etcd.snapshot.url"],
+  "a URL that is not named": [etcd({ keep: "Url" }), "spec.etcd.snapshot.url"],
+  "a URL that nobody keeps at": [etcd({ ...store, keep: "None" }), "spec.etcd.snapshot.url"],
+  "a relative folder": folder("var/backups"),
+  "the folder of all": folder("/"),
+  "no folder": folder(""),
+  "a folder that leads out": folder("/var/backups/../../etc"),
+  "a folder that ends outside": folder("/var/backups/.."),
+  "a folder that is where it is": folder("/var/./backups"),
+  "a folder of two slashes": folder("/var//backups"),
+  "a folder of two lines": folder("/var/backups\n"),
+  "a folder that ends too early": folder("/var/backups\0/etcd"),
+  "a folder without an end": folder(`/${"a".repeat(512)}`),
+  "a folder that is a URL": folder("https://me:hunter2@backups/"),
+  "a store of another kind": url("file:///etc/kubernetes"),
+  "a store with credentials": url("https://me:hunter2@backups/"),
+  "a store with a token": url("https://backups/?token=hunter2"),
+  "a store without a host": url("https:///etcd"),
+  "a store at a port that no machine has": url("https://backups:99999/etcd"),
+  "a token for no store": [
+    etcd({ keep: "Folder", folder: "/f", tokenSecret: { name: "a" } }),
+    "spec.etcd.snapshot.tokenSecret",
+  ],
+  "a token as it is": token("hunter2"),
+  "a token of no Secret": token({ key: "token" }, "tokenSecret.name"),
+  "a token in the place of a name": token({ name: "hunter2=" }, "tokenSecret.name"),
+  "a Secret that leads out": token({ name: "a/../../b" }, "tokenSecret.name"),
+  "a Secret of an empty part": token({ name: "a..b" }, "tokenSecret.name"),
+  "a Secret elsewhere": token({ name: "a", namespace: "kube-system" }),
+  "a key that leads out": token({ name: "a", key: "../token" }, "tokenSecret.key"),
 };

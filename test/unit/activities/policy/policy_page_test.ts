@@ -4,11 +4,13 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import { millisecondsOf } from "../../../../activities/policy/duration.ts";
+import { usualKey } from "../../../../activities/policy/etcd_of.ts";
 import { usualProtection } from "../../../../activities/policy/protection_for.ts";
 import { usualHandOver } from "../../../../activities/policy/hand_over_for.ts";
 import { checkFields } from "../../../../activities/policy/gate_schema.ts";
 import { RolloutPolicySpec } from "../../../../activities/policy/rollout_policy.ts";
 import { rulesOf } from "../../../../activities/policy/rules_of.ts";
+import { defaultInPlace } from "../../../../workflows/policy/in_place.ts";
 import { fieldsOfOpenApi, fieldsOfZod } from "./schema_fields.ts";
 import type { OpenApi } from "./schema_fields.ts";
 
@@ -42,9 +44,11 @@ Deno.test("rollout_policies.yaml has the fields of the schema, with the same enu
   assert.deepEqual(fieldsOfOpenApi(version.schema.openAPIV3Schema.properties.spec), fields);
 });
 
+/** Only their fields have rows. */
+const groups = ["budget", "join", "drain", "repair", "handOver", "inPlace", "etcd", "etcd.snapshot"];
+
 Deno.test("POLICY.md has a row for each field of the schema, and for no other", () => {
-  const isTold = (field: string): boolean =>
-    !/selector\./.test(field) && !["budget", "join", "drain", "repair", "handOver"].includes(field);
+  const isTold = (field: string): boolean => !/selector\./.test(field) && !groups.includes(field);
   assert.deepEqual(rows.map(({ field }) => field).sort(), Object.keys(fields).filter(isTold).sort());
 });
 
@@ -58,6 +62,15 @@ const around: Record<string, object> = {
   waves: { upTo: 1 },
   windows: { cron: "0 2 * * *", duration: "1h" },
   conditions: { type: "Ready", status: "False" },
+  tokenSecret: { name: "s" },
+};
+
+/** Likewise around a field of etcd.snapshot. */
+const aroundSnapshot: Record<string, object> = {
+  keep: { folder: "/f" },
+  folder: { keep: "Folder" },
+  url: { keep: "Url" },
+  tokenSecret: { keep: "Url", url: "https://u" },
 };
 
 /** A policy with `value` at `field`, and around it no more than must be. */
@@ -69,6 +82,7 @@ function policyWith(field: string, value: unknown): unknown {
 }
 
 function leastOf(plain: string, [next = ""]: string[]): object {
+  if (plain === "snapshot") return aroundSnapshot[next] ?? {};
   if (plain !== "gates") return around[plain] ?? {};
   const check = checkFields.find((kind) => kind === next) ?? "nodeCondition";
   return { name: "gate", [check]: around[check] };
@@ -101,6 +115,9 @@ const withGrowth = {
   ...defaultRules,
   growth: rulesOf({ name: "p", namespace: "n", spec: { growth: {} } }, 0).growth,
   handOver: usualHandOver,
+  inPlace: defaultInPlace,
+  onImageChange: "Replace",
+  etcd: { snapshot: { keep: "None", tokenSecret: { key: usualKey } } },
   protectedMachines: usualProtection,
 };
 

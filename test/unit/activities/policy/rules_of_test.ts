@@ -94,3 +94,25 @@ Deno.test("rulesOf asks for one sample where they are counted, and for none wher
   assert.deepEqual(checkOf({ prometheus }), { ...check, samples: null, minSamples: 0 });
   assert.deepEqual(checkOf({ prometheus: { ...prometheus, samples: "n" } }), { ...check, samples: "n", minSamples: 1 });
 });
+
+Deno.test("rulesOf says nothing of etcd where no snapshot is kept, as versions before there were any", () => {
+  for (const snapshot of [undefined, {}, { keep: "None" }]) {
+    assert.equal("etcd" in rules({ etcd: { snapshot } }), false);
+  }
+});
+
+Deno.test("rulesOf keeps snapshots of etcd in a folder", () => {
+  const snapshot = { keep: "Folder", folder: "/var/backups/etcd" };
+  assert.deepEqual(rules({ etcd: { snapshot } }).etcd, { snapshot });
+});
+
+Deno.test("rulesOf keeps snapshots of etcd at a URL, with a token of the policy's namespace", () => {
+  const snapshot = { keep: "Url", url: "https://backups/etcd" };
+  const withToken = (tokenSecret: object): unknown => rules({ etcd: { snapshot: { ...snapshot, tokenSecret } } }).etcd;
+  const token = { namespace: "fleet", name: "store", key: "token" };
+  assert.deepEqual(rules({ etcd: { snapshot } }).etcd, { snapshot });
+  assert.deepEqual(withToken({ name: "store" }), { snapshot: { ...snapshot, token } });
+  assert.deepEqual(withToken({ name: "store", key: "put" }), {
+    snapshot: { ...snapshot, token: { ...token, key: "put" } },
+  });
+});

@@ -40,6 +40,21 @@ Deno.test("explain tells what is done with a machine, until when, and which pod 
   assert.match(text, /It has until .*\(in 56m\); if pods remain then it goes on waiting\./);
 });
 
+Deno.test("explain tells of a node that a machine made and a NodePool updates both, and that it may be replaced", async () => {
+  const made = world(readyStatus(), updated);
+  const digest = `sha256:${"b".repeat(64)}`;
+  const failed = [{ digest, reason: "StageRefused", at: start - 60_000, isReplaceable: true }];
+  const { metadata, ...rest } = node("node-m-1");
+  const annotations = { "ostler.dev/node-os": JSON.stringify({ failed }) };
+  made.kube.put("nodes", { ...rest, metadata: { ...metadata, uid: "u", labels: { pool: "edge" }, annotations } });
+  const spec = { nodeSelector: { matchLabels: { pool: "edge" } }, driver: "bootc" };
+  const image = { reference: `registry.example/os@${digest}` };
+  made.kube.put("nodepools", { metadata: { namespace: "fleet", name: "edge" }, spec: { ...spec, image } });
+  const text = await explained(made, "node-m-1");
+  assert.match(text, /Machine "m-1" of pool "fleet\/pool".*Node "node-m-1" is of NodePool "fleet\/edge"/);
+  assert.match(text, /failed on it .*: StageRefused\. .*asked once more in its turn, and replaced if that is still so/);
+});
+
 Deno.test("explain tells of a machine that joins which attempt it is, and the last event about it", async () => {
   const made = world(rollingStatus(), { hash: "hash-2", status: {} }, "new-1");
   made.kube.put("events", {

@@ -27,13 +27,20 @@ Deno.test("ostler status nodeversion/NAME shows its stages and groups as a tree"
   assert.equal(code, 0);
   assert.deepEqual(out.split("\n"), [
     "nodeversion/all  v2  Rolling: 3 outdated, 1 joining",
-    "├─ control planes: 1 of 1 group converged; replacing control planes is not supported yet",
+    "├─ control planes: waits to be released; 1 of 1 group converged",
     "│  └─ sg/cp   10/10   Converged",
     "└─ workers: waits to be released; 1 of 2 groups converged",
     "   ├─ sg/alpha   3/10    Rolling     Joining alpha-new-1",
     "   └─ sg/beta    10/10   Converged",
     "",
   ]);
+});
+
+Deno.test("K23 ostler status nodeversion/NAME tells that workers wait for control planes, which are released", async () => {
+  const digest = hashOf({ image: spec.image, components: spec.kubernetesComponentsReference });
+  const { out } = await world({ released: { stage: "ControlPlane", digest } }).run(["status", "nodeversion/all"]);
+  assert.match(out, /^├─ control planes: 1 of 1 group converged$/m);
+  assert.match(out, /^└─ workers: waits to be released; 1 of 2 groups converged$/m);
 });
 
 Deno.test("ostler status shows the NodeVersions of the groups that it lists, for programs too", async () => {

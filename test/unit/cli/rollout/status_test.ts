@@ -59,6 +59,27 @@ Deno.test("ostler status names what a person can do about a halted, a paused and
   assert.match((await todo()).at(-1) ?? "", /^ostler approve -n fleet pool --plan abc /);
 });
 
+Deno.test("ostler status of control planes shows the members of etcd, and what keeps machines where they are", async () => {
+  const made = world();
+  const seats = [
+    { name: "cp-1", machine: "control-1", role: "Leader", isWell: true, version: "3.6.8" },
+    { name: "cp-2", role: "Learner", isWell: false, version: "3.6.8" },
+  ];
+  const doubts = [{ says: 'member "cp-2" is a learner, without a vote yet' }];
+  const etcd = { seats, quorum: { needed: 1, well: 1 }, doubts };
+  made.putRollout(rollingStatus({ blockedReason: "EtcdInDoubt", etcd }));
+  const { out } = await made.run(["status", "pool"]);
+  for (
+    const part of [
+      /^etcd {8}1 voters are well, 1 are needed$/m,
+      /^ {12}cp-1 +leader +well +3.6.8$/m,
+      /^ {12}cp-2 +learner +not well +3.6.8$/m,
+      /^ {12}member "cp-2" is a learner, without a vote yet$/m,
+      /ostler promote -n fleet pool +goes on although that is in doubt, upon you$/m,
+    ]
+  ) assert.match(out, part);
+});
+
 Deno.test("ostler status -o json gives the status as it stands there: one object, or items", async () => {
   const made = world();
   const one = JSON.parse((await made.run(["status", "pool", "-o", "json"])).out);

@@ -61,12 +61,21 @@ Deno.test("parseOptions takes the name of a story, which brings its own machines
   assert.deepEqual(rest, { ...simulated, story: "canary", ...numbers, keep: false, json: true, help: false });
   assert.throws(
     () => parseOptions(["--story", "fable"]),
-    /Cannot use --story "fable": one of canary, .*abort, scaling-group, installed is needed/,
+    /Cannot use --story "fable": one of canary, .*abort, scaling-group, in-place, installed is needed/,
   );
   assert.throws(
     () => parseOptions(["--story", "pdb", "--replicas", "5"]),
     /Cannot use --replicas "5": story "pdb" brings its own/,
   );
+});
+
+Deno.test("parseOptions takes either kind of machines for groups and for updates in place", () => {
+  for (const story of ["scaling-group", "in-place"]) {
+    for (const kind of ["simulated", "container"]) {
+      assert.equal(parseOptions([`--story=${story}`, `--machines=${kind}`]).machines, kind);
+    }
+    assert.match(usage, new RegExp(`"${story}" .*(either kind|does too):.* simulated nodes.*containers`));
+  }
 });
 
 Deno.test("parseOptions lets Ostler be installed on machines that really boot alone, and Temporal be cut off for so long", () => {

@@ -19,6 +19,7 @@ Deno.test("every message bears on the wire the name of its constant", () => {
   deepEqual(names.map(([constant]) => constant).sort(), [
     ...["abort", "abortRequested", "approve", "approveRequested", "autoscalingChanged", "desiredChanged"],
     ...[
+      "imageChanged",
       "joiningChanged",
       "nodeVersionChanged",
       "pause",

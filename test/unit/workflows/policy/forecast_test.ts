@@ -166,3 +166,14 @@ Deno.test("forecast names all of a thousand machines", () => {
   equal(new Set(names(answer).flat()).size, 1000);
   ok((answer.seconds?.low ?? 0) >= 140 + 600 + 999 * 140 / 100);
 });
+
+Deno.test("forecast replaces nobody for another image where onImageChange is InPlace, and says what happens instead", () => {
+  const pool = members("old", [3, "Ready", { image: "another" }]);
+  const answer = plan({ pool, rules: { onImageChange: "InPlace" } });
+  deepEqual([names(answer), answer.seconds, answer.machines], [[[]], null, 3]);
+  match(answer.blocked[0] ?? "", /no machine is replaced for image .*NodePools/);
+  // Of the same image they are rolled as ever, and so they are by any other word.
+  const same = members("old", [3, "Ready", { image: desired.image }]);
+  deepEqual(names(plan({ pool: same, rules: { onImageChange: "InPlace" } })), names(plan({ pool: same })));
+  deepEqual(names(plan({ pool, rules: { onImageChange: "ReplaceIfRefused" } })), names(plan({ pool })));
+});

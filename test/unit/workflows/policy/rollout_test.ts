@@ -47,6 +47,6 @@ for (const [name, budget] of [["five machines, surge 3, still one by one", 1], [
 Deno.test("planTurn has 47 stories or more to bring to a good end", () => ok(Object.keys(cases).length >= 47));
 
 /** The members of each group, by name; order matters for old ones alone. */
-function listed({ fingerprint: _, counts: __, unknown: ___, ...groups }: PoolSnapshot): string[][] {
+function listed({ fingerprint: _, counts: __, unknown: ___, etcd: ____, ...groups }: PoolSnapshot): string[][] {
   return Object.values(groups).map((group) => group.map(({ id }) => id).sort());
 }

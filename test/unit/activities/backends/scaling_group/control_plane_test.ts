@@ -1,25 +1,61 @@
-import { deepEqual, rejects } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { useEtcd } from "../../../../../activities/etcd/etcd_of.ts";
+import { refused } from "../../../../../activities/failures.ts";
 import { hashOf } from "../../../../../activities/node_version/release.ts";
+import { readDesired } from "../../../../../activities/pool/read_desired.ts";
+import { StagedEtcd } from "../../../../support/staged_etcd.ts";
 import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
 
-/** Booted what is wanted of it once; then its NodeVersion asks for something else. */
-async function controlPlane(stage: string): Promise<GroupStage> {
+/** Only the image differs: components are not upgraded by replacing. */
+const image = { ...next, components: version.components };
+const role = "node-role.kubernetes.io/control-plane";
+
+interface Plane {
+  group: GroupStage;
+  etcd: StagedEtcd;
+}
+
+/** Three that are members m1 to m3, of which m1 leads; released to them is another image, unless told. */
+async function controlPlane(stage = "ControlPlane", wanted = image): Promise<Plane> {
   const group = new GroupStage({ role: "ControlPlane" });
+  const etcd = new StagedEtcd();
+  useEtcd(group.client, () => etcd);
+  group.cloud.instances().forEach(({ node, addresses: [address = ""] }, nth) => {
+    etcd.join(`m${nth + 1}`, address, { name: node });
+    Object.assign(group.kube.get("nodes", node)?.metadata ?? {}, { labels: { [role]: "" } });
+  });
   group.ask(version, { stage: "ControlPlane", digest: hashOf(version) });
   await group.backend.boots?.publish({ pool, revision: "" });
-  group.ask(next, { stage, digest: hashOf(next) });
-  return group;
+  group.ask(wanted, { stage, digest: hashOf(wanted) });
+  return { group, etcd };
+}
+
+function alive({ cloud }: GroupStage): number {
+  return cloud.instances().filter(({ state }) => state === "Ready").length;
+}
+
+async function relieved({ group }: Plane, order: { isLost?: boolean; taken?: string[] } = {}): Promise<unknown> {
+  return await group.backend.relieve?.({ pool, machine: "workers-1", isLost: false, taken: [], ...order });
 }
 
 Deno.test("K23 what is released to workers reaches no control plane", async () => {
-  const { templateHash, members } = await (await controlPlane("Workers")).backend.observe(pool);
+  const { templateHash, members } = await (await controlPlane("Workers", next)).group.backend.observe(pool);
   deepEqual([templateHash, members.filter(({ phase }) => phase === "Held")], [hashOf(version), []]);
-  const released = await (await controlPlane("ControlPlane")).backend.observe(pool);
-  deepEqual(released.templateHash, hashOf(next));
+  const released = await (await controlPlane()).group.backend.observe(pool);
+  deepEqual(released.templateHash, hashOf(image));
+});
+
+Deno.test("K23 no control plane is chosen, ordered or removed for other components", async () => {
+  const { group } = await controlPlane("ControlPlane", next);
+  const refusal = { type: "ControlPlaneRefused", nonRetryable: true, message: /is not upgraded by replacing/ };
+  await rejects(group.backend.choose({ pool, machine: "workers-1" }), refusal);
+  await rejects(group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), refusal);
+  await rejects(group.backend.release({ pool, machine: "workers-1" }), refusal);
+  equal(alive(group), 3);
 });
 
 Deno.test("K27 a group whose role was written wrong is one of control planes where its cloud or its nodes say so", async () => {
-  const refusal = { type: "ControlPlaneRefused" };
+  const refusal = { type: "ControlPlaneRefused", message: /whose role is "Worker"/ };
   const byCloud = new GroupStage({ role: "ControlPlane" });
   const byNode = new GroupStage();
   for (const group of [byCloud, byNode]) {
@@ -28,7 +64,7 @@ Deno.test("K27 a group whose role was written wrong is one of control planes whe
     group.ask(next, { stage: "Workers", digest: hashOf(next) });
   }
   const [node] = byNode.kube.all("nodes") as unknown as { metadata: { labels?: Record<string, string> } }[];
-  if (node) node.metadata.labels = { "node-role.kubernetes.io/control-plane": "" };
+  if (node) node.metadata.labels = { [role]: "" };
   for (const { backend } of [byCloud, byNode]) {
     await rejects(backend.choose({ pool, machine: "workers-1" }), refusal);
     await rejects(backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), refusal);
@@ -36,15 +72,142 @@ Deno.test("K27 a group whose role was written wrong is one of control planes whe
   }
 });
 
-Deno.test("K27 no machine of a control plane is chosen, ordered or removed, whoever wants that", async () => {
-  const group = await controlPlane("ControlPlane");
-  const refusal = { type: "ControlPlaneRefused", nonRetryable: true };
-  await rejects(group.backend.choose({ pool, machine: "workers-1" }), refusal);
-  await rejects(group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), refusal);
-  await rejects(group.backend.release({ pool, machine: "workers-1" }), refusal);
-  await rejects(group.backend.replace({ pool, machine: "workers-1" }), refusal);
-  deepEqual([group.cloud.instances().length, group.cloud.instances().every(({ state }) => state === "Ready")], [
-    3,
-    true,
+Deno.test("control planes are told as such: one is out at a time, whatever a policy says", async () => {
+  const { group } = await controlPlane();
+  const spec = { selector: {}, budget: { machines: 3 } };
+  group.kube.put("rolloutpolicies", { metadata: { namespace: "kube-system", name: "p" }, spec });
+  const seen = await readDesired({ kube: group.client, profileNamespace: "" }, pool);
+  ok(seen.state === "Present" && seen.desired.isControlPlane);
+  deepEqual(seen.state === "Present" && seen.rules.budget, {
+    ...{ machines: 1, perZone: null, zones: "Parallel", cluster: 1 },
+  });
+});
+
+Deno.test("etcd is shown with its machines, who leads, and what is in doubt about whom", async () => {
+  const plane = await controlPlane();
+  plane.etcd.silent("m2");
+  const { etcd } = await plane.group.backend.observe(pool);
+  deepEqual(etcd?.seats.map(({ machine, role, isWell }) => [machine, role, isWell]), [
+    ["workers-1", "Leader", true],
+    ["workers-2", "Voter", false],
+    ["workers-3", "Voter", true],
   ]);
+  deepEqual([etcd?.quorum, etcd?.doubts], [{ needed: 2, well: 2 }, [{
+    machine: "workers-2",
+    says: 'member "workers-2" does not answer: timeout',
+  }]]);
+});
+
+Deno.test("an etcd that cannot be looked at is in doubt, and the group is looked at all the same", async () => {
+  const plane = await controlPlane();
+  plane.etcd.fault = refused("EtcdAccessMissing", "Cannot reach etcd: there is none");
+  const { members, etcd } = await plane.group.backend.observe(pool);
+  deepEqual([members.filter(({ phase }) => phase === "Ready").length, etcd?.doubts], [3, [{
+    says: "Cannot reach etcd: there is none",
+  }]]);
+});
+
+Deno.test("a machine is relieved: another one leads, and a copy is kept of what another member has", async () => {
+  const plane = await controlPlane();
+  deepEqual(await relieved(plane), { state: "Relieved", snapshot: null });
+  deepEqual([plane.etcd.leader, plane.etcd.orders], ["m2", ["move m1"]]);
+  const snapshot = { keep: "Folder", folder: "/backups", name: "control-1" } as const;
+  const again = await plane.group.backend.relieve?.({ pool, machine: "workers-1", isLost: false, taken: [], snapshot });
+  deepEqual(again, {
+    state: "Relieved",
+    snapshot: { digest: "sha256:aa", bytes: 7, at: "/backups/control-1.db" },
+  });
+});
+
+Deno.test("K27 nobody is relieved while anything is in doubt, and the lead stays where it is", async () => {
+  const plane = await controlPlane();
+  plane.etcd.silent("m3");
+  const seen = await relieved(plane) as { state: string; doubts: string[] };
+  equal(seen.state, "InDoubt");
+  match(seen.doubts.join("; "), /without member "workers-1" 1 of 3 voters are healthy.*"workers-3" does not answer/);
+  deepEqual(plane.etcd.orders, []);
+});
+
+Deno.test("a machine that is lost is relieved although its own member is in doubt, and not where another's is", async () => {
+  const plane = await controlPlane();
+  plane.etcd.silent("m1");
+  plane.etcd.leader = "m2";
+  for (const { status } of plane.etcd.members) if (status) status.leader = "m2";
+  deepEqual(await relieved(plane, { isLost: true }), { state: "Relieved", snapshot: null });
+  plane.etcd.silent("m3");
+  const seen = await relieved(plane, { isLost: true }) as { doubts: string[] };
+  deepEqual(seen.doubts, ['member "workers-3" does not answer: timeout']);
+  deepEqual(await relieved(plane, { isLost: true, taken: seen.doubts }), { state: "Relieved", snapshot: null });
+});
+
+Deno.test("a machine is no member of etcd any more before its cloud is told", async () => {
+  const { group, etcd } = await controlPlane();
+  const atRemoval: (string[] | undefined)[] = [];
+  const remove = group.cloud.remove.bind(group.cloud);
+  group.cloud.remove = (providerId, shrinks) => {
+    atRemoval.push(etcd.members.map(({ id }) => id));
+    remove(providerId, shrinks);
+  };
+  await group.backend.release({ pool, machine: "workers-1" });
+  deepEqual([atRemoval, etcd.orders], [[["m2", "m3"]], ["move m1", "remove m1"]]);
+});
+
+Deno.test("K27 etcd does not let a member go: its machine stays", async () => {
+  const { group, etcd } = await controlPlane();
+  etcd.removeMember = () => Promise.reject(new Error("1 of the 2 voters that remain are healthy"));
+  await rejects(group.backend.release({ pool, machine: "workers-1" }));
+  await rejects(group.backend.replace({ pool, machine: "workers-1" }));
+  equal(alive(group), 3);
+});
+
+const unseen: [what: string, befall: (plane: Plane) => void, told: RegExp][] = [
+  ["two members have its address", ({ group, etcd }) => {
+    etcd.join("m4", group.cloud.instances()[0]?.addresses[0] ?? "", { name: "another" });
+  }, /more than one member of etcd has its address/],
+  ["etcd is not seen", ({ etcd }) => {
+    etcd.members.length = 0;
+    etcd.silence = "nobody answers";
+  }, /nobody answers/],
+  ["etcd shows no member", ({ etcd }) => void (etcd.members.length = 0), /no members that are known/],
+  ["its member has another address and another name", ({ etcd: { members: [first] } }) => {
+    if (first) Object.assign(first, { name: "other", peerUrls: ["https://198.51.100.1:2380"] });
+  }, /nobody knows whose member "other" is/],
+];
+
+for (const [what, befall, told] of unseen) {
+  Deno.test(`K27 a machine is kept where nobody can tell which member it is: ${what}`, async () => {
+    const plane = await controlPlane();
+    befall(plane);
+    const { group, etcd } = plane;
+    await rejects(group.backend.release({ pool, machine: "workers-1" }), told);
+    await rejects(group.backend.replace({ pool, machine: "workers-1" }), told);
+    const { state, doubts } = await relieved(plane, { isLost: true }) as { state: string; doubts: string[] };
+    equal(state, "InDoubt");
+    match(doubts.join("; "), told);
+    deepEqual([etcd.orders, alive(group)], [[], 3]);
+  });
+}
+
+Deno.test("one that is no member any more, as the worker died right after, goes all the same", async () => {
+  const { group, etcd } = await controlPlane();
+  etcd.members.shift();
+  etcd.leader = "m2";
+  await group.backend.release({ pool, machine: "workers-1" });
+  deepEqual([etcd.orders, alive(group)], [[], 2]);
+});
+
+Deno.test("where etcd runs elsewhere, a machine goes without a word to it", async () => {
+  const plane = await controlPlane();
+  plane.etcd.members.length = 0;
+  plane.etcd.join("outside", "198.51.100.9");
+  deepEqual(await relieved(plane), { state: "Relieved", snapshot: null });
+  await plane.group.backend.release({ pool, machine: "workers-1" });
+  deepEqual([plane.etcd.orders, alive(plane.group)], [[], 2]);
+});
+
+Deno.test("the last voter goes for nobody's word", async () => {
+  const plane = await controlPlane();
+  plane.etcd.members.splice(1);
+  const { doubts } = await relieved(plane) as { doubts: string[] };
+  deepEqual([(await relieved(plane, { taken: doubts }) as { state: string }).state], ["InDoubt"]);
 });

@@ -209,3 +209,21 @@ Deno.test("details fits into 4 KB and into a URL, whatever there is to tell", ()
   ok(new TextEncoder().encode(page).length <= 4096, `${page.length} characters`);
   ok(encodeURIComponent(page).length <= 7500, `${encodeURIComponent(page).length} characters in a URL`);
 });
+
+Deno.test("details names neither a kubelet nor a config where the pool has none", () => {
+  const target = { generation: 7, revision: "3", image: "image-2", kubelet: "", configDigest: "" };
+  tells({ target }, "**Target** image `image-2`, revision 3 (generation 7); policy `fleet/canary`");
+});
+
+Deno.test("details shows the members of etcd, who leads, and what keeps control planes where they are", () => {
+  const seats = [
+    { name: "cp-1", machine: "control-1", role: "Leader" as const, isWell: true, version: "3.6.8" },
+    { name: "cp-2", role: "Learner" as const, isWell: false, version: "" },
+  ];
+  const doubts = [{ says: 'member "cp-2" is a learner, without a vote yet' }];
+  tells(
+    { etcd: { seats, quorum: { needed: 1, well: 1 }, doubts } },
+    ...["**Etcd** 1 voters are well, 1 are needed", "| `cp-1` | leader | well | 3.6.8 |"],
+    ...["| `cp-2` | learner | **not well** |  |", '- member "cp-2" is a learner, without a vote yet'],
+  );
+});

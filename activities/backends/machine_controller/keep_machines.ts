@@ -1,0 +1,101 @@
+/**
+ * Another image in a template without another machine: the MachineSet that has the machines is given the new template. The
+ * oldest set whose template is the MachineDeployment's counts as its own (machine-controller 1.66, `FindNewMachineSet`), so
+ * nothing is rolled: newcomers of the set made in the meantime never boot, and what the set makes from then on boots the new
+ * image. What the machines that stay run is brought to them by the NodePools that select their nodes; without, this refuses.
+ */
+import type { Keeping, PoolRef } from "../../../workflows/contracts/mod.ts";
+import type { Kube } from "../../kube/client.ts";
+import { surgeOf, templateHashLabel } from "../../kube/machine_deployment.ts";
+import { imageOf } from "../../kube/machine_template.ts";
+import { editObject, machineDeployments, machineSets, readObject } from "../../kube/resources.ts";
+import type { Machine, MachineDeployment, MachineSet } from "../../kube/schemas.ts";
+import { attempting, ifFound, statusOf } from "../../kube/status.ts";
+import { emitEvents } from "../../status/events.ts";
+import { strayNode } from "../node_pool/stray_node.ts";
+import { fieldManager } from "./actor.ts";
+import { holdAnnotation } from "./annotations.ts";
+import { isCurrent } from "./machine_sets.ts";
+import { hasInstance } from "./member.ts";
+import { ownMachines } from "./owned.ts";
+import { isSameTemplate, unlabelled, withoutImage } from "./template.ts";
+
+/** Keeps the machines of a pool whose template has another image. Writes nothing where it refuses. */
+export function keepMachines(kube: Kube, pool: PoolRef): Promise<Keeping> {
+  return attempting(`keep the machines of "${pool.namespace}/${pool.name}"`, async () => {
+    const deployment = await ifFound(readObject(kube, machineDeployments, pool));
+    if (!deployment || deployment.metadata.deletionTimestamp) return { outcome: "Unneeded" };
+    const { machines, sets } = await ownMachines(kube, deployment);
+    const running = machines.filter(isRunning);
+    const populated = sets.filter((set) => running.some((machine) => isOf(set, machine)));
+    const others = populated.filter((set) => !isCurrent(set, deployment));
+    const image = imageIn(deployment.spec.template);
+    // Given its template before, and not looked at by machine-controller since.
+    if (others.some((set) => isSameTemplate(set.spec?.template, deployment.spec.template))) {
+      return { outcome: "Pending" };
+    }
+    if (others.every((set) => imageIn(set.spec?.template) === image)) return { outcome: "Unneeded" };
+    const why = refusalOf(deployment, populated) ?? await strayOf(kube, running);
+    if (why !== undefined) return { outcome: "Refused", message: refusal(deployment, why) };
+    return await giveTemplate(kube, deployment, others[0] as MachineSet);
+  });
+}
+
+function refusal({ metadata: { namespace, name }, spec }: MachineDeployment, why: string): string {
+  return `Cannot bring "${namespace}/${name}" to image "${imageIn(spec.template)}" without replacing machines: ${why}`;
+}
+
+/** Held newcomers are paper: they never boot. */
+function isRunning(machine: Machine): boolean {
+  const { annotations, deletionTimestamp } = machine.metadata;
+  const isPaper = !machine.status?.nodeRef && !hasInstance(machine) && Boolean(annotations?.[holdAnnotation]);
+  return !isPaper && !(deletionTimestamp && !hasInstance(machine));
+}
+
+function isOf({ metadata: { uid } }: MachineSet, { metadata: { ownerReferences = [] } }: Machine): boolean {
+  return ownerReferences.some((owner) => owner.uid === uid);
+}
+
+function refusalOf({ spec }: MachineDeployment, populated: readonly MachineSet[]): string | undefined {
+  const [set, other] = populated;
+  if (!set || other) return `machines of ${populated.length} templates run`;
+  if (surgeOf(spec.strategy?.rollingUpdate?.maxSurge, spec.replicas ?? 1) === 0) {
+    return "with a maxSurge of 0 machine-controller takes machines by itself";
+  }
+  const isAlone = isSameTemplate(withoutImage(set.spec?.template), withoutImage(spec.template));
+  return isAlone ? undefined : "its template changes in more than the image";
+}
+
+async function strayOf(kube: Kube, running: readonly Machine[]): Promise<string | undefined> {
+  const bare = running.find(({ status }) => !status?.nodeRef);
+  if (bare) return `machine "${bare.metadata.name}" has no node yet`;
+  const stray = await strayNode(kube, running.flatMap(({ status }) => status?.nodeRef?.name ?? []));
+  return stray === undefined ? undefined : `no NodePool, or more than one, selects node "${stray}"`;
+}
+
+async function giveTemplate(kube: Kube, deployment: MachineDeployment, set: MachineSet): Promise<Keeping> {
+  const { namespace, name, resourceVersion, labels } = set.metadata;
+  const hash = { [templateHashLabel]: labels?.[templateHashLabel] ?? "" };
+  const edits = [
+    { op: "replace", path: "/metadata/resourceVersion", value: resourceVersion },
+    { op: "replace", path: "/spec/template", value: labelled(unlabelled(deployment.spec.template ?? {}), hash) },
+  ];
+  try {
+    await editObject(kube, machineSets, { namespace, name, edits, fieldManager });
+  } catch (error) {
+    if (statusOf(error) === 409) return { outcome: "Pending" }; // somebody was faster, and it is looked at anew
+    throw error;
+  }
+  const message = `MachineSet ${name} boots ${imageIn(deployment.spec.template)} from now on; its machines stay`;
+  await emitEvents(kube, deployment.metadata, [{ type: "Normal", reason: "MachinesKept", message }]);
+  return { outcome: "Kept" };
+}
+
+function labelled(template: object, added: Record<string, string>): object {
+  const { metadata = {}, ...rest } = template as { metadata?: { labels?: Record<string, string> } };
+  return { ...rest, metadata: { ...metadata, labels: { ...metadata.labels, ...added } } };
+}
+
+function imageIn(template: object | undefined): string {
+  return imageOf((template as MachineDeployment["spec"]["template"])?.spec);
+}

@@ -1,0 +1,57 @@
+/** Takes back what we did to the nodes of a pool that is being deleted, whoever selects them by now, and lets it go. */
+import type { PoolRef, Published } from "../../../workflows/contracts/mod.ts";
+import { abreast } from "../../kube/abreast.ts";
+import type { Kube } from "../../kube/client.ts";
+import { type NodePool, nodePools } from "../../kube/node_pools.ts";
+import { patchObject } from "../../kube/resources.ts";
+import { attempting, ifFound } from "../../kube/status.ts";
+import { ensureNodeUncordoned } from "../../node/cordon.ts";
+import { isOwnHold } from "../../node/holder.ts";
+import type { BootOrder } from "../contract.ts";
+import { readPoolNodes } from "./pool_nodes.ts";
+import { nodePoolNameOf, readNodePool } from "./selected.ts";
+import { partsOf } from "./target.ts";
+import { imageOf } from "./wanted.ts";
+
+/** On a NodePool: it is not gone before its nodes are uncordoned. */
+export const nodePoolFinalizer = "ostler.dev/node-pool";
+/** Nodes that are uncordoned at a time. */
+const width = 20;
+
+/** Uncordons all nodes that the pool cordoned. */
+export function releaseNodes(kube: Kube, pool: PoolRef): Promise<void> {
+  return attempting(`uncordon the nodes of "${pool.namespace}/${pool.name}"`, async () => {
+    const held = (await readPoolNodes(kube)).filter(({ cordonedBy }) => isOwnHold(pool, cordonedBy));
+    await abreast(width, held, ({ name }) => ensureNodeUncordoned(kube, { pool, node: name }));
+  });
+}
+
+/** Nothing is published for nodes that fetch their image; from now on the pool does not go without us. */
+export function ensureHeld(kube: Kube, { pool }: BootOrder): Promise<Published> {
+  return attempting(`hold NodePool "${pool.namespace}/${nodePoolNameOf(pool)}"`, async () => {
+    const nodePool = await readNodePool(kube, pool);
+    if (nodePool) await setFinalizers(kube, nodePool, (all) => [...new Set([...all, nodePoolFinalizer])]);
+    const { digest } = partsOf(nodePool ? await imageOf(kube, nodePool) : "");
+    const rendering = { configDigest: digest.slice(7), profileVersion: "", files: 0, bytes: 0 };
+    return { artefacts: [], news: "None", expiresAt: "", renewAt: "", rendering };
+  });
+}
+
+/** Lets its object go. */
+export async function letNodePoolGo(kube: Kube, pool: PoolRef): Promise<void> {
+  const nodePool = await readNodePool(kube, pool);
+  if (!nodePool) return;
+  await attempting(
+    `let NodePool "${pool.namespace}/${nodePoolNameOf(pool)}" go`,
+    () => setFinalizers(kube, nodePool, (all) => all.filter((each) => each !== nodePoolFinalizer)),
+  );
+}
+
+async function setFinalizers(kube: Kube, { metadata }: NodePool, of: (all: string[]) => string[]): Promise<void> {
+  const { namespace, name, resourceVersion, finalizers = [], deletionTimestamp } = metadata;
+  const wanted = of(finalizers);
+  // None can be added to what is on its way out.
+  if (wanted.length === finalizers.length || (deletionTimestamp && wanted.length > finalizers.length)) return;
+  const body = { metadata: { resourceVersion, finalizers: wanted } };
+  await ifFound(patchObject(kube, nodePools, { namespace, name, body }));
+}

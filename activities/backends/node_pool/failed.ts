@@ -1,0 +1,22 @@
+/** Remembers on a node that an image failed there. */
+import type { NodeUpdate } from "../../../workflows/contracts/mod.ts";
+import type { Kube } from "../../kube/client.ts";
+import { attempting } from "../../kube/status.ts";
+import { patchLock } from "./lock.ts";
+import { patchNote, withFailure } from "./note.ts";
+import { readPoolNode } from "./pool_nodes.ts";
+import { isLockTarget, partsOf } from "./target.ts";
+
+/** `at` in epoch ms; a node that is gone needs no memory. */
+export function ensureImageFailed(
+  kube: Kube,
+  { machine, image, reason, at, isReplaceable }: NodeUpdate & { reason: string; at: number; isReplaceable?: true },
+): Promise<void> {
+  return attempting(`remember on node "${machine}" what failed`, async () => {
+    const node = await readPoolNode(kube, machine);
+    if (!node) return;
+    if (isLockTarget(image)) return await patchLock(kube, node, (lock) => lock && { ...lock, failed: at });
+    const failure = { digest: partsOf(image).digest, reason, at, ...(isReplaceable ? { isReplaceable } : {}) };
+    await patchNote(kube, node, (note) => withFailure(note, failure));
+  });
+}

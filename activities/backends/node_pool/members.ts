@@ -1,0 +1,71 @@
+/** The nodes of a pool as the planner sees them. */
+import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
+import type { Kube } from "../../kube/client.ts";
+import { isOwnHold } from "../../node/holder.ts";
+import type { MachineState, MemberRef, Observation } from "../contract.ts";
+import { lockMemberOf } from "./lock_steps.ts";
+import type { Note } from "./note.ts";
+import type { PoolNode } from "./pool_nodes.ts";
+import { readPoolNode } from "./pool_nodes.ts";
+import { isSelected, readNodePool, readSelected } from "./selected.ts";
+import { hashOf, isLockTarget, partsOf, templateOf } from "./target.ts";
+import { imageOf } from "./wanted.ts";
+
+/** Of whom what runs is not known, since another boot: it is asked before anything is done with it. */
+const unknown = "";
+
+/** One node; `retriedAt` is told by who asks, and judged where members are counted. */
+export function memberOf(pool: PoolRef, node: PoolNode, digest: string): Member {
+  const { name, bootId, createdAt, kubelet, isReady, note } = node;
+  const isKnown = note.bootId !== "" && note.bootId === bootId;
+  const booted = isKnown ? note.booted : unknown;
+  const isOurs = isOwnHold(pool, node.cordonedBy);
+  const failure = note.failed.find((each) => each.digest === digest);
+  return {
+    ...{ id: name, node: name, templateHash: hashOf(booted), image: booted, kubelet, phase: "Ready", since: createdAt },
+    ...{ marked: isOurs, held: isOurs, expendable: false },
+    ...(isKnown && note.staged === digest ? { staged: true as const } : {}),
+    ...(failure
+      ? { kept: "Failed" as const, failedAt: failure.at, ...replaceableOf(node, failure) }
+      : !isReady && !isOurs
+      ? { kept: "Down" as const }
+      : {}),
+  };
+}
+
+// One that does not answer could not be asked again.
+function replaceableOf({ isReady }: PoolNode, { isReplaceable }: Note["failed"][number]): Pick<Member, "replaceable"> {
+  return isReplaceable && isReady ? { replaceable: true } : {};
+}
+
+/** All of them; what they booted is what was seen last under their boot id. */
+export async function observeNodes(kube: Kube, pool: PoolRef): Promise<Observation> {
+  const nodePool = await readNodePool(kube, pool);
+  if (!nodePool) return { members: [], templateHash: "", counted: new Map() };
+  const image = await imageOf(kube, nodePool);
+  const { digest } = partsOf(image);
+  const nodes = await readSelected(kube, nodePool);
+  return {
+    members: nodes.map((node) => isLockTarget(image) ? lockMemberOf(pool, node) : memberOf(pool, node, digest)),
+    templateHash: templateOf(image),
+    counted: new Map(),
+  };
+}
+
+/** One of them, of the pool or not; undefined when it is gone. */
+export async function readMember(kube: Kube, { pool, machine }: MemberRef): Promise<Member | undefined> {
+  const [nodePool, node] = [await readNodePool(kube, pool), await readPoolNode(kube, machine)];
+  if (!nodePool || !node || !isSelected(nodePool, node)) return undefined;
+  const image = await imageOf(kube, nodePool);
+  return isLockTarget(image) ? lockMemberOf(pool, node) : memberOf(pool, node, partsOf(image).digest);
+}
+
+/** It has joined for as long as it is there. */
+export async function readState(kube: Kube, { machine }: MemberRef): Promise<MachineState | undefined> {
+  const node = await readPoolNode(kube, machine);
+  if (!node) return undefined;
+  return {
+    ...{ name: machine, leaving: false, ordered: true, addresses: [], node: machine, joined: true },
+    ...{ image: node.note.booted, finalizers: [], object: { kind: "Node", namespace: "", name: machine } },
+  };
+}

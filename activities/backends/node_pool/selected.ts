@@ -1,0 +1,80 @@
+/** Which nodes are whose: those that a pool selects, of which no other pool may select any. */
+import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+import { refused } from "../../failures.ts";
+import type { Kube } from "../../kube/client.ts";
+import { selects } from "../../kube/label_selector.ts";
+import { type NodePool, nodePools } from "../../kube/node_pools.ts";
+import { joinedRead } from "../../kube/joined_reads.ts";
+import { listPage, readObject } from "../../kube/resources.ts";
+import { ifFound } from "../../kube/status.ts";
+import { type PoolNode, readPoolNodes } from "./pool_nodes.ts";
+
+const word = "node-pool.";
+
+/** The name of the NodePool of a pool. Refuses what is no name of one. */
+export function nodePoolNameOf({ namespace, name }: PoolRef): string {
+  if (name.startsWith(word) && name.length > word.length) return name.slice(word.length);
+  throw refused("ObjectInvalid", `Cannot serve pool "${namespace}/${name}": a NodePool's begins with "${word}"`);
+}
+
+/** The NodePool of a pool; undefined when it is gone. */
+export function readNodePool(kube: Kube, pool: PoolRef): Promise<NodePool | undefined> {
+  return ifFound(readObject(kube, nodePools, { namespace: pool.namespace, name: nodePoolNameOf(pool) }));
+}
+
+/** A node may be of the pool; control planes are upgraded by other rules, and never here. */
+export function isSelected({ spec }: Pick<NodePool, "spec">, node: PoolNode): boolean {
+  return !node.isControlPlane && selects(spec.nodeSelector, node.labels);
+}
+
+/** The nodes of a pool, those of another one included. */
+export async function readSelected(kube: Kube, nodePool: Pick<NodePool, "spec">): Promise<PoolNode[]> {
+  return (await readPoolNodes(kube)).filter((node) => isSelected(nodePool, node));
+}
+
+/** Two pools of one node would each keep to their own budget, and bring it to their own image: neither begins anything. */
+export async function refuseRivals(
+  kube: Kube,
+  { metadata, spec }: NodePool,
+  nodes: readonly PoolNode[],
+): Promise<void> {
+  const all = await joinedRead(kube, "node pools", () => listAllPools(kube));
+  for (const rival of all.filter((other) => other.metadata.uid !== metadata.uid)) {
+    const shared = nodes.find((node) => isSelected(rival, node));
+    if (!shared) continue;
+    const other = `${rival.metadata.namespace}/${rival.metadata.name}`;
+    throw refused(
+      "NodeClaimedTwice",
+      `Cannot roll out image of driver "${spec.driver}" in "${metadata.namespace}/${metadata.name}": ` +
+        `NodePool "${other}" selects node "${shared.name}" too`,
+    );
+  }
+}
+
+/** The pool that a node is of; undefined where none selects it, or more than one does. */
+export async function poolOf(kube: Kube, node: PoolNode): Promise<NodePool | undefined> {
+  return (await readOwners(kube))(node);
+}
+
+/** The same for any number of nodes, by one look at the pools. */
+export async function readOwners(kube: Kube): Promise<(node: PoolNode) => NodePool | undefined> {
+  const all = await joinedRead(kube, "node pools", () => listAllPools(kube));
+  return (node) => {
+    const owners = all.filter((each) => isSelected(each, node));
+    return owners.length === 1 ? owners[0] : undefined;
+  };
+}
+
+/** Far more than any cluster has. */
+const pagesAtMost = 20;
+
+async function listAllPools(kube: Kube): Promise<NodePool[]> {
+  const found: NodePool[] = [];
+  for (let [page, after] = [0, undefined as string | undefined]; page < pagesAtMost; page++) {
+    const { items, next } = await listPage(kube, nodePools, { limit: 500, after });
+    found.push(...items);
+    if (next === undefined) break;
+    after = next;
+  }
+  return found;
+}

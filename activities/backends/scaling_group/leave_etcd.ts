@@ -1,0 +1,26 @@
+/** A machine is a member of etcd no more before its cloud is told to take it away: one that is gone would count for the quorum. */
+import type { Instance } from "../../clouds/driver.ts";
+import { unavailable } from "../../failures.ts";
+import type { Kube } from "../../kube/client.ts";
+import { openEtcd } from "../../node_version/cluster_etcd.ts";
+import { placeIn } from "./control_plane.ts";
+import { memberIdOf } from "./member.ts";
+import type { CloudSight } from "./sight.ts";
+
+/** Transient while nobody can tell which member it is, or those that would remain could decide nothing. */
+export async function leaveEtcd(
+  kube: Kube,
+  seen: Pick<CloudSight, "instances" | "nodes">,
+  instance: Instance,
+): Promise<void> {
+  const etcd = await openEtcd(kube);
+  const survey = await etcd.survey();
+  const place = placeIn(survey, seen, instance);
+  if (place === "Outside" || place === "Absent") return;
+  if ("unknown" in place) {
+    throw unavailable(`Cannot remove machine "${memberIdOf(instance)}" from etcd: ${place.unknown}`);
+  }
+  const { id } = place.member;
+  if (id === survey.leader) await etcd.moveLeadership(id);
+  await etcd.removeMember(id);
+}

@@ -1,0 +1,56 @@
+/** Whether certificates can let anybody in, before they are shown to a server that would only hang up. */
+import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
+
+/** PEM. */
+export interface Credentials {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+const block = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** What is wrong with them, as it completes "Secret …: "; undefined where nothing is. No byte of them is quoted. */
+export function faultInCertificates({ ca, cert, key }: Credentials, now: number): string | undefined {
+  const [authorities, chain] = [certificatesIn(ca), certificatesIn(cert)];
+  if (!authorities) return `its "ca.crt" holds no certificate in PEM`;
+  const [own] = chain ?? [];
+  if (!own) return `its "tls.crt" holds no certificate in PEM`;
+  const privateKey = keyIn(key);
+  if (!privateKey) return `its "tls.key" holds no private key in PEM without a password`;
+  if (!isOf(own, privateKey)) return `its "tls.key" is not the key of its "tls.crt"`;
+  const valid = authorities.find((each) => timeFault(each, now) === undefined);
+  if (!valid) return `its "ca.crt" ${timeFault(authorities[0], now)}`;
+  const fault = timeFault(own, now);
+  return fault === undefined ? undefined : `its "tls.crt" ${fault}`;
+}
+
+type Certificates = [X509Certificate, ...X509Certificate[]];
+
+function certificatesIn(pem: string): Certificates | undefined {
+  try {
+    const [first, ...more] = (pem.match(block) ?? []).map((each) => new X509Certificate(each));
+    return first ? [first, ...more] : undefined;
+  } catch {
+    return undefined; // the text of such an error may quote what it read
+  }
+}
+
+function keyIn(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return undefined; // as above
+  }
+}
+
+function isOf({ publicKey }: X509Certificate, key: KeyObject): boolean {
+  const der = (each: KeyObject) => each.export({ type: "spki", format: "der" });
+  return der(createPublicKey(key as never)).equals(der(publicKey));
+}
+
+function timeFault({ validFrom, validTo }: X509Certificate, now: number): string | undefined {
+  const [from, to] = [new Date(validFrom), new Date(validTo)];
+  if (to.getTime() <= now) return `expired at ${to.toISOString()}`;
+  return from.getTime() > now ? `is valid from ${from.toISOString()} only` : undefined;
+}

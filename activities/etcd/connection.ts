@@ -1,0 +1,68 @@
+/**
+ * The few questions and orders that etcd is given, by its JSON gateway (https://etcd.io/docs/latest/dev-guide/api_grpc_gateway/).
+ *
+ * There is no library in between: `etcd3`, the one of npm, is hardly maintained, and brings gRPC and retries of its own
+ * where an order is to be sent once.
+ */
+import type { z } from "zod";
+import type { EtcdAccess } from "./access.ts";
+import { Alarms, Done, MemberList, Status } from "./answers.ts";
+import { ask } from "./exchange.ts";
+import { EtcdFault } from "./fault.ts";
+import { decimalOf } from "./member_id.ts";
+
+export class EtcdConnection {
+  readonly #access: EtcdAccess;
+
+  constructor(access: EtcdAccess) {
+    this.#access = access;
+  }
+
+  /** Linearizable: as a quorum has it now. Else as the asked member has it, however old. Learners do not answer it. */
+  async members(endpoint: string, linearizable: boolean, signal?: AbortSignal): Promise<MemberList> {
+    return await this.#ask(MemberList, { endpoint, path: "/v3/cluster/member/list", body: { linearizable }, signal });
+  }
+
+  /** What a member says of itself, also without a quorum. */
+  async status(endpoint: string): Promise<Status> {
+    return await this.#ask(Status, { endpoint, path: "/v3/maintenance/status", body: {} });
+  }
+
+  /** As a quorum has them. */
+  async alarms(endpoint: string): Promise<z.infer<typeof Alarms>["alarms"]> {
+    const body = { action: "GET" };
+    return (await this.#ask(Alarms, { endpoint, path: "/v3/maintenance/alarm", body })).alarms;
+  }
+
+  /** Only the leader's own endpoint takes it. */
+  async transferLeadership(endpoint: string, to: string): Promise<void> {
+    await this.#ask(Done, { endpoint, path: "/v3/maintenance/transfer-leadership", body: { targetID: numberOf(to) } });
+  }
+
+  async remove(endpoint: string, id: string): Promise<void> {
+    await this.#ask(Done, { endpoint, path: "/v3/cluster/member/remove", body: { ID: numberOf(id) } });
+  }
+
+  async promote(endpoint: string, id: string): Promise<void> {
+    await this.#ask(Done, { endpoint, path: "/v3/cluster/member/promote", body: { ID: numberOf(id) } });
+  }
+
+  async #ask<Answer extends z.ZodType>(answer: Answer, question: Asked): Promise<z.infer<Answer>> {
+    const read = answer.safeParse(await ask({ ...question, credentials: this.#access.credentials }));
+    if (read.success) return read.data;
+    throw new EtcdFault("Odd", `"${question.endpoint}" gave no answer of an etcd to ${question.path}`);
+  }
+}
+
+interface Asked {
+  endpoint: string;
+  path: string;
+  body: object;
+  signal?: AbortSignal | undefined;
+}
+
+function numberOf(id: string): string {
+  const decimal = decimalOf(id);
+  if (decimal !== undefined) return decimal;
+  throw new EtcdFault("NotFound", `"${id}" is no id of a member`);
+}

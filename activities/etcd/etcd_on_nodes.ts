@@ -1,0 +1,87 @@
+/** The etcd that runs on the nodes of control planes, or where a Secret says, asked with the certificate of that Secret. */
+import { Context } from "@temporalio/activity";
+import type { EtcdPromotion, EtcdSurvey, SnapshotKeep, SnapshotTaken } from "../../workflows/contracts/mod.ts";
+import { missing, unavailable } from "../failures.ts";
+import type { Kube } from "../kube/client.ts";
+import { readSecretTexts } from "../config/referenced_secret.ts";
+import { type EtcdAccess, readEtcdAccess } from "./access.ts";
+import type { Etcd } from "./etcd.ts";
+import { folderSink } from "./folder_sink.ts";
+import { moveLeadership } from "./leadership.ts";
+import { promoteLearner, removeMember } from "./membership.ts";
+import { isHealthyVoter } from "./quorum.ts";
+import { type SnapshotSink, takeSnapshot } from "./snapshot.ts";
+import { surveyEtcd } from "./survey.ts";
+import { urlSink } from "./url_sink.ts";
+
+/** Where people put the certificate by which etcd lets us in. */
+export const accessSecret = { namespace: "kube-system", name: "ostler-etcd" };
+const clientPort = 2379;
+
+/** Reads the Secret at each question: certificates are renewed under way. */
+export class EtcdOnNodes implements Etcd {
+  constructor(readonly kube: Kube, readonly hosts: readonly string[]) {}
+
+  async survey(): Promise<EtcdSurvey> {
+    return (await this.#look()).survey;
+  }
+
+  async moveLeadership(from: string): Promise<void> {
+    const { access, survey } = await this.#look();
+    await moveLeadership(access, survey, from);
+  }
+
+  async removeMember(id: string): Promise<void> {
+    const { access, survey } = await this.#look();
+    await removeMember(access, survey, id);
+  }
+
+  async promoteLearner(id: string): Promise<EtcdPromotion> {
+    const { access, survey } = await this.#look();
+    return await promoteLearner(access, survey, id);
+  }
+
+  async keepSnapshot(
+    { beside, name, keep }: { beside: string; name: string; keep: SnapshotKeep },
+  ): Promise<SnapshotTaken> {
+    const { access, survey } = await this.#look();
+    // A follower's: the leader has enough to do.
+    const others = survey.members.filter((member) => member.id !== beside && isHealthyVoter(member, survey));
+    const from = others.find(({ id }) => id !== survey.leader) ?? others[0];
+    if (!from) throw unavailable(`Cannot take the snapshot "${name}" of etcd: no member that stays is healthy`);
+    // Parts of it others may write: what no file may be called is left out.
+    const file = `${name.replaceAll(/[^A-Za-z0-9._-]/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 190)}.db`;
+    const order = { name: file, sink: await this.#sinkOf(keep), progress: signsOfLife() };
+    const { size, sha256 } = await takeSnapshot(access, from, order);
+    const root = (keep.keep === "Folder" ? keep.folder : keep.url).replace(/\/+$/, "");
+    return { digest: `sha256:${sha256}`, bytes: size, at: `${root}/${file}` };
+  }
+
+  async #look(): Promise<{ access: EtcdAccess; survey: EtcdSurvey }> {
+    const access = await readEtcdAccess(this.kube, accessSecret);
+    return { access, survey: await surveyEtcd(access, access.endpoints ?? this.hosts.map(endpointAt)) };
+  }
+
+  async #sinkOf(keep: SnapshotKeep): Promise<SnapshotSink> {
+    if (keep.keep === "Folder") return folderSink(keep.folder);
+    if (!keep.token) return urlSink(keep.url);
+    const { namespace, name, key } = keep.token;
+    const token = (await readSecretTexts(this.kube, { namespace, name }))?.texts[key];
+    if (!token) throw missing(`Cannot keep a snapshot of etcd: Secret "${namespace}/${name}" has no "${key}"`);
+    return urlSink(keep.url, { token });
+  }
+}
+
+/** However long it takes, its activity is seen to go on. */
+function signsOfLife(): (bytes: number) => void {
+  let told = 0;
+  return (bytes) => {
+    if (Date.now() < told + 3_000) return;
+    told = Date.now();
+    Context.current().heartbeat(`${bytes} bytes of a snapshot`);
+  };
+}
+
+function endpointAt(host: string): string {
+  return `https://${host.includes(":") ? `[${host}]` : host}:${clientPort}`;
+}

@@ -1,0 +1,94 @@
+/**
+ * One request to one member of etcd: on a connection of its own, as those that are kept may be sent twice when they break,
+ * bounded in time and size, and to that endpoint alone, as redirects are not followed.
+ */
+import { asyncLocalStorage } from "@temporalio/activity";
+import { Buffer } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import https from "node:https";
+import { ErrorAnswer } from "./answers.ts";
+import type { Credentials } from "./certificates.ts";
+import { brokenFault, EtcdFault, faultOf } from "./fault.ts";
+
+export interface Question {
+  /** As https://host:port. */
+  endpoint: string;
+  path: string;
+  body: object;
+  credentials: Credentials;
+  /** Ends it early. */
+  signal?: AbortSignal | undefined;
+}
+
+const largestAnswer = 1_000_000;
+const answerMs = 5_000;
+
+/** The JSON of the answer. Throws EtcdFault, or the reason of the signal or of the activity's cancellation. */
+export async function ask(question: Question): Promise<unknown> {
+  const late = AbortSignal.timeout(answerMs);
+  const called = calledOff(question.signal);
+  try {
+    const response = await send(question, AbortSignal.any([late, ...called]));
+    return await answerIn(question, response);
+  } catch (error) {
+    for (const signal of called) signal.throwIfAborted();
+    if (error instanceof EtcdFault) throw error;
+    const state = `"${question.endpoint}" did not answer in ${answerMs / 1000} seconds`;
+    throw late.aborted ? new EtcdFault("Silent", state) : brokenFault(question.endpoint, error);
+  }
+}
+
+/** What ends a request before its time: who asks, and the activity that it is asked for. */
+export function calledOff(signal: AbortSignal | undefined): AbortSignal[] {
+  return [signal, asyncLocalStorage.getStore()?.cancellationSignal].filter((each) => each !== undefined);
+}
+
+async function send(
+  { endpoint, path, body, credentials: { ca, cert, key } }: Question,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  signal.throwIfAborted();
+  const text = JSON.stringify(body);
+  const headers = { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) };
+  const agent = new https.Agent({ keepAlive: false });
+  return await new Promise((resolve, reject) => {
+    const options = { method: "POST", agent, headers, signal, ca, cert, key };
+    https.request(new URL(path, endpoint), options, resolve).on("error", reject).end(text);
+  });
+}
+
+async function answerIn({ endpoint }: Question, response: IncomingMessage): Promise<unknown> {
+  const { statusCode: status = 0 } = response;
+  const text = await bounded(response as AsyncIterable<Uint8Array>, endpoint);
+  const value = parsed(text);
+  if (status === 200 && value !== undefined) return value;
+  throw refusalIn(endpoint, status, value);
+}
+
+/** What an answer that is no success says. */
+export function refusalIn(endpoint: string, status: number, value: unknown): EtcdFault {
+  const { code = 0, message = "" } = ErrorAnswer.safeParse(value).data ?? {};
+  return faultOf({ endpoint, status, code, message: message.slice(0, 200).replace(/[^\x20-\x7e]/g, "?") });
+}
+
+/** A whole answer, if it is of a size that etcd's have. */
+export async function bounded(body: AsyncIterable<Uint8Array>, endpoint: string): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > largestAnswer) {
+      throw new EtcdFault("Odd", `"${endpoint}" answered more than ${largestAnswer} bytes`);
+    }
+  }
+  return text;
+}
+
+/** What JSON stands there; undefined for anything else. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // a proxy's page, say
+  }
+}

@@ -1,0 +1,69 @@
+/** Moves the leadership of an etcd away from a member that is about to go. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
+import { unavailable } from "../failures.ts";
+import { throwIfCalledOff } from "../kube/cancellation.ts";
+import type { EtcdAccess } from "./access.ts";
+import { EtcdConnection } from "./connection.ts";
+import { EtcdFault, failureOf } from "./fault.ts";
+import { named } from "./member_doubts.ts";
+import { isHealthyVoter } from "./quorum.ts";
+import { surveyEtcd } from "./survey.ts";
+
+const seenMs = 10_000;
+const betweenMs = 200;
+
+/**
+ * Gives it to the healthy voter that has most, unless somebody else leads already, and resolves with the id of who leads
+ * then, as seen in a look afterwards. `survey` says whom to ask; how things are is looked up.
+ */
+export async function moveLeadership(access: EtcdAccess, survey: EtcdSurvey, from: string): Promise<string> {
+  const attempt = `move the leadership of etcd away from ${named(survey.members, from)}`;
+  const now = await surveyEtcd(access, survey.endpoints);
+  if (now.silence !== undefined) throw unavailable(`Cannot ${attempt}: ${now.silence}`);
+  if (now.leader === "") throw unavailable(`Cannot ${attempt}: etcd has no leader`);
+  if (now.leader !== from) return now.leader;
+  const { leader, heir } = partiesOf(now, from);
+  if (!leader) throw unavailable(`Cannot ${attempt}: it does not answer, and only it can be told`);
+  if (!heir) throw unavailable(`Cannot ${attempt}: there is no other voter that is healthy`);
+  throwIfCalledOff();
+  const connection = new EtcdConnection(access);
+  try {
+    await connection.transferLeadership(leader, heir.id);
+    return await newLeader(connection, { heir, from, attempt });
+  } catch (error) {
+    throw failureOf(attempt, error);
+  }
+}
+
+interface Heir extends EtcdMember {
+  endpoint: string;
+}
+
+function partiesOf(survey: EtcdSurvey, from: string): { leader: string | undefined; heir: Heir | undefined } {
+  const leader = survey.members.find(({ id }) => id === from)?.endpoint;
+  const others = survey.members.filter((member): member is Heir =>
+    member.id !== from && member.endpoint !== undefined && isHealthyVoter(member, survey)
+  );
+  const index = ({ status }: EtcdMember): number => status?.raftIndex ?? 0;
+  const [heir] = others.sort((a, b) => index(b) - index(a));
+  return { leader, heir };
+}
+
+/** Who leads as the heir sees it, once that is somebody else. */
+async function newLeader(
+  connection: EtcdConnection,
+  { heir, from, attempt }: { heir: Heir; from: string; attempt: string },
+): Promise<string> {
+  for (const until = Date.now() + seenMs; Date.now() < until; await pause(betweenMs)) {
+    throwIfCalledOff();
+    const leader = await connection.status(heir.endpoint).then((told) => told.leader, unlessFault);
+    if (leader !== "" && leader !== from) return leader;
+  }
+  throw unavailable(`Cannot ${attempt}: it was told, and after ${seenMs / 1000} seconds nobody else leads`);
+}
+
+function unlessFault(error: unknown): string {
+  if (!(error instanceof EtcdFault)) throw error;
+  return ""; // it is looked again
+}

@@ -1,0 +1,70 @@
+/** What is wrong with single members, and between them. */
+import type { EtcdMember, EtcdStatus, EtcdSurvey } from "../../workflows/contracts/mod.ts";
+
+/** Entries that a follower may be behind the leader; etcd itself stops taking writes at as many unapplied ones. */
+const longestLag = 5_000;
+/** Beyond it the next writes may raise NOSPACE, and a member that joins writes. */
+const fullShare = 0.9;
+
+/** In the order of names, then ids. */
+export function doubtsOfMembers(survey: EtcdSurvey): { member?: string; says: string }[] {
+  const members = survey.members.toSorted((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
+  return [
+    ...members.flatMap((member) => doubtsOfOne(member, survey).map((says) => ({ member: member.id, says }))),
+    ...versionDoubts(members).map((says) => ({ says })),
+  ];
+}
+
+/** A member as sentences name it. */
+export function named(members: EtcdMember[], id: string): string {
+  const name = members.find((member) => member.id === id)?.name ?? "";
+  return `member "${name === "" ? id : name}"`;
+}
+
+function doubtsOfOne(member: EtcdMember, survey: EtcdSurvey): string[] {
+  const { id, name, isLearner, status, silence = "it was not asked" } = member;
+  const who = named(survey.members, id);
+  if (name === "" && !status) return [`${isLearner ? "learner" : "voter"} "${id}" never started: ${silence}`];
+  return [
+    ...(isLearner ? [`${who} is a learner, without a vote yet`] : []),
+    ...(status ? doubtsOfStatus(who, status, survey) : [`${who} does not answer: ${silence}`]),
+  ];
+}
+
+function doubtsOfStatus(who: string, status: EtcdStatus, survey: EtcdSurvey): string[] {
+  const { leader, raftIndex, dbSize, dbQuota, errors } = status;
+  const lag = leaderIndex(survey) - raftIndex;
+  const leaders = `follows "${leader}" as its leader, and others "${survey.leader}"`;
+  const isDivided = survey.leader !== "" && leader !== survey.leader;
+  const told = errors.filter((error) => !/alarm|no leader/i.test(error));
+  return [
+    ...(isDivided ? [`${who} ${leader === "" ? "has no leader" : leaders}`] : []),
+    ...told.map((error) => `${who} tells of an error: "${error}"`),
+    ...(lag > longestLag ? [`${who} is more than ${longestLag} entries behind the leader`] : []),
+    ...(dbQuota && dbSize > dbQuota * fullShare
+      ? [`${who} has a database at more than ${fullShare * 100}% of its quota`]
+      : []),
+  ];
+}
+
+function leaderIndex({ members, leader }: EtcdSurvey): number {
+  return members.find(({ id }) => id === leader)?.status?.raftIndex ?? 0;
+}
+
+// One minor apart is what an upgrade is; etcd supports no more.
+function versionDoubts(members: EtcdMember[]): string[] {
+  const versions = members.map(({ status }) => status?.version ?? "").filter((version) => /^\d+\.\d+\./.test(version))
+    .sort((a, b) => minorOf(a) - minorOf(b));
+  const [lowest, highest] = [versions[0], versions.at(-1)];
+  if (!lowest || !highest || minorOf(highest) - minorOf(lowest) <= 1) return [];
+  return [`members run versions too far apart: "${lowest}" and "${highest}"`];
+}
+
+function minorOf(version: string): number {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major * 1000 + minor;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

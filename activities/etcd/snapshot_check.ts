@@ -1,0 +1,37 @@
+/** Whether the pieces of a snapshot are all of it: by what etcd says remains, and by the digest that it appends. */
+import { Buffer } from "node:buffer";
+import { createHash, type Hash } from "node:crypto";
+import { EtcdFault } from "./fault.ts";
+import type { SnapshotPiece } from "./snapshot_stream.ts";
+
+const digestSize = 32;
+
+/** Hands the bytes on; fails after the last of them where it is not whole, so that who keeps them does not. */
+export async function* checkedBytes(
+  pieces: AsyncIterable<SnapshotPiece>,
+  endpoint: string,
+): AsyncGenerator<Uint8Array> {
+  const odd = (state: string) => new EtcdFault("Odd", `"${endpoint}" gave a snapshot that ${state}`);
+  const hash = createHash("sha256");
+  // The digest comes last and looks like anything else: so many bytes are held back from being counted in.
+  let tail: Uint8Array = new Uint8Array(0);
+  let remaining: number | undefined;
+  for await (const { bytes, remaining: told } of pieces) {
+    if (remaining !== undefined && told !== Math.max(0, remaining - bytes.length)) {
+      throw odd(`has ${told} bytes to come where ${remaining} less ${bytes.length} were expected`);
+    }
+    remaining = told;
+    tail = digestBut(hash, tail, bytes);
+    yield bytes;
+  }
+  if (remaining !== 0) throw odd(remaining === undefined ? "is empty" : `ended ${remaining} bytes early`);
+  if (!hash.digest().equals(tail)) throw odd("is not of the digest at its end: bytes were lost or changed");
+}
+
+/** Adds all but the last bytes to the digest, and gives those. */
+function digestBut(hash: Hash, tail: Uint8Array, bytes: Uint8Array): Uint8Array {
+  const all = Buffer.concat([tail, bytes]);
+  const end = Math.max(0, all.length - digestSize);
+  hash.update(all.subarray(0, end));
+  return all.subarray(end);
+}

@@ -1,0 +1,91 @@
+/**
+ * The pieces in which a member sends a snapshot: a line of JSON each, of 32 KiB and a count.
+ *
+ * By `fetch`, as an answer of `node:https` takes all that comes into memory while nobody reads (Deno 2.9: 500 MiB, where
+ * this holds some). It knows the system's authorities beside ours, so who takes a snapshot has a strict request go before.
+ */
+import { Buffer } from "node:buffer";
+import { SnapshotLine } from "./answers.ts";
+import { bounded, calledOff, parsed, type Question, refusalIn } from "./exchange.ts";
+import { brokenFault, EtcdFault } from "./fault.ts";
+
+export interface SnapshotPiece {
+  bytes: Uint8Array;
+  /** How many bytes of the database are still to come, as the member says. */
+  remaining: number;
+}
+
+/** Far above the lines that there are. */
+const longestLine = 1_000_000;
+/** Twice of what etcd is made for. */
+const largestSnapshot = 16 * 1024 ** 3;
+
+type Stream = Pick<Question, "endpoint" | "credentials"> & { idleMs?: number };
+
+/** In their order; a minute without any, or without anybody who takes them, ends it. */
+export async function* snapshotPieces(
+  { endpoint, credentials, idleMs = 60_000 }: Stream,
+): AsyncGenerator<SnapshotPiece> {
+  const idle = new AbortController();
+  const timer = setTimeout(() => idle.abort(), idleMs);
+  const called = calledOff(undefined);
+  using client = clientWith(credentials);
+  try {
+    const body = await begin({ endpoint, client, signal: AbortSignal.any([idle.signal, ...called]) });
+    for await (const line of linesOf(body, endpoint)) {
+      yield pieceIn(line, endpoint);
+      timer.refresh();
+    }
+  } catch (error) {
+    for (const signal of called) signal.throwIfAborted();
+    if (error instanceof EtcdFault) throw error;
+    const state = `"${endpoint}" sent nothing for ${idleMs / 1000} seconds, or nobody took it`;
+    throw idle.signal.aborted ? new EtcdFault("Silent", state) : brokenFault(endpoint, error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function clientWith({ ca, cert, key }: Question["credentials"]): Deno.HttpClient {
+  return Deno.createHttpClient({ caCerts: [ca], cert, key, http2: false, poolMaxIdlePerHost: 0 });
+}
+
+async function begin(
+  { endpoint, client, signal }: { endpoint: string; client: Deno.HttpClient; signal: AbortSignal },
+): Promise<ReadableStream<Uint8Array>> {
+  const order = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
+  const response = await fetch(new URL("/v3/maintenance/snapshot", endpoint), {
+    ...order,
+    ...{ client, signal, redirect: "manual" },
+  });
+  const body = response.body ?? new ReadableStream<Uint8Array>({ start: (none) => none.close() });
+  if (response.status === 200) return body;
+  const value = parsed(await bounded(body, endpoint)) as { error?: unknown } | undefined;
+  throw refusalIn(endpoint, response.status, value?.error);
+}
+
+async function* linesOf(body: ReadableStream<Uint8Array>, endpoint: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let size = 0;
+  let open = "";
+  for await (const chunk of body) {
+    const [first = "", ...more] = decoder.decode(chunk, { stream: true }).split("\n");
+    open += first;
+    for (const next of more) {
+      if (open !== "") yield open;
+      open = next;
+    }
+    size += chunk.length;
+    if (open.length > longestLine || size > 2 * largestSnapshot) {
+      throw new EtcdFault("Odd", `"${endpoint}" sends more than a snapshot can be`);
+    }
+  }
+  if (open !== "") yield open;
+}
+
+function pieceIn(line: string, endpoint: string): SnapshotPiece {
+  const read = SnapshotLine.safeParse(parsed(line)).data;
+  if (read && "error" in read) throw refusalIn(endpoint, 200, read.error);
+  if (!read) throw new EtcdFault("Odd", `"${endpoint}" sends what is no piece of a snapshot`);
+  return { bytes: Buffer.from(read.result.blob, "base64"), remaining: read.result.remaining_bytes };
+}

@@ -1,0 +1,121 @@
+/** One look at all members of an etcd, also at one that has lost its quorum: what is missing then is told, not thrown. */
+import type { EtcdAlarm, EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
+import { refused } from "../failures.ts";
+import { sideBySide } from "../kube/abreast.ts";
+import type { EtcdAccess } from "./access.ts";
+import type { MemberList } from "./answers.ts";
+import { EtcdConnection } from "./connection.ts";
+import { endpointOf } from "./endpoint.ts";
+import { EtcdFault, failureOf, isLasting, lasting } from "./fault.ts";
+import { agreedList, ownList } from "./member_list.ts";
+import { type Sighting, sightingsAt, urlsToAsk } from "./sighting.ts";
+import { memberSeen } from "./survey_member.ts";
+
+const attempt = "survey etcd";
+const mostEndpoints = 32;
+
+/**
+ * Asks the endpoints, of which each is https://host:port, all at once: who is a member, how each is, and which alarms stand.
+ * Takes 10 seconds at most. Our certificate is shown to the hosts of the endpoints alone, whatever a list of members says.
+ * Refuses where those that answer do not let us in or are not trusted.
+ */
+export async function surveyEtcd(access: EtcdAccess, endpoints: readonly string[]): Promise<EtcdSurvey> {
+  const asked = [...new Set(endpoints.map((text) => endpointOf(text) ?? throwNoEndpoint()))];
+  if (asked.length === 0 || asked.length > mostEndpoints) throwNoEndpoint();
+  const connection = new EtcdConnection(access);
+  try {
+    return await look(connection, asked);
+  } catch (error) {
+    throw failureOf(attempt, error);
+  }
+}
+
+async function look(connection: EtcdConnection, endpoints: string[]): Promise<EtcdSurvey> {
+  const hopeless = new AbortController();
+  const seen = async (): Promise<Sighting[]> => {
+    const sightings = await sightingsAt(connection, endpoints);
+    if (isLeaderless(sightings)) hopeless.abort(new EtcdFault("NoQuorum", "nobody who answers has a leader"));
+    return sightings;
+  };
+  const [agreed, sightings] = await sideBySide(agreedList(connection, endpoints, hopeless.signal), seen());
+  if (!(agreed instanceof Array)) return await survey(connection, { endpoints, sightings, ...agreed });
+  throwIfLockedOut(agreed, sightings);
+  const list = await ownList(connection, sightings);
+  const members = (list?.members ?? []).map((member) => memberSeen(member, { list, sightings }));
+  return { members, leader: "", alarms: [], endpoints, silence: silenceOf(agreed, sightings) };
+}
+
+// A member without a leader answers seven seconds later that it could not ask one.
+function isLeaderless(sightings: Sighting[]): boolean {
+  const answering = sightings.flatMap(({ told }) => told ? [told] : []);
+  return answering.length > 0 && answering.every(({ leader }) => leader === "");
+}
+
+interface Seen {
+  endpoints: string[];
+  /** Who gave the list. */
+  endpoint: string;
+  list: MemberList;
+  sightings: Sighting[];
+}
+
+async function survey(connection: EtcdConnection, seen: Seen): Promise<EtcdSurvey> {
+  const { list, endpoint, endpoints } = seen;
+  const [more, alarms] = await sideBySide(
+    sightingsAt(connection, urlsToAsk(list, seen)),
+    alarmsAt(connection, endpoint),
+  );
+  const sightings = [...seen.sightings, ...more];
+  const members = list.members.map((member) => memberSeen(member, { list, sightings }));
+  const silences = [...("silence" in alarms ? [alarms.silence] : []), ...strangers(list, sightings)];
+  return {
+    ...{ members, endpoints, leader: leaderOf(members) },
+    alarms: "found" in alarms ? alarms.found : [],
+    ...(silences.length === 0 ? {} : { silence: silences.join("; ") }),
+  };
+}
+
+async function alarmsAt(
+  connection: EtcdConnection,
+  endpoint: string,
+): Promise<{ found: EtcdAlarm[] } | { silence: string }> {
+  try {
+    const alarms = await connection.alarms(endpoint);
+    return { found: alarms.map(({ memberID: member, alarm: type }) => ({ member, type })) };
+  } catch (error) {
+    if (!(error instanceof EtcdFault)) throw error;
+    return { silence: `its alarms cannot be read: ${error.message}` };
+  }
+}
+
+/** The one that the latest term has. */
+function leaderOf(members: EtcdMember[]): string {
+  const told = members.flatMap(({ status }) => status ? [status] : []);
+  const term = Math.max(0, ...told.map(({ raftTerm }) => raftTerm));
+  return told.find(({ raftTerm, leader }) => raftTerm === term && leader !== "")?.leader ?? "";
+}
+
+/** A machine whose etcd began anew by itself serves too, and what is asked there is not true of the others. */
+function strangers({ header }: MemberList, sightings: Sighting[]): string[] {
+  return sightings.filter(({ told }) => told && told.header.cluster_id !== header.cluster_id)
+    .map(({ endpoint }) => `"${endpoint}" is a member of another etcd`);
+}
+
+function throwIfLockedOut(faults: EtcdFault[], sightings: Sighting[]): void {
+  const found = faults.find(isLasting);
+  if (found && sightings.every(({ told }) => !told)) throw lasting(attempt, found);
+}
+
+function silenceOf(faults: EtcdFault[], sightings: Sighting[]): string {
+  const answering = sightings.filter(({ told }) => told);
+  const counted = `${answering.length} of ${sightings.length} endpoints answer`;
+  if (answering.length === 0) return `nobody answers: ${faults[0]?.message ?? counted}`;
+  if (isLeaderless(sightings)) return `there is no leader and no quorum: ${counted}`;
+  const reason = (faults.find(({ kind }) => kind === "NoQuorum") ?? faults[0])?.message ?? "";
+  return `there is no quorum: ${counted}, ${reason}`;
+}
+
+function throwNoEndpoint(): never {
+  const needed = `1 to ${mostEndpoints} addresses such as "https://10.0.0.1:2379" are needed`;
+  throw refused("EtcdAccessMissing", `Cannot ${attempt}: ${needed}, and what is given is not that`);
+}

@@ -1,0 +1,40 @@
+/** One member of a list, with what it says of itself where it was asked, and why it says nothing. */
+import type { EtcdMember, EtcdStatus } from "../../workflows/contracts/mod.ts";
+import type { MemberList, Status } from "./answers.ts";
+import { hostOf } from "./endpoint.ts";
+import type { Sighting } from "./sighting.ts";
+
+interface Surroundings {
+  list: MemberList | undefined;
+  sightings: Sighting[];
+}
+
+/** The member as a survey has it. */
+export function memberSeen(
+  { ID: id, name, peerURLs, clientURLs, isLearner }: MemberList["members"][number],
+  { list, sightings }: Surroundings,
+): EtcdMember {
+  const known = { id, name, peerUrls: peerURLs, clientUrls: clientURLs, isLearner };
+  // Ids are made of addresses: one that began anew may have that of before.
+  const own = sightings.find(({ told }) =>
+    told?.header.member_id === id && told.header.cluster_id === list?.header.cluster_id
+  );
+  if (own?.told) return { ...known, endpoint: own.endpoint, status: statusOf(own.told) };
+  return { ...known, silence: silenceAt([...clientURLs, ...peerURLs], sightings) };
+}
+
+function silenceAt(urls: string[], sightings: Sighting[]): string {
+  const hosts = urls.map(hostOf);
+  const there = sightings.filter(({ endpoint }) => hosts.includes(hostOf(endpoint)));
+  const silent = there.find(({ silence }) => silence !== undefined);
+  if (silent?.silence !== undefined) return silent.silence;
+  const [other] = there;
+  if (other) return `"${other.endpoint}" answers as another member`;
+  return "it is not asked, as none of its addresses is that of an endpoint";
+}
+
+function statusOf(told: Status): EtcdStatus {
+  const { version, leader, raftIndex, raftAppliedIndex: appliedIndex, raftTerm, dbSize, dbSizeQuota, errors } = told;
+  const counts = { raftIndex, appliedIndex, raftTerm, dbSize };
+  return { version, leader, ...counts, ...(dbSizeQuota ? { dbQuota: dbSizeQuota } : {}), errors };
+}

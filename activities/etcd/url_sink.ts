@@ -1,0 +1,100 @@
+/** Snapshots at a server that takes files by PUT: an object store, or what stands before it. */
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
+import { denied, refused, unavailable } from "../failures.ts";
+import { calledOff } from "./exchange.ts";
+import { EtcdFault } from "./fault.ts";
+import type { SnapshotSink } from "./snapshot.ts";
+
+export interface UrlSinkOptions {
+  /** Sent as `Authorization: Bearer`; over https, or to this machine. */
+  token?: string;
+  /** PEM of the CA of that server; the system's unless told. */
+  ca?: string;
+  /** How long it may neither take anything nor answer; a minute unless told. */
+  idleMs?: number;
+}
+
+/** PUTs each to `<url>/<name>`, as it comes. Redirects are not followed. A server has to drop what breaks off. */
+export function urlSink(url: string, options: UrlSinkOptions = {}): SnapshotSink {
+  const root = rootOf(url, options);
+  return {
+    async write(name, bytes): Promise<void> {
+      const target = new URL(root);
+      target.pathname = `${root.pathname.replace(/\/+$/, "")}/${encodeURIComponent(name)}`;
+      const status = await put(target, bytes, options);
+      const attempt = `keep the snapshot "${name}" of etcd at "${target.origin}"`;
+      if (status === 401 || status === 403) throw denied(`Cannot ${attempt}: HTTP ${status}`);
+      if (status < 200 || status > 299) throw unavailable(`Cannot ${attempt}: HTTP ${status}`);
+    },
+  };
+}
+
+function rootOf(text: string, { token }: UrlSinkOptions): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const unfit = (state: string) => refused("ObjectInvalid", `Cannot keep snapshots of etcd at a URL: ${state}`);
+  if (url?.protocol !== "https:" && url?.protocol !== "http:") throw unfit("it is no http or https address");
+  if (url.username !== "" || url.password !== "") throw unfit("it holds credentials, which belong into a token");
+  const isOpen = url.protocol === "http:" && !/^(localhost|127\..*|\[::1\])$/.test(url.hostname);
+  if (token !== undefined && isOpen) throw unfit(`a token is not sent to "${url.origin}" without TLS`);
+  return url;
+}
+
+async function put(url: URL, bytes: AsyncIterable<Uint8Array>, options: UrlSinkOptions): Promise<number> {
+  const called = calledOff(undefined);
+  const idle = new AbortController();
+  const timer = setTimeout(() => idle.abort(), options.idleMs ?? 60_000);
+  const { request, answer } = begin(url, options, AbortSignal.any([idle.signal, ...called]));
+  try {
+    await pipeline(Readable.from(watched(bytes, timer), { objectMode: true }), request);
+    return (await answer).statusCode ?? 0;
+  } catch (error) {
+    for (const signal of called) signal.throwIfAborted();
+    if (isTold(error)) throw error;
+    const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    const state = idle.signal.aborted ? "it took nothing for too long" : `it broke off${code}`;
+    throw unavailable(`Cannot send a snapshot of etcd to "${url.origin}": ${state}`);
+  } finally {
+    clearTimeout(timer);
+    request.destroy();
+  }
+}
+
+async function* watched(bytes: AsyncIterable<Uint8Array>, timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
+  for await (const piece of bytes) {
+    yield piece;
+    timer.refresh();
+  }
+}
+
+function begin(
+  url: URL,
+  { token, ca }: UrlSinkOptions,
+  signal: AbortSignal,
+): { request: http.ClientRequest; answer: Promise<IncomingMessage> } {
+  const { promise: answer, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  answer.catch(() => undefined); // it is awaited once all was sent
+  const headers = {
+    "content-type": "application/octet-stream",
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  };
+  const isSecure = url.protocol === "https:";
+  const agent = isSecure ? new https.Agent({ keepAlive: false }) : new http.Agent({ keepAlive: false });
+  const request = (isSecure ? https : http).request(url, {
+    ...{ method: "PUT", headers, agent, signal },
+    ...(ca === undefined ? {} : { ca }),
+  }, (response) => {
+    response.resume();
+    resolve(response);
+  });
+  request.on("error", reject);
+  return { request, answer };
+}
+
+// What the bytes themselves end with.
+function isTold(error: unknown): boolean {
+  return error instanceof EtcdFault || error instanceof ApplicationFailure || error instanceof CancelledFailure;
+}

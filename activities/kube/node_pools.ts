@@ -1,0 +1,33 @@
+/** NodePool: nodes that are updated where they stand; the same rules stand in deploy/kubernetes/crds/node_pools.yaml. */
+import { z } from "zod";
+import { Selector } from "./label_selector.ts";
+import type { Resource } from "./resources.ts";
+import { Metadata } from "./schemas.ts";
+
+/** A repository and the digest of an image in it: a tag names something else tomorrow. */
+const pinnedImage = /^[a-z0-9][a-z0-9._:/-]{0,400}@sha256:[0-9a-f]{64}$/;
+
+const Image = z.union([
+  z.strictObject({ reference: z.string().regex(pinnedImage, 'must be "repository@sha256:" and 64 hex digits') }),
+  z.strictObject({ osImage: z.string().min(1).max(253) }),
+]);
+
+export const NodePool = z.object({
+  metadata: Metadata.extend({ managedFields: z.array(z.unknown()).optional() }),
+  spec: z.strictObject({
+    nodeSelector: Selector,
+    image: Image.optional(),
+    driver: z.enum(["bootc", "rpm-ostree", "ostree", "FleetLock"]),
+    fleetLock: z.strictObject({ group: z.string().max(63).regex(/^[a-zA-Z0-9.-]+$/).default("default") }).optional(),
+  }).refine(({ driver, image }) => (driver === "FleetLock") === (image === undefined), {
+    message: "needs an image, and with driver FleetLock none",
+  }).refine(({ driver, fleetLock }) => driver === "FleetLock" || fleetLock === undefined, {
+    message: "fleetLock is for driver FleetLock alone",
+  }),
+});
+export type NodePool = z.infer<typeof NodePool>;
+
+export const nodePools: Resource<NodePool> = {
+  ...{ group: "ostler.dev", version: "v1alpha1", plural: "nodepools" },
+  schema: NodePool,
+};

@@ -1,0 +1,108 @@
+/** The kind OSImage: an image of an operating system, and whose signature admits it. In no namespace, as nodes are. */
+import { z } from "zod";
+import type { ClusterResource } from "./cluster_objects.ts";
+import { Metadata } from "./schemas.ts";
+
+const duration = /^(?=\d)(\d{1,6}d)?(\d{1,6}h)?(\d{1,6}m)?(\d{1,6}s)?$/;
+const predicateType = z.string().min(1).max(300);
+
+const Reference = z.string().max(512).regex(
+  /^[A-Za-z0-9[][A-Za-z0-9.\-:\]]*\/[a-z0-9][a-z0-9._\-/]*(:[A-Za-z0-9_][A-Za-z0-9_.\-]{0,127})?(@sha256:[0-9a-f]{64})?$/,
+  "it is no REGISTRY/PATH with a :TAG or an @sha256: digest",
+);
+
+const Required = z.strictObject({ predicateType: predicateType.optional() });
+
+const pem = z.array(z.string().max(8_192)).min(1).max(8);
+const visible = z.string().min(1).regex(/^[!-~]+$/, "it has a space or a character that is not ASCII");
+
+/** Whose certificates admit an image: exact, as a pattern would let in whoever finds a name that fits. */
+const Keyless = z.strictObject({
+  /** PEM; authorities, each trusted as it stands. */
+  roots: pem,
+  /** PEM; public keys of logs, which make the time of a signature trustworthy. */
+  transparencyLogs: pem,
+  identities: z.array(z.strictObject({ issuer: visible.max(256), subject: visible.max(512) })).min(1).max(8),
+});
+
+/** What people ask for; strict, as a field that we do not know could be one that was to protect somebody. */
+export const OSImageSpec = z.strictObject({
+  reference: Reference,
+  platform: z.string().max(64).regex(/^[a-z0-9]+\/[a-z0-9_]+(\/[a-z0-9]+)?$/, "it is no os/arch").default(
+    "linux/amd64",
+  ),
+  /** PEM; a signature by any of them will do, and by any identity of `keyless`. */
+  keys: pem.optional(),
+  keyless: Keyless.optional(),
+  requireProvenance: Required.extend({ builder: z.string().min(1).max(512).optional() }).optional(),
+  requireScan: Required.optional(),
+  maxAge: z.string().max(30).regex(duration, "it is no duration such as 30d or 36h").optional(),
+  insecure: z.boolean().default(false),
+  pullSecret: z.string().max(253).regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/).optional(),
+}).refine(({ insecure, pullSecret }) => !insecure || pullSecret === undefined, {
+  message: "insecure and pullSecret exclude each other: credentials go over https alone",
+}).refine(({ keys, keyless }) => keys !== undefined || keyless !== undefined, {
+  message: "one of keys and keyless has to be there: nobody's signature would count",
+});
+export type OSImageSpec = z.infer<typeof OSImageSpec>;
+
+const Condition = z.object({
+  ...{ type: z.string(), status: z.string(), reason: z.string(), message: z.string() },
+  lastTransitionTime: z.string(),
+  observedGeneration: z.number().int().optional(),
+});
+export type ImageCondition = z.infer<typeof Condition>;
+
+const Statement = z.object({
+  ...{ predicateType: z.string(), signedBy: z.string() },
+  ...{ builder: z.string().optional(), buildType: z.string().optional(), finishedOn: z.string().optional() },
+}).loose();
+
+/** An image that was accepted once. */
+const Former = z.object({
+  ...{ digest: z.string(), signedBy: z.string(), acceptedAt: z.string() },
+  indexDigest: z.string().optional(),
+});
+export type FormerImage = z.infer<typeof Former>;
+
+const Status = z.object({
+  observedGeneration: z.number().int().optional(),
+  repository: z.string().optional(),
+  digest: z.string().optional(),
+  indexDigest: z.string().optional(),
+  created: z.string().optional(),
+  signedBy: z.string().optional(),
+  signedDigest: z.string().optional(),
+  provenance: Statement.optional(),
+  scan: Statement.optional(),
+  /** The newest first. */
+  history: z.array(Former).default([]),
+  conditions: z.array(Condition).default([]),
+}).loose();
+export type OSImageStatus = z.infer<typeof Status>;
+
+/** Read in two steps, so that a fault in its spec can be told in its status. */
+export const OSImage = z.object({
+  metadata: Metadata.omit({ namespace: true }),
+  spec: z.unknown(),
+  status: Status.optional(),
+});
+export type OSImage = z.infer<typeof OSImage>;
+
+export const osImages: ClusterResource<OSImage> = {
+  group: "ostler.dev",
+  version: "v1alpha1",
+  plural: "osimages",
+  schema: OSImage,
+};
+
+/** The condition that says whether an image may run. */
+export function acceptedCondition({ status }: Pick<OSImage, "status">): ImageCondition | undefined {
+  return status?.conditions.find(({ type }) => type === "Accepted");
+}
+
+/** Whether its spec, as it is now, was judged and is satisfied. */
+export function isAccepted(image: Pick<OSImage, "metadata" | "status">): boolean {
+  const { status, observedGeneration } = acceptedCondition(image) ?? {};
+  return status === "True" && observedGeneration === image.metadata.generation;
+}

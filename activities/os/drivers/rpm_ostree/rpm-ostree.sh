@@ -1,0 +1,56 @@
+# rpm-ostree: images of a registry, by digest, beside packages that are layered on them. What is staged stays locked, so that
+# no other boot than the ordered one brings it.
+stores='/sysroot/ostree/repo/tmp'
+
+read_status() {
+  read_json rpm-ostree status --json
+  awk -F '\t' '
+    function identity(i) {
+      return of[i, "container-image-reference-digest"] != "" ? of[i, "container-image-reference-digest"] : "sha256:" of[i, "checksum"]
+    }
+    BEGIN { last = booted = -1 }
+    {
+      split($1, path, ".")
+      if (path[1] != "deployments") next
+      i = path[2] + 0
+      if (i > last) last = i
+      key = substr($1, length("deployments." path[2] ".") + 1)
+      of[i, key] = $2
+      if (key == "booted" && $2 == "true") booted = i
+    }
+    END {
+      if (booted < 0) exit 1
+      isQueued = booted > 0 && of[0, "staged"] != "true"
+      print "booted=" identity(booted)
+      print "staged=" (booted > 0 ? identity(0) : "")
+      print "fallback=" (booted < last ? identity(booted + 1) : isQueued ? identity(0) : "")
+      print "checksum=" (booted > 0 ? of[0, "checksum"] : "")
+      print "locked=" (of[0, "finalization-locked"] == "true")
+      print "queued=" isQueued
+    }' "$work/status" >"$work/deployments" || refuse DriverMissing 'rpm-ostree did not boot this system'
+  for key in booted staged fallback checksum locked queued; do
+    eval "$key=\$(sed -n \"s/^$key=//p\" \"\$work/deployments\")"
+  done
+}
+
+stage() { pull rpm-ostree rebase --bypass-driver --lock-finalization "ostree-unverified-registry:$image@$digest"; }
+
+# Its daemon fetches, not the command.
+cancel_pull() { host rpm-ostree cancel >/dev/null 2>&1; }
+
+drop_staged() { host rpm-ostree cleanup --pending >"$work/out" 2>&1 || fail 'drop what is staged' <"$work/out"; }
+
+apply() {
+  # It boots by itself; one that is not locked it refuses, and the boot brings that anyway.
+  if [ "$locked" = 1 ]; then order_boot rpm-ostree finalize-deployment "$checksum"; else order_boot systemctl reboot; fi
+}
+
+go_back() {
+  # A second rollback would take the first one back.
+  if [ "$queued" = 0 ] || [ "$staged" != "$fallback" ]; then
+    host rpm-ostree rollback >"$work/out" 2>&1 || fail 'go back' <"$work/out"
+  fi
+  order_boot systemctl reboot
+}
+
+look_at_driver() { :; }

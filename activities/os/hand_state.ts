@@ -1,0 +1,45 @@
+/** How far a hand has come, as its pod tells. */
+import type { V1Pod } from "@kubernetes/client-node";
+import type { OsOutcome } from "../../workflows/contracts/mod.ts";
+import { plain, verdictIn } from "./verdict.ts";
+
+/** Told: it said what came of it. Lost: it will say nothing any more. Waiting: it may. */
+export type HandState =
+  | { kind: "Told"; outcome: OsOutcome; hasBegun: true; message: string }
+  | { kind: "Lost" | "Waiting"; hasBegun: boolean; message: string };
+
+/** What a container that was stopped by others ends with. */
+const stopped = /^(ContainerStatusUnknown|DeadlineExceeded|Evicted|NodeShutdown|Terminated|OOMKilled)$/;
+/** Ended by a signal, as when its node went down under it. */
+const signalled = 128;
+
+/** The state that a pod is in; pure. */
+export function stateOf({ metadata, spec, status }: V1Pod): HandState {
+  const pod = `pod "${metadata?.name}"`;
+  const { state } = status?.containerStatuses?.[0] ?? {};
+  const { terminated, running, waiting } = state ?? {};
+  const hasBegun = running !== undefined || terminated !== undefined;
+  if (terminated) {
+    const { exitCode, message = "" } = terminated;
+    const outcome = verdictIn(message);
+    if (outcome) return { kind: "Told", hasBegun: true, outcome, message: `${pod} has answered` };
+    const why = plain(status?.reason ?? terminated.reason ?? "");
+    const ended = `${pod} ended with ${exitCode}${why && ` (${why})`}, and an answer that cannot be read`;
+    const isStopped = exitCode >= signalled || stopped.test(why) || booting(spec?.containers[0]?.args?.[1]);
+    if (isStopped) return { kind: "Lost", hasBegun: true, message: ended };
+    const failed: OsOutcome = { outcome: "Refused", reason: "DriverFailed", message: `${ended}: ${plain(message)}` };
+    return { kind: "Told", hasBegun: true, outcome: failed, message: ended };
+  }
+  const words = [status?.reason, status?.message, waiting?.reason, waiting?.message].filter(Boolean).join(": ");
+  const why = words && ` (${plain(words).slice(0, 300)})`;
+  if (status?.phase === "Failed" || status?.phase === "Succeeded") {
+    return { kind: "Lost", hasBegun, message: `${pod} ended without an answer${why}` };
+  }
+  if (metadata?.deletionTimestamp) return { kind: "Waiting", hasBegun, message: `${pod} is being deleted` };
+  return { kind: "Waiting", hasBegun, message: `${pod} ${hasBegun ? "runs" : `has not begun${why}`}` };
+}
+
+/** Nobody knows then what a hand did that gave no answer. */
+function booting(verb = ""): boolean {
+  return verb === "Apply" || verb === "GoBack";
+}

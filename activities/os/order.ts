@@ -1,0 +1,47 @@
+/** An order as it is let in: each word of it becomes an argument of a program that is root on a node. */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { OsOrder } from "../../workflows/contracts/mod.ts";
+import { refused } from "../failures.ts";
+
+/** A digest; of an image, or of a commit. */
+export const digestPattern = /^sha256:[0-9a-f]{64}$/;
+/** The boot id that the kernel makes for each boot. */
+export const bootIdPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const repository = /^[a-z0-9]+([.-][a-z0-9]+)*(:[0-9]{1,5})?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)+$/;
+const remote = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$/;
+const nodeName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+const Order = z.strictObject({
+  node: z.string().regex(nodeName),
+  uid: z.string().min(1).max(128),
+  driver: z.enum(["bootc", "rpm-ostree", "ostree"]),
+  verb: z.enum(["Status", "Check", "Stage", "Apply", "GoBack"]),
+  image: z.string().max(255),
+  digest: z.string().regex(digestPattern).or(z.literal("")),
+  bootId: z.string().regex(bootIdPattern).or(z.literal("")),
+  token: z.string().regex(/^[a-z0-9-]{1,63}$/),
+  until: z.number().int().positive(),
+}).superRefine((order, { addIssue }) => {
+  const { driver, verb, image, digest, bootId } = order;
+  const lacks = (path: string): void => addIssue({ code: "custom", path: [path], message: `${verb} does not take it` });
+  const isFetched = verb === "Stage";
+  if (isFetched || image !== "") { if (!(driver === "ostree" ? remote : repository).test(image)) lacks("image"); }
+  if (digest === "" && (isFetched || verb === "Apply")) lacks("digest");
+  if (bootId === "" && (verb === "Apply" || verb === "GoBack")) lacks("bootId");
+});
+
+/** The order as it may be given; refused otherwise, with the names of the fields alone. */
+export function judgedOrder(order: OsOrder): OsOrder {
+  const { success, data, error } = Order.safeParse(order);
+  if (success) return data;
+  const fields = [...new Set(error.issues.map(({ path }) => path.join(".")))].join(", ");
+  throw refused("ObjectInvalid", `Cannot give a node's operating system an order: its ${fields} cannot be taken`);
+}
+
+/** The name of the pod that carries an order out, and of what it makes on the host: the same for the same order. */
+export function handNameOf({ uid, verb, token, driver, digest, bootId }: OsOrder): string {
+  const words = JSON.stringify([uid, verb, token, driver, digest, bootId]);
+  const hash = createHash("sha256").update(words).digest("hex").slice(0, 24);
+  return `ostler-${verb.toLowerCase()}-${hash}`;
+}

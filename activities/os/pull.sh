@@ -1,0 +1,84 @@
+# Fetches, and sees that it goes on. As a unit of the host's systemd, so that it outlives the pod that began it: another pod
+# with the same order finds it by its name. It stays after its end (no --collect) until somebody has read how it ended.
+
+# What grows while something is fetched; a driver says where.
+mark() {
+  # shellcheck disable=SC2086 # several folders
+  host du -sk $stores 2>/dev/null
+  "$1" | cksum
+}
+
+# watch_pull OUTPUT STOP STATE: until STATE says something else than running.
+watch_pull() {
+  last='' changed=$(date +%s)
+  while [ "$("$3")" = running ]; do
+    now=$(mark "$1")
+    if [ "$now" != "$last" ]; then
+      last=$now changed=$(date +%s)
+    elif [ $(($(date +%s) - changed)) -ge "$stall" ]; then
+      "$2"
+      refuse PullStalled "nothing came for $stall seconds; the last words: $("$1" | tail -c 300)"
+    fi
+    sleep 5
+  done
+}
+
+unit_output() { host journalctl -q --no-pager -o cat -n 40 "_SYSTEMD_INVOCATION_ID=$(host systemctl show -p InvocationID --value "$name.service")"; }
+# A systemd that does not answer for once has ended nothing.
+unit_state() { host systemctl show -p SubState --value "$name.service" 2>/dev/null || echo running; }
+unit_forget() {
+  host systemctl stop "$name.service" >/dev/null 2>&1
+  host systemctl reset-failed "$name.service" >/dev/null 2>&1
+}
+unit_stop() {
+  unit_output >"$work/said"
+  cancel_pull
+  unit_forget
+}
+
+# Of an order before, which nobody waits for any more: two at once would keep each other from it, or stage the wrong one last.
+end_other_pulls() {
+  for unit in $(host systemctl list-units --all --plain --no-legend 'ostler-stage-*.service' 2>/dev/null | awk '{ print $1 }'); do
+    if [ "$unit" != "$name.service" ]; then
+      cancel_pull
+      host systemctl stop "$unit" >/dev/null 2>&1
+      host systemctl reset-failed "$unit" >/dev/null 2>&1
+    fi
+  done
+}
+
+pull_as_unit() {
+  case $(unit_state) in
+    running | exited | failed) ;; # of the pod before
+    *)
+      end_other_pulls
+      host systemd-run --quiet --unit="$name" --property=RemainAfterExit=yes -- "$@" >"$work/out" 2>&1 ||
+        fail "begin to fetch" <"$work/out"
+      ;;
+  esac
+  watch_pull unit_output unit_stop unit_state
+  ended=$(unit_state)
+  unit_output >"$work/out"
+  unit_forget
+  [ "$ended" = exited ] || fail "fetch $image@$digest" <"$work/out"
+}
+
+here_output() { cat "$work/out"; }
+here_state() { if kill -0 "$pid" 2>/dev/null; then echo running; fi; }
+here_stop() {
+  cancel_pull
+  kill "$pid"
+}
+
+pull_here() {
+  host "$@" >"$work/out" 2>&1 &
+  pid=$!
+  watch_pull here_output here_stop here_state
+  wait "$pid" || fail "fetch $image@$digest" <"$work/out"
+}
+
+# pull PROGRAM…
+pull() { if has_systemd; then pull_as_unit "$@"; else pull_here "$@"; fi; }
+
+# For drivers whose tool fetches in a process of its own.
+cancel_pull() { :; }

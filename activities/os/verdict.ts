@@ -1,0 +1,58 @@
+/** What a hand said of its order. A node that is not to be trusted can have said anything. */
+import { z } from "zod";
+import type { OsOutcome } from "../../workflows/contracts/mod.ts";
+import { bootIdPattern, digestPattern } from "./order.ts";
+import { refusalIn } from "./refusal.ts";
+
+/** What the kubelet passes on at most, in bytes. */
+const mostBytes = 4096;
+const mostChars = 1000;
+
+const words = z.string().max(mostBytes).transform(plain);
+const digest = z.string().regex(digestPattern);
+const orNone = digest.or(z.literal(""));
+
+const Status = z.object({ bootId: z.string().regex(bootIdPattern), booted: digest, staged: orNone, fallback: orNone });
+const Finding = z.strictObject({
+  kind: z.enum(["BootSpace", "EtcChanged", "OtherUpdater", "LayeredPackages"]),
+  stops: z.boolean(),
+  message: words,
+});
+const Verdict = z.strictObject({
+  outcome: z.enum(["Done", "Refused", "Failed"]),
+  reason: z.enum(["DriverMissing", "NotStaged", "NothingToGoBackTo", "PullStalled", "DriverFailed", ""]),
+  message: words,
+  bootId: z.string(),
+  booted: z.string(),
+  staged: z.string(),
+  fallback: z.string(),
+  findings: z.array(Finding).max(16),
+});
+
+/** The outcome that a termination message tells; undefined where it is none of ours. */
+export function verdictIn(said: string): OsOutcome | undefined {
+  const verdict = said.length > mostBytes ? undefined : Verdict.safeParse(parsed(said)).data;
+  if (!verdict) return undefined;
+  const { outcome, reason, message, findings } = verdict;
+  if (outcome === "Failed") return { outcome: "Refused", reason: refusalIn(message), message };
+  if (outcome === "Refused") return { outcome, reason: reason || "DriverFailed", message };
+  const status = Status.safeParse(verdict).data;
+  return status && { outcome, status, findings };
+}
+
+/**
+ * Text of a node for people: in one line, without control characters or what turns text around, without the words that open
+ * a registry, and bounded; its end, as that is where errors stand.
+ */
+export function plain(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").replace(/ {2,}/g, " ").trim();
+  return line.replace(/:\/\/[^\s/@]*@/g, "://").replace(/\b(Bearer|Basic) \S+/gi, "$1 …").slice(-mostChars);
+}
+
+function parsed(said: string): unknown {
+  try {
+    return JSON.parse(said);
+  } catch {
+    return undefined; // the caller says that nothing could be read
+  }
+}

@@ -1,0 +1,31 @@
+/** Whether a pool may use an image: by what the status of its OSImage says, and of which spec. */
+import type { AcceptedImage, ClusterObject } from "../../workflows/contracts/mod.ts";
+import type { Kube } from "../kube/client.ts";
+import { readClusterObject } from "../kube/cluster_objects.ts";
+import { acceptedCondition, isAccepted, type OSImage, osImages } from "../kube/os_images.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+
+/** Reads what stands there; asks no registry. */
+export function readAcceptedImage(kube: Kube, { object: { name } }: { object: ClusterObject }): Promise<AcceptedImage> {
+  return attempting(`read OSImage "${name}"`, async () => {
+    return acceptedImageOf(name, await ifFound(readClusterObject(kube, osImages, name)));
+  });
+}
+
+/** What an object that was read comes to; one that is being deleted is there no more. */
+export function acceptedImageOf(name: string, found: OSImage | undefined): AcceptedImage {
+  if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
+    return { state: "Missing", reason: "ImageMissing", message: `There is no OSImage "${name}"` };
+  }
+  const { repository, digest } = found.status ?? {};
+  const isWhole = repository !== undefined && digest !== undefined && /^sha256:[0-9a-f]{64}$/.test(digest);
+  if (isAccepted(found) && isWhole) return { state: "Accepted", image: repository, digest };
+  const { status, reason = "", message = "", observedGeneration } = acceptedCondition(found) ?? {};
+  const { generation } = found.metadata;
+  if (status === "False" && observedGeneration === generation) {
+    return { state: "Refused", reason, message: `OSImage "${name}" is refused: ${message}` };
+  }
+  const isJudged = status === "Unknown" && observedGeneration === generation;
+  const state = isJudged ? message : `its generation ${generation ?? 0} was not judged yet`;
+  return { state: "Waiting", reason: isJudged ? reason : "NotJudged", message: `OSImage "${name}" waits: ${state}` };
+}

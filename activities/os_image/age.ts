@@ -1,0 +1,26 @@
+/** How old an image may be when it is admitted. */
+import type { ResolvedImage } from "../../workflows/contracts/mod.ts";
+import { Unfit } from "./fault.ts";
+
+const unitMs = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 } as const;
+/** Clocks differ; an image that claims to be of tomorrow would stay young. */
+const aheadMs = unitMs.h;
+
+/** Throws Unfit for an image that is older than `maxAge`, such as "30d" or "1d12h", or that does not say when it was made. */
+export function ensureYoung({ digest, created }: ResolvedImage, maxAge: string | undefined, now: number): void {
+  if (maxAge === undefined) return;
+  const age = now - Date.parse(created ?? "");
+  if (Number.isNaN(age)) throw new Unfit("TooOld", `The image ${digest} does not say when it was made`);
+  if (age < -aheadMs) {
+    throw new Unfit("TooOld", `The image ${digest} says that it was made at ${created}, which is to come`);
+  }
+  if (age > durationMs(maxAge)) {
+    throw new Unfit("TooOld", `The image ${digest} was made at ${created}, and may be ${maxAge} old`);
+  }
+}
+
+/** Milliseconds of a duration whose form was checked. */
+export function durationMs(text: string): number {
+  const parts = [...text.matchAll(/(\d+)([dhms])/g)];
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * unitMs[unit as keyof typeof unitMs], 0);
+}

@@ -1,0 +1,60 @@
+/**
+ * Who made a keyless signature. The key lived for minutes, so the story is: it signed these bytes, a log that is
+ * trusted took that in at a time, and at that time an authority that is trusted said whose key it is.
+ */
+import { isBy, isTaken } from "../keys.ts";
+import type { Certified, LogEntry, Signed } from "../signed.ts";
+import { type Certificate, codeSigning, readCertificate } from "./certificate.ts";
+import { isChained } from "./chain.ts";
+import type { KeylessTrust } from "./keyless_trust.ts";
+import { promisedAt } from "./log.ts";
+import { isAbout } from "./recorded.ts";
+
+/** The one who signed as statuses have it, or what is wrong with the proof. */
+export type Verdict = { signedBy: string } | { fault: string };
+
+/** Judges what came along by what a spec trusts. */
+export function certifiedSigner(signed: Signed, certified: Certified, trust: KeylessTrust): Verdict {
+  const leaf = readCertificate(certified.leaf);
+  if (leaf === undefined) return unreadable;
+  const signature = signed.signatures.find((each) => isTaken(leaf.key) && isBy(leaf.key, signed.bytes, each));
+  if (signature === undefined) return { fault: "its certificate's key did not sign these bytes" };
+  const about = { signature, certificate: leaf.raw };
+  const at = loggedAt(certified.entries, trust, (body) => isAbout(body, signed, about));
+  if (typeof at === "string") return { fault: at };
+  // Only now, as anybody can attach a chain, and a log takes nobody's in without end.
+  const chain = certified.chain.map(readCertificate);
+  if (!chain.every((each) => each !== undefined)) return unreadable;
+  if (!isChained(leaf, chain, { roots: trust.roots, at })) {
+    return { fault: "its certificate goes back to none of the roots, or was not valid when the log took it in" };
+  }
+  return identified(leaf, trust);
+}
+
+/** For what was there and is none. */
+export const unreadable = { fault: "its certificate or its log entry cannot be read" };
+
+/** The time of the first entry that counts (epoch ms), or what is wrong with all of them. */
+function loggedAt(
+  entries: readonly LogEntry[],
+  { logs }: KeylessTrust,
+  isOurs: (body: string) => boolean,
+): number | string {
+  const promised = entries.filter(({ promise }) => promise !== undefined);
+  if (promised.length === 0) return "it has no log entry with an inclusion promise (signed entry timestamp)";
+  const ours = promised.filter(({ body }) => isOurs(body));
+  if (ours.length === 0) return "its log entry is about another signature";
+  const [at] = ours.flatMap((entry) => promisedAt(entry, logs) ?? []);
+  return at ?? "its log entry is promised by none of the transparency logs";
+}
+
+/** Issuer and subject have to be of one and the same identity. */
+function identified({ identity, purposes = [], isSigner }: Certificate, { identities }: KeylessTrust): Verdict {
+  if (!isSigner || !purposes.includes(codeSigning)) return { fault: "its certificate is not for signing code" };
+  if (identity === undefined) return { fault: "its certificate does not say whose it is" };
+  const { issuer, subject } = identity;
+  if (identities.some((each) => each.issuer === issuer && each.subject === subject)) {
+    return { signedBy: `${issuer} ${subject}` };
+  }
+  return { fault: `it is by "${subject.slice(0, 200)}" of "${issuer.slice(0, 100)}"` };
+}

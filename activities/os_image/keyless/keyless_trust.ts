@@ -1,0 +1,36 @@
+/** What a spec says of keyless signatures, in parts that were checked. */
+import type { OSImageSpec } from "../../kube/os_images.ts";
+import { Unfit } from "../fault.ts";
+import { isTaken, readKeys, type TrustedKey } from "../keys.ts";
+import { type Certificate, readCertificate } from "./certificate.ts";
+import type { Identity } from "./identity.ts";
+import { certificatesIn } from "./pem.ts";
+
+export interface KeylessTrust {
+  roots: readonly Certificate[];
+  logs: readonly TrustedKey[];
+  identities: readonly Identity[];
+}
+
+/** Reads the field; throws Unfit, which names what is wrong and quotes nothing. */
+export function readKeyless(spec: NonNullable<OSImageSpec["keyless"]>): KeylessTrust {
+  const { roots, transparencyLogs, identities } = spec;
+  return {
+    roots: roots.map(readRoot),
+    logs: readKeys(transparencyLogs, "spec.keyless.transparencyLogs"),
+    identities,
+  };
+}
+
+function readRoot(text: string, at: number): Certificate {
+  const [der] = certificatesIn(text, 1) ?? [];
+  const root = der && readCertificate(der);
+  if (root?.depth !== undefined && isKnown(root)) return root;
+  const needs = "a PEM certificate of an authority (ECDSA P-256 or P-384, Ed25519, RSA) that may sign certificates";
+  throw new Unfit("SpecInvalid", `spec.keyless.roots[${at}] is not ${needs}`);
+}
+
+/** By keys of other kinds no certificate can be verified. */
+function isKnown({ key }: Certificate): boolean {
+  return isTaken(key) || (key.asymmetricKeyType === "ec" && key.asymmetricKeyDetails?.namedCurve === "secp384r1");
+}

@@ -1,0 +1,99 @@
+/** What an entry of a log is about: else one could borrow another's, and its time. */
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { parseJson } from "../registry/manifest.ts";
+import type { Signed } from "../signed.ts";
+import { certificatesIn } from "./pem.ts";
+
+const Hash = z.object({ algorithm: z.literal("sha256"), value: z.string() }).loose();
+
+/** What kinds of entries say alike. */
+interface Recorded {
+  /** Of what of a signature it has the hash. */
+  of: "bytes" | "payload" | "envelope";
+  hash: string;
+  signers: {
+    /** Base64; undefined where the hash is also over the signature. */
+    signature?: string;
+    /** PEM in base64. */
+    certificate: string;
+  }[];
+}
+
+/** Of a simple signature. */
+const HashedRekord = z.object({
+  apiVersion: z.literal("0.0.1"),
+  kind: z.literal("hashedrekord"),
+  spec: z.object({
+    data: z.object({ hash: Hash }).loose(),
+    signature: z.object({ content: z.string(), publicKey: z.object({ content: z.string() }).loose() }).loose(),
+  }).loose(),
+}).loose().transform(({ spec: { data: { hash }, signature: { content, publicKey } } }): Recorded => {
+  return { of: "bytes", hash: hash.value, signers: [{ signature: content, certificate: publicKey.content }] };
+});
+
+/** Of an envelope, by what is in it and who signed it. */
+const Dsse = z.object({
+  apiVersion: z.literal("0.0.1"),
+  kind: z.literal("dsse"),
+  spec: z.object({
+    payloadHash: Hash,
+    signatures: z.array(z.object({ signature: z.string(), verifier: z.string() }).loose()).max(4),
+  }).loose(),
+}).loose().transform(({ spec: { payloadHash, signatures } }): Recorded => {
+  const signers = signatures.map(({ signature, verifier }) => ({ signature, certificate: verifier }));
+  return { of: "payload", hash: payloadHash.value, signers };
+});
+
+/** The older one, by the envelope's own bytes. */
+const InToto1 = z.object({
+  apiVersion: z.literal("0.0.1"),
+  kind: z.literal("intoto"),
+  spec: z.object({ content: z.object({ hash: Hash }).loose(), publicKey: z.string() }).loose(),
+}).loose().transform(({ spec: { content: { hash }, publicKey } }): Recorded => {
+  return { of: "envelope", hash: hash.value, signers: [{ certificate: publicKey }] };
+});
+
+/** The newer one, which has signatures in base64 of base64; npm and GitHub had it before `dsse`. */
+const InToto2 = z.object({
+  apiVersion: z.literal("0.0.2"),
+  kind: z.literal("intoto"),
+  spec: z.object({
+    content: z.object({
+      payloadHash: Hash,
+      envelope: z.object({
+        signatures: z.array(z.object({ sig: z.string(), publicKey: z.string() }).loose()).max(4),
+      }).loose(),
+    }).loose(),
+  }).loose(),
+}).loose().transform(({ spec: { content: { payloadHash, envelope } } }): Recorded => {
+  const signers = envelope.signatures.map(({ sig, publicKey }) => ({ signature: textOf(sig), certificate: publicKey }));
+  return { of: "payload", hash: payloadHash.value, signers };
+});
+
+const Body = z.union([HashedRekord, Dsse, InToto1, InToto2]);
+
+/** Whether an entry (base64 of its body) is about this very signature of `signed`, and this certificate (DER). */
+export function isAbout(
+  body: string,
+  signed: Signed,
+  { signature, certificate }: { signature: Uint8Array; certificate: Uint8Array },
+): boolean {
+  const recorded = Body.safeParse(parseJson(Buffer.from(body, "base64"))).data;
+  const hashed = recorded && signed[recorded.of];
+  if (hashed === undefined || recorded?.hash !== createHash("sha256").update(hashed).digest("hex")) return false;
+  return recorded.signers.some((each) => {
+    const isSame = each.signature === undefined || Buffer.from(each.signature, "base64").equals(signature);
+    return isSame && isCertificate(each.certificate, certificate);
+  });
+}
+
+function isCertificate(text: string, certificate: Uint8Array): boolean {
+  const [first] = certificatesIn(textOf(text), 1) ?? [];
+  return first !== undefined && Buffer.from(certificate).equals(first);
+}
+
+function textOf(base64: string): string {
+  return Buffer.from(base64, "base64").toString("latin1");
+}

@@ -1,0 +1,88 @@
+/** How a registry wants to be asked: the challenge of its HTTP 401, and the token that a challenge of Bearer leads to. */
+import { Buffer } from "node:buffer";
+import { z } from "zod";
+import { RegistryAway, Unfit } from "../fault.ts";
+import { isLoopback } from "../reference.ts";
+import { exchange } from "./exchange.ts";
+
+export interface Credentials {
+  username: string;
+  password: string;
+}
+
+export interface Challenge {
+  scheme: "basic" | "bearer";
+  parameters: Record<string, string>;
+}
+
+const largestToken = 64 * 1024;
+const Token = z.object({ token: z.string().optional(), access_token: z.string().optional() }).loose();
+
+/** The first challenge that we know of a `WWW-Authenticate`; undefined where there is none. */
+export function parseChallenge(header: string): Challenge | undefined {
+  const [, scheme = "", rest = ""] = /^\s*(basic|bearer)\s+(.*)$/i.exec(header.slice(0, 4_096)) ?? [];
+  const known = scheme.toLowerCase();
+  if (known !== "basic" && known !== "bearer") return undefined;
+  const pairs = [...rest.matchAll(/([a-z_]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))/gi)];
+  return {
+    scheme: known,
+    parameters: Object.fromEntries(
+      pairs.map(([, key = "", quoted, plain]) => [key.toLowerCase(), quoted ?? plain ?? ""]),
+    ),
+  };
+}
+
+export interface Door {
+  /** The repository's path, of which pulling is asked for. */
+  path: string;
+  /** Of the registry. */
+  protocol: string;
+  credentials: Credentials | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** The `Authorization` that answers a challenge; throws Unfit where it takes credentials that we have not. */
+export async function answerTo({ scheme, parameters }: Challenge, door: Door): Promise<string> {
+  if (scheme === "bearer") return `Bearer ${await tokenFrom(parameters, door)}`;
+  if (door.credentials) return basic(door.credentials);
+  throw new Unfit("RegistryDenied", "The registry wants a name and a password: name a Secret in spec.pullSecret");
+}
+
+function basic({ username, password }: Credentials): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+}
+
+/** Ours is the scope, whatever the challenge names: a registry must not have us ask for more elsewhere. */
+async function tokenFrom(parameters: Record<string, string>, door: Door): Promise<string> {
+  const { path, credentials, signal } = door;
+  const url = realmOf(parameters["realm"] ?? "", door);
+  if (parameters["service"] !== undefined) url.searchParams.set("service", parameters["service"]);
+  url.searchParams.set("scope", `repository:${path}:pull`);
+  const headers: Record<string, string> = credentials ? { authorization: basic(credentials) } : {};
+  const { status, body } = await exchange({ url, headers, limit: largestToken, signal });
+  if (status === 401 || status === 403) {
+    throw new Unfit("RegistryDenied", `"${url.host}" gives no token to pull "${path}": HTTP ${status}`);
+  }
+  if (status !== 200) throw new RegistryAway(`"${url.host}" gives no token: HTTP ${status}`);
+  const { token, access_token = "" } = Token.safeParse(jsonOf(body)).data ?? {};
+  const given = token || access_token;
+  if (!/^[\x21-\x7e]+$/.test(given)) throw new RegistryAway(`"${url.host}" answered without a token`);
+  return given;
+}
+
+/** Over https, or from this machine to itself; credentials go no other way, and nothing does where the registry has https. */
+function realmOf(realm: string, { protocol, credentials }: Door): URL {
+  const url = URL.canParse(realm) ? new URL(realm) : undefined;
+  const isOpen = url?.protocol === "http:" && protocol === "http:" &&
+    (credentials === undefined || isLoopback(url.host));
+  if (url && url.username === "" && url.password === "" && (url.protocol === "https:" || isOpen)) return url;
+  throw new Unfit("RegistryDenied", "The registry sends us for a token to an address that is not https");
+}
+
+function jsonOf(body: Uint8Array | undefined): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined; // a proxy's page, say
+  }
+}

@@ -1,0 +1,67 @@
+/** What manifests, indexes and image configs say, as far as it is used; lenient about the rest. */
+import { z } from "zod";
+import { Unfit } from "../fault.ts";
+import type { Fetched } from "./registry.ts";
+
+const Digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
+const text = z.string().max(4_096);
+
+const Descriptor = z.object({
+  mediaType: text.default(""),
+  digest: Digest,
+  artifactType: text.optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+}).loose();
+
+const Listed = Descriptor.extend({
+  platform: z.object({ os: text, architecture: text, variant: text.optional() }).loose().optional(),
+});
+export type Listed = z.infer<typeof Listed>;
+
+const Index = z.object({ manifests: z.array(Listed).max(1_000) }).loose();
+const Manifest = z.object({ config: Descriptor, layers: z.array(Descriptor).max(2_000) }).loose();
+export type Manifest = z.infer<typeof Manifest>;
+export type Layer = Manifest["layers"][number];
+
+const ImageConfig = z.object({
+  os: text.optional(),
+  architecture: text.optional(),
+  variant: text.optional(),
+  created: z.string().max(64).optional(),
+}).loose();
+export type ImageConfig = z.infer<typeof ImageConfig>;
+
+export type Read = { kind: "Index"; manifests: Listed[] } | { kind: "Manifest"; manifest: Manifest };
+
+/** Takes a manifest or an index apart; throws Unfit for what is neither, and for what could be taken for both. */
+export function readManifest({ bytes, digest }: Fetched): Read {
+  const value = parseJson(bytes);
+  const [index, manifest] = [Index.safeParse(value), Manifest.safeParse(value)];
+  const isEither = has(value, "manifests") !== (has(value, "layers") || has(value, "config"));
+  if (isEither && index.success) return { kind: "Index", manifests: index.data.manifests };
+  if (isEither && manifest.success) return { kind: "Manifest", manifest: manifest.data };
+  throw new Unfit("ManifestInvalid", `What the registry has as ${digest} is neither an image's manifest nor an index`);
+}
+
+/** The manifests that an index lists; undefined for what is none, or lists too many. */
+export function listedIn(bytes: Uint8Array): Listed[] | undefined {
+  return Index.safeParse(parseJson(bytes)).data?.manifests;
+}
+
+/** The config of an image; empty for an artifact that has none. */
+export function readConfig(bytes: Uint8Array): ImageConfig {
+  return ImageConfig.safeParse(parseJson(bytes)).data ?? {};
+}
+
+/** What JSON stands there; undefined for anything else. */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+function has(value: unknown, field: string): boolean {
+  return typeof value === "object" && value !== null && field in value;
+}

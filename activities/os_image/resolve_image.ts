@@ -1,0 +1,92 @@
+/** What a reference stands for at its registry: index, manifest for the platform, and when it was made. */
+import type { ClusterObject, ImageLook, ResolvedImage } from "../../workflows/contracts/mod.ts";
+import type { Kube } from "../kube/client.ts";
+import { orRefused, Unfit } from "./fault.ts";
+import type { Reference } from "./reference.ts";
+import { type ImageConfig, type Listed, type Manifest, readConfig, readManifest } from "./registry/manifest.ts";
+import type { Fetched, Registry } from "./registry/registry.ts";
+import { type Asked, askingRegistry, readSubject, specOf } from "./subject.ts";
+
+const largestConfig = 4 * 1024 * 1024;
+
+/** Resolves the reference of an OSImage; every digest is computed from what came. */
+export async function resolveImage(kube: Kube, { object: { name } }: { object: ClusterObject }): Promise<ImageLook> {
+  const subject = await readSubject(kube, name);
+  if (subject === undefined) return { outcome: "Gone" };
+  const { generation } = subject;
+  return await orRefused<ImageLook>(generation, async () => {
+    const asked = specOf(subject);
+    const image = await askingRegistry(kube, asked, (registry) => resolve(registry, asked));
+    return { outcome: "Resolved", image: { generation, repository: asked.reference.repository, ...image } };
+  });
+}
+
+type Found = Omit<ResolvedImage, "generation" | "repository">;
+
+async function resolve(registry: Registry, { spec: { platform }, reference }: Asked): Promise<Found> {
+  const top = await needed(registry, reference);
+  const read = readManifest(top);
+  if (read.kind === "Manifest") return await imageOf(registry, { fetched: top, manifest: read.manifest }, platform);
+  const listed = forPlatform(read.manifests, platform);
+  const fetched = await registry.manifest(listed.digest);
+  if (fetched === undefined) throw new Unfit("NotFound", `The registry lists ${listed.digest} and does not have it`);
+  const inner = readManifest(fetched);
+  if (inner.kind === "Index") throw new Unfit("ManifestInvalid", `${fetched.digest} is an index inside of an index`);
+  const image = await imageOf(registry, { fetched, manifest: inner.manifest, listed }, platform);
+  return { ...image, indexDigest: top.digest };
+}
+
+/** By its digest where it names one: a tag beside it is for people. */
+async function needed(registry: Registry, { repository, tag = "", digest }: Reference): Promise<Fetched> {
+  const found = await registry.manifest(digest ?? tag);
+  if (found) return found;
+  throw new Unfit("NotFound", `The registry has no "${digest ?? tag}" in "${repository}"`);
+}
+
+interface Inner {
+  fetched: Fetched;
+  manifest: Manifest;
+  /** How its index lists it. */
+  listed?: Listed;
+}
+
+/** An index may name a platform for what does not say one itself; what says another is another. */
+async function imageOf(registry: Registry, { fetched, manifest, listed }: Inner, platform: string): Promise<Found> {
+  const config = await configOf(registry, manifest);
+  const said = platformText(config) ?? (listed && platform);
+  if (said === undefined || !isPlatform(said, platform)) {
+    const what = said === undefined ? "does not say for which platform it is" : `is for ${said}`;
+    throw new Unfit("PlatformMissing", `The image ${fetched.digest} ${what}, and ${platform} is wanted`);
+  }
+  const { created } = config;
+  const isTime = created !== undefined && !Number.isNaN(Date.parse(created));
+  return { digest: fetched.digest, ...(isTime ? { created: new Date(created).toISOString() } : {}) };
+}
+
+async function configOf(registry: Registry, { config: { digest } }: Manifest): Promise<ImageConfig> {
+  const config = await registry.blob(digest, largestConfig);
+  if (config) return readConfig(config.bytes);
+  throw new Unfit("NotFound", `The registry does not have the config ${digest} of the image`);
+}
+
+function forPlatform(manifests: readonly Listed[], platform: string): Listed {
+  const found = manifests.find((each) => each.platform && isPlatform(platformText(each.platform) ?? "", platform));
+  if (found) return found;
+  const has = manifests.flatMap((each) => each.platform ? platformText(each.platform) ?? [] : []);
+  throw new Unfit(
+    "PlatformMissing",
+    `${platform} is wanted, and the index has ${has.slice(0, 16).join(", ") || "none"}`,
+  );
+}
+
+function platformText(
+  { os, architecture, variant }: Pick<ImageConfig, "os" | "architecture" | "variant">,
+): string | undefined {
+  if (!os || !architecture) return undefined;
+  return [os, architecture, ...(variant ? [variant] : [])].join("/");
+}
+
+/** A variant counts where one is asked for. */
+function isPlatform(said: string, wanted: string): boolean {
+  return said === wanted || said.startsWith(`${wanted}/`);
+}

@@ -1,0 +1,46 @@
+/** Whose signatures admit an image by a spec: keys, and identities that an authority vouches for. */
+import type { OSImageSpec } from "../kube/os_images.ts";
+import { certifiedSigner, unreadable } from "./keyless/certified_signer.ts";
+import { type KeylessTrust, readKeyless } from "./keyless/keyless_trust.ts";
+import { keyOf, readKeys, type TrustedKey } from "./keys.ts";
+import type { Signed } from "./signed.ts";
+
+export interface Trust {
+  keys: readonly TrustedKey[];
+  keyless: KeylessTrust | undefined;
+}
+
+/** By whom something is signed, or why by nobody who counts; some need no words. */
+export type Signer = { signedBy: string } | { fault: string | undefined };
+
+/** Reads the fields; throws Unfit, which names what is wrong and quotes nothing. */
+export function readTrust({ keys = [], keyless }: Pick<OSImageSpec, "keys" | "keyless">): Trust {
+  return { keys: readKeys(keys, "spec.keys"), keyless: keyless && readKeyless(keyless) };
+}
+
+/** Judges signatures: the fingerprint of the key, or issuer and subject of the identity. */
+export function signerOf(signed: Signed, { keys, keyless }: Trust): Signer {
+  const key = keyOf(signed, keys);
+  if (key) return { signedBy: key.fingerprint };
+  const { certified } = signed;
+  if (keyless === undefined || certified === undefined) return { fault: undefined };
+  return certified === "Unreadable" ? unreadable : certifiedSigner(signed, certified, keyless);
+}
+
+/** Who counts, for people. */
+export function trustText({ keys, keyless }: Trust): string {
+  const prints = keys.map(({ fingerprint }) => fingerprint).join(", ");
+  const { length } = keyless?.identities ?? [];
+  return [
+    ...(keys.length === 0 ? [] : [`a key of the spec (${prints})`]),
+    ...(keyless === undefined
+      ? []
+      : [length === 1 ? "the identity of the spec" : `one of the spec's ${length} identities`]),
+  ].join(" or ");
+}
+
+/** What was wrong, once each and not too much of it; some text to put before it where there is any. */
+export function faultText(signers: readonly Signer[], before: string): string {
+  const faults = new Set(signers.flatMap((each) => "fault" in each && each.fault !== undefined ? [each.fault] : []));
+  return faults.size === 0 ? "" : `${before}${[...faults].slice(0, 2).join("; ")}`;
+}

@@ -1,0 +1,84 @@
+/** Whether an image may run: its age, who signed it, and what is said of how it was made. */
+import type { ClusterObject, ImageEvidence, ImageVerdict, ResolvedImage } from "../../workflows/contracts/mod.ts";
+import { moot } from "../failures.ts";
+import type { Kube } from "../kube/client.ts";
+import type { OSImageSpec } from "../kube/os_images.ts";
+import { type Attached, attachedTo, attachmentLimits } from "./attached.ts";
+import { ensureYoung } from "./age.ts";
+import { orRefused, Unfit } from "./fault.ts";
+import type { Registry } from "./registry/registry.ts";
+import { requiredOf, requirementOf } from "./required.ts";
+import { judgeSignature } from "./signature.ts";
+import { readStatement } from "./statement.ts";
+import { askingRegistry, readSubject, specOf } from "./subject.ts";
+import { faultText, type Signer, type Trust, trustText } from "./trust.ts";
+
+/** Judges what was resolved by the spec that it was resolved for; `now` is the time (epoch ms). */
+export async function verifyImage(
+  kube: Kube,
+  { object: { name }, image }: { object: ClusterObject; image: ResolvedImage },
+  now: number,
+): Promise<ImageVerdict> {
+  const { generation } = image;
+  const subject = await readSubject(kube, name);
+  if (subject?.generation !== generation) {
+    throw moot("GenerationStale", `Cannot judge OSImage "${name}": it is not generation ${generation} any more`);
+  }
+  return await orRefused<ImageVerdict>(generation, async () => {
+    const asked = specOf(subject);
+    ensureYoung(image, asked.spec.maxAge, now);
+    const evidence = await askingRegistry(kube, asked, (registry) => evidenceOf(registry, { image, ...asked }));
+    return { outcome: "Verified", evidence };
+  });
+}
+
+interface Case {
+  image: ResolvedImage;
+  trust: Trust;
+  spec: OSImageSpec;
+}
+
+/** What hangs on one of the digests of an image. */
+interface Hung {
+  digest: string;
+  attached: Attached;
+}
+
+async function evidenceOf(registry: Registry, { image, trust, spec }: Case): Promise<ImageEvidence> {
+  const digests = [image.digest, ...(image.indexDigest === undefined ? [] : [image.indexDigest])];
+  const hung: Hung[] = [];
+  let isPartial = false;
+  for (const digest of digests) {
+    const attachments = await attachedTo(registry, digest);
+    isPartial ||= attachments.isPartial;
+    hung.push(...attachments.found.map((attached) => ({ digest, attached })));
+  }
+  const signature = signatureIn(hung, { image, trust, isPartial });
+  const statements = hung.flatMap(({ attached }) => readStatement(attached) ?? []);
+  const { requireProvenance, requireScan } = spec;
+  const require = (what: "provenance" | "scan", asked: Parameters<typeof requirementOf>[1]) =>
+    requiredOf(statements, requirementOf(what, asked), { digests, trust });
+  return {
+    ...signature,
+    ...(requireProvenance ? { provenance: require("provenance", requireProvenance) } : {}),
+    ...(requireScan ? { scan: require("scan", requireScan) } : {}),
+  };
+}
+
+function signatureIn(
+  hung: readonly Hung[],
+  { image: { digest }, trust, isPartial }: Omit<Case, "spec"> & { isPartial: boolean },
+): Pick<ImageEvidence, "signedBy" | "signed"> {
+  const others: Signer[] = [];
+  for (const { digest: signed, attached } of hung) {
+    const signer = judgeSignature(attached, signed, trust);
+    if (signer && "signedBy" in signer) return { signedBy: signer.signedBy, signed };
+    if (signer) others.push(signer);
+  }
+  const { manifests, blobs, mebibytes } = attachmentLimits;
+  const most = `${manifests} manifests, ${blobs} blobs and ${mebibytes} MiB`;
+  const limited = isPartial ? `; not all could be looked at (of each digest at most ${most})` : "";
+  if (others.length === 0) throw new Unfit("SignatureMissing", `No signature is attached to ${digest}${limited}`);
+  const state = `of ${others.length} attached, none is for it and by ${trustText(trust)}${limited}`;
+  throw new Unfit("SignatureInvalid", `No good signature of ${digest}: ${state}${faultText(others, "; ")}`);
+}

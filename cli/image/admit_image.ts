@@ -1,0 +1,26 @@
+/** `ostler image admit NAME`: has an image judged anew, and waits for what comes of it. */
+import type { World } from "../connect/world.ts";
+import { Refusal } from "../failure.ts";
+import { printable } from "../fleet/bounded_work.ts";
+import type { Terminal } from "../terminal.ts";
+import { parseDuration } from "../view/durations.ts";
+import { asData } from "../view/output.ts";
+import type { OneImageFlags } from "./image_flags.ts";
+import { needImage } from "./read_images.ts";
+
+/** 0 where it is accepted. */
+export async function admitImage(terminal: Terminal, world: World, flags: OneImageFlags): Promise<number> {
+  const within = parseDuration(flags.timeout);
+  const { name } = await needImage(await world.cluster(), flags.image);
+  const engine = await world.engine();
+  const outcome = await engine.admitImage({ name, within });
+  if (outcome.outcome === "Gone") throw new Refusal(`Cannot admit OSImage "${name}": it was deleted meanwhile`);
+  const data = asData(flags.output, { name, ...outcome });
+  if (data !== undefined) terminal.out(data);
+  else if (outcome.outcome === "Accepted") terminal.out(`OSImage "${name}" is accepted: ${outcome.digest}\n`);
+  else {
+    const state = outcome.outcome === "Refused" ? "is refused" : "cannot be judged now";
+    terminal.err(`OSImage "${name}" ${state}: ${outcome.reason}, ${printable(outcome.message, 1_000)}\n`);
+  }
+  return outcome.outcome === "Accepted" ? 0 : 1;
+}

@@ -1,0 +1,80 @@
+/** OSImages as people see them. */
+import {
+  acceptedCondition,
+  type FormerImage,
+  type ImageCondition,
+  OSImage,
+  osImages,
+} from "../../activities/kube/os_images.ts";
+import { type Cluster, listAll } from "../connect/cluster.ts";
+import { Refusal } from "../failure.ts";
+import { printable } from "../fleet/bounded_work.ts";
+import { nearText } from "../rollout/near_names.ts";
+
+export interface ImageRow {
+  name: string;
+  reference: string;
+  platform: string;
+  /** What the reference stood for when it was judged. */
+  repository: string;
+  digest: string;
+  indexDigest: string;
+  created: string;
+  signedBy: string;
+  /** Of the condition Accepted: "True", "False" or "Unknown"; of a spec that was not judged yet it is "Unknown". */
+  accepted: string;
+  reason: string;
+  message: string;
+  conditions: ImageCondition[];
+  history: FormerImage[];
+  provenance: Record<string, unknown> | undefined;
+  scan: Record<string, unknown> | undefined;
+  /** RFC 3339. */
+  createdAt: string;
+}
+
+/** All that can be read, by name. */
+export async function readImages({ kube }: Cluster): Promise<ImageRow[]> {
+  const objects = await listAll(kube, osImages);
+  return objects.flatMap((object) => rowOf(object) ?? []).sort((a, b) => a.name.localeCompare(b.name));
+}
+
+/** One; refused with near names where there is none. */
+export async function needImage(cluster: Cluster, name: string): Promise<ImageRow> {
+  const all = await readImages(cluster);
+  const found = all.find((each) => each.name === name);
+  if (found) return found;
+  throw new Refusal(`Cannot find OSImage "${name}": no such name${nearText(name, all.map((each) => each.name))}`);
+}
+
+function rowOf(object: unknown): ImageRow | undefined {
+  const { data } = OSImage.safeParse(object);
+  if (data === undefined) return undefined;
+  const { metadata: { name, generation, creationTimestamp }, spec, status } = data;
+  const { reference, platform } = (spec ?? {}) as { reference?: unknown; platform?: unknown };
+  const condition = acceptedCondition(data);
+  const isJudged = condition !== undefined && condition.observedGeneration === generation;
+  const { digest = "", repository = "", indexDigest = "", created = "", signedBy = "" } = status ?? {};
+  const told = { digest, repository, indexDigest, created, signedBy };
+  return {
+    ...{
+      name,
+      createdAt: creationTimestamp,
+      reference: textOf(reference),
+      platform: textOf(platform) || "linux/amd64",
+    },
+    ...Object.fromEntries(Object.entries(told).map(([field, value]) => [field, textOf(value)])) as typeof told,
+    accepted: isJudged ? condition.status : "Unknown",
+    reason: isJudged ? textOf(condition.reason) : "NotJudged",
+    message: isJudged ? textOf(condition.message) : `generation ${generation ?? 0} was not judged yet`,
+    conditions: status?.conditions ?? [],
+    history: status?.history ?? [],
+    provenance: status?.provenance,
+    scan: status?.scan,
+  };
+}
+
+/** A registry had its say in some of it. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? printable(value, 1_000) : "";
+}

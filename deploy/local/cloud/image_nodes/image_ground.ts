@@ -1,0 +1,146 @@
+/**
+ * Nodes of images beside a cluster: Node objects whose kubelets are played, and with them the pods of hands, which are all that
+ * ever runs on these nodes.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { ApiConnection } from "../../stack/api_connection.ts";
+import { type Fate, ImageNode } from "./image_node.ts";
+
+export interface ImageGroundOptions {
+  nodes: number;
+  labels: Record<string, string>;
+  /** What they run at first, as a digest. */
+  booted: string;
+  fate?: (node: string, digest: string) => Fate;
+  /** Milliseconds that a boot takes. */
+  bootMs?: number;
+}
+
+const pods = "/api/v1/namespaces/ostler-hands/pods";
+const lookEveryMs = 250;
+/** Well within what a node may be silent for. */
+const beatEveryMs = 10_000;
+
+interface Pod {
+  metadata: { name: string; deletionTimestamp?: string };
+  spec: { nodeName?: string; containers: { name: string; args?: string[] }[] };
+  status?: { phase?: string; containerStatuses?: unknown[] };
+}
+
+export class ImageGround implements AsyncDisposable {
+  readonly nodes = new Map<string, ImageNode>();
+  fate: (node: string, digest: string) => Fate;
+  /** Told of each order before it is carried out. */
+  onOrder: (verb: string, node: string) => void = () => {};
+  /** Most that were down at once. */
+  mostDown = 0;
+  readonly #options: ImageGroundOptions;
+  readonly #stop = new AbortController();
+  #played: Promise<void> = Promise.resolve();
+  #api: ApiConnection | undefined;
+
+  constructor(options: ImageGroundOptions) {
+    this.#options = options;
+    this.fate = options.fate ?? (() => "boots");
+  }
+
+  /** Settings of a worker: no image is ever pulled here. */
+  get settings(): Record<string, string> {
+    return { OSTLER_HANDS_IMAGE: `hands.example/ostler@sha256:${"0".repeat(64)}` };
+  }
+
+  /** The nodes are there, and their kubelets at work until the ground is disposed of. */
+  async settle(adminKubeconfig: string): Promise<void> {
+    const api = this.#api = await ApiConnection.open(adminKubeconfig);
+    const { nodes, labels, booted } = this.#options;
+    // Nothing runs here but what is pinned: no pod of the cluster may wait for a kubelet that is none.
+    const spec = { taints: [{ key: "example.com/images", effect: "NoSchedule" }] };
+    for (let nth = 1; nth <= nodes; nth++) {
+      const node = new ImageNode(`image-${String(nth).padStart(2, "0")}`, booted);
+      this.nodes.set(node.name, node);
+      await api.call({ method: "POST", path: "/api/v1/nodes", body: { metadata: { name: node.name, labels }, spec } });
+      await this.#report(api, node);
+    }
+    this.#played = this.#play(api);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#played;
+    this.#api?.[Symbol.dispose]();
+  }
+
+  async #play(api: ApiConnection): Promise<void> {
+    const { signal } = this.#stop;
+    for (let beaten = Date.now(); !signal.aborted;) {
+      if (Date.now() - beaten > beatEveryMs) {
+        beaten = Date.now();
+        const up = [...this.nodes.values()].filter(({ isDown }) => !isDown);
+        await Promise.all(up.map((node) => this.#report(api, node).catch(() => undefined))); // the next beat may get through
+      }
+      const found = await podsOf(api).catch(() => []); // it may restart, and is asked again
+      await Promise.all(found.map((pod) => this.#run(api, pod).catch(() => undefined))); // likewise
+      await pause(lookEveryMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** As a kubelet would: what is to go goes, and what is new is run. A node that is down does neither. */
+  async #run(api: ApiConnection, { metadata, spec, status }: Pod): Promise<void> {
+    const node = this.nodes.get(spec.nodeName ?? "");
+    if (!node || node.isDown) return;
+    const path = `${pods}/${metadata.name}`;
+    if (metadata.deletionTimestamp) {
+      return void await api.call({ method: "DELETE", path, body: { gracePeriodSeconds: 0 } });
+    }
+    if (status?.phase !== "Pending" || (status.containerStatuses ?? []).length > 0) return;
+    const [, verb = "", , digest = "", bootId = ""] = spec.containers[0]?.args ?? [];
+    const { state } = node;
+    this.onOrder(verb, node.name);
+    const bootOf = node.take({ verb, digest, bootId });
+    const message = JSON.stringify({ outcome: "Done", reason: "", message: "", ...state, findings: [] });
+    const terminated = { exitCode: 0, reason: "Completed", message };
+    const container = { name: spec.containers[0]?.name ?? "", ready: false, restartCount: 0, image: "", imageID: "" };
+    await patchStatus(api, path, {
+      phase: "Succeeded",
+      containerStatuses: [{ ...container, state: { terminated } }],
+    });
+    if (bootOf === "Boots") void this.#boot(api, node).catch(() => undefined); // the cluster went away with the play
+  }
+
+  async #boot(api: ApiConnection, node: ImageNode): Promise<void> {
+    const { signal } = this.#stop;
+    const fate = this.fate(node.name, node.state.staged);
+    await pause(500, undefined, { signal });
+    node.goDown();
+    this.mostDown = Math.max(this.mostDown, [...this.nodes.values()].filter(({ isDown }) => isDown).length);
+    await this.#report(api, node);
+    if (fate === "never comes back") return;
+    await pause(this.#options.bootMs ?? 1_000, undefined, { signal });
+    node.comeUp(fate);
+    await this.#report(api, node);
+  }
+
+  async #report(api: ApiConnection, { name, isDown, since, machineId, state: { bootId } }: ImageNode): Promise<void> {
+    const status = isDown ? "Unknown" : "True";
+    const reason = isDown ? "NodeStatusUnknown" : "KubeletReady";
+    const times = { lastTransitionTime: since, lastHeartbeatTime: new Date().toISOString() };
+    await patchStatus(api, `/api/v1/nodes/${name}`, {
+      conditions: [{ type: "Ready", status, reason, message: "", ...times }],
+      nodeInfo: { ...nodeInfo, machineID: machineId, bootID: bootId },
+    });
+  }
+}
+
+const nodeInfo = {
+  ...{ systemUUID: "", kernelVersion: "", osImage: "", containerRuntimeVersion: "" },
+  ...{ kubeletVersion: "v1.36.1", kubeProxyVersion: "", operatingSystem: "linux", architecture: "amd64" },
+};
+
+async function podsOf(api: ApiConnection): Promise<Pod[]> {
+  return (await api.call({ method: "GET", path: pods }) as { items: Pod[] }).items;
+}
+
+async function patchStatus(api: ApiConnection, path: string, status: object): Promise<void> {
+  const contentType = "application/merge-patch+json";
+  await api.call({ method: "PATCH", path: `${path}/status`, body: { status }, contentType });
+}

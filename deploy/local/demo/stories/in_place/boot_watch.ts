@@ -1,0 +1,60 @@
+import type { Cluster } from "../cluster.ts";
+
+const everyMs = 500;
+
+/** A node that really boots, as far as its boots go. */
+export interface BootedNode {
+  metadata: { name: string };
+  spec: { unschedulable?: boolean };
+  status: {
+    nodeInfo: { bootID: string; osImage: string };
+    conditions: { type: string; status: string }[];
+  };
+}
+
+/** Somebody who looks at the nodes twice a second, and counts boots and what is out of service. */
+export class BootWatch implements Disposable {
+  readonly #cluster: Cluster;
+  readonly #boots = new Map<string, Set<string>>();
+  readonly #timer: ReturnType<typeof setInterval>;
+  #mostOut = 0;
+
+  private constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+    this.#timer = setInterval(() => void this.#look().catch(() => undefined), everyMs);
+  }
+
+  /** Counts from now on. */
+  static async start(cluster: Cluster): Promise<BootWatch> {
+    const watch = new BootWatch(cluster);
+    await watch.#look();
+    return watch;
+  }
+
+  /** How often each node booted, by its name. */
+  get boots(): ReadonlyMap<string, number> {
+    return new Map([...this.#boots].map(([name, ids]) => [name, ids.size - 1]));
+  }
+
+  /** The most nodes that were not Ready or cordoned at any one look. */
+  get mostOut(): number {
+    return this.#mostOut;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const nodes = await this.#cluster.list<BootedNode>("/api/v1/nodes");
+    this.#mostOut = Math.max(this.#mostOut, nodes.filter(isOut).length);
+    for (const { metadata: { name }, status } of nodes) {
+      this.#boots.set(name, (this.#boots.get(name) ?? new Set()).add(status.nodeInfo.bootID));
+    }
+  }
+}
+
+function isOut({ spec, status }: BootedNode): boolean {
+  return spec.unschedulable === true ||
+    !status.conditions.some(({ type, status }) => type === "Ready" && status === "True");
+}

@@ -1,0 +1,71 @@
+/** The NodePool of the story, its policy, and what somebody does with them. */
+import { poolOfNodePool, workflowIdOf } from "../../../../../workflows/commands/start_options.ts";
+import { applyObjects } from "../../../stack/manifests.ts";
+import type { Play } from "../story.ts";
+
+const kind = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
+const named = { metadata: { namespace: "kube-system", name: "edge", labels: { kind: "edge" } } };
+
+/** What it says of itself while it is rolled. */
+export interface Status {
+  phase?: string;
+  reason?: string;
+  image?: string;
+  quarantine?: { reason: string }[];
+}
+
+export interface EdgePool {
+  /** Labels of its nodes. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly driver: "bootc" | "ostree";
+  readonly reference: string;
+  /** Of its policy, but for the selector. */
+  readonly policy: object;
+}
+
+/** Creates the pool, and its policy first. */
+export async function createEdge({ stage, site }: Play, edge: EdgePool): Promise<void> {
+  const policy = {
+    ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy", ...named },
+    spec: { selector: { matchLabels: named.metadata.labels }, ...edge.policy },
+  };
+  const { labels: matchLabels, driver, reference } = edge;
+  const pool = {
+    ...{ apiVersion: "ostler.dev/v1alpha1", kind: "NodePool", ...named },
+    spec: { nodeSelector: { matchLabels }, driver, image: { reference } },
+  };
+  await stage.until("a NodePool and its policy", applyObjects(site.stack.adminKubeconfig, [policy, pool]));
+}
+
+/** The pool asks for that image from now on. */
+export async function ask({ cluster }: Play, reference: string): Promise<void> {
+  await cluster.patch(`${kind}/nodepools/edge`, { spec: { image: { reference } } });
+}
+
+/** Waits until the pool is in that phase with that image. */
+export async function stands({ cluster }: Play, phase: string, reference: string): Promise<Status> {
+  return await cluster.until(`the nodes to be ${phase} with image ${reference}`, async () => {
+    const rollout = await cluster.get<{ status?: Status }>(`${kind}/rollouts/node-pool.edge`);
+    return rollout?.status?.phase === phase && rollout.status.image === reference && rollout.status;
+  }, 300);
+}
+
+/** Somebody gives the image up that does not come up. */
+export async function abort({ client }: Play): Promise<void> {
+  const handle = client.workflow.getHandle(workflowIdOf(poolOfNodePool("kube-system", "edge")));
+  await handle.executeUpdate("abort", { args: [{ by: "the story", reason: "it does not come up" }] });
+}
+
+/** Ends the worker in the midst of what it does, and starts it again. */
+export async function killWorker({ stage, site }: Play): Promise<void> {
+  const { worker } = site.ostler;
+  worker.kill("SIGKILL");
+  await stage.until("the worker to be gone", worker.exit);
+  await stage.until("the worker to be back", worker.start(stage.signal));
+}
+
+/** Names of the nodes that take no pods. */
+export async function cordoned({ cluster }: Play): Promise<string[]> {
+  const nodes = await cluster.list<{ metadata: { name: string }; spec: { unschedulable?: boolean } }>("/api/v1/nodes");
+  return nodes.filter(({ spec }) => spec.unschedulable).map(({ metadata }) => metadata.name);
+}

@@ -1,0 +1,42 @@
+/** The nodes of the pool, and what ostree has on them. */
+import type { ContainerHost } from "../../../machines/container_host.ts";
+import { type Build, ostreeRemote, remoteRepository } from "../../../machines/ostree/ostree_image.ts";
+import type { Play } from "../story.ts";
+import type { BootedNode } from "./boot_watch.ts";
+
+/** References of the commits that the machines' remote has. */
+export type Commits = Readonly<Record<Build, string>>;
+
+/** What kubelet reports as the system of a node with that commit. */
+export const systems = { a: "Debian GNU/Linux 12 (bookworm)", b: "Debian GNU/Linux 12, b" } as const;
+
+export async function nodesOf({ cluster }: Play): Promise<BootedNode[]> {
+  return await cluster.list<BootedNode>("/api/v1/nodes");
+}
+
+/** Asks a machine, all of which have the same remote. */
+export async function commitsOn(play: Play): Promise<Commits> {
+  const [node] = await nodesOf(play);
+  const machine = await hostOf(play).machine(node?.metadata.name ?? "");
+  const script = 'for build in a b c; do ostree --repo="$1" rev-parse "os/$build" || exit; done';
+  const { exitCode, stdout, stderr } = await machine.run(["sh", "-c", script, "commits", remoteRepository]);
+  if (exitCode !== 0) throw new Error(`Cannot read the commits of the remote: ${stderr}`);
+  const [a, b, c] = stdout.trim().split("\n").map((commit) => `${ostreeRemote}@sha256:${commit}`);
+  return { a: a ?? "", b: b ?? "", c: c ?? "" };
+}
+
+/** Names of the nodes whose boot loader has ever booted that commit. */
+export async function triedOn(play: Play, reference: string): Promise<string[]> {
+  const commit = reference.split(":")[1] ?? "";
+  const tried: string[] = [];
+  for (const { metadata: { name } } of await nodesOf(play)) {
+    const machine = await hostOf(play).machine(name);
+    if ((await machine.run(["test", "-e", `/sysroot/boots/tried-${commit}.0`])).exitCode === 0) tried.push(name);
+  }
+  return tried;
+}
+
+function hostOf({ ground }: Play): ContainerHost {
+  if (!ground.host) throw new Error("Cannot tell of machines that boot: this ground has none");
+  return ground.host;
+}

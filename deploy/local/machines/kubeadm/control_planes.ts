@@ -1,0 +1,113 @@
+/** A cluster whose control planes, with etcd on them, are machines of a scaling group; and so are its workers. */
+import { join } from "node:path";
+import { marks } from "../../../../activities/node_version/marks.ts";
+import type { GroupSpec } from "../../cloud/groups/group_cloud.ts";
+import { type Administrator, first, GroupGround } from "../../cloud/groups/group_ground.ts";
+import { writeKubeconfig } from "../../stack/kubeconfig_file.ts";
+import type { Cluster } from "../../stack/stack.ts";
+import type { ContainerHost } from "../container_host.ts";
+import { ContainerFleet } from "../groups/container_fleet.ts";
+import type { OpenJoining } from "../groups/joining.ts";
+import { hostFacts } from "../host_facts.ts";
+import { Balancer } from "./balancer.ts";
+import { ClusterKeys } from "./cluster_keys.ts";
+import { imagePrefix } from "./component_images.ts";
+import { untilFirstReady } from "./first_machine.ts";
+import { bootstrappers, joinByKubeadm } from "./joining.ts";
+import { kubernetesVersion } from "./programs.ts";
+
+export interface ControlPlanesOptions {
+  /** Its mirror has the images of the components, and kubeadm. */
+  host: ContainerHost;
+  /** For kubeconfigs. */
+  directory: string;
+  /** That of the control planes; its first machine makes the cluster. */
+  group: GroupSpec;
+}
+
+/** Where kubeadm has API servers listen. */
+const apiPort = 6443;
+
+export class ControlPlanes implements AsyncDisposable {
+  readonly groups: GroupGround;
+  /** Its API server is whichever is ready. */
+  readonly cluster: Cluster;
+  readonly keys: ClusterKeys;
+  readonly #options: ControlPlanesOptions;
+  readonly #parts: AsyncDisposableStack;
+
+  private constructor(
+    options: ControlPlanesOptions,
+    parts: Pick<ControlPlanes, "groups" | "cluster" | "keys"> & { owned: AsyncDisposableStack },
+  ) {
+    this.#options = options;
+    this.groups = parts.groups;
+    this.cluster = parts.cluster;
+    this.keys = parts.keys;
+    this.#parts = parts.owned;
+  }
+
+  /** Resolves when the first control plane is Ready; when it does not come, nothing but its container is left. */
+  static async begin(options: ControlPlanesOptions): Promise<ControlPlanes> {
+    await using owned = new AsyncDisposableStack();
+    const { host, group, directory } = options;
+    const keys = await ClusterKeys.create();
+    const caPem = keys.cluster.certificatePem;
+    const endpoint = (): string => `${host.address}:${balancer.port}`;
+    const groups = owned.use(groundOf(host, { keys, endpoint }));
+    const addresses = (): string[] => addressesOf(groups, group).map((address) => `${address}:${apiPort}`);
+    const balancer = owned.use(await Balancer.start(host.address, { addresses, caPem }));
+    host.serveApi(balancer.port);
+    const apiServer = { url: `https://${endpoint()}`, caPem, port: balancer.port };
+    const adminKubeconfig = await writeKubeconfig(join(directory, "admin.yaml"), {
+      ...{ apiServer, userName: "admin", credentials: await keys.administrator() },
+    });
+    await groups.begin(adminKubeconfig, { ...group, size: 1 });
+    const [machine] = groups.cloud.instances(group.id);
+    await untilFirstReady(host, machine?.node ?? "", adminKubeconfig);
+    return new ControlPlanes(options, { groups, cluster: { apiServer, adminKubeconfig }, keys, owned: owned.move() });
+  }
+
+  /** Addresses of the machines that run control planes. */
+  get addresses(): string[] {
+    return addressesOf(this.groups, this.#options.group);
+  }
+
+  /** All others join, once Ostler is there to tell what they run: its kinds and identities are, and its processes run. */
+  async settle(admin: Administrator, workers: readonly GroupSpec[]): Promise<void> {
+    const { group } = this.#options;
+    const [founder] = this.groups.cloud.instances(group.id);
+    // Whoever runs `kubeadm init` says so itself: nobody was there to let it in.
+    await admin.patch(`/api/v1/nodes/${founder?.node}`, {
+      metadata: { annotations: { [marks.components]: first.components } },
+    });
+    await admin.create("/api/v1/namespaces/kube-system/secrets", {
+      ...{ metadata: { name: "ostler-etcd" }, stringData: await this.keys.etcdClient("ostler") },
+    });
+    const found = this.groups.cloud.group(group.id);
+    if (found) this.groups.cloud.resize(found, group.size);
+    await this.groups.settle(admin, [group, ...workers]);
+  }
+
+  /** Containers stay: they go with the host. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts.disposeAsync();
+  }
+}
+
+function addressesOf({ cloud }: GroupGround, { id }: GroupSpec): string[] {
+  return cloud.instances(id).filter(({ state }) => state === "Ready").flatMap(({ addresses }) => addresses);
+}
+
+function groundOf(host: ContainerHost, { keys, endpoint }: { keys: ClusterKeys; endpoint: () => string }): GroupGround {
+  const kubelets = { [first.components]: kubernetesVersion.slice(1) };
+  const imageRepository = `${new URL(host.mirror.url).host}/${imagePrefix}`;
+  return new GroupGround({
+    fleet: async (world) => {
+      const { hasCgroupV2 } = await hostFacts();
+      const shape = { endpoint: endpoint(), podNetwork: host.podNetwork, imageRepository, hasCgroupV2 };
+      const joining: OpenJoining = (means) => joinByKubeadm({ cloud: world.cloud, keys, shape }, means);
+      return await ContainerFleet.open({ ...world, host, kubelets, bootstrappers, joining });
+    },
+  });
+}

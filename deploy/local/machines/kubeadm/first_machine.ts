@@ -1,0 +1,29 @@
+/** The machine that makes the cluster: until it is Ready there is nobody else to ask how it is. */
+import { waitUntil } from "../../process/wait_until.ts";
+import { ApiConnection } from "../../stack/api_connection.ts";
+import type { ContainerHost } from "../container_host.ts";
+
+const timeoutMs = 240_000;
+
+/** Resolves when its node is Ready; rejects with what kubeadm said. */
+export async function untilFirstReady(host: ContainerHost, node: string, adminKubeconfig: string): Promise<void> {
+  using api = await ApiConnection.open(adminKubeconfig);
+  const look = async (signal: AbortSignal): Promise<void> => {
+    const { status } = await api.call({ method: "GET", path: `/api/v1/nodes/${node}`, signal }) as {
+      status: { conditions?: { type: string; status: string }[] };
+    };
+    const isReady = status.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+    if (!isReady) throw new Error("it is not Ready");
+  };
+  await waitUntil(look, { what: `control plane "${node}" Ready`, timeoutMs }).catch(async (cause: unknown) => {
+    throw new Error(`Cannot make a cluster: ${await saidOn(host, node)}`, { cause });
+  });
+}
+
+async function saidOn(host: ContainerHost, node: string): Promise<string> {
+  const command = ["journalctl", "--no-pager", "--lines=30", "--unit=join.service"];
+  return await host.machine(node).then(
+    async (machine) => (await machine.run(command)).stdout,
+    (error: Error) => error.message,
+  );
+}

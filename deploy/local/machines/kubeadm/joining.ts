@@ -1,0 +1,52 @@
+/** How the machines of such a cluster become nodes: the first one by `kubeadm init`, all others by `kubeadm join`. */
+import { bootstrapKubeconfig } from "../../../../profiles/mod.ts";
+import type { CloudInstance, GroupCloud } from "../../cloud/groups/group_cloud.ts";
+import { clusterOf, type Joining, type JoiningMeans, openNodeFiles } from "../groups/joining.ts";
+import type { BootFile } from "../groups/node_files.ts";
+import { cloudConfig } from "../groups/user_data.ts";
+import { bootFiles } from "./boot_files.ts";
+import type { ClusterKeys } from "./cluster_keys.ts";
+import { type ClusterShape, discoveryPath, initConfig, joinConfig } from "./kubeadm_config.ts";
+
+/** Those whom kubeadm's own rules let join. */
+export const bootstrappers = "system:bootstrappers:kubeadm:default-node-token";
+
+export interface KubeadmCluster {
+  cloud: GroupCloud;
+  keys: ClusterKeys;
+  shape: ClusterShape;
+}
+
+/** The first machine of a control plane is the cluster's first one. */
+export async function joinByKubeadm(cluster: KubeadmCluster, means: JoiningMeans): Promise<Joining> {
+  const filesOf = await openNodeFiles(means);
+  let first: string | undefined;
+  return {
+    userData: async (instance, components) => {
+      const files = filesOf(instance, components);
+      const isControlPlane = cluster.cloud.group(instance.group)?.role === "ControlPlane";
+      if (isControlPlane) first ??= instance.providerId;
+      const special = isControlPlane ? cluster.keys.files : [];
+      const own = instance.providerId === first
+        ? bootFiles(files, { verb: "init", config: initConfig(instance, cluster.shape) })
+        : await joinFiles(means, { instance, components, files, isControlPlane });
+      return cloudConfig(instance, [...own, ...special]);
+    },
+  };
+}
+
+async function joinFiles({ joinService }: JoiningMeans, { instance, components, files, isControlPlane }: {
+  instance: CloudInstance;
+  components: string;
+  files: readonly BootFile[];
+  isControlPlane: boolean;
+}): Promise<BootFile[]> {
+  if (isControlPlane) await joinService.takeTurn(instance.node, components);
+  else await joinService.announce(instance.node, components);
+  const ticket = await joinService.ticket();
+  const discovery = bootstrapKubeconfig(clusterOf(joinService), ticket);
+  return [
+    ...bootFiles(files, { verb: "join", config: joinConfig(instance, { ticket, isControlPlane }) }),
+    { path: discoveryPath, permissions: "0600", content: discovery },
+  ];
+}

@@ -1,0 +1,60 @@
+/** K8, K22: wherever the worker dies while control planes are replaced, the same members stand in the end. */
+import assert from "node:assert/strict";
+import { assertSteady, control, machines, membersAre, onStage, running, type Stage } from "./control_plane_scene.ts";
+import { Killer } from "./group_chaos.ts";
+import { upToDate } from "./group_scene.ts";
+import { administratorOf, first, kinds } from "./group_world.ts";
+import { SteadyClient } from "./steady_client.ts";
+
+Deno.test("K22 control planes are replaced while their worker is killed at calls to the cloud, in snapshots, and once a member is removed", async () => {
+  await onStage(rollsAmongKills);
+});
+
+async function rollsAmongKills({ world, ground, etcd, snapshots, befalls }: Stage): Promise<void> {
+  // A read is as good as another: what is changed is what counts here.
+  const killer = new Killer(3, 1_000);
+  const before = ground.cloud.instances(control.id).length;
+  const client = new SteadyClient(etcd.cluster);
+  befalls.fault = (call) => killer.at(call);
+  snapshots.onPut = once(() => killer.kill());
+  const removals = new AbortController();
+  const watching = killAtRemovals({ etcd }, killer, removals.signal);
+  killer.watch(world);
+  const second = { ...first, image: "image-2" };
+  await ground.ask(administratorOf(world), second);
+  await upToDate(world, second, machines, 600);
+  removals.abort();
+  const seen = await watching;
+  await killer.end();
+  assertSteady(await client.stop());
+  assert.ok(killer.kills >= 10 && seen >= 1, `${killer.kills} kills, ${seen} once a member was removed`);
+  assert.equal(ground.cloud.instances(control.id).length - before, 3, "as many were made as were replaced");
+  await membersAre(etcd, running(ground));
+  for (const kind of ["pendingnodes", "joiningnodes"]) assert.deepEqual(await world.list(`${kinds}/${kind}`), []);
+}
+
+/** Between the removal of a member and that of its instance; gives how often. */
+async function killAtRemovals({ etcd }: Pick<Stage, "etcd">, killer: Killer, signal: AbortSignal): Promise<number> {
+  let known = 0;
+  let seen = 0;
+  while (!signal.aborted) {
+    const { length } = await etcd.cluster.members();
+    if (length > 0 && length < known) {
+      seen += 1;
+      killer.kill();
+    }
+    known = length > 0 ? length : known;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  return seen;
+}
+
+/** Else no snapshot would ever be whole. */
+function once(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    act();
+  };
+}

@@ -1,0 +1,82 @@
+/**
+ * Where stories of control planes play: a real API server, a real Temporal, a cloud that is played over HTTP, and a real member of
+ * a real etcd, a process, for each machine. What kubeadm does on a machine is played: a member joins as a learner and is promoted.
+ */
+import assert from "node:assert/strict";
+import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
+import { EtcdFleet, type EtcdGround } from "./etcd_fleet.ts";
+import { control as lone } from "./group_control_planes.ts";
+import { alpha, inScene, policies, type Scene, standing, upToDate } from "./group_scene.ts";
+import { administratorOf, first } from "./group_world.ts";
+import { SnapshotStore } from "./snapshot_store.ts";
+import type { SteadyReport } from "./steady_client.ts";
+import type { World } from "./world.ts";
+
+export const control = { ...lone, size: 3, max: 4 };
+const workers = { ...alpha, size: 2, max: 3 };
+/** Of both groups. */
+export const machines = control.size + workers.size;
+/** What a person may be without an answer while one control plane goes after the other. */
+const mostDownMs = 15_000;
+
+export interface Stage extends Scene {
+  etcd: EtcdGround;
+  snapshots: SnapshotStore;
+}
+
+/** Three control planes and two workers run the first version; the stage ends with the play, and says where all is if that fails. */
+export async function onStage(play: (stage: Stage) => Promise<void>): Promise<void> {
+  await using etcd = await EtcdFleet.ground();
+  await using snapshots = await SnapshotStore.open();
+  const prepare = async (world: World): Promise<void> => {
+    await giveAccess(world, etcd);
+    await world.create(policies, policyWith(snapshots.url));
+  };
+  const cast = [[workers, 1]] as const;
+  await inScene({ cast, fleet: (world) => etcd.open(world), prepare }, async (scene) => {
+    await scene.ground.create(administratorOf(scene.world), control);
+    await upToDate(scene.world, first, machines);
+    await play({ ...scene, etcd, snapshots }).catch(async (error: unknown) => {
+      throw new Error(await standing(scene.world, scene.ground), { cause: error });
+    });
+    assert.deepEqual(scene.observer.broken, []);
+    assert.deepEqual(etcd.fleet.troubles, []);
+  });
+}
+
+async function giveAccess(world: World, { cluster: { credentials } }: EtcdGround): Promise<void> {
+  const { ca, cert, key } = credentials;
+  const stringData = { "ca.crt": ca, "tls.crt": cert, "tls.key": key };
+  await world.create("/api/v1/namespaces/kube-system/secrets", { metadata: { name: "ostler-etcd" }, stringData });
+}
+
+/** Its budget is what no policy may say of control planes. */
+function policyWith(url: string): object {
+  return {
+    ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy", metadata: { name: control.name } },
+    spec: {
+      selector: { matchLabels: { pool: control.name } },
+      budget: { machines: 3 },
+      repair: { enabled: true, notReadyFor: "5s" },
+      etcd: { snapshot: { keep: "Url", url } },
+    },
+  };
+}
+
+/** Instances of control planes that are up. */
+export function running({ cloud }: Scene["ground"]): CloudInstance[] {
+  return cloud.instances(control.id).filter(({ state }) => state === "Ready");
+}
+
+/** Each machine is a voter, and nobody else is. */
+export async function membersAre({ cluster }: EtcdGround, instances: readonly CloudInstance[]): Promise<void> {
+  const members = await cluster.members();
+  assert.deepEqual(members.map(({ name = "" }) => name).sort(), instances.map(({ node }) => node).sort());
+  assert.ok(members.every(({ isLearner = false }) => !isLearner));
+}
+
+/** No acknowledged write is lost, and none was waited for too long. */
+export function assertSteady({ acknowledged, lost, downMs }: SteadyReport): void {
+  assert.deepEqual(lost, []);
+  assert.ok(acknowledged > 50 && downMs < mostDownMs, `${acknowledged} writes, ${downMs} ms without any`);
+}

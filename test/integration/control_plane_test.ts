@@ -1,0 +1,82 @@
+/** Control planes are replaced with etcd in mind, where kubeadm's part is played by processes. */
+import assert from "node:assert/strict";
+import { administratorOf, first } from "./group_world.ts";
+import { upToDate } from "./group_scene.ts";
+import { assertSteady, control, machines, membersAre, onStage, running, type Stage } from "./control_plane_scene.ts";
+import type { SnapshotStore } from "./snapshot_store.ts";
+import { SteadyClient } from "./steady_client.ts";
+import type { World } from "./world.ts";
+
+const stories: [string, (stage: Stage) => Promise<void>][] = [
+  ["K27 another image: one after the other, then the workers; no acknowledged write is lost", rolls],
+  ["K27 a member does not answer: nobody comes or goes before it does", waits],
+  ["K27 a machine is lost for good in mid-rollout: its member is removed, and the rollout goes on", losesOne],
+];
+
+Deno.test("control planes are replaced one by one with a real member of etcd each; not proved: kubeadm's part", async (t) => {
+  await onStage(async (stage) => {
+    for (const [name, story] of stories) {
+      if (!await t.step(name, () => story(stage))) throw new Error(`Cannot go on after "${name}"`);
+    }
+  });
+});
+
+async function rolls({ world, ground, etcd, snapshots }: Stage): Promise<void> {
+  const before = ground.cloud.instances(control.id).length;
+  const client = new SteadyClient(etcd.cluster);
+  const second = { ...first, image: "image-2" };
+  await ground.ask(administratorOf(world), second);
+  await upToDate(world, second, machines);
+  assertSteady(await client.stop());
+  assert.equal(ground.cloud.instances(control.id).length - before, 3);
+  await membersAre(etcd, running(ground));
+  await keepsSnapshots(world, snapshots);
+}
+
+/** One for each that went, as it was told. */
+async function keepsSnapshots(world: World, { digests }: SnapshotStore): Promise<void> {
+  const events = await world.list<{ reason: string; message: string }>("/api/v1/namespaces/default/events");
+  const told = events.filter(({ reason }) => reason === "EtcdSaved").map(({ message }) => message);
+  assert.equal(digests.size, 3);
+  for (const [name, digest] of digests) {
+    assert.ok(told.some((message) => message.includes(name) && message.endsWith(`sha256:${digest}`)), told.join("\n"));
+  }
+}
+
+async function waits({ world, ground, etcd }: Stage): Promise<void> {
+  const third = { ...first, image: "image-3" };
+  const [silent = ""] = running(ground).map(({ node }) => node);
+  const known = ground.cloud.instances(control.id).length;
+  etcd.cluster.stop(silent);
+  await ground.ask(administratorOf(world), third);
+  const { message } = await inDoubt(world);
+  assert.match(message, new RegExp(`member "${silent}" does not answer`));
+  assert.equal(ground.cloud.instances(control.id).length, known);
+  etcd.cluster.goOn(silent);
+  await upToDate(world, third, machines);
+  await membersAre(etcd, running(ground));
+}
+
+async function inDoubt(world: World): Promise<{ message: string }> {
+  const path = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts/scaling-group.control";
+  return await world.until("etcd to be in doubt", async () => {
+    const { status } = await world.get<{ status?: { reason: string; message: string } }>(path) ?? {};
+    return status?.reason === "EtcdInDoubt" && status;
+  });
+}
+
+/** While the first newcomer boots, the machine that would go last. */
+async function losesOne({ world, ground, etcd }: Stage): Promise<void> {
+  const client = new SteadyClient(etcd.cluster);
+  const before = ground.cloud.instances(control.id).length;
+  const lost = running(ground).at(-1);
+  assert.ok(lost);
+  const fourth = { ...first, image: "image-4" };
+  await ground.ask(administratorOf(world), fourth);
+  await world.until("a newcomer", () => Promise.resolve(ground.cloud.instances(control.id).length > before));
+  await etcd.fleet.lose(lost);
+  await upToDate(world, fourth, machines);
+  assertSteady(await client.stop());
+  assert.equal(ground.cloud.instances(control.id).length - before, 3, "as many were made as went");
+  await membersAre(etcd, running(ground));
+}

@@ -1,0 +1,97 @@
+/** Simulated machines of scaling groups, of which those of control planes have a real member of a real etcd each. */
+import { randomInt } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
+import type { FleetWorld, GroupFleet } from "../../deploy/local/cloud/groups/group_fleet.ts";
+import { GroupMachines } from "../../deploy/local/cloud/groups/group_machines.ts";
+import { Supervisor } from "../../deploy/local/process/supervisor.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import { EtcdCluster } from "../support/etcd_cluster.ts";
+
+/** The etcd, and what of the machines a story needs. */
+export class EtcdFleet implements GroupFleet {
+  readonly #machines: GroupMachines;
+  readonly #world: FleetWorld;
+  readonly #supervisor: Supervisor;
+  /** Members join one after the other. */
+  #joining: Promise<void> = Promise.resolve();
+  #made = 0;
+  /** First numbers of the addresses that members have: loopback, and no other story's. */
+  readonly #net = `127.${randomInt(64, 128)}.${randomInt(1, 255)}`;
+  /** What went wrong with a member that joined or ended. */
+  readonly troubles: unknown[] = [];
+
+  private constructor(readonly etcd: EtcdCluster, world: FleetWorld, supervisor: Supervisor) {
+    this.#world = world;
+    this.#supervisor = supervisor;
+    this.#machines = new GroupMachines({
+      ...world,
+      script: { podStartSeconds: 0.2, maxPodGraceSeconds: 1 },
+      seconds: { boot: 1, ready: 0.5, gone: 1 },
+      kubelet: "v1.36.1",
+    });
+  }
+
+  /** Its keys are there before any machine is: they are put where a worker looks for them. */
+  static async ground(): Promise<EtcdGround> {
+    const directory = await mkdtemp(join(tmpdir(), "ostler-etcd-"));
+    const supervisor = new Supervisor({ directory });
+    const { etcd } = await resolveTools(["etcd"]);
+    const cluster = await EtcdCluster.create({ directory: join(directory, "etcd"), etcd, supervisor });
+    const fleets: EtcdFleet[] = [];
+    return {
+      cluster,
+      get fleet(): EtcdFleet {
+        const [fleet] = fleets;
+        if (!fleet) throw new Error("Cannot find the machines: their world was not settled");
+        return fleet;
+      },
+      open: (world) => {
+        const fleet = new EtcdFleet(cluster, world, supervisor);
+        fleets.push(fleet);
+        return Promise.resolve(fleet);
+      },
+      async [Symbol.asyncDispose](): Promise<void> {
+        await supervisor.stop();
+        await rm(directory, { recursive: true, force: true });
+      },
+    };
+  }
+
+  changed(instance: CloudInstance, change: "Made" | "Going"): void {
+    if (this.#world.cloud.group(instance.group)?.role === "ControlPlane") this.#changeMember(instance, change);
+    this.#machines.changed(instance, change);
+  }
+
+  /** Machine and member are gone for good, and the cloud has not noticed. */
+  async lose({ providerId, node }: CloudInstance): Promise<void> {
+    this.#machines.lose(providerId);
+    await this.etcd.forget(node);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#machines[Symbol.asyncDispose]();
+    await this.#joining.catch(() => undefined);
+    for (const process of this.#supervisor.processes) process.kill("SIGKILL");
+  }
+
+  #changeMember(instance: CloudInstance, change: "Made" | "Going"): void {
+    const { node: name } = instance;
+    if (change === "Going") return void this.etcd.forget(name).catch((error: unknown) => this.troubles.push(error));
+    const address = `${this.#net}.${++this.#made}`;
+    this.#world.cloud.set(instance.providerId, { addresses: [address] });
+    const isFirst = this.#made === 1;
+    this.#joining = this.#joining
+      .then(() => isFirst ? this.etcd.start({ name, address }) : this.etcd.join({ name, address }))
+      .catch((error: unknown) => void this.troubles.push(error));
+  }
+}
+
+/** An etcd without members, and how the machines are opened that bring them. */
+export interface EtcdGround extends AsyncDisposable {
+  readonly cluster: EtcdCluster;
+  readonly fleet: EtcdFleet;
+  open(world: FleetWorld): Promise<GroupFleet>;
+}

@@ -1,0 +1,223 @@
+/** Who may make a hand, on a real API server: the worker, in one form; and nobody else anything else. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
+import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
+import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
+import { HttpsWatch } from "../../activities/kube/https_watch.ts";
+import { handPodOf } from "../../activities/os/hand_pod.ts";
+import { givenOrder } from "../../activities/os/hands.ts";
+import { handNameOf } from "../../activities/os/order.ts";
+import { inActivity } from "../support/activity_context.ts";
+import type { OsOrder } from "../../workflows/contracts/mod.ts";
+import { type BareApi, withApi } from "./bare_api.ts";
+import { installHands, installRights, openAs, rightsOf } from "./identities.ts";
+import { handsRights, rights } from "./identity_rights.ts";
+
+const digest = `sha256:${"a".repeat(64)}`;
+const image = `registry.example/hands@${digest}`;
+const order: OsOrder = {
+  ...{ node: "w-1", uid: "u-1", driver: "bootc", verb: "Stage", image: "registry.example/os/worker", digest },
+  ...{ bootId: "00000000-0000-4000-8000-000000000001", token: "t-1", until: Date.now() + 3_600_000 },
+};
+
+interface Pod {
+  metadata: Record<string, unknown>;
+  spec: Record<string, unknown> & { containers: (Record<string, unknown> & { args: string[] })[] };
+}
+
+type Change = (pod: Pod) => void;
+
+/** A hand as it is made, or nearly. */
+function hand(change: Change = () => undefined): Pod {
+  const pod = JSON.parse(JSON.stringify(handPodOf(order, image, Date.now()))) as Pod;
+  change(pod);
+  return pod;
+}
+
+const inHand = (more: Record<string, unknown>): Change => ({ spec }) => Object.assign(spec.containers[0] ?? {}, more);
+const inSpec = (more: Record<string, unknown>): Change => ({ spec }) => void Object.assign(spec, more);
+const argument = (at: number, word: string): Change => ({ spec }) =>
+  void (spec.containers[0]?.args.splice(at, 1, word));
+
+/** What differs from a hand in one thing. */
+const nearly: [string, Change][] = [
+  ["another image", inHand({ image: `registry.example/other@${digest}` })],
+  ["its image by tag", inHand({ image: "registry.example/hands:1" })],
+  ["another command", inHand({ command: ["/bin/sh", "-c", "nsenter -t 1 -m reboot", "hand"] })],
+  ["no command", inHand({ command: null })],
+  ["one word more", ({ spec }) => void spec.containers[0]?.args.push("more")],
+  ["another verb", argument(1, "Shell")],
+  ["an image that is more than a name", argument(2, "x; reboot")],
+  ["an option in place of an image", argument(2, "--help")],
+  ["a digest with a line break", argument(3, `${digest}\nreboot`)],
+  ["the name of another order", argument(5, "ostler-apply-x")],
+  ["a variable", inHand({ env: [{ name: "PATH", value: "/host/evil" }] })],
+  ["a hook", inHand({ lifecycle: { preStop: { exec: { command: ["true"] } } } })],
+  ["a probe", inHand({ livenessProbe: { exec: { command: ["true"] } } })],
+  ["a second container", ({ spec }) => void spec.containers.push({ name: "more", image, args: [] })],
+  ["a container before it", ({ spec }) => void (spec["initContainers"] = [{ name: "before", image }])],
+  ["scripts of somebody else", inSpec({ volumes: [{ name: "scripts", configMap: { name: "mine" } }] })],
+  ["the host's files", inSpec({ volumes: [{ name: "scripts", hostPath: { path: "/" } }] })],
+  ["a volume more", ({ spec }) => void (spec["volumes"] as object[]).push({ name: "x", hostPath: { path: "/" } })],
+  ["another account", inSpec({ serviceAccountName: "default" })],
+  ["a token", inSpec({ automountServiceAccountToken: true })],
+  ["no node", inSpec({ nodeName: undefined })],
+  ["no end", inSpec({ activeDeadlineSeconds: undefined })],
+  ["no owner", ({ metadata }) => void delete metadata["ownerReferences"]],
+];
+
+const pods = (namespace = "ostler-hands"): string => `/api/v1/namespaces/${namespace}/pods`;
+
+/** What the API server says to a pod of that form; "" where it would take it. */
+async function refusalOf(api: ApiConnection, pod: Pod, namespace = "ostler-hands"): Promise<string> {
+  return await refused(() => api.call({ method: "POST", path: `${pods(namespace)}?dryRun=All`, body: pod }));
+}
+
+async function refused(attempt: () => Promise<unknown>): Promise<string> {
+  try {
+    await attempt();
+    return "";
+  } catch (error) {
+    if (error instanceof ApiRefusal && [403, 422].includes(error.status)) return error.message;
+    throw error;
+  }
+}
+
+/** Somebody who may do everything with pods and ConfigMaps of the namespace. */
+async function openAsNamespaceAdmin({ api, apiServer, directory, kubeconfig }: BareApi): Promise<ApiConnection> {
+  const [namespace, serviceAccount] = ["ostler-hands", "tenant"];
+  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
+  const metadata = { name: serviceAccount };
+  const rules = [{ apiGroups: ["", "apps", "batch"], resources: ["*"], verbs: ["*"] }];
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: serviceAccount };
+  const subjects = [{ kind: "ServiceAccount", name: serviceAccount, namespace }];
+  await api.call({ method: "POST", path: `/api/v1/namespaces/${namespace}/serviceaccounts`, body: { metadata } });
+  await api.call({ method: "POST", path: `${rbac}/roles`, body: { metadata, rules } });
+  await api.call({ method: "POST", path: `${rbac}/rolebindings`, body: { metadata, roleRef, subjects } });
+  return await ApiConnection.open(
+    await kubeconfigFor({ directory, apiServer, adminKubeconfig: kubeconfig }, { serviceAccount, namespace }),
+  );
+}
+
+async function nameImage(api: ApiConnection, named: string): Promise<void> {
+  const path = "/api/v1/namespaces/ostler-hands/configmaps/ostler-hands-image";
+  const contentType = "application/merge-patch+json";
+  await api.call({ method: "PATCH", path, contentType, body: { data: { image: named } } });
+}
+
+/** A node, and an account that every namespace of a cluster has. */
+async function settle({ api }: BareApi): Promise<void> {
+  await api.call({ method: "POST", path: "/api/v1/nodes", body: { metadata: { name: "w-1" } } });
+  const path = "/api/v1/namespaces/ostler-hands/serviceaccounts";
+  await api.call({ method: "POST", path, body: { metadata: { name: "default" } } });
+}
+
+async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<void> {
+  using api = await openAs(server, "worker");
+  const all = [...rights.worker, ...handsRights].sort();
+  await t.step(
+    "H12 the worker has the rights that hands take, and no node has any",
+    async () => deepEqual(await rightsOf(api), all),
+  );
+  const isTaken = async (): Promise<void> => equal(await refusalOf(api, hand()), "");
+  await t.step("without an image the worker makes none", async () => {
+    const isRefused = async (): Promise<void> => match(await refusalOf(api, hand()), /a hand has the image/);
+    await waitUntil(isRefused, { what: "the limits", timeoutMs: 20_000 });
+  });
+  await nameImage(server.api, image);
+  await waitUntil(isTaken, { what: "a hand to be taken", timeoutMs: 20_000 });
+  for (const [what, change] of nearly) {
+    await t.step(`the worker makes no hand with ${what}`, async () => {
+      match(await refusalOf(api, hand(change)), /403 .*: a hand /);
+    });
+  }
+  for (const namespace of ["default", "kube-system", "ostler-system"]) {
+    const pod = hand(({ metadata }) => void (metadata["namespace"] = namespace));
+    await t.step(
+      `the worker makes no pod in ${namespace}`,
+      async () => match(await refusalOf(api, pod, namespace), /403/),
+    );
+  }
+  await t.step("a hand is not changed, and nobody gets into it", async () => {
+    await api.call({ method: "POST", path: pods(), body: hand() });
+    const [path, contentType] = [`${pods()}/${String(hand().metadata["name"])}`, "application/merge-patch+json"];
+    const containers = [{ ...hand().spec.containers[0], image: "registry.example/mine:1" }];
+    const change = { method: "PATCH", path, contentType, body: { spec: { containers } } } as const;
+    match(await refused(() => server.api.call(change)), /a hand is not changed/);
+    match(
+      await refused(() => server.api.call({ method: "POST", path: `${path}/exec?command=sh` })),
+      /nobody gets into a hand/,
+    );
+    match(await refused(() => api.call({ method: "POST", path: `${path}/exec?command=sh` })), /403/);
+    await api.call({ method: "DELETE", path });
+  });
+}
+
+/** The kubelet's part: the pod has ended, and said this. */
+async function endHand({ api }: BareApi, name: string, said: string): Promise<void> {
+  const path = `${pods()}/${name}/status`;
+  const state = { terminated: { exitCode: 0, message: said, containerID: "x://y" } };
+  const status = {
+    phase: "Succeeded",
+    containerStatuses: [{ name: "hand", image, imageID: image, ready: false, restartCount: 0, state }],
+  };
+  await api.call({ method: "PATCH", path, contentType: "application/merge-patch+json", body: { status } });
+}
+
+async function orderIsCarriedOut(t: Deno.TestContext, server: BareApi): Promise<void> {
+  const account = { serviceAccount: "ostler-worker", namespace: "ostler-system" };
+  const config = loadKubeConfig(await kubeconfigFor({ ...server, adminKubeconfig: server.kubeconfig }, account));
+  const kube = { ...connectKube(config), watch: new HttpsWatch(config) };
+  const { uid } = (await kube.core.readNode({ name: "w-1" })).metadata ?? {};
+  await t.step("an order is given with the worker's rights, and its answer is heard at once", async () => {
+    const status = { bootId: order.bootId, booted: digest, staged: "", fallback: "" };
+    const given = inActivity(() => givenOrder({ kube, image }, { ...order, uid: uid ?? "" }));
+    const said = JSON.stringify({ outcome: "Done", reason: "", message: "", ...status, findings: [] });
+    const name = handNameOf({ ...order, uid: uid ?? "" });
+    const there = async (): Promise<void> => void await server.api.call({ method: "GET", path: `${pods()}/${name}` });
+    await waitUntil(there, { what: "the hand", timeoutMs: 20_000 });
+    await endHand(server, name, said);
+    deepEqual(await given, { outcome: "Done", status, findings: [] });
+    match(await server.api.call({ method: "GET", path: `${pods()}/${name}` }).then(() => "", String), /404/);
+  });
+}
+
+async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<void> {
+  using tenant = await openAsNamespaceAdmin(server);
+  using controller = await openAs(server, "controller");
+  await waitUntil(async () => match(await refusalOf(tenant, hand()), /only Ostler's worker/), {
+    ...{ what: "the rights of the tenant", timeoutMs: 20_000 },
+  });
+  await t.step("an administrator of the cluster makes no hand", async () => {
+    match(await refusalOf(server.api, hand()), /only Ostler's worker makes pods here/);
+  });
+  await t.step("the controller makes no hand", async () => match(await refusalOf(controller, hand()), /403/));
+  for (const serviceAccount of ["default", "ostler-hand"]) {
+    const account = { serviceAccount, namespace: "ostler-hands" };
+    using api = await ApiConnection.open(
+      await kubeconfigFor({ ...server, adminKubeconfig: server.kubeconfig }, account),
+    );
+    await t.step(`the account ${serviceAccount} makes no hand`, async () => match(await refusalOf(api, hand()), /403/));
+  }
+  await t.step("an admin of the namespace changes neither scripts nor image", async () => {
+    for (const name of ["ostler-hands-scripts", "ostler-hands-image"]) {
+      const path = `/api/v1/namespaces/ostler-hands/configmaps/${name}?dryRun=All`;
+      const contentType = "application/merge-patch+json";
+      const change = { method: "PATCH", path, contentType, body: { data: { "hand.sh": "reboot", image } } } as const;
+      match(await refused(() => tenant.call(change)), /who may change limit-hands.ostler.dev/);
+      equal(await refused(() => server.api.call(change)), "");
+    }
+  });
+}
+
+Deno.test("hands are made by the worker in one form, and by nobody else", async (t) => {
+  await withApi(async (server) => {
+    await installRights(server);
+    await installHands(server);
+    await settle(server);
+    await workerMakesHands(t, server);
+    await orderIsCarriedOut(t, server);
+    await nobodyElseDoes(t, server);
+  });
+});

@@ -1,0 +1,78 @@
+/** A7 on a real API server and a real Temporal: the worker is killed with SIGKILL at each step of updates in place. */
+import assert from "node:assert/strict";
+import { ImageGround } from "../../deploy/local/cloud/image_nodes/image_ground.ts";
+import { eventually } from "../support/eventually.ts";
+import { withWorld } from "./world.ts";
+import type { World } from "./world.ts";
+
+const group = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
+const digestOf = (letter: string): string => `sha256:${letter.repeat(64)}`;
+const imageOf = (letter: string): string => `registry.example/os/edge@${digestOf(letter)}`;
+
+/** Steps that can be seen from outside, in their order. */
+const steps = ["Check", "Stage", "cordoned", "Apply", "down", "back", "Status", "uncordoned"] as const;
+type Step = typeof steps[number];
+
+/** What was seen of the nodes since the change. */
+async function seenOf(world: World, ground: ImageGround, orders: Set<string>): Promise<Set<string>> {
+  const nodes = await world.list<{ spec: { unschedulable?: boolean } }>("/api/v1/nodes");
+  const all = [...ground.nodes.values()];
+  if (nodes.some(({ spec }) => spec.unschedulable)) orders.add("cordoned");
+  if (all.some(({ isDown }) => isDown)) orders.add("down");
+  if (orders.has("down") && all.some(({ state, isDown }) => !isDown && state.booted === digestOf("b"))) {
+    orders.add("back");
+  }
+  if (orders.has("Status") && nodes.every(({ spec }) => !spec.unschedulable)) orders.add("uncordoned");
+  return orders;
+}
+
+Deno.test({
+  name: "A7 killed at each step that can be seen, each node boots once, one at a time, and none stays cordoned",
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async () => {
+    await using ground = new ImageGround({ nodes: 3, labels: { pool: "edge" }, booted: digestOf("a"), bootMs: 4_000 });
+    await withWorld({ settings: ground.settings }, async (world) => {
+      await ground.settle(world.site.stack.adminKubeconfig);
+      const named = { metadata: { namespace: "kube-system", name: "edge" } };
+      await world.create(`${group}/nodepools`, {
+        ...{ apiVersion: "ostler.dev/v1alpha1", kind: "NodePool", ...named },
+        spec: {
+          ...{ nodeSelector: { matchLabels: { pool: "edge" } }, driver: "bootc" },
+          image: { reference: imageOf("a") },
+        },
+      });
+      await converges(world, "a");
+      const seen = new Set<string>();
+      ground.onOrder = (verb) => void seen.add(verb);
+      await world.patch(`${group}/nodepools/edge`, { spec: { image: { reference: imageOf("b") } } });
+      for (const step of steps) await killAt(world, { step, look: () => seenOf(world, ground, seen) });
+      await converges(world, "b");
+      const all = [...ground.nodes.values()];
+      assert.deepEqual(all.map(({ state, boots }) => [state.booted, boots]), all.map(() => [digestOf("b"), 1]));
+      assert.equal(ground.mostDown, 1);
+      assert.deepEqual([...await seenOf(world, ground, new Set())], []);
+      // Those of a worker that died are removed 15 minutes after their time; none of them is left to be run.
+      const hands = await world.list<{ status: { phase: string } }>("/api/v1/namespaces/ostler-hands/pods");
+      assert.deepEqual(hands.filter(({ status }) => status.phase !== "Succeeded"), []);
+    });
+  },
+});
+
+async function killAt(
+  world: World,
+  { step, look }: { step: Step; look: () => Promise<Set<string>> },
+): Promise<void> {
+  await eventually(`"${step}" to be seen`, async () => (await look()).has(step), 90_000);
+  const { worker } = world.site.ostler;
+  worker.kill("SIGKILL");
+  await worker.restart();
+}
+
+async function converges(world: World, letter: string): Promise<void> {
+  const path = `${group}/rollouts/node-pool.edge`;
+  await eventually(`convergence with ${letter}`, async () => {
+    const { status } = await world.get<{ status?: { phase?: string; image?: string } }>(path) ?? {};
+    return status?.phase === "Converged" && status.image === imageOf(letter);
+  }, 180_000);
+}

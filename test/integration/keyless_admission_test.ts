@@ -1,0 +1,95 @@
+/** Images are admitted as cosign signed them without a key: with an authority and a log of our own, and a real registry. */
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
+import { Admission } from "../support/images/admission.ts";
+import { Cosign, type signatureForms } from "../support/images/cosign.ts";
+import { Sigstore, workflow } from "../support/images/keyless_signer.ts";
+import { pushImage } from "../support/images/made_image.ts";
+import { RegistryServer } from "../support/images/registry_server.ts";
+import { SigstoreServer } from "../support/images/sigstore_server.ts";
+
+const path = "os/debian";
+const theirs = {
+  issuer: workflow.issuer,
+  subject: "https://github.com/theirs/os/.github/workflows/build.yml@refs/heads/main",
+};
+const signedBy = `${workflow.issuer} ${workflow.subject}`;
+
+interface Scene {
+  server: SigstoreServer;
+  sigstore: Sigstore;
+  cosign: Cosign;
+  admission: Admission;
+  /** By its digest. */
+  image: string;
+  spec: { reference: string; keyless: ReturnType<Sigstore["trust"]> };
+}
+
+async function onScene(run: (scene: Scene) => Promise<void>): Promise<void> {
+  await using registry = await RegistryServer.start();
+  await using cosign = await Cosign.open();
+  const sigstore = await Sigstore.open();
+  await using server = new SigstoreServer(sigstore);
+  const { digest } = await pushImage(registry.host, path, "v1", { content: "1" });
+  const [repository, admission] = [`${registry.host}/${path}`, new Admission()];
+  const spec = { reference: `${repository}:v1`, keyless: sigstore.trust(workflow) };
+  admission.ask(spec);
+  await run({ server, sigstore, cosign, admission, spec, image: `${repository}@${digest}` });
+}
+
+for (const form of ["tag", "referrer", "bundle"] as (keyof typeof signatureForms)[]) {
+  Deno.test(`A15 an image is refused until cosign signed it without a key by an identity of the spec, as ${form}`, async () => {
+    await onScene(async ({ server, sigstore, cosign, admission, spec, image }) => {
+      // A bundle of cosign 2 brings no intermediate along.
+      const keyless = { ...spec.keyless, roots: [sigstore.intermediate.pem, sigstore.root.pem] };
+      if (form === "bundle") admission.ask({ ...spec, keyless });
+      equal(await admission.judge(), "SignatureMissing");
+      await cosign.signKeyless({ server, holder: theirs }, image, form);
+      equal(await admission.judge(), "SignatureInvalid");
+      match(admission.message, /it is by "https:\/\/github.com\/theirs/);
+      await cosign.signKeyless({ server, holder: workflow }, image, form);
+      equal(await admission.judge(), "Accepted");
+      equal(admission.object.status?.signedBy, signedBy);
+      deepEqual(new Set(server.paths), new Set(["/api/v1/signingCert", "/api/v1/log/entries"]));
+    });
+  });
+}
+
+Deno.test("what counts here counts for cosign too, by the same authority, log and identity", async () => {
+  await onScene(async ({ server, cosign, admission, image }) => {
+    await cosign.signKeyless({ server, holder: workflow }, image);
+    equal(await admission.judge(), "Accepted");
+    await cosign.verifyKeyless(server.sigstore, workflow, image);
+    await rejects(cosign.verifyKeyless(server.sigstore, theirs, image), /none of the expected identities matched/);
+    await rejects(cosign.verifyKeyless(await Sigstore.open(), workflow, image));
+  });
+});
+
+Deno.test("A15 what cosign signed without a key is refused by another authority, and by another log", async () => {
+  await onScene(async ({ server, cosign, admission, spec, image }) => {
+    const other = (await Sigstore.open()).trust(workflow);
+    await cosign.signKeyless({ server, holder: workflow }, image);
+    admission.ask({ ...spec, keyless: { ...spec.keyless, roots: other.roots } });
+    equal(await admission.judge(), "SignatureInvalid");
+    admission.ask({ ...spec, keyless: { ...spec.keyless, transparencyLogs: other.transparencyLogs } });
+    equal(await admission.judge(), "SignatureInvalid");
+    admission.ask(spec);
+    equal(await admission.judge(), "Accepted");
+  });
+});
+
+for (const entry of ["dsse", "intoto"] as const) {
+  Deno.test(`a provenance that cosign signed without a key counts by an identity of the spec, logged as ${entry}`, async () => {
+    await onScene(async ({ server, cosign, admission, spec, image }) => {
+      const buildDefinition = { buildType: "mkosi", externalParameters: {} };
+      const predicate = { buildDefinition, runDetails: { builder: { id: "https://builder.example" } } };
+      const said = { type: "slsaprovenance1", predicate };
+      admission.ask({ ...spec, requireProvenance: {} });
+      await cosign.signKeyless({ server, holder: workflow }, image);
+      await cosign.attestKeyless({ server, holder: theirs, entry }, image, said);
+      equal(await admission.judge(), "ProvenanceInvalid");
+      await cosign.attestKeyless({ server, holder: workflow, entry }, image, said);
+      equal(await admission.judge(), "Accepted");
+      equal(admission.object.status?.provenance?.signedBy, signedBy);
+    });
+  });
+}

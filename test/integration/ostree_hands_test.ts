@@ -1,0 +1,93 @@
+/** The scripts of hands with the real ostree, booted into what it deployed; systemd alone is faked. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import type { OsOrder, OsOutcome } from "../../workflows/contracts/mod.ts";
+import { digestOf } from "../support/fake_os_host.ts";
+import { OstreeHost, ostreeMissing } from "../support/ostree_host.ts";
+
+const missing = ostreeMissing();
+
+function story(name: string, tell: (on: OstreeHost) => Promise<void>): void {
+  Deno.test({
+    name: missing ? `${name}: skipped, ${missing}` : name,
+    ignore: missing !== "",
+    fn: async () => {
+      await using on = await OstreeHost.make();
+      await tell(on);
+    },
+  });
+}
+
+function give({ host, commits }: OstreeHost, verb: OsOrder["verb"], more: Partial<OsOrder> = {}): Promise<OsOutcome> {
+  return host.give(verb, { image: "site", digest: commits[1] ?? "", ...more }, 2);
+}
+
+/** What is booted, staged and gone back to, by their place among the commits; -1 for none. */
+function places({ commits }: OstreeHost, outcome: OsOutcome): number[] {
+  if (outcome.outcome !== "Done") throw new Error(`Cannot see commits: ${JSON.stringify(outcome)}`);
+  const { booted, staged, fallback } = outcome.status;
+  return [booted, staged, fallback].map((digest) => commits.indexOf(digest));
+}
+
+function reasonOf(outcome: OsOutcome): string {
+  return outcome.outcome === "Refused" ? outcome.reason : JSON.stringify(outcome);
+}
+
+story("ostree: a commit is fetched, booted, gone back from and booted again", async (on) => {
+  deepEqual(places(on, await give(on, "Status")), [0, -1, -1]);
+  deepEqual(places(on, await give(on, "Stage")), [0, 1, -1]);
+  const apply = { bootId: on.host.bootId };
+  deepEqual(places(on, await give(on, "Apply", apply)), [0, 1, -1]);
+  await on.boot();
+  deepEqual(places(on, await give(on, "Apply", apply)), [1, -1, 0]);
+  deepEqual(await on.host.ordered(), []);
+  await give(on, "GoBack");
+  await on.boot();
+  deepEqual(places(on, await give(on, "Status")), [0, -1, 1]);
+  await give(on, "Stage", { token: "t-2" });
+  await give(on, "Apply", { token: "t-2" });
+  await on.boot();
+  deepEqual(places(on, await give(on, "Status")), [1, -1, 0]);
+});
+
+story("ostree: what is staged is booted by no other boot, and what is not staged by none", async (on) => {
+  equal(reasonOf(await give(on, "Apply")), "NotStaged");
+  equal(reasonOf(await give(on, "GoBack")), "NothingToGoBackTo");
+  await give(on, "Stage");
+  await on.host.boot();
+  deepEqual(places(on, await give(on, "Status")), [0, 1, -1]);
+  deepEqual(places(on, await give(on, "Stage", { digest: on.commits[0] ?? "" })), [0, -1, -1]);
+});
+
+story("ostree: what was deployed and did not boot gives way to what is wanted", async (on) => {
+  await give(on, "Stage");
+  await give(on, "Apply", { bootId: on.host.bootId });
+  await on.host.boot();
+  deepEqual(places(on, await give(on, "Status")), [0, 1, -1]);
+  deepEqual(places(on, await give(on, "Stage", { digest: on.commits[0] ?? "" })), [0, -1, -1]);
+  deepEqual(places(on, await give(on, "Stage", { token: "t-2" })), [0, 1, -1]);
+});
+
+story("ostree: a commit and a remote that are not there, and a server that is away, are told apart", async (on) => {
+  equal(reasonOf(await give(on, "Stage", { digest: digestOf("c") })), "ImageNotFound");
+  equal(reasonOf(await give(on, "Stage", { image: "nowhere" })), "ImageNotFound");
+  on.close();
+  equal(reasonOf(await give(on, "Stage")), "RegistryUnreachable");
+  deepEqual(places(on, await give(on, "Status")), [0, -1, -1]);
+});
+
+story("ostree: a server that says nothing any more is a stalled pull, which goes on when it is back", async (on) => {
+  on.isSilent = true;
+  equal(reasonOf(await give(on, "Stage")), "PullStalled");
+  on.isSilent = false;
+  deepEqual(places(on, await give(on, "Stage")), [0, 1, -1]);
+});
+
+story("ostree: a check counts the changes of /etc that going back would lose", async (on) => {
+  const running = (await on.host.get("running")).trim();
+  await writeFile(on.host.at(`sysroot/ostree/deploy/debian/deploy/${running}/etc/release`), "mine");
+  const outcome = await give(on, "Check");
+  const [found] = outcome.outcome === "Done" ? outcome.findings : [];
+  deepEqual([found?.kind, found?.stops], ["EtcChanged", false]);
+  match(found?.message ?? "", /^1 files of \/etc differ from the image's, such as release: /);
+});

@@ -1,0 +1,3 @@
+import { testStory } from "./told_story.ts";
+
+testStory("in-place");

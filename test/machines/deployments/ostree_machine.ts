@@ -1,0 +1,98 @@
+/** One machine whose root is a deployment of ostree, and orders for it: the scripts of hands, run on it without a pod. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { handNameOf } from "../../../activities/os/order.ts";
+import { verdictIn } from "../../../activities/os/verdict.ts";
+import { aimTestcontainers } from "../../../deploy/local/engine/aim_testcontainers.ts";
+import { openEngine } from "../../../deploy/local/engine/engine.ts";
+import { MachineContainer } from "../../../deploy/local/machines/machine_container.ts";
+import { machineImage } from "../../../deploy/local/machines/machine_image.ts";
+import { type Build, ostreeImage, remoteRepository } from "../../../deploy/local/machines/ostree/ostree_image.ts";
+import { debianArchives } from "../../../deploy/local/mirror/debian_archives.ts";
+import { machinesFolder } from "../../../deploy/local/demo/ground.ts";
+import type { OsOrder, OsOutcome } from "../../../workflows/contracts/mod.ts";
+import { eventually } from "../../support/eventually.ts";
+
+const scripts = ["hand.sh", "pull.sh", "check.sh", "json.awk", "drivers/ostree/ostree.sh"];
+const bootMs = 60_000;
+
+/** Runs a story on one machine that nobody looks after; nothing of it remains. */
+export async function withOstreeMachine(story: (machine: OstreeMachine) => Promise<void>): Promise<void> {
+  const workFolder = machinesFolder();
+  const install = process.env["OSTLER_INSTALL_DOCKER"] === "true";
+  const engine = await openEngine({ install, directory: join(workFolder, "docker") });
+  using _aimed = aimTestcontainers(engine.socket);
+  try {
+    const archives = await debianArchives();
+    const image = await ostreeImage(await machineImage({ workFolder, archives }), archives);
+    const place = { network: engine.network.name, labels: engine.runLabels() };
+    const container = await MachineContainer.start({ name: "ostree", image, ...place, bootArguments: [] });
+    await story(new OstreeMachine(container));
+  } finally {
+    await engine.stop(); // the machine goes with the run
+  }
+}
+
+/** What an order is about, where its verb needs it. */
+export type Asked = Partial<Pick<OsOrder, "digest" | "bootId" | "token">>;
+
+export class OstreeMachine {
+  readonly #machine: MachineContainer;
+
+  constructor(machine: MachineContainer) {
+    this.#machine = machine;
+  }
+
+  /** Waits until it has booted anew, and gives its boot id. */
+  async booted(before = ""): Promise<string> {
+    return await eventually("another boot", async () => {
+      const { exitCode } = await this.#machine.run(["systemctl", "is-active", "multi-user.target"]).catch(() => away);
+      if (exitCode !== 0) return false;
+      const bootId = (await this.read("/proc/sys/kernel/random/boot_id")).trim();
+      return bootId !== before && bootId;
+    }, bootMs);
+  }
+
+  /** Of a commit, as a digest. */
+  async digest(build: Build): Promise<string> {
+    return `sha256:${(await this.#said(["ostree", `--repo=${remoteRepository}`, "rev-parse", `os/${build}`])).trim()}`;
+  }
+
+  async read(path: string): Promise<string> {
+    return await this.#said(["cat", path]);
+  }
+
+  /** Carries the order out, and gives what came of it. */
+  async give(verb: OsOrder["verb"], asked: Asked = {}): Promise<OsOutcome> {
+    const { digest = "", bootId = "", token = "t-1" } = asked;
+    const name = handNameOf({
+      ...{ node: "ostree", uid: "ostree", driver: "ostree", image: "site", until: 0 },
+      ...{ verb, digest, bootId, token },
+    });
+    const until = Math.ceil(Date.now() / 1000) + 60;
+    await this.#bringScripts();
+    const words = ["ostree", verb, "site", digest, bootId, name, `${until}`, "30"].map((word) => word || "-");
+    const said = await this.#said(["sh", "/run/hands/hand.sh", ...words]);
+    const outcome = verdictIn(said);
+    if (!outcome) throw new Error(`Cannot read what "${verb}" came to: "${said}"`);
+    return outcome;
+  }
+
+  /** Anew after each boot: nothing in /run outlives one. */
+  async #bringScripts(): Promise<void> {
+    for (const script of scripts) {
+      const text = await readFile(new URL(`../../../activities/os/${script}`, import.meta.url), "utf8");
+      await this.#machine.write(`/run/hands/${script.split("/").at(-1)}`, text);
+    }
+  }
+
+  async #said(command: string[]): Promise<string> {
+    const { exitCode, stdout, stderr } = await this.#machine.run(command);
+    if (exitCode !== 0) throw new Error(`Cannot run "${command.join(" ")}": it ended with ${exitCode}: ${stderr}`);
+    return stdout;
+  }
+}
+
+/** Between two boots. */
+const away = { exitCode: 1 };

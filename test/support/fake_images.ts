@@ -1,0 +1,51 @@
+/** The activities that admit an image, over answers that a test gives by the object's name. */
+import type {
+  ImageActivities,
+  ImageFinding,
+  ImageLook,
+  ImageVerdict,
+  ResolvedImage,
+} from "../../workflows/contracts/mod.ts";
+
+/** An image that a registry has. */
+export function resolved(overrides: Partial<ResolvedImage> = {}): ResolvedImage {
+  const digest = `sha256:${"1".repeat(64)}`;
+  return { generation: 1, repository: "registry.example/os", digest, ...overrides };
+}
+
+export class FakeImages {
+  /** What is answered in turn, the last one again and again; a failure is thrown. */
+  readonly looks = new Map<string, (ImageLook | Error)[]>();
+  readonly verdicts = new Map<string, (ImageVerdict | Error)[]>();
+  /** What was told, by name. */
+  readonly told = new Map<string, ImageFinding[]>();
+  /** Calls in order, as "activity name". */
+  readonly calls: string[] = [];
+  /** Happens while an image is verified. */
+  whileVerified: (name: string) => Promise<void> = () => Promise.resolve();
+
+  all(): ImageActivities {
+    return {
+      resolveImage: ({ object: { name } }) => this.#answer("resolveImage", name, this.looks),
+      verifyImage: async ({ object: { name } }) => {
+        await this.whileVerified(name);
+        return await this.#answer("verifyImage", name, this.verdicts);
+      },
+      ensureImageTold: ({ object: { name }, finding }) => {
+        this.calls.push(`ensureImageTold ${name}`);
+        this.told.set(name, [...this.told.get(name) ?? [], finding]);
+        return Promise.resolve("Told");
+      },
+    };
+  }
+
+  async #answer<T>(activity: string, name: string, answers: Map<string, (T | Error)[]>): Promise<T> {
+    await Promise.resolve();
+    this.calls.push(`${activity} ${name}`);
+    const queue = answers.get(name) ?? [];
+    const answer = queue.length > 1 ? queue.shift() : queue[0];
+    if (answer === undefined) throw new Error(`Cannot answer ${activity} of "${name}": no test said how`);
+    if (answer instanceof Error) throw answer;
+    return answer;
+  }
+}

@@ -1,0 +1,81 @@
+/** machine-controller as far as the nodes of a stage are its own: a Machine that is deleted goes with its node, and another comes. */
+import { hold, machine, machineDeployment, machineSet } from "./machine_objects.ts";
+import type { NodeStage } from "./node_stage.ts";
+
+export interface NodeMakerOptions {
+  /** From the Machine being let go to its node being gone. */
+  goneMs?: number;
+  /** Whether the node that comes has the name of the one that went. */
+  sameName?: boolean;
+}
+
+/** Makes a Machine of MachineDeployment fleet/pool for each node of a stage, and those that come later. */
+export class NodeMaker {
+  /** Nodes that went, in order. */
+  readonly gone: string[] = [];
+  /** What was left on a node, as pods, when its Machine was deleted. */
+  readonly podsLeft: string[] = [];
+  readonly #stage: NodeStage;
+  readonly #options: Required<NodeMakerOptions>;
+  #made = 0;
+
+  constructor(stage: NodeStage, { goneMs = 50, sameName = false }: NodeMakerOptions = {}) {
+    this.#stage = stage;
+    this.#options = { goneMs, sameName };
+    const { kube } = stage;
+    kube.put("machinedeployments", machineDeployment());
+    kube.put("machinesets", machineSet());
+    for (const node of stage.nodes.keys()) this.#make(node);
+    const counted = kube.onChange;
+    kube.onChange = (change) => {
+      counted(change);
+      if (change.plural === "machines") this.#control(change.object.metadata);
+    };
+  }
+
+  /** Machines whose deletion was ordered, each as often as it was. */
+  get deleted(): string[] {
+    return this.#stage.kube.writes.filter((write) => write.startsWith("delete machines "))
+      .map((write) => write.slice("delete machines fleet/".length));
+  }
+
+  machineOf(node: string): string | undefined {
+    return this.#stage.kube.all("machines").find(({ status }) => refOf(status) === node)?.metadata.name;
+  }
+
+  #make(node: string): void {
+    const uid = this.#stage.kube.get("nodes", node)?.metadata.uid;
+    const status = { nodeRef: { name: node, uid }, conditions: [{ type: "Ready", status: "True" }] };
+    this.#stage.kube.put("machines", machine(`pool-hash-1-${++this.#made}`, { status }));
+  }
+
+  #control(
+    { name, deletionTimestamp, annotations = {} }: {
+      name: string;
+      deletionTimestamp?: string;
+      annotations?: Record<string, string>;
+    },
+  ): void {
+    if (!deletionTimestamp || annotations[hold]) return;
+    const node = refOf(this.#stage.kube.get("machines", name, "fleet")?.["status"]);
+    if (!node || this.gone.includes(node)) return;
+    this.gone.push(node);
+    const left = this.#stage.kube.all("pods").filter(({ spec }) => (spec as { nodeName: string }).nodeName === node);
+    this.podsLeft.push(...left.map(({ metadata }) => metadata.name));
+    setTimeout(() => this.#replace(name, node), this.#options.goneMs);
+  }
+
+  #replace(name: string, node: string): void {
+    const { kube, nodes } = this.#stage;
+    nodes.delete(node);
+    kube.remove("nodes", node);
+    kube.remove("machines", name, "fleet");
+    const next = this.#options.sameName ? node : `${node}-next`;
+    this.#stage.addNode(next, {}, `uid-${this.#made}-of-${next}`);
+    this.#make(next);
+  }
+}
+
+function refOf(status: unknown): string | undefined {
+  return (status as { nodeRef?: { name: string } } | undefined)?.nodeRef?.name;
+}

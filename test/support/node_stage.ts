@@ -1,0 +1,283 @@
+/** Nodes in memory that keep images and boot them, an API server that knows them, and the real activities over both. */
+import { type Lock, lockAnnotation, lockOf } from "../../activities/backends/node_pool/lock.ts";
+import { createActivities } from "../../activities/mod.ts";
+import type { NodePool } from "../../activities/kube/node_pools.ts";
+import type {
+  OsFinding,
+  OsOrder,
+  OsOutcome,
+  OsStatus,
+  Progress,
+  RollOutResult,
+} from "../../workflows/contracts/mod.ts";
+import { poolOfNodePool, workflowIdOf } from "../../workflows/commands/start_options.ts";
+import { FakeKube } from "./fake_kube.ts";
+import { type Handle, type Stage, testDeadlines } from "./workflow_stage.ts";
+
+/** The image of that letter: "repository@sha256:…". */
+export function imageOf(letter: string): string {
+  return `registry.example/os/worker@${digestOf(letter)}`;
+}
+
+export function digestOf(letter: string): string {
+  return `sha256:${letter.repeat(64).slice(0, 64)}`;
+}
+
+/** What a node makes of an order to boot. */
+export type Fate = "boots" | "rolls back" | "never comes back" | "comes back without kubelet" | "stays up";
+
+export interface StagedNode extends Omit<OsStatus, "bootId"> {
+  name: string;
+  boots: number;
+  isDown: boolean;
+}
+
+export interface NodeStageOptions {
+  nodes?: number;
+  /** A RolloutPolicy's spec. */
+  policy?: Record<string, unknown>;
+  /** Of the node with that name when it boots that image. */
+  fate?: (node: string, digest: string) => Fate;
+  labels?: (nth: number) => Record<string, string>;
+  /** From the order to the node being back. */
+  bootMs?: number;
+}
+
+let stages = 0;
+
+export class NodeStage {
+  readonly kube = new FakeKube();
+  readonly name = `edge${++stages}`;
+  readonly pool = poolOfNodePool("fleet", this.name);
+  readonly nodes = new Map<string, StagedNode>();
+  /** Every order as "verb node", in order. */
+  readonly orders: string[] = [];
+  /** Most nodes that were down, or cordoned, at once. */
+  mostOut = 0;
+  fate: (node: string, digest: string) => Fate;
+  /** What a Stage order meets: refuses, or stays silent. */
+  meet: (order: OsOrder) => OsOutcome | undefined = () => undefined;
+  findings: OsFinding[] = [];
+  bootMs: number;
+
+  constructor({ nodes = 3, policy, fate = () => "boots", labels = () => ({}), bootMs = 50 }: NodeStageOptions = {}) {
+    this.fate = fate;
+    this.bootMs = bootMs;
+    for (let nth = 1; nth <= nodes; nth++) this.addNode(`${this.name}-${nth}`, labels(nth));
+    this.kube.onChange = () => this.#count();
+    this.ask("a");
+    if (policy) {
+      this.kube.put("rolloutpolicies", {
+        metadata: { namespace: "fleet", name: "p" },
+        spec: { selector: {}, ...policy },
+      });
+    }
+  }
+
+  addNode(name: string, labels: Record<string, string> = {}, uid = `uid-of-${name}`): void {
+    this.nodes.set(name, { name, boots: 1, isDown: false, booted: digestOf("a"), staged: "", fallback: "" });
+    this.kube.put("nodes", {
+      metadata: {
+        name,
+        uid,
+        labels: { pool: this.name, ...labels },
+        creationTimestamp: "2026-01-01T00:00:00Z",
+      },
+      spec: {},
+      ...this.#statusOf(name),
+    });
+  }
+
+  /** What the NodePool asks for. */
+  ask(letter: string): void {
+    const metadata = this.kube.get("nodepools", this.name, "fleet")?.metadata;
+    const generation = (metadata?.["generation"] as number | undefined ?? 0) + 1;
+    const spec = {
+      ...{ nodeSelector: { matchLabels: { pool: this.name } }, driver: "bootc" as const },
+      image: { reference: imageOf(letter) },
+    } satisfies NodePool["spec"];
+    this.kube.put("nodepools", { metadata: { ...metadata, namespace: "fleet", name: this.name, generation }, spec });
+  }
+
+  /** The NodePool asks for what the OSImage of that name is. */
+  askForOSImage(name: string): void {
+    this.ask("a");
+    const found = this.kube.get("nodepools", this.name, "fleet");
+    const spec = { ...found?.["spec"] as object, image: { osImage: name } };
+    this.kube.put("nodepools", { metadata: { ...found?.metadata, name: this.name }, spec });
+  }
+
+  /** An OSImage was judged: accepted with the digest of a letter, or refused. */
+  judge(name: string, verdict: { letter: string } | { reason: string }): void {
+    const accepted = "letter" in verdict;
+    const condition = {
+      type: "Accepted",
+      status: accepted ? "True" : "False",
+      observedGeneration: 1,
+      reason: accepted ? "Accepted" : verdict.reason,
+      message: accepted ? "" : "no signature by one of its keys",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    };
+    const found = accepted ? { repository: "registry.example/os/worker", digest: digestOf(verdict.letter) } : {};
+    this.kube.put("osimages", {
+      metadata: { name, generation: 1 },
+      spec: { reference: "registry.example/os/worker:stable", keys: ["pem"] },
+      status: { conditions: [condition], ...found },
+    });
+  }
+
+  /** Its nodes update themselves from now on. */
+  letUpdateThemselves(): void {
+    const metadata = { namespace: "fleet", name: this.name, generation: 1 };
+    const nodeSelector = { matchLabels: { pool: this.name } };
+    this.kube.put("nodepools", {
+      metadata,
+      spec: { nodeSelector, driver: "FleetLock", fleetLock: { group: "default" } } satisfies NodePool["spec"],
+    });
+  }
+
+  /** What stands on a node about its lock; undefined for nothing. */
+  lockOf(name: string): Lock | undefined {
+    return lockOf(this.kube.get("nodes", name)?.metadata["annotations"] as Record<string, string> | undefined);
+  }
+
+  /** A node asks for a lock, or gives it back, as the controller writes that down. */
+  setLock(name: string, lock: Lock | undefined): void {
+    const stored = this.kube.get("nodes", name);
+    if (!stored) return;
+    const { [lockAnnotation]: _, ...others } = (stored.metadata["annotations"] ?? {}) as Record<string, string>;
+    const annotations = { ...others, ...(lock ? { [lockAnnotation]: JSON.stringify(lock) } : {}) };
+    this.kube.put("nodes", { ...stored, metadata: { ...stored.metadata, annotations } });
+  }
+
+  /** Has the worker of a stage serve the pool by real activities. */
+  serve(stage: Stage): void {
+    stage.activities.others.set(
+      this.pool.name,
+      createActivities(
+        {
+          ...{ kube: this.kube.client, profileNamespace: "kube-system" },
+          giveOrder: (order: OsOrder) => this.giveOrder(order),
+          forecast: () => ({}) as never,
+        } as unknown as Parameters<typeof createActivities>[0],
+      ),
+    );
+  }
+
+  get workflowId(): string {
+    return workflowIdOf(this.pool);
+  }
+
+  /** Starts a rollout as the controller does. */
+  async rollOut(stage: Stage, input: object = {}): Promise<Handle> {
+    this.serve(stage);
+    return await stage.client.workflow.signalWithStart("rollOutNodePool", {
+      ...{
+        workflowId: this.workflowId,
+        taskQueue: "ostler",
+        signal: "desiredChanged",
+        signalArgs: [{ generation: 1 }],
+      },
+      args: [{ ...this.pool, deadlines: testDeadlines, ...input }],
+    }) as Handle;
+  }
+
+  /** Converges by what is asked for, and forgets how. */
+  async settle(stage: Stage): Promise<RollOutResult> {
+    const result = await (await this.rollOut(stage)).result();
+    this.orders.length = 0;
+    this.mostOut = 0;
+    return result;
+  }
+
+  async progress(stage: Stage): Promise<Progress> {
+    return await stage.client.workflow.getHandle(this.workflowId).query<Progress>("progress");
+  }
+
+  /** Orders of one verb, as the nodes they were given to. */
+  given(verb: OsOrder["verb"]): string[] {
+    return this.orders.filter((order) => order.startsWith(`${verb} `)).map((order) => order.slice(verb.length + 1));
+  }
+
+  down(): string[] {
+    return [...this.nodes.values()].filter(({ isDown }) => isDown).map(({ name }) => name);
+  }
+
+  /** What each node booted, as letters in the order of names. */
+  booted(): string {
+    return [...this.nodes.values()].map(({ booted }) => booted.slice(7, 8)).join("");
+  }
+
+  cordoned(): string[] {
+    return this.kube.all("nodes").filter(({ spec }) => (spec as { unschedulable?: boolean })?.unschedulable)
+      .map(({ metadata }) => metadata.name);
+  }
+
+  async giveOrder(order: OsOrder): Promise<OsOutcome> {
+    const node = this.nodes.get(order.node);
+    if (!node) return { outcome: "Unknown", message: "there is no such node" };
+    this.orders.push(`${order.verb} ${order.node}`);
+    await Promise.resolve();
+    if (node.isDown) return { outcome: "Unknown", message: "its kubelet does not answer" };
+    const met = this.meet(order);
+    if (met) return met;
+    const bootId = bootIdOf(node);
+    if (order.verb === "Stage") node.staged = order.digest;
+    if ((order.verb === "Apply" || order.verb === "GoBack") && order.bootId === bootId) this.#boot(node, order);
+    const { booted, staged, fallback } = node;
+    return { outcome: "Done", status: { bootId, booted, staged, fallback }, findings: this.findings };
+  }
+
+  #boot(node: StagedNode, { verb }: OsOrder): void {
+    const next = verb === "GoBack" ? node.fallback : node.staged;
+    const fate = this.fate(node.name, next);
+    if (fate === "stays up") return;
+    node.isDown = true;
+    this.#report(node.name);
+    if (fate === "never comes back") return;
+    setTimeout(
+      () => this.comeUp(node.name, fate === "rolls back" ? node.booted : next, fate !== "comes back without kubelet"),
+      this.bootMs,
+    );
+  }
+
+  /** A node is back, with an image. */
+  comeUp(name: string, digest: string, isReady = true): void {
+    const node = this.nodes.get(name);
+    if (!node) return;
+    const fallback = digest === node.booted ? node.fallback : node.booted;
+    Object.assign(node, { booted: digest, fallback, staged: "", isDown: !isReady, boots: node.boots + 1 });
+    this.#report(name);
+  }
+
+  #report(name: string): void {
+    const stored = this.kube.get("nodes", name);
+    if (stored) this.kube.put("nodes", { ...stored, ...this.#statusOf(name) });
+    this.#count();
+  }
+
+  #statusOf(name: string): { status: object } {
+    const node = this.nodes.get(name) as StagedNode;
+    const ready = {
+      type: "Ready",
+      status: node.isDown ? "Unknown" : "True",
+      reason: node.isDown ? "NodeStatusUnknown" : "KubeletReady",
+    };
+    const lastTransitionTime = new Date().toISOString();
+    return {
+      status: {
+        conditions: [{ ...ready, lastTransitionTime }],
+        nodeInfo: { bootID: bootIdOf(node), kubeletVersion: "v1.36.1" },
+      },
+    };
+  }
+
+  #count(): void {
+    const out = new Set([...this.down(), ...this.cordoned()]);
+    this.mostOut = Math.max(this.mostOut, out.size);
+  }
+}
+
+function bootIdOf({ name, boots }: StagedNode): string {
+  return `boot-${boots}-of-${name}`;
+}

@@ -1,0 +1,84 @@
+/** Pools of nodes that somebody made, one of which is bad: what replaces it is told by its tests. */
+import { deepEqual, equal } from "node:assert/strict";
+import type { OsFinding, OsRefusal, Progress } from "../../workflows/contracts/mod.ts";
+import { eventually } from "./eventually.ts";
+import { NodeMaker } from "./node_maker.ts";
+import type { NodeMakerOptions } from "./node_maker.ts";
+import { NodeStage } from "./node_stage.ts";
+import type { Fate } from "./node_stage.ts";
+import type { Handle, Stage } from "./workflow_stage.ts";
+
+/** A policy that has nodes replaced, each step in a second. */
+export const replacing = { onImageChange: "ReplaceIfRefused", maxFailed: 3, inPlace: { stage: "20s", boot: "1s" } };
+
+/** The same without the word that it is about. */
+export const { onImageChange: _, ...neverReplacing } = replacing;
+
+export interface World {
+  nodes: NodeStage;
+  maker: NodeMaker;
+  handle: Handle;
+  /** The node that is bad. */
+  bad: string;
+}
+
+export interface Story extends NodeMakerOptions {
+  policy?: Record<string, unknown>;
+  count?: number;
+  /** Which of them is bad; the first unless told. */
+  nth?: number;
+  bootMs?: number;
+  /** What the bad node makes of image b. */
+  fate?: Fate;
+  refuses?: OsRefusal | OsFinding["kind"];
+  /** Without, nobody makes its nodes. */
+  isMade?: boolean;
+}
+
+/** A pool that runs image a, is asked for b, and has one node that is bad. */
+export async function rolling(stage: Stage, story: Story): Promise<World> {
+  const { policy = replacing, count = 3, nth = 1, bootMs = 50, fate, refuses, isMade = true, ...options } = story;
+  const nodes = new NodeStage({ nodes: count, policy, bootMs });
+  const bad = `${nodes.name}-${nth}`;
+  await nodes.settle(stage);
+  const maker = isMade ? new NodeMaker(nodes, options) : undefined;
+  const boots = bootsOnceOf(nodes, bad);
+  nodes.fate = (name) => name === bad && fate && boots() ? fate : "boots";
+  nodes.meet = ({ verb, node, uid }) =>
+    refuses && verb === "Stage" && node === bad && uid === `uid-of-${bad}`
+      ? { outcome: "Refused", reason: refuses as OsRefusal, message: "as it is" }
+      : undefined;
+  putPod(nodes, bad);
+  nodes.ask("b");
+  return { nodes, maker: maker as NodeMaker, handle: await nodes.rollOut(stage), bad };
+}
+
+/** Whether the first node of that name is meant, and not one that came later. */
+function bootsOnceOf({ kube }: NodeStage, name: string): () => boolean {
+  return () => kube.get("nodes", name)?.metadata.uid === `uid-of-${name}`;
+}
+
+function putPod({ kube }: NodeStage, nodeName: string): void {
+  const metadata = { namespace: "default", name: "web-1", labels: { app: "web" } };
+  kube.put("pods", { metadata, spec: { nodeName }, status: { phase: "Running" } });
+}
+
+/** The pool converges, and once more with the node that came. */
+export async function converged(stage: Stage, { nodes, handle, maker, bad }: World): Promise<void> {
+  equal((await handle.result()).outcome, "Converged");
+  await eventually("another node", () => maker.gone.length > 0 && nodes.nodes.size === 3);
+  equal((await (await nodes.rollOut(stage)).result()).outcome, "Converged");
+  deepEqual([nodes.booted(), nodes.cordoned(), maker.gone], ["bbb", [], [bad]]);
+}
+
+export async function halted(stage: Stage, nodes: NodeStage): Promise<Progress> {
+  return await eventually("a halt", async () => {
+    const progress = await nodes.progress(stage);
+    return progress.quarantine.length > 0 && progress.underway.length === 0 && progress;
+  });
+}
+
+export function eventsOf({ kube }: NodeStage, reason: string): string[] {
+  const events = kube.all("events") as unknown as { reason: string; message: string }[];
+  return events.filter((each) => each.reason === reason).map(({ message }) => message);
+}

@@ -1,0 +1,153 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { keepMachines } from "../../../../../activities/backends/machine_controller/keep_machines.ts";
+import type { Keeping } from "../../../../../workflows/contracts/mod.ts";
+import { inActivity } from "../../../../support/activity_context.ts";
+import { FakeKube } from "../../../../support/fake_kube.ts";
+import {
+  hold,
+  machine,
+  machineDeployment,
+  machineSet,
+  pool,
+  providerConfig,
+  revisionKey,
+} from "../../../../support/machine_objects.ts";
+
+const before = "docker://example/ubuntu:1";
+const after = "docker://example/ubuntu:2";
+
+interface Template {
+  metadata: { labels: Record<string, string> };
+  spec: object;
+}
+
+function template(image: string, kubelet = "1.35.3"): Template {
+  return {
+    metadata: { labels: { pool: "pool" } },
+    spec: { versions: { kubelet }, providerSpec: { value: providerConfig(image) } },
+  };
+}
+
+function numbered(hash: string, { metadata, ...rest }: Template): Template {
+  return { ...rest, metadata: { labels: { ...metadata.labels, "machine-template-hash": hash } } };
+}
+
+interface Changed {
+  wanted?: Template;
+  surge?: number;
+  /** NodePools that select the nodes. */
+  nodePools?: string[];
+}
+
+/** Two machines of the first set, a held newcomer of the second, and nodes of a NodePool. */
+function changedPool({ wanted = template(after), surge = 1, nodePools = ["edge"] }: Changed = {}): FakeKube {
+  const kube = new FakeKube();
+  const strategy = { rollingUpdate: { maxSurge: surge } };
+  const spec = { replicas: 2, selector: { matchLabels: { pool: "pool" } }, strategy, template: wanted };
+  kube.put("machinedeployments", machineDeployment({ annotations: { [revisionKey]: "2" }, spec }));
+  putSet(kube, "1", template(before));
+  putSet(kube, "2", wanted);
+  for (const name of ["a", "b"]) {
+    kube.put("machines", machine(name));
+    kube.put("nodes", { metadata: { name: `node-${name}`, uid: name, labels: { pool: "pool" } }, spec: {} });
+  }
+  const newcomer = { hash: "hash-2", annotations: { [hold]: "us" }, finalizers: [], status: {} };
+  kube.put("machines", machine("new", newcomer));
+  for (const name of nodePools) putNodePool(kube, name);
+  return kube;
+}
+
+function putSet(kube: FakeKube, nth: string, made: Template): void {
+  const set = machineSet(nth, `hash-${nth}`);
+  const metadata = { ...set.metadata, uid: `uid-of-pool-hash-${nth}` };
+  kube.put("machinesets", { metadata, spec: { template: numbered(`hash-${nth}`, made) } });
+}
+
+function putNodePool(kube: FakeKube, name: string): void {
+  const image = { reference: `registry.example/os@sha256:${"a".repeat(64)}` };
+  kube.put("nodepools", {
+    metadata: { namespace: "fleet", name, uid: `uid-of-${name}`, generation: 1 },
+    spec: { nodeSelector: { matchLabels: { pool: "pool" } }, driver: "bootc", image },
+  });
+}
+
+function keep(kube: FakeKube): Promise<Keeping> {
+  kube.writes.length = 0;
+  return inActivity(() => keepMachines(kube.client, pool));
+}
+
+function templateOf(kube: FakeKube, set: string): unknown {
+  return (kube.get("machinesets", set, "fleet")?.["spec"] as { template: unknown }).template;
+}
+
+async function assertRefused(kube: FakeKube, why: RegExp): Promise<void> {
+  const kept = await keep(kube);
+  equal(kept.outcome, "Refused");
+  match("message" in kept ? kept.message : "", why);
+  deepEqual(kube.writes, []);
+}
+
+Deno.test("keepMachines gives the set that has the machines the new template, under its own label", async () => {
+  const kube = changedPool();
+  deepEqual(await keep(kube), { outcome: "Kept" });
+  deepEqual(templateOf(kube, "pool-hash-1"), numbered("hash-1", template(after)));
+  deepEqual(templateOf(kube, "pool-hash-2"), numbered("hash-2", template(after)));
+});
+
+Deno.test("keepMachines writes nothing more while machine-controller has not taken it up", async () => {
+  const kube = changedPool();
+  await keep(kube);
+  deepEqual([await keep(kube), kube.writes], [{ outcome: "Pending" }, []]);
+});
+
+Deno.test("keepMachines has nothing to do once machine-controller has", async () => {
+  const kube = changedPool();
+  await keep(kube);
+  for (const [nth, revision] of [["1", "3"], ["2", "2"]] as const) {
+    const set = kube.get("machinesets", `pool-hash-${nth}`, "fleet");
+    const annotations = { [revisionKey]: revision };
+    kube.put("machinesets", { ...set, metadata: { ...set?.metadata, name: `pool-hash-${nth}`, annotations } });
+  }
+  const deployment = kube.get("machinedeployments", "pool", "fleet");
+  const metadata = { ...pool, uid: "uid-of-pool", annotations: { [revisionKey]: "3" } };
+  kube.put("machinedeployments", { ...deployment, metadata });
+  deepEqual([await keep(kube), kube.writes], [{ outcome: "Unneeded" }, []]);
+});
+
+Deno.test("keepMachines leaves a change that has the same image to be rolled", async () => {
+  const kube = changedPool({ wanted: template(before, "1.36.1") });
+  deepEqual([await keep(kube), kube.writes], [{ outcome: "Unneeded" }, []]);
+});
+
+Deno.test("keepMachines refuses a change of more than the image", async () => {
+  await assertRefused(changedPool({ wanted: template(after, "1.36.1") }), /changes in more than the image/);
+});
+
+Deno.test("keepMachines refuses where no NodePool brings the nodes their image, and where two do", async () => {
+  await assertRefused(changedPool({ nodePools: [] }), /no NodePool, or more than one, selects node "node-a"/);
+  await assertRefused(changedPool({ nodePools: ["edge", "other"] }), /no NodePool, or more than one/);
+});
+
+Deno.test("keepMachines refuses without surge, as machine-controller has taken a machine by then", async () => {
+  await assertRefused(changedPool({ surge: 0 }), /maxSurge of 0/);
+});
+
+Deno.test("keepMachines refuses in the middle of a replacement", async () => {
+  const kube = changedPool();
+  kube.put("machines", machine("new", { hash: "hash-2" }));
+  await assertRefused(kube, /machines of 2 templates run/);
+});
+
+Deno.test("keepMachines refuses as long as a machine has no node", async () => {
+  const kube = changedPool();
+  kube.put("machines", machine("b", { status: {} }));
+  await assertRefused(kube, /machine "b" has no node yet/);
+});
+
+Deno.test("keepMachines leaves it to the next look where somebody else was faster", async () => {
+  const kube = changedPool();
+  kube.onRequest = (request) => {
+    if (request.startsWith("patch machinesets")) putSet(kube, "1", template(before));
+  };
+  deepEqual(await keep(kube), { outcome: "Pending" });
+});

@@ -1,0 +1,71 @@
+/** The time that a node has for what it is ordered, over an API server in memory. */
+import { deepEqual, ok } from "node:assert/strict";
+import { awaitBootOrdered } from "../../../../activities/backends/node_pool/boot_order.ts";
+import { noteAnnotation } from "../../../../activities/backends/node_pool/note.ts";
+import type { Updating } from "../../../../activities/backends/node_pool/orders.ts";
+import { awaitImageStaged } from "../../../../activities/backends/node_pool/stage.ts";
+import type { OsOrder, OsOutcome } from "../../../../workflows/contracts/mod.ts";
+import { poolOfNodePool } from "../../../../workflows/commands/node_pool.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+
+const minute = 60_000;
+const [a, b] = [`sha256:${"a".repeat(64)}`, `sha256:${"b".repeat(64)}`];
+const update = { pool: poolOfNodePool("fleet", "edge"), machine: "w-1", image: `registry.example/os@${b}` };
+
+/** A node that answers, in time, and what it was given of it (ms). */
+class Node {
+  readonly kube = new FakeKube();
+  readonly given: Partial<Record<OsOrder["verb"], number>> = {};
+
+  constructor() {
+    const spec = {
+      nodeSelector: { matchLabels: { pool: "edge" } },
+      driver: "bootc",
+      image: { reference: update.image },
+    };
+    this.kube.put("nodepools", { metadata: { namespace: "fleet", name: "edge", uid: "u" }, spec });
+    const note = { bootId: "boot-1", booted: a, staged: b };
+    this.kube.put("nodes", {
+      metadata: {
+        ...{ name: "w-1", uid: "uid-of-w-1", labels: { pool: "edge" }, creationTimestamp: "2026-01-01T00:00:00Z" },
+        annotations: { [noteAnnotation]: JSON.stringify(note) },
+      },
+      status: { nodeInfo: { bootID: "boot-1" } },
+    });
+  }
+
+  readonly giveOrder = ({ verb, until }: OsOrder): Promise<OsOutcome> => {
+    const left = until - Date.now();
+    this.given[verb] = left;
+    if (left <= 0) return Promise.resolve({ outcome: "Unknown", message: "no pod was made for it" });
+    const staged = verb === "Check" ? "" : b ?? "";
+    const status = { bootId: "boot-1", booted: a ?? "", staged, fallback: "" };
+    return Promise.resolve({ outcome: "Done", status, findings: [] });
+  };
+
+  /** What comes of a step that was asked for `ms` ago and was to take 30 minutes. */
+  asked<T>(ms: number, step: (updating: Updating, until: number) => Promise<T>): Promise<T> {
+    const scheduledTimestampMs = Date.now() - ms;
+    const updating = { kube: this.kube.client, giveOrder: this.giveOrder };
+    return inActivity(() => step(updating, scheduledTimestampMs + 30 * minute), { scheduledTimestampMs });
+  }
+}
+
+Deno.test("a step that nobody could take for an hour is taken all the same: no node is told to have failed for that", async () => {
+  const node = new Node();
+  const staged = await node.asked(
+    60 * minute,
+    (updating, until) => awaitImageStaged(updating, { ...update, retriedAt: 0, until }),
+  );
+  const ordered = await node.asked(60 * minute, (updating, until) => awaitBootOrdered(updating, { ...update, until }));
+  deepEqual([staged, ordered], [{ outcome: "Staged" }, { outcome: "Ordered", bootId: "boot-1" }]);
+  const { Stage = 0, Apply = 0 } = node.given;
+  ok(Math.min(Stage, Apply) > 29 * minute && Math.max(Stage, Apply) <= 31 * minute, JSON.stringify(node.given));
+});
+
+Deno.test("a step that goes on after a while has what is left of its time", async () => {
+  const node = new Node();
+  await node.asked(10 * minute, (updating, until) => awaitImageStaged(updating, { ...update, retriedAt: 0, until }));
+  ok((node.given.Stage ?? 0) <= 20 * minute, JSON.stringify(node.given));
+});

@@ -1,0 +1,149 @@
+/** Which machine is deleted for a node that could not be updated, and which is not. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { noteAnnotation } from "../../../../activities/backends/node_pool/note.ts";
+import { awaitNodeGone, ensureNodeReplaced, readMaker } from "../../../../activities/backends/node_pool/replaced.ts";
+import type { Maker } from "../../../../workflows/contracts/mod.ts";
+import { poolOfNodePool } from "../../../../workflows/commands/start_options.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
+import { interrupted } from "../../../support/interrupted.ts";
+import { hold, machine, machineDeployment, machineSet } from "../../../support/machine_objects.ts";
+
+const image = `registry.example/os@sha256:${"b".repeat(64)}`;
+const update = { pool: poolOfNodePool("fleet", "edge"), machine: "n1", image, bootId: "" };
+const maker: Maker = {
+  ...{ pool: { namespace: "fleet", name: "pool" }, machine: "pool-hash-1-a" },
+  ...{ machineUid: "uid-of-pool-hash-1-a", nodeUid: "uid-of-n1" },
+};
+const skipped = "kubermatic.io/skip-eviction";
+
+function putNode(kube: FakeKube, uid: string, note: object = {}): void {
+  const annotations = { [noteAnnotation]: JSON.stringify(note) };
+  kube.put("nodes", { metadata: { name: "n1", uid, labels: { pool: "edge" }, annotations }, spec: {} });
+}
+
+function putMachine(kube: FakeKube, name: string, { uid = "uid-of-n1", metadata = {}, node = "n1" } = {}): void {
+  kube.put("machines", machine(name, { metadata, status: { nodeRef: { name: node, uid } } }));
+}
+
+/** A node of NodePool edge, and its machine of MachineDeployment pool. */
+function world(): FakeKube {
+  const kube = new FakeKube();
+  const spec = { nodeSelector: { matchLabels: { pool: "edge" } }, driver: "bootc", image: { reference: image } };
+  kube.put("nodepools", { metadata: { namespace: "fleet", name: "edge" }, spec });
+  kube.put("machinedeployments", machineDeployment());
+  kube.put("machinesets", machineSet());
+  putNode(kube, "uid-of-n1", { bootId: "boot-1" });
+  putMachine(kube, "pool-hash-1-a");
+  putMachine(kube, "pool-hash-1-b", { uid: "uid-of-n2", node: "n2" });
+  return kube;
+}
+
+const found = (kube: FakeKube, more: object = {}): Promise<Maker | null> =>
+  inActivity(() => readMaker(kube.client, { ...update, ...more }));
+const replaced = (kube: FakeKube): Promise<string> =>
+  inActivity(() => ensureNodeReplaced(kube.client, { ...update, maker }));
+
+Deno.test("readMaker finds the machine of a MachineDeployment, by uid, and writes nothing", async () => {
+  const kube = world();
+  deepEqual(await found(kube), maker);
+  deepEqual(await found(kube, { bootId: "boot-1" }), maker);
+  deepEqual(kube.writes, []);
+});
+
+const nobody: Record<string, (kube: FakeKube) => void> = {
+  "has no machine": (kube) => kube.remove("machines", "pool-hash-1-a", "fleet"),
+  "is gone": (kube) => kube.remove("nodes", "n1"),
+  "has two machines": (kube) => putMachine(kube, "pool-hash-1-c"),
+  "has the machine of an earlier node of its name": (kube) =>
+    putMachine(kube, "pool-hash-1-a", { uid: "uid-of-older" }),
+  "has a machine that is being deleted": (kube) =>
+    putMachine(kube, "pool-hash-1-a", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
+  "has a machine of no set": (kube) => putMachine(kube, "pool-hash-1-a", { metadata: { ownerReferences: [] } }),
+  "has a machine of a set that came later": (kube) => {
+    const [set] = kube.all("machinesets");
+    if (set) kube.put("machinesets", { ...set, metadata: { ...set.metadata, uid: "uid-of-another" } });
+  },
+  "has a machine whose MachineDeployment is being deleted": (kube) =>
+    kube.put("machinedeployments", machineDeployment({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } })),
+  "has a machine whose MachineDeployment is gone": (kube) => kube.remove("machinedeployments", "pool", "fleet"),
+  "is in a cluster without machine-controller": (kube) => {
+    kube.onRequest = (request) => {
+      if (request.startsWith("list machines")) throw answer(404, "NotFound");
+    };
+  },
+};
+
+for (const [what, act] of Object.entries(nobody)) {
+  Deno.test(`readMaker finds nobody for a node that ${what}`, async () => {
+    const kube = world();
+    act(kube);
+    equal(await found(kube), null);
+  });
+}
+
+Deno.test("readMaker finds nobody for a node that came since another of its name was told to boot, nor for one that updates itself", async () => {
+  const kube = world();
+  putNode(kube, "uid-of-later");
+  putMachine(kube, "pool-hash-1-a", { uid: "uid-of-later" });
+  equal(await found(kube, { bootId: "boot-1" }), null);
+  equal(await found(world(), { image: "FleetLock/default" }), null);
+});
+
+Deno.test("ensureNodeReplaced deletes the machine that was found, once, without a second drain", async () => {
+  const kube = world();
+  equal(await replaced(kube), "Replaced");
+  const { metadata } = kube.get("machines", "pool-hash-1-a", "fleet") ?? { metadata: { name: "" } };
+  deepEqual([metadata.deletionTimestamp !== undefined, metadata.annotations?.[hold]], [true, undefined]);
+  equal(kube.get("nodes", "n1")?.metadata.annotations?.[skipped], "true");
+  equal(kube.get("machines", "pool-hash-1-b", "fleet")?.metadata.deletionTimestamp, undefined);
+  const before = kube.dump();
+  equal(await replaced(kube), "Replaced");
+  const timeless = (text: string): string => text.replaceAll(/"resourceVersion":"\d+"/g, "");
+  equal(timeless(kube.dump()), timeless(before));
+});
+
+async function callsOf(): Promise<number> {
+  let calls = 0;
+  const counted = interrupted(world().client, { at: Infinity, when: "before", then: "alive" }, () => void calls++);
+  await inActivity(() => ensureNodeReplaced(counted, { ...update, maker }));
+  return calls;
+}
+
+Deno.test("ensureNodeReplaced that is killed at any request and tried again deletes that machine alone, and holds nothing", async () => {
+  const calls = await callsOf();
+  for (const at of Array(calls).keys()) {
+    for (const when of ["before", "after"] as const) {
+      const kube = world();
+      const broken = interrupted(kube.client, { at, when, then: "dead" }, () => {});
+      await inActivity(() => ensureNodeReplaced(broken, { ...update, maker })).catch(() => "killed");
+      equal(await replaced(kube), "Replaced", `${at} ${when}`);
+      const held = kube.all("machines").filter(({ metadata }) => metadata.annotations?.[hold]);
+      const leaving = kube.all("machines").filter(({ metadata }) => metadata.deletionTimestamp);
+      deepEqual([held, leaving.map(({ metadata }) => metadata.name)], [[], ["pool-hash-1-a"]], `${at} ${when}`);
+    }
+  }
+  ok(calls > 6);
+});
+
+Deno.test("ensureNodeReplaced leaves a node alone that came back under the same name, and a machine that is another one by now", async () => {
+  const back = world();
+  putNode(back, "uid-of-later");
+  putMachine(back, "pool-hash-1-a", { uid: "uid-of-later" });
+  const other = world();
+  putMachine(other, "pool-hash-1-a", { metadata: { uid: "uid-of-later" } });
+  const orphan = world();
+  putMachine(orphan, "pool-hash-1-a", { metadata: { ownerReferences: [] } });
+  deepEqual([await replaced(back), await replaced(other), await replaced(orphan)], ["Gone", "Kept", "Kept"]);
+  deepEqual([...back.writes, ...other.writes, ...orphan.writes], []);
+});
+
+Deno.test("awaitNodeGone is over when the node is gone, or another one has its name, and tells at its end that it is there", async () => {
+  const until = Date.now();
+  const gone = (kube: FakeKube): Promise<boolean> =>
+    inActivity(() => awaitNodeGone(kube.client, { ...update, maker, until }));
+  const [there, away, other] = [world(), world(), world()];
+  away.remove("nodes", "n1");
+  putNode(other, "uid-of-later");
+  deepEqual([await gone(there), await gone(away), await gone(other)], [false, true, true]);
+});

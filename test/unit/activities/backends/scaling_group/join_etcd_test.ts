@@ -1,0 +1,67 @@
+/** K27: a newcomer of a control plane has joined once its member of etcd votes, not once its kubelet is Ready. */
+import { deepEqual, equal } from "node:assert/strict";
+import { useEtcd } from "../../../../../activities/etcd/etcd_of.ts";
+import { hashOf } from "../../../../../activities/node_version/release.ts";
+import { StagedEtcd } from "../../../../support/staged_etcd.ts";
+import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
+
+const image = { ...next, components: version.components };
+const machine = "workers-new-1";
+
+interface Newcomer {
+  group: GroupStage;
+  etcd: StagedEtcd;
+  address: string;
+  node: string;
+}
+
+/** Ordered for the first of three, and its node is Ready. */
+async function newcomer(): Promise<Newcomer> {
+  const group = new GroupStage({ role: "ControlPlane" });
+  const etcd = new StagedEtcd();
+  useEtcd(group.client, () => etcd);
+  group.cloud.instances().forEach(({ addresses: [at = ""] }, nth) => etcd.join(`m${nth + 1}`, at));
+  group.ask(image, { stage: "ControlPlane", digest: hashOf(image) });
+  await group.backend.admit({ pool, machine, victim: "workers-1" });
+  const instance = group.cloud.instances().at(-1);
+  if (!instance) throw new Error("Cannot set the stage: nothing was ordered");
+  group.join(instance.providerId, image);
+  return { group, etcd, address: instance.addresses[0] ?? "", node: instance.node };
+}
+
+function isWelcome({ group, node }: Newcomer): boolean {
+  return group.kube.get("nodes", node)?.metadata.annotations?.["ostler.dev/heir-of"] === "workers-1";
+}
+
+Deno.test("K27 one that is no member yet has not joined", async () => {
+  const all = await newcomer();
+  equal(await all.group.backend.welcome({ pool, machine }), "it is no member of etcd yet");
+  equal(isWelcome(all), false);
+});
+
+Deno.test("K27 a learner that is in sync is given its vote, one that is not is waited for", async () => {
+  const all = await newcomer();
+  const { etcd, group, address } = all;
+  etcd.join("m4", address, { isLearner: true });
+  etcd.behind.add("m4");
+  const lacks = await group.backend.welcome({ pool, machine });
+  equal(lacks, "its member of etcd is a learner that is not in sync yet");
+  etcd.behind.clear();
+  equal(await group.backend.welcome({ pool, machine }), "its member of etcd has begun to vote this moment");
+  equal(await group.backend.welcome({ pool, machine }), undefined);
+  deepEqual([isWelcome(all), etcd.orders], [true, ["promote m4", "promote m4"]]);
+});
+
+Deno.test("K27 a voter that does not answer has not joined", async () => {
+  const { etcd, group, address } = await newcomer();
+  etcd.join("m4", address);
+  etcd.silent("m4");
+  equal(await group.backend.welcome({ pool, machine }), 'member "m4" does not answer: timeout');
+});
+
+Deno.test("where etcd runs on none of the machines, none has to be a member", async () => {
+  const { etcd, group } = await newcomer();
+  etcd.members.length = 0;
+  etcd.join("outside", "192.0.2.9");
+  equal(await group.backend.welcome({ pool, machine }), undefined);
+});

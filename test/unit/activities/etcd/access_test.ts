@@ -1,0 +1,88 @@
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { ApplicationFailure } from "@temporalio/common";
+import { readEtcdAccess } from "../../../../activities/etcd/access.ts";
+import { faultInCertificates } from "../../../../activities/etcd/certificates.ts";
+import { CertificateAuthority } from "../../../../deploy/local/stack/certificate_authority.ts";
+import { FakeKube } from "../../../support/fake_kube.ts";
+
+const where = { namespace: "ostler-system", name: "etcd" };
+const authority = await CertificateAuthority.create("etcd");
+const client = await authority.issue({ commonName: "ostler", use: "client" });
+const other = await authority.issue({ commonName: "other", use: "client" });
+const whole = { "ca.crt": authority.certificatePem, "tls.crt": client.certificatePem, "tls.key": client.keyPem };
+
+function secretOf(texts: Record<string, string>): FakeKube {
+  const kube = new FakeKube();
+  const data = Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]),
+  );
+  kube.put("secrets", { metadata: where, data });
+  return kube;
+}
+
+Deno.test("readEtcdAccess has what lets us in, and shows it to nobody who prints it", async () => {
+  const access = await readEtcdAccess(secretOf(whole).client, where);
+  const { ca, cert, key } = access.credentials;
+  deepEqual({ "ca.crt": ca, "tls.crt": cert, "tls.key": key }, whole);
+  equal(access.endpoints, undefined);
+  for (const text of [JSON.stringify(access), Deno.inspect(access, { depth: 9 }), String(access)]) {
+    ok(!text.includes("PRIVATE KEY"), text);
+  }
+});
+
+Deno.test("readEtcdAccess has the endpoints of an etcd that runs elsewhere", async () => {
+  const kube = secretOf({ ...whole, endpoints: " https://e1.example:2379, https://10.0.0.1:2379/ ,\n" });
+  const { endpoints } = await readEtcdAccess(kube.client, where);
+  deepEqual(endpoints, ["https://e1.example:2379", "https://10.0.0.1:2379"]);
+});
+
+const cases: [string, Record<string, string>, string][] = [
+  ["no CA", { "ca.crt": "" }, 'its "ca.crt" is missing'],
+  ["a certificate that is none", { "tls.crt": "sesame" }, 'its "tls.crt" holds no certificate in PEM'],
+  [
+    "a broken certificate",
+    { "tls.crt": "-----BEGIN CERTIFICATE-----\nc2VzYW1l\n-----END CERTIFICATE-----\n" },
+    'its "tls.crt" holds no certificate in PEM',
+  ],
+  ["a CA that is a key", { "ca.crt": client.keyPem }, 'its "ca.crt" holds no certificate in PEM'],
+  ["a key that is none", { "tls.key": "sesame" }, 'its "tls.key" holds no private key in PEM without a password'],
+  ["another's key", { "tls.key": other.keyPem }, 'its "tls.key" is not the key of its "tls.crt"'],
+  ["too much", { "tls.key": "k".repeat(100_001) }, 'its "tls.key" is too long to be one'],
+  [
+    "endpoints without TLS",
+    { endpoints: "http://e1.example:2379" },
+    'its "endpoints" are not all https addresses without a path',
+  ],
+  [
+    "endpoints with a password",
+    { endpoints: "https://sesame:sesame@e1.example" },
+    'its "endpoints" are not all https addresses without a path',
+  ],
+  ["no endpoints", { endpoints: " , " }, 'its "endpoints" name 0 addresses, and 1 to 32 are possible'],
+];
+
+for (const [what, change, state] of cases) {
+  Deno.test(`readEtcdAccess refuses a Secret with ${what}, and quotes nothing of it`, async () => {
+    const kube = secretOf({ ...whole, ...change });
+    const error = await readEtcdAccess(kube.client, where).catch((error: unknown) => error);
+    ok(error instanceof ApplicationFailure);
+    deepEqual([error.type, error.nonRetryable], ["EtcdAccessMissing", true]);
+    equal(error.message, `Cannot reach etcd with Secret "ostler-system/etcd": ${state}`);
+  });
+}
+
+Deno.test("readEtcdAccess refuses where there is no Secret", async () => {
+  const message = 'Cannot reach etcd with Secret "ostler-system/etcd": there is none';
+  await rejects(readEtcdAccess(new FakeKube().client, where), { type: "EtcdAccessMissing", message });
+});
+
+Deno.test("certificates are refused before and after the time for which they are made", () => {
+  const credentials = { ca: whole["ca.crt"], cert: whole["tls.crt"], key: whole["tls.key"] };
+  const day = 24 * 3_600_000;
+  equal(faultInCertificates(credentials, Date.now()), undefined);
+  const late = faultInCertificates(credentials, Date.now() + 400 * day) ?? "";
+  ok(/^its "ca\.crt" expired at \d{4}-/.test(late), late);
+  const early = faultInCertificates(credentials, Date.now() - day) ?? "";
+  ok(/^its "ca\.crt" is valid from \d{4}-.* only$/.test(early), early);
+});

@@ -1,0 +1,146 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { doubtsOfLeaving, memberAt, wordsOf } from "../../../../activities/etcd/judge.ts";
+import { removalDoubts } from "../../../../activities/etcd/quorum.ts";
+import type { EtcdMember, EtcdStatus, EtcdSurvey } from "../../../../workflows/contracts/mod.ts";
+
+const well: EtcdStatus = {
+  ...{ version: "3.6.4", leader: "1", raftIndex: 10_000, appliedIndex: 10_000, raftTerm: 2 },
+  ...{ dbSize: 10, dbQuota: 100, errors: [] },
+};
+
+/** Member "cp-<nth>" at 10.0.0.<nth>, which is well but for what is changed. */
+function member(nth: number, change: Partial<EtcdMember> = {}, status: Partial<EtcdStatus> = {}): EtcdMember {
+  const endpoint = `https://10.0.0.${nth}:2379`;
+  return {
+    ...{ id: nth.toString(16), name: `cp-${nth}`, peerUrls: [`https://10.0.0.${nth}:2380`], clientUrls: [endpoint] },
+    ...{ isLearner: false, endpoint, status: { ...well, ...status } },
+    ...change,
+  };
+}
+
+function silent(nth: number, change: Partial<EtcdMember> = {}): EtcdMember {
+  const { status: _, endpoint: __, ...rest } = member(nth);
+  return { ...rest, silence: `"https://10.0.0.${nth}:2379" cannot be reached`, ...change };
+}
+
+function survey(members: EtcdMember[], change: Partial<EtcdSurvey> = {}): EtcdSurvey {
+  return { members, leader: "1", alarms: [], endpoints: ["https://10.0.0.1:2379"], ...change };
+}
+
+const three = survey([member(1), member(2), member(3)]);
+
+Deno.test("three members that are well raise no doubt, and any one of them may leave", () => {
+  deepEqual(wordsOf(three), []);
+  for (const { id } of three.members) deepEqual(doubtsOfLeaving(three, id), []);
+});
+
+/** What is changed, and all that is said then. */
+const cases: [string, EtcdSurvey, string[]][] = [
+  [
+    "a member that does not answer",
+    survey([member(1), member(2), silent(3)]),
+    ['member "cp-3" does not answer: "https://10.0.0.3:2379" cannot be reached'],
+  ],
+  ["a learner", survey([member(1), member(2, { isLearner: true })]), [
+    'member "cp-2" is a learner, without a vote yet',
+  ]],
+  ["a voter that never started", survey([member(1), silent(2, { name: "", id: "b2" })]), [
+    'voter "b2" never started: "https://10.0.0.2:2379" cannot be reached',
+  ]],
+  ["no leader", survey([member(1, {}, { leader: "" })], { leader: "" }), ["etcd has no leader"]],
+  ["a member without a leader", survey([member(1), member(2, {}, { leader: "" })]), ['member "cp-2" has no leader']],
+  ["two leaders", survey([member(1), member(2, {}, { leader: "2" })]), [
+    'member "cp-2" follows "2" as its leader, and others "1"',
+  ]],
+  [
+    "alarms",
+    survey([member(1), member(2, {}, { errors: ["memberID:2 alarm:NOSPACE"] })], {
+      alarms: [{ member: "2", type: "NOSPACE" }, { member: "1", type: "CORRUPT" }, { member: "f", type: "NOSPACE" }],
+    }),
+    [
+      'alarm CORRUPT stands at member "cp-1"',
+      'alarm NOSPACE stands at member "cp-2"',
+      'alarm NOSPACE stands at member "f"',
+    ],
+  ],
+  ["a member that is 5,000 entries behind", survey([member(1), member(2, {}, { raftIndex: 5_000 })]), []],
+  ["a member that is 5,001 entries behind", survey([member(1), member(2, {}, { raftIndex: 4_999 })]), [
+    'member "cp-2" is more than 5000 entries behind the leader',
+  ]],
+  ["one minor version apart", survey([member(1), member(2, {}, { version: "3.5.21" })]), []],
+  ["two minor versions apart", survey([member(1), member(2, {}, { version: "3.4.3" })]), [
+    'members run versions too far apart: "3.4.3" and "3.6.4"',
+  ]],
+  ["versions that are none", survey([member(1), member(2, {}, { version: "main" })]), []],
+  ["a database at 90%", survey([member(1, {}, { dbSize: 90 })]), []],
+  ["a database at 91%", survey([member(1, {}, { dbSize: 91 })]), [
+    'member "cp-1" has a database at more than 90% of its quota',
+  ]],
+  ["a database of no known quota", survey([member(1, {}, { dbSize: 91, dbQuota: 0 })]), []],
+  ["an error of its own", survey([member(1, {}, { errors: ["etcdserver: stuck"] })]), [
+    'member "cp-1" tells of an error: "etcdserver: stuck"',
+  ]],
+  ["nothing known", survey([], { leader: "", silence: "nobody answers" }), [
+    "etcd as a whole does not answer: nobody answers",
+    "etcd has no members that are known",
+  ]],
+];
+
+for (const [what, seen, sentences] of cases) {
+  Deno.test(`wordsOf tells of ${what}: ${sentences.length} sentences`, () => deepEqual(wordsOf(seen), sentences));
+}
+
+Deno.test("doubts come in the same order whoever was listed first, and no more than five of them", () => {
+  const members = [7, 3, 5, 1, 2, 6, 4].map((nth) => silent(nth));
+  const told = wordsOf(survey(members));
+  deepEqual(wordsOf(survey(members.toReversed())), told);
+  deepEqual(told.map((each) => /"(cp-\d)"/.exec(each)?.[1] ?? each), [
+    ...["cp-1", "cp-2", "cp-3", "cp-4", "cp-5"],
+    "and 2 more",
+  ]);
+});
+
+Deno.test("a machine may not leave where the votes that are left are no quorum", () => {
+  const first = (seen: EtcdSurvey, id: string) => doubtsOfLeaving(seen, id)[0];
+  equal(first(three, "9"), 'member "9" is none of this etcd');
+  equal(first(survey([member(1)]), "1"), 'member "cp-1" is the last voter: without it there is no etcd');
+  equal(
+    first(survey([member(1), member(2)]), "2"),
+    'without member "cp-2" 1 of 2 voters is left, and 1 of 2 is no quorum',
+  );
+  equal(
+    first(survey([member(1), member(2), silent(3)]), "2"),
+    'without member "cp-2" 1 of 3 voters are healthy, and a quorum takes 2',
+  );
+  equal(
+    first(survey([member(1), member(2), member(3), member(4)]), "4"),
+    undefined,
+    "three of four are a quorum",
+  );
+  const withLearner = survey([member(1), member(2, { isLearner: true })]);
+  deepEqual(doubtsOfLeaving(withLearner, "2"), wordsOf(withLearner), "it has no vote that could be missed");
+});
+
+Deno.test("a member may be taken off the list where those that remain are a quorum of themselves", () => {
+  deepEqual(removalDoubts(survey([member(1), member(2), silent(3)]), "3"), []);
+  deepEqual(removalDoubts(survey([member(1), silent(2)]), "2"), [], "one of one");
+  deepEqual(removalDoubts(survey([member(1)]), "1"), [
+    'member "cp-1" is the last voter: without it there is no etcd',
+  ]);
+  deepEqual(removalDoubts(survey([member(1), member(2), silent(3)]), "2"), [
+    '1 of the 2 voters that remain without member "cp-2" are healthy, and a quorum takes 2',
+  ]);
+  deepEqual(removalDoubts(three, "1"), ['member "cp-1" leads: its leadership has to be moved first']);
+});
+
+Deno.test("the member of a machine is found by its address, then by its name", () => {
+  const ipv6 = member(4, { peerUrls: ["https://[fd00:0::4]:2380"], name: "" });
+  const seen = survey([member(1), member(2), member(3), ipv6]);
+  equal(memberAt(seen, { addresses: ["192.0.2.1", "10.0.0.2"], node: "cp-1" }), seen.members[1]);
+  equal(memberAt(seen, { addresses: ["fd00::4"], node: "" }), ipv6);
+  equal(memberAt(seen, { addresses: ["192.0.2.1"], node: "cp-3" }), seen.members[2]);
+  equal(memberAt(seen, { addresses: [], node: "" }), undefined, "a member without a name is nobody's by name");
+  equal(memberAt(seen, { addresses: ["10.0.0.20"], node: "cp-2x" }), undefined);
+  equal(memberAt(seen, { addresses: ["10.0.0.1", "10.0.0.2"], node: "cp-1" }), "Ambiguous");
+  equal(memberAt(survey([member(1), member(2, { name: "cp-1" })]), { addresses: [], node: "cp-1" }), "Ambiguous");
+});

@@ -1,0 +1,176 @@
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { folderSink } from "../../../../activities/etcd/folder_sink.ts";
+import { type SnapshotSink, takeSnapshot } from "../../../../activities/etcd/snapshot.ts";
+import { snapshotPieces } from "../../../../activities/etcd/snapshot_stream.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { json, type Reply, withFakeEtcd } from "../../../support/fake_etcd.ts";
+
+const database = randomBytes(96 * 1024);
+const pieceSize = 32 * 1024;
+
+interface Line {
+  blob: string;
+  remaining_bytes?: string;
+}
+
+/** As etcd sends it: pieces, what remains after each, and last the digest of all. */
+function lines(bytes: Uint8Array = database): Line[] {
+  const told: Line[] = [];
+  for (let at = 0; at < bytes.length; at += pieceSize) {
+    const remaining = bytes.length - Math.min(bytes.length, at + pieceSize);
+    const blob = Buffer.from(bytes.subarray(at, at + pieceSize)).toString("base64");
+    told.push({ blob, ...(remaining === 0 ? {} : { remaining_bytes: String(remaining) }) });
+  }
+  return [...told, { blob: createHash("sha256").update(bytes).digest("base64") }];
+}
+
+const sending = (all: Line[]): Reply => (_, response) =>
+  void response.end(all.map((result) => `${JSON.stringify({ result })}\n`).join(""));
+
+/** Keeps it in memory, and whether it was told as whole. */
+class Kept implements SnapshotSink {
+  bytes = Buffer.alloc(0);
+  isWhole = false;
+
+  async write(_: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    for await (const piece of bytes) this.bytes = Buffer.concat([this.bytes, piece]);
+    this.isWhole = true;
+  }
+}
+
+/** Of a member that is well otherwise. */
+const besides = (reply: Reply): Reply => (asked, response, request) => {
+  if (asked.startsWith("/v3/maintenance/snapshot ")) return reply(asked, response, request);
+  json(response, { header: { cluster_id: "1", member_id: "1" }, version: "3.6.4" });
+};
+
+const member = (endpoint: string) => ({ name: "cp-1", endpoint });
+
+Deno.test("takeSnapshot keeps all bytes in order, and tells of each piece", async () => {
+  await withFakeEtcd(besides(sending(lines())), async ({ endpoint, access }) => {
+    const [sink, seen] = [new Kept(), [] as number[]];
+    const progress = (bytes: number): void => void seen.push(bytes);
+    const snapshot = await takeSnapshot(access, member(endpoint), { name: "a.db", sink, progress });
+    const size = database.length + 32;
+    deepEqual(seen, [pieceSize, 2 * pieceSize, 3 * pieceSize, size]);
+    deepEqual(snapshot, { name: "a.db", size, sha256: createHash("sha256").update(sink.bytes).digest("hex") });
+    ok(sink.isWhole && sink.bytes.subarray(0, -32).equals(database));
+  });
+});
+
+const withLine = (at: number, change: Partial<Line>): Line[] =>
+  lines().map((line, nth) => nth === at ? { ...line, ...change } : line);
+const changed = lines(database.with(5, (database[5] ?? 0) ^ 1));
+
+const broken: [string, Reply, RegExp][] = [
+  ["ends early", sending(lines().slice(0, 2)), /ended 32768 bytes early$/],
+  ["lacks its digest", sending(lines().slice(0, 3)), /is not of the digest at its end: bytes were lost or changed$/],
+  ["has changed bytes", sending([...changed.slice(0, 3), ...lines().slice(3)]), /is not of the digest at its end/],
+  ["lacks a piece", sending(lines().toSpliced(1, 1)), /has 0 bytes to come where 65536 less 32768 were expected$/],
+  ["has more to come than before", sending(withLine(1, { remaining_bytes: "999999" })), /has 999999 bytes to come/],
+  ["has no pieces", sending([]), /is empty$/],
+  ["is no snapshot", (_, response) => void response.end("<html>sesame\n"), /sends what is no piece of a snapshot$/],
+  [
+    "has a line without an end",
+    (_, response) => void response.end("x".repeat(2_000_000)),
+    /more than a snapshot can be$/,
+  ],
+  ["fails in between", (_, response) => {
+    const [first] = lines();
+    const error = { code: 14, message: "etcdserver: corrupt" };
+    response.end(`${JSON.stringify({ result: first })}\n${JSON.stringify({ error })}\n`);
+  }, /answered "etcdserver: corrupt"$/],
+  [
+    "is redirected",
+    (_, response) => void response.writeHead(302, { location: "https://localhost/" }).end(),
+    /HTTP 302$/,
+  ],
+  [
+    "is not given",
+    (_, response) => json(response, { error: { code: 14, message: "etcdserver: no leader" } }, 503),
+    /no leader/,
+  ],
+  ["breaks off", (_, response) => {
+    response.write(`${JSON.stringify({ result: lines()[0] })}\n`);
+    setTimeout(() => response.destroy(), 50);
+  }, /cannot be reached|ended 65536 bytes early/],
+];
+
+for (const [what, reply, message] of broken) {
+  Deno.test(`a snapshot that ${what} is not kept as one`, async () => {
+    const folder = await mkdtemp(join(tmpdir(), "ostler-snapshots-"));
+    await withFakeEtcd(besides(reply), async ({ endpoint, access }) => {
+      for (const sink of [new Kept(), folderSink(folder)]) {
+        const taking = takeSnapshot(access, member(endpoint), { name: "a.db", sink });
+        await rejects(taking, (error: Error & { type?: string }) => {
+          equal(error.type, "ApiUnavailable");
+          match(error.message, /^Cannot take the snapshot "a\.db" of etcd from member "cp-1": "https:/);
+          match(error.message, message);
+          return true;
+        });
+        ok(!(sink instanceof Kept && sink.isWhole));
+      }
+      deepEqual(await readdir(folder), []);
+    }).finally(() => rm(folder, { recursive: true }));
+  });
+}
+
+Deno.test("a snapshot that stands still is given up, and one whose activity was cancelled at once", async () => {
+  const stuck: Reply = (_, response) => void response.write(`${JSON.stringify({ result: lines()[0] })}\n`);
+  await withFakeEtcd(besides(stuck), async ({ endpoint, access: { credentials } }) => {
+    const pieces = snapshotPieces({ endpoint, credentials, idleMs: 200 });
+    equal((await pieces.next()).value?.remaining, 2 * pieceSize);
+    await rejects(pieces.next(), { kind: "Silent", message: /sent nothing for 0\.2 seconds, or nobody took it$/ });
+  });
+  const cancel = new AbortController();
+  await withFakeEtcd(besides(stuck), async ({ endpoint, access }) => {
+    const order = { name: "a.db", sink: new Kept(), progress: () => cancel.abort() };
+    const taking = inActivity(() => takeSnapshot(access, member(endpoint), order), { cancel: cancel.signal });
+    await rejects(taking, { name: "CancelledFailure" });
+  });
+});
+
+Deno.test("a snapshot that nobody takes waits at the member, and not in memory", async () => {
+  const large = lines(new Uint8Array(64 * 1024 * 1024));
+  let sent = 0;
+  const eager: Reply = async (_, response) => {
+    for (const result of large) {
+      sent++;
+      if (!response.write(`${JSON.stringify({ result })}\n`)) await once(response, "drain").catch(() => undefined);
+      if (response.destroyed) return;
+    }
+    response.end();
+  };
+  await withFakeEtcd(besides(eager), async ({ endpoint, access: { credentials } }) => {
+    const pieces = snapshotPieces({ endpoint, credentials });
+    await pieces.next();
+    let before = -1;
+    await eventually("it stands still", async () => {
+      if (sent === before) return true;
+      before = sent;
+      await pause(300);
+      return false;
+    });
+    ok(sent < large.length, `${sent} of ${large.length} pieces were sent`);
+    await pieces.return(undefined);
+  });
+});
+
+Deno.test("a folder that is not there is told by its name, and no name leads out of it", async () => {
+  await withFakeEtcd(besides(sending(lines())), async ({ endpoint, access }) => {
+    const sink = folderSink("/nowhere/snapshots");
+    const message = 'Cannot keep a snapshot of etcd in "/nowhere/snapshots": ENOENT';
+    await rejects(takeSnapshot(access, member(endpoint), { name: "a.db", sink }), { type: "ApiUnavailable", message });
+    for (const name of ["../a", "/a", "", ".a", "a/b"]) {
+      await rejects(takeSnapshot(access, member(endpoint), { name, sink }), /no file may have this name$/);
+    }
+  });
+});

@@ -1,0 +1,155 @@
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { surveyEtcd } from "../../../../activities/etcd/survey.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { answering, json, Refused, type Reply, withFakeEtcd } from "../../../support/fake_etcd.ts";
+
+const header = { cluster_id: "1", member_id: "18446744073709551615" };
+const status = {
+  ...{ header, version: "3.6.4", leader: "18446744073709551615", raftTerm: "2", raftIndex: "9", raftAppliedIndex: "9" },
+  dbSize: "10",
+};
+const listOf = (...members: object[]) => ({ header, members });
+const self = {
+  ID: "18446744073709551615",
+  name: "cp-1",
+  peerURLs: ["https://127.0.0.1:2380"],
+  clientURLs: [] as string[],
+};
+const answers = {
+  "cluster/member/list": listOf(self),
+  "maintenance/status": status,
+  "maintenance/alarm": { header },
+};
+
+Deno.test("surveyEtcd asks for what a quorum has, and each endpoint for itself", async () => {
+  await withFakeEtcd(answering(answers), async ({ endpoint, access, asked }) => {
+    const survey = await surveyEtcd(access, [endpoint, `${endpoint}/`]);
+    deepEqual(survey, {
+      members: [{
+        ...{ id: "ffffffffffffffff", name: "cp-1", peerUrls: ["https://127.0.0.1:2380"], clientUrls: [] },
+        ...{ isLearner: false, endpoint },
+        status: {
+          ...{ version: "3.6.4", leader: "ffffffffffffffff", raftIndex: 9, appliedIndex: 9, raftTerm: 2 },
+          ...{ dbSize: 10, errors: [] },
+        },
+      }],
+      ...{ leader: "ffffffffffffffff", alarms: [], endpoints: [endpoint] },
+    });
+    deepEqual(asked.toSorted(), [
+      '/v3/cluster/member/list {"linearizable":true}',
+      '/v3/maintenance/alarm {"action":"GET"}',
+      "/v3/maintenance/status {}",
+    ]);
+  });
+});
+
+Deno.test("a list of members sends our certificate nowhere that was not named", async () => {
+  await withFakeEtcd(answering(answers), async (other) => {
+    const clientURLs = [other.endpoint.replace("127.0.0.1", "localhost")];
+    const there = { ...self, ID: "7", peerURLs: ["https://localhost:2380"], clientURLs };
+    const list = listOf(self, there, { ...there, ID: "8", clientURLs: ["http://127.0.0.1:1", "file:///etc", "x"] });
+    await withFakeEtcd(answering({ ...answers, "cluster/member/list": list }), async ({ endpoint, access }) => {
+      const { members } = await surveyEtcd(access, [endpoint]);
+      deepEqual(other.asked, []);
+      equal(members[1]?.silence, "it is not asked, as none of its addresses is that of an endpoint");
+    });
+  });
+});
+
+Deno.test("a member is asked at a port of its own where its host is that of an endpoint", async () => {
+  const second = { ...status, header: { cluster_id: "1", member_id: "7" } };
+  await withFakeEtcd(answering({ "maintenance/status": second }), async (other) => {
+    const list = listOf(self, { ...self, ID: "7", name: "cp-2", clientURLs: [other.endpoint] });
+    await withFakeEtcd(answering({ ...answers, "cluster/member/list": list }), async ({ endpoint, access }) => {
+      const { members: [, member] } = await surveyEtcd(access, [endpoint]);
+      equal(member?.endpoint, other.endpoint);
+    });
+  });
+});
+
+Deno.test("an etcd that began anew under the same address is no member, and is told", async () => {
+  const anew = { ...answers, "maintenance/status": { ...status, header: { ...header, cluster_id: "2" } } };
+  await withFakeEtcd(answering(anew), async ({ endpoint, access }) => {
+    const { members: [member], silence } = await surveyEtcd(access, [endpoint]);
+    equal(member?.status, undefined);
+    equal(member?.silence, `"${endpoint}" answers as another member`);
+    equal(silence, `"${endpoint}" is a member of another etcd`);
+  });
+});
+
+Deno.test("members that cannot agree give their own list, and no leader", async () => {
+  const leaderless = { ...status, leader: undefined };
+  const reply: Reply = (asked, response, request) => {
+    if (asked.includes('"linearizable":true')) return; // until somebody gives up
+    answering({ ...answers, "maintenance/status": leaderless })(asked, response, request);
+  };
+  await withFakeEtcd(reply, async ({ endpoint, access }) => {
+    const begun = Date.now();
+    const survey = await surveyEtcd(access, [endpoint]);
+    ok(Date.now() - begun < 4_000, "it is not waited for what cannot come");
+    deepEqual([survey.members.length, survey.leader], [1, ""]);
+    equal(survey.silence, "there is no leader and no quorum: 1 of 1 endpoints answer");
+  });
+});
+
+Deno.test("alarms that cannot be read are told, as there may be some", async () => {
+  const timeout = new Refused("etcdserver: request timed out", 14, 503);
+  await withFakeEtcd(answering({ ...answers, "maintenance/alarm": timeout }), async ({ endpoint, access }) => {
+    const { silence } = await surveyEtcd(access, [endpoint]);
+    equal(silence, `its alarms cannot be read: "${endpoint}" answered "etcdserver: request timed out"`);
+  });
+});
+
+Deno.test("an etcd that wants users of its own is refused", async () => {
+  const denied = new Refused("etcdserver: user name is empty", 3);
+  const all = answering({ "cluster/member/list": denied, "maintenance/status": denied });
+  await withFakeEtcd(all, async ({ endpoint, access }) => {
+    await rejects(surveyEtcd(access, [endpoint]), { type: "EtcdAccessMissing", message: /user name is empty/ });
+  });
+});
+
+/** What stands there instead of an etcd. */
+const hostile: [string, Reply, RegExp][] = [
+  ["a redirect", (_, response) => void response.writeHead(307, { location: "https://localhost:1/" }).end(), /HTTP 307/],
+  ["a page", (_, response) => void response.end("<html>sesame</html>"), /answered HTTP 200/],
+  ["a list", (_, response) => json(response, []), /gave no answer of an etcd/],
+  ["other types", (_, response) => json(response, { header, members: "x", version: 3 }), /gave no answer of an etcd/],
+  ["an id that is none", (_, response) => json(response, listOf({ ...self, ID: "1e9" })), /gave no answer of an etcd/],
+  ["too many members", (_, response) => json(response, listOf(...Array(65).fill(self))), /gave no answer of an etcd/],
+  ["too much", (_, response) => void response.end("x".repeat(1_100_000)), /answered more than 1000000 bytes/],
+  ["a fault", (_, response) => json(response, { code: 2, message: `a\nb${"x".repeat(900)}` }, 500), /"a\?bx{197}"$/],
+  ["an end in between", (_, response) => {
+    response.writeHead(200, { "content-length": "100" }).write("{");
+    setTimeout(() => response.destroy(), 50);
+  }, /cannot be reached|HTTP 200/],
+];
+
+for (const [what, reply, silence] of hostile) {
+  Deno.test(`surveyEtcd tells of ${what} where an etcd should be, and quotes no more than etcd's own word`, async () => {
+    await withFakeEtcd(reply, async ({ endpoint, access, asked }) => {
+      const survey = await surveyEtcd(access, [endpoint]);
+      deepEqual([survey.members, survey.leader, survey.alarms], [[], "", []]);
+      match(survey.silence ?? "", silence);
+      ok(!survey.silence?.includes("sesame"));
+      equal(asked.length, 2, "each is asked once");
+    });
+  });
+}
+
+Deno.test("surveyEtcd ends when its activity is cancelled", async () => {
+  const cancel = new AbortController();
+  await withFakeEtcd(() => cancel.abort(), async ({ endpoint, access }) => {
+    const survey = inActivity(() => surveyEtcd(access, [endpoint]), { cancel: cancel.signal });
+    await rejects(survey, { name: "CancelledFailure" });
+  });
+});
+
+Deno.test("surveyEtcd asks nobody without an address that is one", async () => {
+  await withFakeEtcd(answering(answers), async ({ access, endpoint, asked }) => {
+    const many = Array.from({ length: 33 }, (_, at) => `https://10.0.0.${at}:2379`);
+    for (const endpoints of [[], [endpoint, "http://127.0.0.1:2379"], ["https://u:p@127.0.0.1"], many]) {
+      await rejects(surveyEtcd(access, endpoints), { type: "EtcdAccessMissing" });
+    }
+    deepEqual(asked, []);
+  });
+});

@@ -1,0 +1,55 @@
+/** What groups of each stage make of a release that moves on, goes back or ends. */
+import { deepEqual, equal } from "node:assert/strict";
+import { readGroupWanted } from "../../../../activities/backends/scaling_group/wanted.ts";
+import { hashOf } from "../../../../activities/node_version/release.ts";
+import { surveyNodeVersion } from "../../../../activities/node_version/survey.ts";
+import type { Desired, StageSurvey, VersionStage } from "../../../../workflows/contracts/mod.ts";
+import { GroupStage, next, pool, version } from "../../../support/group_stage.ts";
+
+/** A group of control planes or workers that ran one version, and was made to boot the next once that was released. */
+async function begun(stage: VersionStage): Promise<GroupStage> {
+  const group = new GroupStage({ role: stage === "ControlPlane" ? "ControlPlane" : "Worker" });
+  for (const target of [version, next]) {
+    group.ask(target, { stage, digest: hashOf(target) });
+    await group.backend.boots?.publish({ pool, revision: "" });
+  }
+  return group;
+}
+
+async function stageOf(group: GroupStage, stage: VersionStage): Promise<StageSurvey> {
+  const seen = await surveyNodeVersion(group.client, { object: { name: "v" } });
+  if (seen.state === "Gone") throw new Error("Cannot see NodeVersion: it is gone");
+  return seen.stages[stage];
+}
+
+Deno.test("K23 a group of control planes that is done stays so once workers are released, and once all is", async () => {
+  const group = await begun("ControlPlane");
+  const status = { phase: "Converged", targetTemplateHash: hashOf(next) };
+  group.kube.put("rollouts", { metadata: { namespace: pool.namespace, name: pool.name }, status });
+  const seen = new Set<string | undefined>();
+  for (const stage of ["ControlPlane", "Workers", undefined] as const) {
+    group.ask(next, stage && { stage, digest: hashOf(next) });
+    const { templateHash, observed } = await wanted(group);
+    seen.add(observed);
+    deepEqual([templateHash, (await stageOf(group, "ControlPlane")).done], [hashOf(next), 1], stage);
+  }
+  equal(seen.size, 1, "its run has no news");
+});
+
+Deno.test("K23 a group of workers that began goes on when the release goes back to control planes, and no other begins", async () => {
+  const [group, other] = [await begun("Workers"), new GroupStage()];
+  other.ask(version, { stage: "Workers", digest: hashOf(version) });
+  await other.backend.boots?.publish({ pool, revision: "" });
+  const targets = [];
+  for (const each of [group, other]) {
+    each.ask(next, { stage: "ControlPlane", digest: hashOf(next) });
+    targets.push((await each.backend.observe(pool)).templateHash);
+  }
+  deepEqual(targets, [hashOf(next), hashOf(version)]);
+});
+
+async function wanted({ client }: GroupStage): Promise<Desired> {
+  const seen = await readGroupWanted(client, pool);
+  if (seen.state !== "Present") throw new Error(`Cannot see what is wanted: the group is ${seen.state}`);
+  return seen.desired;
+}

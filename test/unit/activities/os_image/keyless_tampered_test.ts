@@ -1,0 +1,146 @@
+/** What somebody without anybody's key may do to a good keyless signature, and that none of it counts. */
+import { equal, match } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+// Before @peculiar/x509, which does not load without it.
+import "../../../../activities/x509/reflection.ts";
+import * as x509 from "@peculiar/x509";
+import { annotation, bundleText, type KeylessLayer } from "../../../support/images/keyless_signer.ts";
+import { type KeylessScene, onKeylessScene } from "../../../support/images/keyless_scene.ts";
+import { hashedRekord } from "../../../support/images/rekor.ts";
+import { Signer } from "../../../support/images/signer.ts";
+
+const hour = 3_600_000;
+
+/** What somebody may do to a good layer without anybody's key. */
+const tampered: [
+  what: string,
+  change: (layer: KeylessLayer, scene: KeylessScene) => Promise<object> | object,
+  RegExp,
+][] = [
+  [
+    "the payload of which is another",
+    ({ bytes }) => ({ bytes: Buffer.concat([bytes, Buffer.from(" ")]) }),
+    /did not sign/,
+  ],
+  ["without a certificate", (layer) => noted(layer, { [annotation.certificate]: undefined }), /No good signature/],
+  [
+    "without a log entry",
+    (layer) => noted(layer, { [annotation.bundle]: undefined }),
+    /no log entry with an inclusion promise/,
+  ],
+  [
+    "with no PEM",
+    (layer) => noted(layer, { [annotation.certificate]: "-----BEGIN CERTIFICATE-----\nA" }),
+    /cannot be read/,
+  ],
+  [
+    "with no certificate in the PEM",
+    (layer) => noted(layer, { [annotation.chain]: pemOf(Buffer.from("3003020101", "hex")) }),
+    /cannot be read/,
+  ],
+  [
+    "with words beside the PEM",
+    (layer, { sigstore }) => noted(layer, { [annotation.chain]: `words\n${sigstore.intermediate.pem}` }),
+    /cannot be read/,
+  ],
+  ["with no JSON", (layer) => noted(layer, { [annotation.bundle]: "{" }), /cannot be read/],
+  ["with other JSON", (layer) => noted(layer, { [annotation.bundle]: '{"Payload":[]}' }), /cannot be read/],
+  [
+    "with too many certificates",
+    (layer, { sigstore }) => noted(layer, { [annotation.chain]: sigstore.root.pem.repeat(5) }),
+    /cannot be read/,
+  ],
+  [
+    "with two certificates in place of one",
+    (layer, { sigstore }) =>
+      noted(layer, { [annotation.certificate]: `${layer.annotations[annotation.certificate]}\n${sigstore.root.pem}` }),
+    /cannot be read/,
+  ],
+  [
+    "with bytes behind its certificate",
+    (layer) =>
+      noted(layer, {
+        [annotation.certificate]: pemOf(Buffer.concat([certificateOf(layer), Buffer.from("0500", "hex")])),
+      }),
+    /cannot be read/,
+  ],
+  ["with another certificate behind its own", async (layer, { sigstore, image }) => {
+    const other = certificateOf(await sigstore.layer(image.digest));
+    const text = Buffer.from(`\n${layer.annotations[annotation.certificate]}\n`);
+    return noted(layer, { [annotation.certificate]: pemOf(Buffer.concat([other, text])) });
+  }, /cannot be read/],
+  ["with the certificate of another signature", async (layer, { sigstore, image }) => {
+    const other = await sigstore.layer(image.digest);
+    return noted(layer, { [annotation.certificate]: other.annotations[annotation.certificate] });
+  }, /did not sign/],
+  ["with the log entry of another signature", async (layer, { sigstore, image }) => {
+    const other = await sigstore.layer(image.digest);
+    return noted(layer, { [annotation.bundle]: other.annotations[annotation.bundle] });
+  }, /about another signature/],
+  [
+    "with an entry of another payload in the log",
+    (layer, { sigstore }) =>
+      noted(layer, {
+        [annotation.bundle]: bundleText(sigstore.log.enter(entryOf(layer, { bytes: Buffer.from("b") }))),
+      }),
+    /about another signature/,
+  ],
+  [
+    "with an entry of another certificate in the log",
+    (layer, { sigstore }) =>
+      noted(layer, {
+        [annotation.bundle]: bundleText(sigstore.log.enter(entryOf(layer, { certificate: sigstore.root.pem }))),
+      }),
+    /about another signature/,
+  ],
+  ["with an entry of another signature over the same in the log", (layer, { sigstore }) => {
+    const signature = new Signer().sign(layer.bytes);
+    return noted(layer, { [annotation.bundle]: bundleText(sigstore.log.enter(entryOf(layer, { signature }))) });
+  }, /about another signature/],
+  ["with a body that the log did not sign", (layer, { sigstore }) => {
+    const logged = sigstore.log.enter(entryOf(layer, { bytes: Buffer.from("b") }));
+    const { body } = sigstore.log.enter(entryOf(layer, {}));
+    return noted(layer, { [annotation.bundle]: bundleText({ ...logged, body }) });
+  }, /promised by none/],
+  ["with another time than the log's", (layer, { sigstore }) => {
+    const logged = sigstore.log.enter(entryOf(layer, {}), Date.now() + hour);
+    return noted(layer, {
+      [annotation.bundle]: bundleText({ ...logged, integratedTime: Math.floor(Date.now() / 1_000) }),
+    });
+  }, /promised by none/],
+];
+
+function noted(layer: KeylessLayer, annotations: Record<string, string | undefined>): object {
+  return { annotations: { ...layer.annotations, ...annotations } };
+}
+
+function certificateOf({ annotations }: KeylessLayer): Uint8Array {
+  return new Uint8Array(new x509.X509Certificate(annotations[annotation.certificate] ?? "").rawData);
+}
+
+function pemOf(der: Uint8Array): string {
+  return x509.PemConverter.encode(new Uint8Array(der), "CERTIFICATE");
+}
+
+interface Other {
+  bytes?: Uint8Array;
+  certificate?: string;
+  signature?: string;
+}
+
+function entryOf({ bytes, annotations }: KeylessLayer, other: Other): object {
+  const { [annotation.certificate]: certificate = "", "dev.cosignproject.cosign/signature": signature = "" } =
+    annotations;
+  return hashedRekord(other.bytes ?? bytes, { signature, certificate, ...other });
+}
+
+for (const [what, change, words] of tampered) {
+  Deno.test(`A15 an image is refused by a keyless signature ${what}`, async () => {
+    await onKeylessScene(async (scene) => {
+      const layer = await scene.sigstore.layer(scene.image.digest);
+      equal(await scene.judgeWith({ ...layer, ...await change(layer, scene) }), "SignatureInvalid");
+      match(scene.admission.message, words);
+      equal(await scene.judgeWith(layer), "Accepted");
+    });
+  });
+}

@@ -1,0 +1,185 @@
+/** Which signatures and statements count, over a registry in memory. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { Admission } from "../../../support/images/admission.ts";
+import { FakeRegistry, json } from "../../../support/images/fake_registry.ts";
+import type { MadeImage } from "../../../support/images/made_image.ts";
+import { Signer } from "../../../support/images/signer.ts";
+
+interface Scene {
+  registry: FakeRegistry;
+  image: MadeImage;
+  signer: Signer;
+  admission: Admission;
+  /** Of the image's signatures. */
+  tag: string;
+  spec: { reference: string; keys: string[] };
+}
+
+async function onScene(
+  run: (scene: Scene) => Promise<void>,
+  kind: ConstructorParameters<typeof Signer>[0] = "p256",
+): Promise<void> {
+  await using registry = new FakeRegistry();
+  const image = registry.put("v1", { content: "1" });
+  const [signer, admission] = [new Signer(kind), new Admission()];
+  const spec = { reference: `${registry.host}/os/a:v1`, keys: [signer.pem] };
+  admission.ask(spec);
+  await run({ registry, image, signer, admission, spec, tag: `${image.digest.replace(":", "-")}.sig` });
+}
+
+for (const kind of ["p256", "rsa", "ed25519"] as const) {
+  Deno.test(`A15 an image is accepted by a signature of ${kind}, and not by one over other bytes`, async () => {
+    await onScene(async ({ registry, image, signer, admission, tag }) => {
+      equal(await admission.judge(), "SignatureMissing");
+      const layer = signer.layer(image.digest);
+      registry.attach(tag, [{ ...layer, bytes: Buffer.concat([layer.bytes, Buffer.from(" ")]) }]);
+      equal(await admission.judge(), "SignatureInvalid");
+      registry.attach(tag, [layer]);
+      equal(await admission.judge(), "Accepted");
+    }, kind);
+  });
+}
+
+for (
+  const [what, fields] of [
+    ["names another digest", { image: { "docker-manifest-digest": `sha256:${"0".repeat(64)}` } }],
+    ["is of another type", { type: "atomic container signature" }],
+    ["names no image", { image: undefined }],
+  ] as const
+) {
+  Deno.test(`a well-signed payload that ${what} is no signature of an image`, async () => {
+    await onScene(async ({ registry, image, signer, admission, tag }) => {
+      registry.attach(tag, [signer.layer(image.digest, fields)]);
+      equal(await admission.judge(), "SignatureInvalid");
+    });
+  });
+}
+
+Deno.test("a bundle that says who signed counts for the image that it names, and by a key of the spec", async () => {
+  await onScene(async ({ registry, image, signer, admission, tag }) => {
+    const predicateType = "https://sigstore.dev/cosign/sign/v1";
+    const mediaType = "application/vnd.dev.sigstore.bundle.v0.3+json";
+    const attach = (envelope: Uint8Array): string => {
+      const dsseEnvelope: unknown = JSON.parse(new TextDecoder().decode(envelope));
+      return registry.attach(tag, [{ mediaType, bytes: json({ mediaType, dsseEnvelope }) }]);
+    };
+    attach(signer.envelope(`sha256:${"0".repeat(64)}`, { predicateType }));
+    equal(await admission.judge(), "SignatureInvalid");
+    attach(new Signer().envelope(image.digest, { predicateType }));
+    equal(await admission.judge(), "SignatureInvalid");
+    attach(signer.envelope(image.digest, { predicateType }));
+    equal(await admission.judge(), "Accepted");
+  });
+});
+
+Deno.test("a provenance by a key of the spec is no signature", async () => {
+  await onScene(async ({ registry, image, signer, admission, tag }) => {
+    const bytes = signer.envelope(image.digest, { predicateType: "https://slsa.dev/provenance/v1" });
+    registry.attach(tag, [{ mediaType: "application/vnd.dsse.envelope.v1+json", bytes }]);
+    equal(await admission.judge(), "SignatureMissing");
+  });
+});
+
+Deno.test("a provenance about another image, or that another key signed, does not count", async () => {
+  await onScene(async ({ registry, image, signer, admission, tag, spec }) => {
+    admission.ask({ ...spec, requireProvenance: {} });
+    const predicateType = "https://slsa.dev/provenance/v1";
+    const mediaType = "application/vnd.dsse.envelope.v1+json";
+    registry.attach(tag, [signer.layer(image.digest)]);
+    const attest = (bytes: Uint8Array): string => registry.attach(tag.replace(".sig", ".att"), [{ mediaType, bytes }]);
+    attest(signer.envelope(`sha256:${"0".repeat(64)}`, { predicateType }));
+    equal(await admission.judge(), "ProvenanceInvalid");
+    attest(new Signer().envelope(image.digest, { predicateType }));
+    equal(await admission.judge(), "ProvenanceInvalid");
+    attest(signer.envelope(image.digest, { predicateType: "https://example.org/other" }));
+    equal(await admission.judge(), "ProvenanceMissing");
+    attest(signer.envelope(image.digest, { predicateType, predicate: { runDetails: 1, builder: { id: "b" } } }));
+    equal(await admission.judge(), "Accepted");
+    deepEqual(admission.object.status?.provenance?.builder, "b");
+    admission.ask({ ...spec, requireProvenance: { builder: "c" } });
+    equal(await admission.judge(), "ProvenanceInvalid");
+    admission.ask({ ...spec, requireProvenance: { builder: "b" } });
+    equal(await admission.judge(), "Accepted");
+  });
+});
+
+Deno.test("a good signature is found among broken ones, and not beyond the bounds of what is looked at", async () => {
+  await onScene(async ({ registry, image, signer, admission, tag }) => {
+    const junk = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({ ...signer.layer(image.digest), bytes: json({ at }) }));
+    registry.attach(tag, [...junk(20), signer.layer(image.digest)]);
+    equal(await admission.judge(), "Accepted");
+    registry.attach(tag, [...junk(64), signer.layer(image.digest)]);
+    registry.requests.length = 0;
+    equal(await admission.judge(), "SignatureInvalid");
+    match(admission.message, /not all could be looked at/);
+    equal(registry.paths.length < 100, true);
+  });
+});
+
+Deno.test("what refers to an image without end is not followed without end", async () => {
+  await onScene(async ({ registry, image, signer, admission }) => {
+    const listed = Array.from({ length: 900 }, (_, at) => ({
+      digest: registry.attach(`junk-${at}`, [{ mediaType: "text/plain", bytes: json({ at }) }]),
+    }));
+    const good = { digest: registry.attach("good", [signer.layer(image.digest)]) };
+    registry.intrude = ({ url }) =>
+      url.includes(`/referrers/${image.digest}`) ? Response.json({ manifests: [...listed, good] }) : undefined;
+    equal(await admission.judge(), "SignatureMissing");
+    match(admission.message, /not all could be looked at/);
+    registry.intrude = ({ url }) =>
+      url.includes(`/referrers/${image.digest}`) ? Response.json({ manifests: [good, ...listed] }) : undefined;
+    equal(await admission.judge(), "Accepted");
+  });
+});
+
+const { privatePem } = new Signer();
+for (
+  const [what, change] of [
+    ["a private key in place of a public one", { keys: [privatePem] }],
+    ["what is no key", { keys: ["-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"] }],
+    ["no key", { keys: [] }],
+    ["keyless in parts", { keyless: { issuer: "https://issuer.example" } }],
+    ["a field that nobody knows", { requireSbom: {} }],
+    ["a reference without a registry", { reference: "debian:13" }],
+    ["a reference without tag and digest", { reference: "registry.example/os" }],
+    ["a path that goes up", { reference: "registry.example/a/../b:v1" }],
+    ["insecure with credentials", { insecure: true, pullSecret: "a" }],
+    ["an age that is none", { maxAge: "d" }],
+  ] as const
+) {
+  Deno.test(`a spec with ${what} is refused, without a question to a registry`, async () => {
+    await onScene(async ({ registry, admission, spec }) => {
+      admission.ask({ ...spec, ...change });
+      registry.requests.length = 0;
+      equal(await admission.judge(), "SpecInvalid");
+      equal(admission.message.includes(privatePem.split("\n")[1] ?? ""), false);
+      deepEqual(registry.paths, []);
+    });
+  });
+}
+
+Deno.test("an image is refused whose manifest could be taken for an index too, or is none", async () => {
+  await onScene(async ({ registry, admission, spec }) => {
+    const config = { digest: `sha256:${"0".repeat(64)}` };
+    for (const value of [{ manifests: [], config, layers: [] }, { layers: [] }, [], 1, "a"]) {
+      registry.manifests.set("odd", json(value));
+      admission.ask({ ...spec, reference: spec.reference.replace(":v1", ":odd") });
+      equal(await admission.judge(), "ManifestInvalid");
+    }
+  });
+});
+
+Deno.test("a registry that nobody lets us into, and a Secret that is not there, take nothing away that was accepted", async () => {
+  await onScene(async ({ registry, image, signer, admission, tag, spec }) => {
+    registry.attach(tag, [signer.layer(image.digest)]);
+    equal(await admission.judge(), "Accepted");
+    registry.intrude = () => new Response(null, { status: 403 });
+    equal(await admission.judge(), "RegistryDenied");
+    equal(admission.accepted.state, "Accepted");
+    admission.ask({ ...spec, pullSecret: "none" });
+    equal(await admission.judge(), "CredentialsMissing");
+    deepEqual([admission.accepted.state, admission.object.status?.digest], ["Waiting", image.manifests["linux/amd64"]]);
+  });
+});

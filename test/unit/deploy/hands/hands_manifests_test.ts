@@ -1,0 +1,33 @@
+/** The scripts of hands as they are installed; `GOLDEN=update` writes them anew. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import process from "node:process";
+import { parse, parseAllDocuments, stringify } from "yaml";
+import { handPodOf, handsNamespace } from "../../../../activities/os/hand_pod.ts";
+import { handScripts } from "../../../support/hand_scripts.ts";
+
+const folder = new URL("../../../../deploy/kubernetes/hands/", import.meta.url);
+const file = new URL("scripts.yaml", folder);
+const lead =
+  "# The scripts of activities/os, as hands have them mounted. A test of test/unit/deploy/hands writes it anew.\n";
+
+Deno.test("scripts.yaml has the scripts of activities/os, word for word", async () => {
+  const metadata = { name: "ostler-hands-scripts", namespace: handsNamespace };
+  const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data: handScripts() };
+  const text = lead + stringify(object, { lineWidth: 0 });
+  if (process.env["GOLDEN"] === "update") await writeFile(file, text);
+  deepEqual(parse(await readFile(file, "utf8")), object);
+});
+
+Deno.test("the script of each driver is there under the name that an order has for it", () => {
+  for (const driver of ["bootc", "rpm-ostree", "ostree"]) ok(handScripts()[`${driver}.sh`], driver);
+});
+
+Deno.test("limit_hands.yaml knows the command of hands by heart", async () => {
+  const texts = parseAllDocuments(await readFile(new URL("limit_hands.yaml", folder), "utf8"));
+  const { spec } = texts[0]?.toJS() as { spec: { validations: { expression: string }[] } };
+  const order = { node: "n", uid: "u", driver: "bootc", verb: "Status", image: "", digest: "", bootId: "", token: "t" };
+  const pod = handPodOf({ ...order, until: 1 } as never, "image", 0);
+  const list = pod.spec?.containers[0]?.command?.map((word) => `'${word}'`).join(", ");
+  equal(spec.validations.filter(({ expression }) => expression.includes(list ?? "nothing")).length, 1);
+});

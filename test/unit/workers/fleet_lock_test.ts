@@ -1,0 +1,131 @@
+/** The FleetLock protocol, with the forms of its own requests. */
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import type { AddressInfo } from "node:net";
+import { clientIdOf } from "../../../activities/backends/node_pool/lock_client.ts";
+import { lockOf } from "../../../activities/backends/node_pool/lock.ts";
+import { serveFleetLock } from "../../../workers/fleet_lock.ts";
+import { FakeKube } from "../../support/fake_kube.ts";
+
+const machineId = "0123456789abcdef0123456789abcdef";
+
+interface Setting {
+  kube: FakeKube;
+  ask: (verb: string, body: unknown, headers?: Record<string, string>) => Promise<{ code: number; kind?: string }>;
+}
+
+async function serving(use: (setting: Setting) => Promise<void>, wait = 100): Promise<void> {
+  const kube = new FakeKube();
+  kube.put("nodes", {
+    metadata: { name: "n", uid: "u", labels: { os: "coreos" } },
+    status: { nodeInfo: { machineID: machineId, bootID: "b" } },
+  });
+  kube.put("nodepools", {
+    metadata: { namespace: "fleet", name: "coreos", creationTimestamp: "2026-01-01T00:00:00Z" },
+    spec: { nodeSelector: { matchLabels: { os: "coreos" } }, driver: "FleetLock", fleetLock: { group: "default" } },
+  });
+  const log = { warn: () => {} };
+  const open = serveFleetLock({
+    host: "127.0.0.1",
+    port: freePort(),
+    kube: kube.client,
+    log,
+    patience: { wait, look: 10 },
+  });
+  ok(open);
+  if (!open.listening) await new Promise((listening) => open.once("listening", listening));
+  const { port } = open.address() as AddressInfo;
+  const ask: Setting["ask"] = async (verb, body, headers = { "fleet-lock-protocol": "true" }) => {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/${verb}`, { method: "POST", headers, body: text });
+    const said = await answer.text();
+    return { code: answer.status, ...(said ? { kind: (JSON.parse(said) as { kind: string }).kind } : {}) };
+  };
+  try {
+    await use({ kube, ask });
+  } finally {
+    open.closeAllConnections();
+    await new Promise((closed) => open.close(closed));
+  }
+}
+
+function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  return port;
+}
+
+const client = { client_params: { id: clientIdOf(machineId), group: "default" } };
+
+function lockNow(kube: FakeKube): ReturnType<typeof lockOf> {
+  return lockOf(kube.get("nodes", "n")?.metadata.annotations as Record<string, string> | undefined);
+}
+
+function grant(kube: FakeKube): void {
+  const node = kube.get("nodes", "n");
+  const annotations = { "ostler.dev/fleet-lock": JSON.stringify({ ...lockNow(kube), held: 5, bootId: "b" }) };
+  kube.put("nodes", { ...node, metadata: { ...node?.metadata, name: "n", annotations } });
+}
+
+Deno.test("clientIdOf is a UUID of version 4, another one for each machine, and none for what is no machine's id", () => {
+  const id = clientIdOf(machineId);
+  match(id, /^[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}$/);
+  equal(clientIdOf("01234567-89ab-cdef-0123-456789abcdef"), id);
+  ok(clientIdOf(machineId.replace("0", "1")) !== id);
+  deepEqual([clientIdOf(""), clientIdOf("xyz")], ["", ""]);
+});
+
+Deno.test("a node that asks has its turn noted, and is told once it holds its lock; asking again is the same", () =>
+  serving(async ({ kube, ask }) => {
+    deepEqual(await ask("pre-reboot", client), { code: 409, kind: "failed_lock" });
+    const asked = lockNow(kube)?.asked ?? 0;
+    ok(asked > 0);
+    grant(kube);
+    deepEqual([await ask("pre-reboot", client), await ask("pre-reboot", client)], [{ code: 200 }, { code: 200 }]);
+    equal(lockNow(kube)?.asked, asked);
+  }));
+
+Deno.test("a node gives its lock back, also one that it does not hold", () =>
+  serving(async ({ kube, ask }) => {
+    await ask("pre-reboot", client);
+    grant(kube);
+    deepEqual([await ask("steady-state", client), lockNow(kube)], [{ code: 200 }, undefined]);
+    deepEqual(await ask("steady-state", client), { code: 200 });
+  }));
+
+Deno.test("who is no node of a pool, or of another group, is refused, and nothing is written", () =>
+  serving(async ({ kube, ask }) => {
+    const other = { client_params: { ...client.client_params, id: clientIdOf("f".repeat(32)) } };
+    deepEqual(await ask("pre-reboot", other), { code: 400, kind: "unknown_client" });
+    const group = { client_params: { ...client.client_params, group: "gpu" } };
+    deepEqual(await ask("pre-reboot", group), { code: 400, kind: "wrong_group" });
+    deepEqual([lockNow(kube), kube.writes], [undefined, []]);
+  }));
+
+Deno.test("a node that shares its machine-id with another has no lock, nor has one that has none", () =>
+  serving(async ({ kube, ask }) => {
+    const found = kube.get("nodes", "n");
+    kube.put("nodes", { ...found, metadata: { name: "clone", uid: "u2", labels: { os: "coreos" } } });
+    deepEqual(await ask("pre-reboot", client), { code: 400, kind: "unknown_client" });
+    kube.put("nodes", { ...found, metadata: { ...found?.metadata, name: "n" }, status: { nodeInfo: {} } });
+    kube.put("nodes", { metadata: { name: "clone", uid: "u2" } });
+    const nobody = { client_params: { ...client.client_params, id: "-".repeat(32) } };
+    deepEqual(await ask("pre-reboot", nobody), { code: 400, kind: "unknown_client" });
+    deepEqual(kube.writes, []);
+  }));
+
+Deno.test("what is no request of the protocol is refused, and nothing is written", () =>
+  serving(async ({ kube, ask }) => {
+    const bodies = [
+      "",
+      "no JSON",
+      "[]",
+      { ...client, more: 1 },
+      { client_params: { id: "n", group: "default" } },
+      "x".repeat(5000),
+    ];
+    for (const body of bodies) equal((await ask("pre-reboot", body)).kind, "bad_request");
+    equal((await ask("pre-reboot", client, {})).kind, "bad_request");
+    equal((await ask("reboot", client)).code, 404);
+    deepEqual(kube.writes, []);
+  }));

@@ -1,0 +1,56 @@
+/** K27: control planes stay where they are while anything about their etcd is in doubt. */
+import { deepEqual, equal } from "node:assert/strict";
+import type { EtcdDoubt, Member } from "../../../../workflows/contracts/mod.ts";
+import { withoutTaken } from "../../../../workflows/policy/etcd.ts";
+import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
+import type { Situation, Turn } from "../../../../workflows/policy/turn.ts";
+import { type Difference, ill, members, ours, situationOf, told } from "./simulation/picture.ts";
+
+const silent = 'member "cp-9" does not answer: timeout';
+const going = [...members("old", [2, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])];
+
+function planes(machines: Member[], doubts: EtcdDoubt[], difference: Difference = {}): Situation {
+  const situation = situationOf(machines, difference);
+  return { ...situation, pool: { ...situation.pool, etcd: { seats: [], quorum: { needed: 2, well: 3 }, doubts } } };
+}
+
+function seen({ steps, blocked }: Turn): [steps: string[], reason: string | undefined] {
+  return [steps.map(told), blocked?.reason];
+}
+
+Deno.test("planTurn lets a control plane go while nothing is in doubt", () => {
+  deepEqual(seen(planTurn(planes(going, []))), [["leave old Leaving 1"], undefined]);
+});
+
+Deno.test("K27 planTurn lets nobody in or go while something is in doubt, also on the way back", () => {
+  const waiting = [...members("old", [3, "Ready"]), ...members("new", [1, "Held"])];
+  for (const situation of [{}, { rollingBack: true }]) {
+    deepEqual(seen(planTurn(planes(going, [{ says: silent }], { situation }))), [[], "EtcdInDoubt"]);
+    deepEqual(seen(planTurn(planes(waiting, [{ says: silent }], { situation }))), [[], "EtcdInDoubt"]);
+  }
+});
+
+Deno.test("planTurn says what is in doubt, but not of a machine that is about to join", () => {
+  const doubts = [{ machine: "new Joining 1", says: "it is a learner" }];
+  const joining = [...members("old", [3, "Ready"]), ...members("new", [1, "Joining"])];
+  const busy = { joining: ["new Joining 1"] };
+  equal(planTurn(planes(joining, doubts, { busy })).blocked, null);
+  equal(planTurn(planes(going, [{ says: silent }, ...doubts])).blocked?.message, `${silent}; and 1 more`);
+});
+
+Deno.test("planTurn mends a control plane whose own member is in doubt, and not where another's is", () => {
+  const machines = members("new", [2, "Ready"], [1, "NotReady", ill]);
+  const own = { machine: "new NotReady 1", says: silent };
+  deepEqual(seen(planTurn(planes(machines, [own])))[0], ["repair new NotReady 1"]);
+  deepEqual(seen(planTurn(planes(machines, [own, { says: "etcd has no leader" }])))[0], []);
+});
+
+Deno.test("planTurn lets no control plane go by rules that nobody can tell", () => {
+  deepEqual(seen(planTurn(planes(going, [], { rules: { conflict: "a and b" } })))[0], []);
+});
+
+Deno.test("withoutTaken leaves out what a person took upon himself, and nothing else", () => {
+  const { pool } = planes(going, [{ says: silent }, { says: "etcd has no leader" }]);
+  deepEqual(withoutTaken(pool, [silent]).etcd?.doubts, [{ says: "etcd has no leader" }]);
+  equal(withoutTaken(pool, []), pool);
+});

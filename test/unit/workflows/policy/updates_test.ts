@@ -1,0 +1,35 @@
+import { deepEqual } from "node:assert/strict";
+import type { Member } from "../../../../workflows/contracts/mod.ts";
+import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
+import { supplierOf } from "../../../../workflows/policy/supplier/supplier_of.ts";
+import { members, ours, situationOf, told } from "./simulation/picture.ts";
+import type { Difference } from "./simulation/picture.ts";
+
+const inPlace: Difference = { desired: { surge: 0 }, situation: { supplier: supplierOf("NodePool") } };
+const staged: Partial<Member> = { staged: true };
+
+function steps(pool: Member[], difference: Difference = {}): string[] {
+  const situation = { ...inPlace.situation, ...difference.situation };
+  const desired = { ...inPlace.desired, replicas: pool.length };
+  return planTurn(situationOf(pool, { ...difference, desired, situation })).steps.map(told);
+}
+
+Deno.test("a node that was cordoned for a change which was left is let serve, while it has the next image to fetch", () => {
+  const pool = members("old", [1, "Ready", { ...ours, id: "cordoned" }], [2, "Ready"]);
+  deepEqual(steps(pool), ["spare cordoned", "stage cordoned", "stage old Ready 1", "stage old Ready 2"]);
+});
+
+Deno.test("it is not out beside another that takes the place in the budget", () => {
+  const pool = members("old", [1, "Ready", { ...ours, id: "cordoned" }], [1, "Ready", { ...staged, id: "staged" }]);
+  deepEqual(steps(pool), ["spare cordoned", "update staged", "stage cordoned"]);
+});
+
+Deno.test("one that has it fetched is taken as it stands, as far as there is room", () => {
+  const pool = members("old", [2, "Ready", { ...ours, ...staged }]);
+  deepEqual(steps(pool), ["spare old Ready 2", "update old Ready 1"]);
+});
+
+Deno.test("one that failed and did not get well stays out", () => {
+  const pool = members("old", [1, "Ready", { ...ours, kept: "Failed", id: "failed" }], [1, "Ready"]);
+  deepEqual(steps(pool), ["stage old Ready 1"]);
+});

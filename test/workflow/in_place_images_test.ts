@@ -1,0 +1,48 @@
+/** NodePools that name an OSImage run what was accepted of it, and nothing else. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import { NodeStage } from "../support/node_stage.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+test("A15 an image that was refused is rolled out nowhere, and the Rollout says why", async (stage) => {
+  const nodes = new NodeStage({ nodes: 2 });
+  nodes.askForOSImage("edge");
+  nodes.judge("edge", { reason: "SignatureMissing" });
+  const handle = await nodes.rollOut(stage);
+  const { message } = await eventually("a halt", async () => {
+    const progress = await nodes.progress(stage);
+    return progress.phase === "Halted" && progress.reason === "ImageNotAccepted" && progress;
+  });
+  match(message, /OSImage "edge" is refused: no signature by one of its keys/);
+  deepEqual([nodes.orders, nodes.mostOut], [[], 0]);
+  nodes.judge("edge", { letter: "b" });
+  await handle.signal("desiredChanged", { generation: 1 });
+  equal((await handle.result()).outcome, "Converged");
+  equal(nodes.booted(), "bb");
+});
+
+test("A2 H6 the same tag with another digest is rolled out", async (stage) => {
+  const nodes = new NodeStage({ nodes: 2 });
+  nodes.askForOSImage("edge");
+  nodes.judge("edge", { letter: "b" });
+  await nodes.settle(stage);
+  equal(nodes.booted(), "bb");
+  nodes.judge("edge", { letter: "c" });
+  await nodes.settle(stage);
+  equal(nodes.booted(), "cc");
+});
+
+test("An image that is accepted no more stops the pool: nodes under way end, and no other begins", async (stage) => {
+  const nodes = new NodeStage({ nodes: 4, bootMs: 500 });
+  nodes.askForOSImage("edge");
+  nodes.judge("edge", { letter: "b" });
+  const handle = await nodes.rollOut(stage);
+  await eventually("a node down", () => nodes.down().length === 1);
+  nodes.judge("edge", { reason: "TooOld" });
+  await handle.signal("desiredChanged", { generation: 1 });
+  await eventually("a halt", async () => (await nodes.progress(stage)).reason === "ImageNotAccepted");
+  await eventually("the node in service", () => nodes.down().length + nodes.cordoned().length === 0);
+  deepEqual([nodes.given("Apply").length, nodes.booted().match(/b/g)?.length], [1, 1]);
+});

@@ -1,0 +1,114 @@
+/** Replacements of nodes while something is killed, taken back, or done by somebody else. */
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import { overBudget } from "../support/fake_kube.ts";
+import { converged, halted, neverReplacing, replacing, rolling } from "../support/replaced_story.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+// The server asks for continue-as-new after a few updates already, and no workflow stays in memory.
+const test = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
+
+for (const point of ["patch machines", "delete machines", "patch nodes"]) {
+  test(`A worker that is killed at "${point}" of a replacement deletes one machine, and keeps its place`, async (stage) => {
+    const world = await rolling(stage, { refuses: "DiskFull", goneMs: 500 });
+    const { nodes, maker } = world;
+    let restarted: Promise<unknown> | undefined;
+    let isOrdered = false;
+    nodes.kube.onRequest = async (request) => {
+      isOrdered ||= request.startsWith("patch machines");
+      if (restarted || !isOrdered || !request.startsWith(point)) return;
+      restarted = stage.stopWorker().then(() => stage.startWorker());
+      await new Promise((done) => setTimeout(done, 100));
+      throw Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
+    };
+    await eventually("a kill", () => restarted);
+    await restarted;
+    await converged(stage, world);
+    deepEqual([new Set(maker.deleted).size, maker.podsLeft, nodes.mostOut], [1, [], 1]);
+  });
+}
+
+test("A worker that is killed at each step to a replacement goes on with what was begun", async (stage) => {
+  const world = await rolling(stage, { fate: "never comes back", goneMs: 1500 });
+  const { nodes, maker, bad } = world;
+  const steps: (() => unknown)[] = [
+    () => nodes.down().includes(bad),
+    () => maker.gone.length > 0,
+    () => nodes.nodes.size === 3 && !nodes.nodes.has(bad),
+  ];
+  for (const step of steps) {
+    await eventually("a step", step);
+    await stage.stopWorker();
+    await stage.startWorker();
+  }
+  await converged(stage, world);
+  deepEqual([new Set(maker.deleted).size, nodes.mostOut], [1, 1]);
+});
+
+test("Something else that is wanted while a machine is being deleted leaves its place taken until its node is gone", async (stage) => {
+  const { nodes, maker, handle, bad } = await rolling(stage, { fate: "never comes back", goneMs: 2500 });
+  await eventually("its deletion", () => maker.gone.length === 1);
+  const before = nodes.given("Apply").length;
+  nodes.ask("c");
+  await handle.signal("desiredChanged", { generation: 3 });
+  await eventually("others fetch it", () => nodes.given("Stage").length > before);
+  ok(nodes.nodes.has(bad));
+  equal(nodes.given("Apply").length, before);
+  equal((await handle.result()).outcome, "Converged");
+  await eventually("another node", () => nodes.nodes.size === 3);
+  equal((await (await nodes.rollOut(stage)).result()).outcome, "Converged");
+  deepEqual([nodes.booted(), new Set(maker.deleted).size, nodes.mostOut], ["ccc", 1, 1]);
+});
+
+test("A policy that is taken back before its machine is deleted keeps the node, and in service", async (stage) => {
+  const { nodes, maker, handle, bad } = await rolling(stage, { refuses: "DiskFull" });
+  let until = 0;
+  nodes.kube.onRequest = (request) => {
+    if (!request.startsWith("evict pods default/web-1")) return;
+    if (until === 0) {
+      until = Date.now() + 1500;
+      const metadata = { namespace: "fleet", name: "p" };
+      nodes.kube.put("rolloutpolicies", { metadata, spec: { selector: {}, ...neverReplacing } });
+      void handle.signal("desiredChanged", { generation: 2 });
+    }
+    if (Date.now() < until) throw overBudget();
+  };
+  await eventually("it kept", async () => {
+    const { reason } = await nodes.progress(stage);
+    return reason === "FailedRemain";
+  });
+  deepEqual([maker.deleted, nodes.cordoned(), nodes.booted(), maker.machineOf(bad)], [[], [], "abb", "pool-hash-1-1"]);
+});
+
+test("A drain that is blocked past its time by SetAside keeps the node, and in service", async (stage) => {
+  const policy = { ...replacing, drain: { timeout: "1s", onBlocked: "SetAside" } };
+  const { nodes, maker, bad } = await rolling(stage, { refuses: "DiskFull", policy });
+  nodes.kube.onRequest = (request) => {
+    if (request.startsWith("evict pods default/web-1")) throw overBudget();
+  };
+  await eventually("it set aside", async () => {
+    const { setAside, underway } = await nodes.progress(stage);
+    return setAside.includes(bad) && underway.length === 0;
+  });
+  deepEqual([maker.deleted, nodes.cordoned()], [[], []]);
+});
+
+test("maxFailed bounds how many are replaced, and the budget is kept all the while", async (stage) => {
+  const policy = { ...replacing, maxFailed: 2, budget: { machines: 2 } };
+  const { nodes, maker } = await rolling(stage, { policy, count: 6 });
+  nodes.meet = ({ verb }) =>
+    verb === "Stage" ? { outcome: "Refused", reason: "DiskFull", message: "everywhere" } : undefined;
+  const { quarantine } = await halted(stage, nodes);
+  match(quarantine[0]?.reason ?? "", /StageRefused: .*DiskFull/);
+  await eventually("both gone", () => nodes.nodes.size === 6 && maker.gone.length === 2);
+  deepEqual([maker.deleted.length, nodes.given("Apply"), nodes.mostOut <= 2], [2, [], true]);
+});
+
+test("A node of the same name that came back meanwhile, and its machine, are left alone", async (stage) => {
+  const { nodes, maker, handle, bad } = await rolling(stage, { fate: "never comes back", sameName: true });
+  equal((await handle.result()).outcome, "Converged");
+  await eventually("another node", () => nodes.nodes.size === 3);
+  equal((await (await nodes.rollOut(stage)).result()).outcome, "Converged");
+  deepEqual([[...nodes.booted()].sort().join(""), maker.gone, maker.deleted.length], ["bbb", [bad], 1]);
+  equal(nodes.kube.get("nodes", bad)?.metadata.uid === `uid-of-${bad}`, false);
+});

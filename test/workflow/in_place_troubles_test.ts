@@ -1,0 +1,139 @@
+/** Updates in place while something is killed, deleted, or done by somebody else. */
+import { deepEqual, equal, match } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import { NodeStage } from "../support/node_stage.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+// The server asks for continue-as-new after a few updates already, and no workflow stays in memory.
+const test = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
+
+test("A7 a worker that is killed while a node reboots gives no second order, and loses no place", async (stage) => {
+  const nodes = new NodeStage({ nodes: 3, bootMs: 1500 });
+  await nodes.settle(stage);
+  nodes.ask("b");
+  const handle = await nodes.rollOut(stage);
+  await eventually("a node down", () => nodes.down().length === 1);
+  await stage.stopWorker();
+  await stage.startWorker();
+  equal((await handle.result()).outcome, "Converged");
+  deepEqual([nodes.booted(), nodes.given("Apply").length, nodes.mostOut, nodes.cordoned()], ["bbb", 3, 1, []]);
+});
+
+test("A7 a worker that is killed after each order goes on with what was begun", async (stage) => {
+  const nodes = new NodeStage({ nodes: 2, policy: { inPlace: { soak: "1s" } } });
+  await nodes.settle(stage);
+  nodes.ask("b");
+  const handle = await nodes.rollOut(stage);
+  for (const verb of ["Check", "Stage", "Apply", "Status"] as const) {
+    await eventually(verb, () => nodes.given(verb).length > 0);
+    await stage.stopWorker();
+    await stage.startWorker();
+  }
+  equal((await handle.result()).outcome, "Converged");
+  deepEqual([nodes.booted(), nodes.given("Apply").length, nodes.mostOut, nodes.cordoned()], ["bb", 2, 1, []]);
+});
+
+test("A new run of the chain goes on with updates, and gives no node more time", async (stage) => {
+  const nodes = new NodeStage({ nodes: 8 });
+  await nodes.settle(stage);
+  nodes.ask("b");
+  const first = await nodes.rollOut(stage);
+  const { runId } = await first.describe();
+  equal((await first.result()).outcome, "Converged");
+  const last = await stage.client.workflow.getHandle(nodes.workflowId).describe();
+  deepEqual([nodes.booted(), nodes.given("Apply").length, nodes.mostOut, last.runId === runId], [
+    "bbbbbbbb",
+    8,
+    1,
+    false,
+  ]);
+});
+
+test("A8 H10 a node that somebody else has cordoned stays cordoned", async (stage) => {
+  const nodes = new NodeStage({ nodes: 2 });
+  await nodes.settle(stage);
+  const name = `${nodes.name}-2`;
+  const node = nodes.kube.get("nodes", name);
+  nodes.kube.put("nodes", { ...node, metadata: { ...node?.metadata, name }, spec: { unschedulable: true } });
+  nodes.ask("b");
+  equal((await nodes.settle(stage)).outcome, "Converged");
+  deepEqual([nodes.booted(), nodes.cordoned()], ["bb", [name]]);
+});
+
+test("H2 H14 H15 control planes are no members, whatever a selector says: no etcd is touched here", async (stage) => {
+  const labels = (nth: number): Record<string, string> =>
+    nth === 1 ? { "node-role.kubernetes.io/control-plane": "" } : {};
+  const nodes = new NodeStage({ nodes: 3, labels });
+  nodes.ask("b");
+  equal((await (await nodes.rollOut(stage)).result()).outcome, "Converged");
+  deepEqual([nodes.booted(), nodes.given("Check").includes(`${nodes.name}-1`)], ["abb", false]);
+});
+
+test("A pool that is deleted while a node reboots leaves no node cordoned", async (stage) => {
+  const nodes = new NodeStage({ nodes: 2, bootMs: 60_000 });
+  await nodes.settle(stage);
+  nodes.ask("b");
+  const handle = await nodes.rollOut(stage);
+  await eventually("a node down", () => nodes.down().length === 1);
+  const found = nodes.kube.get("nodepools", nodes.name, "fleet");
+  const metadata = { ...found?.metadata, name: nodes.name, deletionTimestamp: new Date().toISOString() };
+  nodes.kube.put("nodepools", { ...found, metadata });
+  await handle.signal("desiredChanged", { generation: 3 });
+  await handle.result();
+  deepEqual([nodes.cordoned(), nodes.kube.get("nodepools", nodes.name, "fleet")], [[], undefined]);
+});
+
+test("A node that is deleted while it reboots is waited for no more", async (stage) => {
+  const nodes = new NodeStage({ nodes: 3, bootMs: 60_000 });
+  await nodes.settle(stage);
+  nodes.ask("b");
+  const handle = await nodes.rollOut(stage);
+  await eventually("a node down", () => nodes.down().length === 1);
+  const [gone = ""] = nodes.down();
+  nodes.kube.remove("nodes", gone);
+  nodes.nodes.delete(gone);
+  nodes.bootMs = 20;
+  equal((await handle.result()).outcome, "Converged");
+  deepEqual([nodes.booted(), nodes.cordoned()], ["bb", []]);
+});
+
+test("Two pools that select one node both refuse, and touch nothing", async (stage) => {
+  const nodes = new NodeStage({ nodes: 2 });
+  const found = nodes.kube.get("nodepools", nodes.name, "fleet");
+  nodes.kube.put("nodepools", { ...found, metadata: { namespace: "other", name: "rival", uid: "uid-of-another" } });
+  nodes.ask("b");
+  await nodes.rollOut(stage);
+  const { message } = await eventually("a halt", async () => {
+    const progress = await nodes.progress(stage);
+    return progress.phase === "Halted" && progress.reason === "NodeClaimedTwice" && progress;
+  });
+  match(message, /NodePool "other\/rival" selects node "edge\d+-1" too/);
+  deepEqual([nodes.orders, nodes.mostOut], [[], 0]);
+});
+
+test("H1 two at once are two at once, and a wave is not begun before the one before it is over", async (stage) => {
+  const policy = { budget: { machines: 2 }, waves: [{ upTo: 1, soak: "1s" }, { upTo: "100%" }] };
+  const nodes = new NodeStage({ nodes: 6, policy, bootMs: 200 });
+  await nodes.settle(stage);
+  nodes.ask("b");
+  const handle = await nodes.rollOut(stage);
+  await eventually("the first soak", async () => (await nodes.progress(stage)).waves[0]?.state === "Soaking");
+  deepEqual([nodes.given("Apply").length, nodes.booted().match(/b/g)?.length], [1, 1]);
+  equal((await handle.result()).outcome, "Converged");
+  deepEqual([nodes.booted(), nodes.mostOut], ["bbbbbb", 2]);
+});
+
+test("H13 a paused pool begins no update, and ends what it has begun", async (stage) => {
+  const nodes = new NodeStage({ nodes: 3, bootMs: 400 });
+  await nodes.settle(stage);
+  nodes.ask("b");
+  const handle = await nodes.rollOut(stage);
+  await eventually("a node down", () => nodes.down().length === 1);
+  await handle.executeUpdate("pause", { args: [{ by: "somebody" }] });
+  await eventually("the first updated", () => nodes.booted().includes("b"));
+  await eventually("it serves again", () => nodes.cordoned().length === 0);
+  deepEqual([nodes.given("Apply").length, (await nodes.progress(stage)).paused], [1, true]);
+  await handle.executeUpdate("resume", { args: [{ by: "somebody" }] });
+  equal((await handle.result()).outcome, "Converged");
+  equal(nodes.booted(), "bbb");
+});

@@ -1,0 +1,72 @@
+/** The field `onImageChange`: machines that another image is to replace none of. */
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import { assertOrderly } from "../support/pool_checks.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+test("InPlace replaces no machine for another image, and is asked before anything is begun", async (stage) => {
+  const pool = await stage.grownPool({ rules: { onImageChange: "InPlace" } });
+  const asked: number[] = [];
+  pool.keeping = () => {
+    asked.push(pool.count("ensureMachineAdmitted"));
+    if (asked.length < 3) return { outcome: asked.length === 1 ? "Kept" : "Pending" };
+    // machine-controller has taken it up: the template that is wanted is that of the machines.
+    pool.change({ image: "image-1" });
+    return { outcome: "Pending" };
+  };
+  pool.change({ image: "image-2" });
+  const result = await (await stage.rollOut(pool)).result();
+  deepEqual([result.outcome, result.replaced, pool.numbers()], ["Converged", 0, [1, 2, 3]]);
+  deepEqual([pool.writes().filter((call) => !call.startsWith("ensureMachinesKept")), asked], [[], [0, 0, 0]]);
+});
+
+test("InPlace halts where machines cannot stay, and falls back to nothing", async (stage) => {
+  const pool = await stage.grownPool({ rules: { onImageChange: "InPlace" } });
+  pool.keeping = () => ({ outcome: "Refused", message: "its template changes in more than the image" });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  const { reason } = await stage.sees(pool, "a halt", ({ phase }) => phase === "Halted");
+  equal(reason, "ReplacementRefused");
+  // It looks again, and again, and keeps to it.
+  await eventually("some more looks", () => pool.count("ensureMachinesKept") > 4);
+  deepEqual(pool.machines.filter(({ leaving }) => leaving).length, 0);
+  equal(pool.count("ensureMachineAdmitted") + pool.count("ensureVictimMarked"), 0);
+  const told = pool.events.filter((event) => event.reason === "ReplacementRefused");
+  equal(told.length, 1);
+  match(told[0]?.message ?? "", /more than the image/);
+  pool.change({ image: "image-1" });
+  await stage.tell(pool);
+  deepEqual([(await handle.result()).outcome, pool.numbers()], ["Converged", [1, 2, 3]]);
+});
+
+test("ReplaceIfRefused replaces machines that cannot stay, and says why once", async (stage) => {
+  const pool = await stage.grownPool({ rules: { onImageChange: "ReplaceIfRefused" } });
+  pool.keeping = () => ({ outcome: "Refused", message: "its template changes in more than the image" });
+  pool.change({ image: "image-2" });
+  const result = await (await stage.rollOut(pool)).result();
+  deepEqual([result.outcome, result.replaced], ["Converged", 3]);
+  equal(pool.count("ensureMachinesKept"), 1);
+  equal(pool.events.filter(({ reason }) => reason === "InPlaceRefused").length, 1);
+  assertOrderly(pool);
+});
+
+test("without onImageChange nobody is asked whether machines can stay", async (stage) => {
+  const pool = await stage.grownPool({});
+  pool.change({ image: "image-2" });
+  equal((await (await stage.rollOut(pool)).result()).replaced, 3);
+  ok(pool.count("ensureMachinesKept") === 0);
+});
+
+test("InPlace halts where machine-controller does not take it up in time, replaces nothing, and goes on once it has", async (stage) => {
+  const pool = await stage.grownPool({ rules: { onImageChange: "InPlace" } });
+  pool.keeping = () => ({ outcome: "Pending" });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, settle: 1_000 } });
+  await stage.stands(handle, "Halted", "SettleExpired");
+  equal(pool.count("ensureMachineAdmitted") + pool.count("ensureVictimMarked"), 0);
+  pool.change({ image: "image-1" });
+  await stage.tell(pool);
+  deepEqual([(await handle.result()).outcome, pool.numbers()], ["Converged", [1, 2, 3]]);
+});

@@ -1,0 +1,25 @@
+/** NodePools are brought to their image node by node, where they stand. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { NodeStage } from "../support/node_stage.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+test("A pool whose nodes run what it asks for converges without stopping any", async (stage) => {
+  const nodes = new NodeStage();
+  const { outcome } = await (await nodes.rollOut(stage)).result();
+  deepEqual([outcome, nodes.given("Stage"), nodes.given("Apply"), nodes.mostOut], ["Converged", [], [], 0]);
+});
+
+test("Nodes are staged before any is cordoned, and go down one at a time", async (stage) => {
+  const nodes = new NodeStage({ nodes: 4 });
+  await nodes.settle(stage);
+  nodes.ask("b");
+  const result = await (await nodes.rollOut(stage)).result();
+  deepEqual([result.outcome, nodes.booted(), nodes.cordoned(), nodes.mostOut], ["Converged", "bbbb", [], 1]);
+  equal(nodes.given("Apply").length, 4);
+  ok(
+    nodes.orders.findIndex((order) => order.startsWith("Stage")) <
+      nodes.orders.findIndex((order) => order.startsWith("Apply")),
+  );
+});

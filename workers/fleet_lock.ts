@@ -1,0 +1,130 @@
+/**
+ * Serves the FleetLock protocol (zincati, "FleetLock protocol"): a node that updates itself asks before it reboots, and gives
+ * its place back afterwards. What is asked is noted on the Node; the run of its pool grants it, once there is room, by its
+ * policy, and once the node is drained. Nothing is kept here: each worker answers for all.
+ */
+import type { Logger } from "@temporalio/common";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { z } from "zod";
+import { findClient, type LockClient } from "../activities/backends/node_pool/lock_client.ts";
+import { patchLock } from "../activities/backends/node_pool/lock.ts";
+import { type PoolNode, poolNodesOf, readPoolNode } from "../activities/backends/node_pool/pool_nodes.ts";
+import type { Kube } from "../activities/kube/client.ts";
+
+export interface FleetLock {
+  host: string;
+  /** 0 serves nothing. */
+  port: number;
+  kube: Kube;
+  log: Pick<Logger, "warn">;
+  /** Counts what was answered, by one word. */
+  count?: (outcome: string) => void;
+  /** Milliseconds: how long one waits for its place, and how often it is looked at. */
+  patience?: { wait: number; look: number };
+}
+
+/** Less than Zincati waits for an answer (30 min). */
+const usualPatience = { wait: 25 * 60_000, look: 2_000 };
+const largest = 4096;
+
+const Body = z.strictObject({
+  client_params: z.strictObject({
+    id: z.string().regex(/^[0-9a-fA-F-]{32,36}$/),
+    group: z.string().max(63).regex(/^[a-zA-Z0-9.-]+$/),
+  }),
+});
+
+/** What is told a client: 200 and nothing, or a kind of few and a sentence. */
+type Answer = { code: 200 } | { code: number; kind: string; value: string };
+
+/** Listens for nodes that ask. */
+export function serveFleetLock(deps: FleetLock): Server | undefined {
+  if (deps.port === 0) return undefined;
+  const server = createServer((request, response) => {
+    void answer(deps, request, response).catch((error: unknown) => {
+      deps.log.warn("Cannot answer a node that asks for its lock: it asks again", { error });
+      send(response, { code: 500, kind: "failed_lock", value: "the cluster could not be asked" });
+    });
+  });
+  server.requestTimeout = 30_000;
+  return server.listen(deps.port, deps.host);
+}
+
+async function answer(deps: FleetLock, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const said = await judged(deps, request, response);
+  deps.count?.(said.code === 200 ? "granted" : "kind" in said ? said.kind : "failed");
+  send(response, said);
+}
+
+async function judged(deps: FleetLock, request: IncomingMessage, response: ServerResponse): Promise<Answer> {
+  const { method, url = "", headers } = request;
+  const verb = /^\/v1\/(pre-reboot|steady-state)$/.exec(url)?.[1];
+  if (!verb) return { code: 404, kind: "unknown_endpoint", value: "there is /v1/pre-reboot and /v1/steady-state" };
+  if (method !== "POST" || headers["fleet-lock-protocol"] !== "true") {
+    return { code: 400, kind: "bad_request", value: "a POST with header fleet-lock-protocol: true is needed" };
+  }
+  const client = await clientIn(request);
+  if (!client) return { code: 400, kind: "bad_request", value: "client_params with id and group are needed" };
+  const found = await findClient(deps.kube, client);
+  if ("kind" in found) return { code: 400, kind: found.kind, value: found.message };
+  if (verb === "steady-state") {
+    await patchLock(deps.kube, found.node, () => undefined);
+    return { code: 200 };
+  }
+  await patchLock(deps.kube, found.node, (lock) => lock ?? newLock(client));
+  return await granted(deps, found.node.name, response);
+}
+
+function newLock({ id, group }: LockClient): NonNullable<Parameters<Parameters<typeof patchLock>[2]>[0]> {
+  return { id, group, asked: Date.now(), held: 0, failed: 0, bootId: "" };
+}
+
+/** Waits for its place; one that goes away keeps its turn, as that stands on its Node. */
+async function granted(
+  { kube, patience = usualPatience }: FleetLock,
+  node: string,
+  response: ServerResponse,
+): Promise<Answer> {
+  const end = Date.now() + patience.wait;
+  for (;;) {
+    const seen = await turnOf(kube, node);
+    if (!seen?.lock) {
+      return { code: 409, kind: "failed_lock", value: "what it asked for was taken back, or it is gone" };
+    }
+    if (seen.lock.held > 0) return { code: 200 };
+    if (Date.now() >= end || response.destroyed) {
+      return { code: 409, kind: "failed_lock", value: "its turn has not come yet: it keeps it, and may ask again" };
+    }
+    await pause(Math.min(patience.look, Math.max(1, end - Date.now())));
+  }
+}
+
+/** One that waits is asked of the watch: thousands may, for long, and cost the API server nothing. What has ended it is read. */
+async function turnOf(kube: Kube, name: string): Promise<PoolNode | undefined> {
+  const watch = poolNodesOf(kube);
+  watch.ask();
+  const known = watch.isFresh ? watch.get(name) : undefined;
+  return known?.lock?.held === 0 ? known : await readPoolNode(kube, name);
+}
+
+/** What a request says; undefined for what is no such body, or too long for one. */
+async function clientIn(request: IncomingMessage): Promise<LockClient | undefined> {
+  let text = "";
+  for await (const chunk of request) {
+    text += String(chunk);
+    if (text.length > largest) return undefined;
+  }
+  try {
+    return Body.safeParse(JSON.parse(text)).data?.client_params;
+  } catch {
+    return undefined; // no JSON is no such body
+  }
+}
+
+function send(response: ServerResponse, said: Answer): void {
+  if (response.headersSent || response.destroyed) return;
+  if (said.code === 200) return void response.writeHead(200).end();
+  const { code, ...body } = said;
+  response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(body));
+}

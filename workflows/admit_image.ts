@@ -1,0 +1,98 @@
+/**
+ * Admits an image of an operating system: what its reference stands for, and whose signature lets it run. A run ends when
+ * that is told in the status; it is started when the spec changes, when somebody asks, and for what is not accepted yet.
+ */
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from "@temporalio/workflow";
+import { imageChanged } from "./commands/messages.ts";
+import type {
+  ClusterObject,
+  FailureType,
+  ImageActivities,
+  ImageFinding,
+  ImageOutcome,
+  ResolvedImage,
+} from "./contracts/mod.ts";
+
+// An API server may be away for an hour. A registry is given up after fewer tries, by the activity that asks it.
+const { resolveImage, verifyImage, ensureImageTold } = proxyActivities<ImageActivities>({
+  startToCloseTimeout: "2m",
+  scheduleToCloseTimeout: "2h",
+  heartbeatTimeout: "10s",
+  retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
+});
+
+/** Judges the image of one OSImage by its spec as it is then; its id is `os-image/<name>`. */
+export async function admitImage(object: ClusterObject): Promise<ImageOutcome> {
+  let isChanged = false;
+  setHandler(imageChanged, () => void (isChanged = true));
+  for (;;) {
+    isChanged = false;
+    const finding = await judge(object);
+    // Its spec changed while it was judged.
+    if (finding === "Stale") isChanged = true;
+    const outcome = typeof finding === "string" ? { outcome: "Gone" as const } : await tell(object, finding);
+    // No await between this look and the return: a late signal then starts a new run.
+    if (!isChanged) return outcome;
+    // Who writes without end gets a long row of short histories.
+    if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof admitImage>(object);
+  }
+}
+
+async function judge(object: ClusterObject): Promise<ImageFinding | "Gone" | "Stale"> {
+  try {
+    const look = await resolveImage.executeWithOptions({ summary: `Resolve "${object.name}"` }, [{ object }]);
+    if (look.outcome === "Gone") return "Gone";
+    if (look.outcome !== "Resolved") return findingOf(look);
+    const { image } = look;
+    const summary = `Verify ${image.digest.slice(0, "sha256:".length + 12)}`;
+    const verdict = await verifyImage.executeWithOptions({ summary }, [{ object, image }]);
+    if (verdict.outcome === "Verified") return { state: "Accepted", image, evidence: verdict.evidence };
+    return findingOf(verdict, image);
+  } catch (error) {
+    if (isOfType(error, "GenerationStale")) return "Stale";
+    if (!isOfType(error, "RegistryUnreachable")) throw error;
+    return { state: "Unknown", reason: "RegistryUnreachable", message: messageOf(error) };
+  }
+}
+
+type Refusal = Extract<Awaited<ReturnType<ImageActivities["verifyImage"]>>, { reason: string }>;
+
+function findingOf(refusal: Refusal, image?: ResolvedImage): ImageFinding {
+  const { message, generation } = refusal;
+  if (refusal.outcome === "Unknown") return { state: "Unknown", reason: refusal.reason, message };
+  return { state: "Refused", reason: refusal.reason, message, generation, ...(image ? { image } : {}) };
+}
+
+async function tell(object: ClusterObject, finding: ImageFinding): Promise<ImageOutcome> {
+  const summary = finding.state === "Accepted" ? "Tell that it is accepted" : `Tell ${finding.reason}`;
+  const told = await ensureImageTold.executeWithOptions({ summary }, [{ object, finding }]);
+  if (told === "Gone") return { outcome: "Gone" };
+  if (finding.state === "Accepted") {
+    const { image: { repository, digest }, evidence } = finding;
+    setCurrentDetails(`\`${repository}@${digest}\` is accepted, signed by \`${evidence.signedBy}\``);
+    return { outcome: "Accepted", digest };
+  }
+  const { state: outcome, reason, message } = finding;
+  setCurrentDetails(`${reason}: ${message}`);
+  return { outcome, reason, message };
+}
+
+function causeOf(error: unknown): ApplicationFailure | undefined {
+  return error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : undefined;
+}
+
+function isOfType(error: unknown, type: FailureType): boolean {
+  return causeOf(error)?.type === type;
+}
+
+function messageOf(error: unknown): string {
+  return causeOf(error)?.message ?? "";
+}

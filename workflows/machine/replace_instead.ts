@@ -1,0 +1,140 @@
+/**
+ * A machine that could not be updated where it stands is replaced by who made it, where the policy says so and somebody would.
+ * Never without its place in the budget, which it keeps until its node is gone. Each counts as a failure, so that an image, or
+ * a template, that works nowhere cannot eat the fleet.
+ */
+import type { Maker, Replacing, StageOutcome, UpdateFailureType, Updating } from "../contracts/mod.ts";
+import { isOwnRefusal, replacesRefused } from "../policy/replaced.ts";
+import { updates } from "../proxies.ts";
+import { noteStage } from "../state/loop.ts";
+import { noteLately } from "../state/machines.ts";
+import type { Task } from "../state/tasks.ts";
+import { warn } from "../state/view.ts";
+import { drain } from "./drain.ts";
+import { failUpdate, remember } from "./fail_update.ts";
+import type { Updated } from "./fail_update.ts";
+
+/** What went wrong with an update; `isOwn` where it says that it is the machine, and not the image. */
+export interface Failing {
+  begun: Updating;
+  reason: UpdateFailureType;
+  message: string;
+  isOwn: boolean;
+}
+
+/** True where a machine that refused its stage waits for its place, in which it is asked again and replaced. */
+export async function leaveToReplace(
+  rollout: Updated,
+  task: Task,
+  { image, seen }: { image: string; seen: StageOutcome & { outcome: "Refused" } },
+): Promise<boolean> {
+  const { settings: { pool }, machines, view } = rollout;
+  const { subject: machine, templateHash } = task;
+  if (!isOwnRefusal(seen.reason) || !await findMaker(rollout, task, { image })) return false;
+  const at = Date.now();
+  // Counted when it is replaced: it may be well by then.
+  await remember(pool, machine, { image, reason: "StageRefused", at, isReplaceable: true });
+  noteLately(machines, machine, { is: "Refused", templateHash, at });
+  const message = `Machine "${machine}": ${seen.reason}: ${seen.message}; in its turn it is asked again, and replaced`;
+  warn(view, "StageRefused", message);
+  return true;
+}
+
+/** Counts the failure. Doomed: the machine is to be replaced for it. */
+export async function failOrDoom(rollout: Updated, task: Task, failing: Failing): Promise<"Doomed" | "Kept"> {
+  const { begun, reason, message, isOwn } = failing;
+  const { image, boot } = begun;
+  const maker = isOwn ? await findMaker(rollout, task, { image, bootId: boot?.id }) : null;
+  await failUpdate(rollout, task, { image, reason, message });
+  if (!maker || !mayReplace(rollout, task)) return "Kept";
+  // Such a one was drained before it was told to boot.
+  const isDead = boot !== undefined && (reason === "UpdateLost" || reason === "UpdateNotReady");
+  begun.replacing = { maker, why: `${reason}: ${message}`, isDead };
+  delete begun.drainSince; // it has its time again
+  return "Doomed";
+}
+
+/** Empties it, has its machine deleted, and sees its node gone; Kept where it has to stay after all. */
+export async function replace(rollout: Updated, task: Task, begun: Updating): Promise<"Gone" | "Kept"> {
+  const { machines } = rollout;
+  const { replacing } = begun;
+  if (replacing && await orderReplaced(rollout, task, { begun, replacing }) === "Ordered") {
+    await seeGone(rollout, task, { begun, replacing });
+    delete machines.lately[task.subject]; // what comes under its name is another one
+    return "Gone";
+  }
+  delete begun.replacing;
+  return "Kept";
+}
+
+interface Doomed {
+  begun: Updating;
+  replacing: Replacing;
+}
+
+async function orderReplaced(rollout: Updated, task: Task, doomed: Doomed): Promise<"Ordered" | "Kept"> {
+  const { replacing } = doomed;
+  if (!replacing.isOrdered && !await empties(rollout, task, doomed)) return "Kept";
+  replacing.isOrdered = true;
+  Object.assign(task, { step: "Removing", blockers: [] });
+  noteStage(rollout.loop);
+  if (!replacing.isDeleted && await deleteMachine(rollout, task, doomed) === "Kept") return "Kept";
+  replacing.isDeleted = true;
+  return "Ordered";
+}
+
+async function deleteMachine(
+  { settings: { pool }, view }: Updated,
+  { subject: machine }: Task,
+  { begun: { image }, replacing: { maker, why } }: Doomed,
+): Promise<"Replaced" | "Gone" | "Kept"> {
+  const summary = `Replace ${machine}: ${why}`.slice(0, 200);
+  const outcome = await updates.ensureNodeReplaced.executeWithOptions({ summary }, [{ pool, machine, image, maker }]);
+  if (outcome === "Replaced") {
+    warn(view, "NodeReplaced", `Node "${machine}" goes with machine "${maker.machine}", for another: ${why}`);
+  }
+  return outcome;
+}
+
+/** False where it is not to be replaced any more: a policy counts at once, also for what is under way. */
+async function empties(rollout: Updated, task: Task, { begun, replacing }: Doomed): Promise<boolean> {
+  if (!replacesRefused(rollout.target.rules)) return false;
+  if (replacing.isDead) return true;
+  task.step = "Draining";
+  task.since = begun.drainSince ??= Date.now();
+  const { subject: id } = task;
+  return await drain(rollout, task, { id, node: id }) === "Drained" && replacesRefused(rollout.target.rules);
+}
+
+async function seeGone(
+  rollout: Updated,
+  task: Task,
+  { begun: { image }, replacing: { maker } }: Doomed,
+): Promise<void> {
+  const { settings: { pool, durations }, view } = rollout;
+  const { subject: machine } = task;
+  for (;;) {
+    task.until = Date.now() + durations.gone;
+    const summary = `Wait until node ${machine} is gone`;
+    const input = { pool, machine, image, maker, until: task.until };
+    if (await updates.awaitNodeGone.executeWithOptions({ summary }, [input])) return;
+    warn(view, "MachineRemains", `Node "${machine}" is not gone yet, and keeps its place`);
+  }
+}
+
+/** Who would make it anew, where the policy has machines replaced. */
+async function findMaker(
+  { settings: { pool }, target }: Updated,
+  { subject: machine }: Task,
+  { image, bootId = "" }: { image: string; bootId?: string | undefined },
+): Promise<Maker | null> {
+  if (pool.kind !== "NodePool" || !replacesRefused(target.rules)) return null;
+  const summary = `Read who makes ${machine}`;
+  return await updates.readMaker.executeWithOptions({ summary }, [{ pool, machine, image, bootId }]);
+}
+
+/** No more are replaced than may fail, and none for what is not desired any more. */
+function mayReplace({ target: { rules, desired }, machines }: Updated, { templateHash }: Task): boolean {
+  if (!rules || !replacesRefused(rules) || templateHash !== desired?.templateHash) return false;
+  return machines.failures <= rules.maxFailed;
+}
