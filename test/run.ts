@@ -1,10 +1,13 @@
 // deno-lint-ignore-file no-console -- saying what passed and what failed is this program's job
 /** Runs steps and groups of tests by name, side by side as the cores allow, and ends whatever they leave running. */
 import { availableParallelism } from "node:os";
-import { busyBetween, type CoreTime, coreTime } from "./run/busy_cores.ts";
+import { recordCampaign } from "../deploy/local/release/campaign.ts";
+import { readSource, type Source } from "../deploy/local/release/source.ts";
+import { busyBetween, coreSecondsBetween, type CoreTime, coreTime } from "./run/busy_cores.ts";
 import { Children } from "./run/children.ts";
 import { closingLine, slowestLines, total } from "./run/counts.ts";
 import { groups, steps } from "./run/groups.ts";
+import { keepTimes, longestFirst, readTimes, timesFile } from "./run/kept_times.ts";
 import { inLanes, portsOf } from "./run/lanes.ts";
 import { type Piece, piecesOf } from "./run/pieces.ts";
 import { type Ending, runPiece } from "./run/run_piece.ts";
@@ -27,15 +30,32 @@ interface Moment {
   cores: CoreTime | undefined;
 }
 
+/** What a person asked for. */
+interface Asked {
+  names: string[];
+  /** Flags of `deno test`. */
+  extra: string[];
+  /** What all of it may take, which the end of the run compares with what it took. */
+  budgetMinutes?: number;
+  /** It is kept for releases that the campaign passed on this commit. */
+  isRecorded: boolean;
+}
+
 const cores = Math.max(2, availableParallelism());
+
+/** In CI everything can be installed, so a skipped test proves nothing there. */
+const mayNotSkip = Deno.env.get("CI") === "true";
 
 async function now(): Promise<Moment> {
   return { ms: performance.now(), cores: await coreTime() };
 }
 
-async function runAll(names: string[], extra: string[]): Promise<number> {
-  const pieces = names.flatMap(piecesOf);
+async function runAll(asked: Asked): Promise<number> {
+  const { names, extra } = asked;
+  const source = asked.isRecorded ? await readSource() : undefined;
+  const pieces = longestFirst(names.flatMap(piecesOf), readTimes(timesFile()));
   const say = pieces.length > 1 ? (text: string): void => console.log(text) : undefined;
+  const from = await now();
   const done = await inLanes(pieces, { cores, lanes }, async (piece, lane): Promise<Done[]> => {
     if (children.isInterrupted) return [];
     const from = await now();
@@ -44,20 +64,55 @@ async function runAll(names: string[], extra: string[]): Promise<number> {
     return [{ piece, ending, from, to: await now() }];
   });
   await children.close();
-  return closeWith(names, done.flat());
+  const code = closeWith(asked, done.flat(), { from, to: await now() });
+  return source !== undefined && code === 0 ? await record(source, done.flat()) : code;
 }
 
-function closeWith(names: string[], done: Done[]): number {
+/** Only where the commit and its files are what they were when the run began. */
+async function record(source: Source, done: Done[]): Promise<number> {
+  try {
+    const { commit, isChanged } = await readSource();
+    const counts = total(done.map(({ ending }) => ending.counts));
+    await recordCampaign({
+      commit: source.commit,
+      isChanged: source.isChanged || isChanged || commit !== source.commit,
+    }, counts.passed);
+    return 0;
+  } catch (error) {
+    console.error((error as Error).message);
+    return 1;
+  }
+}
+
+function closeWith(
+  { names, budgetMinutes, isRecorded }: Asked,
+  done: Done[],
+  whole: { from: Moment; to: Moment },
+): number {
   const endings = done.map(({ ending }) => ending);
   const counts = total(endings.map((ending) => ending.counts));
   const table = names.flatMap((name) => lineOf(name, done.filter(({ piece }) => piece.name === name)));
   const slowest = slowestLines(endings.flatMap(({ times }) => times));
   // Who sees only the end of a long log still learns what to look for.
   const failures = endings.flatMap((ending) => ending.failures).map((name) => `FAILED ${name}`);
-  const parts = [table, ["The slowest:", ...slowest], failures, [closingLine(counts)]];
+  const skips = mayNotSkip || isRecorded
+    ? endings.flatMap((ending) => ending.skips).map((name) => `SKIPPED, which counts as failed here: ${name}`)
+    : [];
+  const parts = [
+    [...table, ...wholeLines(done, whole, budgetMinutes)],
+    ["The slowest:", ...slowest],
+    failures,
+    skips,
+    [closingLine(counts)],
+  ];
   console.log(`\n${parts.filter((part) => part.length > 0).map((part) => part.join("\n")).join("\n\n")}`);
   if (children.isInterrupted) return 130;
-  return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
+  if (counts.failed === 0) keepTimes(timesFile(), done.map(timeOf));
+  return counts.failed === 0 && counts.passed > 0 && skips.length === 0 ? 0 : 1;
+}
+
+function timeOf({ piece, from, to }: Done): { what: string; seconds: number } {
+  return { what: piece.title, seconds: (to.ms - from.ms) / 1000 };
 }
 
 /** From the begin of the first piece to the end of the last; other names may have run meanwhile. */
@@ -65,25 +120,68 @@ function lineOf(name: string, done: Done[]): string[] {
   const first = done.toSorted((a, b) => a.from.ms - b.from.ms)[0];
   const last = done.toSorted((a, b) => a.to.ms - b.to.ms).at(-1);
   if (first === undefined || last === undefined) return [];
-  const seconds = (last.to.ms - first.from.ms) / 1000;
   const notes = new Set(done.map(({ ending }) => ending.note).filter((note) => note !== ""));
   const counted = name in groups ? [closingLine(total(done.map(({ ending }) => ending.counts)))] : [];
   const note = [...counted, ...notes].join("; ") || "ok";
   const busy = busyBetween(first.from.cores, last.to.cores, cores);
-  return [`${name.padEnd(12)}${seconds.toFixed(1).padStart(7)} s  ${busy.padEnd(22)}${note}`];
+  return [rowOf(name, (last.to.ms - first.from.ms) / 1000, coreSecondsOf(done), `${busy.padEnd(22)}${note}`)];
+}
+
+function coreSecondsOf(done: Done[]): number {
+  return done.reduce((sum, { ending }) => sum + (ending.coreSeconds ?? 0), 0);
+}
+
+function rowOf(name: string, seconds: number, coreSeconds: number, rest: string): string {
+  const [minutes, coreMinutes] = [seconds, coreSeconds].map((each) => (each / 60).toFixed(1).padStart(5));
+  return `${name.padEnd(12)}${minutes} min ${coreMinutes} core-min  ${rest}`;
+}
+
+/** What the run took, and what it may take. Containers are ended by their engine: only all cores together know of them. */
+function wholeLines(done: Done[], { from, to }: { from: Moment; to: Moment }, budgetMinutes?: number): string[] {
+  const seconds = (to.ms - from.ms) / 1000;
+  const all = coreSecondsBetween(from.cores, to.cores, { seconds, cores });
+  const others = all === undefined
+    ? ""
+    : `, ${(Math.max(0, all - coreSecondsOf(done)) / 60).toFixed(1)} of them containers' and others'`;
+  const row = rowOf(
+    "in all",
+    seconds,
+    all ?? coreSecondsOf(done),
+    `${busyBetween(from.cores, to.cores, cores)}${others}`,
+  );
+  if (budgetMinutes === undefined || seconds <= budgetMinutes * 60) return [row];
+  return [row, `OVER BUDGET: ${(seconds / 60).toFixed(1)} min, where all of it may take ${budgetMinutes} min`];
+}
+
+/** Reads names of steps and groups, then our own flags, then flags of `deno test`. */
+function parse(args: readonly string[]): Asked {
+  const first = args.findIndex((arg) => arg.startsWith("-"));
+  const names = first < 0 ? [...args] : args.slice(0, first);
+  const extra: string[] = [];
+  let budgetMinutes: number | undefined;
+  let isRecorded = false;
+  for (const arg of first < 0 ? [] : args.slice(first)) {
+    if (arg === "--record") {
+      isRecorded = true;
+      continue;
+    }
+    const budget = /^--budget-minutes=(\d+)$/.exec(arg)?.[1];
+    if (budget === undefined) extra.push(arg);
+    else budgetMinutes = Number(budget);
+  }
+  return { names, extra, isRecorded, ...(budgetMinutes === undefined ? {} : { budgetMinutes }) };
 }
 
 async function main(args: string[]): Promise<number> {
-  const first = args.findIndex((arg) => arg.startsWith("-"));
-  const names = first < 0 ? args : args.slice(0, first);
-  const extra = first < 0 ? [] : args.slice(first);
+  const asked = parse(args);
+  const { names, extra } = asked;
   const known = [...Object.keys(steps), ...Object.keys(groups)];
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined || names.length === 0) {
     console.error(`Cannot run "${unknown ?? ""}": the groups are ${known.join(", ")}`);
     return 2;
   }
-  return await runAll(names, names.includes("check") ? ["--no-check", ...extra] : extra);
+  return await runAll({ ...asked, extra: names.includes("check") ? ["--no-check", ...extra] : extra });
 }
 
 function interrupt(): void {

@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { stripVTControlCharacters } from "node:util";
-import { busyBetween, parseCoreTime } from "./run/busy_cores.ts";
+import { busyBetween, coreSecondsBetween, parseCoreTime, parseTimes } from "./run/busy_cores.ts";
 import { Children } from "./run/children.ts";
-import { closingLine, countTests, failedTests, judgeTests, secondsOfFiles, slowestLines, total } from "./run/counts.ts";
+import { closingLine, countTests, judgeTests, secondsOfFiles, slowestLines, testsThat, total } from "./run/counts.ts";
 import { groups, steps } from "./run/groups.ts";
+import { keepTimes, longestFirst, readTimes } from "./run/kept_times.ts";
 import { inLanes, type Job, portsOf } from "./run/lanes.ts";
 import { filesOf, piecesOf, piecesOfGroup } from "./run/pieces.ts";
 import { runPiece } from "./run/run_piece.ts";
@@ -34,11 +35,12 @@ Deno.test("countTests leaves steps out that are told of before their test, or in
   assert.deepEqual(countTests(junit(passed("story")) + junit(steps)), { passed: 1, failed: 0, skipped: 0 });
 });
 
-Deno.test("failedTests names the tests that failed, and their file", () => {
+Deno.test("testsThat names the tests that ended so, and their file", () => {
   const report = junit(
     passed("a") + failed("says &quot;b&quot; &gt; one") + failed("says &quot;b&quot;") + skipped("c"),
   );
-  assert.deepEqual(failedTests(report), ['a => says "b"']);
+  assert.deepEqual(testsThat("failed", report), ['a => says "b"']);
+  assert.deepEqual(testsThat("skipped", report), ["a => c"]);
 });
 
 Deno.test("judgeTests counts a failure where the exit code tells of one the report leaves out", () => {
@@ -84,6 +86,32 @@ Deno.test("busyBetween tells how many of the cores were busy between two looks, 
   assert.equal(busyBetween(to, to, 2), "");
   assert.equal(parseCoreTime(""), undefined);
   assert.equal(busyBetween(undefined, to, 2), "");
+  assert.equal(coreSecondsBetween(from, to, { seconds: 10, cores: 2 })?.toFixed(1), "15.0");
+  assert.equal(coreSecondsBetween(from, undefined, { seconds: 10, cores: 2 }), undefined);
+});
+
+Deno.test("parseTimes adds what the children took, user and system", () => {
+  assert.equal(parseTimes("0m0.010s 0m0.020s\n2m1.500s 0m3.250s\n"), 124.75);
+  assert.equal(parseTimes(""), undefined);
+});
+
+Deno.test("longestFirst begins with what is quick, then with what took longest, the unknown in its place", () => {
+  const piece = (title: string, isQuick = false): { title: string; isQuick: boolean } => ({ title, isQuick });
+  const pieces = [piece("short"), piece("unit", true), piece("new"), piece("long"), piece("lint", true)];
+  const sorted = longestFirst(pieces, { short: 10, long: 300, lint: 900 });
+  assert.deepEqual(sorted.map(({ title }) => title), ["unit", "lint", "long", "new", "short"]);
+});
+
+Deno.test("keepTimes keeps what ran beside what did not, and readTimes takes nothing that is broken", async () => {
+  await using given = await scene();
+  const file = join(given.folder, "deep", "times.json");
+  assert.deepEqual(readTimes(file), {});
+  keepTimes(file, [{ what: "a", seconds: 1.26 }, { what: "b", seconds: 2 }]);
+  keepTimes(file, [{ what: "b", seconds: 3 }]);
+  assert.deepEqual(readTimes(file), { a: 1.3, b: 3 });
+  writeFileSync(file, "{");
+  assert.deepEqual(readTimes(file), {});
+  assert.deepEqual(readTimes(undefined), {});
 });
 
 /** Runs jobs that end when they are told to, and notes in which lane each began. */
@@ -155,10 +183,10 @@ Deno.test("every group comes only after names that there are", () => {
   assert.deepEqual(named.filter((name) => !(name in known)), []);
 });
 
-Deno.test("host begins when all others that start servers are over", () => {
-  const [first] = piecesOf("host");
-  const others = ["validators", "workflow", "integration", "prepare", "machines"];
-  assert.deepEqual([first?.load, others.filter((name) => !first?.after.includes(name))], [Infinity, []]);
+Deno.test("pieces of the campaign run alone, as they look at what is left on the host", () => {
+  const pieces = piecesOf("campaign");
+  assert.ok(pieces.length > 3);
+  assert.deepEqual(new Set(pieces.map(({ load }) => load)), new Set([Infinity]));
 });
 
 Deno.test("piecesOfGroup loses no file, whether they share processes or not", () => {
@@ -227,7 +255,7 @@ Deno.test("filesOf puts the files that take longest first, and leaves out what i
   assert.deepEqual(sorted, [last, first, ...others.slice(0, -1)]);
 });
 
-Deno.test("runPiece says whole what a file said, while another one runs beside it", async () => {
+Deno.test("runPiece says whole what a file said, and what it took, while another one runs beside it", async () => {
   await using given = await scene();
   for (const [own, other] of [["a", "b"], ["b", "a"]] as const) given.write(`${own}_test.ts`, meeting(own, other));
   const said: string[] = [];
@@ -245,7 +273,7 @@ Deno.test("runPiece says whole what a file said, while another one runs beside i
   for (const own of ["a", "b"]) {
     const log = texts.find((text) => text.includes(`${own} is here`)) ?? "";
     assert.match(log, new RegExp(`${own} is here\\n(.*\\n)*${own} goes\\n`));
-    assert.match(log, /_test\.ts: 1 passed, 0 failed in \d/);
+    assert.match(log, /_test\.ts: 1 passed, 0 failed in \d+\.\d s, \d+\.\d s of a core/);
   }
 });
 

@@ -27,3 +27,26 @@ export function busyBetween(from: CoreTime | undefined, to: CoreTime | undefined
   const [busy, idle] = [to.busy - from.busy, to.idle - from.idle];
   return busy + idle === 0 ? "" : `${(cores * busy / (busy + idle)).toFixed(1)} of ${cores} cores busy`;
 }
+
+/** Seconds of all cores between two snapshots; undefined where the host does not say. */
+export function coreSecondsBetween(
+  from: CoreTime | undefined,
+  to: CoreTime | undefined,
+  span: { seconds: number; cores: number },
+): number | undefined {
+  if (from === undefined || to === undefined) return undefined;
+  const [busy, idle] = [to.busy - from.busy, to.idle - from.idle];
+  return busy + idle === 0 ? undefined : span.seconds * span.cores * busy / (busy + idle);
+}
+
+/**
+ * Seconds of the cores from what a shell's `times` printed: its second line is about its children, user and system time.
+ * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#times
+ */
+export function parseTimes(text: string): number | undefined {
+  const [, ofChildren = ""] = text.trim().split("\n");
+  const spans = [...ofChildren.matchAll(/(\d+)m([\d.]+)s/g)].map(([, minutes, seconds]) => {
+    return Number(minutes) * 60 + Number(seconds);
+  });
+  return spans.length === 2 ? (spans[0] ?? 0) + (spans[1] ?? 0) : undefined;
+}

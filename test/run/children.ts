@@ -15,6 +15,8 @@ export interface Order {
   log?: string;
   /** Added to our own environment. */
   env?: Record<string, string>;
+  /** A shell writes there what the child and all that it waited for took of the cores, as `parseTimes` reads it. */
+  times?: string;
 }
 
 /** How it ended. */
@@ -84,10 +86,16 @@ function failed(note: string): Exit {
   return { isSuccess: false, isStopped: false, note };
 }
 
-function start({ args, log, env }: Omit<Order, "limitMinutes">): ReturnType<typeof spawn> {
+/** The traps keep the shell alive until the child, which gets the same signal, has ended. */
+const timed = `trap : INT TERM; file=$1; shift; "$@"; code=$?; times > "$file"; exit $code`;
+
+function start({ args, log, env, times }: Omit<Order, "limitMinutes">): ReturnType<typeof spawn> {
   const output = log === undefined ? "inherit" : openSync(log, "a");
+  const [program, given] = times === undefined
+    ? [process.execPath, args]
+    : ["/bin/sh", ["-c", timed, "sh", times, process.execPath, ...args]];
   try {
-    return spawn(process.execPath, args, {
+    return spawn(program, given, {
       ...{ cwd: root, detached: true, stdio: ["ignore", output, output] },
       env: { ...process.env, ...colours(), ...env },
     });

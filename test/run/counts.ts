@@ -13,16 +13,18 @@ export const oneFailed: Counts = { ...nothing, failed: 1 };
 /** Counts the tests of a JUnit report that `deno test` wrote. */
 export function countTests(junit: string): Counts {
   const counts = { ...nothing };
-  for (const { body } of testsOf(junit)) {
-    counts[body.includes("<failure") ? "failed" : body.includes("<skipped") ? "skipped" : "passed"]++;
-  }
+  for (const test of testsOf(junit)) counts[endOf(test)]++;
   return counts;
 }
 
-/** The tests of a JUnit report that failed, by name, as a log can show them. */
-export function failedTests(junit: string): string[] {
-  const failed = testsOf(junit).filter(({ body }) => body.includes("<failure"));
-  return failed.map(({ suite, name }) => unescaped(`${suite} => ${name}`));
+/** The tests of a JUnit report that ended so, by name, as a log can show them. */
+export function testsThat(ended: keyof Counts, junit: string): string[] {
+  const tests = testsOf(junit).filter((test) => endOf(test) === ended);
+  return tests.map(({ suite, name }) => unescaped(`${suite} => ${name}`));
+}
+
+function endOf({ body }: Case): keyof Counts {
+  return body.includes("<failure") ? "failed" : body.includes("<skipped") ? "skipped" : "passed";
 }
 
 /** Something that took its time. */

@@ -11,6 +11,8 @@ export interface Piece extends Job {
   /** For people: its group, and which part of that. */
   readonly title: string;
   readonly limitMinutes: number;
+  /** It starts no server, and says soon what is wrong. */
+  readonly isQuick: boolean;
   /** Either the arguments of a deno, or test files and what they may do. */
   readonly args?: readonly string[];
   readonly tests?: Tests;
@@ -26,7 +28,7 @@ export interface Tests {
 /** The pieces of a step or a group, those that take longest first; none where there is nothing to run under that name. */
 export function piecesOf(name: string): Piece[] {
   const [step, group] = [steps[name], groups[name]];
-  if (step !== undefined) return [{ ...jobOf(name, step), title: name, args: step.args }];
+  if (step !== undefined) return [{ ...jobOf(name, step), title: name, isQuick: true, args: step.args }];
   return group === undefined ? [] : piecesOfGroup(name, group);
 }
 
@@ -38,7 +40,14 @@ export function piecesOfGroup(name: string, group: Group): Piece[] {
   return parts.map((part, at) => {
     const title = shares === undefined ? part.join() : parts.length === 1 ? name : `${name} ${at + 1}/${parts.length}`;
     const load = part.every((file) => waiting.includes(file)) ? group.load / 2 : group.load;
-    return { ...jobOf(name, group), load, title, tests: { files: part, allow, isShared: shares !== undefined } };
+    const isQuick = group.isQuick ?? false;
+    return {
+      ...jobOf(name, group),
+      load,
+      title,
+      isQuick,
+      tests: { files: part, allow, isShared: shares !== undefined },
+    };
   });
 }
 

@@ -3,8 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { parseTimes } from "./busy_cores.ts";
 import { type Children, root } from "./children.ts";
-import { closingLine, type Counts, failedTests, judgeTests, nothing, oneFailed, secondsOfFiles } from "./counts.ts";
+import { closingLine, type Counts, judgeTests, nothing, oneFailed, secondsOfFiles, testsThat } from "./counts.ts";
 import type { Timed } from "./counts.ts";
 import type { Piece, Tests } from "./pieces.ts";
 
@@ -13,8 +14,12 @@ export interface Ending {
   counts: Counts;
   /** Which tests failed, by file and name. */
   failures: string[];
+  /** Which tests were skipped, by file and name. */
+  skips: string[];
   /** How long it took, by file where it ran several. */
   times: Timed[];
+  /** What it took of the cores, without containers; undefined where it was ended by force. */
+  coreSeconds?: number;
   note: string;
 }
 
@@ -37,12 +42,16 @@ export async function runPiece(piece: Piece, runner: Runner): Promise<Ending> {
     const ending = await runIn(folder, piece, { ...runner, ...(runner.say && { log }) });
     const seconds = (performance.now() - start) / 1000;
     const text = existsSync(log) ? readFileSync(log, "utf8").trimEnd() : "";
+    const coreSeconds = existsSync(join(folder, "times")) && parseTimes(readFileSync(join(folder, "times"), "utf8"));
     const result = piece.tests ? closingLine(ending.counts) : ending.note || "ok";
     const note = piece.tests && ending.note !== "" ? `; ${ending.note}` : "";
     runner.say?.(
-      `== ${piece.title}\n${text}${text && "\n"}${piece.title}: ${result} in ${seconds.toFixed(1)} s${note}\n`,
+      `== ${piece.title}\n${text}${text && "\n"}${piece.title}: ${result} in ${seconds.toFixed(1)} s${
+        coreSeconds ? `, ${coreSeconds.toFixed(1)} s of a core` : ""
+      }${note}\n`,
     );
-    return ending.times.length > 1 ? ending : { ...ending, times: [{ what: piece.title, seconds }] };
+    const times = ending.times.length > 1 ? ending.times : [{ what: piece.title, seconds }];
+    return { ...ending, times, ...(coreSeconds ? { coreSeconds } : {}) };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -53,13 +62,15 @@ async function runIn(folder: string, piece: Piece, runner: Runner & { log?: stri
   const { children, env, extra, log } = runner;
   const report = join(folder, "junit.xml");
   const test = tests && ["test", ...tests.allow, `--junit-path=${report}`, ...extra, ...entryOf(folder, tests)];
-  const order = { args: test ?? [...args], limitMinutes, env, ...(log === undefined ? {} : { log }) };
+  const times = join(folder, "times");
+  const order = { args: test ?? [...args], limitMinutes, env, times, ...(log === undefined ? {} : { log }) };
   const { isSuccess, isStopped, note = "" } = await children.run(order);
-  if (tests === undefined) return { counts: isSuccess ? nothing : oneFailed, failures: [], times: [], note };
+  if (tests === undefined) return { counts: isSuccess ? nothing : oneFailed, failures: [], skips: [], times: [], note };
   // A stopped run reports its pending tests as if they had passed.
   const junit = !isStopped && existsSync(report) ? readFileSync(report, "utf8") : undefined;
-  const [failures, times] = [failedTests(junit ?? ""), secondsOfFiles(junit ?? "")];
-  return { counts: judgeTests(isSuccess, junit), failures, times, note };
+  const text = junit ?? "";
+  const [failures, skips] = [testsThat("failed", text), testsThat("skipped", text)];
+  return { counts: judgeTests(isSuccess, junit), failures, skips, times: secondsOfFiles(text), note };
 }
 
 /** What Deno is told to load: files that share a process are imported by one of ours. */

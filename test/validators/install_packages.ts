@@ -5,6 +5,8 @@ import { findOnPath } from "../../deploy/local/tools/environment.ts";
 
 /** Debian packages by the program that we need of each. */
 const packages: Record<string, string> = {
+  // Looks at the web UI as a person does.
+  chromium: "chromium",
   "cloud-init": "cloud-init",
   // Temporal's database where it is installed as people run it; its own programs are not on the path.
   pg_ctlcluster: "postgresql",

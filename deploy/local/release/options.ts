@@ -30,7 +30,7 @@ deno task release [flags]
 
   --output FOLDER   where it goes (dist)
   --draft           also of a version without a date in CHANGELOG.md, of files that are not committed,
-                    and of manifests that are not recorded
+                    of manifests that are not recorded, and of a commit that deno task campaign did not pass on
   --without PARTS   leave out cli, image, or both, joined by a comma; what of them cannot be made is otherwise an error, told
                     when everything else is made
   --targets NAMES   of the command: ${targets.join(", ")} (all)

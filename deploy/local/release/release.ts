@@ -1,6 +1,7 @@
 /** One release, part by part. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { requireCampaign } from "./campaign.ts";
 import { notesOf } from "./changelog.ts";
 import { packChart, writeManifests } from "./chart_part.ts";
 import { writeChecksums } from "./checksums.ts";
@@ -38,7 +39,10 @@ export async function makeRelease(
 ): Promise<void> {
   const source = await readSource();
   const notes = notesOf(await readFile(join(root, "CHANGELOG.md"), "utf8"), source, options.isDraft);
-  if (!options.isDraft) await requireRecord(tools.helm, source.version);
+  if (!options.isDraft) {
+    await requireRecord(tools.helm, source.version);
+    await requireCampaign(source);
+  }
   const output = resolve(options.output);
   await mkdir(output, { recursive: true });
   const making = { options, tools, source, output, say };

@@ -7,7 +7,7 @@ import { freePorts } from "../../deploy/local/process/free_ports.ts";
 import { httpProbe } from "../../deploy/local/process/http_probe.ts";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { type ImageGround, withImage } from "./image/image_ground.ts";
-import { machineTest } from "./real_machines.ts";
+import { machineTest } from "../machines/real_machines.ts";
 
 machineTest("the image has what it needs and no more, and runs without rights", async (t) => {
   await withImage(async (ground) => {

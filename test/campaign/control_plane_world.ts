@@ -11,7 +11,7 @@ import { ControlPlanes } from "../../deploy/local/machines/kubeadm/control_plane
 import { controlPlanePrograms } from "../../deploy/local/machines/kubeadm/programs.ts";
 import { administratorOf } from "../integration/group_world.ts";
 import { withWorld, type World } from "../integration/world.ts";
-import { openHost } from "./real_machines.ts";
+import { openHost } from "../machines/real_machines.ts";
 
 /** What instances boot from at first, and after a change. */
 export const images = [first.image, "image-2"] as const;

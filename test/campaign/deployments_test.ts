@@ -2,7 +2,7 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import type { OsOutcome } from "../../workflows/contracts/mod.ts";
 import { type OstreeMachine, withOstreeMachine } from "./deployments/ostree_machine.ts";
-import { machineTest } from "./real_machines.ts";
+import { machineTest } from "../machines/real_machines.ts";
 
 machineTest("a machine boots the commit that hands deploy, comes back from a bad one, and takes another", async () => {
   await withOstreeMachine(async (machine) => {

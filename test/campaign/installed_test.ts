@@ -1,7 +1,7 @@
 /** Ostler is installed by its chart on real machines that it made itself, and looks after them from there. */
 import process from "node:process";
 import { keepsPromises } from "../integration/stories/told_story.ts";
-import { machineTest } from "./real_machines.ts";
+import { machineTest } from "../machines/real_machines.ts";
 
 /** For how long Temporal is cut off in the midst of a rollout. */
 const cutSeconds = process.env["OSTLER_TEST_CUT_SECONDS"] ?? "30";

@@ -1,7 +1,7 @@
 /** Machines of a cloud's scaling groups that really boot, and are replaced for another image and for another kubelet. */
 import process from "node:process";
 import { keepsPromises } from "../integration/stories/told_story.ts";
-import { machineTest } from "./real_machines.ts";
+import { machineTest } from "../machines/real_machines.ts";
 
 machineTest(
   "deno task demo --story scaling-group --machines container: groups are rolled, and every promise is kept",

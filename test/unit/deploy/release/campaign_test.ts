@@ -1,0 +1,32 @@
+import { match, rejects } from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { recordCampaign, requireCampaign } from "../../../../deploy/local/release/campaign.ts";
+
+Deno.test("requireCampaign: takes the commit that the campaign passed on, and no other one", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "ostler-campaign-"));
+  try {
+    const env = { XDG_CACHE_HOME: folder };
+    const [tested, other] = ["a".repeat(40), "b".repeat(40)];
+    match(await recordCampaign({ commit: tested, isChanged: false }, 7, env), /a{40}\.json$/);
+    await requireCampaign({ commit: tested }, env);
+    await rejects(requireCampaign({ commit: other }, env), /Cannot release b{40}: .*run deno task campaign/);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+Deno.test("recordCampaign: records nothing where files differ from the commit, or where nothing passed", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "ostler-campaign-"));
+  try {
+    const env = { XDG_CACHE_HOME: folder };
+    const commit = "c".repeat(40);
+    await rejects(recordCampaign({ commit, isChanged: true }, 7, env), /files differ from the commit/);
+    await rejects(requireCampaign({ commit }, env), /no record/);
+    await recordCampaign({ commit, isChanged: false }, 0, env);
+    await rejects(requireCampaign({ commit }, env), /no record/);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
