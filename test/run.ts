@@ -1,6 +1,7 @@
 // deno-lint-ignore-file no-console -- saying what passed and what failed is this program's job
 /** Runs steps and groups of tests by name, side by side as the cores allow, and ends whatever they leave running. */
 import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
 import { recordCampaign } from "../deploy/local/release/campaign.ts";
 import { readSource, type Source } from "../deploy/local/release/source.ts";
 import { busyBetween, coreSecondsBetween, type CoreTime, coreTime } from "./run/busy_cores.ts";
@@ -9,8 +10,9 @@ import { closingLine, slowestLines, total } from "./run/counts.ts";
 import { groups, steps } from "./run/groups.ts";
 import { keepTimes, longestFirst, readTimes, timesFile } from "./run/kept_times.ts";
 import { inLanes, portsOf } from "./run/lanes.ts";
-import { type Piece, piecesOf } from "./run/pieces.ts";
+import { filesOf, type Piece, piecesOf } from "./run/pieces.ts";
 import { type Ending, runPiece } from "./run/run_piece.ts";
+import { affected, changedFiles, readGraph, sinceLines, UnknownRevision } from "./run/since.ts";
 
 const children = new Children();
 
@@ -39,6 +41,8 @@ interface Asked {
   budgetMinutes?: number;
   /** It is kept for releases that the campaign passed on this commit. */
   isRecorded: boolean;
+  /** Only tests that files changed since that revision can break. */
+  since?: string;
 }
 
 const cores = Math.max(2, availableParallelism());
@@ -51,9 +55,12 @@ async function now(): Promise<Moment> {
 }
 
 async function runAll(asked: Asked): Promise<number> {
-  const { names, extra } = asked;
+  const { extra, since } = asked;
   const source = asked.isRecorded ? await readSource() : undefined;
-  const pieces = longestFirst(names.flatMap(piecesOf), readTimes(timesFile()));
+  const chosen = since === undefined
+    ? asked.names.flatMap((name) => piecesOf(name))
+    : await piecesSince(since, asked.names);
+  const pieces = longestFirst(chosen, readTimes(timesFile()));
   const say = pieces.length > 1 ? (text: string): void => console.log(text) : undefined;
   const from = await now();
   const done = await inLanes(pieces, { cores, lanes }, async (piece, lane): Promise<Done[]> => {
@@ -66,6 +73,20 @@ async function runAll(asked: Asked): Promise<number> {
   await children.close();
   const code = closeWith(asked, done.flat(), { from, to: await now() });
   return source !== undefined && code === 0 ? await record(source, done.flat()) : code;
+}
+
+/** The pieces of the groups that a change can break, and of the steps that they come after; prints what it leaves out. */
+async function piecesSince(since: string, names: readonly string[]): Promise<Piece[]> {
+  const all = names.flatMap((name) => groups[name] ? [[name, filesOf(groups[name])] as const] : []);
+  const changed = await changedFiles(since);
+  const selection = affected(Object.fromEntries(all), changed, await readGraph(changed));
+  console.log(sinceLines(since, changed, selection).join("\n"));
+  const selected = selection.groups.filter(({ run }) => run.length > 0);
+  const before = new Set(selected.flatMap(({ group }) => groups[group]?.after ?? []));
+  // A set also iterates over what is added meanwhile.
+  for (const name of before) for (const earlier of steps[name]?.after ?? []) before.add(earlier);
+  const wanted = names.filter((name) => name in steps && (steps[name]?.isCheck || before.has(name)));
+  return [...wanted.flatMap((name) => piecesOf(name)), ...selected.flatMap(({ group, run }) => piecesOf(group, run))];
 }
 
 /** Only where the commit and its files are what they were when the run began. */
@@ -85,7 +106,7 @@ async function record(source: Source, done: Done[]): Promise<number> {
 }
 
 function closeWith(
-  { names, budgetMinutes, isRecorded }: Asked,
+  { names, budgetMinutes, isRecorded, since }: Asked,
   done: Done[],
   whole: { from: Moment; to: Moment },
 ): number {
@@ -107,8 +128,9 @@ function closeWith(
   ];
   console.log(`\n${parts.filter((part) => part.length > 0).map((part) => part.join("\n")).join("\n\n")}`);
   if (children.isInterrupted) return 130;
+  const isEmpty = counts.passed === 0 && since !== undefined;
   if (counts.failed === 0) keepTimes(timesFile(), done.map(timeOf));
-  return counts.failed === 0 && counts.passed > 0 && skips.length === 0 ? 0 : 1;
+  return counts.failed === 0 && (counts.passed > 0 || isEmpty) && skips.length === 0 ? 0 : 1;
 }
 
 function timeOf({ piece, from, to }: Done): { what: string; seconds: number } {
@@ -157,19 +179,24 @@ function wholeLines(done: Done[], { from, to }: { from: Moment; to: Moment }, bu
 function parse(args: readonly string[]): Asked {
   const first = args.findIndex((arg) => arg.startsWith("-"));
   const names = first < 0 ? [...args] : args.slice(0, first);
-  const extra: string[] = [];
-  let budgetMinutes: number | undefined;
-  let isRecorded = false;
-  for (const arg of first < 0 ? [] : args.slice(first)) {
-    if (arg === "--record") {
-      isRecorded = true;
-      continue;
-    }
-    const budget = /^--budget-minutes=(\d+)$/.exec(arg)?.[1];
-    if (budget === undefined) extra.push(arg);
-    else budgetMinutes = Number(budget);
+  const flags = args.slice(names.length);
+  const { values, tokens } = parseArgs({
+    args: flags,
+    options: { "budget-minutes": { type: "string" }, record: { type: "boolean" }, since: { type: "string" } },
+    ...{ strict: false, tokens: true, allowPositionals: true },
+  });
+  const own = new Set<number>();
+  for (const token of tokens) {
+    if (token.kind !== "option" || !["budget-minutes", "record", "since"].includes(token.name)) continue;
+    own.add(token.index);
+    if (token.inlineValue === false && token.value !== undefined) own.add(token.index + 1);
   }
-  return { names, extra, isRecorded, ...(budgetMinutes === undefined ? {} : { budgetMinutes }) };
+  const { "budget-minutes": budget, record: isRecorded = false, since } = values;
+  return {
+    ...{ names, extra: flags.filter((_, at) => !own.has(at)), isRecorded: isRecorded === true },
+    ...(budget === undefined ? {} : { budgetMinutes: Number(budget) }),
+    ...(typeof since === "string" ? { since } : {}),
+  };
 }
 
 async function main(args: string[]): Promise<number> {
@@ -181,7 +208,13 @@ async function main(args: string[]): Promise<number> {
     console.error(`Cannot run "${unknown ?? ""}": the groups are ${known.join(", ")}`);
     return 2;
   }
-  return await runAll({ ...asked, extra: names.includes("check") ? ["--no-check", ...extra] : extra });
+  try {
+    return await runAll({ ...asked, extra: names.includes("check") ? ["--no-check", ...extra] : extra });
+  } catch (error) {
+    if (!(error instanceof UnknownRevision)) throw error;
+    console.error(error.message);
+    return 2;
+  }
 }
 
 function interrupt(): void {

@@ -220,6 +220,25 @@ Deno.test("piecesOfGroup lets files share a process with those that are named be
   ]);
 });
 
+Deno.test("piecesOfGroup plays files together in so many processes, and the others alone", () => {
+  const all = filesOf({ paths: ["test/workflow"] });
+  const [first = "", second = "", third = ""] = all;
+  const together = { processes: 2, files: [third, first, second] };
+  const pieces = piecesOfGroup("x", { paths: ["test/workflow"], allow: [], limitMinutes: 1, load: 1, together });
+  assert.deepEqual(pieces.slice(0, 2).map(({ title, tests }) => [title, tests?.files, tests?.isShared]), [
+    ["x 1/2", [third, second], true],
+    ["x 2/2", [first], true],
+  ]);
+  assert.deepEqual(pieces.slice(2).map(({ title }) => title), all.slice(3));
+  assert.ok(pieces.slice(2).every(({ tests }) => !tests?.isShared));
+});
+
+Deno.test("files that share a site are those whose stories ask for it", () => {
+  const asks = (file: string): boolean => /\b(testInWorld|inSharedWorld|testStory)\(/.test(readFileSync(file, "utf8"));
+  const { together, ...group } = groups["integration"] ?? { paths: [] };
+  assert.deepEqual(filesOf(group).filter(asks).toSorted(), together?.files.toSorted());
+});
+
 Deno.test("piecesOfGroup counts what waits half of its time as half of the load", () => {
   const group = { paths: ["test/workflow"], allow: [], limitMinutes: 1, load: 0.6 };
   const [first = "", second = ""] = filesOf(group);
@@ -230,9 +249,10 @@ Deno.test("piecesOfGroup counts what waits half of its time as half of the load"
 });
 
 Deno.test("groups name no file that is not there", () => {
-  for (const [name, { paths, shares, longest = [], waiting = [] }] of Object.entries(groups)) {
+  for (const [name, { paths, shares, together, longest = [], waiting = [] }] of Object.entries(groups)) {
     const files = filesOf({ paths });
-    assert.deepEqual([...longest, ...waiting].filter((file) => !files.includes(file)), [], name);
+    const told = [...longest, ...waiting, ...together?.files ?? []];
+    assert.deepEqual(told.filter((file) => !files.includes(file)), [], name);
     const named = Array.isArray(shares) ? shares.flat() : [];
     assert.deepEqual(
       named.filter((path) => !files.some((file) => file === path || file.startsWith(`${path}/`))),

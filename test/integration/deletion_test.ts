@@ -1,7 +1,7 @@
 /** Deleting a MachineDeployment takes with it everything that was made for it, and nothing else. */
 import assert from "node:assert/strict";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
-import { withWorld } from "./world.ts";
+import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 const traces = [
@@ -18,8 +18,10 @@ const traces = [
   "/api/v1/nodes",
 ];
 
-Deno.test("rollOutMachineDeployment cleans up everything when its pool is deleted in mid-rollout", async () => {
-  await withWorld({}, async (world) => {
+testInWorld(
+  "rollOutMachineDeployment cleans up everything when its pool is deleted in mid-rollout",
+  {},
+  async (world) => {
     const untouched = await count(world);
     await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
     await world.untilPhase("pool", "Converged");
@@ -35,8 +37,8 @@ Deno.test("rollOutMachineDeployment cleans up everything when its pool is delete
     assert.deepEqual(await bootstrapTokens(world), []);
     const run = world.temporal.workflow.getHandle("machine-deployment/kube-system/pool");
     assert.equal((await run.result() as { outcome: string }).outcome, "Deleted");
-  });
-});
+  },
+);
 
 async function count(world: World): Promise<Record<string, string[]>> {
   const found = await Promise.all(traces.map(async (path) => [path, await names(world, path)] as const));

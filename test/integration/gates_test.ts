@@ -5,7 +5,7 @@ import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
 import type { Check, GateVerdict } from "../../workflows/contracts/mod.ts";
 import { inActivity } from "../support/activity_context.ts";
 import { machineDeployment, poolsPath } from "./pool_objects.ts";
-import { withWorld } from "./world.ts";
+import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 const namespace = "default";
@@ -13,15 +13,13 @@ const labels = { app: "agent" };
 const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "images.example/pause:1" }] } };
 const smoke: Check = { kind: "Job", namespace, cronJob: "smoke" };
 
-Deno.test("awaitGates asks the API server with the rights of the worker", async (t) => {
-  await withWorld({ seed: 5 }, async (world) => {
-    await world.create(poolsPath(), machineDeployment({ replicas: 1 }));
-    await world.untilPhase("pool", "Converged");
-    await t.step("about conditions of the node, of a machine and of a wave", () => seesConditions(world));
-    await t.step("about a DaemonSet that wants a pod there", () => seesDaemonSets(world));
-    await t.step("about pods on the node and everywhere", () => seesPods(world));
-    await t.step("and runs a Job only where a binding lets it", () => runsJob(world));
-  });
+testInWorld("awaitGates asks the API server with the rights of the worker", { seed: 5 }, async (world, t) => {
+  await world.create(poolsPath(), machineDeployment({ replicas: 1 }));
+  await world.untilPhase("pool", "Converged");
+  await t.step("about conditions of the node, of a machine and of a wave", () => seesConditions(world));
+  await t.step("about a DaemonSet that wants a pod there", () => seesDaemonSets(world));
+  await t.step("about pods on the node and everywhere", () => seesPods(world));
+  await t.step("and runs a Job only where a binding lets it", () => runsJob(world));
 });
 
 async function ask(world: World, check: Check, { wave = false, seconds = 60 } = {}): Promise<GateVerdict> {

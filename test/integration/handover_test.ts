@@ -10,7 +10,7 @@ import { namesOf } from "../../profiles/mod.ts";
 import { osmVariable } from "../bench/writer.ts";
 import { machineDeployment, poolPath, poolsPath, secretPath } from "./pool_objects.ts";
 import { getterObjects, type Osm, playedOsm, realOsm } from "./start_osm.ts";
-import { withWorld } from "./world.ts";
+import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 interface Found {
@@ -35,25 +35,23 @@ const secretsPath = "/api/v1/namespaces/kube-system/secrets";
 // Says what was tried.
 const other = binary ? "Operating System Manager" : `Operating System Manager, played as ${osmVariable} names none,`;
 
-Deno.test(`release and adopt replace no machine, and ${other} works in between`, async (t) => {
-  await withWorld({ seed: 7 }, async (world) => {
-    for (const name of pools) await world.create(poolsPath(), machineDeployment({ name, replicas: 2 }));
-    for (const name of pools) await world.untilPhase(name, "Converged");
-    const { stack } = world.site;
-    await applyObjects(stack.adminKubeconfig, getterObjects);
-    const osm = binary ? realOsm(stack, binary) : playedOsm(stack);
-    const before = await machines(world);
-    assert.equal(before.length, 4);
-    for (let round = 1; round <= rounds; round++) {
-      await t.step(`round ${round}: Ostler gives back`, () => givesBack(world));
-      await t.step(`round ${round}: a machine joins with what stands`, () => {
-        return scalesUp(world, "two", ({ status }) => Promise.resolve(status?.nodeRef !== undefined));
-      });
-      await t.step(`round ${round}: Operating System Manager works`, () => osmWorks(world, osm));
-      await t.step(`round ${round}: Ostler takes over`, () => takesOver(world, osm));
-      assert.deepEqual(await machines(world), before);
-    }
-  });
+testInWorld(`release and adopt replace no machine, and ${other} works in between`, { seed: 7 }, async (world, t) => {
+  for (const name of pools) await world.create(poolsPath(), machineDeployment({ name, replicas: 2 }));
+  for (const name of pools) await world.untilPhase(name, "Converged");
+  const { stack } = world.site;
+  await applyObjects(stack.adminKubeconfig, getterObjects);
+  const osm = binary ? realOsm(stack, binary) : playedOsm(stack);
+  const before = await machines(world);
+  assert.equal(before.length, 4);
+  for (let round = 1; round <= rounds; round++) {
+    await t.step(`round ${round}: Ostler gives back`, () => givesBack(world));
+    await t.step(`round ${round}: a machine joins with what stands`, () => {
+      return scalesUp(world, "two", ({ status }) => Promise.resolve(status?.nodeRef !== undefined));
+    });
+    await t.step(`round ${round}: Operating System Manager works`, () => osmWorks(world, osm));
+    await t.step(`round ${round}: Ostler takes over`, () => takesOver(world, osm));
+    assert.deepEqual(await machines(world), before);
+  }
 });
 
 async function givesBack(world: World): Promise<void> {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { ImageGround } from "../../deploy/local/cloud/image_nodes/image_ground.ts";
 import { eventually } from "../support/eventually.ts";
-import { withWorld } from "./world.ts";
+import { inSharedWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 const group = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
@@ -48,7 +48,7 @@ Deno.test({
   sanitizeResources: false,
   fn: async () => {
     await using ground = new ImageGround({ nodes: 12, labels: { pool: "edge" }, booted: digestOf("a"), bootMs: 300 });
-    await withWorld({ settings: ground.settings }, async (world) => {
+    await inSharedWorld({ settings: ground.settings }, async (world) => {
       await ground.settle(world.site.stack.adminKubeconfig);
       const named = { metadata: { namespace: "kube-system", name: "edge", labels: { kind: "edge" } } };
       await world.create(`${group}/rolloutpolicies`, {

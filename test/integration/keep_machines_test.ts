@@ -1,15 +1,17 @@
 /** `onImageChange: InPlace` on the real machine-controller: another image replaces no machine, and what is made then boots it. */
 import assert from "node:assert/strict";
 import { machineDeployment, policiesPath, poolPath, poolsPath, rolloutPolicy, rollTo } from "./pool_objects.ts";
-import { withWorld } from "./world.ts";
+import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 const labels = { keeps: "machines" };
 const image = "docker://images.example/ubuntu:2";
 const nodePools = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/nodepools";
 
-Deno.test("InPlace brings another image to a MachineDeployment, and machine-controller replaces no machine", async (t) => {
-  await withWorld({}, async (world) => {
+testInWorld(
+  "InPlace brings another image to a MachineDeployment, and machine-controller replaces no machine",
+  {},
+  async (world, t) => {
     await world.create(policiesPath(), rolloutPolicy("keeps", { onImageChange: "InPlace" }, labels));
     await world.create(poolsPath(), machineDeployment({ name: "kept", replicas: 2, labels }));
     await world.untilPhase("kept", "Converged");
@@ -18,8 +20,8 @@ Deno.test("InPlace brings another image to a MachineDeployment, and machine-cont
     await t.step("nodes of a NodePool: the machines stay", () => keeps(world, before));
     await t.step("a machine more boots the new image", () => grows(world, before));
     await t.step("more than the image: it halts", () => refusesMore(world));
-  });
-});
+  },
+);
 
 async function refuses(world: World, before: string[]): Promise<void> {
   await world.patch(poolPath("kept"), rollTo("1.35.3", image));

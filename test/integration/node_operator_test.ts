@@ -3,7 +3,7 @@
  * records say, and the cluster-autoscaler is kept as its strategy says.
  */
 import assert from "node:assert/strict";
-import { withWorld } from "./world.ts";
+import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 const apiVersion = "update.edgeless.systems/v1alpha1";
@@ -21,12 +21,10 @@ const stories: [name: string, story: (world: World) => Promise<void>][] = [
   ["AS4 to AS7 the autoscaler is told of the groups that it may scale", isTold],
 ];
 
-Deno.test("Joining nodes and the autoscaler are looked after as the node operator did it", async (t) => {
-  await withWorld({}, async (world) => {
-    await createAutoscaler(world);
-    for (const [name, story] of stories) await t.step(name, () => story(world));
-    assert.deepEqual(await world.list(records), []);
-  });
+testInWorld("Joining nodes and the autoscaler are looked after as the node operator did it", {}, async (world, t) => {
+  await createAutoscaler(world);
+  for (const [name, story] of stories) await t.step(name, () => story(world));
+  assert.deepEqual(await world.list(records), []);
 });
 
 async function comesLater(world: World): Promise<void> {

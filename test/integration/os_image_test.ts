@@ -6,7 +6,8 @@ import { Sigstore, workflow } from "../support/images/keyless_signer.ts";
 import { pushImage } from "../support/images/made_image.ts";
 import { RegistryServer } from "../support/images/registry_server.ts";
 import { SigstoreServer } from "../support/images/sigstore_server.ts";
-import { withWorld, type World } from "./world.ts";
+import { testInWorld } from "./shared_world.ts";
+import type { World } from "./world.ts";
 
 const apiVersion = "ostler.dev/v1alpha1";
 const images = `/apis/${apiVersion}/osimages`;
@@ -35,14 +36,14 @@ const stories: [name: string, story: (scene: Scene) => Promise<void>][] = [
   ["the API server takes no spec that could not be judged", isChecked],
 ];
 
-Deno.test("A15 an image of an operating system is admitted by who signed it, from object to status", async (t) => {
+const title = "A15 an image of an operating system is admitted by who signed it, from object to status";
+
+testInWorld(title, {}, async (world, t) => {
   await using registry = await RegistryServer.start();
   await using cosign = await Cosign.open();
   const key = await cosign.makeKey("ours");
-  await withWorld({}, async (world) => {
-    const scene = { world, registry, cosign, key, reference: `${registry.host}/${path}:v1` };
-    for (const [name, story] of stories) await t.step(name, () => story(scene));
-  });
+  const scene = { world, registry, cosign, key, reference: `${registry.host}/${path}:v1` };
+  for (const [name, story] of stories) await t.step(name, () => story(scene));
 });
 
 async function isSigned({ world, registry, cosign, reference, key }: Scene): Promise<void> {

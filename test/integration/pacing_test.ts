@@ -2,17 +2,15 @@
 import assert from "node:assert/strict";
 import type { MachineView } from "../../deploy/local/cloud/machine_kind.ts";
 import { machineDeployment, policiesPath, poolPath, poolsPath, rolloutPolicy, rollTo } from "./pool_objects.ts";
-import { withWorld } from "./world.ts";
+import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 const zones = ["a", "b"];
 
-Deno.test("rollOutMachineDeployment keeps to its pace", async (t) => {
-  await withWorld({ script: { zones } }, async (world) => {
-    await t.step("a pause asked for while the worker is dead holds when it is back", () => pauses(world));
-    await t.step("two pools share a budget of one machine", () => shares(world));
-    await t.step("zones are done one after another", () => zoneByZone(world));
-  });
+testInWorld("rollOutMachineDeployment keeps to its pace", { script: { zones } }, async (world, t) => {
+  await t.step("a pause asked for while the worker is dead holds when it is back", () => pauses(world));
+  await t.step("two pools share a budget of one machine", () => shares(world));
+  await t.step("zones are done one after another", () => zoneByZone(world));
 });
 
 async function pauses(world: World): Promise<void> {

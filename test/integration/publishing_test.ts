@@ -4,7 +4,7 @@ import { annotationsHash } from "../../profiles/mod.ts";
 import { expectedConfig, expectedText, getterToken, osmCase } from "../support/osm_vectors.ts";
 import { goProfileOf } from "./go_profile.ts";
 import { machineDeployment, poolPath, poolsPath, secretPath } from "./pool_objects.ts";
-import { withWorld } from "./world.ts";
+import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 interface Published {
@@ -19,8 +19,10 @@ const clusterInfo = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
 const tokens = "/api/v1/namespaces/kube-system/secrets";
 const recordedToken = "aaaaaa.bbbbbbbbbbbbbbbb";
 
-Deno.test("publishConfig publishes what was recorded and keeps it fresh on a real API server", async (t) => {
-  await withWorld({ seed: 11 }, async (world) => {
+testInWorld(
+  "publishConfig publishes what was recorded and keeps it fresh on a real API server",
+  { seed: 11 },
+  async (world, t) => {
     await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
     await world.untilPhase("pool", "Converged");
     await untilNoRun(world);
@@ -29,8 +31,8 @@ Deno.test("publishConfig publishes what was recorded and keeps it fresh on a rea
     await t.step("a Go template gives the recorded bytes, two tokens of one label or not", () => matches(world));
     await t.step("another API address reaches the kubeconfig", () => moves(world));
     await t.step("deletion takes everything that was made", () => deletes(world));
-  });
-});
+  },
+);
 
 // A run that has said so may still report once more, and so undo what a test writes into the status.
 async function untilNoRun(world: World): Promise<void> {

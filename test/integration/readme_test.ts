@@ -7,7 +7,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
-import { withWorld } from "./world.ts";
+import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 const pluginPath = fileURLToPath(new URL("../../cli/kubectl-ostler", import.meta.url));
@@ -39,15 +39,15 @@ function commandsOf(section: string): string[] {
   return blocks.flatMap((block) => block.trim().split("\n"));
 }
 
-Deno.test("README commands do what it says", async (t) => {
+const slow = { bootSeconds: { min: 4, max: 5 } };
+
+testInWorld("README commands do what it says", { script: slow }, async (world, t) => {
   const commands = commandsOf("Operate");
   assert.ok(commands.length >= 10, `Only ${commands.length} commands were found`);
-  await withWorld({ script: { bootSeconds: { min: 4, max: 5 } } }, async (world) => {
-    await t.step("those of Operate on a running rollout", () => operate(world, commands));
-    await world.remove(poolPath("pool"));
-    await world.until("the pool to go", async () => (await world.get(poolPath("pool"))) === undefined, 120);
-    await t.step("that of When it halts gets a halted rollout going", () => goesOn(world));
-  });
+  await t.step("those of Operate on a running rollout", () => operate(world, commands));
+  await world.remove(poolPath("pool"));
+  await world.until("the pool to go", async () => (await world.get(poolPath("pool"))) === undefined, 120);
+  await t.step("that of When it halts gets a halted rollout going", () => goesOn(world));
 });
 
 async function operate(world: World, commands: string[]): Promise<void> {

@@ -1,23 +1,21 @@
 /** Machines that fall ill: replaced one by one, but not when so many are ill at once that something else must be wrong. */
 import assert from "node:assert/strict";
 import { machineDeployment, policiesPath, poolPath, poolsPath, rolloutPolicy, rollTo } from "./pool_objects.ts";
-import { withWorld } from "./world.ts";
+import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 const labels = { care: "much" };
 
-Deno.test("rollOutMachineDeployment replaces ill machines as the policy says", async (t) => {
-  await withWorld({}, async (world) => {
-    const conditions = [{ type: "DiskBroken", status: "True", for: "1s" }];
-    const repair = { notReadyFor: "2s", conditions, maxUnhealthy: "40%" };
-    await world.create(policiesPath(), rolloutPolicy("care", { repair }, labels));
-    await world.create(poolsPath(), machineDeployment({ replicas: 3, labels }));
-    await world.untilPhase("pool", "Converged");
-    await t.step("a node that stays NotReady is replaced, and that is no rollout", () => replacesNotReady(world));
-    await t.step("a node with a bad condition is replaced", () => replacesCondition(world));
-    await t.step("two of three ill at once are left alone until one is well again", () => stopsAtTooMany(world));
-    await t.step("a machine of a pool that rolls is repaired too, within the budget", () => repairsRolling(world));
-  });
+testInWorld("rollOutMachineDeployment replaces ill machines as the policy says", {}, async (world, t) => {
+  const conditions = [{ type: "DiskBroken", status: "True", for: "1s" }];
+  const repair = { notReadyFor: "2s", conditions, maxUnhealthy: "40%" };
+  await world.create(policiesPath(), rolloutPolicy("care", { repair }, labels));
+  await world.create(poolsPath(), machineDeployment({ replicas: 3, labels }));
+  await world.untilPhase("pool", "Converged");
+  await t.step("a node that stays NotReady is replaced, and that is no rollout", () => replacesNotReady(world));
+  await t.step("a node with a bad condition is replaced", () => replacesCondition(world));
+  await t.step("two of three ill at once are left alone until one is well again", () => stopsAtTooMany(world));
+  await t.step("a machine of a pool that rolls is repaired too, within the budget", () => repairsRolling(world));
 });
 
 async function replacesNotReady(world: World): Promise<void> {

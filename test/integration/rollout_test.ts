@@ -4,27 +4,27 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { machineDeployment, poolPath, poolsPath, rollTo, secretPath, workload } from "./pool_objects.ts";
 import { SecretCollector } from "./secrecy.ts";
-import { withWorld } from "./world.ts";
+import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
-Deno.test("rollOutMachineDeployment keeps its promises under load, a killed worker and a renewal", async (t) => {
-  await withWorld({ seed: 7, isMeasured: true }, async (world) => {
-    const secrets = new SecretCollector(world);
-    await t.step("creates the pool and sees three machines join", () => create(world));
-    await secrets.collect();
-    await t.step(
-      "a booting machine's token reads two secrets, writes its report and does nothing else",
-      () => isNarrow(world),
-    );
-    await t.step("rolls one by one while a worker dies", () => roll(world, secrets));
-    await t.step("renews credentials without touching a machine", () => renew(world));
-    await secrets.collect();
-    await t.step("scales up without holding a machine", () => scale(world));
-    const told = await scrape(world);
-    await t.step("tells in metrics what it did", () => measures(told));
-    await t.step("logs what it did with which machine, for which workflow", () => logs(world));
-    await t.step("leaks no secret byte", () => secrets.assertNowhere(Object.entries(told)));
-  });
+testInWorld("rollOutMachineDeployment keeps its promises under load, a killed worker and a renewal", {
+  seed: 7,
+}, async (world, t) => {
+  const secrets = new SecretCollector(world);
+  await t.step("creates the pool and sees three machines join", () => create(world));
+  await secrets.collect();
+  await t.step(
+    "a booting machine's token reads two secrets, writes its report and does nothing else",
+    () => isNarrow(world),
+  );
+  await t.step("rolls one by one while a worker dies", () => roll(world, secrets));
+  await t.step("renews credentials without touching a machine", () => renew(world));
+  await secrets.collect();
+  await t.step("scales up without holding a machine", () => scale(world));
+  const told = await scrape(world);
+  await t.step("tells in metrics what it did", () => measures(told));
+  await t.step("logs what it did with which machine, for which workflow", () => logs(world));
+  await t.step("leaks no secret byte", () => secrets.assertNowhere(Object.entries(told)));
 });
 
 async function create(world: World): Promise<void> {

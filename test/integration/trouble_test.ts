@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { machineDeployment, poolPath, poolsPath, secretPath } from "./pool_objects.ts";
 import type { PoolOverrides } from "./pool_objects.ts";
-import { withWorld } from "./world.ts";
+import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 interface Case {
@@ -49,16 +49,14 @@ const cases: Case[] = [
   },
 ];
 
-Deno.test("rollOutMachineDeployment halts on bad input and goes on when it is mended", async (t) => {
-  await withWorld({}, async (world) => {
-    for (const each of cases) {
-      await t.step(`${each.reason}: ${each.name}`, () => haltsAndGoesOn(world, each));
-    }
-    await t.step("KubeletVersionInvalid keeps what is published", () => keepsPublished(world));
-    await t.step("NameCollision refuses the second and keeps the first", () => refusesCollision(world));
-    await t.step("a pool without replicas gets its secrets and is converged", () => publishesForNobody(world));
-    await t.step("an absent replica count means one machine", () => countsOne(world));
-  });
+testInWorld("rollOutMachineDeployment halts on bad input and goes on when it is mended", {}, async (world, t) => {
+  for (const each of cases) {
+    await t.step(`${each.reason}: ${each.name}`, () => haltsAndGoesOn(world, each));
+  }
+  await t.step("KubeletVersionInvalid keeps what is published", () => keepsPublished(world));
+  await t.step("NameCollision refuses the second and keeps the first", () => refusesCollision(world));
+  await t.step("a pool without replicas gets its secrets and is converged", () => publishesForNobody(world));
+  await t.step("an absent replica count means one machine", () => countsOne(world));
 });
 
 async function haltsAndGoesOn(world: World, { name, reason, wrong, cure }: Case): Promise<void> {

@@ -5,26 +5,25 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { machineDeployment, poolPath, poolsPath } from "./pool_objects.ts";
+import { testInWorld } from "./shared_world.ts";
 import { startWebhook } from "./start_webhook.ts";
-import { withWorld, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 const sles = { operatingSystem: "sles" };
 const profileKey = "k8c.io/operating-system-profile";
 const configsPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemconfigs";
 
-Deno.test("the webhook refuses what would break later, and nothing needs it", async (t) => {
-  await withWorld({}, async (world) => {
-    const webhook = await startWebhook(world.site.stack);
-    await t.step("kubectl is told file and line of a profile that breaks on a provider", () => refusesProfile(world));
-    await t.step(
-      "a MachineDeployment that names no profile gets the default, its other fields as they were",
-      () => choosesProfile(world),
-    );
-    await t.step("an unknown field of a provider config is named", () => namesField(world));
-    await t.step("a config is changed by Ostler alone", () => keepsConfig(world));
-    await webhook.stop();
-    await t.step("without the webhook no profile can be written, and pools go on", () => goesOnWithout(world));
-  });
+testInWorld("the webhook refuses what would break later, and nothing needs it", {}, async (world, t) => {
+  const webhook = await startWebhook(world.site.stack);
+  await t.step("kubectl is told file and line of a profile that breaks on a provider", () => refusesProfile(world));
+  await t.step(
+    "a MachineDeployment that names no profile gets the default, its other fields as they were",
+    () => choosesProfile(world),
+  );
+  await t.step("an unknown field of a provider config is named", () => namesField(world));
+  await t.step("a config is changed by Ostler alone", () => keepsConfig(world));
+  await webhook.stop();
+  await t.step("without the webhook no profile can be written, and pools go on", () => goesOnWithout(world));
 });
 
 async function refusesProfile(world: World): Promise<void> {

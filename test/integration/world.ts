@@ -43,8 +43,11 @@ export const toolNames = [
   ...["temporal", "tctl", "machine-controller"] as const,
 ];
 
+/** Absolute paths by name. */
+export type Tools = Record<typeof toolNames[number], string>;
+
 /** Quick machines, so that a story takes seconds. */
-const quick: ScriptChange = {
+export const quick: ScriptChange = {
   bootSeconds: { min: 0.3, max: 1 },
   readySeconds: { min: 0.1, max: 0.5 },
   podStartSeconds: 0.2,
@@ -97,12 +100,12 @@ export interface Expected {
 export class World {
   private constructor(
     readonly site: Site,
-    readonly tools: Record<typeof toolNames[number], string>,
+    readonly tools: Tools,
     readonly api: ApiConnection,
     readonly temporal: Client,
   ) {}
 
-  static async open(site: Site, tools: Record<typeof toolNames[number], string>): Promise<World> {
+  static async open(site: Site, tools: Tools): Promise<World> {
     // Deno 2.9 dies when the server ends an idle connection of its own HTTP/2 (github.com/denoland/deno/issues/36788).
     const connection = await NativeConnection.connect({ address: site.stack.temporal.address });
     return new World(site, tools, await ApiConnection.open(site.stack.adminKubeconfig), new Client({ connection }));

@@ -14,6 +14,8 @@ interface Named {
 /** Arguments of one deno. */
 export interface Step extends Named {
   args: string[];
+  /** It looks at every file, and takes seconds: it always runs. */
+  isCheck?: boolean;
 }
 
 /** Tests with the same permissions and limit. */
@@ -26,6 +28,8 @@ export interface Group extends Named {
    * what no list names shares the last process.
    */
   shares?: number | string[][];
+  /** Files whose stories share a site: so many processes, which start one each, play them all; each other file has its own. */
+  together?: { processes: number; files: string[] };
   /** Files that take longest, the longest first: begun last, one of them would keep all others waiting. */
   longest?: string[];
   /** It starts no server: its pieces begin before those that do. */
@@ -52,9 +56,9 @@ const waits = [
 ];
 
 export const steps: Record<string, Step> = {
-  fmt: { args: ["fmt", "--check"], limitMinutes: 5, load: 0.5 },
-  lint: { args: ["lint"], limitMinutes: 5, load: 1 },
-  check: { args: ["check"], limitMinutes: 5, load: 1 },
+  fmt: { args: ["fmt", "--check"], isCheck: true, limitMinutes: 5, load: 0.5 },
+  lint: { args: ["lint"], isCheck: true, limitMinutes: 5, load: 1 },
+  check: { args: ["check"], isCheck: true, limitMinutes: 5, load: 1 },
   packages: { args: ["run", "--allow-all", "test/validators/install_packages.ts"], limitMinutes: 10, load: 0.5 },
   // Building them on a fresh machine takes longer than any test may, and all cores.
   tools: {
@@ -86,7 +90,7 @@ export const steps: Record<string, Step> = {
 
 export const groups: Record<string, Group> = {
   unit: {
-    paths: ["test/unit", "test/house_rules_test.ts", "test/run_test.ts"],
+    paths: ["test/unit", "test/run", "test/house_rules_test.ts", "test/run_test.ts"],
     allow: noServer,
     // Together is what loads the same, in parts that take about as long, but for those that wait.
     shares: [
@@ -127,12 +131,19 @@ export const groups: Record<string, Group> = {
   integration: {
     paths: ["test/integration"],
     allow: allowed,
-    longest: [
-      ...named("integration", ["demo", "web_ui", "pacing", "join", "readme", "repair", "stories/window", "rollout"]),
-      ...named("integration", ["requests", "clusters", "control_plane_kills", "control_plane"]),
-    ],
-    // Deadlines of machines that do not join; cron's next full minute; tries of a registry that is away; a worker that was killed.
-    waiting: named("integration", ["join", "stories/window", "os_image", "control_plane_kills"]),
+    // Dealt out as cards are, the longest first.
+    together: {
+      processes: 3,
+      files: [
+        ...named("integration", ["web_ui", "repair", "readme", "pacing", "stories/window", "gates", "os_image"]),
+        ...named("integration", ["in_place_kills", "rollout", "publishing", "gitops", "in_place", "handover"]),
+        ...named("integration/stories", ["bad_image", "bad_profile", "canary", "pdb", "abort", "in_place"]),
+        ...named("integration", ["keep_machines", "trouble", "webhook", "node_operator", "deletion"]),
+      ],
+    },
+    longest: named("integration", ["demo", "join", "requests", "clusters", "control_plane_kills", "control_plane"]),
+    // Deadlines of machines that do not join; a worker that was killed.
+    waiting: named("integration", ["join", "control_plane_kills"]),
     limitMinutes: 40,
     // A third of a core was measured, whole stack counted in; five at once kept both cores no busier than four.
     load: 0.5,

@@ -25,20 +25,27 @@ export interface Tests {
   readonly isShared: boolean;
 }
 
-/** The pieces of a step or a group, those that take longest first; none where there is nothing to run under that name. */
-export function piecesOf(name: string): Piece[] {
-  const [step, group] = [steps[name], groups[name]];
+/**
+ * The pieces of a step or a group, those that take longest first; none where there is nothing to run under that name.
+ * `files` are those of the group to run; all unless told.
+ */
+export function piecesOf(name: string, files?: readonly string[]): Piece[] {
+  const [step, all] = [steps[name], groups[name]];
+  const group = all && files ? { ...all, paths: [...files] } : all;
   if (step !== undefined) return [{ ...jobOf(name, step), title: name, isQuick: true, args: step.args }];
   return group === undefined ? [] : piecesOfGroup(name, group);
 }
 
 /** The pieces of tests. */
 export function piecesOfGroup(name: string, group: Group): Piece[] {
-  const { allow, shares, waiting = [] } = group;
-  const files = filesOf(group);
-  const parts = shares === undefined ? files.map((file) => [file]) : dealt(files, shares);
+  const { allow, shares, together, waiting = [] } = group;
+  const all = filesOf(group);
+  const sharing = shares === undefined ? together?.files.filter((file) => all.includes(file)) ?? [] : all;
+  const hands = dealt(sharing, shares ?? together?.processes ?? 1);
+  const parts = [...hands, ...all.filter((file) => !sharing.includes(file)).map((file) => [file])];
   return parts.map((part, at) => {
-    const title = shares === undefined ? part.join() : parts.length === 1 ? name : `${name} ${at + 1}/${parts.length}`;
+    const isShared = at < hands.length;
+    const title = !isShared ? part.join() : hands.length === 1 ? name : `${name} ${at + 1}/${hands.length}`;
     const load = part.every((file) => waiting.includes(file)) ? group.load / 2 : group.load;
     const isQuick = group.isQuick ?? false;
     return {
@@ -46,7 +53,7 @@ export function piecesOfGroup(name: string, group: Group): Piece[] {
       load,
       title,
       isQuick,
-      tests: { files: part, allow, isShared: shares !== undefined },
+      tests: { files: part, allow, isShared },
     };
   });
 }

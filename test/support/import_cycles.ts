@@ -1,23 +1,16 @@
 /** Finds circles of imports: a module that, over others, needs itself. Types count, as readers follow them too. */
 
+import { importsOf } from "../run/import_graph.ts";
+
 /** Modules by path, with their text. */
 export type Modules = ReadonlyMap<string, string>;
 
 /** Each circle once, as the paths of its modules in alphabetical order. */
 export function importCycles(modules: Modules): string[][] {
-  const graph = new Map([...modules].map(([path, text]) => [path, importsOf(path, text, modules)]));
+  const graph = new Map(
+    [...modules].map(([path, text]) => [path, importsOf(path, text).filter((target) => modules.has(target))]),
+  );
   return circlesOf(graph).map((circle) => circle.sort());
-}
-
-/** Modules of ours that a text names: import, export from, import() and the types of import(). */
-function importsOf(path: string, text: string, modules: Modules): string[] {
-  const named = [...withoutComments(text).matchAll(/(?:\bfrom|\bimport|\bimport\s*\()\s*"(\.[^"]*)"/g)];
-  const targets = named.map(([, specifier = ""]) => new URL(specifier, `house:///${path}`).pathname.slice(1));
-  return targets.filter((target) => modules.has(target));
-}
-
-function withoutComments(text: string): string {
-  return text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/^\s*\/\/.*$/gm, "");
 }
 
 interface Visit {

@@ -12,12 +12,23 @@ const answerMs = 10_000;
 /** Follows the pool's runs: each change starts one, and a run ends when the pool has converged. */
 export class Runs {
   readonly #client: Client;
+  /** The run of an earlier pool of that name; undefined without one. */
+  readonly #past: string | undefined;
   readonly #stopping = new AbortController();
   readonly #results = new Map<string, RollOutResult>();
   readonly #calls = new Set<Promise<unknown>>();
 
-  constructor(client: Client) {
+  private constructor(client: Client, past: string | undefined) {
     this.#client = client;
+    this.#past = past;
+  }
+
+  /** Follows the runs that start from now on. */
+  static async open(client: Client): Promise<Runs> {
+    const newest = await client.workflow.getHandle(workflowId).describe().catch((error: unknown) => {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    });
+    return new Runs(client, newest?.runId);
   }
 
   /** The results of all runs that ended so far, oldest first. */
@@ -57,7 +68,7 @@ export class Runs {
         .catch((error: unknown) => {
           if (!(error instanceof WorkflowNotFoundError)) throw error;
         });
-      if (run !== undefined && isIt(run)) return run;
+      if (run !== undefined && run.runId !== this.#past && isIt(run)) return run;
       await pause(lookMs, undefined, { signal });
     }
   }

@@ -33,7 +33,7 @@ export async function setScene(props: AsyncDisposableStack, setting: Setting): P
   const connection = await NativeConnection.connect({ address: temporal.address });
   props.defer(() => connection.close());
   const client = new Client({ connection, namespace: setting.namespace ?? temporal.namespace });
-  const runs = new Runs(client);
+  const runs = await Runs.open(client);
   props.defer(() => runs.stop());
   const watched = { kubeconfig: adminKubeconfig, namespace: pool.namespace, pool: pool.name, replicas, surge };
   const observer = await startObserver(watched);

@@ -23,7 +23,7 @@ export const badImage: Story = {
   policy: {
     onFailure: "Rollback",
     maxFailed: 1,
-    join: { instance: "9s", address: "10s", registered: "11s", ready: "12s", attempts: 1 },
+    join: { instance: "20s", address: "20s", registered: "20s", ready: "20s", attempts: 1 },
   },
   async tell(play: Play): Promise<void> {
     const before = livingOf(play.observer.report().lives);

@@ -34,7 +34,7 @@ export const badProfile: Story = {
   policy: {
     onProfileChange: "Roll",
     onFailure: "Rollback",
-    join: { instance: "12s", address: "12s", registered: "12s", ready: "12s", attempts: 0 },
+    join: { instance: "20s", address: "20s", registered: "20s", ready: "20s", attempts: 0 },
   },
   async tell(play: Play): Promise<void> {
     const before = livingOf(play.observer.report().lives);

@@ -1,0 +1,179 @@
+/** Takes everything out of a site that a story brought into it, so that the next story finds what the first one found. */
+import type { Client } from "@temporalio/client";
+import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
+import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+
+interface Kind {
+  /** As `/apis/apps/v1`. */
+  base: string;
+  /** As `deployments`. */
+  name: string;
+}
+
+interface Found {
+  path: string;
+  kind: string;
+  generation: number | undefined;
+  finalizers: readonly string[];
+  isOwned: boolean;
+}
+
+/** Kinds that come, go and change by themselves. */
+const unsteady = ["events", "leases", "endpoints", "endpointslices", "componentstatuses"];
+/** Their controllers take minutes, or a cloud, to let them be deleted. */
+const slow = ["machines", "machinesets", "virtualmachines", "virtualmachineinstances", "nodes"];
+/** For Ostler's and Kubernetes' own controllers to finish what a deletion begins. */
+const patienceMs = 20_000;
+const limitMs = 60_000;
+/** Without a change for so long, a site that was just started is settled. */
+const settledMs = 2_000;
+
+/** What a site held when it was new. */
+export class CleanSlate {
+  private constructor(
+    private readonly api: ApiConnection,
+    private readonly temporal: Client,
+    private readonly kinds: readonly Kind[],
+    private readonly first: ReadonlyMap<string, Found>,
+  ) {}
+
+  /** Notes all objects of a site that was just started, once its controllers have made what they make by themselves. */
+  static async of(api: ApiConnection, temporal: Client): Promise<CleanSlate> {
+    let [slate, since] = [await CleanSlate.#now(api, temporal), Date.now()];
+    await waitUntil(async () => {
+      const next = await CleanSlate.#now(api, temporal);
+      if (next.#text !== slate.#text) [slate, since] = [next, Date.now()];
+      if (Date.now() - since < settledMs) throw new Error("objects still come");
+    }, { what: "a settled site", timeoutMs: limitMs });
+    return slate;
+  }
+
+  static async #now(api: ApiConnection, temporal: Client): Promise<CleanSlate> {
+    return await waitUntilGiven("all kinds to be served", async () => {
+      const kinds = await kindsOf(api);
+      return new CleanSlate(api, temporal, kinds, await inventory(api, kinds));
+    });
+  }
+
+  get #text(): string {
+    return JSON.stringify([...this.first.values()]);
+  }
+
+  /**
+   * Deletes all other objects, and ends all runs. Rejects where something is left, or where an object of the first is
+   * gone or has another spec: the site is of no use for another story then.
+   */
+  async restore(): Promise<void> {
+    const began = Date.now();
+    await waitUntil(async () => {
+      const now = await inventory(this.api, this.kinds);
+      const others = [...now.values()].filter(({ path }) => !this.first.has(path));
+      // Who owns it deletes it, unless that takes too long.
+      const isLate = Date.now() - began > patienceMs;
+      for (const found of others) {
+        const isSlow = slow.includes(found.kind);
+        if (isSlow || isLate) await this.#release(found);
+        if (!found.isOwned || isSlow || isLate) await this.#delete(found);
+      }
+      if (others.length > 0) throw new Error(others.slice(0, 5).map(({ path }) => path).join(", "));
+    }, { what: "an empty site", timeoutMs: limitMs });
+    await this.#endRuns();
+    const now = await inventory(this.api, this.kinds);
+    const changed = [...this.first.values()].filter(({ path, generation }) => now.get(path)?.generation !== generation);
+    const lost = [...this.first.keys()].filter((path) => !now.has(path));
+    if (changed.length + lost.length > 0) {
+      throw new Error(`Cannot use the site again: ${[...changed.map(({ path }) => path), ...lost].join(", ")} changed`);
+    }
+    await this.#forgetEvents();
+  }
+
+  async #release({ path, finalizers }: Found): Promise<void> {
+    if (finalizers.length === 0) return;
+    const body = { metadata: { finalizers: null } };
+    await ifThere(this.api.call({ method: "PATCH", path, body, contentType: "application/merge-patch+json" }));
+  }
+
+  async #delete({ path }: Found): Promise<void> {
+    await ifThere(
+      this.api.call({ method: "DELETE", path: `${path}?gracePeriodSeconds=0&propagationPolicy=Background` }),
+    );
+  }
+
+  async #endRuns(): Promise<void> {
+    const open = async (): Promise<string[]> => {
+      const ids: string[] = [];
+      for await (const { workflowId } of this.temporal.workflow.list({ query: "ExecutionStatus = 'Running'" })) {
+        ids.push(workflowId);
+      }
+      return ids;
+    };
+    await waitUntil(async () => {
+      const ids = await open();
+      if (ids.length > 0) throw new Error(ids.join(", "));
+    }, { what: "the end of all runs", timeoutMs: 10_000 }).catch(async () => {
+      for (const id of await open()) {
+        await this.temporal.workflow.getHandle(id).terminate("its story is over").catch(() => undefined);
+      }
+    });
+  }
+
+  async #forgetEvents(): Promise<void> {
+    const { items } = await this.api.call({ method: "GET", path: "/api/v1/events" }) as Listed;
+    const namespaces = new Set(items.map(({ metadata: { namespace = "default" } }) => namespace));
+    for (const each of namespaces) await this.api.call({ method: "DELETE", path: `/api/v1/namespaces/${each}/events` });
+  }
+}
+
+interface Listed {
+  items: {
+    metadata: {
+      name: string;
+      namespace?: string;
+      generation?: number;
+      finalizers?: string[];
+      ownerReferences?: object[];
+    };
+  }[];
+}
+
+/** All kinds of objects that can be listed and deleted. */
+async function kindsOf(api: ApiConnection): Promise<Kind[]> {
+  const { groups } = await api.call({ method: "GET", path: "/apis" }) as {
+    groups: { preferredVersion: { groupVersion: string } }[];
+  };
+  const bases = ["/api/v1", ...groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`)];
+  const all = await Promise.all(bases.map(async (base) => {
+    const { resources } = await api.call({ method: "GET", path: base }) as {
+      resources: { name: string; verbs: string[] }[];
+    };
+    return resources.filter(({ name, verbs }) => {
+      return !name.includes("/") && verbs.includes("list") && verbs.includes("delete") && !unsteady.includes(name);
+    }).map(({ name }) => ({ base, name }));
+  }));
+  return all.flat();
+}
+
+async function inventory(api: ApiConnection, kinds: readonly Kind[]): Promise<Map<string, Found>> {
+  const lists = await Promise.all(kinds.map(async ({ base, name: kind }) => {
+    const { items } = await api.call({ method: "GET", path: `${base}/${kind}` }) as Listed;
+    return items.map(({ metadata: { name, namespace, generation, finalizers = [], ownerReferences = [] } }): Found => {
+      const place = namespace === undefined ? "" : `/namespaces/${namespace}`;
+      const path = `${base}${place}/${kind}/${encodeURIComponent(name)}`;
+      return { path, kind, generation, finalizers, isOwned: ownerReferences.length > 0 };
+    });
+  }));
+  return new Map(lists.flat().map((found) => [found.path, found]));
+}
+
+/** A kind that was just defined answers 429 for a moment. */
+async function waitUntilGiven<T>(what: string, look: () => Promise<T>): Promise<T> {
+  const given: T[] = [];
+  await waitUntil(async () => void given.splice(0, 1, await look()), { what, timeoutMs: limitMs });
+  return given[0] as T;
+}
+
+async function ifThere(call: Promise<unknown>): Promise<void> {
+  await call.catch((error: unknown) => {
+    if (!(error instanceof ApiRefusal && [404, 409].includes(error.status))) throw error;
+  });
+}

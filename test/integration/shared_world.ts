@@ -1,0 +1,156 @@
+/** Stories that leave a site as they found it share one in each process: to start a site costs more than most stories do. */
+import { Client } from "@temporalio/client";
+import { NativeConnection } from "@temporalio/worker";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { startCloud } from "../../deploy/local/cloud/cloud.ts";
+import { installManifests } from "../../deploy/local/site/install_manifests.ts";
+import { startOstler } from "../../deploy/local/site/ostler_processes.ts";
+import { type Site, startSite } from "../../deploy/local/site/site.ts";
+import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import { ourUsers } from "./asked.ts";
+import { CleanSlate } from "./clean_slate.ts";
+import { quick, toolNames, type Tools, World, type WorldOptions } from "./world.ts";
+
+/** What a story may ask for of a site that others used before. */
+export type SharedOptions = Pick<WorldOptions, "seed" | "script" | "settings" | "mayRevive">;
+
+/** Registers a test whose story plays on the site that this process shares; it is taken as clean as a new one. */
+export function testInWorld(
+  name: string,
+  options: SharedOptions,
+  story: (world: World, t: Deno.TestContext) => Promise<void>,
+): void {
+  // What the site holds open outlives the test that started it.
+  const fn = (t: Deno.TestContext): Promise<void> => inSharedWorld(options, (world) => story(world, t));
+  Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn });
+}
+
+/** Plays one story on the site that this process shares; where the story fails, the site ends and its logs are kept. */
+export async function inSharedWorld(options: SharedOptions, story: (world: World) => Promise<void>): Promise<void> {
+  const shared = await SharedSite.lend(options);
+  const world = await World.open(shared.site, shared.tools);
+  try {
+    await story(world);
+    if (shared.crashes[0]) throw shared.crashes[0];
+  } catch (error) {
+    await world.close();
+    await shared.end(true);
+    throw new Error(`The story failed; logs are in "${shared.directory}/logs"`, { cause: error });
+  }
+  await world.close();
+  await shared.takeBack();
+}
+
+class SharedSite {
+  static #kept: SharedSite | undefined;
+  site: Site;
+  crashes: Error[] = [];
+  #mayRevive = false;
+  #settings = "";
+  #slate: CleanSlate | undefined;
+  readonly #open = new AsyncDisposableStack();
+
+  private constructor(readonly directory: string, readonly tools: Tools, site: Site) {
+    this.site = site;
+  }
+
+  /** Gives the kept site, or a new one, with cloud and settings as asked for. */
+  static async lend(options: SharedOptions): Promise<SharedSite> {
+    const shared = SharedSite.#kept ?? await SharedSite.#start(options);
+    SharedSite.#kept = shared;
+    await shared.#suit(options);
+    return shared;
+  }
+
+  /** Ends the site of this process, if there is one. */
+  static async close(): Promise<void> {
+    await SharedSite.#kept?.end(false);
+  }
+
+  static async #start(options: SharedOptions): Promise<SharedSite> {
+    const tools = await resolveTools(toolNames);
+    const directory = await mkdtemp(join(tmpdir(), "ostler-test-"));
+    // Hands are installed for each story that has them.
+    const { OSTLER_HANDS_IMAGE: _, ...settings } = options.settings ?? {};
+    const { seed = 1 } = options;
+    const told: { shared?: SharedSite } = {};
+    const site = await startSite({
+      ...{ directory, tools, seed, settings, isMeasured: true, audited: ourUsers },
+      script: { ...quick, ...options.script },
+      onCrash: (crash) => told.shared?.crashes.push(crash),
+      onRevival: (line) => told.shared?.revived(line),
+    });
+    const shared = new SharedSite(directory, tools, site);
+    told.shared = shared;
+    shared.#settings = JSON.stringify(settings);
+    await shared.#note().catch(async (error: unknown) => {
+      await shared.end(true);
+      throw error;
+    });
+    return shared;
+  }
+
+  async #note(): Promise<void> {
+    const { adminKubeconfig, temporal } = this.site.stack;
+    const api = this.#open.use(await ApiConnection.open(adminKubeconfig));
+    const connection = await NativeConnection.connect({ address: temporal.address });
+    this.#open.defer(() => connection.close());
+    this.#slate = await CleanSlate.of(api, new Client({ connection }));
+  }
+
+  /** Nothing of ours may end unasked, though in a cluster it would be started again. */
+  revived(line: string): void {
+    if (!this.#mayRevive) this.crashes.push(new Error(line));
+  }
+
+  /** A cloud of its own for each story, and Ostler with the story's settings. */
+  async #suit({ seed = 1, script = {}, settings = {}, mayRevive = false }: SharedOptions): Promise<void> {
+    const { stack, kubeconfigs, ostler } = this.site;
+    await this.site.cloud.stop();
+    this.crashes = [];
+    this.#mayRevive = mayRevive;
+    const handsImage = settings["OSTLER_HANDS_IMAGE"];
+    // They go with the story, as everything that a new site has not.
+    if (handsImage !== undefined) await installManifests(stack.adminKubeconfig, { handsImage });
+    const wanted = JSON.stringify(settings);
+    const processes = wanted === this.#settings ? ostler : await this.#restart(settings);
+    this.#settings = wanted;
+    const kubeconfig = await readFile(kubeconfigs.cloud, "utf8");
+    const cloud = await startCloud({ kubeconfig, seed, script: { ...quick, ...script }, log: () => {} });
+    const stop = async (): Promise<void> => {
+      await stack.stop();
+      await cloud.stop();
+    };
+    this.site = { ...this.site, cloud, ostler: processes, stop };
+  }
+
+  async #restart(settings: Record<string, string>): Promise<Site["ostler"]> {
+    const { stack, kubeconfigs, ostler } = this.site;
+    await Promise.all([ostler.controller.stop(), ostler.worker.stop()]);
+    return await startOstler(stack, kubeconfigs, { settings, isMeasured: true });
+  }
+
+  /** Makes it clean for the next story; where that cannot be, the next one gets a new site. */
+  async takeBack(): Promise<void> {
+    try {
+      await this.#slate?.restore();
+    } catch (error) {
+      process.stderr.write(`The next story gets a new site: ${(error as Error).message}\n`);
+      await this.end(false);
+    }
+  }
+
+  /** Stops all of it; its directory is kept where a story failed. */
+  async end(isKept: boolean): Promise<void> {
+    if (SharedSite.#kept === this) SharedSite.#kept = undefined;
+    await this.#open.disposeAsync();
+    await this.site.stop();
+    if (!isKept) await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+Deno.test.afterAll(() => SharedSite.close());
