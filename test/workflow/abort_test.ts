@@ -85,6 +85,18 @@ test("abort ends the creation of a pool, which has nothing to go back to", async
   match(pool.reports.at(-1)?.message ?? "", /somebody.*incident 12/);
 });
 
+test("abort takes back marks and holds although no template has ever been good", async (stage) => {
+  const pool = stage.pool({ fate: (nth) => nth > 2 ? "registered" : "joins" });
+  const handle = await stage.rollOut(pool, patient);
+  await eventually("joins under way", () => pool.count("awaitMachinesJoined") > 0);
+  pool.change({ image: "image-2" });
+  await stage.tell(pool);
+  await eventually("a machine that was chosen", () => pool.leftovers().length > 0);
+  await stage.ask(pool, "abort", asked);
+  equal((await handle.result()).outcome, "Aborted");
+  deepEqual([pool.leftovers(), pool.count("ensureLastGoodRestored")], [[], 0]);
+});
+
 test("abort works on a rollout that is paused, and on one that is quarantined", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.join.attempts = 1;

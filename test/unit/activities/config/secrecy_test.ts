@@ -83,6 +83,12 @@ function bootstrapToken(kube: FakeKube): string {
   return /token: (\w{6}\.\w{16})/.exec(textOf(kube, "fleet-pool-kubelet-bootstrap-config"))?.[1] ?? "none";
 }
 
+/** The secret parts of all bootstrap tokens. */
+function tokenSecrets(kube: FakeKube): string[] {
+  const secrets = kube.all("secrets").map(({ data }) => data as Record<string, string> | undefined);
+  return secrets.flatMap((data) => data?.["token-secret"] ?? []).map(atob);
+}
+
 for (const templating of ["eta", "go"] as const) {
   Deno.test(`publishConfig shows no secret of ${templating} templates in config and results, though the secrets hold all`, async () => {
     const kube = await talkativeKube(templating);
@@ -124,10 +130,7 @@ for (const [templating, template, words] of failing) {
     const { text, failed } = await seen(kube);
     equal(failed, true);
     match(text, words);
-    const tokens = kube.all("secrets").map(({ data }) =>
-      (data as Record<string, string> | undefined)?.["token-secret"]
-    );
-    assertNone(text, [...given, ...tokens.filter((each) => each !== undefined).map(atob)]);
+    assertNone(text, [...given, ...tokenSecrets(kube)]);
   });
 }
 
@@ -150,6 +153,20 @@ Deno.test("publishConfig tells no secret that the API server repeats in a refusa
     assertNone(text, secrets);
   }
 });
+
+for (const name of ["pool-fleet-provisioning-config", "fleet-pool-kubelet-bootstrap-config"]) {
+  Deno.test(`publishConfig shows no secret when another text is stored in ${name}`, async () => {
+    const kube = await talkativeKube();
+    kube.onChange = ({ plural, object }) => {
+      if (plural === "secrets" && object.metadata.name === name) object["data"] = {};
+    };
+    const { text, failed } = await seen(kube);
+    equal(failed, true);
+    match(text, /what was stored differs from what was written/);
+    equal(tokenSecrets(kube).length, 1);
+    assertNone(text, [...given, ...tokenSecrets(kube)]);
+  });
+}
 
 Deno.test("renderConfig quotes nothing of a secret that it cannot read", async () => {
   const kube = await talkativeKube();

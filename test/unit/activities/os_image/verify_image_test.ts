@@ -41,6 +41,16 @@ for (const kind of ["p256", "rsa", "ed25519"] as const) {
   });
 }
 
+Deno.test("A15 an image is refused whose only signature is of another key", async () => {
+  await onScene(async ({ registry, image, signer, admission, tag }) => {
+    const other = new Signer().layer(image.digest);
+    registry.attach(tag, [other]);
+    equal(await admission.judge(), "SignatureInvalid");
+    registry.attach(tag, [other, signer.layer(image.digest)]);
+    equal(await admission.judge(), "Accepted");
+  });
+});
+
 for (
   const [what, fields] of [
     ["names another digest", { image: { "docker-manifest-digest": `sha256:${"0".repeat(64)}` } }],

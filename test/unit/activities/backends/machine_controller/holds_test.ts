@@ -77,6 +77,20 @@ Deno.test("admitMachine calls a machine that is gone moot", async () => {
   await rejects(admitMachine(new FakeKube().client, target), { type: "MachineGone", nonRetryable: true });
 });
 
+for (const step of [chooseMachine, admitMachine, releaseMachine, spareMachine]) {
+  Deno.test(`${step.name} edits nothing but annotations, so that GitOps tools see no drift`, async () => {
+    const kube = kubeWith(step === chooseMachine ? {} : { [hold]: holder });
+    const asWritten = (): object => {
+      const { metadata: { name, labels, ownerReferences }, ...rest } = kube.get("machines", "a", "fleet") ??
+        machine("");
+      return structuredClone({ name, labels, ownerReferences, ...rest });
+    };
+    const before = asWritten();
+    await step(kube.client, target);
+    deepEqual([kube.writes, asWritten()], [["patch machines fleet/a"], before]);
+  });
+}
+
 Deno.test("releaseMachine spares the node a second drain before it lets the machine go", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder }, leaving);
   await releaseMachine(kube.client, { ...target, node: "node-a" });

@@ -1,5 +1,5 @@
 /** C1 to C14: for whom a newcomer is listed that may be ordered; how many of them at a time is the planner's affair. */
-import { deepEqual } from "node:assert/strict";
+import { deepEqual, rejects } from "node:assert/strict";
 import { hashOf } from "../../../../../activities/node_version/release.ts";
 import { GroupStage, next, pool, spec, version } from "../../../../support/group_stage.ts";
 
@@ -74,5 +74,15 @@ Deno.test("a number that somebody had is never given again, and one that was pas
   group.settle();
   deepEqual(await group.backend.seeOff({ pool, machine: "workers-new-2" }), undefined);
   deepEqual(await papersOf(group), ["workers-new-1", "workers-new-3", "workers-new-4"]);
+  deepEqual([group.cloud.group(spec.id)?.size, group.kube.all("pendingnodes").length], [3, 0]);
+});
+
+Deno.test("an order whose number was given before is moot, and reaches no cloud", async () => {
+  const group = outdated({ size: 3 });
+  await group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
+  await group.backend.replace({ pool, machine: "workers-new-1" });
+  group.settle();
+  await group.backend.seeOff({ pool, machine: "workers-new-1" });
+  await rejects(group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), { type: "MachineGone" });
   deepEqual([group.cloud.group(spec.id)?.size, group.kube.all("pendingnodes").length], [3, 0]);
 });

@@ -1,0 +1,392 @@
+/** Faults that are planted one at a time, each with the test that has to catch it. */
+
+export interface Fault {
+  /** The promise that is broken, and how. */
+  name: string;
+  /** Has the text `from` exactly once; `to` takes its place. */
+  file: string;
+  from: string;
+  to: string;
+  caughtBy: CatchingTest;
+}
+
+/** A test file; with `filter`, the tests of that file whose names contain it. */
+export interface CatchingTest {
+  file: string;
+  filter?: string;
+}
+
+/** How many machines may be out, and when. */
+const pacing: Fault[] = [
+  {
+    name: "budget: one machine too many is replaced at once",
+    file: "workflows/policy/budget.ts",
+    from: "return (victim.ill ? changing : changing + ill) < total;",
+    to: "return (victim.ill ? changing : changing + ill) <= total;",
+    caughtBy: {
+      file: "test/workflow/budget_test.ts",
+      filter: "a budget of one replaces one by one when the surge is larger",
+    },
+  },
+  {
+    name: "window: replacements begin outside the windows",
+    file: "workflows/policy/blocks.ts",
+    from: "blocks.push(windowBlock(situation), approvalBlock(situation, wave), soakBlock(wave));",
+    to: "blocks.push(approvalBlock(situation, wave), soakBlock(wave));",
+    caughtBy: { file: "test/unit/workflows/policy/blocks_test.ts", filter: "planTurn is blocked by OutsideWindow" },
+  },
+  {
+    name: "pause: missing machines are added while the rollout is paused",
+    file: "workflows/policy/blocks.ts",
+    from: "return paused || (quarantined && !rollingBack);",
+    to: "return quarantined && !rollingBack;",
+    caughtBy: {
+      file: "test/unit/workflows/policy/blocks_test.ts",
+      filter: "planTurn adds not even a missing machine",
+    },
+  },
+  {
+    name: "soak: the next wave begins at once",
+    file: "workflows/policy/waves.ts",
+    from: "const soakUntil = state.soakUntil ?? now + target.soak;",
+    to: "const soakUntil = state.soakUntil ?? now;",
+    caughtBy: {
+      file: "test/unit/workflows/policy/waves_test.ts",
+      filter: "planTurn begins the soak when the wave is updated",
+    },
+  },
+  {
+    name: "FleetLock: two nodes hold the lock at once",
+    file: "workflows/policy/updates.ts",
+    from: "left = withVictim(left, machine);",
+    to: "",
+    caughtBy: {
+      file: "test/workflow/fleet_lock_test.ts",
+      filter: "two nodes that ask at once reboot one after the other",
+    },
+  },
+];
+
+/** What is done to single machines. */
+const machines: Fault[] = [
+  {
+    name: "order: the newest machine is replaced first",
+    file: "workflows/policy/order.ts",
+    from: "const victim = from.find((each) => !taken.has(each.id) && fits(each));",
+    to: "const victim = from.findLast((each) => !taken.has(each.id) && fits(each));",
+    caughtBy: {
+      file: "test/unit/workflows/policy/plan_turn_test.ts",
+      filter: "planTurn chooses from the oldest template",
+    },
+  },
+  {
+    name: "readiness: a machine is removed before enough others are Ready",
+    file: "workflows/policy/departures.ts",
+    from: "return situation.supplier.isEnoughReady(viewOf(situation));",
+    to: "return true;",
+    caughtBy: {
+      file: "test/unit/workflows/policy/plan_turn_test.ts",
+      filter: "planTurn lets no machine go while machine-controller may yet take another",
+    },
+  },
+  {
+    name: "drain: a machine is removed without a drain",
+    file: "workflows/machine/remove_machine.ts",
+    from: 'if (await drain(rollout, task, victim) === "Drained") await letGo(rollout, task, victim);',
+    to: "await letGo(rollout, task, victim);",
+    caughtBy: {
+      file: "test/workflow/rolling_test.ts",
+      filter: "takes the steps of one replacement in their order",
+    },
+  },
+  {
+    name: "outage: time without an answer of the API server counts against a join",
+    file: "workflows/machine/join_machine.ts",
+    from: "task.since += verdict.unseenMs;",
+    to: "",
+    caughtBy: {
+      file: "test/workflow/trouble_test.ts",
+      filter: "takes no machine for late because of a time in which nobody could look",
+    },
+  },
+  {
+    name: "attempts: a machine is recreated once more than the policy allows",
+    file: "workflows/machine/join_machine.ts",
+    from: "const isLast = attempt > allowed;",
+    to: "const isLast = attempt > allowed + 1;",
+    caughtBy: {
+      file: "test/workflow/roll_back_test.ts",
+      filter: "join.attempts is how often a machine is recreated",
+    },
+  },
+  {
+    name: "gates: a failed gate counts as passed",
+    file: "workflows/machine/gates.ts",
+    from: 'return failed && `gate "${failed.gate}" failed: ${failed.message}`;',
+    to: "return failed && undefined;",
+    caughtBy: {
+      file: "test/workflow/gates_test.ts",
+      filter: "a machine that fails a gate is recreated, and the rollout goes on",
+    },
+  },
+  {
+    name: "gates: a gate that could not be measured counts as failed",
+    file: "activities/gates/asked_gate.ts",
+    from: 'return verdict("Inconclusive", last.message);',
+    to: 'return verdict(isOver ? "Failed" : "Inconclusive", last.message);',
+    caughtBy: {
+      file: "test/unit/activities/gates/await_gates_test.ts",
+      filter: "awaitGates fails at the end of its time what was measured and false, and not what was never measured",
+    },
+  },
+  {
+    name: "in place: a Ready node counts as updated, whatever it booted",
+    file: "activities/backends/node_pool/booted.ts",
+    from: "if (status.booted === digest) return",
+    to: "if (digest) return",
+    caughtBy: {
+      file: "test/workflow/in_place_verdicts_test.ts",
+      filter: "A4 a node that boots the old digest is RolledBack",
+    },
+  },
+];
+
+/** Marks, holds and cordons, and what pacing may edit. */
+const marks: Fault[] = [
+  {
+    name: "abort: machines keep marks and holds",
+    file: "workflows/steps/endings.ts",
+    from: "await releaseAll(rollout);\n  await giveBackSlots(rollout, true);\n  const message = `Aborted",
+    to: "await giveBackSlots(rollout, true);\n  const message = `Aborted",
+    caughtBy: {
+      file: "test/workflow/abort_test.ts",
+      filter: "abort takes back marks and holds although no template has ever been good",
+    },
+  },
+  {
+    name: "called off: the node stays cordoned",
+    file: "activities/backends/machine_controller/holds.ts",
+    from: "if (node) await ensureNodeUncordoned(kube, { pool: target.pool, node });",
+    to: "",
+    caughtBy: {
+      file: "test/unit/activities/backends/machine_controller/holds_test.ts",
+      filter: "spareMachine opens the node again that we had closed",
+    },
+  },
+  {
+    name: "called off: the machine keeps its hold",
+    file: "activities/backends/machine_controller/holds.ts",
+    from: "ours(machine, target.pool, [victimAnnotation, holdAnnotation])",
+    to: "ours(machine, target.pool, [victimAnnotation])",
+    caughtBy: {
+      file: "test/unit/activities/backends/machine_controller/holds_test.ts",
+      filter: "spareMachine takes both back",
+    },
+  },
+  {
+    name: "called off: the machine keeps its delete-machine annotation",
+    file: "activities/backends/machine_controller/holds.ts",
+    from: "ours(machine, target.pool, [victimAnnotation, holdAnnotation])",
+    to: "ours(machine, target.pool, [holdAnnotation])",
+    caughtBy: {
+      file: "test/unit/activities/backends/machine_controller/holds_test.ts",
+      filter: "spareMachine takes both back",
+    },
+  },
+  {
+    name: "holds: the hold of another controller is removed",
+    file: "activities/backends/machine_controller/holds.ts",
+    from: "keys.filter((key) => isOwnHold(pool, machine.metadata.annotations?.[key]));",
+    to: "keys.filter((key) => machine.metadata.annotations?.[key] !== undefined);",
+    caughtBy: {
+      file: "test/unit/activities/backends/machine_controller/holds_test.ts",
+      filter: "admitMachine ends our hold and no other",
+    },
+  },
+  {
+    name: "GitOps: pacing edits a spec",
+    file: "activities/backends/machine_controller/holds.ts",
+    from: "await ifFound(patchObject(kube, machines, { ...nameOf(target), body: { metadata: { annotations } } }));",
+    to:
+      "await ifFound(patchObject(kube, machines, { ...nameOf(target), body: { metadata: { annotations }, spec: { taints: [] } } }));",
+    caughtBy: {
+      file: "test/unit/activities/backends/machine_controller/holds_test.ts",
+      filter: "edits nothing but annotations",
+    },
+  },
+];
+
+/** Which change is rolled out. */
+const changes: Fault[] = [
+  {
+    name: "rollback: a change that failed is rolled out again",
+    file: "workflows/steps/quarantine.ts",
+    from: "return isBad(memory, target.desired?.specHash);",
+    to: "return false;",
+    caughtBy: {
+      file: "test/workflow/roll_back_test.ts",
+      filter: "a change that failed is held when it is applied again",
+    },
+  },
+  {
+    name: "rollback: the bad template is restored",
+    file: "activities/backends/machine_controller/last_good.ts",
+    from: "if (template) return unlabelled(template);",
+    to: "if (template) return unlabelled(deployment.spec.template ?? {});",
+    caughtBy: {
+      file: "test/unit/activities/backends/machine_controller/last_good_test.ts",
+      filter: "restoreLastGood puts the whole template of the good set in place",
+    },
+  },
+  {
+    name: "superseding: a superseded generation is published over a newer one",
+    file: "activities/config/publish_config.ts",
+    from: "if (now !== revision || rendered.digest !== (configDigest ?? rendered.digest)) {",
+    to: "if (rendered.digest !== (configDigest ?? rendered.digest)) {",
+    caughtBy: {
+      file: "test/unit/activities/config/publish_config_test.ts",
+      filter: "publishConfig leaves newer work alone when the world has moved on",
+    },
+  },
+];
+
+/** What machines boot with. */
+const publishing: Fault[] = [
+  {
+    name: "fence: the bootstrap secret is written beside the secrets that it announces",
+    file: "activities/config/write_in_order.ts",
+    from: `  const write = (place: Standing, key: string, text: string): Promise<Written> =>
+    writeSecret(kube, place, { key, text, annotations: stamp.secret });`,
+    to: `  const put = (place: Standing, key: string, text: string): Promise<Written> =>
+    writeSecret(kube, place, { key, text, annotations: stamp.secret });
+  const fence = await put(bootstrap, userDataKey, texts.bootstrap);
+  const write = (place: Standing, key: string, text: string): Promise<Written> =>
+    place === bootstrap ? Promise.resolve(fence) : put(place, key, text);`,
+    caughtBy: { file: "test/unit/activities/config/publish_config_test.ts", filter: "the fence last" },
+  },
+  {
+    name: "publishing: a secret is missing for a moment when its revision changes",
+    file: "activities/config/artefacts.ts",
+    from: "if (!found.isImmutable) {",
+    to: "if (!found) {",
+    caughtBy: {
+      file: "test/unit/activities/config/publish_config_test.ts",
+      filter: "replaces each secret in one update when the revision changes",
+    },
+  },
+  {
+    name: "secrecy: a failure quotes the bootstrap token, and with it logs, Events and status",
+    file: "activities/config/artefacts.ts",
+    from: "what was stored differs from what was written`);",
+    to: "what was stored differs from what was written: ${text}`);",
+    caughtBy: {
+      file: "test/unit/activities/config/secrecy_test.ts",
+      filter: "shows no secret when another text is stored in fleet-pool-kubelet-bootstrap-config",
+    },
+  },
+  {
+    name: "secrecy: a refusal of the API server is quoted with what was sent",
+    file: "activities/kube/status.ts",
+    from: 'const quotable = (status === 403 || status === 404) && typeof message === "string";',
+    to: 'const quotable = typeof message === "string";',
+    caughtBy: {
+      file: "test/unit/activities/config/secrecy_test.ts",
+      filter: "publishConfig tells no secret that the API server repeats in a refusal",
+    },
+  },
+];
+
+/** Who may do or run what. */
+const admission: Fault[] = [
+  {
+    name: "images: the signature of another key admits an image",
+    file: "activities/os_image/keys.ts",
+    from: "return keys.find(({ key }) => signatures.some((signature) => isBy(key, bytes, signature)));",
+    to: "return keys.find(() => signatures.some((signature) => signature.length > 0));",
+    caughtBy: {
+      file: "test/unit/activities/os_image/verify_image_test.ts",
+      filter: "A15 an image is refused whose only signature is of another key",
+    },
+  },
+  {
+    name: "webhook: an invalid profile is admitted",
+    file: "workers/admission/admit_profile.ts",
+    from: "return faults.length > 0 ? denied(faults, warnings) : { warnings };",
+    to: "return { warnings: [...faults, ...warnings] };",
+    caughtBy: {
+      file: "test/unit/workers/admission/admit_profile_test.ts",
+      filter: "a template at fault is denied once, naming file and a provider",
+    },
+  },
+];
+
+/** Scaling groups and control planes. */
+const groups: Fault[] = [
+  {
+    name: "scaling group: a second order is given for one machine",
+    file: "activities/backends/scaling_group/orders.ts",
+    from: "driver.order({ group: groupId, token: order.id })",
+    to: "driver.order({ group: groupId, token: `${order.id}-${crypto.randomUUID()}` })",
+    caughtBy: {
+      file: "test/unit/activities/backends/scaling_group/conformance_test.ts",
+      filter: "admit interrupted",
+    },
+  },
+  {
+    name: "scaling group: a token that was used is given again",
+    file: "activities/backends/scaling_group/orders.ts",
+    from: "if (number === undefined || !taken(asked.ledger.tokens, number)) {",
+    to: "if (number === undefined) {",
+    caughtBy: {
+      file: "test/unit/activities/backends/scaling_group/papers_test.ts",
+      filter: "an order whose number was given before is moot",
+    },
+  },
+  {
+    name: "scaling group: the record is written after the order",
+    file: "activities/backends/scaling_group/orders.ts",
+    from: "return orderOf(await createRecord(kube, body, machine));",
+    to: `await (await cloudOf(kube)).order({ group: spec.groupId, token: machine });
+  return orderOf(await createRecord(kube, body, machine));`,
+    caughtBy: {
+      file: "test/unit/activities/backends/scaling_group/conformance_test.ts",
+      filter: "admit interrupted",
+    },
+  },
+  {
+    name: "control plane: another machine begins while a member does not vote",
+    file: "workflows/policy/blocks.ts",
+    from: "    etcdBlock(situation),\n",
+    to: "",
+    caughtBy: {
+      file: "test/unit/workflows/policy/etcd_test.ts",
+      filter: "K27 planTurn lets nobody in or go while something is in doubt",
+    },
+  },
+  {
+    name: "control plane: the instance is removed before its etcd member",
+    file: "activities/backends/scaling_group/removals.ts",
+    from: `    if (instance) await leaveEtcd(kube, seen, instance);
+  }
+  return await driver.remove({ group: groupId, providerId, shrinks });`,
+    to: `  }
+  const state = await driver.remove({ group: groupId, providerId, shrinks });
+  if (isOfControlPlane(asked, seen) && instance) await leaveEtcd(kube, seen, instance);
+  return state;`,
+    caughtBy: {
+      file: "test/unit/activities/backends/scaling_group/control_plane_test.ts",
+      filter: "a machine is no member of etcd any more before its cloud is told",
+    },
+  },
+];
+
+/** All of them. */
+export const faults: readonly Fault[] = [
+  ...pacing,
+  ...machines,
+  ...marks,
+  ...changes,
+  ...publishing,
+  ...admission,
+  ...groups,
+];

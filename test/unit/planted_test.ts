@@ -1,0 +1,57 @@
+/** The list of planted faults stays true: each still fits the code, and its test is there. */
+import { deepEqual, equal, throws } from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { faults } from "../planted/faults.ts";
+import { allowedTo } from "../planted/run_test_file.ts";
+import { reasonAgainst, verdictOf } from "../planted/verdict.ts";
+import { planted } from "../planted/working_copy.ts";
+
+const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
+
+Deno.test("faults: each text stands exactly once in its file, and changes it", () => {
+  for (const fault of faults) {
+    const text = readFileSync(path(fault.file), "utf8");
+    equal(planted(text, fault) === text, false, fault.name);
+  }
+});
+
+Deno.test("faults: each catching test is a file of a group of tests, and no name is there twice", () => {
+  const missing = faults.filter(({ caughtBy: { file } }) => !existsSync(path(file)) || allowedTo(file).length === 0);
+  deepEqual(missing.map(({ name }) => name), []);
+  equal(new Set(faults.map(({ name }) => name)).size, faults.length);
+});
+
+Deno.test("planted: refuses a text that is not there, or there twice", () => {
+  for (const text of ["none", "a fault, a fault"]) {
+    throws(() => planted(text, { file: "f.ts", from: "a fault", to: "" }), /Failed to plant a fault in "f.ts"/);
+  }
+});
+
+const report = (body: string): string =>
+  `<testsuite name="./a_test.ts" tests="1">\n<testcase name="it works" time="1">${body}</testcase>\n</testsuite>`;
+
+for (
+  const [what, junit, is] of [
+    ["an assertion", report('<failure message="Uncaught AssertionError: 2 == 1">'), "Caught"],
+    [
+      "a wait that ends",
+      report('<failure message="Error: Cannot see &quot;a&quot;: it did not happen within 1 ms">'),
+      "Caught",
+    ],
+    ["another error", report('<failure message="Error: HTTP 500">'), "Missed"],
+    ["a fault that does not run", report('<failure message="ReferenceError: x is not defined">'), "Unusable"],
+    ["a pass", report(""), "Missed"],
+    ["no test of that name", report("<skipped/>"), "Unusable"],
+    ["no report", undefined, "Unusable"],
+  ] as const
+) {
+  Deno.test(`verdictOf: takes ${what} for ${is}`, () => equal(verdictOf({ junit, output: "" }).is, is));
+}
+
+Deno.test("reasonAgainst: refuses a test that fails without a fault, or is not there", () => {
+  const test = { file: "a_test.ts", filter: "it works" };
+  const reasons = [report(""), report('<failure message="AssertionError">'), report("<skipped/>"), undefined]
+    .map((junit) => reasonAgainst(test, { junit, output: "" }));
+  deepEqual(reasons.map((reason) => reason === undefined), [true, false, false, false]);
+});
