@@ -37,7 +37,8 @@ export async function onStage(play: (stage: Stage) => Promise<void>): Promise<vo
     await scene.ground.create(administratorOf(scene.world), control);
     await upToDate(scene.world, first, machines);
     await play({ ...scene, etcd, snapshots }).catch(async (error: unknown) => {
-      throw new Error(await standing(scene.world, scene.ground), { cause: error });
+      const troubles = etcd.fleet.troubles.map(String).join("; ");
+      throw new Error(`${await standing(scene.world, scene.ground)}; etcd: ${troubles}`, { cause: error });
     });
     assert.deepEqual(scene.observer.broken, []);
     assert.deepEqual(etcd.fleet.troubles, []);

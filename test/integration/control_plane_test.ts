@@ -1,6 +1,7 @@
 /** Control planes are replaced with etcd in mind, where kubeadm's part is played by processes. */
 import assert from "node:assert/strict";
-import { administratorOf, first } from "./group_world.ts";
+import type { EtcdGround } from "./etcd_fleet.ts";
+import { administratorOf, first, type Version } from "./group_world.ts";
 import { upToDate } from "./group_scene.ts";
 import { assertSteady, control, machines, membersAre, onStage, running, type Stage } from "./control_plane_scene.ts";
 import type { SnapshotStore } from "./snapshot_store.ts";
@@ -11,6 +12,10 @@ const stories: [string, (stage: Stage) => Promise<void>][] = [
   ["K27 another image: one after the other, then the workers; no acknowledged write is lost", rolls],
   ["K27 a member does not answer: nobody comes or goes before it does", waits],
   ["K27 a machine is lost for good in mid-rollout: its member is removed, and the rollout goes on", losesOne],
+  [
+    "K27 a machine is lost before the newcomer is a member: it is removed first, or etcd takes nobody in",
+    losesOneFirst,
+  ],
 ];
 
 Deno.test("control planes are replaced one by one with a real member of etcd each; not proved: kubeadm's part", async (t) => {
@@ -65,17 +70,32 @@ async function inDoubt(world: World): Promise<{ message: string }> {
   });
 }
 
-/** While the first newcomer boots, the machine that would go last. */
-async function losesOne({ world, ground, etcd }: Stage): Promise<void> {
+/** While the first newcomer boots, and is a learner, the machine that would go last. */
+async function losesOne(stage: Stage): Promise<void> {
+  await loses(stage, { ...first, image: "image-4" }, "onceAdded");
+}
+
+async function losesOneFirst(stage: Stage): Promise<void> {
+  await loses(stage, { ...first, image: "image-5" }, "beforeAdded");
+}
+
+async function loses(
+  { world, ground, etcd }: Stage,
+  version: Version,
+  when: keyof EtcdGround["fleet"]["befalls"],
+): Promise<void> {
   const client = new SteadyClient(etcd.cluster);
   const before = ground.cloud.instances(control.id).length;
   const lost = running(ground).at(-1);
   assert.ok(lost);
-  const fourth = { ...first, image: "image-4" };
-  await ground.ask(administratorOf(world), fourth);
-  await world.until("a newcomer", () => Promise.resolve(ground.cloud.instances(control.id).length > before));
-  await etcd.fleet.lose(lost);
-  await upToDate(world, fourth, machines);
+  let isLost = false;
+  etcd.fleet.befalls[when] = async () => {
+    await etcd.fleet.lose(lost);
+    isLost = true;
+  };
+  await ground.ask(administratorOf(world), version);
+  await world.until("a newcomer that is about to join", () => Promise.resolve(isLost));
+  await upToDate(world, version, machines);
   assertSteady(await client.stop());
   assert.equal(ground.cloud.instances(control.id).length - before, 3, "as many were made as went");
   await membersAre(etcd, running(ground));

@@ -8,7 +8,7 @@ import type { FleetWorld, GroupFleet } from "../../deploy/local/cloud/groups/gro
 import { GroupMachines } from "../../deploy/local/cloud/groups/group_machines.ts";
 import { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
-import { EtcdCluster } from "../support/etcd_cluster.ts";
+import { EtcdCluster, type EtcdPlace } from "../support/etcd_cluster.ts";
 
 /** The etcd, and what of the machines a story needs. */
 export class EtcdFleet implements GroupFleet {
@@ -20,6 +20,8 @@ export class EtcdFleet implements GroupFleet {
   #made = 0;
   /** First numbers of the addresses that members have: loopback, and no other story's. */
   readonly #net = `127.${randomInt(64, 128)}.${randomInt(1, 255)}`;
+  /** What befalls the next machine that joins: before etcd is asked to take it in, or once it is a learner; each once. */
+  readonly befalls: { beforeAdded?: () => Promise<void>; onceAdded?: () => Promise<void> } = {};
   /** What went wrong with a member that joined or ended. */
   readonly troubles: unknown[] = [];
 
@@ -84,8 +86,16 @@ export class EtcdFleet implements GroupFleet {
     this.#world.cloud.set(instance.providerId, { addresses: [address] });
     const isFirst = this.#made === 1;
     this.#joining = this.#joining
-      .then(() => isFirst ? this.etcd.start({ name, address }) : this.etcd.join({ name, address }))
+      .then(() => isFirst ? this.etcd.start({ name, address }) : this.#join({ name, address }))
       .catch((error: unknown) => void this.troubles.push(error));
+  }
+
+  async #join(place: EtcdPlace): Promise<void> {
+    const { beforeAdded, onceAdded } = this.befalls;
+    delete this.befalls.beforeAdded;
+    delete this.befalls.onceAdded;
+    await beforeAdded?.();
+    await this.etcd.join(place, onceAdded);
   }
 }
 

@@ -43,6 +43,9 @@ export interface ListedMember {
 
 const [clientPort, peerPort] = [2379, 2380];
 
+/** As long as kubeadm asks etcd for one thing (its constant `EtcdAPICallTimeout`). */
+const patienceMs = 120_000;
+
 export class EtcdCluster {
   readonly #options: EtcdClusterOptions;
   readonly #authority: CertificateAuthority;
@@ -86,11 +89,12 @@ export class EtcdCluster {
     await this.settled();
   }
 
-  /** As kubeadm joins a machine: added as a learner, started, promoted. */
-  async join(place: EtcdPlace): Promise<void> {
+  /** As kubeadm joins a machine: added as a learner, started, promoted; `added` happens before it is started. */
+  async join(place: EtcdPlace, added: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     const id = await this.addLearner(place);
+    await added();
     await this.startAdded(place);
-    await eventually(`"${place.name}" votes`, () => this.promote(id));
+    await eventually(`"${place.name}" votes`, () => this.promote(id), patienceMs);
   }
 
   /** Only adds it to the list; gives its id in decimal. Waits while etcd takes its members for unwell, as it does at first. */
@@ -105,7 +109,11 @@ export class EtcdCluster {
 
   /** Starts the process of a member that was added; resolves when it answers. */
   async startAdded(place: EtcdPlace): Promise<void> {
-    const members = await this.members();
+    // Without a leader nobody gives the list, as for a moment after one is lost.
+    const members = await eventually(`"${place.name}" is listed`, async () => {
+      const listed = await this.members();
+      return listed.some(({ peerURLs }) => peerURLs.includes(peerAt(place))) && listed;
+    }, patienceMs);
     const named = members.map(({ name, peerURLs }) =>
       `${peerURLs.includes(peerAt(place)) ? place.name : name}=${peerURLs[0]}`
     );
@@ -170,12 +178,17 @@ export class EtcdCluster {
     return value === undefined ? undefined : Buffer.from(value, "base64").toString();
   }
 
+  /** Asks a member what it knows by itself: answered without a quorum, by whoever would be asked to write. */
+  async ask(): Promise<void> {
+    await this.#ask("/v3/maintenance/status", {});
+  }
+
   async #add(place: EtcdPlace, isLearner: boolean): Promise<string> {
     const order = { peerURLs: [peerAt(place)], isLearner };
     return await eventually(`"${place.name}" is added`, async () => {
       const { status, answer } = await this.#ask("/v3/cluster/member/add", order);
       return status === 200 && (answer as { member: ListedMember }).member.ID;
-    });
+    }, patienceMs);
   }
 
   #place(name: string): EtcdPlace {

@@ -72,7 +72,8 @@ export async function converged(stage: Stage, { nodes, handle, maker, bad }: Wor
 }
 
 export async function halted(stage: Stage, nodes: NodeStage): Promise<Progress> {
-  return await eventually("a halt", async () => {
+  await eventually("a halt", () => nodes.told()?.phase === "Halted");
+  return await eventually("a halt at rest", async () => {
     const progress = await nodes.progress(stage);
     return progress.quarantine.length > 0 && progress.underway.length === 0 && progress;
   });

@@ -33,7 +33,7 @@ export function spent(situation: Situation, census: Census): Budget {
   const { leaving } = pool.counts;
   const isBegun = isUpdating(situation);
   const draining = Math.max(0, census.draining);
-  const repairs = pool.ill.filter(({ id }) => busy.repairing.includes(id)).length;
+  const repairs = repairsIn(situation);
   const above = Math.max(0, booted - desired.replicas);
   const isKnown = ({ id }: Member): boolean => chosen.has(id) || busy.repairing.includes(id) || isBegun({ id });
   const known = pool.ill.filter(isKnown).length;
@@ -43,6 +43,11 @@ export function spent(situation: Situation, census: Census): Budget {
     ill: pool.counts.ill - known,
     repairing: joins + draining - Math.min(unproven, draining) + repairs,
   };
+}
+
+/** Ill machines that are being repaired. */
+export function repairsIn({ pool, busy }: Pick<Situation, "pool" | "busy">): number {
+  return pool.ill.filter(({ id }) => busy.repairing.includes(id)).length;
 }
 
 /** Updated in place, failed, and out of service since. */

@@ -1,10 +1,10 @@
 /** Who may be drained and let go, who is spared, and who is ill enough to be replaced where it stands. */
 import type { Member } from "../contracts/mod.ts";
-import { hasRoomFor } from "./budget.ts";
+import { hasRoomFor, repairsIn } from "./budget.ts";
 import type { Budget } from "./budget.ts";
 import { isIdle, isUpdating, viewOf } from "./census.ts";
 import type { Census } from "./census.ts";
-import { isEtcdInDoubt } from "./etcd.ts";
+import { isEtcdInDoubt, isLostMember } from "./etcd.ts";
 import { surplus } from "./order.ts";
 import type { Situation, Step } from "./turn.ts";
 
@@ -122,7 +122,10 @@ export function repairsOf(situation: Situation, census: Census, { budget, open }
   const later = mine.flatMap(({ ill }) => ill && ill.due > now ? [ill.due] : []);
   const next = later.length > 0 ? Math.min(...later) : null;
   const tooMany = due.length > 0 && isTooMany(situation, census);
-  const room = tooMany ? 0 : Math.max(0, budget.total - budget.repairing);
+  // A lost member of etcd is alone in this list, as it is a doubt about every other one.
+  const isHolding = due.some(({ id }) => isLostMember(pool, id));
+  const spent = isHolding ? repairsIn(situation) : budget.repairing;
+  const room = tooMany ? 0 : Math.max(0, budget.total - spent);
   return { steps: due.slice(0, room).map((machine) => ({ kind: "repair", machine })), tooMany, next };
 }
 
@@ -134,8 +137,10 @@ function isRepairable(
   const { busy, desired, setAside, skipped, quarantined, rollingBack } = situation;
   const { id, templateHash, kept } = member;
   const isBusy = [busy.joining, busy.leaving, busy.repairing, setAside, skipped].some((ids) => ids.includes(id));
-  // One that is chosen is as good as gone, unless nobody comes for it.
-  if (isBusy || kept !== undefined || (census.chosen.has(id) && surplus(situation, census) === 0)) return false;
+  if (isBusy || kept !== undefined) return false;
+  // One that is chosen is as good as gone, unless nobody comes for it, or can.
+  const isGoing = census.chosen.has(id) && surplus(situation, census) === 0;
+  if (isGoing && !isLostMember(situation.pool, id)) return false;
   if (templateHash === desired.templateHash) return !quarantined || rollingBack;
   return !open || census.booted >= census.most;
 }

@@ -6,6 +6,15 @@ export function isEtcdInDoubt({ etcd }: Pick<PoolSnapshot, "etcd">, beside?: str
   return etcd?.doubts.some(({ machine }) => machine === undefined || machine !== beside) ?? false;
 }
 
+/**
+ * Whether its own member is all that etcd has against it. While a voter is gone etcd takes nobody in: who comes waits for this
+ * one to be removed, which must not wait for who comes.
+ */
+export function isLostMember(pool: Pick<PoolSnapshot, "etcd">, machine: string): boolean {
+  const isItsOwn = pool.etcd?.doubts.some((doubt) => doubt.machine === machine) ?? false;
+  return isItsOwn && !isEtcdInDoubt(pool, machine);
+}
+
 /** The picture of a pool without the doubts that a person took upon himself; what is told anew is in doubt anew. */
 export function withoutTaken(pool: PoolSnapshot, taken: readonly string[]): PoolSnapshot {
   const { etcd } = pool;

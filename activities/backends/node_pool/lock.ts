@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { asMergePatch } from "../../kube/client.ts";
 import type { Kube } from "../../kube/client.ts";
-import { ifFound } from "../../kube/status.ts";
+import { ifFound, statusOf } from "../../kube/status.ts";
 
 export const lockAnnotation = "ostler.dev/fleet-lock";
 const longest = 1024;
@@ -34,8 +34,25 @@ export function lockOf(annotations: Record<string, string> = {}): Lock | undefin
   }
 }
 
+/** Kubelets and others write to Nodes all the time: what was read may be old before the lock is written. */
+const triesAtMost = 8;
+
 /** Changes a node's lock, undefined for none; nothing is written where it is so already, nor on another node of that name. */
 export async function patchLock(
+  kube: Kube,
+  node: { name: string; uid: string },
+  changed: (lock: Lock | undefined) => Lock | undefined,
+): Promise<void> {
+  for (let tries = 1;; tries++) {
+    try {
+      return await patchOnce(kube, node, changed);
+    } catch (error) {
+      if (statusOf(error) !== 409 || tries === triesAtMost) throw error;
+    }
+  }
+}
+
+async function patchOnce(
   kube: Kube,
   { name, uid }: { name: string; uid: string },
   changed: (lock: Lock | undefined) => Lock | undefined,

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { clientIdOf } from "../../../activities/backends/node_pool/lock_client.ts";
 import { lockOf } from "../../../activities/backends/node_pool/lock.ts";
 import { serveFleetLock } from "../../../workers/fleet_lock.ts";
-import { FakeKube } from "../../support/fake_kube.ts";
+import { FakeKube, type Stored } from "../../support/fake_kube.ts";
 
 const machineId = "0123456789abcdef0123456789abcdef";
 
@@ -91,6 +91,19 @@ Deno.test("a node gives its lock back, also one that it does not hold", () =>
     grant(kube);
     deepEqual([await ask("steady-state", client), lockNow(kube)], [{ code: 200 }, undefined]);
     deepEqual(await ask("steady-state", client), { code: 200 });
+  }));
+
+Deno.test("a Node that its kubelet writes to meanwhile has its lock noted, and given back, by the same request", () =>
+  serving(async ({ kube, ask }) => {
+    let writes = 2;
+    kube.onRequest = (request) => {
+      if (request === "patch nodes n" && writes-- > 0) kube.put("nodes", kube.get("nodes", "n") as Stored);
+    };
+    deepEqual([await ask("pre-reboot", client), lockNow(kube)?.held], [{ code: 409, kind: "failed_lock" }, 0]);
+    writes = 2;
+    deepEqual([await ask("steady-state", client), lockNow(kube)], [{ code: 200 }, undefined]);
+    writes = Infinity;
+    deepEqual(await ask("pre-reboot", client), { code: 500, kind: "failed_lock" });
   }));
 
 Deno.test("who is no node of a pool, or of another group, is refused, and nothing is written", () =>

@@ -45,6 +45,27 @@ Deno.test("planTurn mends a control plane whose own member is in doubt, and not 
   deepEqual(seen(planTurn(planes(machines, [own, { says: "etcd has no leader" }])))[0], []);
 });
 
+Deno.test("planTurn mends a control plane whose member is lost although others join or go: they wait for it", () => {
+  const [lost, own] = ["old NotReady 1", { machine: "old NotReady 1", says: silent }];
+  const joining = (mark: Partial<Member>): Member[] => [
+    ...members("old", [2, "Ready"], [1, "NotReady", { ...ill, ...mark }]),
+    ...members("new", [1, "Joining"]),
+  ];
+  const busy = { joining: ["new Joining 1"] };
+  for (const mark of [{}, ours]) {
+    deepEqual(seen(planTurn(planes(joining(mark), [own], { busy })))[0], [`repair ${lost}`]);
+    const learner = { machine: "new Joining 1", says: "it is a learner" };
+    deepEqual(seen(planTurn(planes(joining(mark), [own, learner], { busy })))[0], []);
+    const repairing = { ...busy, repairing: [lost] };
+    deepEqual(seen(planTurn(planes(joining(mark), [own], { busy: repairing })))[0], []);
+  }
+  const leaving = [
+    ...members("old", [1, "Ready"], [1, "NotReady", ill], [1, "Leaving", ours]),
+    ...members("new", [1, "Ready"]),
+  ];
+  deepEqual(seen(planTurn(planes(leaving, [own], { busy: { leaving: ["old Leaving 1"] } })))[0], [`repair ${lost}`]);
+});
+
 Deno.test("planTurn lets no control plane go by rules that nobody can tell", () => {
   deepEqual(seen(planTurn(planes(going, [], { rules: { conflict: "a and b" } })))[0], []);
 });
