@@ -7,6 +7,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { startCloud } from "../../deploy/local/cloud/cloud.ts";
 import { installManifests } from "../../deploy/local/site/install_manifests.ts";
+import { simulatedHands } from "../../deploy/local/cloud/image_nodes/image_ground.ts";
 import { startOstler } from "../../deploy/local/site/ostler_processes.ts";
 import { type Site, startSite } from "../../deploy/local/site/site.ts";
 import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
@@ -74,9 +75,7 @@ class SharedSite {
   static async #start(options: SharedOptions): Promise<SharedSite> {
     const tools = await resolveTools(toolNames);
     const directory = await mkdtemp(join(tmpdir(), "ostler-test-"));
-    // Hands are installed for each story that has them.
-    const { OSTLER_HANDS_IMAGE: _, ...settings } = options.settings ?? {};
-    const { seed = 1 } = options;
+    const { settings = {}, seed = 1 } = options;
     const told: { shared?: SharedSite } = {};
     const site = await startSite({
       ...{ directory, tools, seed, settings, isMeasured: true, audited: ourUsers },
@@ -96,6 +95,8 @@ class SharedSite {
 
   async #note(): Promise<void> {
     const { adminKubeconfig, temporal } = this.site.stack;
+    // From the start: what limits them holds some moments after it was installed.
+    await installManifests(adminKubeconfig, { handsImage: simulatedHands });
     const api = this.#open.use(await ApiConnection.open(adminKubeconfig));
     const connection = await NativeConnection.connect({ address: temporal.address });
     this.#open.defer(() => connection.close());
@@ -113,9 +114,6 @@ class SharedSite {
     await this.site.cloud.stop();
     this.crashes = [];
     this.#mayRevive = mayRevive;
-    const handsImage = settings["OSTLER_HANDS_IMAGE"];
-    // They go with the story, as everything that a new site has not.
-    if (handsImage !== undefined) await installManifests(stack.adminKubeconfig, { handsImage });
     const wanted = JSON.stringify(settings);
     const processes = wanted === this.#settings ? ostler : await this.#restart(settings);
     this.#settings = wanted;

@@ -27,6 +27,9 @@ interface Pod {
   status?: { phase?: string; containerStatuses?: unknown[] };
 }
 
+/** The image of hands whose pods are played; no registry has it. */
+export const simulatedHands = `hands.example/ostler@sha256:${"0".repeat(64)}`;
+
 export class ImageGround implements AsyncDisposable {
   readonly nodes = new Map<string, ImageNode>();
   fate: (node: string, digest: string) => Fate;
@@ -46,7 +49,7 @@ export class ImageGround implements AsyncDisposable {
 
   /** Settings of a worker: no image is ever pulled here. */
   get settings(): Record<string, string> {
-    return { OSTLER_HANDS_IMAGE: `hands.example/ostler@sha256:${"0".repeat(64)}` };
+    return { OSTLER_HANDS_IMAGE: simulatedHands };
   }
 
   /** The nodes are there, and their kubelets at work until the ground is disposed of. */
