@@ -25,7 +25,7 @@ export async function rollAmongKills(seed: number): Promise<void> {
     await world.until("its nodes", async () => {
       return (await runsOf(world)).length === 3 && (await conditionOf(world, "Ready")).reason === "UpToDate";
     });
-    using observer = new GroupObserver(administratorOf(world), ground.cloud, { workers: 1 });
+    using observer = new GroupObserver({ admin: administratorOf(world) }, ground.cloud, { workers: 1 });
     const before = ground.cloud.instances().length;
     killer.watch(world);
     await ground.ask(administratorOf(world), { image: "image-2", components: "components-2" });

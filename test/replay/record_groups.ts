@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };
 import { alpha, beta, inScene, type Scene } from "../integration/group_scene.ts";
-import { everyday } from "../integration/group_stories.ts";
+import { badImage, image } from "../support/group_everyday.ts";
 import { plainHistory } from "./plain_history.ts";
 
 const folder = fileURLToPath(new URL("./histories/roll_out_scaling_group/", import.meta.url));
 const { version: release } = manifest;
 
-/** By the words that their names begin with: a group above its number and one at its most, halted, and gone back. */
-const recorded: Record<string, string> = { F1: "rolling", K2: "halted_rolled_back" };
+/** A group above its number and one at its most, halted, and gone back. */
+const recorded = { rolling: image, halted_rolled_back: badImage };
 
 async function keep({ world }: Scene, story: string): Promise<void> {
   for (const { name } of [alpha, beta]) {
@@ -25,14 +25,12 @@ async function keep({ world }: Scene, story: string): Promise<void> {
 }
 
 await mkdir(folder, { recursive: true });
-const stories = everyday.flatMap(([name, story]) => {
-  const title = recorded[name.split(/[ ,]/)[0] ?? ""];
-  const isKept = title === undefined || existsSync(join(folder, `${release}-${title}_alpha.json`));
-  return isKept ? [] : [{ title, story }];
+const stories = Object.entries(recorded).filter(([title]) => {
+  return !existsSync(join(folder, `${release}-${title}_alpha.json`));
 });
 if (stories.length > 0) {
   await inScene({ cast: [[alpha, 2], [beta, 0]] }, async (scene) => {
-    for (const { title, story } of stories) {
+    for (const [title, story] of stories) {
       await story(scene);
       await keep(scene, title);
     }

@@ -6,6 +6,7 @@ import type {
   AutoscalerActivities,
   AutoscalerOutcome,
   AwaitActivities,
+  ClusterObject,
   DuePool,
   FailureType,
   ImageActivities,
@@ -98,9 +99,29 @@ export class FakeActivities {
 
   /** Real activities of pools that are none of these, by their Rollouts' names. */
   readonly others = new Map<string, RealActivities>();
+  /** Real activities of all that is of another cluster, by its name. */
+  readonly clusters = new Map<string, RealActivities>();
 
   /** What a worker registers. */
   all(): Activities {
+    return this.#ofClusters(this.#ofPools());
+  }
+
+  /** The same steps, but for what is of a cluster that has its own. */
+  #ofClusters<Steps extends object>(steps: Steps): Steps {
+    type Input = { pool?: PoolRef; object?: ClusterObject } | undefined;
+    type Step = (input: Input) => Promise<unknown>;
+    const routed = Object.entries(steps as Record<string, Step>).map((
+      [name, step],
+    ): [string, Step] => [name, (input) => {
+      const cluster = input?.pool?.cluster ?? input?.object?.cluster ?? "";
+      const real = this.clusters.get(cluster);
+      return real ? (real[name as keyof RealActivities] as Step)(input) : step(input);
+    }]);
+    return Object.fromEntries(routed) as Steps;
+  }
+
+  #ofPools(): Activities {
     const deliverNotice: NoticeActivities["deliverNotice"] = async ({ notice, target }) => {
       await Promise.resolve();
       this.notices.push(`${target} ${notice.id}`);

@@ -59,6 +59,8 @@ export class FakeKube {
   hasPolicies = true;
   /** Whether whose rights are reviewed may do it. */
   mayDo: (user: string, right: Reviewed) => boolean = () => true;
+  /** Epoch ms at which objects are created and deleted; unless told, one second of 1970 passes with each write. */
+  clock: (() => number) | undefined;
   #objects = new Map<string, Stored>();
   #versions = 0;
 
@@ -126,6 +128,7 @@ export class FakeKube {
   }
 
   #special(method: string): ((request: Request) => Promise<unknown>) | undefined {
+    if (method === "getCode") return () => Promise.resolve({ gitVersion: "v1.36.1" });
     if (method === "listPodForAllNamespaces") return (request) => this.#do("list", { ...request, plural: "pods" });
     if (method === "createNamespacedPodEviction") {
       return async ({ name = "", namespace = "" }) => {
@@ -192,7 +195,8 @@ export class FakeKube {
     const key = keyOf(plural, { name, ...(namespace ? { namespace } : {}) });
     await this.onRequest(`${verb} ${key}`);
     if (verb === "list") {
-      return structuredClone(page(this.all(plural).filter((object) => fits(object, request)), request));
+      const items = this.all(plural).filter((object) => fits(object, request));
+      return structuredClone(page(items, request, this.#versions));
     }
     const existing = this.#objects.get(key);
     if (!existing && verb !== "create") throw answer(404, "NotFound", `${plural} "${name}" not found`);
@@ -244,9 +248,15 @@ export class FakeKube {
     if (isOther || (uid ?? existing.metadata.uid) !== existing.metadata.uid) {
       throw answer(409, "Conflict", `${key} is not what was to be deleted`);
     }
-    if (existing.metadata.finalizers?.length) existing.metadata.deletionTimestamp ??= new Date(0).toISOString();
-    else this.#forget(key);
-    return existing;
+    if (!existing.metadata.finalizers?.length) {
+      this.#forget(key);
+      return existing;
+    }
+    if (existing.metadata.deletionTimestamp) return existing;
+    const deletionTimestamp = new Date(this.clock?.() ?? 0).toISOString();
+    const deleted = this.#stamped({ ...existing.metadata, deletionTimestamp }, existing);
+    this.#store(key, deleted);
+    return deleted;
   }
 
   #store(key: string, object: Stored): void {
@@ -257,13 +267,17 @@ export class FakeKube {
 
   #forget(key: string): void {
     const object = this.#objects.get(key);
+    if (!object) return;
     this.#objects.delete(key);
-    if (object) this.onChange({ type: "DELETED", plural: key.slice(0, key.indexOf(" ")), object });
+    this.#versions += 1;
+    const metadata = { ...object.metadata, resourceVersion: String(this.#versions) };
+    const last = { ...object, metadata };
+    this.onChange({ type: "DELETED", plural: key.slice(0, key.indexOf(" ")), object: last });
   }
 
   #stamped(metadata: Metadata, object: Given): Stored {
     this.#versions += 1;
-    const created = metadata.creationTimestamp ?? new Date(this.#versions * 1000).toISOString();
+    const created = metadata.creationTimestamp ?? new Date(this.clock?.() ?? this.#versions * 1000).toISOString();
     const stamped = { ...metadata, creationTimestamp: created, resourceVersion: String(this.#versions) };
     return JSON.parse(JSON.stringify({ ...encoded(object), metadata: stamped })) as Stored;
   }
@@ -286,9 +300,10 @@ function encoded({ stringData, ...object }: Given): Given {
   return { ...object, data: { ...object["data"] as object | undefined, ...Object.fromEntries(texts) } };
 }
 
-function page(items: Stored[], { limit = Infinity, _continue = "0" }: Request): object {
+function page(items: Stored[], { limit = Infinity, _continue = "0" }: Request, version: number): object {
   const end = Number(_continue) + limit;
-  return { items: items.slice(Number(_continue), end), metadata: end < items.length ? { continue: String(end) } : {} };
+  const more = end < items.length ? { continue: String(end) } : {};
+  return { items: items.slice(Number(_continue), end), metadata: { resourceVersion: String(version), ...more } };
 }
 
 // In answers that it has a type for the client gives the word `continue` another name.

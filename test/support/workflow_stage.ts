@@ -102,7 +102,8 @@ export class Stage {
     }));
     this.#address = await this.#startServer();
     this.#native = await NativeConnection.connect({ address: this.#address });
-    await ensureSearchAttributes(this.#native, { namespace: "default", columns: columnsOf("") });
+    // Those that runs of named clusters fill too.
+    await ensureSearchAttributes(this.#native, { namespace: "default", columns: columnsOf("any") });
     await this.startWorker();
   }
 
@@ -274,13 +275,18 @@ async function seen(
 
 const stages = new Map<string, Stage>();
 
-/** Registers tests with the stage of this process that has these options; it is opened before the first, and closed after all. */
-export function onStage(options: StageOptions = {}): (name: string, run: (stage: Stage) => Promise<void>) => void {
+type Play = (stage: Stage, t: Deno.TestContext) => Promise<void>;
+
+/**
+ * Registers tests with the stage of this process that has these options; it is opened before the first, and closed after all.
+ * One that tells several stories, as its steps, has so many times as long.
+ */
+export function onStage(options: StageOptions = {}): (name: string, run: Play, stories?: number) => void {
   const stage = stages.get(JSON.stringify(options)) ?? newStage(options);
-  return (name, run) => {
-    const fn = async (): Promise<void> => {
+  return (name, run, stories = 1) => {
+    const fn = async (t: Deno.TestContext): Promise<void> => {
       await stage.open();
-      await inTime(stage, run).finally(() => stage.clear());
+      await inTime(stage, (opened) => run(opened, t), stories * limitMs).finally(() => stage.clear());
     };
     // The native part of the SDK keeps handles of its own between tests.
     Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn });
@@ -297,12 +303,12 @@ function newStage(options: StageOptions): Stage {
 /** No story takes longer than this on the slowest machine; one that does is stuck, and its calls tell where. */
 const limitMs = 120_000;
 
-async function inTime(stage: Stage, run: (stage: Stage) => Promise<void>): Promise<void> {
+async function inTime(stage: Stage, run: (stage: Stage) => Promise<void>, ms: number): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const last = stage.activities.last?.calls.slice(-12).join(", ");
-    reject(new Error(`Cannot end the story: it still runs after ${limitMs} ms; its last calls were ${last}`));
-  }, limitMs);
+    reject(new Error(`Cannot end the story: it still runs after ${ms} ms; its last calls were ${last}`));
+  }, ms);
   try {
     await Promise.race([run(stage), late]);
   } finally {

@@ -3,14 +3,15 @@ import { readFile } from "node:fs/promises";
 import { type ApiOptions, type Call, GroupApi } from "./group_api.ts";
 import { GroupCloud, type GroupSpec } from "./group_cloud.ts";
 import type { FleetWorld, GroupFleet } from "./group_fleet.ts";
-import { GroupMachines, type MachineIlls } from "./group_machines.ts";
+import { GroupMachines, type GroupMachinesOptions, type MachineIlls } from "./group_machines.ts";
 
 const apiVersion = "update.edgeless.systems/v1alpha1";
 export const kinds = `/apis/${apiVersion}`;
 
 /** What is asked of a cluster, as its administrator. */
 export interface Administrator {
-  kubeconfig: string;
+  /** Path of the file; only machines that join in memory need none. */
+  kubeconfig?: string;
   list<T>(path: string): Promise<T[]>;
   create(path: string, body: object): Promise<void>;
   patch(path: string, body: object): Promise<void>;
@@ -21,6 +22,8 @@ export interface Version {
   image: string;
   components: string;
 }
+
+const usual: GroupMachinesOptions["seconds"] = { boot: 1, ready: 0.5, gone: 1 };
 
 export const first: Version = { image: "image-1", components: "components-1" };
 
@@ -37,10 +40,12 @@ export class GroupGround implements AsyncDisposable {
   #isSettled = false;
 
   constructor(
-    { isDead, isUnready, isSilent, labels = {}, fleet, ...options }: ApiOptions & MachineIlls & {
+    { isDead, isUnready, isSilent, labels = {}, fleet, seconds = usual, ...options }: ApiOptions & MachineIlls & {
       /** Of each ScalingGroup, for policies. */
       labels?: Record<string, string>;
       capacity?: number;
+      /** What steps of simulated machines take. */
+      seconds?: GroupMachinesOptions["seconds"];
       /** Opens what its machines are; simulated ones unless told, which alone have ills. */
       fleet?: (world: FleetWorld) => Promise<GroupFleet>;
     } = {},
@@ -50,7 +55,7 @@ export class GroupGround implements AsyncDisposable {
       ...(isUnready ? { isUnready } : {}),
       ...(isSilent ? { isSilent } : {}),
     };
-    this.#open = fleet ?? ((world) => Promise.resolve(simulated(world, ills)));
+    this.#open = fleet ?? ((world) => Promise.resolve(simulated(world, { seconds, ills })));
     this.#labels = labels;
     const { capacity } = options;
     this.cloud = new GroupCloud({
@@ -102,9 +107,9 @@ export class GroupGround implements AsyncDisposable {
     });
   }
 
-  async #begin(kubeconfig: string): Promise<void> {
+  async #begin(kubeconfig: string | undefined): Promise<void> {
     this.#machines ??= await this.#open({
-      kubeconfig: await readFile(kubeconfig, "utf8"),
+      kubeconfig: kubeconfig === undefined ? "" : await readFile(kubeconfig, "utf8"),
       cloud: this.cloud,
       components: () => Promise.resolve(this.#version.components),
       log: (line) => void this.lines.push(line),
@@ -128,12 +133,10 @@ export class GroupGround implements AsyncDisposable {
   }
 }
 
-function simulated(world: FleetWorld, ills: MachineIlls): GroupFleet {
+function simulated(world: FleetWorld, how: Pick<GroupMachinesOptions, "seconds" | "ills">): GroupFleet {
   return new GroupMachines({
-    ...world,
+    ...{ ...world, ...how },
     script: { podStartSeconds: 0.2, maxPodGraceSeconds: 1 },
-    seconds: { boot: 1, ready: 0.5, gone: 1 },
     kubelet: "v1.36.1",
-    ills,
   });
 }

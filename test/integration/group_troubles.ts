@@ -1,0 +1,153 @@
+/**
+ * Troubles of scaling groups that need real parts: an API server that counts budgets, or is away, the command of people,
+ * a Schedule. All others are told over an API server in memory (`../workflow/scaling_group_*_test.ts`).
+ */
+import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import type { CloudInstance, GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
+import { ask, askAndOrder, came, holdNodes, isReady, madeOf, untilTold } from "../support/group_steps.ts";
+import { alpha, type GroupStory, nodesOf, type Scene, upToDate } from "./group_scene.ts";
+import { conditionOf, first, kinds } from "./group_world.ts";
+
+export const troubles: GroupStory[] = [
+  ["K3, K6 a drain waits for a budget that is named; the newcomer dies meanwhile, and is made up for", heirDies],
+  ["K11 its cloud reclaims the one that a newcomer came for: the group keeps its size", donorReclaimed],
+  ["K11 its cloud reclaims the last one that was to be replaced, while its newcomer boots", lastReclaimed],
+  ["K15 the API server is away while a newcomer is paired: it is not made twice", awayWhilePairing],
+  ["a machine that the cloud protects is waited for by name, and replaced when it is protected no more", protects],
+  ["K20, K21 a group that a look left out stays as people set it; one in another case is made once", lookedFor],
+];
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+async function heirDies(scene: Scene): Promise<void> {
+  const { ground, world } = scene;
+  const release = await holdNodes(scene);
+  const { node, providerId } = await askAndOrder(scene, "image-3");
+  await isReady(scene, node);
+  await untilTold(scene, /PodDisruptionBudget "?(default\/)?hold/);
+  ground.cloud.remove(providerId, false);
+  await world.until("it to be gone", () => Promise.resolve(ground.cloud.instance(providerId)?.state === "Terminated"));
+  assert.notEqual((await conditionOf(world, "Ready")).reason, "UpToDate");
+  await release();
+  await upToDate(world, { ...first, image: "image-3" }, alpha.size);
+}
+
+async function donorReclaimed(scene: Scene): Promise<void> {
+  const { ground, world } = scene;
+  const release = await holdNodes(scene);
+  const { node, token } = await askAndOrder(scene, "image-11");
+  await isReady(scene, node);
+  await untilTold(scene, /PodDisruptionBudget/);
+  const record = await world.get<{ metadata: { annotations?: Record<string, string> } }>(
+    `${kinds}/pendingnodes/${token}`,
+  );
+  const donor = record?.metadata.annotations?.["ostler.dev/donor"];
+  const instance = ground.cloud.instances().find((each) => donor === (each.token ?? each.node));
+  assert.ok(instance, `no instance of donor "${donor}"`);
+  ground.cloud.remove(instance.providerId, false);
+  await release();
+  await came(scene, "image-11");
+}
+
+async function lastReclaimed(scene: Scene): Promise<void> {
+  const { ground, world, observer } = scene;
+  observer.expect("alpha", alpha.size, alpha.size - 1);
+  const isOld = ({ state, template }: CloudInstance): boolean =>
+    state === "Ready" && template.fields.image !== "image-11b";
+  await ask(scene, "image-11b");
+  await world.until("the last order", () => Promise.resolve(madeOf(scene, "image-11b") === alpha.size));
+  ground.cloud.remove(ground.cloud.instances().find(isOld)?.providerId ?? "", false);
+  await came(scene, "image-11b");
+  await world.until("all to be Ready", async () => (await nodesOf(world)).length === alpha.size);
+  observer.expect("alpha", alpha.size, alpha.size);
+}
+
+async function awayWhilePairing(scene: Scene): Promise<void> {
+  const { ground, world } = scene;
+  const known = ground.cloud.instances().length;
+  const { node } = await askAndOrder(scene, "image-15");
+  await world.until("its node", async () => (await nodesOf(world)).includes(node));
+  const apiServer = world.site.stack.processes.get("kube-apiserver");
+  apiServer.kill("SIGKILL");
+  // Longer than any look at it takes.
+  await pause(3_000);
+  await apiServer.restart();
+  await upToDate(world, { ...first, image: "image-15" }, alpha.size);
+  assert.equal(ground.cloud.instances().length - known, alpha.size, "as many were made as were replaced");
+}
+
+async function protects({ ground, admin, world }: Scene): Promise<void> {
+  const version = { ...first, image: "image-protected" };
+  const kept = ground.cloud.instances(alpha.id).find(({ state }) => state === "Ready");
+  assert.ok(kept);
+  const id = kept.token ?? kept.node;
+  ground.cloud.set(kept.providerId, { isProtected: true });
+  await ground.ask(admin, version);
+  await world.until("all but it to be replaced, and it to be named", async () => {
+    const { reason, message, updated } = await world.status("scaling-group.alpha") ?? {};
+    return reason === "ProtectedRemain" && message?.includes(id) && updated === "2/3";
+  });
+  assert.equal(kept.state, "Ready");
+  const plan = JSON.parse(await ostler(world, ["plan", "sg/alpha", "-o", "json"]));
+  assert.deepEqual(plan.plan.stays, [`until their cloud protects them no more: ${id}`]);
+  assert.match(await ostler(world, ["status", "nodeversion/constellation-version"]), /sg\/alpha +2\/3 /);
+  ground.cloud.set(kept.providerId, { isProtected: false });
+  await upToDate(world, version, alpha.size);
+}
+
+/** Runs the command as people do. */
+async function ostler({ site }: Scene["world"], args: string[]): Promise<string> {
+  const { temporal, adminKubeconfig } = site.stack;
+  const env = { TEMPORAL_ADDRESS: temporal.address, KUBECONFIG: adminKubeconfig, NO_COLOR: "1" };
+  const { code, stdout } = await new Deno.Command(process.execPath, {
+    args: ["run", "--no-prompt", "--cached-only", "--no-check", "--allow-all", "cli/main.ts", ...args],
+    ...{ cwd: root, env, stderr: "inherit" },
+  }).output();
+  assert.equal(code, 0);
+  return new TextDecoder().decode(stdout);
+}
+
+interface ScalingGroup {
+  metadata: { name: string; uid: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec: { groupId: string };
+}
+
+async function lookedFor(scene: Scene): Promise<void> {
+  const { ground, world, befalls } = scene;
+  const all = (): Promise<ScalingGroup[]> => world.list<ScalingGroup>(`${kinds}/scalinggroups`);
+  const before = await all();
+  befalls.fault = ({ method, path }) => method === "GET" && path === "/groups" ? "Partial" : undefined;
+  await look(scene);
+  // The first one of the cloud was left out.
+  const kept = (await all()).find(({ spec }) => spec.groupId === alpha.id);
+  assert.deepEqual([kept?.metadata.name, kept?.metadata.labels?.["pool"]], ["alpha", "alpha"]);
+  assert.equal(kept?.metadata.annotations?.["ostler.dev/missed-by-looks"], undefined, "it was not missed");
+  befalls.fault = () => undefined;
+  const other: GroupSpec = { ...alpha, id: "projects/p/groups/UPPER", name: "upper", min: 0, size: 0 };
+  ground.cloud.create(other);
+  await look(scene);
+  const made = (await all()).filter(({ spec }) => spec.groupId.toLowerCase() === other.id.toLowerCase());
+  assert.equal(made.length, 1);
+  await look(scene);
+  assert.deepEqual(
+    (await all()).map(({ metadata: { uid } }) => uid).sort(),
+    [...before, made[0]].map((each) => each?.metadata.uid).sort(),
+  );
+  await world.remove(`${kinds}/scalinggroups/${made[0]?.metadata.name}`);
+}
+
+/** Has the groups of the cloud looked for, and waits until that is done; a Schedule skips what is asked while it looks. */
+async function look({ ground, world }: Scene): Promise<void> {
+  const schedule = world.temporal.schedule.getHandle("discover-scaling-groups");
+  const lists = (): number => ground.api.calls.filter(({ path }) => path === "/groups").length;
+  const before = lists();
+  await world.until("a look for groups", async () => {
+    await schedule.trigger();
+    await pause(300);
+    return lists() > before;
+  });
+  await world.until("its end", async () => (await schedule.describe()).info.runningActions.length === 0);
+}

@@ -1,0 +1,209 @@
+/**
+ * A cluster in memory with scaling groups in a cloud in memory: workflows, activities, what the controller tells, and the
+ * driver of the cloud are real; the API server, its watches and the machines are not. Any number of them share one stage.
+ */
+import type { Client } from "@temporalio/client";
+import { setTimeout as pause } from "node:timers/promises";
+import { useCloud } from "../../activities/clouds/cloud_of.ts";
+import { simulatedCloud } from "../../activities/clouds/simulated.ts";
+import type { Activities } from "../../activities/mod.ts";
+import type { Administrator } from "../../deploy/local/cloud/groups/group_ground.ts";
+import { GroupGround } from "../../deploy/local/cloud/groups/group_ground.ts";
+import { readConfig } from "../../workers/config.ts";
+import { PoolNotifier } from "../../workers/pool_notifier.ts";
+import { startRollout } from "../../workers/start_rollout.ts";
+import { keepAutoscaler, tellAutoscalers } from "../../workers/tell_autoscalers.ts";
+import { admitJoiningNode, tellJoiningNodes } from "../../workers/tell_joining_nodes.ts";
+import { rollOutNodeVersion, tellNodeVersions } from "../../workers/tell_node_versions.ts";
+import { watchGroups } from "../../workers/watch_groups.ts";
+import { workersOf } from "../../workers/worker_options.ts";
+import type { RolloutStatus } from "../integration/pool_objects.ts";
+import { FakeKube, overBudget, type Stored } from "./fake_kube.ts";
+import type { Befalls } from "./group_play.ts";
+import { GroupSiteMachines } from "./group_site_machines.ts";
+import { KubeStreams } from "./kube_streams.ts";
+import type { Stage } from "./workflow_stage.ts";
+
+/** Milliseconds between looks: of who waits at the cloud, of who tells of objects, of who tells of pools, and of stories. */
+const every = { cloud: 100, objects: 100, pools: 1_000, looks: 25 };
+
+/** Milliseconds for which the cloud may not show what it makes: less than machines have until they must have joined. */
+const lagMs = 3_000;
+
+const quiet = { info: () => {}, warn: () => {} };
+
+let sites = 0;
+
+/** Where an object is. */
+interface Place {
+  plural: string;
+  namespace?: string;
+  name?: string;
+}
+
+export class GroupSite implements AsyncDisposable {
+  readonly kube = new FakeKube();
+  readonly ground: GroupGround;
+  readonly admin: Administrator;
+  readonly cluster = `site-${++sites}`;
+  readonly #streams = new KubeStreams(this.kube);
+  readonly #ended = new AbortController();
+  readonly #told: Promise<unknown>;
+  readonly #client: Client;
+
+  constructor(stage: Stage, befalls: Befalls) {
+    this.ground = new GroupGround({
+      fault: (call) => befalls.fault?.(call),
+      lagMs: () => befalls.lagMs ?? 0,
+      fleet: (world) => {
+        const ills = {
+          isDead: (each: Parameters<NonNullable<Befalls["isDead"]>>[0]) => befalls.isDead?.(each) ?? false,
+          isUnready: (each: Parameters<NonNullable<Befalls["isDead"]>>[0]) => befalls.isUnready?.(each) ?? false,
+          isSilent: (each: Parameters<NonNullable<Befalls["isDead"]>>[0]) => befalls.isSilent?.(each) ?? false,
+        };
+        return Promise.resolve(new GroupSiteMachines(this.kube, world, ills));
+      },
+    });
+    this.admin = {
+      list: (path) => this.list(path),
+      create: (path, body) => this.create(path, body),
+      patch: (path, body) => this.patch(path, body),
+    };
+    this.kube.clock = Date.now;
+    this.kube.onRequest = (request) => this.#guard(request);
+    this.#client = stage.client;
+    const kube = this.#streams.client;
+    const cloud = simulatedCloud({ url: this.ground.api.url });
+    useCloud(kube, () => Promise.resolve({ ...cloud, lookEvery: every.cloud, lagMs }));
+    const config = { ...readConfig({ OSTLER_CLUSTER: this.cluster }), taskQueue: "ostler" };
+    const [{ activities } = {}] = workersOf(config, { kube, clusterCa: () => "", steps: [] });
+    stage.activities.clusters.set(this.cluster, activities as unknown as Activities);
+    this.#told = this.#tell(config);
+  }
+
+  /** What the controller does. */
+  async #tell(config: ReturnType<typeof readConfig>): Promise<void> {
+    const { signal } = this.#ended;
+    const kube = this.#streams.client;
+    const client = this.#client;
+    const groups = watchGroups({ kube, watchesNodes: true, log: quiet, signal });
+    const notify = (news: Parameters<typeof startRollout>[2]) => startRollout(client, config, news);
+    const notifier = new PoolNotifier(groups, { notify, log: quiet, lookEvery: every.pools });
+    const telling = { kube, log: quiet, every: { lookEvery: every.objects } };
+    await groups.start();
+    await Promise.all([
+      notifier.run(signal),
+      tellJoiningNodes({ ...telling, tell: (name) => admitJoiningNode(client, config, name) }, signal),
+      tellAutoscalers({ ...telling, tell: (name) => keepAutoscaler(client, config, name) }, signal),
+      tellNodeVersions({ ...telling, tell: (name) => rollOutNodeVersion(client, config, name) }, signal),
+    ]);
+  }
+
+  /** Ends what is told, and every run of this cluster. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort();
+    await this.#told;
+    const runs = this.#client.workflow.list({
+      query: `ExecutionStatus = "Running" AND KubernetesCluster = "${this.cluster}"`,
+    });
+    for await (const { workflowId } of runs) {
+      await this.#client.workflow.getHandle(workflowId).terminate("its story is over").catch(() => undefined);
+    }
+    await this.ground[Symbol.asyncDispose]();
+  }
+
+  get<T>(path: string): Promise<T | undefined> {
+    const { plural, namespace, name = "" } = placeOf(path);
+    return Promise.resolve(this.kube.get(plural, name, namespace) as T | undefined);
+  }
+
+  list<T>(path: string): Promise<T[]> {
+    const { plural, namespace } = placeOf(path);
+    const all = this.kube.all(plural).filter(({ metadata }) => !namespace || metadata.namespace === namespace);
+    return Promise.resolve(all as unknown as T[]);
+  }
+
+  async create(path: string, body: object): Promise<void> {
+    const { custom } = this.kube.client;
+    const { plural, namespace } = placeOf(path);
+    const given = { group: "", version: "", plural, body: { ...body, ...statusOf(plural, body) } };
+    if (namespace === undefined) await custom.createClusterCustomObject(given);
+    else await custom.createNamespacedCustomObject({ ...given, namespace });
+  }
+
+  async patch(path: string, body: object): Promise<void> {
+    const { plural, namespace, name = "" } = placeOf(path);
+    const { generation = 1 } = this.kube.get(plural, name, namespace)?.metadata ?? {};
+    const { metadata, ...rest } = body as { metadata?: object };
+    const next = { generation: "spec" in body ? generation + 1 : generation };
+    const given = { group: "", version: "", plural, name, body: { ...rest, metadata: { ...metadata, ...next } } };
+    const { custom } = this.kube.client;
+    if (namespace === undefined) await custom.patchClusterCustomObject(given);
+    else await custom.patchNamespacedCustomObject({ ...given, namespace });
+  }
+
+  async remove(path: string): Promise<void> {
+    const { plural, namespace, name = "" } = placeOf(path);
+    const { custom } = this.kube.client;
+    const given = { group: "", version: "", plural, name };
+    if (namespace === undefined) await custom.deleteClusterCustomObject(given);
+    else await custom.deleteNamespacedCustomObject({ ...given, namespace });
+  }
+
+  async until<T>(what: string, look: () => Promise<T | undefined | false>, seconds = 90): Promise<T> {
+    const end = Date.now() + seconds * 1000;
+    for (;;) {
+      const seen = await look();
+      if (seen !== undefined && seen !== false) return seen;
+      if (Date.now() >= end) throw new Error(`Cannot see ${what} within ${seconds} s`);
+      await pause(every.looks);
+    }
+  }
+
+  async status(name: string): Promise<RolloutStatus | undefined> {
+    const rollout = await this.get<Stored & { status?: RolloutStatus }>(
+      `/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts/${name}`,
+    );
+    return rollout?.status;
+  }
+
+  /** Nothing that is still to come is later than this: every wait looks many times meanwhile. */
+  async idle(): Promise<void> {
+    await pause(10 * every.cloud);
+  }
+
+  /** A node has a condition by the word of somebody who looks at its parts. */
+  report(name: string, condition: { type: string; status: string }): void {
+    const node = this.kube.get("nodes", name);
+    const status = node?.["status"] as { conditions: object[] };
+    const conditions = [...status.conditions, { ...condition, lastTransitionTime: new Date().toISOString() }];
+    this.kube.put("nodes", { ...node, metadata: { ...node?.metadata, name }, status: { ...status, conditions } });
+  }
+
+  // The budgets of this cluster allow no disruption as long as they are there.
+  #guard(request: string): void {
+    const [, namespace] = /^evict pods ([^/]+)\//.exec(request) ?? [];
+    if (namespace === undefined) return;
+    if (this.kube.all("poddisruptionbudgets").some(({ metadata }) => metadata.namespace === namespace)) {
+      throw overBudget();
+    }
+  }
+}
+
+function placeOf(path: string): Place {
+  const [, , , ...parts] = path.split("/");
+  const rest = path.startsWith("/apis/") ? parts.slice(1) : parts;
+  const [first = "", namespace = "", plural = "", name] = rest;
+  if (first !== "namespaces" || plural === "") {
+    return { plural: first, ...(namespace === "" ? {} : { name: namespace }) };
+  }
+  return { plural, namespace, ...(name === undefined ? {} : { name }) };
+}
+
+/** What others than Ostler make of a new object: its pod runs, its budget is used up. */
+function statusOf(plural: string, body: object): object {
+  if (plural === "pods") return { status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] } };
+  if (plural !== "poddisruptionbudgets") return {};
+  const { minAvailable } = (body as { spec: { minAvailable: number } }).spec;
+  return { status: { disruptionsAllowed: 0, currentHealthy: minAvailable, desiredHealthy: minAvailable } };
+}

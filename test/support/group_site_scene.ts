@@ -1,0 +1,48 @@
+/** Tells stories of scaling groups side by side on one stage, each in a cluster in memory of its own. */
+import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
+import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
+import { type Befalls, type Cast, type GroupStory, prepareGroups, type Scene, tell, upToDate } from "./group_play.ts";
+import { GroupSite } from "./group_site.ts";
+import type { Stage } from "./workflow_stage.ts";
+
+export type SiteScene = Scene<GroupSite>;
+export type SiteStory = GroupStory<GroupSite>;
+
+/** Machines come up in tenths of a second; policies have whole seconds. */
+const joinSeconds = { instance: 4, address: 4, registered: 6, ready: 8 };
+/** Less than any step of a machine takes. */
+const observedEveryMs = 25;
+/** Stories that are told at a time. */
+const width = 3;
+
+/** The steps of a test: Temporal is busy with some of them while others wait. */
+export async function tellOnSites(
+  { stage, t }: { stage: Stage; t: Deno.TestContext },
+  { cast, stories }: { cast: Cast; stories: readonly SiteStory[] },
+): Promise<void> {
+  const left = [...stories];
+  const tellNext = async (): Promise<void> => {
+    for (let next = left.shift(); next; next = left.shift()) {
+      const [name, story] = next;
+      // Only steps without these may be told side by side.
+      const apart = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
+      await t.step({ name, ...apart, fn: () => onSite({ stage, cast }, story) });
+    }
+  };
+  await Promise.all(Array.from({ length: width }, tellNext));
+}
+
+/** A cluster whose groups run the first version; it ends with the story. */
+async function onSite({ stage, cast }: { stage: Stage; cast: Cast }, story: SiteStory[1]): Promise<void> {
+  const befalls: Befalls = {};
+  await using world = new GroupSite(stage, befalls);
+  const { admin, ground } = world;
+  await prepareGroups(world, cast);
+  const groups = cast.map(([group]) => group);
+  await ground.settle(admin, groups);
+  await upToDate(world, first, groups.reduce((sum, { size }) => sum + size, 0));
+  const surges = Object.fromEntries(cast.map(([{ name }, surge]) => [name, surge]));
+  using observer = new GroupObserver({ admin, everyMs: observedEveryMs }, ground.cloud, surges);
+  const scene = { world, admin, ground, observer, befalls, joinSeconds, idle: () => world.idle() };
+  await tell(scene, groups, story);
+}

@@ -1,0 +1,73 @@
+/** Steps that stories of scaling groups have in common: to ask for an image, to hold nodes, to wait for what is told. */
+import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
+import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
+import { alpha, nodesOf, type Scene, upToDate } from "./group_play.ts";
+
+/** Asks for an image, and waits for the first machine that is ordered for it. */
+export async function askAndOrder(scene: Scene, image: string): Promise<CloudInstance> {
+  const { ground, world } = scene;
+  const known = ground.cloud.instances().length;
+  await ask(scene, image);
+  const look = (): CloudInstance | undefined => ground.cloud.instances().slice(known).find(({ token }) => token);
+  return await world.until("an order", () => Promise.resolve(look()));
+}
+
+/** Asks for an image of the first components. */
+export function ask({ ground, admin }: Scene, image: string): Promise<void> {
+  return ground.ask(admin, { ...first, image });
+}
+
+/** Waits until all machines of group alpha run it. */
+export function came({ world }: Scene, image: string): Promise<void> {
+  return upToDate(world, { ...first, image }, alpha.size);
+}
+
+/** Machines that were ordered of an image. */
+export function madeOf({ ground }: Scene, image: string): number {
+  return ground.cloud.instances().filter(({ template, token }) => token && template.fields.image === image).length;
+}
+
+export async function isReady({ world }: Scene, name: string): Promise<void> {
+  await world.until(`node "${name}" to be Ready`, async () => {
+    const node = await world.get<{ status?: { conditions?: { type: string; status: string }[] } }>(
+      `/api/v1/nodes/${name}`,
+    );
+    return node?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+  });
+}
+
+/** What the Rollout of group alpha says to people. */
+export async function untilTold({ world }: Scene, said: RegExp): Promise<void> {
+  await world.until(`the rollout to say ${said}`, async () => {
+    const status = await world.status("scaling-group.alpha");
+    return said.test(JSON.stringify(status ?? {}));
+  });
+}
+
+/** A pod on each node that its budget does not let go; gives how they are let go. */
+export async function holdNodes({ world }: Scene): Promise<() => Promise<void>> {
+  const [pods, budgets] = [
+    "/api/v1/namespaces/default/pods",
+    "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+  ];
+  const labels = { app: "hold" };
+  const nodes = await nodesOf(world);
+  for (const node of nodes) {
+    await world.create(pods, {
+      metadata: { name: `hold-${node}`, labels },
+      spec: { nodeName: node, containers: [{ name: "c", image: "images.example/pause:1" }] },
+    });
+  }
+  const spec = { minAvailable: nodes.length, selector: { matchLabels: labels } };
+  await world.create(budgets, {
+    apiVersion: "policy/v1",
+    kind: "PodDisruptionBudget",
+    metadata: { name: "hold" },
+    spec,
+  });
+  await world.until("the pods to run", async () => {
+    const found = await world.list<{ status: { phase?: string } }>(pods);
+    return found.length === nodes.length && found.every(({ status }) => status.phase === "Running");
+  });
+  return () => world.remove(`${budgets}/hold`);
+}

@@ -1,0 +1,60 @@
+/** Watches over a fake API server: any number a kind, each from the version on that it asks for. */
+import type { Watch } from "@kubernetes/client-node";
+import type { Kube } from "../../activities/kube/client.ts";
+import type { FakeKube, Stored } from "./fake_kube.ts";
+
+/** Milliseconds from a change until watches report it: the order of things at a real API server, where a writer knows first. */
+const lagMs = 1;
+
+interface Event {
+  type: string;
+  plural: string;
+  object: Stored;
+}
+
+type Handler = Parameters<Watch["watch"]>[2];
+
+export class KubeStreams {
+  /** One client, by which shared watches are found. */
+  readonly client: Kube;
+  readonly #events: Event[] = [];
+  readonly #open = new Set<{ path: string; field: string; handler: Handler }>();
+
+  constructor(kube: FakeKube) {
+    const watch = { watch: (...request: Parameters<Watch["watch"]>) => this.#watch(request) } as unknown as Watch;
+    this.client = { ...kube.client, watch };
+    kube.onChange = ({ type, plural, object }) => {
+      const event = { type, plural, object: structuredClone(object) };
+      this.#events.push(event);
+      setTimeout(() => this.#open.forEach((stream) => this.#send(stream, event)), lagMs);
+    };
+  }
+
+  #watch([path, query, handler, done]: Parameters<Watch["watch"]>): Promise<AbortController> {
+    const { resourceVersion = "0", fieldSelector = "" } = query as Record<string, string>;
+    const stream = { path, field: fieldSelector, handler };
+    const missed = this.#events.filter(({ object }) => versionOf(object) > Number(resourceVersion));
+    setTimeout(() => {
+      for (const event of missed) this.#send(stream, event);
+      this.#open.add(stream);
+    }, lagMs);
+    const controller = new AbortController();
+    controller.signal.addEventListener("abort", () => {
+      this.#open.delete(stream);
+      done(null);
+    });
+    return Promise.resolve(controller);
+  }
+
+  #send({ path, field, handler }: { path: string; field: string; handler: Handler }, event: Event): void {
+    const { type, plural, object } = event;
+    const [, namespace] = /\/namespaces\/([^/]+)\//.exec(path) ?? [undefined, field.split("metadata.namespace=")[1]];
+    if (!path.endsWith(`/${plural}`)) return;
+    if (namespace !== undefined && object.metadata.namespace !== namespace) return;
+    handler(type, structuredClone(object));
+  }
+}
+
+function versionOf({ metadata }: Stored): number {
+  return Number(metadata.resourceVersion);
+}

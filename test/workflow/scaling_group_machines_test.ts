@@ -1,0 +1,132 @@
+/** Machines of a group that do not come up, come up halfway, or die in the wrong moment. */
+import assert from "node:assert/strict";
+import { durations } from "../support/group_everyday.ts";
+import { alpha, conditionOf, nodesOf, policies } from "../support/group_play.ts";
+import { type SiteScene, type SiteStory, tellOnSites } from "../support/group_site_scene.ts";
+import { ask, askAndOrder, came, holdNodes, isReady, madeOf, untilTold } from "../support/group_steps.ts";
+import { onStage, type Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const stories: SiteStory[] = [
+  [
+    "K4 newcomers that are never Ready are given up by their deadline, and nothing more is made",
+    neverReady,
+  ],
+  ["K5 nodes of which nobody says what they run have not joined: that is told, and nothing more is made", silent],
+  ["K1 another image is wanted while a machine boots the one before: no machine stays with that", leftWhileBooting],
+  ["K2 another image is wanted while a newcomer stands beside its donor: the group keeps its size", leftWhilePaired],
+  ["K13 a machine that its cloud calls failed is replaced at once", failed],
+  ["a machine that falls ill while no run is open is repaired: another comes, and it goes", fallsIll],
+  ["K26 nothing is done while a node has no provider id, and it is named", nameless],
+];
+
+const tellAll = (stage: Stage, t: Deno.TestContext): Promise<void> =>
+  tellOnSites({ stage, t }, { cast: [[alpha, 1]], stories });
+
+test("a scaling group is rolled whatever befalls its machines", tellAll, stories.length);
+
+async function leftWhileBooting(scene: SiteScene): Promise<void> {
+  const { state, template } = await askAndOrder(scene, "image-1a");
+  assert.deepEqual([state, template.fields.image], ["Creating", "image-1a"]);
+  await ask(scene, "image-1b");
+  await came(scene, "image-1b");
+}
+
+async function leftWhilePaired(scene: SiteScene): Promise<void> {
+  const release = await holdNodes(scene);
+  const { node } = await askAndOrder(scene, "image-2a");
+  await isReady(scene, node);
+  await untilTold(scene, /PodDisruptionBudget/);
+  await ask(scene, "image-2b");
+  await release();
+  await came(scene, "image-2b");
+}
+
+async function neverReady(scene: SiteScene): Promise<void> {
+  const { befalls } = scene;
+  befalls.isUnready = ({ template }) => template.fields.image === "image-4";
+  await haltsAfterAttempts(scene, "image-4", () => Promise.resolve());
+  await goesOn(scene, "image-4b");
+}
+
+async function silent(scene: SiteScene): Promise<void> {
+  const { world, befalls } = scene;
+  befalls.isSilent = () => true;
+  await haltsAfterAttempts(scene, "image-5", async () => {
+    await world.until("it to be seen to lack that", async () => {
+      return (await conditionOf(world, "Ready")).message.includes("awaiting annotation");
+    });
+  });
+  await untilTold(scene, /nobody has written on node/);
+  befalls.isSilent = () => false;
+  await goesOn(scene, "image-5b");
+}
+
+/** Two attempts within short deadlines, and nothing after them. */
+async function haltsAfterAttempts(scene: SiteScene, image: string, meanwhile: () => Promise<void>): Promise<void> {
+  const { world, joinSeconds, idle } = scene;
+  await world.patch(`${policies}/alpha`, { spec: { join: { ...durations(joinSeconds, 1), attempts: 1 } } });
+  const { node } = await askAndOrder(scene, image);
+  await world.until("its node", async () => (await nodesOf(world)).includes(node));
+  await meanwhile();
+  await world.until("the group to be halted", async () => (await conditionOf(world, "Ready")).reason === "GroupHalted");
+  const made = madeOf(scene, image);
+  await idle();
+  assert.deepEqual([made, madeOf(scene, image)], [2, 2]);
+}
+
+/** With other deadlines and another image. */
+async function goesOn(scene: SiteScene, image: string): Promise<void> {
+  await scene.world.patch(`${policies}/alpha`, { spec: { join: null } });
+  await ask(scene, image);
+  await came(scene, image);
+}
+
+async function failed(scene: SiteScene): Promise<void> {
+  const { ground, world, befalls } = scene;
+  const known = ground.cloud.instances().length;
+  befalls.isDead = (instance) => ground.cloud.instances().indexOf(instance) === known;
+  const { providerId } = await askAndOrder(scene, "image-13");
+  ground.cloud.set(providerId, { state: "Failed", trouble: "its disk broke" });
+  await world.until("it to go", () => {
+    const { state } = ground.cloud.instance(providerId) ?? {};
+    return Promise.resolve(state === "Terminating" || state === "Terminated");
+  }, 30);
+  await came(scene, "image-13");
+  assert.equal(ground.cloud.instances().length - known, alpha.size + 1);
+}
+
+async function fallsIll({ world, ground, observer }: SiteScene): Promise<void> {
+  await world.until("the run to end", async () => (await world.status("scaling-group.alpha"))?.phase === "Converged");
+  const conditions = [{ type: "DiskBroken", status: "True", for: "1s" }];
+  await world.patch(`${policies}/alpha`, { spec: { repair: { conditions, maxUnhealthy: "40%" } } });
+  const known = ground.cloud.instances().length;
+  // The ill one is Ready too, and goes before another comes.
+  observer.expect("alpha", alpha.size, alpha.size - 1);
+  const [node = ""] = await nodesOf(world);
+  world.report(node, { type: "DiskBroken", status: "True" });
+  await world.until("another one in its place", async () => {
+    const nodes = await nodesOf(world);
+    return nodes.length === alpha.size && !nodes.includes(node);
+  });
+  await world.until("the run to end", async () => (await world.status("scaling-group.alpha"))?.phase === "Converged");
+  assert.equal(ground.cloud.instances().length - known, 1, "one was made");
+  await world.patch(`${policies}/alpha`, { spec: { repair: null } });
+  observer.expect("alpha", alpha.size, alpha.size);
+}
+
+async function nameless(scene: SiteScene): Promise<void> {
+  const { world, idle } = scene;
+  const annotations = { "constellation.edgeless.systems/scaling-group-id": alpha.id };
+  await world.create("/api/v1/nodes", { metadata: { name: "stray", annotations } });
+  await ask(scene, "image-26");
+  await world.until("the others to be replaced, and it to be named", async () => {
+    const { reason, message } = await conditionOf(world, "Ready");
+    return madeOf(scene, "image-26") === alpha.size && reason !== "UpToDate" && message.includes("stray");
+  });
+  await idle();
+  assert.notEqual((await conditionOf(world, "Ready")).reason, "UpToDate");
+  await world.remove("/api/v1/nodes/stray");
+  await came(scene, "image-26");
+}

@@ -1,0 +1,108 @@
+/** What a NodeVersion asks of several groups: other components, an image that does not boot, control planes beside workers. */
+import assert from "node:assert/strict";
+import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
+import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
+import { badImage, components, meddled } from "../support/group_everyday.ts";
+import { alpha, beta, conditionOf, control, strategies, upToDate } from "../support/group_play.ts";
+import { type SiteScene, type SiteStory, tellOnSites } from "../support/group_site_scene.ts";
+import { ask } from "../support/group_steps.ts";
+import { onStage, type Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const ofTwo: SiteStory[] = [
+  [
+    "K2, K14 an image that does not boot is given up after its attempts, or gone back from, and another one is taken after it",
+    badImage,
+  ],
+  [
+    "K11, K17 somebody terminates a newcomer, deletes its record, and sets another template: all is set right",
+    meddled,
+  ],
+  ["F2 components alone are another", components],
+];
+
+const tellOfTwo = (stage: Stage, t: Deno.TestContext): Promise<void> =>
+  tellOnSites({ stage, t }, { cast: [[alpha, 2], [beta, 0]], stories: ofTwo });
+
+test("two scaling groups are rolled as their NodeVersion says", tellOfTwo, ofTwo.length);
+
+/**
+ * In a cluster whose etcd nobody may look at. How control planes are replaced where somebody may is told in
+ * `integration/control_plane_test.ts`; what comes with upgrades: U1 to U8 (which versions of Kubernetes follow which).
+ */
+const besideControlPlanes: SiteStory[] = [
+  ["K23 control planes have other components: their stage is refused, and workers wait", componentsWait],
+  ["K23 control planes have another image: they go first, and no worker begins before they are done", imageWaits],
+  ["K24 a group that comes once all is done takes nothing up before the autoscaler is off", cameLater],
+];
+
+const tellBesideControlPlanes = (stage: Stage, t: Deno.TestContext): Promise<void> =>
+  tellOnSites({ stage, t }, { cast: [[alpha, 1], [control, 0]], stories: besideControlPlanes });
+
+test(
+  "workers beside control planes are rolled as far as these allow it",
+  tellBesideControlPlanes,
+  besideControlPlanes.length,
+);
+
+async function componentsWait({ world, ground, admin, idle }: SiteScene): Promise<void> {
+  const known = ground.cloud.instances().length;
+  await ground.ask(admin, { ...first, components: "components-2" });
+  await readyFor(world, "ControlPlaneRefused");
+  await idle();
+  assert.equal(ground.cloud.instances().length, known, "no kubelet is newer than its API server");
+  await ground.ask(admin, first);
+  await upToDate(world, first, alpha.size + control.size);
+}
+
+async function imageWaits(scene: SiteScene): Promise<void> {
+  const { world, ground, admin, idle } = scene;
+  const known = ground.cloud.instances().length;
+  await ask(scene, "image-23");
+  await controlPlanesWait(world);
+  await idle();
+  assert.equal(ground.cloud.instances().length, known, "no worker begins before control planes are done");
+  await ground.ask(admin, first);
+  await upToDate(world, first, alpha.size + control.size);
+}
+
+/** Nobody has given access to etcd here: none of them is touched. With it they are replaced in `control_plane_test.ts`. */
+async function controlPlanesWait(world: SiteScene["world"]): Promise<void> {
+  const { message } = await readyFor(world, "GroupHalted");
+  assert.match(
+    message,
+    /"control" waits: EtcdInDoubt: Cannot reach etcd with Secret "kube-system\/ostler-etcd": there is none/,
+  );
+}
+
+async function readyFor(world: SiteScene["world"], reason: string): Promise<{ message: string }> {
+  await world.until(`the NodeVersion to tell ${reason}`, async () => {
+    return (await conditionOf(world, "Ready")).reason === reason;
+  });
+  return await conditionOf(world, "Ready");
+}
+
+async function cameLater({ world, ground, admin, befalls }: SiteScene): Promise<void> {
+  const template = { ...alpha.template, image: "image-0" };
+  const later: GroupSpec = {
+    ...alpha,
+    id: "projects/p/groups/later",
+    name: "later",
+    autoscalerName: "later",
+    size: 1,
+    template,
+  };
+  const read = (): Promise<{ spec: { enabled: boolean }; status?: { replicas?: number } } | undefined> =>
+    world.get(`${strategies}/strategy`);
+  await world.until("the autoscaler to be on", async () => (await read())?.spec.enabled === true);
+  let atOrder: ReturnType<typeof read> | undefined;
+  befalls.fault = ({ method, path }) => {
+    if (method === "POST" && path.includes("later")) atOrder ??= read();
+    return undefined;
+  };
+  await ground.create(admin, later);
+  await upToDate(world, first, alpha.size + control.size + later.size);
+  const { spec, status } = await atOrder ?? {};
+  assert.deepEqual([spec?.enabled, status?.replicas], [false, 0]);
+}
