@@ -123,7 +123,10 @@ export class EtcdCluster {
   /** Whether it votes now; false where it is not in sync yet. */
   async promote(id: string): Promise<boolean> {
     const { status } = await this.#ask("/v3/cluster/member/promote", { ID: id });
-    return status === 200;
+    if (status === 200) return true;
+    // Somebody else may have been quicker, which etcd refuses as it does for one that is not in sync.
+    const member = (await this.members()).find(({ ID }) => ID === id);
+    return member !== undefined && !member.isLearner;
   }
 
   /** It neither answers nor ends: a partition, or a disk that is stuck. */

@@ -32,7 +32,7 @@ Deno.test("stories are told by a test each", async () => {
   const tests = new URL("../../../../", import.meta.url);
   for (const name of storyNames) {
     // One needs machines that really boot.
-    const file = name === "installed" ? "machines/installed" : `integration/stories/${name.replaceAll("-", "_")}`;
+    const file = name === "installed" ? "campaign/installed" : `integration/stories/${name.replaceAll("-", "_")}`;
     const text = await readFile(new URL(`${file}_test.ts`, tests), "utf8");
     assert.match(text, new RegExp(`(testStory|keepsPromises)\\("${name}"`));
   }
