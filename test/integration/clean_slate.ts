@@ -1,5 +1,6 @@
 /** Takes everything out of a site that a story brought into it, so that the next story finds what the first one found. */
 import type { Client } from "@temporalio/client";
+import { createHash } from "node:crypto";
 import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 
@@ -13,7 +14,8 @@ interface Kind {
 interface Found {
   path: string;
   kind: string;
-  generation: number | undefined;
+  /** Of all that people write into it, without its metadata. */
+  digest: string;
   finalizers: readonly string[];
   isOwned: boolean;
 }
@@ -61,7 +63,7 @@ export class CleanSlate {
 
   /**
    * Deletes all other objects, and ends all runs. Rejects where something is left, or where an object of the first is
-   * gone or has another spec: the site is of no use for another story then.
+   * gone or says something else: the site is of no use for another story then.
    */
   async restore(): Promise<void> {
     const began = Date.now();
@@ -79,10 +81,9 @@ export class CleanSlate {
     }, { what: "an empty site", timeoutMs: limitMs });
     await this.#endRuns();
     const now = await inventory(this.api, this.kinds);
-    const changed = [...this.first.values()].filter(({ path, generation }) => now.get(path)?.generation !== generation);
-    const lost = [...this.first.keys()].filter((path) => !now.has(path));
-    if (changed.length + lost.length > 0) {
-      throw new Error(`Cannot use the site again: ${[...changed.map(({ path }) => path), ...lost].join(", ")} changed`);
+    const changed = [...this.first.values()].filter(({ path, digest }) => now.get(path)?.digest !== digest);
+    if (changed.length > 0) {
+      throw new Error(`Cannot use the site again: ${changed.map(({ path }) => path).join(", ")} changed`);
     }
     await this.#forgetEvents();
   }
@@ -126,13 +127,8 @@ export class CleanSlate {
 
 interface Listed {
   items: {
-    metadata: {
-      name: string;
-      namespace?: string;
-      generation?: number;
-      finalizers?: string[];
-      ownerReferences?: object[];
-    };
+    metadata: { name: string; namespace?: string; finalizers?: string[]; ownerReferences?: object[] };
+    status?: object;
   }[];
 }
 
@@ -156,10 +152,12 @@ async function kindsOf(api: ApiConnection): Promise<Kind[]> {
 async function inventory(api: ApiConnection, kinds: readonly Kind[]): Promise<Map<string, Found>> {
   const lists = await Promise.all(kinds.map(async ({ base, name: kind }) => {
     const { items } = await api.call({ method: "GET", path: `${base}/${kind}` }) as Listed;
-    return items.map(({ metadata: { name, namespace, generation, finalizers = [], ownerReferences = [] } }): Found => {
+    return items.map(({ metadata, status: _, ...written }): Found => {
+      const { name, namespace, finalizers = [], ownerReferences = [] } = metadata;
       const place = namespace === undefined ? "" : `/namespaces/${namespace}`;
       const path = `${base}${place}/${kind}/${encodeURIComponent(name)}`;
-      return { path, kind, generation, finalizers, isOwned: ownerReferences.length > 0 };
+      const digest = createHash("sha256").update(JSON.stringify(written)).digest("hex");
+      return { path, kind, digest, finalizers, isOwned: ownerReferences.length > 0 };
     });
   }));
   return new Map(lists.flat().map((found) => [found.path, found]));
