@@ -52,6 +52,7 @@ test("a cancelled rollout takes back more holds than one look names", async (sta
     if (times === 1) await stage.client.workflow.getHandle(pool.holder).cancel();
   };
   await rejects((await stage.rollOut(pool)).result());
-  deepEqual([pool.leftovers(), pool.count("ensureVictimUnmarked")], [[], 250]);
+  // A busy worker may do a step twice, which each is safe for.
+  deepEqual([pool.leftovers(), new Set(pool.subjects("ensureVictimUnmarked")).size], [[], 250]);
   ok(pool.count("readPool") <= 4, `${pool.count("readPool")} looks`);
 });
