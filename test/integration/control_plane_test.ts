@@ -70,9 +70,6 @@ async function inDoubt(world: World): Promise<{ message: string }> {
   });
 }
 
-/** Seconds: a node is taken for lost after 25, and then six machines come one after the other, each with all it takes. */
-const longestSeconds = 300;
-
 /** While the first newcomer boots, and is a learner, the machine that would go last. */
 async function losesOne(stage: Stage): Promise<void> {
   await loses(stage, { ...first, image: "image-4" }, "onceAdded");
@@ -98,7 +95,7 @@ async function loses(
   };
   await ground.ask(administratorOf(world), version);
   await world.until("a newcomer that is about to join", () => Promise.resolve(isLost));
-  await upToDate(world, version, machines, longestSeconds);
+  await upToDate(world, version, machines);
   assertSteady(await client.stop());
   assert.equal(ground.cloud.instances(control.id).length - before, 3, "as many were made as went");
   await membersAre(etcd, running(ground));

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type Cut, cutFirstNewcomer, isExcused } from "./cut_machine.ts";
 import { guestProfile, policyPath, profilePath, withGuests } from "./guest_world.ts";
+import { poolPath } from "../integration/pool_objects.ts";
 import type { World } from "../integration/world.ts";
 import { noRoutesBecause } from "./pod_routes.ts";
 import { machineTest } from "./real_machines.ts";
@@ -16,7 +17,8 @@ const brokenProfile = guestProfile("v1.0.1", [{
 }]);
 
 const stories: [name: string, story: (scene: Scene) => Promise<void>][] = [
-  ["kubelet 1.35.3 gives way to 1.36.1, machine by machine, while the worker is killed twice", rollsKubelet],
+  ["kubelet 1.35.3 gives way to 1.36.1, machine by machine", rollsKubelet],
+  ["a new image comes while the worker is killed twice", rollsWithoutWorker],
   ["a new image comes while a machine is cut off, which is waited for and not replaced", rollsWithoutNetwork],
   ["a profile whose kubelet never starts is rolled back", rollsBack],
 ];
@@ -30,10 +32,18 @@ machineTest("rollOutMachineDeployment replaces real machines under load, and no 
 }, await noRoutesBecause());
 
 async function rollsKubelet(scene: Scene): Promise<void> {
-  const { world, pool } = scene;
   const bounds = { ready: 3, machines: 4 };
+  wereServed(await replaceAll(scene, { kubelet: "1.36.1", image: debian("a"), bounds }));
+}
+
+// All at a time: the guests' budget lets only one machine after the other be emptied.
+async function rollsWithoutWorker(scene: Scene): Promise<void> {
+  const { world, pool } = scene;
+  await world.patch(policyPath, { spec: { budget: { machines: 3 } } });
+  await world.patch(poolPath("pool"), { spec: { strategy: { rollingUpdate: { maxSurge: 3 } } } });
+  const bounds = { ready: 3, machines: 6 };
   const { worker } = world.site.ostler;
-  const report = await replaceAll(scene, { kubelet: "1.36.1", image: debian("a"), bounds }, async () => {
+  const report = await replaceAll(scene, { kubelet: "1.36.1", image: debian("b"), bounds }, async () => {
     const newcomer = await pool.untilUnderway("Joining", 0);
     // Held until it is admitted: only what was ordered can join without a worker.
     await world.until("it to be ordered", () => Promise.resolve(isOrdered(world, newcomer)));
@@ -52,7 +62,9 @@ function isOrdered({ site }: World, name: string): boolean {
 }
 
 async function rollsWithoutNetwork(scene: Scene): Promise<void> {
-  const { pool } = scene;
+  const { world, pool } = scene;
+  await world.patch(policyPath, { spec: { budget: { machines: 1 } } });
+  await world.patch(poolPath("pool"), { spec: { strategy: { rollingUpdate: { maxSurge: 1 } } } });
   const cuts: Cut[] = [];
   const bounds = { ready: 2, machines: 4 };
   const report = await replaceAll(scene, { kubelet: "1.36.1", image: debian("c"), bounds }, async () => {

@@ -12,7 +12,6 @@ import { Stage } from "../../../deploy/local/demo/stage.ts";
 import { storyOf } from "../../../deploy/local/demo/stories/catalogue.ts";
 import { playStory } from "../../../deploy/local/demo/stories/play_story.ts";
 import type { StoryName } from "../../../deploy/local/demo/stories/story_names.ts";
-
 import { inSharedWorld } from "../shared_world.ts";
 
 const secondsForAStory = 600;
