@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { freePorts } from "../../deploy/local/process/free_ports.ts";
-import { PackedCommand } from "./packed_command.ts";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
@@ -23,10 +22,6 @@ Deno.test("two clusters on one Temporal namespace keep apart", async (t) => {
     await withWorld({ seed: 22, settings }, async (south) => {
       await t.step("pools of equal names are rolled, each by runs of its own", () => rollsBoth(north, south));
       await t.step("a list needs Temporal alone, and shows both", () => listsBoth(north, south));
-      await t.step(
-        "the packed command finds both, and what is where, with nothing else installed",
-        () => packed(north),
-      );
       await t.step("one is removed and added again while the other rolls on", () => comesAgain(north, south));
       south.site.ostler.worker.kill("SIGSTOP");
       await t.step("without names the later one is refused, and stays up", () => refuses(north, south));
@@ -74,21 +69,6 @@ async function listsBoth(north: World, south: World): Promise<void> {
   assert.deepEqual(items.map(({ uid }) => uid), uids.map((one) => one?.metadata.uid));
   assert.deepEqual(items.map(({ credentials }) => credentials.schedule), ["Runs", "Runs"]);
   assert.equal(code, 0);
-}
-
-async function packed({ site: { stack } }: World): Promise<void> {
-  await using command = await PackedCommand.make();
-  const env = { TEMPORAL_ADDRESS: stack.temporal.address, KUBECONFIG: stack.adminKubeconfig, OSTLER_CLUSTER: "north" };
-  const asked = async (...args: string[]): Promise<string> => {
-    const { code, out, err } = await command.run(args, env);
-    assert.deepEqual([code, err], [0, ""], args.join(" "));
-    return out;
-  };
-  assert.match(await asked("clusters"), /^north +.*\nsouth +/m);
-  assert.match(await asked("status", "-n", "kube-system"), /^pool +.*Converged/m);
-  // The template is rendered by a Deno of its own, without permissions: that of the archive.
-  assert.match(await asked("plan", "pool", "-n", "kube-system"), /pool/);
-  assert.match(await asked("setup", "--dry-run"), /^search attributes: .*\nrights of ServiceAccount/m);
 }
 
 // Both at rest have no open run: that of a pool which halts would stay open, and answer.

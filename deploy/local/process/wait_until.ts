@@ -13,17 +13,24 @@ export interface WaitOptions {
 const firstPauseMs = 20;
 const longestPauseMs = 250;
 const longestAttemptMs = 5_000;
+/** A look that takes long, such as one by a process of its own, is followed by so many times as long a pause, up to a bound. */
+const pausePerLook = 3;
+const longestPauseAfterLookMs = 2_000;
 
 /** Resolves once `probe` succeeds; rejects at the deadline with the last reason, or at once with the signal's reason. */
 export async function waitUntil(probe: Probe, options: WaitOptions): Promise<void> {
   const deadline = performance.now() + options.timeoutMs;
   let pauseMs = firstPauseMs;
   while (true) {
-    const remainingMs = deadline - performance.now();
-    const missing = await attempt(probe, Math.min(longestAttemptMs, remainingMs), options.signal);
+    const begin = performance.now();
+    const missing = await attempt(probe, Math.min(longestAttemptMs, deadline - begin), options.signal);
     if (missing === undefined) return;
-    if (performance.now() + pauseMs >= deadline) throw expired(options, missing);
-    await pause(pauseMs, undefined, options.signal ? { signal: options.signal } : {}).catch((error: unknown) => {
+    const now = performance.now();
+    if (now + pauseMs >= deadline) throw expired(options, missing);
+    const afterLook = Math.min(pausePerLook * (now - begin), longestPauseAfterLookMs);
+    // The last look is a moment before the deadline, however long looks take.
+    const untilNext = Math.min(Math.max(pauseMs, afterLook), deadline - now - pauseMs);
+    await pause(untilNext, undefined, options.signal ? { signal: options.signal } : {}).catch((error: unknown) => {
       throw options.signal?.reason ?? error;
     });
     pauseMs = Math.min(pauseMs * 1.5, longestPauseMs);
