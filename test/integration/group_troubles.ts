@@ -66,17 +66,30 @@ async function lastReclaimed(scene: Scene): Promise<void> {
 }
 
 async function awayWhilePairing(scene: Scene): Promise<void> {
-  const { ground, world } = scene;
+  const { ground, world, observer } = scene;
   const known = ground.cloud.instances().length;
   const { node } = await askAndOrder(scene, "image-15");
   await world.until("its node", async () => (await nodesOf(world)).includes(node));
   const apiServer = world.site.stack.processes.get("kube-apiserver");
+  // Where it comes back late, machines that could not say that they are well are taken for lost for a moment.
+  observer.expect("alpha", alpha.size, 0);
   apiServer.kill("SIGKILL");
   // Longer than any look at it takes.
   await pause(3_000);
   await apiServer.restart();
+  await world.until("all to be Ready again", async () => await readyNodes(world) >= alpha.size);
+  observer.expect("alpha", alpha.size, alpha.size);
   await upToDate(world, { ...first, image: "image-15" }, alpha.size);
   assert.equal(ground.cloud.instances().length - known, alpha.size, "as many were made as were replaced");
+}
+
+/** How many nodes are Ready, as the API server knows it. */
+async function readyNodes(world: Scene["world"]): Promise<number> {
+  const nodes = await world.list<{ status?: { conditions?: { type: string; status: string }[] } }>("/api/v1/nodes");
+  return nodes.filter(({ status }) =>
+    status?.conditions?.some((each) => each.type === "Ready" && each.status === "True")
+  )
+    .length;
 }
 
 async function protects({ ground, admin, world }: Scene): Promise<void> {

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { EtcdCluster } from "../support/etcd_cluster.ts";
 import { eventually } from "../support/eventually.ts";
 
-const everyMs = 50;
+const everyMs = 200;
 const gapMs = 500;
 /** Keys that are written in turn: memory is bounded, however long it takes. */
 const keys = 100;

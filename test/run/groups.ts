@@ -143,9 +143,9 @@ export const groups: Record<string, Group> = {
         ...named("integration", ["publishing", "handover"]),
       ],
     },
-    longest: named("integration", ["demo", "join", "requests", "clusters", "control_plane_kills", "control_plane"]),
-    // Deadlines of machines that do not join; a worker that was killed.
-    waiting: named("integration", ["join", "control_plane_kills"]),
+    longest: named("integration", ["control_plane", "clusters", "scaling_group", "demo", "join", "requests"]),
+    // Deadlines of machines that do not join; an API server that is frozen.
+    waiting: named("integration", ["join", "demo"]),
     limitMinutes: 40,
     // A third of a core was measured, whole stack counted in; five at once kept both cores no busier than four.
     load: 0.5,

@@ -50,8 +50,10 @@ export class GroupSite implements AsyncDisposable {
   readonly #ended = new AbortController();
   readonly #told: Promise<unknown>;
   readonly #client: Client;
+  readonly #served: Stage["activities"]["clusters"];
 
   constructor(stage: Stage, befalls: Befalls) {
+    this.#served = stage.activities.clusters;
     this.ground = new GroupGround({
       fault: (call) => befalls.fault?.(call),
       lagMs: () => befalls.lagMs ?? 0,
@@ -79,6 +81,15 @@ export class GroupSite implements AsyncDisposable {
     const [{ activities } = {}] = workersOf(config, { kube, clusterCa: () => "", steps: [] });
     stage.activities.clusters.set(this.cluster, activities as unknown as Activities);
     this.#told = this.#tell(config);
+  }
+
+  /** What serves this cluster's steps from now on is made of what does until now. */
+  changeSteps(
+    change: (step: (input: unknown) => Promise<unknown>, name: string) => (input: unknown) => Promise<unknown>,
+  ): void {
+    const steps = this.#served.get(this.cluster) as unknown as Record<string, (input: unknown) => Promise<unknown>>;
+    const changed = Object.entries(steps).map(([name, step]) => [name, change(step, name)]);
+    this.#served.set(this.cluster, Object.fromEntries(changed));
   }
 
   /** What the controller does. */

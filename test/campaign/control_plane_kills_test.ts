@@ -1,10 +1,18 @@
 /** K8, K22: wherever the worker dies while control planes are replaced, the same members stand in the end. */
 import assert from "node:assert/strict";
-import { assertSteady, control, machines, membersAre, onStage, running, type Stage } from "./control_plane_scene.ts";
-import { Killer } from "./group_chaos.ts";
-import { upToDate } from "./group_scene.ts";
-import { administratorOf, first, kinds } from "./group_world.ts";
-import { SteadyClient } from "./steady_client.ts";
+import {
+  assertSteady,
+  control,
+  machines,
+  membersAre,
+  onStage,
+  running,
+  type Stage,
+} from "../integration/control_plane_scene.ts";
+import { Killer } from "../integration/group_chaos.ts";
+import { upToDate } from "../integration/group_scene.ts";
+import { administratorOf, first, kinds } from "../integration/group_world.ts";
+import { SteadyClient } from "../integration/steady_client.ts";
 
 Deno.test("K22 control planes are replaced while their worker is killed at calls to the cloud, in snapshots, and once a member is removed", async () => {
   await onStage(rollsAmongKills);

@@ -1,5 +1,5 @@
 // As a person runs it: a worker that looks after a cloud's groups goes on looking, so that its site is not shared.
-import { keepsPromises } from "./told_story.ts";
+import { keepsPromises } from "../integration/stories/told_story.ts";
 
 Deno.test("deno task demo --story scaling-group keeps every promise that it checks", () => {
   return keepsPromises("scaling-group");

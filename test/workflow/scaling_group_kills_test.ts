@@ -1,0 +1,61 @@
+/**
+ * K8, K15, K22: a scaling group is rolled while its steps, or their calls to the cloud, are broken off. To Temporal that is what
+ * a killed worker looks like; the campaign kills a real one.
+ */
+import assert from "node:assert/strict";
+import { alpha } from "../support/group_play.ts";
+import { type SiteScene, type SiteStory, tellOnSites } from "../support/group_site_scene.ts";
+import { ask, came } from "../support/group_steps.ts";
+import { onStage, type Stage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+
+const stories: SiteStory[] = [
+  ["K8, K22 broken off before and after every step, as many machines are made as are replaced", breaksSteps],
+  ["K15, K22 every call that changes its cloud is broken off once, before or after it is done", breaksCalls],
+];
+
+const tellAll = (stage: Stage, t: Deno.TestContext): Promise<void> =>
+  tellOnSites({ stage, t }, { cast: [[alpha, 1]], stories });
+
+test("a scaling group is rolled wherever its worker dies", tellAll, stories.length);
+
+async function breaksSteps(scene: SiteScene): Promise<void> {
+  const broken = new Set<string>();
+  const breakAt = (point: string): void => {
+    if (broken.has(point)) return;
+    broken.add(point);
+    throw new Error(`The worker died ${point}`);
+  };
+  scene.world.changeSteps((step, name) => async (input) => {
+    breakAt(`before ${name}`);
+    const answer = await step(input);
+    breakAt(`after ${name}`);
+    return answer;
+  });
+  await makesAsManyAsGo(scene, "image-8");
+  const rolling = ["readRound", "awaitReplacementJoined", "ensureNodeAnnotated", "awaitNodeEmptied", "awaitVictimGone"];
+  const steps = ["ensureAutoscalersHeld", "ensureStageReleased", ...rolling];
+  const points = steps.flatMap((step) => [`before ${step}`, `after ${step}`]);
+  assert.deepEqual(points.filter((point) => !broken.has(point)), [], [...broken].join(", "));
+}
+
+async function breaksCalls(scene: SiteScene): Promise<void> {
+  let changes = 0;
+  let cuts = 0;
+  scene.befalls.fault = ({ method }) => {
+    // The next try is left alone.
+    if (method === "GET" || changes++ % 2 === 1) return undefined;
+    return cuts++ % 2 === 0 ? "CutBefore" : "CutAfter";
+  };
+  await makesAsManyAsGo(scene, "image-15");
+  assert.ok(cuts >= 2 * alpha.size, `${cuts} calls were broken off`);
+}
+
+async function makesAsManyAsGo(scene: SiteScene, image: string): Promise<void> {
+  const { ground } = scene;
+  const known = ground.cloud.instances().length;
+  await ask(scene, image);
+  await came(scene, image);
+  assert.equal(ground.cloud.instances().length - known, alpha.size);
+}
