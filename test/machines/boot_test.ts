@@ -1,11 +1,14 @@
 /**
- * Machines that boot from our profiles, and what is really so on them. The Ubuntu profile boots on Debian's packages, as
- * there is no image of Ubuntu: what it does with apt on Ubuntu's own is not proved.
+ * Machines that boot from our profiles, what is really so on them, and one that cannot become a node. The Ubuntu profile
+ * boots on Debian's packages, as there is no image of Ubuntu: what it does with apt on Ubuntu's own is not proved.
  */
 import { type Booted, orderMachines, siteSettings } from "./boot_pools.ts";
 import { checkCalls, checkRequests, checkRights } from "./boot_identity.ts";
 import { checkAskedOfKubelet, checkKubeletConfig, checkPods } from "./effective_settings.ts";
 import { checkImpostor } from "./impostor.ts";
+import { FaultView } from "./faults/fault_view.ts";
+import { isGivenUp, saysWhy } from "./faults/missing_things.ts";
+import { openScene, orderWithoutPackage } from "./faults/scene.ts";
 import { checkEnd } from "./machine_end.ts";
 import { checkCertificates, checkNode, checkTaintsAndLabels, checkUnique } from "./node_identity.ts";
 import { machineTest, withMachines } from "./real_machines.ts";
@@ -19,6 +22,7 @@ type Check = (booted: Booted) => unknown;
 machineTest("osp-debian, and osp-ubuntu on Debian's packages, make nodes of machines that really boot", async (t) => {
   await withMachines({ seed: 41, settings: siteSettings }, async (world, host) => {
     const { debian, ubuntu } = await orderMachines(world, host);
+    await orderWithoutPackage(await openScene(world, host));
     const processes = Promise.all([watchProcesses(debian), watchProcesses(ubuntu)]);
     processes.catch(() => {}); // told where it is awaited, unless something else has failed before
     const machines = [debian, ubuntu];
@@ -63,6 +67,11 @@ machineTest("osp-debian, and osp-ubuntu on Debian's packages, make nodes of mach
       await Promise.all([checkSecondBoot(debian), checkSecondRun(ubuntu)]);
     });
     await onBoth("all files are as they were published still", checkWrittenFiles);
+    await t.step("a machine that cannot join says why, and the verdict repeats it", async () => {
+      const stuck = await FaultView.of({ world, host, pool: "no-package" });
+      await saysWhy(stuck, "noPackage");
+      await isGivenUp(stuck, "noPackage");
+    });
     await t.step("the machine goes with its order, and its token with the pool", async () => {
       await Promise.all(machines.map(checkEnd));
     });

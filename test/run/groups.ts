@@ -155,7 +155,7 @@ export const groups: Record<string, Group> = {
   machines: {
     paths: ["test/machines"],
     allow: allowed,
-    longest: named("machines", ["rolling", "failure"]),
+    longest: named("machines", ["boot", "in_place"]),
     limitMinutes: 40,
     // Machines that install packages side by side fill a core and more: two of these at once are as much as two cores carry.
     load: 1,

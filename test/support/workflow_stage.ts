@@ -9,12 +9,13 @@ import {
   Runtime,
   Worker,
 } from "@temporalio/worker";
-import type { WorkflowBundle } from "@temporalio/worker";
+import type { WorkflowBundleOption } from "@temporalio/worker";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { httpProbe } from "../../deploy/local/process/http_probe.ts";
+import { workflowBundle } from "../../deploy/local/site/workflow_bundle.ts";
 import { startOnFreePorts } from "../../deploy/local/process/start_on_free_ports.ts";
 import { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
@@ -69,7 +70,7 @@ export class Stage {
   readonly #supervisor = new Supervisor({ directory: this.#directory });
   #address = "";
   #native: NativeConnection | undefined;
-  readonly #bundles = new Map<boolean, Promise<WorkflowBundle>>();
+  readonly #bundles = new Map<boolean, Promise<WorkflowBundleOption>>();
   #workers: { worker: Worker; done: Promise<void> }[] = [];
   #pools = 0;
   #opening: Promise<void> | undefined;
@@ -147,13 +148,15 @@ export class Stage {
     return workers;
   }
 
-  #bundleOf(next: boolean): Promise<WorkflowBundle> {
+  #bundleOf(next: boolean): Promise<WorkflowBundleOption> {
     const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
-    const bundle = this.#bundles.get(next) ?? bundleWorkflowCode({
-      workflowsPath: path("../../workflows/mod.ts"),
-      ...(next ? { workflowInterceptorModules: [path("next_version.ts")] } : {}),
-      logger: new DefaultLogger("ERROR"),
-    });
+    const bundled = (): Promise<WorkflowBundleOption> =>
+      bundleWorkflowCode({
+        workflowsPath: path("../../workflows/mod.ts"),
+        ...(next ? { workflowInterceptorModules: [path("next_version.ts")] } : {}),
+        logger: new DefaultLogger("ERROR"),
+      });
+    const bundle = this.#bundles.get(next) ?? (next ? bundled() : keptOr(bundled));
     this.#bundles.set(next, bundle);
     return bundle;
   }
@@ -252,6 +255,12 @@ export class Stage {
     });
     return `127.0.0.1:${ports.grpc}`;
   }
+}
+
+/** What a worker of today's code loads in production; bundled here where nothing can be kept. */
+async function keptOr(bundled: () => Promise<WorkflowBundleOption>): Promise<WorkflowBundleOption> {
+  const codePath = await workflowBundle();
+  return codePath === undefined ? await bundled() : { codePath };
 }
 
 /** Asks until the answer is such; the error says what the last one was. */

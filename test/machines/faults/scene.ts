@@ -27,6 +27,14 @@ export async function openScene(world: World, host: ContainerHost): Promise<Scen
   return { world, host, stranger, secrets: new SecretCollector(world) };
 }
 
+/** Orders a machine whose profile wants a package that does not exist. */
+export async function orderWithoutPackage(scene: Scene): Promise<void> {
+  await order(scene, {
+    ...{ name: "no-package", profile: "osp-no-package", isStrict: true },
+    annotations: withPackages(scene.host),
+  });
+}
+
 /** Orders one machine with each fault; resolves once all are switched on. */
 export async function orderFaulty(scene: Scene): Promise<Faulty> {
   const { world, host } = scene;
@@ -37,10 +45,7 @@ export async function orderFaulty(scene: Scene): Promise<Faulty> {
   await cutBeforeBootstrap(cutOff);
   await order(scene, { name: "wrong-ca", profile: "osp-wrong-ca", isStrict: true });
   await order(scene, { name: "bad-kubelet", annotations: nonsenseSignal, isStrict: true });
-  await order(scene, {
-    ...{ name: "no-package", profile: "osp-no-package", isStrict: true },
-    annotations: withPackages(host),
-  });
+  await orderWithoutPackage(scene);
   await bootWithExpiredToken(scene);
   const [wrongCa, expired] = [await view("wrong-ca"), await view("expired")];
   const [badKubelet, noPackage] = [await view("bad-kubelet"), await view("no-package")];

@@ -1,9 +1,9 @@
 /** What goes wrong while a machine boots is told where people look: by the machine, the verdict and `ostler explain`. */
 import assert from "node:assert/strict";
-import { machineTest, withMachines } from "./real_machines.ts";
-import { openScene, orderFaulty } from "./faults/scene.ts";
-import { getsWrongFile, isGivenUp, lacksMirror, saysWhy, staysUnfinished } from "./faults/missing_things.ts";
-import { distrusts, isCutOff, isRefused } from "./faults/api_faults.ts";
+import { machineTest, withMachines } from "../machines/real_machines.ts";
+import { openScene, orderFaulty } from "../machines/faults/scene.ts";
+import { getsWrongFile, isGivenUp, lacksMirror, saysWhy, staysUnfinished } from "../machines/faults/missing_things.ts";
+import { distrusts, isCutOff, isRefused } from "../machines/faults/api_faults.ts";
 
 machineTest("a machine that cannot join says why, and joins by itself once it can", async (t) => {
   await withMachines({}, async (world, host) => {
