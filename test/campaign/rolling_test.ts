@@ -1,10 +1,20 @@
 /** A pool of real machines is replaced again and again under the eyes of visitors, while this and that goes wrong. */
 import assert from "node:assert/strict";
-import { withGuests } from "../machines/guest_world.ts";
-import { noRoutesBecause } from "../machines/pod_routes.ts";
+import { type Cut, cutFirstNewcomer, isExcused } from "./rolling/cut_machine.ts";
+import { guestProfile, policyPath, profilePath, withGuests } from "./rolling/guest_world.ts";
+import { poolPath } from "../integration/pool_objects.ts";
+import type { World } from "../integration/world.ts";
+import { noRoutesBecause } from "./rolling/pod_routes.ts";
 import { machineTest } from "../machines/real_machines.ts";
-import { rollsBack, rollsKubelet, rollsWithoutNetwork, rollsWithoutWorker } from "../machines/rolling_stories.ts";
-import type { Scene } from "../machines/rollouts.ts";
+import { promisedBy, replaceAll, type Scene, wereServed, wereServedBut } from "./rolling/rollouts.ts";
+
+const debian = (build: string): string => `docker://images.example/debian:12-${build}`;
+
+// A flag that no kubelet knows.
+const brokenProfile = guestProfile("v1.0.1", [{
+  path: "/etc/systemd/system/kubelet.service.d/90-site.conf",
+  data: "[Service]\nExecStart=\nExecStart=/opt/bin/kubelet --no-such-flag\n",
+}]);
 
 const stories: [name: string, story: (scene: Scene) => Promise<void>][] = [
   ["kubelet 1.35.3 gives way to 1.36.1, machine by machine", rollsKubelet],
@@ -20,3 +30,69 @@ machineTest("rollOutMachineDeployment replaces real machines under load, and no 
     }
   });
 }, await noRoutesBecause());
+
+async function rollsKubelet(scene: Scene): Promise<void> {
+  const bounds = { ready: 3, machines: 4 };
+  wereServed(await replaceAll(scene, { kubelet: "1.36.1", image: debian("a"), bounds }));
+}
+
+// All at a time: the guests' budget lets only one machine after the other be emptied.
+async function rollsWithoutWorker(scene: Scene): Promise<void> {
+  const { world, pool } = scene;
+  await world.patch(policyPath, { spec: { budget: { machines: 3 } } });
+  await world.patch(poolPath("pool"), { spec: { strategy: { rollingUpdate: { maxSurge: 3 } } } });
+  const bounds = { ready: 3, machines: 6 };
+  const { worker } = world.site.ostler;
+  const report = await replaceAll(scene, { kubelet: "1.36.1", image: debian("b"), bounds }, async () => {
+    const newcomer = await pool.untilUnderway("Joining", 0);
+    // Held until it is admitted: only what was ordered can join without a worker.
+    await world.until("it to be ordered", () => Promise.resolve(isOrdered(world, newcomer)));
+    worker.kill("SIGKILL");
+    await world.until("a newcomer to join unseen", async () => await pool.readiness(newcomer) === "True", 240);
+    await worker.restart();
+    await pool.untilUnderway("Draining", 0);
+    worker.kill("SIGKILL");
+    await worker.restart();
+  });
+  wereServed(report);
+}
+
+function isOrdered({ site }: World, name: string): boolean {
+  return site.cloud.machines().some((machine) => machine.name === name);
+}
+
+async function rollsWithoutNetwork(scene: Scene): Promise<void> {
+  const { world, pool } = scene;
+  await world.patch(policyPath, { spec: { budget: { machines: 1 } } });
+  await world.patch(poolPath("pool"), { spec: { strategy: { rollingUpdate: { maxSurge: 1 } } } });
+  const cuts: Cut[] = [];
+  const bounds = { ready: 2, machines: 4 };
+  const report = await replaceAll(scene, { kubelet: "1.36.1", image: debian("c"), bounds }, async () => {
+    cuts.push(await cutFirstNewcomer(scene));
+  });
+  wereServedBut((visit) => cuts.some((cut) => isExcused(cut, visit)), report);
+  assert.ok(report.failed.length > 0, "visitors who do not notice a machine without a network notice nothing");
+  const names = await pool.names();
+  assert.ok(cuts.every(({ machine }) => names.includes(machine)), "a machine was replaced because it was cut off");
+}
+
+async function rollsBack({ world, pool, visitors }: Scene): Promise<void> {
+  const before = await pool.names();
+  const known = new Set(world.site.cloud.machines().map(({ name }) => name));
+  await visitors.report();
+  const [instance, address, registered, ready] = Array(4).fill("45s");
+  await world.patch(policyPath, { spec: { join: { instance, address, registered, ready } } });
+  await world.observed(promisedBy({ ready: 3, machines: 4 }), async () => {
+    await world.patch(profilePath, { spec: brokenProfile.spec });
+    await pool.until("the pool rolled back", ({ phase }) => phase === "RolledBack");
+  });
+  const { conditions, quarantine, history } = await pool.until("the verdict", ({ phase }) => phase === "RolledBack");
+  const verdict = conditions.find(({ type }) => type === "RolledBack");
+  assert.equal(verdict?.status, "True");
+  assert.match(verdict?.message ?? "", /unknown flag: --no-such-flag/, "the machine itself said why");
+  assert.deepEqual([quarantine?.length, history?.at(-1)?.outcome], [1, "RolledBack"]);
+  assert.deepEqual(await pool.names(), before, "no machine that worked was removed");
+  const tried = world.site.cloud.machines().map(({ name }) => name).filter((name) => !known.has(name));
+  assert.deepEqual([tried.length, await pool.containersOf([...before, ...tried])], [1, before]);
+  wereServed(await visitors.report());
+}

@@ -1,9 +1,9 @@
 /** Changes of a pool whose machines carry guests, and what must be true after each. */
 import assert from "node:assert/strict";
-import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
-import type { RollOutResult } from "../../workflows/contracts/mod.ts";
-import { poolPath, rollTo } from "../integration/pool_objects.ts";
-import type { World } from "../integration/world.ts";
+import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
+import type { RollOutResult } from "../../../workflows/contracts/mod.ts";
+import { poolPath, rollTo } from "../../integration/pool_objects.ts";
+import type { World } from "../../integration/world.ts";
 import { drainTimesOf } from "./drain_times.ts";
 import { guests } from "./guests.ts";
 import type { PoolView } from "./pool_view.ts";

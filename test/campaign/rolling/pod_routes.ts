@@ -1,10 +1,10 @@
 /** Ways from this host to the pods of real machines, as the route controller of a cloud lays them. */
 import type { V1Node } from "@kubernetes/client-node";
 import process from "node:process";
-import { follow } from "../../deploy/local/cloud/follow.ts";
-import type { Connection } from "../../deploy/local/cloud/kube.ts";
-import { definedVariables, findOnPath } from "../../deploy/local/tools/environment.ts";
-import { runCommand } from "../../deploy/local/tools/run_command.ts";
+import { follow } from "../../../deploy/local/cloud/follow.ts";
+import type { Connection } from "../../../deploy/local/cloud/kube.ts";
+import { definedVariables, findOnPath } from "../../../deploy/local/tools/environment.ts";
+import { runCommand } from "../../../deploy/local/tools/run_command.ts";
 
 /** Why this process cannot lay routes; undefined when it can. */
 export async function noRoutesBecause(): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 /** Load on a Service, sent as a good ingress sends it: to endpoints that are ready by the newest word, and never twice. */
 import { DiscoveryV1Api, type ListWatch, type V1EndpointSlice } from "@kubernetes/client-node";
-import { follow } from "../../deploy/local/cloud/follow.ts";
-import type { Connection } from "../../deploy/local/cloud/kube.ts";
+import { follow } from "../../../deploy/local/cloud/follow.ts";
+import type { Connection } from "../../../deploy/local/cloud/kube.ts";
 import { ask, type Endpoint, nothingSeen, type VisitReport } from "./visit.ts";
 
 interface Visited {

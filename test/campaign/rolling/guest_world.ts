@@ -1,13 +1,13 @@
 /** A world of three real machines that carry guests, with visitors who never stop asking. */
 import { readFile } from "node:fs/promises";
-import { type Connection, connectWith } from "../../deploy/local/cloud/kube.ts";
-import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
-import { policiesPath, poolsPath, rolloutPolicy } from "../integration/pool_objects.ts";
-import type { World } from "../integration/world.ts";
+import { type Connection, connectWith } from "../../../deploy/local/cloud/kube.ts";
+import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
+import { policiesPath, poolsPath, rolloutPolicy } from "../../integration/pool_objects.ts";
+import type { World } from "../../integration/world.ts";
 import { guestObjects, guests } from "./guests.ts";
 import { PodRoutes } from "./pod_routes.ts";
 import { PoolView } from "./pool_view.ts";
-import { realPool, withMachines } from "./real_machines.ts";
+import { realPool, withMachines } from "../../machines/real_machines.ts";
 import type { Scene } from "./rollouts.ts";
 import { Visitors } from "./visitors.ts";
 

@@ -1,7 +1,7 @@
 /** How a pool of real machines looks from outside: in the API and at the engine. */
 import { getContainerRuntimeClient } from "testcontainers";
-import { poolPath, type RolloutStatus } from "../integration/pool_objects.ts";
-import type { World } from "../integration/world.ts";
+import { poolPath, type RolloutStatus } from "../../integration/pool_objects.ts";
+import type { World } from "../../integration/world.ts";
 
 export interface Machine {
   metadata: { name: string; annotations?: Record<string, string>; deletionTimestamp?: string };
