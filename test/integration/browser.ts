@@ -4,6 +4,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { setTimeout as pause } from "node:timers/promises";
 import { chromium } from "playwright-core";
 import type { FrameLocator, Page } from "playwright-core";
 import { eventually } from "../support/eventually.ts";
@@ -17,6 +18,9 @@ export const hasChromium = existsSync(chromiumPath);
 
 /** A browser on a busy machine may take a while for one page. */
 const patienceMs = 180_000;
+
+/** Between two looks: to load the page takes a core for seconds. */
+const betweenLooksMs = 1_500;
 
 /** The page "User Metadata" of a run. */
 export interface RunPage {
@@ -50,7 +54,9 @@ export class Browser {
     const seen = await eventually(`the page of a run that says ${expected}`, async () => {
       const frame = await this.#open(world, workflowId);
       last = await frame.locator("body").innerText({ timeout: 20_000 }).catch(String);
-      return expected.test(last) && { details: last, tables: await frame.locator("table").count() };
+      if (expected.test(last)) return { details: last, tables: await frame.locator("table").count() };
+      await pause(betweenLooksMs);
+      return undefined;
     }, patienceMs).catch((error: unknown) => {
       throw new Error(`The page says: ${last}`, { cause: error });
     });
