@@ -31,8 +31,9 @@ export async function* snapshotPieces(
   const called = calledOff(undefined);
   using client = clientWith(credentials);
   try {
-    const body = await begin({ endpoint, client, signal: AbortSignal.any([idle.signal, ...called]) });
-    for await (const line of linesOf(body, endpoint)) {
+    const ends = AbortSignal.any([idle.signal, ...called]);
+    const body = await begin({ endpoint, client, signal: ends });
+    for await (const line of linesOf(endingWith(ends, body), endpoint)) {
       yield pieceIn(line, endpoint);
       timer.refresh();
     }
@@ -64,7 +65,27 @@ async function begin(
   throw refusalIn(endpoint, response.status, value?.error);
 }
 
-async function* linesOf(body: ReadableStream<Uint8Array>, endpoint: string): AsyncGenerator<string> {
+/**
+ * The chunks of a body until the signal ends it. The signal that was given to `fetch` does so only as long as somebody
+ * holds the Response (Deno 2.9), which a garbage collection in mid-stream may take away.
+ */
+async function* endingWith(signal: AbortSignal, body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  const end = (): void => void reader.cancel(signal.reason).catch(() => undefined);
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    signal.throwIfAborted();
+    for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
+      if (value) yield value;
+    }
+    signal.throwIfAborted();
+  } finally {
+    signal.removeEventListener("abort", end);
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+async function* linesOf(body: AsyncIterable<Uint8Array>, endpoint: string): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let size = 0;
   let open = "";
