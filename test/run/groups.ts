@@ -60,7 +60,7 @@ export const steps: Record<string, Step> = {
   lint: { args: ["lint"], isCheck: true, limitMinutes: 5, load: 1 },
   check: { args: ["check"], isCheck: true, limitMinutes: 5, load: 1 },
   packages: { args: ["run", "--allow-all", "test/validators/install_packages.ts"], limitMinutes: 10, load: 0.5 },
-  // Building them on a fresh machine takes longer than any test may, and all cores.
+  // Building them on a fresh machine takes longer than any test may, and all cores: who names them first waits for nothing.
   tools: {
     args: ["run", "--allow-all", "deploy/local/tools/main.ts", ...stackToolNames, ...registryToolNames],
     limitMinutes: 45,
@@ -96,7 +96,8 @@ export const groups: Record<string, Group> = {
     shares: [
       waits,
       named("unit/profiles", ["go_engine", "go_program", "eta_engine", "render_process"]),
-      ["test/unit/activities", "test/unit/workers"],
+      ["test/unit/activities"],
+      ["test/unit/workers"],
       ["test/unit/profiles"],
       ["test/unit/cli"],
       ["test/unit/workflows"],
