@@ -40,7 +40,7 @@ export async function* snapshotPieces(
   } catch (error) {
     for (const signal of called) signal.throwIfAborted();
     if (error instanceof EtcdFault) throw error;
-    const state = `"${endpoint}" sent nothing for ${idleMs / 1000} seconds, or nobody took it`;
+    const state = `"${endpoint}" sent no data for ${idleMs / 1000} s, or its data was not read for as long`;
     throw idle.signal.aborted ? new EtcdFault("Silent", state) : brokenFault(endpoint, error);
   } finally {
     clearTimeout(timer);
@@ -66,8 +66,8 @@ async function begin(
 }
 
 /**
- * The chunks of a body until the signal ends it. The signal that was given to `fetch` does so only as long as somebody
- * holds the Response (Deno 2.9), which a garbage collection in mid-stream may take away.
+ * Yields the chunks of a body, and cancels the body when the signal aborts. In Deno 2.9 the signal that `fetch` was given
+ * no longer aborts the body once the Response is garbage collected, which may happen in the middle of the stream.
  */
 async function* endingWith(signal: AbortSignal, body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();

@@ -1,25 +1,31 @@
 /** The command as a release packs it, on a machine that has nothing else of ours. */
 import assert from "node:assert/strict";
 import { machineDeployment, poolsPath } from "../integration/pool_objects.ts";
-import { withWorld } from "../integration/world.ts";
+import { withWorld, type World } from "../integration/world.ts";
 import { PackedCommand } from "./packed_command.ts";
 
 Deno.test("the packed command finds the clusters of a Temporal, and what is where, with nothing else installed", async () => {
-  await withWorld({ seed: 21, settings: { OSTLER_CLUSTER: "north" } }, async (world) => {
-    const { temporal, adminKubeconfig } = world.site.stack;
-    await world.create(poolsPath(), machineDeployment({ replicas: 1 }));
-    await world.untilPhase("pool", "Converged");
-    await using command = await PackedCommand.make();
-    const env = { TEMPORAL_ADDRESS: temporal.address, KUBECONFIG: adminKubeconfig, OSTLER_CLUSTER: "north" };
-    const asked = async (...args: string[]): Promise<string> => {
-      const { code, out, err } = await command.run(args, env);
-      assert.deepEqual([code, err], [0, ""], args.join(" "));
-      return out;
-    };
-    assert.match(await asked("clusters"), /^north +/m);
-    assert.match(await asked("status", "-n", "kube-system"), /^pool +.*Converged/m);
-    // The template is rendered by a Deno of its own, without permissions: that of the archive.
-    assert.match(await asked("plan", "pool", "-n", "kube-system"), /pool/);
-    assert.match(await asked("setup", "--dry-run"), /^search attributes: .*\nrights of ServiceAccount/m);
+  await withWorld({ seed: 21, settings: { OSTLER_CLUSTER: "north" } }, async (north) => {
+    const settings = { OSTLER_CLUSTER: "south", TEMPORAL_ADDRESS: north.site.stack.temporal.address };
+    await withWorld({ seed: 22, settings }, async (south) => {
+      for (const world of [north, south]) await world.create(poolsPath(), machineDeployment({ replicas: 1 }));
+      await Promise.all([north, south].map((world) => world.untilPhase("pool", "Converged")));
+      await findsBoth(north);
+    });
   });
 });
+
+async function findsBoth({ site: { stack: { temporal, adminKubeconfig } } }: World): Promise<void> {
+  await using command = await PackedCommand.make();
+  const env = { TEMPORAL_ADDRESS: temporal.address, KUBECONFIG: adminKubeconfig, OSTLER_CLUSTER: "north" };
+  const asked = async (...args: string[]): Promise<string> => {
+    const { code, out, err } = await command.run(args, env);
+    assert.deepEqual([code, err], [0, ""], args.join(" "));
+    return out;
+  };
+  assert.match(await asked("clusters"), /^north +.*\nsouth +/m);
+  assert.match(await asked("status", "-n", "kube-system"), /^pool +.*Converged/m);
+  // The template is rendered by a Deno of its own, without permissions: that of the archive.
+  assert.match(await asked("plan", "pool", "-n", "kube-system"), /pool/);
+  assert.match(await asked("setup", "--dry-run"), /^search attributes: .*\nrights of ServiceAccount/m);
+}

@@ -60,7 +60,7 @@ export const steps: Record<string, Step> = {
   lint: { args: ["lint"], isCheck: true, limitMinutes: 5, load: 1 },
   check: { args: ["check"], isCheck: true, limitMinutes: 5, load: 1 },
   packages: { args: ["run", "--allow-all", "test/validators/install_packages.ts"], limitMinutes: 10, load: 0.5 },
-  // Building them on a fresh machine takes longer than any test may, and all cores: who names them first waits for nothing.
+  // Building them on a fresh machine takes longer than any test may, and all cores, so a run names this step first.
   tools: {
     args: ["run", "--allow-all", "deploy/local/tools/main.ts", ...stackToolNames, ...registryToolNames],
     limitMinutes: 45,

@@ -124,7 +124,7 @@ export class EtcdCluster {
   async promote(id: string): Promise<boolean> {
     const { status } = await this.#ask("/v3/cluster/member/promote", { ID: id });
     if (status === 200) return true;
-    // Somebody else may have been quicker, which etcd refuses as it does for one that is not in sync.
+    // Etcd also refuses to promote a member that another client has promoted already.
     const member = (await this.members()).find(({ ID }) => ID === id);
     return member !== undefined && !member.isLearner;
   }

@@ -18,6 +18,7 @@ import { rollOutNodeVersion, tellNodeVersions } from "../../workers/tell_node_ve
 import { watchGroups } from "../../workers/watch_groups.ts";
 import { workersOf } from "../../workers/worker_options.ts";
 import type { RolloutStatus } from "../integration/pool_objects.ts";
+import { breakEachOnce } from "./broken_steps.ts";
 import { FakeKube, overBudget, type Stored } from "./fake_kube.ts";
 import type { Befalls } from "./group_play.ts";
 import { GroupSiteMachines } from "./group_site_machines.ts";
@@ -83,13 +84,11 @@ export class GroupSite implements AsyncDisposable {
     this.#told = this.#tell(config);
   }
 
-  /** What serves this cluster's steps from now on is made of what does until now. */
-  changeSteps(
-    change: (step: (input: unknown) => Promise<unknown>, name: string) => (input: unknown) => Promise<unknown>,
-  ): void {
-    const steps = this.#served.get(this.cluster) as unknown as Record<string, (input: unknown) => Promise<unknown>>;
-    const changed = Object.entries(steps).map(([name, step]) => [name, change(step, name)]);
-    this.#served.set(this.cluster, Object.fromEntries(changed));
+  /** Breaks off each step of this cluster once before and once after its work; returns the points that fill up meanwhile. */
+  breakSteps(): Set<string> {
+    const { steps, broken } = breakEachOnce(this.#served.get(this.cluster) ?? {});
+    this.#served.set(this.cluster, steps as never);
+    return broken;
   }
 
   /** What the controller does. */

@@ -3,6 +3,7 @@
  * to a worker that remembers nothing. To Temporal that is what a killed worker looks like.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
+import { assertAllBroken, breakEachOnce } from "../support/broken_steps.ts";
 import { eventually } from "../support/eventually.ts";
 import { NodeStage } from "../support/node_stage.ts";
 import { onStage } from "../support/workflow_stage.ts";
@@ -10,31 +11,13 @@ import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage({ maxCachedWorkflows: 0 });
 
-type Step = (input: never) => Promise<unknown>;
-
-/** Starts a rollout whose steps are broken off once at each point; gives the points, as "before step" and "after step". */
-async function breakOff(stage: Stage, nodes: NodeStage): Promise<{ handle: Handle; broken: string[] }> {
-  const broken: string[] = [];
-  const breakAt = (point: string): void => {
-    if (broken.includes(point)) return;
-    broken.push(point);
-    throw new Error(`The worker died ${point}`);
-  };
+/** Starts a rollout whose steps are broken off once at each point. */
+async function breakOff(stage: Stage, nodes: NodeStage): Promise<{ handle: Handle; broken: Set<string> }> {
   const handle = await nodes.rollOut(stage);
-  const steps = stage.activities.others.get(nodes.pool.name) as unknown as Record<string, Step>;
-  const wrapped = Object.entries(steps).map(([name, step]) => [name, async (input: never) => {
-    breakAt(`before ${name}`);
-    const answer = await step(input);
-    breakAt(`after ${name}`);
-    return answer;
-  }]);
-  stage.activities.others.set(nodes.pool.name, Object.fromEntries(wrapped) as never);
+  const { others } = stage.activities;
+  const { steps, broken } = breakEachOnce(others.get(nodes.pool.name) ?? {});
+  others.set(nodes.pool.name, steps as never);
   return { handle, broken };
-}
-
-function assertAllBroken(broken: readonly string[], steps: readonly string[]): void {
-  const points = steps.flatMap((step) => [`before ${step}`, `after ${step}`]);
-  deepEqual(points.filter((point) => !broken.includes(point)), []);
 }
 
 test("A7 broken off before and after every step, each node boots once and none stays cordoned", async (stage) => {

@@ -3,6 +3,7 @@
  * a killed worker looks like; the campaign kills a real one.
  */
 import assert from "node:assert/strict";
+import { assertAllBroken } from "../support/broken_steps.ts";
 import { alpha } from "../support/group_play.ts";
 import { type SiteScene, type SiteStory, tellOnSites } from "../support/group_site_scene.ts";
 import { ask, came } from "../support/group_steps.ts";
@@ -21,23 +22,10 @@ const tellAll = (stage: Stage, t: Deno.TestContext): Promise<void> =>
 test("a scaling group is rolled wherever its worker dies", tellAll, stories.length);
 
 async function breaksSteps(scene: SiteScene): Promise<void> {
-  const broken = new Set<string>();
-  const breakAt = (point: string): void => {
-    if (broken.has(point)) return;
-    broken.add(point);
-    throw new Error(`The worker died ${point}`);
-  };
-  scene.world.changeSteps((step, name) => async (input) => {
-    breakAt(`before ${name}`);
-    const answer = await step(input);
-    breakAt(`after ${name}`);
-    return answer;
-  });
+  const broken = scene.world.breakSteps();
   await makesAsManyAsGo(scene, "image-8");
   const rolling = ["readRound", "awaitReplacementJoined", "ensureNodeAnnotated", "awaitNodeEmptied", "awaitVictimGone"];
-  const steps = ["ensureAutoscalersHeld", "ensureStageReleased", ...rolling];
-  const points = steps.flatMap((step) => [`before ${step}`, `after ${step}`]);
-  assert.deepEqual(points.filter((point) => !broken.has(point)), [], [...broken].join(", "));
+  assertAllBroken(broken, ["ensureAutoscalersHeld", "ensureStageReleased", ...rolling]);
 }
 
 async function breaksCalls(scene: SiteScene): Promise<void> {

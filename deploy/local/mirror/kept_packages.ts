@@ -34,8 +34,7 @@ async function keep(source: PackageSource, path: string, kept: string): Promise<
     // Not pipeTo() with preventClose: in Deno 2.9.6 that resolves before the last bytes are written.
     await Deno.writeFile(work, response.body ?? new Uint8Array());
     await Deno.rename(work, kept);
-    // Held until here, as the signal of a request ends its body only as long as somebody has the answer (Deno 2.9).
-    return response.ok ? undefined : response;
+    return undefined;
   } catch (error) {
     await Deno.remove(work).catch(() => {});
     return source.broken(path, error);

@@ -13,23 +13,26 @@ export interface WaitOptions {
 const firstPauseMs = 20;
 const longestPauseMs = 250;
 const longestAttemptMs = 5_000;
-/** A look that takes long, such as one by a process of its own, is followed by so many times as long a pause, up to a bound. */
-const pausePerLook = 3;
-const longestPauseAfterLookMs = 2_000;
+/** A slow probe, such as one that starts a process, is followed by a pause of this many times its own duration, up to a bound. */
+const pausePerProbe = 3;
+const longestPauseAfterProbeMs = 2_000;
 
 /** Resolves once `probe` succeeds; rejects at the deadline with the last reason, or at once with the signal's reason. */
 export async function waitUntil(probe: Probe, options: WaitOptions): Promise<void> {
   const deadline = performance.now() + options.timeoutMs;
   let pauseMs = firstPauseMs;
+  let reason: unknown;
   while (true) {
     const begin = performance.now();
     const missing = await attempt(probe, Math.min(longestAttemptMs, deadline - begin), options.signal);
     if (missing === undefined) return;
     const now = performance.now();
-    if (now + pauseMs >= deadline) throw expired(options, missing);
-    const afterLook = Math.min(pausePerLook * (now - begin), longestPauseAfterLookMs);
-    // The last look is a moment before the deadline, however long looks take.
-    const untilNext = Math.min(Math.max(pauseMs, afterLook), deadline - now - pauseMs);
+    // A probe that the deadline cuts short explains less than the previous one; timers may fire a millisecond early.
+    if (deadline - now > 1) reason = missing;
+    if (now + pauseMs >= deadline) throw expired(options, reason ?? missing);
+    const afterProbe = Math.min(pausePerProbe * (now - begin), longestPauseAfterProbeMs);
+    // The pause never skips the last probe before the deadline.
+    const untilNext = Math.min(Math.max(pauseMs, afterProbe), deadline - now - pauseMs);
     await pause(untilNext, undefined, options.signal ? { signal: options.signal } : {}).catch((error: unknown) => {
       throw options.signal?.reason ?? error;
     });

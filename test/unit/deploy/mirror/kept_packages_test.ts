@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { keepPackages } from "../../../../deploy/local/mirror/kept_packages.ts";
+import { packageSource } from "../../../../deploy/local/mirror/package_source.ts";
+import { whileCollecting } from "../../../support/collect_garbage.ts";
 
 Deno.test("keepPackages downloads a file once, also for those who ask in the moment in which it is there", async () => {
   const directory = Deno.makeTempDirSync();
@@ -19,6 +21,26 @@ Deno.test("keepPackages downloads a file once, also for those who ask in the mom
     ));
     assert.deepEqual(asked.toSorted(), paths.toSorted());
   } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("keepPackages gives up a download that stands still when its source is ended", async () => {
+  const directory = Deno.makeTempDirSync();
+  const stuck = (): Response => new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(9)) }));
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, stuck);
+  const ends = new AbortController();
+  try {
+    const url = `http://127.0.0.1:${server.addr.port}`;
+    const source = packageSource({ debian: url, "debian-security": url }, ends.signal);
+    const answer = keepPackages(directory, source)(new Request("http://mirror/"), "debian/pool/stuck.deb");
+    await whileCollecting(new Promise((begun) => setTimeout(begun, 200)));
+    ends.abort(new Error("ended"));
+    const { status } = await answer;
+    assert.equal(status, 502);
+    assert.deepEqual([...Deno.readDirSync(`${directory}/debian/pool`)], []);
+  } finally {
+    await server.shutdown();
     await Deno.remove(directory, { recursive: true });
   }
 });

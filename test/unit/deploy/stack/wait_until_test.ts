@@ -16,6 +16,21 @@ Deno.test("waitUntil rejects at its deadline with the last reason", async () => 
   );
 });
 
+Deno.test("waitUntil rests three times as long as a slow probe takes, and probes once more before its deadline", async () => {
+  const [probeMs, timeoutMs] = [100, 1_000];
+  const begun = performance.now();
+  const at: number[] = [];
+  const probe = async () => {
+    at.push(performance.now() - begun);
+    await new Promise((done) => setTimeout(done, probeMs));
+    throw new Error("not yet");
+  };
+  await assert.rejects(waitUntil(probe, { what: "it", timeoutMs }), /not yet/);
+  assert.ok(at.length <= 4, `It was probed at ${at.map(Math.round)} ms`);
+  const rests = at.slice(1).map((ms, before) => ms - (at[before] ?? 0) - probeMs);
+  assert.ok((rests[0] ?? 0) >= 3 * probeMs - 5, `It rested for ${rests.map(Math.round)} ms`);
+});
+
 Deno.test("waitUntil is not held up by a probe that never answers", async () => {
   const begun = performance.now();
   await assert.rejects(waitUntil(() => new Promise(() => {}), { what: "an answer", timeoutMs: 50 }), /No answer/);

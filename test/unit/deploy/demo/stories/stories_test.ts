@@ -28,7 +28,7 @@ Deno.test("rolloutPolicy is of the kind that the cluster defines", async () => {
   assert.deepEqual([apiVersion, kind], [`${crd.spec.group}/${crd.spec.versions[0]?.name}`, crd.spec.names.kind]);
 });
 
-/** One needs machines that really boot, and one repeats what is proved without the demo. */
+/** "installed" needs machines that really boot; "scaling-group" repeats what integration tests prove without the demo. */
 const inCampaign: Partial<Record<StoryName, string>> = {
   "installed": "campaign/installed",
   "scaling-group": "campaign/scaling_group_story",
