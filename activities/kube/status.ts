@@ -35,9 +35,22 @@ function sorted(attempt: string, error: unknown): unknown {
   const status = statusOf(error);
   if (status === undefined) return isNetwork(error) ? unavailable(`Cannot ${attempt}: ${reasonOf(error)}`) : error;
   // Retried for a while before it halts: a fresh API server denies for some seconds what it will allow.
-  if (status === 401 || status === 403) return denied(`Cannot ${attempt}: ${said(error, status)}`);
+  if (status === 401 || status === 403 || isUnconfigured(error, status)) {
+    return denied(`Cannot ${attempt}: ${said(error, status)}`);
+  }
   if (status === 400 || status === 422) return refused("ObjectInvalid", `Cannot ${attempt}: ${said(error, status)}`);
   return unavailable(`Cannot ${attempt}: ${said(error, status)}`);
+}
+
+const unconfigured =
+  / is forbidden: ValidatingAdmissionPolicy '[^']*'.* denied request: failed to configure (policy|binding): /;
+
+/**
+ * An admission policy cannot judge, as the API server has not seen its parameters, which may be on their way. The words, of
+ * `k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go`, tell nothing of what was sent.
+ */
+function isUnconfigured(error: unknown, status: number): boolean {
+  return status === 422 && unconfigured.test(messageOf(error));
 }
 
 function isNetwork(error: unknown): boolean {
@@ -66,7 +79,8 @@ function said(error: unknown, status: number): string {
   const body = error instanceof ApiException ? parse(error.body) : undefined;
   const reason = typeof body?.["reason"] === "string" ? body["reason"] : "no reason given";
   const message = body?.["message"];
-  const quotable = (status === 403 || status === 404) && typeof message === "string";
+  const isSafe = status === 403 || status === 404 || isUnconfigured(error, status);
+  const quotable = isSafe && typeof message === "string";
   return quotable ? `HTTP ${status}, ${message}` : `HTTP ${status}, ${reason}`;
 }
 

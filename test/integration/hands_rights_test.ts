@@ -1,9 +1,9 @@
 /** Who may make a hand, on a real API server: the worker, in one form; and nobody else anything else. */
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
 import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
-import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
+import { connectKube, type Kube, loadKubeConfig } from "../../activities/kube/client.ts";
 import { HttpsWatch } from "../../activities/kube/https_watch.ts";
 import { handPodOf } from "../../activities/os/hand_pod.ts";
 import { givenOrder } from "../../activities/os/hands.ts";
@@ -165,21 +165,47 @@ async function endHand({ api }: BareApi, name: string, said: string): Promise<vo
   await api.call({ method: "PATCH", path, contentType: "application/merge-patch+json", body: { status } });
 }
 
-async function orderIsCarriedOut(t: Deno.TestContext, server: BareApi): Promise<void> {
+/** The worker's own clients, and the node that there is. */
+async function workerAndNode(server: BareApi): Promise<{ kube: Kube; uid: string }> {
   const account = { serviceAccount: "ostler-worker", namespace: "ostler-system" };
   const config = loadKubeConfig(await kubeconfigFor({ ...server, adminKubeconfig: server.kubeconfig }, account));
   const kube = { ...connectKube(config), watch: new HttpsWatch(config) };
-  const { uid } = (await kube.core.readNode({ name: "w-1" })).metadata ?? {};
+  const { uid = "" } = (await kube.core.readNode({ name: "w-1" })).metadata ?? {};
+  return { kube, uid };
+}
+
+async function orderIsCarriedOut(t: Deno.TestContext, server: BareApi): Promise<void> {
+  const { kube, uid } = await workerAndNode(server);
   await t.step("an order is given with the worker's rights, and its answer is heard at once", async () => {
     const status = { bootId: order.bootId, booted: digest, staged: "", fallback: "" };
-    const given = inActivity(() => givenOrder({ kube, image }, { ...order, uid: uid ?? "" }));
+    const given = inActivity(() => givenOrder({ kube, image }, { ...order, uid }));
     const said = JSON.stringify({ outcome: "Done", reason: "", message: "", ...status, findings: [] });
-    const name = handNameOf({ ...order, uid: uid ?? "" });
+    const name = handNameOf({ ...order, uid });
     const there = async (): Promise<void> => void await server.api.call({ method: "GET", path: `${pods()}/${name}` });
     await waitUntil(there, { what: "the hand", timeoutMs: 20_000 });
     await endHand(server, name, said);
     deepEqual(await given, { outcome: "Done", status, findings: [] });
     match(await server.api.call({ method: "GET", path: `${pods()}/${name}` }).then(() => "", String), /404/);
+  });
+}
+
+/** Hands that were just installed: what limits them is seen before what it takes its parameters from. */
+async function triesAgainWithoutImage(t: Deno.TestContext, server: BareApi): Promise<void> {
+  const path = "/api/v1/namespaces/ostler-hands/configmaps";
+  await server.api.call({ method: "DELETE", path: `${path}/ostler-hands-image` });
+  using api = await openAs(server, "worker");
+  const isRefused = async (): Promise<void> => match(await refusalOf(api, hand()), /no params found/);
+  await waitUntil(isRefused, { what: "the image to be missed", timeoutMs: 20_000 });
+  await t.step("an order is tried again as long as the API server has not seen the image of hands", async () => {
+    const { kube, uid } = await workerAndNode(server);
+    const given = inActivity(() => givenOrder({ kube, image }, { ...order, uid }));
+    await rejects(given, { type: "AccessDenied", nonRetryable: false, message: /HTTP 422, .*no params found/ });
+  });
+  const metadata = { name: "ostler-hands-image" };
+  await server.api.call({ method: "POST", path, body: { metadata, data: { image } } });
+  await waitUntil(async () => equal(await refusalOf(api, hand()), ""), {
+    what: "a hand to be taken",
+    timeoutMs: 20_000,
   });
 }
 
@@ -217,6 +243,7 @@ Deno.test("hands are made by the worker in one form, and by nobody else", async 
     await installHands(server);
     await settle(server);
     await workerMakesHands(t, server);
+    await triesAgainWithoutImage(t, server);
     await orderIsCarriedOut(t, server);
     await nobodyElseDoes(t, server);
   });

@@ -1,6 +1,6 @@
 /** A door before a server that opens by TLS, and to certificates of named authorities only. */
 import { connect } from "node:net";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:tls";
 import type { Server, TLSSocket } from "node:tls";
 import { CertificateAuthority } from "../stack/certificate_authority.ts";
@@ -33,8 +33,15 @@ export interface DoorOptions {
 export class TlsDoor {
   /** Who is in, and whose certificate each brought. */
   readonly #callers = new Map<TLSSocket, string>();
+  /** Who has knocked, let in or not. */
+  readonly #connections = new Set<Socket>();
 
-  private constructor(private readonly server: Server) {}
+  private constructor(private readonly server: Server) {
+    server.on("connection", (connection: Socket) => {
+      this.#connections.add(connection);
+      connection.once("close", () => void this.#connections.delete(connection));
+    });
+  }
 
   /** Listens on loopback. */
   static async open({ behind, own, accepts = [own], port = 0 }: DoorOptions): Promise<TlsDoor> {
@@ -59,10 +66,11 @@ export class TlsDoor {
     return [...this.#callers.values()];
   }
 
-  /** Closes it, also to those who are in. */
+  /** Closes it, also to those who are in, and to those whose handshake is under way, for whom it would stay open. */
   async close(): Promise<void> {
-    for (const caller of this.#callers.keys()) caller.destroy();
-    await new Promise<void>((resolve) => this.server.close(() => resolve()));
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    for (const each of [...this.#callers.keys(), ...this.#connections]) each.destroy();
+    await closed;
   }
 
   #letIn(caller: TLSSocket, names: readonly string[], behind: string): void {

@@ -44,6 +44,16 @@ Deno.test("attempting never quotes an answer that may echo what was sent", async
   }
 });
 
+Deno.test("attempting tries again, and quotes, what a policy refuses as long as its parameters are not seen", async () => {
+  const policy = "ValidatingAdmissionPolicy 'limit-hands.ostler.dev' with binding 'limit-hands.ostler.dev' denied request";
+  const said = `pods "hand" is forbidden: ${policy}: failed to configure binding: no params found for policy binding`;
+  const failure = await sorted(answer(422, "Invalid", said));
+  deepEqual([failure.type, failure.nonRetryable], ["AccessDenied", false]);
+  equal(failure.message, `Cannot do it: HTTP 422, ${said}`);
+  const judged = await sorted(answer(422, "Invalid", `pods "hand" is forbidden: ${policy}: a hand is not changed`));
+  deepEqual([judged.type, judged.nonRetryable], ["ObjectInvalid", true]);
+});
+
 Deno.test("attempting copes with an answer that is no JSON", async () => {
   const page = Object.assign(answer(502, "x"), { body: "<html>secret</html>" });
   equal((await sorted(page)).message, "Cannot do it: HTTP 502, no reason given");
