@@ -79,9 +79,8 @@ function said(error: unknown, status: number): string {
   const body = error instanceof ApiException ? parse(error.body) : undefined;
   const reason = typeof body?.["reason"] === "string" ? body["reason"] : "no reason given";
   const message = body?.["message"];
-  const isSafe = status === 403 || status === 404 || isUnconfigured(error, status);
-  const quotable = isSafe && typeof message === "string";
-  return quotable ? `HTTP ${status}, ${message}` : `HTTP ${status}, ${reason}`;
+  const isQuotable = status === 403 || status === 404 || isUnconfigured(error, status);
+  return isQuotable && typeof message === "string" ? `HTTP ${status}, ${message}` : `HTTP ${status}, ${reason}`;
 }
 
 function parse(body: unknown): Record<string, unknown> | undefined {

@@ -74,12 +74,13 @@ async function listsBoth(north: World, south: World): Promise<void> {
 // Both at rest have no open run: that of a pool which halts would stay open, and answer.
 async function showsGone(north: World, south: World): Promise<void> {
   await south.patch(poolPath("pool"), rollTo("1.36.1"));
-  await north.until("south's worker to be missed", async () => {
+  const isMissed = async (): Promise<boolean> => {
     const { items: [here, gone], code } = await list(north);
     const opened = Object.values(gone?.rollouts ?? {}).reduce((sum, count) => sum + count, 0);
     return code === 1 && gone?.workers === 0 && opened === 1 && (here?.workers ?? 0) > 0;
-    // One look starts a process, which a busy computer may take a while to do.
-  }, 150, 60);
+  };
+  // One look starts a process, which a busy computer may take a while to do.
+  await north.until("south's worker to be missed", isMissed, 150, 60);
   const shown = await ostler(north, ["status", "--all-clusters"]);
   assert.match(shown.out, /^south +kube-system +pool +\w+ +\(no worker polls\)$/m);
   assert.equal(shown.code, 0);

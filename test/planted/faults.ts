@@ -287,8 +287,8 @@ const publishing: Fault[] = [
   {
     name: "secrecy: a refusal of the API server is quoted with what was sent",
     file: "activities/kube/status.ts",
-    from: 'const quotable = (status === 403 || status === 404) && typeof message === "string";',
-    to: 'const quotable = typeof message === "string";',
+    from: "const isQuotable = status === 403 || status === 404 || isUnconfigured(error, status);",
+    to: "const isQuotable = true;",
     caughtBy: {
       file: "test/unit/activities/config/secrecy_test.ts",
       filter: "publishConfig tells no secret that the API server repeats in a refusal",

@@ -45,7 +45,8 @@ Deno.test("attempting never quotes an answer that may echo what was sent", async
 });
 
 Deno.test("attempting tries again, and quotes, what a policy refuses as long as its parameters are not seen", async () => {
-  const policy = "ValidatingAdmissionPolicy 'limit-hands.ostler.dev' with binding 'limit-hands.ostler.dev' denied request";
+  const policy =
+    "ValidatingAdmissionPolicy 'limit-hands.ostler.dev' with binding 'limit-hands.ostler.dev' denied request";
   const said = `pods "hand" is forbidden: ${policy}: failed to configure binding: no params found for policy binding`;
   const failure = await sorted(answer(422, "Invalid", said));
   deepEqual([failure.type, failure.nonRetryable], ["AccessDenied", false]);
