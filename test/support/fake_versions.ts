@@ -1,4 +1,5 @@
 /** NodeVersions as a run sees them, look by look; and what it has done. */
+import { Context } from "@temporalio/activity";
 import type {
   ClusterObject,
   DiscoveryActivities,
@@ -64,7 +65,8 @@ export class FakeVersions {
       ensureAutoscalersHeld: ({ object }) => note(object, "hold"),
       ensureAutoscalersLetGo: ({ object }) => note(object, "let go"),
       ensureVersionTold: ({ object, standing: { reason } }) => note(object, `tell ${reason}`),
-      awaitNodeVersionChanged: () => this.changed,
+      // Whoever never hears of a cancellation keeps its worker from ending.
+      awaitNodeVersionChanged: () => Promise.race([this.changed, Context.current().cancelled]),
       ensureGroupsDiscovered: () => Promise.resolve({ groups: 2, made: ["a"], removed: [] }),
     };
   }

@@ -126,6 +126,8 @@ export class Stage {
       maxHeartbeatThrottleInterval: 50,
       defaultHeartbeatThrottleInterval: 50,
       shutdownGraceTime: 1,
+      // A step that does not end when it is cancelled fails the story that stops its worker, and no later one.
+      shutdownForceTime: 30_000,
       ...versionOf({ buildId, deployment: "", cluster: "" }),
     };
     const workers = [
@@ -172,9 +174,9 @@ export class Stage {
 
   /** Ends the workers in order; running activities are cancelled. */
   async stopWorker(): Promise<void> {
-    for (const { worker } of this.#workers) worker.shutdown();
-    await Promise.all(this.#workers.map(({ done }) => done));
-    this.#workers = [];
+    const ending = this.#workers.splice(0);
+    for (const { worker } of ending) worker.shutdown();
+    await Promise.all(ending.map(({ done }) => done));
   }
 
   /** A fresh pool that nothing looks after yet. */
