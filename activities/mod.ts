@@ -41,7 +41,7 @@ import { resolveImage } from "./os_image/resolve_image.ts";
 import { ensureImageTold } from "./os_image/tell_image.ts";
 import { verifyImage } from "./os_image/verify_image.ts";
 import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
-import { awaitNodeDrained, ensureNodeCordoned } from "./node/drain.ts";
+import { awaitNodeDrained } from "./node/drain.ts";
 import type { Backend } from "./backends/contract.ts";
 import { awaitBootOrdered } from "./backends/node_pool/boot_order.ts";
 import { awaitNodeBooted } from "./backends/node_pool/booted.ts";
@@ -128,8 +128,6 @@ export function createActivities(deps: ActivityDeps): Activities {
       ensureVictimMarked: (input) => of(input).choose(input),
       ensureVictimUnmarked: ({ letGo = false, ...input }) => of(input).spare({ ...input, release: letGo }),
       ensureMachineAdmitted: (input) => of(input).admit(input),
-      ensureNodeCordoned: (input) => ensureNodeCordoned(kube, input),
-      ensureVictimReleased: (input) => of(input).release(input),
       deleteMachine: (input) => of(input).replace(input),
       ensureLastGoodRestored: (input) => of(input).restore(input, deps),
       ensureTemplateStamped: (input) => of(input).stamp(input),
@@ -152,7 +150,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     awaitPoolChanged: (input) => awaitPoolChanged(kube, input),
     awaitMachinesJoined: (input) =>
       measuredJoin(measures, input.pool, (told) => awaitMachinesJoined(kube, input, told)),
-    // An order of an earlier version, which does not say of which machine the node is.
+    // What follows a look that found it blocked, which has told of which image its machine is.
     awaitNodeDrained: (input) => drains.of(input, () => awaitNodeDrained(kube, input), () => Promise.resolve("")),
     awaitGates: (input) =>
       measuredWait(

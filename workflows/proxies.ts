@@ -1,5 +1,5 @@
 /** The activities in four classes of timeout and retry; every retry is bounded, every wait has a deadline of its own. */
-import { patched, proxyActivities, proxyLocalActivities, workflowInfo } from "@temporalio/workflow";
+import { proxyActivities, proxyLocalActivities, workflowInfo } from "@temporalio/workflow";
 import type { ActivityInterfaceFor, LocalActivityInterfaceFor } from "@temporalio/workflow";
 import { waitsQueueOf } from "./commands/start_options.ts";
 import type {
@@ -19,17 +19,6 @@ const briefRetry = {
   maximumInterval: "15s",
   maximumAttempts: 8,
 } as const;
-
-/** From then on reads are local too while nothing else is under way. */
-const localReads = "local-reads";
-
-/** From then on a machine's stage is one step, what is told or spared with nothing under way is local, and a new stage is told without a look. */
-export const fewerEvents = "fewer-events";
-
-/** Both at once, so that a run that begins notes one of them. */
-export function readsLocally(): boolean {
-  return patched(fewerEvents) || patched(localReads);
-}
 
 // A longer pause between tries becomes a timer, so that no workflow task is kept open for it.
 const localRetryThreshold = "1s";
@@ -67,7 +56,7 @@ export type Either<Activities> = ActivityInterfaceFor<Activities> | LocalActivit
  * the run could never go on after a restart of its worker.
  */
 export function readBeside(tasks: Readonly<Tasks>): Either<ReadActivities> {
-  return isIdle(tasks) && readsLocally() ? readAlone : read;
+  return isIdle(tasks) ? readAlone : read;
 }
 
 /** Publishes by the same rule; no machine can boot before it is done. */

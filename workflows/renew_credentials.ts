@@ -9,7 +9,6 @@ import {
   getExternalWorkflowHandle,
   isCancellation,
   ParentClosePolicy,
-  patched,
   setCurrentDetails,
   startChild,
 } from "@temporalio/workflow";
@@ -34,7 +33,7 @@ export async function renewCredentials(input: RenewInput = {}): Promise<RenewRes
 
 async function renew({ publishOnly, rest, ...due }: DuePool, { cluster, deadlines }: RenewInput): Promise<void> {
   const pool = poolOf(cluster === undefined ? due : { ...due, cluster });
-  if (rest && patched("renew-at-rest") && await renewAtRest(pool, rest) === "Done") return;
+  if (rest && await renewAtRest(pool, rest) === "Done") return;
   const started = startChild(rollOutMachineDeployment, {
     workflowId: workflowIdOf(pool),
     args: [{ ...pool, ...(deadlines ? { deadlines } : {}), ...(publishOnly ? { publishOnly } : {}) }],

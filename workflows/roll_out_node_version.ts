@@ -11,7 +11,6 @@ import {
   condition,
   continueAsNew,
   isCancellation,
-  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -29,7 +28,6 @@ import type {
   VersionSurvey,
 } from "./contracts/mod.ts";
 import { type NextStep, nextStep } from "./node_version/next_step.ts";
-import type { Rules } from "./node_version/stage_of.ts";
 
 // API server and cloud may be away for an hour.
 const patient = {
@@ -76,7 +74,7 @@ async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVer
     news.isChanged = false;
     const survey = await look(object);
     if (survey.state === "Gone") return await endGone(object);
-    const next = nextStep(survey, rulesFor(survey));
+    const next = nextStep(survey);
     if (told !== wordsOf(next.standing)) await tell(object, next.standing);
     told = wordsOf(next.standing);
     if (survey.isHeld && next.step !== "LetGo") await hold(object);
@@ -86,13 +84,6 @@ async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVer
     if (next.step === "Wait") await rest(object, survey.fingerprint, news);
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof rollOutNodeVersion>(object);
   }
-}
-
-/** Runs that earlier versions of ours began go on by their rules, up to where they had come. */
-function rulesFor({ stages }: Extract<VersionSurvey, { state: "Present" }>): Rules {
-  if (patched("control-plane-first")) return "ControlPlaneFirst";
-  if (patched("lets-go-at-rest")) return "LetGoAtRest";
-  return stages.ControlPlane.outdated > 0 && !patched("refused-lets-go") ? "First" : "LetGoWhereRefused";
 }
 
 function look(object: ClusterObject): Promise<VersionSurvey> {

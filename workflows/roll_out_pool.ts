@@ -11,7 +11,6 @@ import {
   condition,
   continueAsNew,
   isCancellation,
-  patched,
   workflowInfo,
 } from "@temporalio/workflow";
 import { dropPlan, planWhereAsked } from "./commands/asked_plan.ts";
@@ -19,7 +18,7 @@ import { listen } from "./commands/handlers.ts";
 import type { Desired, RollOutInput, RollOutResult, Rules } from "./contracts/mod.ts";
 import { missedIn, noteMissed } from "./machine/remove_machine.ts";
 import { callOff } from "./machine/tasks.ts";
-import { fewerEvents, publish, tellAlone } from "./proxies.ts";
+import { publish, tellAlone } from "./proxies.ts";
 import { carriedState } from "./state/carried.ts";
 import { parseInput } from "./state/input.ts";
 import { countBug, forgetBugs, isBehind } from "./state/loop.ts";
@@ -42,7 +41,7 @@ import { observe } from "./steps/observe.ts";
 import { forgetTaken, noteWaves, planOf } from "./steps/plan.ts";
 import { prepare, rollProfile } from "./steps/prepare.ts";
 import { isGivenUp } from "./steps/quarantine.ts";
-import { noteSettling, rest, restAndTell } from "./steps/rest.ts";
+import { noteSettling, restAndTell } from "./steps/rest.ts";
 import { restoreLastGood } from "./steps/rollback.ts";
 import { giveBackSlots } from "./steps/slots.ts";
 import { troubleOf } from "./steps/trouble.ts";
@@ -156,7 +155,7 @@ async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promi
   } finally {
     tasks.areHeld = false;
   }
-  await (patched(fewerEvents) ? restAndTell(rollout, turn, pool) : rest(rollout, turn, pool));
+  await restAndTell(rollout, turn, pool);
   return undefined;
 }
 
@@ -165,7 +164,7 @@ async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promi
  * come between then. Gives who tells.
  */
 function holdBack(tasks: Tasks): Teller {
-  tasks.areHeld = isIdle(tasks) && patched(fewerEvents);
+  tasks.areHeld = isIdle(tasks);
   return tasks.areHeld ? tellAlone : publish;
 }
 

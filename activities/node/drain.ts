@@ -17,8 +17,6 @@ import type { Obstacle } from "./obstacles.ts";
 import { ownerOf } from "./pod_owner.ts";
 import { RefusedEvictions } from "./refused_evictions.ts";
 
-export { ensureNodeCordoned } from "./cordon.ts";
-
 /** Evictions and deletions at a time. */
 const width = 10;
 /** What blocks for less long is not worth telling: pods come and go. */

@@ -10,7 +10,8 @@ import type {
 import type { MemberRef } from "../backends/contract.ts";
 import { backendOf } from "../backends/registry.ts";
 import type { Kube } from "../kube/client.ts";
-import { awaitNodeDrained, ensureNodeCordoned } from "../node/drain.ts";
+import { ensureNodeCordoned } from "../node/cordon.ts";
+import { awaitNodeDrained } from "../node/drain.ts";
 import { awaitMachinesJoined, type RungsTold } from "./await_joined.ts";
 import { awaitMachineGone } from "./await_machine.ts";
 import { orderFirst } from "./order_first.ts";

@@ -15,10 +15,11 @@ if (missing === undefined) {
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     process.stdout.write(`${seconds.padStart(6)} s  ${text}\n`);
   });
-  await host.addOstree("prepared");
+  const isForCampaign = process.argv.includes("--campaign");
+  if (isForCampaign) await host.addOstree("prepared");
   await host.stop();
   // What real control planes, and Temporal as people run it themselves, are built from takes minutes more.
-  if (process.argv.includes("--campaign")) {
+  if (isForCampaign) {
     await componentImages(join(machinesFolder(), "control-plane"), await controlPlanePrograms());
     if (await findPostgres() !== undefined) await resolveTools(temporalToolNames);
   }

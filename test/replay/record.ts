@@ -7,12 +7,17 @@ import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };
 import { plainHistory } from "./plain_history.ts";
 import { controlPlanes } from "./record_control_planes.ts";
+import { nodePools } from "./record_node_pools.ts";
+import { readConfig } from "../../workers/config.ts";
+import { startNotice } from "../../workers/notices/tell_notices.ts";
+import { noticeIdOf } from "../../workflows/commands/start_options.ts";
+import type { CarriedState } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
+import { failure } from "../support/fake_failure.ts";
 import { protectedPod } from "../support/fake_pool.ts";
 import { controlPlaneFirst, surveyed } from "../support/fake_versions.ts";
+import { recall } from "../support/fake_rollout.ts";
 import { resolved } from "../support/fake_images.ts";
-import { NodeStage } from "../support/node_stage.ts";
-import { rolling } from "../support/replaced_story.ts";
 import { budgetOf, gateOf } from "../support/pool_checks.ts";
 import { Stage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Handle } from "../support/workflow_stage.ts";
@@ -29,13 +34,7 @@ type Story = (stage: Stage) => Promise<Handle>;
 
 const rollouts: Record<string, Story> = {
   "creation": async (stage) => await stage.rollOut(stage.pool()),
-  // From here on what is read while nothing else is under way is local.
   "published_without_machines": async (stage) => await stage.rollOut(stage.pool({ replicas: 0 })),
-  "local_reads_rolling": async (stage) => {
-    const pool = await stage.grownPool();
-    pool.change({ image: "image-2", kubelet: "1.36.1" });
-    return await stage.rollOut(pool);
-  },
   "rolling": async (stage) => {
     const pool = await stage.grownPool();
     pool.change({ image: "image-2", kubelet: "1.36.1" });
@@ -138,6 +137,50 @@ const rollouts: Record<string, Story> = {
     await stage.tell(pool);
     return handle;
   },
+  "carried_on_paused_resumed": async (stage) => {
+    const pool = await stage.grownPool();
+    pool.fate = () => "registered";
+    pool.change({ image: "image-2" });
+    const first = await stage.rollOut(pool);
+    await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+    const joining = pool.subjects("ensureMachineAdmitted").at(-1) ?? "";
+    await first.terminate("another run goes on");
+    const paused = { by: "somebody", reason: "incident", since: Date.now() };
+    const { paused: _, ...memory } = recall(pool);
+    const carried = {
+      ...{ schemaVersion: 1, people: { paused }, memory: { ...memory, recalled: true } },
+      machines: { booting: { [joining]: { since: Date.now(), attempt: 0 } } },
+    };
+    const handle = await stage.rollOut(pool, { carried: carried as unknown as CarriedState });
+    await eventually("the join seen through", () => pool.count("awaitMachinesJoined") === 2);
+    pool.mend();
+    await stage.stands(handle, "Rolling", "Paused");
+    await stage.ask(pool, "resume");
+    return handle;
+  },
+  "outage_while_draining": async (stage) => {
+    const pool = await stage.grownPool();
+    let isAway = true;
+    pool.before["awaitNodeDrained"] = () => {
+      if (isAway) throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
+    };
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    await stage.stands(handle, "Rolling", "Unreachable");
+    isAway = false;
+    return handle;
+  },
+  "renewed_only": async (stage) => await stage.rollOut(await stage.grownPool(), { publishOnly: true }),
+  "gone": async (stage) => {
+    const pool = await stage.grownPool();
+    pool.fate = () => "registered";
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+    pool.state = "Gone";
+    await stage.tell(pool);
+    return handle;
+  },
   "repaired": async (stage) => {
     const pool = await stage.grownPool();
     pool.sicken(2);
@@ -164,18 +207,6 @@ const rollouts: Record<string, Story> = {
     return handle;
   },
 };
-
-/** From here on a machine's stages are one step each, and a round reads all at once. */
-const withFewerEvents = [
-  ...["rolling", "superseded_while_joining", "join_failed_halted_retried", "drain_blocked_paused_resumed"],
-  ...["three_at_a_time", "waves_approved_gated_promoted", "blocked_drain_set_aside_forced", "repaired"],
-  ...["aborted_while_joining", "cancelled", "gate_failed_rolled_back"],
-];
-
-for (const name of withFewerEvents) {
-  const story = rollouts[name];
-  if (story) rollouts[`fewer_events_${name}`] = story;
-}
 
 const renewals: Record<string, Story> = {
   "one_started_one_told": async (stage) => {
@@ -245,6 +276,7 @@ const versions: Record<string, Story> = {
       skewed: 0,
       moving: 0,
       halted: ['group "a" is halted'],
+      ...{ unannounced: 0, waiting: [] },
     };
     const { ControlPlane } = surveyed().stages;
     stage.activities.versions.looks.set("rests", [
@@ -286,54 +318,6 @@ const plans: Record<string, Story> = {
   },
 };
 
-const nodePools: Record<string, Story> = {
-  "staged_rolled_soaked": async (stage) => {
-    const policy = {
-      budget: { machines: 2, cluster: 5 },
-      inPlace: { soak: "1s" },
-      waves: [{ upTo: 1 }, { upTo: "100%" }],
-    };
-    const nodes = new NodeStage({ nodes: 4, policy });
-    await nodes.settle(stage);
-    nodes.ask("b");
-    return await nodes.rollOut(stage);
-  },
-  "rolled_back_halted_retried": async (stage) => {
-    const nodes = new NodeStage({ nodes: 2, policy: { inPlace: { boot: "5s" } }, fate: () => "rolls back" });
-    await nodes.settle(stage);
-    nodes.ask("b");
-    const handle = await nodes.rollOut(stage);
-    await eventually("it given up", async () => {
-      const { quarantine, underway } = await nodes.progress(stage);
-      return quarantine.length > 0 && underway.length === 0;
-    });
-    nodes.fate = () => "boots";
-    await handle.executeUpdate("retry", { args: [{ by: "somebody" }] });
-    return handle;
-  },
-  "aborted_while_booting": async (stage) => {
-    const nodes = new NodeStage({ nodes: 3, bootMs: 500 });
-    await nodes.settle(stage);
-    nodes.ask("b");
-    const handle = await nodes.rollOut(stage);
-    await eventually("a node down", () => nodes.down().length === 1);
-    await handle.executeUpdate("abort", { args: [{ by: "somebody" }] });
-    return handle;
-  },
-  "refused_replaced": async (stage) => (await rolling(stage, { refuses: "DiskFull" })).handle,
-  "lost_replaced": async (stage) => (await rolling(stage, { fate: "never comes back" })).handle,
-  "superseded_while_booting": async (stage) => {
-    const nodes = new NodeStage({ nodes: 3, bootMs: 500 });
-    await nodes.settle(stage);
-    nodes.ask("b");
-    const handle = await nodes.rollOut(stage);
-    await eventually("a node down", () => nodes.down().length === 1);
-    nodes.ask("c");
-    await handle.signal("desiredChanged", { generation: 3 });
-    return handle;
-  },
-};
-
 const images: Record<string, Story> = {
   "accepted": async (stage) => {
     const image = resolved();
@@ -351,6 +335,16 @@ const images: Record<string, Story> = {
   },
 };
 
+const notices: Record<string, Story> = {
+  "told_two": async (stage) => {
+    const notice = { id: "n", kind: "Halted", at: "2026-01-01T10:00:00Z", reason: "GateFailed", message: "m" } as const;
+    const both = readConfig({ OSTLER_NOTIFY_WEBHOOK_FILE: "/w", OSTLER_NOTIFY_EVENTS_FILE: "/e" });
+    const pool = { namespace: "fleet", name: "workers" };
+    await startNotice(stage.client, both, { pool, notice: { ...notice, revision: "4", image: "image-4" } });
+    return stage.client.workflow.getHandle(noticeIdOf(pool, "n")) as unknown as Handle;
+  },
+};
+
 /** Stories by the folder that has their histories. */
 const stories: Record<string, Record<string, Story>> = {
   roll_out_machine_deployment: rollouts,
@@ -362,6 +356,7 @@ const stories: Record<string, Record<string, Story>> = {
   plan_pool: plans,
   admit_image: images,
   roll_out_node_pool: nodePools,
+  send_notice: notices,
 };
 
 async function record(

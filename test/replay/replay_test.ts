@@ -38,6 +38,6 @@ for (const name of names) replayTest(`today's workflows follow ${name}`, () => f
 replayTest("rollOutMachineDeployment does not follow a history in which another step was taken", async () => {
   const rolling = names.find((name) => name.endsWith("-rolling.json"));
   ok(rolling, "no rolling history is recorded: run deno task replay:record");
-  const changed = textOf(rolling).replaceAll("ensureVictimMarked", "ensureVictimForgotten");
+  const changed = textOf(rolling).replaceAll("awaitReplacementJoined", "awaitReplacementForgotten");
   await rejects(follow(changed), { name: "DeterminismViolationError" });
 });

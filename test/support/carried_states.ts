@@ -1,4 +1,4 @@
-/** One state of a run in the middle of everything, as each version carries it. */
+/** The state of a run in the middle of everything, as it is carried. */
 import type { CarriedState } from "../../workflows/contracts/mod.ts";
 
 const request = { by: "ada", reason: "incident", since: 2000 };
@@ -11,9 +11,8 @@ const wave = { index: 1, soakUntil: 6000, passed: true, approved: true };
 const countedBy = { waves: [{ upTo: 1, soak: 2 }], growth: null, replicas: 3 };
 const draining = { a: { since: 4000, templateHash: "t1", image: "i", kubelet: "k" } };
 
-/** By groups, as this version does. */
 export const carriedNow: CarriedState = {
-  schemaVersion: 3,
+  schemaVersion: 1,
   target: {
     change: "s2",
     startedAt: 1000,
@@ -55,35 +54,4 @@ export const carriedNow: CarriedState = {
     rollback,
   },
   loop: { bugs: 0, bug: "" },
-};
-
-/** The same side by side, as version 2 wrote it. */
-export const carriedFlat = {
-  schemaVersion: 2,
-  memory: { paused: request, quarantine: [bad], lastGood, usual: { join: [4], leave: [9] }, left: rollback },
-  startedAt: 1000,
-  startedFor: "g7",
-  change: "s2",
-  begun: { templateHash: "t2", configDigest: "d2" },
-  failedMachines: 2,
-  retries: [1],
-  booting: { c: { since: 3000, attempt: 1 } },
-  dropped: { g: { since: 3000, attempt: 0, templateHash: "t3" } },
-  draining,
-  setAside: ["d"],
-  skipped: ["e"],
-  repaired: ["f"],
-  failed: ["x"],
-  retriedAt: 5000,
-  rolled: true,
-  wave,
-  countedBy,
-  approvedPlan: "s2",
-  approvedHash: "h2",
-  rollBack: rollback,
-  abortAsked: { ...request, by: "ben" },
-  slots: ["b"],
-  joins: [join],
-  replacements: [replacement],
-  replaced: 7,
 };

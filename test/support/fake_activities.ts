@@ -217,8 +217,6 @@ export class FakeActivities {
       ensureVictimMarked: (input) => this.#change("ensureVictimMarked", input, mark),
       ensureVictimUnmarked: (input) => this.#change("ensureVictimUnmarked", input, spare),
       ensureMachineAdmitted: (input) => this.#change("ensureMachineAdmitted", input, admit),
-      ensureNodeCordoned: (input) => this.#change("ensureNodeCordoned", input, cordon),
-      ensureVictimReleased: (input) => this.#change("ensureVictimReleased", input, release),
       deleteMachine: (input) => this.#change("deleteMachine", input, remove),
       ensureLastGoodRestored: (input) => this.#on("ensureLastGoodRestored", input, restoreLastGood),
       ensureTemplateStamped: (input) => this.#on("ensureTemplateStamped", input, stampTemplate),
@@ -231,7 +229,7 @@ export class FakeActivities {
 
   // By the orders and waits that they are made of, so that a story tells what happened.
   #stages(): Pick<AwaitActivities, "awaitReplacementJoined" | "awaitNodeEmptied" | "awaitVictimGone"> {
-    const { ensureVictimMarked, ensureMachineAdmitted, ensureNodeCordoned, ensureVictimReleased } = this.#write();
+    const { ensureVictimMarked, ensureMachineAdmitted } = this.#write();
     return {
       awaitReplacementJoined: async ({ pool, kubelet, victim, machine, deadlines }) => {
         const late = await orderFirst(async () => {
@@ -242,11 +240,11 @@ export class FakeActivities {
           await this.#await().awaitMachinesJoined({ pool, kubelet, machines: [{ machine, deadlines }] });
       },
       awaitNodeEmptied: async (input) => {
-        const late = await orderFirst(() => ensureNodeCordoned(input));
+        const late = await orderFirst(() => this.#change("ensureNodeCordoned", input, cordon));
         return late ?? await this.#await().awaitNodeDrained(input);
       },
       awaitVictimGone: async (input) => {
-        const late = await orderFirst(() => ensureVictimReleased(input));
+        const late = await orderFirst(() => this.#change("ensureVictimReleased", input, release));
         if (!late) await this.#await().awaitMachineGone(input);
         return late;
       },

@@ -1,6 +1,5 @@
 /** How nodes of a fake pool are drained, and how its gates are judged. */
 import type { AwaitActivities, Blocker, DrainOutcome, GateVerdict } from "../../workflows/contracts/mod.ts";
-import { setsAside } from "../../workflows/policy/former_words.ts";
 import { failure } from "./fake_failure.ts";
 import { nodeOf } from "./fake_machine.ts";
 import type { FakeMachine, FakePool } from "./fake_pool.ts";
@@ -24,7 +23,7 @@ export function drain(pool: FakePool, order: DrainOrder): DrainOutcome | undefin
   }
   const key = JSON.stringify(blockers);
   const isLate = Date.now() >= order.until;
-  if (isLate && setsAside(order.rules)) machine.isStuck = true;
+  if (isLate && order.rules.onBlocked === "SetAside") machine.isStuck = true;
   return isLate || key !== order.known ? { outcome: "Blocked", evicted: 0, blockers, key } : undefined;
 }
 

@@ -10,14 +10,21 @@ import type {
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 
-const stage = { groups: 1, done: 0, outdated: 2, skewed: 0, halted: [], moving: 0 };
+const still = { skewed: 0, unannounced: 0, atRest: 0, halted: [], waiting: [], moving: 0 };
+const stage = { ...still, groups: 1, done: 0, outdated: 2 };
 
 /** Two outdated workers, nothing released, no autoscaler. */
 export function surveyed(differs: Partial<Present> = {}): Present {
   const none = { ...stage, groups: 0, outdated: 0 };
   return {
     ...{ state: "Present", fingerprint: "f", digest: "d", released: null, trouble: null, says: "2 outdated" },
-    ...{ stages: { ControlPlane: none, Workers: stage }, autoscalers: "Off", isHeld: false, isSettled: false },
+    ...{
+      stages: { ControlPlane: none, Workers: stage },
+      autoscalers: "Off",
+      isHeld: false,
+      isSettled: false,
+      invalid: 0,
+    },
     ...differs,
   };
 }

@@ -74,6 +74,7 @@ export class Stage {
   #workers: { worker: Worker; done: Promise<void> }[] = [];
   #pools = 0;
   #opening: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
   /** Whose runs have not been ended yet. */
   #left: FakePool[] = [];
 
@@ -108,7 +109,12 @@ export class Stage {
     await this.startWorker();
   }
 
-  async close(): Promise<void> {
+  /** Ends worker and server, once. */
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
     await this.stopWorker();
     await this.#native?.close();
     await this.#supervisor.stop();
@@ -189,7 +195,11 @@ export class Stage {
 
   /** Ends every run that a story left behind: those that look again and again would slow down the next stories. */
   async clear(): Promise<void> {
-    const handles = this.#left.splice(0).map(({ holder }) => this.client.workflow.getHandle(holder));
+    const left = this.#left.splice(0).map(({ holder }) => holder);
+    for await (const { workflowId } of this.client.workflow.list({ query: `ExecutionStatus = "Running"` })) {
+      left.push(workflowId);
+    }
+    const handles = [...new Set(left)].map((id) => this.client.workflow.getHandle(id));
     await Promise.allSettled(handles.map((handle) => handle.terminate("its story is over")));
   }
 
@@ -284,31 +294,39 @@ async function seen(
   }
 }
 
-const stages = new Map<string, Stage>();
+/** Those of this process by their options. */
+const stages = new Map<string, { stage: Stage; testsLeft: number }>();
 
 type Play = (stage: Stage, t: Deno.TestContext) => Promise<void>;
 
 /**
- * Registers tests with the stage of this process that has these options; it is opened before the first, and closed after all.
- * One that tells several stories, as its steps, has so many times as long.
+ * Registers tests with the stage of this process that has these options: it is opened before the first of them, and closed
+ * after the last, as its servers take their part of a core also at rest. One that tells several stories, as its steps, has
+ * so many times as long.
  */
 export function onStage(options: StageOptions = {}): (name: string, run: Play, stories?: number) => void {
-  const stage = stages.get(JSON.stringify(options)) ?? newStage(options);
+  const key = JSON.stringify(options);
+  const shared = stages.get(key) ?? newStage(options);
+  stages.set(key, shared);
+  const { stage } = shared;
   return (name, run, stories = 1) => {
+    shared.testsLeft += 1;
     const fn = async (t: Deno.TestContext): Promise<void> => {
       await stage.open();
       await inTime(stage, (opened) => run(opened, t), stories * limitMs).finally(() => stage.clear());
+      shared.testsLeft -= 1;
+      if (shared.testsLeft === 0) await stage.close();
     };
     // The native part of the SDK keeps handles of its own between tests.
     Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn });
   };
 }
 
-function newStage(options: StageOptions): Stage {
+function newStage(options: StageOptions): { stage: Stage; testsLeft: number } {
   const stage = new Stage(options);
-  stages.set(JSON.stringify(options), stage);
+  // Where a test failed or was filtered out, some are left to the end.
   Deno.test.afterAll(() => stage.close());
-  return stage;
+  return { stage, testsLeft: 0 };
 }
 
 /** No story takes longer than this on the slowest machine; one that does is stuck, and its calls tell where. */

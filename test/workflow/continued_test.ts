@@ -208,19 +208,15 @@ test("no gate counts as passed in a run that has only seen policies contradict e
   assertOrderly(pool);
 });
 
-for (const schemaVersion of [2, 9]) {
-  test(`a chain goes on from state of version ${schemaVersion}, also where that lacks fields`, async (stage) => {
-    const pool = await stage.grownPool({ replicas: 2 });
-    pool.change({ image: "image-2" });
-    const paused = { by: "ada", reason: "incident", since: 1 };
-    const { paused: _, ...memory } = recall(pool);
-    const state = schemaVersion === 2
-      ? { memory: { ...memory, paused } }
-      : { memory: { ...memory, recalled: true }, people: { paused, mood: "calm" }, quarters: {} };
-    const handle = await stage.rollOut(pool, { carried: { schemaVersion, ...state } as unknown as CarriedState });
-    deepEqual((await stage.stands(handle, "Rolling", "Paused")).pausedBy, paused);
-    await stage.ask(pool, "resume");
-    equal((await handle.result()).replaced, 2);
-    assertRuns(pool, "image-2");
-  });
-}
+test("a chain goes on from what a newer version carried, also where that lacks fields", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 2 });
+  pool.change({ image: "image-2" });
+  const paused = { by: "ada", reason: "incident", since: 1 };
+  const { paused: _, ...memory } = recall(pool);
+  const state = { memory: { ...memory, recalled: true }, people: { paused, mood: "calm" }, quarters: {} };
+  const handle = await stage.rollOut(pool, { carried: { schemaVersion: 9, ...state } as unknown as CarriedState });
+  deepEqual((await stage.stands(handle, "Rolling", "Paused")).pausedBy, paused);
+  await stage.ask(pool, "resume");
+  equal((await handle.result()).replaced, 2);
+  assertRuns(pool, "image-2");
+});

@@ -48,9 +48,6 @@ export interface WriteActivities {
   /** Spares a victim; one that is already leaving stays held, unless `letGo` hands it to machine-controller. */
   ensureVictimUnmarked(input: { pool: PoolRef; machine: string; letGo?: boolean }): Promise<void>;
   ensureMachineAdmitted(input: { pool: PoolRef; machine: string }): Promise<void>;
-  /** Keeps new pods and the autoscaler off the node. */
-  ensureNodeCordoned(input: { pool: PoolRef; machine: string; node: string }): Promise<void>;
-  ensureVictimReleased(input: { pool: PoolRef; machine: string; node?: string }): Promise<void>;
   /** Without `drain` machine-controller does not evict its pods first. */
   deleteMachine(input: { pool: PoolRef; machine: string; node?: string; drain?: boolean }): Promise<void>;
   /**

@@ -117,7 +117,7 @@ export interface CarriedLoop {
 
 /** State that outlives continue-as-new, by the groups of `Rollout`. */
 export interface CarriedState {
-  schemaVersion: 3;
+  schemaVersion: 1;
   target: CarriedTarget;
   people: CarriedPeople;
   waves: CarriedWaves;

@@ -12,16 +12,16 @@ export interface StageSurvey {
   /** Nodes that run something else; and of these, those with other components, such as another kubelet. */
   outdated: number;
   skewed: number;
-  /** Of these, newcomers that a record tells of, and nobody yet what they run; missing from a look of an earlier version. */
-  unannounced?: number;
-  /** Those that are done, or wait for a person or a window; missing from a look of an earlier version. */
-  atRest?: number;
+  /** Of these, newcomers that a record tells of, and nobody yet what they run. */
+  unannounced: number;
+  /** Those that are done, or wait for a person or a window. */
+  atRest: number;
   /** Groups whose rollout waits for a person, with its reason; some of them. */
   halted: string[];
-  /** The same of those that wait for their window, of which nothing is under way; missing like `atRest`. */
-  waiting?: string[];
-  /** Groups of which something is under way; missing like `atRest`. */
-  moving?: number;
+  /** The same of those that wait for their window, of which nothing is under way. */
+  waiting: string[];
+  /** Groups of which something is under way. */
+  moving: number;
 }
 
 /** What stands in the way of everything: a stable reason, and words for people. */
@@ -49,8 +49,8 @@ export type VersionSurvey =
     isHeld: boolean;
     /** Every node runs what is wanted, groups of workers took it up, and nothing is on its way in or out. */
     isSettled: boolean;
-    /** Nodes of which nobody can tell what they run; missing from a look of an earlier version. */
-    invalid?: number;
+    /** Nodes of which nobody can tell what they run. */
+    invalid: number;
     /** What is left, in words. */
     says: string;
   };

@@ -1,8 +1,7 @@
 /** One machine in: admitted with a place of the shared budget where it replaces another, and seen to join. */
-import { patched } from "@temporalio/workflow";
-import type { Member, PoolRef } from "../contracts/mod.ts";
+import type { Member } from "../contracts/mod.ts";
 import type { Blocked, Step } from "../policy/turn.ts";
-import { fewerEvents, write } from "../proxies.ts";
+import { write } from "../proxies.ts";
 import { restartBoot } from "../state/machines.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import { tell } from "../state/view.ts";
@@ -25,15 +24,14 @@ export async function admit(rollout: Admitting, step: Step & { kind: "admit" }):
   if (newcomer.phase === "Held") restartBoot(machines, newcomer.id);
   const replaces = victim ? `, which replaces ${victim.id}` : "";
   tell(view, "MachineAdmitted", `Admitted ${newcomer.id}${replaces}`);
-  if (victim && patched(fewerEvents)) {
+  if (victim) {
     beginJoin(rollout, { machine: newcomer.id, attempt, victim: victim.id }, "ByWait");
     return undefined;
   }
-  beginJoin(rollout, { machine: newcomer.id, attempt, ...(victim ? { victim: victim.id } : {}) }, async () => {
-    if (victim) await markVictim(pool, victim);
+  beginJoin(rollout, { machine: newcomer.id, attempt }, async () => {
     const summary = `Admit ${newcomer.id}`;
     await write.ensureMachineAdmitted.executeWithOptions({ summary }, [{ pool, machine: newcomer.id }]);
-    if (!victim) machines.repaired = machines.repaired.slice(1);
+    machines.repaired = machines.repaired.slice(1);
   });
   return undefined;
 }
@@ -61,8 +59,4 @@ function hasLostPlace(
   if (!rules || rules.budget.cluster === null || people.retriedAt === 0 || !machines.booting[machine]) return false;
   const { old = [], leaving = [] } = machines.snapshot ?? {};
   return slots.held.length < [...old, ...leaving].filter(({ marked }) => marked).length;
-}
-
-async function markVictim(pool: PoolRef, { id }: Member): Promise<void> {
-  await write.ensureVictimMarked.executeWithOptions({ summary: `Choose ${id} to go` }, [{ pool, machine: id }]);
 }

@@ -2,16 +2,14 @@
  * Empties a node: cordon, then drain by the rules, which may change meanwhile. What blocks a drain is shown; after its
  * time it is waited for, its machine is set aside, or it is forced.
  */
-import { patched } from "@temporalio/workflow";
 import type { DrainOrder, DrainOutcome, DrainRules, Member, Unseen } from "../contracts/mod.ts";
-import { setsAside } from "../policy/former_words.ts";
-import { awaits, fewerEvents, write } from "../proxies.ts";
+import { awaits } from "../proxies.ts";
 import { nudge } from "../state/loop.ts";
 import { postpone } from "../state/machines.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
 import { warn } from "../state/view.ts";
-import { giveBackOutage, giveBackTime } from "./order_in_time.ts";
+import { giveBackOutage } from "./order_in_time.ts";
 import { unlessOver } from "./unless_over.ts";
 
 const standardDrain: DrainRules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" };
@@ -30,19 +28,7 @@ export function drainEnd({ settings, target }: Seen<"settings" | "target">, sinc
 /** Drains the node of a machine; one that could not be drained in time may be set aside by the rules. */
 export async function drain(rollout: Draining, task: Task, { id, node }: Drained): Promise<"Drained" | "SetAside"> {
   if (!node) return "Drained";
-  const { settings: { pool } } = rollout;
   let isCordoned = false;
-  if (!patched(fewerEvents)) {
-    const begun = Date.now();
-    try {
-      await write.ensureNodeCordoned.executeWithOptions({ summary: `Cordon ${node}` }, [{ pool, machine: id, node }]);
-      giveBackTime(rollout, task, { begun });
-    } catch (error) {
-      giveBackTime(rollout, task, { begun, error });
-      throw error;
-    }
-    isCordoned = true;
-  }
   for (let known = "";;) {
     const seen = await drainOnce(rollout, task, { node, known, isCordoned });
     isCordoned ||= seen !== undefined && "outcome" in seen;
@@ -120,7 +106,7 @@ function noteBlockers(
 }
 
 function maySetAside({ target }: Seen<"target">, { kind }: Task): boolean {
-  return target.rules !== undefined && setsAside(target.rules.drain) && kind !== "repair";
+  return target.rules?.drain.onBlocked === "SetAside" && kind !== "repair";
 }
 
 function setAside({ machines, view }: Part<"machines" | "view">, { subject, kind }: Task): void {

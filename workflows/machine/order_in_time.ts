@@ -2,14 +2,10 @@
  * Orders about a machine whose time runs: an outage that holds one up costs it nothing. Whoever gives one catches for itself:
  * a function around both would take a turn of its own, and what ends together would end in another order than recorded.
  */
-import { patched } from "@temporalio/workflow";
 import { postpone } from "../state/machines.ts";
 import type { Part } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
 import { troubleOf } from "../steps/trouble.ts";
-
-/** The patch with which the time of an outage is given back. */
-export const givingBack = "orders-in-time";
 
 /** One that takes longer (ms) was tried again and again. */
 const promptMs = 5_000;
@@ -22,8 +18,7 @@ export function giveBackTime(
 ): void {
   const ms = Date.now() - begun;
   const isHeldUp = error !== undefined && troubleOf(error).kind === "unreachable";
-  // A run of before judged drains by the time as it was.
-  if ((!isHeldUp && ms < promptMs) || !patched(givingBack)) return;
+  if (!isHeldUp && ms < promptMs) return;
   postpone(machines, task.subject, ms);
   task.since += ms;
   task.until += ms;

@@ -1,9 +1,8 @@
 /** One machine out: drained by the rules, let go, and seen gone; an unhealthy one is replaced where it stands. */
-import { patched } from "@temporalio/workflow";
 import type { Member, PoolRef, PoolSnapshot, WriteActivities } from "../contracts/mod.ts";
-import { awaits, fewerEvents, write } from "../proxies.ts";
+import { awaits, write } from "../proxies.ts";
 import type { Either } from "../proxies.ts";
-import { noteStage, nudge } from "../state/loop.ts";
+import { noteStage } from "../state/loop.ts";
 import { noteRepaired } from "../state/machines.ts";
 import type { Machines } from "../state/machines.ts";
 import type { Part, Seen } from "../state/rollout.ts";
@@ -109,17 +108,8 @@ async function letGo(rollout: Removing, task: Task, { id, node }: Member): Promi
   const { settings: { pool, durations }, loop } = rollout;
   const drainedSeconds = secondsSince(task.since);
   Object.assign(task, { step: "Removing", until: Date.now() + durations.gone, blockers: [] });
-  if (patched(fewerEvents)) {
-    noteStage(loop);
-    await releaseAndSeeGone(pool, task, node);
-    return recordGone(rollout, id, drainedSeconds);
-  }
-  nudge(loop);
-  await write.ensureVictimReleased.executeWithOptions({ summary: `Let ${id} go` }, [
-    { pool, machine: id, ...(node ? { node } : {}) },
-  ]);
-  task.until = Date.now() + durations.gone;
-  await seeGone(pool, task);
+  noteStage(loop);
+  await releaseAndSeeGone(pool, task, node);
   recordGone(rollout, id, drainedSeconds);
 }
 

@@ -1,6 +1,6 @@
 /** What to do now with a NodeVersion: a pure function of one look at it. */
 import type { StageSurvey, VersionStage, VersionStanding, VersionSurvey } from "../contracts/mod.ts";
-import { isDone, refusalOf, type Rules, stageOf } from "./stage_of.ts";
+import { isDone, refusalOf, stageOf } from "./stage_of.ts";
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 
@@ -10,13 +10,13 @@ export type NextStep =
   | { step: "Release"; stage: VersionStage; standing: VersionStanding };
 
 /** Preflight, hold, stages in their order, audit, and let go. */
-export function nextStep(survey: Present, rules: Rules = "ControlPlaneFirst"): NextStep {
+export function nextStep(survey: Present): NextStep {
   const { released, trouble } = survey;
-  if (isDone(survey, rules)) return end(survey, rules);
-  if (trouble) return isPatient(rules) ? stop(survey, trouble) : wait(trouble.reason, trouble.message);
-  const stage = stageOf(survey, rules);
-  if (stage === "Refused") return refuse(survey, rules);
-  if (released === stage && rests(survey, stage, rules)) return leave(survey, stage);
+  if (isDone(survey)) return end(survey);
+  if (trouble) return stop(survey, trouble);
+  const stage = stageOf(survey);
+  if (stage === "Refused") return refuse(survey);
+  if (released === stage && rests(survey, stage)) return leave(survey, stage);
   // Also once all is released: a hold may have ended while nobody of us was there.
   if (survey.autoscalers === "On") {
     return { step: "Hold", standing: held("An autoscaler is on: it is turned off first") };
@@ -25,25 +25,18 @@ export function nextStep(survey: Present, rules: Rules = "ControlPlaneFirst"): N
   return wait(...underWay(survey, stage));
 }
 
-/** It ends releases, and lets the autoscaler go wherever nothing is under way. */
-function isPatient(rules: Rules): boolean {
-  return rules === "LetGoAtRest" || rules === "ControlPlaneFirst";
-}
-
 /** A group that comes later is released like any other: after a look at all of them, and under a hold. */
-function end({ isHeld, released, says }: Present, rules: Rules): NextStep {
+function end({ isHeld, released, says }: Present): NextStep {
   const standing = { ready: "True", reason: "UpToDate", message: says } as const;
-  if (isPatient(rules) && released !== null) return { step: "EndRelease", standing };
+  if (released !== null) return { step: "EndRelease", standing };
   return { step: isHeld ? "LetGo" : "Done", standing };
 }
 
-function refuse(survey: Present, rules: Rules): NextStep {
-  const [reason, message] = ["ControlPlaneRefused", refusalOf(survey, rules)];
+function refuse(survey: Present): NextStep {
+  const [reason, message] = ["ControlPlaneRefused", refusalOf(survey)];
   // What was released before they came to differ: groups that have begun go on, and no other begins.
-  const isOpen = rules === "ControlPlaneFirst" && survey.released !== null;
-  if (isOpen) return { step: "EndRelease", standing: { ready: "False", reason, message } };
-  if (isPatient(rules)) return stop(survey, { reason, message });
-  return survey.isHeld && rules !== "First" ? letGo(reason, message) : wait(reason, message);
+  if (survey.released !== null) return { step: "EndRelease", standing: { ready: "False", reason, message } };
+  return stop(survey, { reason, message });
 }
 
 /** Nothing more is released; what groups have begun goes on, and nobody scales them meanwhile. */
@@ -63,22 +56,16 @@ function release({ autoscalers }: Present, stage: VersionStage): NextStep {
 const notTakenUp = "Waiting for the groups of control planes to take up what is wanted";
 
 function underWay(survey: Present, stage: VersionStage): [reason: string, message: string] {
-  const { halted, waiting = [], groups, done } = survey.stages[stage];
+  const { halted, waiting, groups, done } = survey.stages[stage];
   if (halted.length > 0) return ["GroupHalted", halted.join("; ")];
   if (waiting.length > 0 && isAtRest(survey.stages[stage])) return ["OutsideWindow", waiting.join("; ")];
-  const isInvalid = done === groups && (survey.invalid ?? 0) > 0;
+  const isInvalid = done === groups && survey.invalid > 0;
   return [isInvalid ? "NodesInvalid" : "Rolling", survey.isSettled ? notTakenUp : survey.says];
 }
 
 /** Workers that began before control planes came to differ go on, also where the stage of these does not. */
-function rests(survey: Present, stage: VersionStage, rules: Rules): boolean {
-  if (!isPatient(rules)) return isStuck(survey.stages[stage]);
-  return isAtRest(survey.stages[stage]) && (rules === "LetGoAtRest" || !isMoving(survey));
-}
-
-/** All that is left waits for a person, maybe for days. */
-function isStuck({ groups, atRest, halted }: StageSurvey): boolean {
-  return halted.length > 0 && atRest === groups;
+function rests(survey: Present, stage: VersionStage): boolean {
+  return isAtRest(survey.stages[stage]) && !isMoving(survey);
 }
 
 /** Nothing is under way, nor will be before a person acts or a window opens: nobody has to do without an autoscaler. */
@@ -88,7 +75,7 @@ function isAtRest({ groups, atRest }: StageSurvey): boolean {
 
 /** Also what goes on without this run: groups finish what they have begun. */
 function isMoving({ stages }: Present): boolean {
-  return Object.values(stages).some(({ groups, moving = groups }) => moving > 0);
+  return Object.values(stages).some(({ moving }) => moving > 0);
 }
 
 function leave(survey: Present, stage: VersionStage): NextStep {

@@ -1,6 +1,5 @@
 /** Reads and writes what one run of a chain hands to the next, also when another version wrote it. */
 import type { CarriedState } from "../contracts/mod.ts";
-import { fromVersion2 } from "./carried_version_2.ts";
 import { filled } from "./filled.ts";
 import { freshLoop } from "./loop.ts";
 import { freshMachines } from "./machines.ts";
@@ -14,7 +13,7 @@ import { freshWaves } from "./waves.ts";
 /** What the first run of a chain begins with; its fields are those that are carried. */
 export function freshState(now: number): CarriedState {
   return {
-    schemaVersion: 3,
+    schemaVersion: 1,
     target: freshTarget(now),
     people: freshPeople(),
     waves: freshWaves(),
@@ -42,7 +41,5 @@ export function carriedState(groups: Omit<CarriedState, "schemaVersion">): Carri
  */
 export function readCarried(given: object, now: number): CarriedState {
   const fresh = freshState(now);
-  const isFlat = "schemaVersion" in given && given.schemaVersion === 2;
-  const { schemaVersion: _, ...state } = filled(fresh, isFlat ? fromVersion2(given) : given);
-  return { schemaVersion: fresh.schemaVersion, ...state };
+  return { ...filled(fresh, given), schemaVersion: fresh.schemaVersion };
 }

@@ -2,7 +2,7 @@
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
 import type { HistoryEntry, PoolEvent, PublishActivities, RolloutReport } from "../contracts/mod.ts";
 import type { Turn } from "../policy/turn.ts";
-import { publish, readsLocally } from "../proxies.ts";
+import { publish } from "../proxies.ts";
 import type { Either } from "../proxies.ts";
 import type { Seen, Telling } from "../state/rollout.ts";
 import type { Standing } from "../state/view.ts";
@@ -87,7 +87,7 @@ export async function report(
 export function indexAtStart(rollout: Indexed): void {
   const { typedSearchAttributes: given } = workflowInfo();
   const isGiven = attributesOf(rollout).every(({ key, value }) => given.get(key) === value);
-  if (!isGiven || !readsLocally()) index(rollout);
+  if (!isGiven) index(rollout);
 }
 
 function index(rollout: Indexed): void {

@@ -1,5 +1,4 @@
 /** Begins what a plan names. */
-import { patched } from "@temporalio/workflow";
 import type { Member } from "../contracts/mod.ts";
 import { admit, watchAgain } from "../machine/admit.ts";
 import type { Admitting } from "../machine/admit.ts";
@@ -10,7 +9,7 @@ import { beginUpdate } from "../machine/update_in_place.ts";
 import { beginWaveGates, waveName } from "../machine/wave_gates.ts";
 import type { Blocked, Step } from "../policy/turn.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
-import { fewerEvents, write, writeAlone } from "../proxies.ts";
+import { write, writeAlone } from "../proxies.ts";
 import { nudge } from "../state/loop.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import { isIdle } from "../state/tasks.ts";
@@ -27,15 +26,13 @@ export async function beginSteps(rollout: Beginning, planned: readonly Step[]): 
   const spared = steps.flatMap((step) => step.kind === "spare" ? [step.machine] : []);
   const by = sparerOf(tasks, spared);
   await Promise.all(spared.map(({ id }) => spare(pool, id, { by })));
-  const isFewer = spared.length > 0 && patched(fewerEvents);
-  if (spared.length > 0 && !isFewer) nudge(loop);
   let shut: Blocked | undefined;
   for (const step of steps) {
     // What needs no place of the shared budget goes on.
     if (shut && needsPlace(rollout, step)) continue;
     shut = await beginStep(rollout, step) ?? shut;
   }
-  if (isFewer && (isIdle(tasks) || spared.some((member) => isCounted(rollout, member)))) nudge(loop);
+  if (spared.some((member) => isIdle(tasks) || isCounted(rollout, member))) nudge(loop);
   return shut;
 }
 
@@ -43,7 +40,7 @@ export async function beginSteps(rollout: Beginning, planned: readonly Step[]): 
 const sparedAlone = 10;
 
 function sparerOf(tasks: Seen["tasks"], { length }: Member[]): Sparer {
-  return length > 0 && length <= sparedAlone && isIdle(tasks) && patched(fewerEvents) ? writeAlone : write;
+  return length > 0 && length <= sparedAlone && isIdle(tasks) ? writeAlone : write;
 }
 
 /** What is planned next may depend on its mark or hold: not so where a newcomer has passed and bears nothing but a mark. */
@@ -60,7 +57,6 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
     case "leave":
       return await remove(rollout, step);
     case "repair":
-      // Where nothing is awaited, as earlier versions of ours did it.
       if (rollout.target.desired?.isControlPlane) await takePlace(rollout, step.machine);
       return void beginRepair(rollout, step.machine);
     case "gates":

@@ -1,9 +1,9 @@
 /** How a run ends, and what it says then. */
-import { patched, sleep } from "@temporalio/workflow";
+import { sleep } from "@temporalio/workflow";
 import type { Desired, Phase, PoolSnapshot, RollOutResult } from "../contracts/mod.ts";
 import { spare } from "../machine/remove_machine.ts";
 import { callOff } from "../machine/tasks.ts";
-import { read, readsLocally, write } from "../proxies.ts";
+import { read, write } from "../proxies.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
 import { warn } from "../state/view.ts";
 import { historyEntry } from "../status/history_entry.ts";
@@ -68,7 +68,7 @@ export async function cleanUp(rollout: Telling & Part<"tasks" | "slots" | "targe
 
 /** Lets in what came while local steps ran, which nobody would answer in a run that has ended. */
 export async function hearLast(): Promise<void> {
-  if (readsLocally()) await sleep(1, { summary: "Hear what came meanwhile" });
+  await sleep(1, { summary: "Hear what came meanwhile" });
 }
 
 /** The MachineDeployment is gone: nothing is left to be done. */
@@ -140,7 +140,7 @@ export async function releaseAll(
     await Promise.all(found.map((machine) => spare(settings.pool, machine, { letGo })));
     for (const machine of found) known.add(machine);
     machines.draining = {};
-    if (found.length <= namedAtLeast || looks >= looksAtMost || !patched("let-all-go")) return;
+    if (found.length <= namedAtLeast || looks >= looksAtMost) return;
   }
 }
 

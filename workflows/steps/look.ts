@@ -1,10 +1,9 @@
 /** How a run looks at its machines. */
-import { patched } from "@temporalio/workflow";
 import type { Desired, DesiredState, Member, PoolQuestion, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { machinesOf } from "../policy/amounts.ts";
 import { stillNews } from "../policy/in_place.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
-import { fewerEvents, readBeside } from "../proxies.ts";
+import { readBeside } from "../proxies.ts";
 import { dropOut } from "../state/machines.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import { warn } from "../state/view.ts";
@@ -41,7 +40,7 @@ function lookQuestionOf(
 export function nextQuestionOf(
   { settings, people, machines, target: { desired, rules } }: Seen<"settings" | "people" | "machines" | "target">,
 ): PoolQuestion | undefined {
-  if (!desired?.settled || !rules || !patched(fewerEvents)) return undefined;
+  if (!desired?.settled || !rules) return undefined;
   return lookQuestionOf({ settings, people, machines }, desired, rules);
 }
 

@@ -1,6 +1,4 @@
 /** What is done about what went wrong. */
-import { patched } from "@temporalio/workflow";
-import { givingBack } from "../machine/order_in_time.ts";
 import { postponeIdle } from "../state/machines.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
 import { postponeWave } from "../state/waves.ts";
@@ -19,7 +17,7 @@ export async function answerMishaps(
   if (mishap === undefined) return "GoOn";
   const begun = Date.now();
   await waitOver(rollout, mishap);
-  if (mishap.kind === "unreachable" && patched(givingBack)) postponeAll(rollout, Date.now() - begun);
+  if (mishap.kind === "unreachable") postponeAll(rollout, Date.now() - begun);
   return "LookAgain";
 }
 

@@ -1,7 +1,6 @@
 /** A change that failed: it is remembered as bad, nothing more of it is admitted, and by policy it is left again. */
 import type { Quarantined, Rollback } from "../contracts/mod.ts";
 import { callOff, callOffUpdates } from "../machine/tasks.ts";
-import { rollsBack } from "../policy/former_words.ts";
 import { nudge } from "../state/loop.ts";
 import { dropAllBoots } from "../state/machines.ts";
 import { isBad, rememberBad } from "../state/memory.ts";
@@ -41,7 +40,7 @@ export function giveUp(rollout: GivingUp, { reason, message }: { reason: string;
   // Where no machine failed either, nothing else would stop it: it would be tried again at once, and for ever.
   else if (machines.failed.length === 0) loop.mishaps.push({ kind: "halt", reason, message });
   warn(view, reason, `${message}; no old machine is removed`);
-  if (!isKnownGood && target.rules && rollsBack(target.rules) && memory.lastGood) {
+  if (!isKnownGood && target.rules?.onFailure === "Rollback" && memory.lastGood) {
     goBack(rollout, { kind: "RollBack", by: "policy", reason: bad.reason, since: Date.now(), bad, reapplied: 0 });
   }
   nudge(loop);

@@ -1,9 +1,9 @@
 /** Waits until it is time to look again: something was said, a task ended, the pool changed, or a time has come. */
-import { CancellationScope, condition, isCancellation, patched } from "@temporalio/workflow";
+import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
 import type { PoolSnapshot } from "../contracts/mod.ts";
 import { machinesOf } from "../policy/amounts.ts";
 import type { Turn } from "../policy/turn.ts";
-import { awaits, fewerEvents } from "../proxies.ts";
+import { awaits } from "../proxies.ts";
 import { isWoken } from "../state/loop.ts";
 import { iso } from "../state/rfc3339.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
@@ -31,14 +31,13 @@ export function noteSettling(
   return isOverdue ? { overdue: `Nothing changed in time; still waiting for ${turn.waitsFor}` } : "InTime";
 }
 
-/** Rests after a look. */
-export async function rest(rollout: Resting, turn: Turn, pool: PoolSnapshot): Promise<void> {
+async function rest(rollout: Resting, turn: Turn, pool: PoolSnapshot): Promise<void> {
   if (isWoken(rollout.loop)) return;
   const until = wakeTime(rollout, turn, isWaitingForNothing(rollout, turn) ? settleEnd(rollout) : Infinity);
   await sleepOrWatch(rollout, pool, { until, watchUntil: watchTime(rollout, turn, { pool, until }) });
 }
 
-/** The same, and meanwhile tells of each new stage of what is under way. */
+/** Rests after a look, and meanwhile tells of each new stage of what is under way. */
 export async function restAndTell(
   rollout: Telling & Part<"loop">,
   turn: Turn,
@@ -87,7 +86,7 @@ function isFull({ target: { rules, desired }, tasks }: Seen<"target" | "tasks">)
   const running = Object.values(tasks.running);
   if (!rules || running.length === 0) return false;
   const replacing = running.filter(({ kind, victim }) => kind === "leave" || victim !== undefined);
-  return replacing.length >= machinesOf(rules.budget.machines, desired?.replicas ?? 0) && patched(fewerEvents);
+  return replacing.length >= machinesOf(rules.budget.machines, desired?.replicas ?? 0);
 }
 
 /** Until when the pool itself is watched; 0 when others tell all that matters. */

@@ -1,5 +1,4 @@
 /** Places of the budget that all pools share: taken before a replacement begins, given back when its victim is gone. */
-import { patched } from "@temporalio/workflow";
 import type { BudgetName, Desired, Member } from "../contracts/mod.ts";
 import type { Blocked } from "../policy/turn.ts";
 import { supplierOf } from "../policy/supplier/supplier_of.ts";
@@ -111,7 +110,7 @@ function missingOf(rollout: Seen<"machines" | "tasks" | "slots">, { replicas }: 
 }
 
 function failedOf({ machines: { failed }, slots: { held } }: Seen<"machines" | "slots">): string[] {
-  return failed.length > 0 && held.length > 0 && patched("failed-keeps-place") ? failed : [];
+  return held.length > 0 ? failed : [];
 }
 
 /** Victims that leave or are about to: one whose newcomer failed stays until there is another, and needs no place. */

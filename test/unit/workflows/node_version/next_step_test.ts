@@ -4,20 +4,16 @@ import { nextStep } from "../../../../workflows/node_version/next_step.ts";
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 
-const none: StageSurvey = { groups: 0, done: 0, outdated: 0, skewed: 0, halted: [] };
-const workers: StageSurvey = { groups: 2, done: 0, outdated: 3, skewed: 0, halted: [], moving: 0 };
+const still = { skewed: 0, unannounced: 0, atRest: 0, halted: [], waiting: [], moving: 0 };
+const none: StageSurvey = { ...still, groups: 0, done: 0, outdated: 0 };
+const workers: StageSurvey = { ...still, groups: 2, done: 0, outdated: 3 };
 
 /** Workers are outdated, nothing is released, and no autoscaler runs. */
 const outdated: Present = {
   ...{ state: "Present", fingerprint: "f", digest: "d", released: null, trouble: null },
   ...{ stages: { ControlPlane: none, Workers: workers }, autoscalers: "Off", isHeld: false, isSettled: false },
-  says: "3 outdated",
+  ...{ invalid: 0, says: "3 outdated" },
 };
-const refused: Present["stages"] = {
-  ControlPlane: { ...none, groups: 1, moving: 0, outdated: 1, skewed: 1 },
-  Workers: workers,
-};
-
 const table: [what: string, survey: Partial<Present>, step: string, reason: string][] = [
   ["all is as wanted", { isSettled: true, says: "All 5" }, "Done", "UpToDate"],
   [
@@ -107,15 +103,6 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupMissing",
   ],
   [
-    "K24 the same in a look of before, which does not tell whether one goes on",
-    {
-      ...{ isHeld: true, released: "Workers", trouble: { reason: "GroupMissing", message: "a" } },
-      stages: { ControlPlane: none, Workers: { groups: 1, done: 0, outdated: 3, skewed: 0, halted: [] } },
-    },
-    "Wait",
-    "GroupMissing",
-  ],
-  [
     "K24, K26 all groups are done, and of a node nobody can tell what it runs: the autoscaler is let go",
     {
       ...{ isHeld: true, released: "Workers", invalid: 1, says: 'Of "w" nobody' },
@@ -165,17 +152,6 @@ for (const [what, differs, step, reason] of table) {
     deepEqual([next.step, next.standing.reason], [step, reason]);
   });
 }
-
-Deno.test("nextStep of runs that began before ends no release, and holds the autoscaler through trouble", () => {
-  const trouble = { reason: "GroupMissing", message: "a" } as const;
-  const steps = (["First", "LetGoWhereRefused", "LetGoAtRest", "ControlPlaneFirst"] as const).map((rules) => [
-    nextStep({ ...outdated, isSettled: true, isHeld: true, released: "Workers" }, rules).step,
-    nextStep({ ...outdated, trouble, isHeld: true }, rules).step,
-    nextStep({ ...outdated, stages: refused, isHeld: true }, rules).step,
-  ]);
-  const now = ["EndRelease", "LetGo", "LetGo"];
-  deepEqual(steps, [["LetGo", "Wait", "Wait"], ["LetGo", "Wait", "LetGo"], now, now]);
-});
 
 Deno.test("nextStep releases workers, and says so", () => {
   deepEqual(nextStep(outdated), {

@@ -9,7 +9,7 @@ import { machinesFolder } from "../../deploy/local/demo/ground.ts";
 import { handsImage } from "../../deploy/local/machines/ostree/hands_image.ts";
 import { poolsPath } from "../integration/pool_objects.ts";
 import { withWorld, type World } from "../integration/world.ts";
-import { machineTest, mayInstall, openHost, realPool } from "./real_machines.ts";
+import { machineTest, mayInstall, openHost, realPool } from "../machines/real_machines.ts";
 
 const group = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
 const ostreeDebian = "docker://images.example/debian:12-ostree";

@@ -1,0 +1,54 @@
+/** Rollouts of NodePools that are recorded, and of machines that are replaced where they cannot be updated in place. */
+import { eventually } from "../support/eventually.ts";
+import { NodeStage } from "../support/node_stage.ts";
+import { rolling } from "../support/replaced_story.ts";
+import type { Handle, Stage } from "../support/workflow_stage.ts";
+
+/** Each brings a run to where nothing can keep it from its end, and returns it. */
+export const nodePools: Record<string, (stage: Stage) => Promise<Handle>> = {
+  "staged_rolled_soaked": async (stage) => {
+    const policy = {
+      budget: { machines: 2, cluster: 5 },
+      inPlace: { soak: "1s" },
+      waves: [{ upTo: 1 }, { upTo: "100%" }],
+    };
+    const nodes = new NodeStage({ nodes: 4, policy });
+    await nodes.settle(stage);
+    nodes.ask("b");
+    return await nodes.rollOut(stage);
+  },
+  "rolled_back_halted_retried": async (stage) => {
+    const nodes = new NodeStage({ nodes: 2, policy: { inPlace: { boot: "5s" } }, fate: () => "rolls back" });
+    await nodes.settle(stage);
+    nodes.ask("b");
+    const handle = await nodes.rollOut(stage);
+    await eventually("it given up", async () => {
+      const { quarantine, underway } = await nodes.progress(stage);
+      return quarantine.length > 0 && underway.length === 0;
+    });
+    nodes.fate = () => "boots";
+    await handle.executeUpdate("retry", { args: [{ by: "somebody" }] });
+    return handle;
+  },
+  "aborted_while_booting": async (stage) => {
+    const nodes = new NodeStage({ nodes: 3, bootMs: 500 });
+    await nodes.settle(stage);
+    nodes.ask("b");
+    const handle = await nodes.rollOut(stage);
+    await eventually("a node down", () => nodes.down().length === 1);
+    await handle.executeUpdate("abort", { args: [{ by: "somebody" }] });
+    return handle;
+  },
+  "refused_replaced": async (stage) => (await rolling(stage, { refuses: "DiskFull" })).handle,
+  "lost_replaced": async (stage) => (await rolling(stage, { fate: "never comes back" })).handle,
+  "superseded_while_booting": async (stage) => {
+    const nodes = new NodeStage({ nodes: 3, bootMs: 500 });
+    await nodes.settle(stage);
+    nodes.ask("b");
+    const handle = await nodes.rollOut(stage);
+    await eventually("a node down", () => nodes.down().length === 1);
+    nodes.ask("c");
+    await handle.signal("desiredChanged", { generation: 3 });
+    return handle;
+  },
+};
