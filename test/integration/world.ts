@@ -147,19 +147,14 @@ export class World {
     await this.api.call({ method: "DELETE", path });
   }
 
-  /** Waits, with a bound, until `look` gives something; one that starts processes may take longer than one that asks a server. */
-  async until<T>(
-    what: string,
-    look: () => Promise<T | undefined | false>,
-    seconds = 90,
-    lookSeconds = 5,
-  ): Promise<T> {
+  /** Waits, with a bound, until `look` gives something; one that takes above 5 s is given up, and made again. */
+  async until<T>(what: string, look: () => Promise<T | undefined | false>, seconds = 90): Promise<T> {
     let found: T | undefined;
     await waitUntil(async () => {
       const seen = await look();
       if (seen === undefined || seen === false) throw new Error("not yet");
       found = seen;
-    }, { what, timeoutMs: seconds * 1000, probeMs: lookSeconds * 1000 });
+    }, { what, timeoutMs: seconds * 1000 });
     return found as T;
   }
 

@@ -7,14 +7,12 @@ export interface WaitOptions {
   /** What is awaited, as it completes "Cannot see … within 30 s". */
   readonly what: string;
   readonly timeoutMs: number;
-  /** How long one probe may take before it is given up and tried again; 5 s unless told, as most ask a server. */
-  readonly probeMs?: number;
   readonly signal?: AbortSignal;
 }
 
 const firstPauseMs = 20;
 const longestPauseMs = 250;
-const usualProbeMs = 5_000;
+const longestAttemptMs = 5_000;
 /** A slow probe, such as one that starts a process, is followed by a pause of this many times its own duration, up to a bound. */
 const pausePerProbe = 3;
 const longestPauseAfterProbeMs = 2_000;
@@ -26,7 +24,7 @@ export async function waitUntil(probe: Probe, options: WaitOptions): Promise<voi
   let reason: unknown;
   while (true) {
     const begin = performance.now();
-    const missing = await attempt(probe, Math.min(options.probeMs ?? usualProbeMs, deadline - begin), options.signal);
+    const missing = await attempt(probe, Math.min(longestAttemptMs, deadline - begin), options.signal);
     if (missing === undefined) return;
     const now = performance.now();
     // A probe that the deadline cuts short explains less than the previous one; timers may fire a millisecond early.
