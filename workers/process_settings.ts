@@ -69,7 +69,7 @@ export const ProcessSettings = z.object({
   }),
   fleetLockAddress: setting(listenAddress, "", {
     description:
-      "where workers serve the FleetLock protocol to nodes that update themselves (`deploy/FLEET_LOCK.md`); else nowhere",
+      "where workers serve the FleetLock protocol to nodes that update themselves (`docs/how-to/fleet-lock.md`); else nowhere",
   }),
   logLevel: setting(level, "INFO", { description: "least severity that is logged: DEBUG, INFO, WARN, ERROR" }),
   temporalAddress: setting(text, "", {
@@ -186,7 +186,7 @@ export const ProcessSettings = z.object({
     "",
     {
       description:
-        "image, by digest, of the pods by which workers give nodes' operating systems their orders (`deploy/HANDS.md`); else they give none",
+        "image, by digest, of the pods by which workers give nodes' operating systems their orders (`docs/explanation/hands.md`); else they give none",
     },
   ),
   trustedUsers: setting(names, `${ours}-controller,${ours}-worker`, {

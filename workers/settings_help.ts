@@ -1,4 +1,4 @@
-/** The list of all settings, for people: `--help` and SETTINGS.md. */
+/** The list of all settings, for people: `--help` and docs/reference/settings.md. */
 import { NodeSettings } from "../profiles/node_settings.ts";
 import { type SettingRow, settingRows, settingsHelp, settingsTable } from "../profiles/settings/settings_table.ts";
 import { OsmSettings, ProcessSettings } from "./process_settings.ts";

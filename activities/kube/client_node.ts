@@ -1,6 +1,6 @@
 /**
  * What is used of the Kubernetes client; nothing else imports its values. The package loads all API groups there are, so
- * production runs a bundle of this file instead, which has only these (`workers/SETTINGS.md`).
+ * production runs a bundle of this file instead, which has only these (`docs/reference/settings.md`).
  */
 export {
   ApiException,

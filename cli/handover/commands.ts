@@ -17,7 +17,7 @@ function addAdopt(program: Command, { terminal, end, inWorld }: Wiring): void {
     .summary("take a cluster over from Operating System Manager")
     .description(
       "put Ostler's name on what Operating System Manager made for each pool, with nothing of it changed and no machine " +
-        "replaced, and tell what it leaves; refuses beside one that is at work. deploy/HANDOVER.md tells the whole way",
+        "replaced, and tell what it leaves; refuses beside one that is at work. docs/how-to/hand-over.md tells the whole way",
     )
     .option("--remove-leftovers", "remove what Operating System Manager leaves and no machine boots with any more");
   withConnection(command).addHelpText("after", `\n${exitCodes}`).action(async (given: AdoptFlags) => {
@@ -32,7 +32,7 @@ function addRelease(program: Command, { terminal, end, inWorld }: Wiring): void 
     .description(
       "take away all that is Ostler's, and leave what machines boot from so that Operating System Manager goes on with " +
         "it; no machine is replaced. Ostler has to be scaled down, and Operating System Manager not up yet. What was cut " +
-        "short goes on when it is run again. deploy/HANDOVER.md tells the whole way",
+        "short goes on when it is run again. docs/how-to/hand-over.md tells the whole way",
     )
     .option("-y, --yes", "do not ask")
     .option("--unfinished", "also pools in mid-rollout: machine-controller goes on with them by its own rules")

@@ -1,4 +1,4 @@
-/** The README tells the truth: its commands do on a running rollout what it says. */
+/** README and documentation tell the truth: their commands do on a running rollout what is said of them. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdir, readFile, symlink } from "node:fs/promises";
@@ -12,27 +12,28 @@ import type { World } from "./world.ts";
 
 const pluginPath = fileURLToPath(new URL("../../cli/kubectl-ostler", import.meta.url));
 
-const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
+const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
+const pages = `${await read("README.md")}\n${await read("docs/how-to/operate.md")}`;
 
 function textOf(section: string): string {
-  return readme.split(/^##+ /m).find((part) => part.startsWith(section)) ?? "";
+  return pages.split(/^##+ /m).find((part) => part.startsWith(section)) ?? "";
 }
 
-/** What a person types in the README's console blocks. */
+/** What a person types in console blocks. */
 function typedIn(section: string): string[] {
   const blocks = [...textOf(section).matchAll(/```console\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
   return blocks.flatMap((block) => [...block.matchAll(/^\$ ((?:.*\\\n)*.*)$/gm)].map(([, command = ""]) => command));
 }
 
-/** Calls of the command in the README's table that ask and change nothing; a live view has no end. */
+/** Calls of the command in the table that ask and change nothing; a live view has no end. */
 function questions(machine: string): string[] {
-  const told = [...textOf("Operate").matchAll(/`(ostler (?:status|explain|plan|history|logs) [^`]+)`/g)];
+  const told = [...textOf("Ask and steer").matchAll(/`(ostler (?:status|explain|plan|history|logs) [^`]+)`/g)];
   const commands = told.map(([, command = ""]) => command.replace(/ -w$/, "").replace("pool-7d9f4-x2lqv", machine));
   assert.ok(commands.length >= 6 && commands.some((command) => command.includes(machine)), commands.join("\n"));
   return commands;
 }
 
-/** Commands of the README's shell blocks, in order; the quick start is what runs this very test. */
+/** Commands of shell blocks, in order; the quick start is what runs this very test. */
 function commandsOf(section: string): string[] {
   const text = textOf(section);
   const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
@@ -41,14 +42,18 @@ function commandsOf(section: string): string[] {
 
 const slow = { bootSeconds: { min: 4, max: 5 } };
 
-testInWorld("README commands do what it says", { script: slow }, async (world, t) => {
-  const commands = commandsOf("Operate");
-  assert.ok(commands.length >= 10, `Only ${commands.length} commands were found`);
-  await t.step("those of Operate on a running rollout", () => operate(world, commands));
-  await world.remove(poolPath("pool"));
-  await world.until("the pool to go", async () => (await world.get(poolPath("pool"))) === undefined, 120);
-  await t.step("that of When it halts gets a halted rollout going", () => goesOn(world));
-});
+testInWorld(
+  "commands of README and docs/how-to/operate.md do what is said of them",
+  { script: slow },
+  async (world, t) => {
+    const commands = commandsOf("Ask and steer");
+    assert.ok(commands.length >= 10, `Only ${commands.length} commands were found`);
+    await t.step("those that ask and steer, on a running rollout", () => operate(world, commands));
+    await world.remove(poolPath("pool"));
+    await world.until("the pool to go", async () => (await world.get(poolPath("pool"))) === undefined, 120);
+    await t.step("that of a halted rollout gets it going", () => goesOn(world));
+  },
+);
 
 async function operate(world: World, commands: string[]): Promise<void> {
   await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
@@ -115,6 +120,6 @@ async function run(world: World, command: string): Promise<void> {
   try {
     await promisify(execFile)("/bin/sh", ["-c", command], { env, timeout: 120_000 });
   } catch (error) {
-    throw new Error(`The README's command failed: ${command}`, { cause: error });
+    throw new Error(`A command of the documentation failed: ${command}`, { cause: error });
   }
 }

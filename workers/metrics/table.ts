@@ -1,4 +1,4 @@
-/** Every metric of ours, once: what processes export, what OBSERVABILITY.md lists, what dashboards and alerts may name. */
+/** Every metric of ours, once: what processes export, what docs/how-to/observe.md lists, what dashboards and alerts may name. */
 
 /** A process that exports metrics. */
 export type Measured = "controller" | "worker" | "webhook";

@@ -1,6 +1,6 @@
 /** Why an activity gave up, sorted by what happens next. */
 
-/** Why an activity gave up, sorted by what happens next (see the README, "Errors"). */
+/** Why an activity gave up, sorted by what happens next (docs/how-to/operate.md tells what to do about each). */
 export type RefusedType =
   | "ProfileMissing"
   | "ProfileInvalid"

@@ -4,7 +4,7 @@ import type { ClusterObject } from "./joining.ts";
 /** Why nothing is known of an image for now: none of these says anything about the image. */
 export type ImageDoubt = "RegistryUnreachable" | "RegistryDenied" | "CredentialsMissing";
 
-/** Why an image is not accepted; `deploy/OS_IMAGES.md` has what to do about each. */
+/** Why an image is not accepted; `docs/how-to/os-images.md` has what to do about each. */
 export type ImageFault =
   | "SpecInvalid"
   | "NotFound"

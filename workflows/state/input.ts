@@ -22,7 +22,7 @@ export interface ParsedInput extends Settings {
   carried: CarriedState | undefined;
 }
 
-/** Defaults; the README's table is checked against them. */
+/** Defaults; docs/reference/deadlines.md is checked against them. */
 export const defaultDeadlines: Record<keyof Deadlines, string> = {
   settle: "10m",
   instance: "10m",

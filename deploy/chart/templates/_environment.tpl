@@ -39,7 +39,7 @@
 {{- else if not (hasKey $settings "cert-dir") }}
 - { name: OSTLER_CERT_DIR, value: /etc/ostler/certificate }
 {{- end }}
-# What is free goes back to the system: workers/SETTINGS.md.
+# What is free goes back to the system: docs/reference/settings.md.
 - { name: DENO_V8_FLAGS, value: "--max-semi-space-size=2,--initial-old-space-size=64,--heap-growing-percent=40" }
 - { name: MALLOC_ARENA_MAX, value: "2" }
 - { name: MALLOC_TRIM_THRESHOLD_, value: "131072" }

@@ -21,7 +21,7 @@ app.kubernetes.io/name: ostler, app.kubernetes.io/component: {{ . }}
 {{ include "ostler.labels" .component }}{{ with .selectedVersion }}, app.kubernetes.io/version: {{ . | quote }}{{ end }}
 {{- end }}
 
-{{- /* The variable of a setting, by flag: workers/SETTINGS.md. */ -}}
+{{- /* The variable of a setting, by flag: docs/reference/settings.md. */ -}}
 {{- define "ostler.variable" -}}
 {{- $prefix := has . (list "kubeconfig" "temporal-address" "temporal-namespace") | ternary "" "OSTLER_" -}}
 {{ $prefix }}{{ . | replace "-" "_" | upper }}

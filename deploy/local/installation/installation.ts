@@ -68,7 +68,7 @@ export class Installation implements AsyncDisposable {
     return new URL(this.options.host.mirror.url).host;
   }
 
-  /** Installs it by the commands of the README; gives what the last one says. */
+  /** Installs it by the commands of docs/how-to/install.md; gives what the last one says. */
   async install(): Promise<string> {
     const { site: { stack }, host } = this.options;
     const access = await this.temporal.firstAccess();

@@ -1,7 +1,7 @@
-/** The commands by which the README has Ostler installed, for a cluster, a Temporal and a registry that there are. */
+/** The commands by which the documentation has Ostler installed, for a cluster, a Temporal and a registry that there are. */
 import { readFile } from "node:fs/promises";
 
-/** What a person puts in the place of the README's names. */
+/** What a person puts in the place of the page's names. */
 export interface Places {
   /** Host and port of Temporal. */
   temporal: string;
@@ -15,12 +15,9 @@ export interface ReadmeCommands {
   look: string;
 }
 
-const section = "### Install, see, and change versions";
-
-/** Reads them; throws where the README has others than three. */
+/** Reads them; throws where the page has others than three. */
 export async function readmeCommands({ temporal, registry }: Places): Promise<ReadmeCommands> {
-  const readme = await readFile(new URL("../../../README.md", import.meta.url), "utf8");
-  const [, text = ""] = readme.split(section);
+  const text = await readFile(new URL("../../../docs/how-to/install.md", import.meta.url), "utf8");
   const [, block = ""] = /```sh\n([\s\S]*?)```/.exec(text) ?? [];
   const commands = block.trim().split("\n");
   const [setup, install, look] = commands.map((command) =>
@@ -29,5 +26,5 @@ export async function readmeCommands({ temporal, registry }: Places): Promise<Re
   if (commands.length === 3 && setup !== undefined && install !== undefined && look !== undefined) {
     return { setup, install, look };
   }
-  throw new Error(`Cannot install by the README: "${section}" has ${commands.length} commands`);
+  throw new Error(`Cannot install by docs/how-to/install.md: its first block has ${commands.length} commands`);
 }

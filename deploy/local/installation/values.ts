@@ -1,4 +1,4 @@
-/** What an administrator of this cluster tells the chart beside what the README says. */
+/** What an administrator of this cluster tells the chart beside what docs/how-to/install.md says. */
 import type { ContainerHost } from "../machines/container_host.ts";
 import { secretNames } from "./access_secrets.ts";
 import { doorName } from "./tls_door.ts";

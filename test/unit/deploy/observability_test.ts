@@ -1,4 +1,4 @@
-/** deploy/OBSERVABILITY.md, alerts and dashboards beside what processes export; `GOLDEN=update` writes the table anew. */
+/** docs/how-to/observe.md, alerts and dashboards beside what processes export; `GOLDEN=update` writes the table anew. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
@@ -12,7 +12,7 @@ interface Rules {
   groups: { rules: { alert: string; expr: string; annotations: { runbook_url: string; summary: string } }[] }[];
 }
 
-const page = new URL("../../../deploy/OBSERVABILITY.md", import.meta.url);
+const page = new URL("../../../docs/how-to/observe.md", import.meta.url);
 const alertsFile = new URL("../../../deploy/chart/monitoring/alerts.yaml", import.meta.url);
 
 const text = await readFile(page, "utf8");
@@ -53,7 +53,7 @@ Deno.test("every alert has its runbook on the page, and every runbook its alert"
   const sections = [...text.matchAll(/^### (\S+)$/gm)].map(([, name = ""]) => name);
   deepEqual(alerts.map(({ alert }) => alert), sections);
   for (const { alert, annotations } of alerts) {
-    equal(annotations.runbook_url, `deploy/OBSERVABILITY.md#${alert.toLowerCase()}`);
+    equal(annotations.runbook_url, `docs/how-to/observe.md#${alert.toLowerCase()}`);
   }
 });
 

@@ -1,4 +1,4 @@
-/** deploy/TEMPORAL.md tells what the code says and reads. */
+/** docs/how-to/temporal.md tells what the code says and reads. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { ServiceError } from "@temporalio/client";
@@ -8,7 +8,7 @@ import { columnsOf } from "../../../workflows/commands/start_options.ts";
 import { temporalTrouble } from "../../../workers/temporal_trouble.ts";
 import { grpcStatus } from "../../support/grpc_status.ts";
 
-const page = textOf("TEMPORAL.md");
+const page = readFileSync(new URL("../../../docs/how-to/temporal.md", import.meta.url), "utf8");
 
 function textOf(path: string): string {
   return readFileSync(new URL(`../../../deploy/${path}`, import.meta.url), "utf8");
@@ -20,7 +20,7 @@ const lines = [...page.matchAll(/^\| `(Cannot [^`]*)` \|/gm)].map(([, line = ""]
   return new RegExp(`^${parts.join(".*")}`);
 });
 
-Deno.test("TEMPORAL.md has a line for every trouble with Temporal, and each is another one", () => {
+Deno.test("docs/how-to/temporal.md has a line for every trouble with Temporal, and each is another one", () => {
   const place = { address: "temporal.example:7233", namespace: "fleet" };
   const answers = [5, 7, 12, 16, 14].map((code) =>
     grpcStatus(code, code === 5 ? "Namespace fleet is not found." : "no")
@@ -31,11 +31,11 @@ Deno.test("TEMPORAL.md has a line for every trouble with Temporal, and each is a
   equal(new Set(told.map((message) => lines.findIndex((line) => line.test(message)))).size, 4);
 });
 
-Deno.test("TEMPORAL.md names every column in the command that makes them", () => {
+Deno.test("docs/how-to/temporal.md names every column in the command that makes them", () => {
   for (const name of columnsOf("north")) ok(page.includes(`${name}=Keyword`), name);
 });
 
-Deno.test("TEMPORAL.md has an example of every variable that the chart sets, with the path that it sets", () => {
+Deno.test("docs/how-to/temporal.md has an example of every variable that the chart sets, with the path that it sets", () => {
   const templates = textOf("chart/templates/_environment.tpl");
   const set = [...templates.matchAll(/name: (TEMPORAL_\w+)(?:, value: ([^ }]+))?/g)];
   ok(set.length >= 6);
@@ -45,7 +45,7 @@ Deno.test("TEMPORAL.md has an example of every variable that the chart sets, wit
   }
 });
 
-Deno.test("TEMPORAL.md speaks of values that the chart has", () => {
+Deno.test("docs/how-to/temporal.md speaks of values that the chart has", () => {
   const [values] = parseAllDocuments(textOf("chart/values.yaml"));
   const named = [...page.matchAll(/`((?:setup|networkPolicy|settings)\.[\w.-]+|temporal\.\w+Secret)/g)].map((
     [, path = ""],

@@ -48,7 +48,7 @@ const hints: Record<string, string> = {
   ImageNotAccepted: "See why with ostler image show: an image that is not accepted is rolled out nowhere.",
   HandsMissing: "Set hands-image on the worker: without it nobody may touch the OS of a node.",
   EtcdInDoubt:
-    "Mend the member of etcd that is named: until then no control plane comes or goes. deploy/CONTROL_PLANES.md says how.",
+    "Mend the member of etcd that is named: until then no control plane comes or goes. docs/how-to/control-planes.md says how.",
   EtcdAccessMissing:
     "Put ca.crt, tls.crt and tls.key of etcd into the Secret that is named: see the message for what is wrong.",
   FailedRemain:

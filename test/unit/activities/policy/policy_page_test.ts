@@ -1,4 +1,4 @@
-/** The CRD and POLICY.md say what the schema says. */
+/** The CRD and docs/reference/policy.md say what the schema says. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
@@ -16,7 +16,7 @@ import type { OpenApi } from "./schema_fields.ts";
 
 const read = (path: string): string =>
   readFileSync(new URL(`../../../../deploy/kubernetes/${path}`, import.meta.url), "utf8");
-const page = read("POLICY.md");
+const page = readFileSync(new URL("../../../../docs/reference/policy.md", import.meta.url), "utf8");
 const fields = fieldsOfZod(RolloutPolicySpec);
 
 interface Row {
@@ -47,7 +47,7 @@ Deno.test("rollout_policies.yaml has the fields of the schema, with the same enu
 /** Only their fields have rows. */
 const groups = ["budget", "join", "drain", "repair", "handOver", "inPlace", "etcd", "etcd.snapshot"];
 
-Deno.test("POLICY.md has a row for each field of the schema, and for no other", () => {
+Deno.test("docs/reference/policy.md has a row for each field of the schema, and for no other", () => {
   const isTold = (field: string): boolean => !/selector\./.test(field) && !groups.includes(field);
   assert.deepEqual(rows.map(({ field }) => field).sort(), Object.keys(fields).filter(isTold).sort());
 });
@@ -89,7 +89,7 @@ function leastOf(plain: string, [next = ""]: string[]): object {
 }
 
 for (const { field, example } of rows) {
-  Deno.test(`POLICY.md gives an example of ${field} that can be used`, () => {
+  Deno.test(`docs/reference/policy.md gives an example of ${field} that can be used`, () => {
     const isPlain = !/^[[{"]/.test(example);
     const value = isPlain && /[*{]/.test(example) ? example : parse(example) as unknown;
     const policy = policyWith(field, value);
@@ -98,7 +98,7 @@ for (const { field, example } of rows) {
   });
 }
 
-Deno.test("POLICY.md tells the defaults that hold", () => {
+Deno.test("docs/reference/policy.md tells the defaults that hold", () => {
   const told = rows.filter(({ field, usual }) => usual.startsWith("`") && !field.includes("[]"));
   assert.ok(told.length > 15);
   for (const { field, usual } of told) {
@@ -128,7 +128,7 @@ function valueOf(field: string, text: string): unknown {
   return Number.isNaN(milliseconds) ? parse(text) as unknown : milliseconds;
 }
 
-Deno.test("POLICY.md ends with a policy that uses every section but growth, and reads as it says", () => {
+Deno.test("docs/reference/policy.md ends with a policy that uses every section but growth, and reads as it says", () => {
   const [, text = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   const { metadata, spec } = parse(text) as { metadata: { name: string; namespace: string }; spec: unknown };
   const policy = { ...metadata, spec: RolloutPolicySpec.parse(spec) };

@@ -5,7 +5,7 @@ import { EtaEngine } from "../../../../profiles/engines/eta.ts";
 import { GoEngine } from "../../../../profiles/engines/go.ts";
 import { sizes } from "../../../support/chart_objects.ts";
 
-/** Of a worker while 1,000 pools are published, and more than a webhook takes: deploy/SCALE.md. */
+/** Of a worker while 1,000 pools are published, and more than a webhook takes: docs/explanation/scale.md. */
 const besideMiB = 392;
 const renderersMiB = new EtaEngine().largestMiB + new GoEngine().largestMiB;
 

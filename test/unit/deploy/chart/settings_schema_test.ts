@@ -9,7 +9,7 @@ import { OsmSettings, ProcessSettings } from "../../../../workers/process_settin
 
 const chart = new URL("../../../../deploy/chart/", import.meta.url);
 const schemaFile = new URL("values.schema.json", chart);
-const page = new URL("../../../../workers/SETTINGS.md", import.meta.url);
+const page = new URL("../../../../docs/reference/settings.md", import.meta.url);
 
 const rows = [NodeSettings, ProcessSettings, OsmSettings].flatMap((shape) => settingRows(shape));
 
@@ -52,7 +52,7 @@ async function schemaText(): Promise<string> {
   return await readFile(schemaFile, "utf8");
 }
 
-Deno.test("values.schema.json takes every setting, told as SETTINGS.md tells it, and no other", async () => {
+Deno.test("values.schema.json takes every setting, told as docs/reference/settings.md tells it, and no other", async () => {
   const text = await schemaText();
   const wanted = text.replace(/^ {4}"settings": \{\n[\s\S]*?^ {4}\},$/m, settingsBlock);
   if (process.env["GOLDEN"] === "update") await writeFile(schemaFile, wanted);

@@ -16,7 +16,9 @@ export async function moveIn(play: Play): Promise<void> {
   await stage.until("the pool to be created", applyObjects(site.stack.adminKubeconfig, [pool]));
   await homeConverged(play, release.image);
   for (const part of [site.ostler.controller, site.ostler.worker]) await stage.until("its end", part.stop());
-  narrator.say("  the processes beside the control plane are stopped; Ostler is installed by the README's commands:");
+  narrator.say(
+    "  the processes beside the control plane are stopped; Ostler is installed by the commands of docs/how-to/install.md:",
+  );
   const table = await stage.until("Ostler to be installed", installation.install());
   narrator.say(table.trimEnd().replace(/^/gm, "  | "));
   await untilWhole(play);
@@ -30,7 +32,7 @@ async function checkPods(play: Play, table: string): Promise<void> {
   const all = await pods.all();
   const nodesOf = (process: string): string[] => all.filter((pod) => pod.process === process).map(({ node }) => node);
   const spread = ["controller", "worker"].map((process) => `${new Set(nodesOf(process)).size} ${process}s apart`);
-  checks.equal("the README's three commands install it", { seen: table.includes(home), wanted: true });
+  checks.equal("the three commands of docs/how-to/install.md install it", { seen: table.includes(home), wanted: true });
   checks.equal("pods of one kind are on different machines", {
     seen: spread.join(", "),
     wanted: "2 controllers apart, 2 workers apart",
