@@ -74,7 +74,6 @@ export class Stage {
   #workers: { worker: Worker; done: Promise<void> }[] = [];
   #pools = 0;
   #opening: Promise<void> | undefined;
-  #closing: Promise<void> | undefined;
   /** Whose runs have not been ended yet. */
   #left: FakePool[] = [];
 
@@ -109,12 +108,7 @@ export class Stage {
     await this.startWorker();
   }
 
-  /** Ends worker and server, once. */
-  close(): Promise<void> {
-    return this.#closing ??= this.#close();
-  }
-
-  async #close(): Promise<void> {
+  async close(): Promise<void> {
     await this.stopWorker();
     await this.#native?.close();
     await this.#supervisor.stop();
@@ -294,39 +288,31 @@ async function seen(
   }
 }
 
-/** Those of this process by their options. */
-const stages = new Map<string, { stage: Stage; testsLeft: number }>();
+const stages = new Map<string, Stage>();
 
 type Play = (stage: Stage, t: Deno.TestContext) => Promise<void>;
 
 /**
- * Registers tests with the stage of this process that has these options: it is opened before the first of them, and closed
- * after the last, as its servers take their part of a core also at rest. One that tells several stories, as its steps, has
- * so many times as long.
+ * Registers tests with the stage of this process that has these options; it is opened before the first, and closed after all.
+ * One that tells several stories, as its steps, has so many times as long.
  */
 export function onStage(options: StageOptions = {}): (name: string, run: Play, stories?: number) => void {
-  const key = JSON.stringify(options);
-  const shared = stages.get(key) ?? newStage(options);
-  stages.set(key, shared);
-  const { stage } = shared;
+  const stage = stages.get(JSON.stringify(options)) ?? newStage(options);
   return (name, run, stories = 1) => {
-    shared.testsLeft += 1;
     const fn = async (t: Deno.TestContext): Promise<void> => {
       await stage.open();
       await inTime(stage, (opened) => run(opened, t), stories * limitMs).finally(() => stage.clear());
-      shared.testsLeft -= 1;
-      if (shared.testsLeft === 0) await stage.close();
     };
     // The native part of the SDK keeps handles of its own between tests.
     Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn });
   };
 }
 
-function newStage(options: StageOptions): { stage: Stage; testsLeft: number } {
+function newStage(options: StageOptions): Stage {
   const stage = new Stage(options);
-  // Where a test failed or was filtered out, some are left to the end.
+  stages.set(JSON.stringify(options), stage);
   Deno.test.afterAll(() => stage.close());
-  return { stage, testsLeft: 0 };
+  return stage;
 }
 
 /** No story takes longer than this on the slowest machine; one that does is stuck, and its calls tell where. */

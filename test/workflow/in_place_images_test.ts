@@ -1,7 +1,7 @@
 /** NodePools that name an OSImage run what was accepted of it, and nothing else. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
-import { NodeStage } from "../support/node_stage.ts";
+import { digestOf, NodeStage } from "../support/node_stage.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
@@ -35,13 +35,14 @@ test("A2 H6 the same tag with another digest is rolled out", async (stage) => {
 });
 
 test("An image that is accepted no more stops the pool: nodes under way end, and no other begins", async (stage) => {
-  const nodes = new NodeStage({ nodes: 4, bootMs: 500 });
+  const nodes = new NodeStage({ nodes: 4, fate: () => "never comes back" });
   nodes.askForOSImage("edge");
   nodes.judge("edge", { letter: "b" });
   const handle = await nodes.rollOut(stage);
   await eventually("a node down", () => nodes.down().length === 1);
   nodes.judge("edge", { reason: "TooOld" });
   await handle.signal("desiredChanged", { generation: 1 });
+  for (const name of nodes.down()) nodes.comeUp(name, digestOf("b"));
   await eventually("a halt", async () => (await nodes.progress(stage)).reason === "ImageNotAccepted");
   await eventually("the node in service", () => nodes.down().length + nodes.cordoned().length === 0);
   deepEqual([nodes.given("Apply").length, nodes.booted().match(/b/g)?.length], [1, 1]);
