@@ -8,7 +8,7 @@ import { busyBetween, coreSecondsBetween, type CoreTime, coreTime } from "./run/
 import { Children } from "./run/children.ts";
 import { closingLine, slowestLines, total } from "./run/counts.ts";
 import { groups, steps } from "./run/groups.ts";
-import { keepTimes, longestFirst, readTimes, timesFile } from "./run/kept_times.ts";
+import { keepTimes, mostFirst, readTimes, timesFile } from "./run/kept_times.ts";
 import { inLanes, portsOf } from "./run/lanes.ts";
 import { filesOf, type Piece, piecesOf } from "./run/pieces.ts";
 import { type Ending, runPiece } from "./run/run_piece.ts";
@@ -60,7 +60,7 @@ async function runAll(asked: Asked): Promise<number> {
   const chosen = since === undefined
     ? asked.names.flatMap((name) => piecesOf(name))
     : await piecesSince(since, asked.names);
-  const pieces = longestFirst(chosen, readTimes(timesFile()));
+  const pieces = mostFirst(chosen, readTimes(timesFile()));
   const say = pieces.length > 1 ? (text: string): void => console.log(text) : undefined;
   const from = await now();
   const done = await inLanes(pieces, { cores, lanes }, async (piece, lane): Promise<Done[]> => {

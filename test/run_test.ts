@@ -8,7 +8,7 @@ import { busyBetween, coreSecondsBetween, parseCoreTime, parseTimes } from "./ru
 import { Children } from "./run/children.ts";
 import { closingLine, countTests, judgeTests, secondsOfFiles, slowestLines, testsThat, total } from "./run/counts.ts";
 import { groups, steps } from "./run/groups.ts";
-import { keepTimes, longestFirst, readTimes } from "./run/kept_times.ts";
+import { keepTimes, mostFirst, readTimes } from "./run/kept_times.ts";
 import { inLanes, type Job, portsOf } from "./run/lanes.ts";
 import { filesOf, piecesOf, piecesOfGroup } from "./run/pieces.ts";
 import { runPiece } from "./run/run_piece.ts";
@@ -95,11 +95,14 @@ Deno.test("parseTimes adds what the children took, user and system", () => {
   assert.equal(parseTimes(""), undefined);
 });
 
-Deno.test("longestFirst begins with what is quick, then with what took longest, the unknown in its place", () => {
-  const piece = (title: string, isQuick = false): { title: string; isQuick: boolean } => ({ title, isQuick });
-  const pieces = [piece("short"), piece("unit", true), piece("new"), piece("long"), piece("lint", true)];
-  const sorted = longestFirst(pieces, { short: 10, long: 300, lint: 900 });
-  assert.deepEqual(sorted.map(({ title }) => title), ["unit", "lint", "long", "new", "short"]);
+Deno.test("mostFirst begins with what is quick, then with what took most of the cores, the unknown in its place", () => {
+  const piece = (title: string, load: number, isQuick = false): { title: string; load: number; isQuick: boolean } => {
+    return { title, load, isQuick };
+  };
+  const slow = [piece("short", 0.5), piece("new", 0.5), piece("long", 0.5), piece("heavy", 1)];
+  const pieces = [...slow, piece("unit", 1, true), piece("lint", 0.5, true)];
+  const sorted = mostFirst(pieces, { short: 10, long: 300, heavy: 200, lint: 900 });
+  assert.deepEqual(sorted.map(({ title }) => title), ["unit", "lint", "heavy", "long", "new", "short"]);
 });
 
 Deno.test("keepTimes keeps what ran beside what did not, and readTimes takes nothing that is broken", async () => {

@@ -36,15 +36,16 @@ export function keepTimes(file: string | undefined, times: readonly Timed[]): vo
 }
 
 /**
- * Sorts what starts servers by the time it took, the longest first; what is unknown keeps its place before what took less
- * than `unknownSeconds`. Everything else stays in front in its order, as it is quick and tells most of what is wrong.
+ * Sorts what starts servers by the time it took and the cores it kept busy, the most first: what needs little room fills the
+ * gaps at the end. What is unknown counts as `unknownSeconds`. Everything else stays in front in its order, as it is quick and
+ * tells most of what is wrong.
  */
-export function longestFirst<One extends { title: string; isQuick: boolean }>(
+export function mostFirst<One extends { title: string; isQuick: boolean; load: number }>(
   pieces: readonly One[],
   times: KeptTimes,
   unknownSeconds = 120,
 ): One[] {
-  const secondsOf = ({ title }: One): number => times[title] ?? unknownSeconds;
-  const others = pieces.filter(({ isQuick }) => !isQuick).sort((one, other) => secondsOf(other) - secondsOf(one));
+  const workOf = ({ title, load }: One): number => (times[title] ?? unknownSeconds) * load;
+  const others = pieces.filter(({ isQuick }) => !isQuick).sort((one, other) => workOf(other) - workOf(one));
   return [...pieces.filter(({ isQuick }) => isQuick), ...others];
 }
