@@ -42,7 +42,7 @@ import { ensureImageTold } from "./os_image/tell_image.ts";
 import { verifyImage } from "./os_image/verify_image.ts";
 import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
 import { awaitNodeDrained } from "./node/drain.ts";
-import type { Backend } from "./backends/contract.ts";
+import type { Backend, MemberRef } from "./backends/contract.ts";
 import { awaitBootOrdered } from "./backends/node_pool/boot_order.ts";
 import { awaitNodeBooted } from "./backends/node_pool/booted.ts";
 import { ensureImageFailed } from "./backends/node_pool/failed.ts";
@@ -110,6 +110,7 @@ const nowhere: NoticeFiles = { webhook: "", template: "", cloudEvents: "" };
 export function createActivities(deps: ActivityDeps): Activities {
   const { kube, measures } = deps;
   const drains = new DrainMeasure(measures);
+  const imageOf = async (member: MemberRef): Promise<string> => (await of(member).state(member))?.image ?? "";
   const of = ({ pool }: { pool: PoolRef }): Backend => backendOf(kube, pool);
   const steps = withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
     ...withSignsOfLife<Omit<Activities, keyof (AwaitActivities & NodeUpdateActivities & NodeVersionWaits)>>({
@@ -143,15 +144,13 @@ export function createActivities(deps: ActivityDeps): Activities {
     }),
     awaitReplacementJoined: (input) =>
       measuredJoin(measures, input.pool, (told) => awaitReplacementJoined(kube, input, told)),
-    awaitNodeEmptied: (input) =>
-      drains.of(input, () => awaitNodeEmptied(kube, input), async () => (await of(input).state(input))?.image ?? ""),
+    awaitNodeEmptied: (input) => drains.of(input, () => awaitNodeEmptied(kube, input), () => imageOf(input)),
     awaitVictimGone: (input) => measuredWait(measures, ["gone"], () => awaitVictimGone(kube, input)),
     awaitDesiredSettled: (input) => awaitDesiredSettled(deps, input),
     awaitPoolChanged: (input) => awaitPoolChanged(kube, input),
     awaitMachinesJoined: (input) =>
       measuredJoin(measures, input.pool, (told) => awaitMachinesJoined(kube, input, told)),
-    // What follows a look that found it blocked, which has told of which image its machine is.
-    awaitNodeDrained: (input) => drains.of(input, () => awaitNodeDrained(kube, input), () => Promise.resolve("")),
+    awaitNodeDrained: (input) => drains.of(input, () => awaitNodeDrained(kube, input), () => imageOf(input)),
     awaitGates: (input) =>
       measuredWait(
         measures,

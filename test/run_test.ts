@@ -8,7 +8,7 @@ import { busyBetween, coreSecondsBetween, parseCoreTime, parseTimes } from "./ru
 import { Children } from "./run/children.ts";
 import { closingLine, countTests, judgeTests, secondsOfFiles, slowestLines, testsThat, total } from "./run/counts.ts";
 import { groups, steps } from "./run/groups.ts";
-import { keepTimes, mostFirst, readTimes } from "./run/kept_times.ts";
+import { keepTimes, readTimes } from "./run/kept_times.ts";
 import { inLanes, type Job, portsOf } from "./run/lanes.ts";
 import { filesOf, piecesOf, piecesOfGroup } from "./run/pieces.ts";
 import { runPiece } from "./run/run_piece.ts";
@@ -93,14 +93,6 @@ Deno.test("busyBetween tells how many of the cores were busy between two looks, 
 Deno.test("parseTimes adds what the children took, user and system", () => {
   assert.equal(parseTimes("0m0.010s 0m0.020s\n2m1.500s 0m3.250s\n"), 124.75);
   assert.equal(parseTimes(""), undefined);
-});
-
-Deno.test("mostFirst begins with what is quick, then with what took most of the cores, the unknown in its place", () => {
-  const slow = [["short", 0.5], ["new", 0.5], ["long", 0.5], ["heavy", 1]] as const;
-  const quick = ["unit", "lint"].map((title) => ({ title, load: 1, isQuick: true }));
-  const pieces = [...slow.map(([title, load]) => ({ title, load, isQuick: false })), ...quick];
-  const sorted = mostFirst(pieces, { short: 10, long: 300, heavy: 200, lint: 900 });
-  assert.deepEqual(sorted.map(({ title }) => title), ["unit", "lint", "heavy", "long", "new", "short"]);
 });
 
 Deno.test("keepTimes keeps what ran beside what did not, and readTimes takes nothing that is broken", async () => {

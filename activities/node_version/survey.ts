@@ -55,7 +55,7 @@ export function surveyNodeVersion(kube: Kube, { object: { name } }: { object: Cl
     const completion = completionOf({ nodes: namesOf(classes), ...movesOf(pending) });
     await showSurvey(kube, version, { classes, pending, completion });
     const stages = stagesOf(progress, { nodes: fleet.nodes, target, pending });
-    // Runs of before are settled without control planes; whoever minds these sees in their stage whether they are done.
+    // Without control planes: whether these are done stands in their stage, by which the workflow goes.
     const isDone = isStageDone(stages.Workers);
     const isAllDone = isDone && isStageDone(stages.ControlPlane);
     return survey(version, {

@@ -35,7 +35,7 @@ export async function awaitReplacementJoined(
 /** Cordons a node, then drains it. */
 export async function awaitNodeEmptied(
   kube: Kube,
-  { machine: _, ...order }: DrainOrder & { machine: string },
+  order: DrainOrder,
 ): Promise<DrainOutcome | Unseen> {
   const late = await orderFirst(() => ensureNodeCordoned(kube, order));
   return late ?? await awaitNodeDrained(kube, order);

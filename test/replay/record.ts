@@ -14,7 +14,7 @@ import { noticeIdOf } from "../../workflows/commands/start_options.ts";
 import type { CarriedState } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_failure.ts";
-import { protectedPod } from "../support/fake_pool.ts";
+import { type FakePool, protectedPod } from "../support/fake_pool.ts";
 import { controlPlaneFirst, surveyed } from "../support/fake_versions.ts";
 import { recall } from "../support/fake_rollout.ts";
 import { resolved } from "../support/fake_images.ts";
@@ -31,6 +31,16 @@ const shortLadder = { ...testDeadlines, instance: 800, address: 800, registered:
 
 /** Brings a run to where nothing can keep it from its end, and returns it. */
 type Story = (stage: Stage) => Promise<Handle>;
+
+/** A rollout whose first newcomer is waited for, and does not come before it is mended. */
+async function whileJoining(stage: Stage): Promise<{ pool: FakePool; handle: Handle }> {
+  const pool = await stage.grownPool();
+  pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  return { pool, handle };
+}
 
 const rollouts: Record<string, Story> = {
   "creation": async (stage) => await stage.rollOut(stage.pool()),
@@ -50,11 +60,7 @@ const rollouts: Record<string, Story> = {
     return await stage.rollOut(pool);
   },
   "superseded_while_joining": async (stage) => {
-    const pool = await stage.grownPool();
-    pool.fate = () => "registered";
-    pool.change({ image: "image-2" });
-    const handle = await stage.rollOut(pool);
-    await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+    const { pool, handle } = await whileJoining(stage);
     pool.change({ image: "image-3" });
     pool.mend();
     await stage.tell(pool);
@@ -108,11 +114,7 @@ const rollouts: Record<string, Story> = {
     return await stage.rollOut(pool);
   },
   "aborted_while_joining": async (stage) => {
-    const pool = await stage.grownPool();
-    pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
-    pool.change({ image: "image-2" });
-    const handle = await stage.rollOut(pool);
-    await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+    const { pool, handle } = await whileJoining(stage);
     await stage.ask(pool, "abort", { by: "somebody", reason: "incident" });
     return handle;
   },
@@ -138,11 +140,7 @@ const rollouts: Record<string, Story> = {
     return handle;
   },
   "carried_on_paused_resumed": async (stage) => {
-    const pool = await stage.grownPool();
-    pool.fate = () => "registered";
-    pool.change({ image: "image-2" });
-    const first = await stage.rollOut(pool);
-    await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+    const { pool, handle: first } = await whileJoining(stage);
     const joining = pool.subjects("ensureMachineAdmitted").at(-1) ?? "";
     await first.terminate("another run goes on");
     const paused = { by: "somebody", reason: "incident", since: Date.now() };
@@ -172,11 +170,7 @@ const rollouts: Record<string, Story> = {
   },
   "renewed_only": async (stage) => await stage.rollOut(await stage.grownPool(), { publishOnly: true }),
   "gone": async (stage) => {
-    const pool = await stage.grownPool();
-    pool.fate = () => "registered";
-    pool.change({ image: "image-2" });
-    const handle = await stage.rollOut(pool);
-    await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+    const { pool, handle } = await whileJoining(stage);
     pool.state = "Gone";
     await stage.tell(pool);
     return handle;
@@ -188,11 +182,7 @@ const rollouts: Record<string, Story> = {
   },
   ...controlPlanes,
   "cancelled": async (stage) => {
-    const pool = await stage.grownPool();
-    pool.fate = () => "registered";
-    pool.change({ image: "image-2" });
-    const handle = await stage.rollOut(pool);
-    await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+    const { handle } = await whileJoining(stage);
     await handle.cancel();
     return handle;
   },

@@ -4,6 +4,15 @@ import { NodeStage } from "../support/node_stage.ts";
 import { rolling } from "../support/replaced_story.ts";
 import type { Handle, Stage } from "../support/workflow_stage.ts";
 
+async function whileBooting(stage: Stage): Promise<{ nodes: NodeStage; handle: Handle }> {
+  const nodes = new NodeStage({ nodes: 3, bootMs: 500 });
+  await nodes.settle(stage);
+  nodes.ask("b");
+  const handle = await nodes.rollOut(stage);
+  await eventually("a node down", () => nodes.down().length === 1);
+  return { nodes, handle };
+}
+
 /** Each brings a run to where nothing can keep it from its end, and returns it. */
 export const nodePools: Record<string, (stage: Stage) => Promise<Handle>> = {
   "staged_rolled_soaked": async (stage) => {
@@ -31,22 +40,14 @@ export const nodePools: Record<string, (stage: Stage) => Promise<Handle>> = {
     return handle;
   },
   "aborted_while_booting": async (stage) => {
-    const nodes = new NodeStage({ nodes: 3, bootMs: 500 });
-    await nodes.settle(stage);
-    nodes.ask("b");
-    const handle = await nodes.rollOut(stage);
-    await eventually("a node down", () => nodes.down().length === 1);
+    const { handle } = await whileBooting(stage);
     await handle.executeUpdate("abort", { args: [{ by: "somebody" }] });
     return handle;
   },
   "refused_replaced": async (stage) => (await rolling(stage, { refuses: "DiskFull" })).handle,
   "lost_replaced": async (stage) => (await rolling(stage, { fate: "never comes back" })).handle,
   "superseded_while_booting": async (stage) => {
-    const nodes = new NodeStage({ nodes: 3, bootMs: 500 });
-    await nodes.settle(stage);
-    nodes.ask("b");
-    const handle = await nodes.rollOut(stage);
-    await eventually("a node down", () => nodes.down().length === 1);
+    const { nodes, handle } = await whileBooting(stage);
     nodes.ask("c");
     await handle.signal("desiredChanged", { generation: 3 });
     return handle;

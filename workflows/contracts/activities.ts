@@ -74,6 +74,8 @@ export type BudgetName = "Pools" | "ControlPlanes";
 /** How a node is drained. */
 export interface DrainOrder {
   pool: PoolRef;
+  /** Whose node it is. */
+  machine: string;
   node: string;
   /** Epoch ms. */
   until: number;
@@ -108,7 +110,7 @@ export interface AwaitActivities {
     input: { pool: PoolRef; kubelet: string; victim: string; machine: string; deadlines: JoinDeadlines },
   ): Promise<JoinVerdict | Unseen>;
   /** Cordons the node first, then drains it as `awaitNodeDrained` does. */
-  awaitNodeEmptied(input: DrainOrder & { machine: string }): Promise<DrainOutcome | Unseen>;
+  awaitNodeEmptied(input: DrainOrder): Promise<DrainOutcome | Unseen>;
   /** Releases a drained machine and waits until it is gone; `Unseen` where the release came late: then it is still there. */
   awaitVictimGone(
     input: { pool: PoolRef; machine: string; node?: string; until: number },

@@ -61,7 +61,7 @@ function drainOnce(
   const force = isOver && rules.onBlocked === "Force";
   const how = force ? `${node} by force` : node;
   const told = JSON.stringify(rules);
-  const order = { pool: settings.pool, node, until, rules, known, force };
+  const order = { pool: settings.pool, machine: task.subject, node, until, rules, known, force };
   return unlessOver(
     () => JSON.stringify(rulesOf(target)) !== told,
     () =>
@@ -79,7 +79,7 @@ async function cordonAndDrain(
 ): Promise<DrainOutcome | Unseen> {
   const begun = Date.now();
   try {
-    return await awaits.awaitNodeEmptied.executeWithOptions({ summary }, [{ ...order, machine: task.subject }]);
+    return await awaits.awaitNodeEmptied.executeWithOptions({ summary }, [order]);
   } catch (error) {
     giveBackOutage(rollout, task, { begun, error });
     throw error;

@@ -3,7 +3,7 @@ import type { InPlaceRules, Lately, Member, PoolSnapshot, Rules, StageOutcome } 
 
 const minute = 60_000;
 
-/** What holds where a policy says nothing, or an earlier version read it. */
+/** What holds where a policy says nothing. */
 export const defaultInPlace: InPlaceRules = { stageAtOnce: 5, stage: 30 * minute, boot: 25 * minute, soak: 0 };
 
 /** Its rules, with defaults. */

@@ -12,7 +12,7 @@ export function planTerms(supplier: Supplier, desired: Desired, rules: Rules): P
   const { specHash, replicas } = desired;
   const { source: _source, conflict: _conflict, windows, inPlace, ...lasting } = rules;
   const hasRoom = supplier.roomOf(desired) > 0;
-  // Of others it says nothing, and what an earlier version approved stays approved.
+  // Of pools whose machines are only ever replaced it says nothing.
   const update = supplier.capabilities.updates.includes("InPlace") && inPlace ? { inPlace } : {};
   return { hash: planHash([specHash, hasRoom, { ...lasting, ...update, windows: windows !== null }]), replicas };
 }

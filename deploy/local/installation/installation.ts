@@ -13,7 +13,7 @@ import { accessSecrets } from "./access_secrets.ts";
 import { NoticeReceiver } from "./notice_receiver.ts";
 import { namespace, OstlerPods } from "./ostler_pods.ts";
 import { type Place, type Placed, type Reach, reachFrom } from "./pod_reach.ts";
-import { readmeCommands } from "./readme_commands.ts";
+import { installCommands } from "./install_commands.ts";
 import { type Access, TemporalFront } from "./temporal_front.ts";
 import { doorName } from "./tls_door.ts";
 import { metricsPort, valuesOf } from "./values.ts";
@@ -77,7 +77,7 @@ export class Installation implements AsyncDisposable {
     const values = valuesOf({ host, apiPort: stack.apiServer.port, noticePort: this.notices.port });
     await writeFile(this.#place("values.json"), JSON.stringify(values));
     const places = { temporal: this.temporal.address, registry: this.registry };
-    const { setup, install, look } = await readmeCommands(places);
+    const { setup, install, look } = await installCommands(places);
     await this.run(setup);
     // Machines that stand already were made with the plain manifests.
     await this.run(`${install} --take-ownership --wait --timeout=6m --values=${this.#place("values.json")}`);

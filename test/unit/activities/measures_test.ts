@@ -1,5 +1,5 @@
 import { CancelledFailure } from "@temporalio/common";
-import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { refused } from "../../../activities/failures.ts";
 import {
   DrainMeasure,
@@ -10,8 +10,11 @@ import {
   type Measures,
   withFailuresCounted,
 } from "../../../activities/measures.ts";
+import { createActivities } from "../../../activities/mod.ts";
 import type { DrainOutcome, Published } from "../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../support/activity_context.ts";
+import { FakeKube } from "../../support/fake_kube.ts";
+import { machine, node, pool as machinePool } from "../../support/machine_objects.ts";
 
 const pool = { namespace: "fleet", name: "workers" };
 const drained: DrainOutcome = { outcome: "Drained", evicted: 2 };
@@ -91,6 +94,33 @@ Deno.test("a drain that was broken off to tell what blocks it is measured as one
   deepEqual(measures.taken.filter((taken) => !taken.startsWith("under")), [
     ...["drained 10 img-1", "drained 90 img-1", "drained 1 img-1"],
   ]);
+});
+
+Deno.test("a drain that something blocked for a while is measured with the image of its machine, like any other", async () => {
+  const [kube, measures] = [new FakeKube(), notes()];
+  kube.put("machines", machine("a"));
+  kube.put("nodes", node("node-a"));
+  const steps = createActivities(
+    { kube: kube.client, measures, forecast: () => ({}) as never } as unknown as Parameters<typeof createActivities>[0],
+  );
+  const rules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" } as const;
+  const order = {
+    pool: machinePool,
+    machine: "a",
+    node: "node-a",
+    until: Date.now() + 60_000,
+    rules,
+    known: "k",
+    force: false,
+  };
+  const images = async (drain: typeof steps.awaitNodeDrained): Promise<string[]> => {
+    measures.taken.length = 0;
+    equal(((await inActivity(() => drain(order), secondsAgo(3))) as DrainOutcome).outcome, "Drained");
+    return measures.taken.filter((taken) => taken.startsWith("drained"));
+  };
+  const [first, again] = [await images(steps.awaitNodeEmptied), await images(steps.awaitNodeDrained)];
+  deepEqual(again, first);
+  match(again.join(), /^drained 3 \S+$/);
 });
 
 Deno.test("a drain whose image cannot be told is measured all the same", async () => {

@@ -9,7 +9,7 @@ import { node, pod, pool } from "../../../support/machine_objects.ts";
 
 const rules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" } as const;
 const far = Number.MAX_SAFE_INTEGER;
-const task: DrainOrder = { pool, node: "n", until: far, rules, known: "", force: false };
+const task: DrainOrder = { pool, machine: "m", node: "n", until: far, rules, known: "", force: false };
 
 function budget(disruptionsAllowed: number): Parameters<FakeKube["put"]>[1] {
   const metadata = { namespace: "apps", name: "web" };

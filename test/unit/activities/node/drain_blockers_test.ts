@@ -33,7 +33,15 @@ function refuse(kube: FakeKube, error: Error): void {
 }
 
 async function blocked(client: Kube, { from = 0, force = false } = {}): Promise<DrainOutcome & { outcome: "Blocked" }> {
-  const drain = new Drain(client, { pool, node: "n", until: Number.MAX_SAFE_INTEGER, rules, known: "", force });
+  const drain = new Drain(client, {
+    pool,
+    machine: "m",
+    node: "n",
+    until: Number.MAX_SAFE_INTEGER,
+    rules,
+    known: "",
+    force,
+  });
   await drain.look(from); // here it acts, and then it sees what came of it
   await drain.look(from + 1);
   const seen = await drain.look(from + 10_001);
@@ -160,7 +168,15 @@ function noting(kube: FakeKube, graces: number[]): Kube {
 }
 
 function forced(client: Kube): Drain {
-  return new Drain(client, { pool, node: "n", until: Number.MAX_SAFE_INTEGER, rules, known: "", force: true });
+  return new Drain(client, {
+    pool,
+    machine: "m",
+    node: "n",
+    until: Number.MAX_SAFE_INTEGER,
+    rules,
+    known: "",
+    force: true,
+  });
 }
 
 Deno.test("Drain by force deletes what budgets and local storage protect, with half a minute to end", async () => {

@@ -19,7 +19,16 @@ function kubeWith(...pods: ReturnType<typeof pod>[]): FakeKube {
 }
 
 function task(overrides: Partial<DrainOrder> = {}): DrainOrder {
-  return { pool, node: "n", until: Number.MAX_SAFE_INTEGER, rules, known: "", force: false, ...overrides };
+  return {
+    pool,
+    machine: "m",
+    node: "n",
+    until: Number.MAX_SAFE_INTEGER,
+    rules,
+    known: "",
+    force: false,
+    ...overrides,
+  };
 }
 
 function awaited(

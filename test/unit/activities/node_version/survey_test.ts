@@ -205,7 +205,7 @@ Deno.test("G1, B1 outdated nodes are counted, and named in the status", async ()
   deepEqual(status.outdated.map(({ name }) => name), ["workers-1", "workers-2", "workers-3"]);
 });
 
-Deno.test("K23 a NodeVersion is settled for runs of before without its control planes; that these have to follow stands in their stage", async () => {
+Deno.test("K23 a NodeVersion is settled without its control planes; that these have to follow stands in their stage", async () => {
   const stage = new GroupStage({ role: "ControlPlane" });
   const { isSettled, stages: { ControlPlane }, says } = await look(stage);
   deepEqual([isSettled, ControlPlane.groups, ControlPlane.done, ControlPlane.outdated], [true, 1, 0, 0]);

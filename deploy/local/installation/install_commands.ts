@@ -9,14 +9,14 @@ export interface Places {
   registry: string;
 }
 
-export interface ReadmeCommands {
+export interface InstallCommands {
   setup: string;
   install: string;
   look: string;
 }
 
 /** Reads them; throws where the page has others than three. */
-export async function readmeCommands({ temporal, registry }: Places): Promise<ReadmeCommands> {
+export async function installCommands({ temporal, registry }: Places): Promise<InstallCommands> {
   const text = await readFile(new URL("../../../docs/how-to/install.md", import.meta.url), "utf8");
   const [, block = ""] = /```sh\n([\s\S]*?)```/.exec(text) ?? [];
   const commands = block.trim().split("\n");

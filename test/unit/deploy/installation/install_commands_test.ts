@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { readmeCommands } from "../../../../deploy/local/installation/readme_commands.ts";
+import { installCommands } from "../../../../deploy/local/installation/install_commands.ts";
 
-Deno.test("readmeCommands are the three of the README, with a person's own places", async () => {
-  const { setup, install, look } = await readmeCommands({ temporal: "192.0.2.1:7000", registry: "192.0.2.1:5000" });
+Deno.test("installCommands are the three of docs/how-to/install.md, with a person's own places", async () => {
+  const { setup, install, look } = await installCommands({ temporal: "192.0.2.1:7000", registry: "192.0.2.1:5000" });
   assert.match(setup, /^deno task ostler setup .*--temporal-address 192\.0\.2\.1:7000 --temporal-namespace ostler$/);
   assert.match(install, /^helm install ostler deploy\/chart .*image\.repository=192\.0\.2\.1:5000\/ostler,/);
   assert.match(install, /settings\.temporal-address=192\.0\.2\.1:7000,settings\.temporal-namespace=ostler$/);
