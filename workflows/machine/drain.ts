@@ -110,7 +110,8 @@ function maySetAside({ target }: Seen<"target">, { kind }: Task): boolean {
 }
 
 function setAside({ machines, view }: Part<"machines" | "view">, { subject, kind }: Task): void {
-  machines.setAside = [...machines.setAside, subject];
+  // Once, however often its task is begun again: plans count them.
+  machines.setAside = [...new Set([...machines.setAside, subject])];
   delete machines.draining[subject]; // after a retry it has its time again
   const state = kind === "update"
     ? "it stays as it is, and in service"
