@@ -15,18 +15,16 @@ import type { Config } from "./config.ts";
 import { shownOf } from "./shown_of.ts";
 import { type ObjectNews, tellObjects } from "./tell_objects.ts";
 
-/** Of a strategy, which one it is and what it says. */
+/** Of a strategy, which one it is and the number of its spec: a run may have read what it said between two equal specs. */
 const strategies: Resource<string> = {
   ...autoscalingStrategies,
-  schema: AutoscalingStrategy.transform(({ metadata: { uid }, spec }) => digestOf([uid, spec])),
+  schema: AutoscalingStrategy.transform(({ metadata: { uid, generation } }) => `${uid} ${generation}`),
 };
 
-/** Of a group, what an autoscaler is told of it. */
+/** The same of a group. */
 const groups: Resource<string> = {
   ...scalingGroups,
-  schema: ScalingGroup.transform(({ spec: { min, max, autoscaling, autoscalerGroupName, role } }) =>
-    digestOf([min, max, autoscaling, autoscalerGroupName, role])
-  ),
+  schema: ScalingGroup.transform(({ metadata: { uid, generation } }) => `${uid} ${generation}`),
 };
 
 export type AutoscalerDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;

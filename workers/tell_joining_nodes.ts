@@ -45,7 +45,8 @@ export async function tellJoiningNodes({ kube, log, ...news }: JoiningDeps, sign
       const node = nodes.isFresh ? nodes.get(record?.node ?? "") : undefined;
       const isOver = record !== undefined && Date.now() >= record.deadline;
       if (!record || (!node && !isOver)) return [];
-      return [[name, [record.uid, node?.ready ?? "", isOver].join(" ")]];
+      // With its time, as a run may have read what the node was between two equal states.
+      return [[name, [record.uid, node?.ready ?? "", node?.since ?? "", isOver].join(" ")]];
     });
   };
   await tellObjects({ ...news, what: "joining node", seen, log }, signal);
