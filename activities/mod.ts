@@ -20,23 +20,26 @@ import type {
 import { withSignsOfLife } from "./at_work.ts";
 import { holdAutoscalers, letAutoscalersGo } from "./autoscaler/hold.ts";
 import { ensureAutoscalerKept } from "./autoscaler/keep_autoscaler.ts";
-import { discoverScalingGroups } from "./discovery/scaling_groups.ts";
+import { discoverScalingGroups } from "./backends/scaling_group/group_nodes.ts";
 import { withBugsSorted } from "./bugs.ts";
 import { ensurePoolCleanedUp } from "./config/clean_up.ts";
-import { listDuePools } from "./config/due_pools.ts";
+import { listDuePools, renewPublished } from "./config/renew_published.ts";
 import { publishConfig } from "./config/publish_config.ts";
 import type { Publisher } from "./config/publish_config.ts";
 import { renewResting } from "./config/renew_resting.ts";
-import { renewPublished } from "./config/renew_published.ts";
 import { awaitGates } from "./gates/await_gates.ts";
 import type { MetricsAccess } from "./gates/prometheus_query.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
 import { awaitMachineRelieved } from "./pool/await_relieved.ts";
 import { awaitNodeVersionChanged } from "./node_version/await_change.ts";
-import { ensureReleaseEnded, ensureStageReleased, ensureVersionTold } from "./node_version/release_stage.ts";
-import { surveyNodeVersion } from "./node_version/survey.ts";
-import { ensureNodeAnnotated } from "./node_version/admit_joining_node.ts";
+import {
+  ensureReleaseEnded,
+  ensureStageReleased,
+  ensureVersionTold,
+} from "./backends/scaling_group/version_release.ts";
+import { surveyNodeVersion } from "./backends/scaling_group/version_survey.ts";
+import { ensureNodeAnnotated } from "./backends/scaling_group/joining_nodes.ts";
 import { resolveImage } from "./os_image/resolve_image.ts";
 import { ensureImageTold } from "./os_image/tell_image.ts";
 import { verifyImage } from "./os_image/verify_image.ts";

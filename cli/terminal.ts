@@ -1,7 +1,7 @@
 import process from "node:process";
 import { styleText } from "node:util";
 import { readBounded } from "./bounded_text.ts";
-import { askOn } from "./question.ts";
+import { createInterface } from "node:readline";
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -69,4 +69,29 @@ export function styled({ isWatched, env }: Terminal, style: Style, text: string)
 /** How the command was called, for what people can type next: `kubectl ostler` where it is a plugin. */
 export function calledAs({ env }: Terminal): string {
   return env["OSTLER_CALLED_AS"] || "ostler";
+}
+
+/** Where a person types, and where the question stands. */
+export interface Asking {
+  input: NodeJS.ReadableStream;
+  output: NodeJS.WritableStream;
+  /** Keys come one by one; by itself where the output is a terminal. */
+  terminal?: boolean;
+}
+
+/** Asks, and gives the line that comes back; an empty one where the question is left with Ctrl-C or Ctrl-D. */
+export async function askOn(streams: Asking, question: string): Promise<string> {
+  const lines = createInterface(streams);
+  return await new Promise((resolve) => {
+    const leave = (): void => {
+      streams.output.write("\n"); // what is said next begins a line
+      resolve("");
+    };
+    lines.once("close", leave);
+    lines.question(question, (answer) => {
+      lines.off("close", leave);
+      lines.close();
+      resolve(answer);
+    });
+  });
 }

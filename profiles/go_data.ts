@@ -2,11 +2,13 @@ import { machineCluster } from "./bootstrap_kubeconfig.ts";
 import { cloudConfig } from "./cloud_config/cloud_config.ts";
 import { containerdConfig } from "./containerd/config_toml.ts";
 import type { RenderFacts } from "./facts.ts";
-import { goKubeletSettings } from "./go_kubelet_settings.ts";
 import { normaliseKubeletVersion } from "./kubelet_version.ts";
 import { namesOf } from "./names.ts";
 import { osSettings } from "./os_settings.ts";
 import type { ProviderConfig } from "./provider_config.ts";
+import { isGoDuration } from "./go_duration.ts";
+import { kubeletAnnotationPrefix as prefix } from "./kubelet_settings.ts";
+import { ProfileRefused } from "./refusal.ts";
 
 /** Providers whose code was part of Kubernetes, as far as Operating System Manager tells its templates. */
 const inTree = ["aws", "azure", "gce", "vsphere"];
@@ -70,4 +72,53 @@ function networkData({ network }: ProviderConfig): Record<string, unknown> | nul
   if (!network) return null;
   const { cidr = "", gateway = "", ipFamily = "", dns } = network;
   return { CIDR: cidr, Gateway: gateway, DNS: { Servers: dns?.servers ?? null }, IPFamily: ipFamily };
+}
+
+/** Gives a setting's value, or undefined when the text is no such value. */
+type Reader = (text: string) => unknown;
+
+const readers: Record<string, { read: Reader; wanted: string }> = {
+  SystemReserved: { read: (text) => pairs(text, "="), wanted: "" },
+  KubeReserved: { read: (text) => pairs(text, "="), wanted: "" },
+  EvictionHard: { read: (text) => pairs(text, "<"), wanted: "" },
+  ContainerLogMaxSize: { read: (text) => text, wanted: "" },
+  ContainerLogMaxFiles: { read: (text) => /^ *\d* *$/.test(text) ? text : undefined, wanted: "a whole number" },
+  MaxPods: { read: int32, wanted: "a whole number of 32 bits" },
+  ImageGCHighThresholdPercent: { read: int32, wanted: "a whole number of 32 bits" },
+  ImageGCLowThresholdPercent: { read: int32, wanted: "a whole number of 32 bits" },
+  ImageMinimumGCAge: { read: duration, wanted: 'a duration such as "36h" or "5m30s"' },
+  ImageMaximumGCAge: { read: duration, wanted: 'a duration such as "36h" or "5m30s"' },
+};
+
+/**
+ * The kubelet annotations as data of Go templates, read as leniently as Operating System Manager does: pairs without a
+ * delimiter are dropped, texts stay as they are, durations too (the template engine reads them). What is not annotated
+ * is null. Throws ProfileRefused (KubeletSettingsInvalid) for what is no number or duration.
+ */
+function goKubeletSettings(annotations: Record<string, string>): Record<string, unknown> {
+  const settings = Object.entries(readers).map(([key, { read, wanted }]) => {
+    const text = annotations[prefix + key];
+    if (text === undefined) return [key, null];
+    const value = read(text);
+    if (value !== undefined) return [key, value];
+    throw new ProfileRefused(
+      "KubeletSettingsInvalid",
+      `Cannot use annotation "${prefix}${key}" with value "${text}": it must be ${wanted}`,
+    );
+  });
+  return Object.fromEntries(settings);
+}
+
+function pairs(text: string, delimiter: string): Record<string, string> {
+  const halves = text.split(",").map((pair) => [pair, pair.indexOf(delimiter)] as const).filter(([, at]) => at >= 0);
+  return Object.fromEntries(halves.map(([pair, at]) => [pair.slice(0, at), pair.slice(at + delimiter.length)]));
+}
+
+function int32(text: string): number | undefined {
+  const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
+  return value === (value | 0) ? value | 0 : undefined;
+}
+
+function duration(text: string): string | undefined {
+  return isGoDuration(text) ? text : undefined;
 }

@@ -8,9 +8,9 @@ import type { OsConfig, OsConfigPhase } from "./os_config.ts";
 import type { ProviderConfig } from "./provider_config.ts";
 import { checkNetworkFits } from "./profile_fit.ts";
 import { ProfileRefused } from "./refusal.ts";
-import { withRhelSubscription } from "./rhel_subscription.ts";
 import type { OsFile, OsProfile, ProfilePhase } from "./schema.ts";
 import { packagesOf, sharedEngines, templateData } from "./templates.ts";
+import { type OsSettings, osSettings } from "./os_settings.ts";
 
 /** The only runtime that profiles are rendered for. */
 const containerRuntime = "containerd";
@@ -121,4 +121,39 @@ async function asRefusal(rendering: Promise<string[]>): Promise<string[]> {
     const what = error.file === undefined ? "the templates" : `file "${error.file}"`;
     throw new ProfileRefused("RenderFailed", `Cannot render ${what}: ${error.message}`, { cause: error });
   }
+}
+
+/**
+ * The profile with RHEL's subscription in the modules of both phases, in place of what it says there itself; other
+ * systems stay as they are. What is not set is written all the same, as Operating System Manager does.
+ */
+function withRhelSubscription(profile: OsProfile, provider: ProviderConfig): OsProfile {
+  if (provider.operatingSystem !== "rhel") return profile;
+  const rh_subscription = subscriptionOf(osSettings(provider)["RhelConfig"] ?? {});
+  const subscribed = (phase: ProfilePhase): ProfilePhase => ({
+    ...phase,
+    modules: { ...phase.modules, rh_subscription },
+  });
+  return {
+    ...profile,
+    bootstrapConfig: subscribed(profile.bootstrapConfig),
+    provisioningConfig: subscribed(profile.provisioningConfig),
+  };
+}
+
+function subscriptionOf(rhel: OsSettings): Record<string, string> {
+  const text = (field: string): string => String(rhel[field] ?? "");
+  if (rhel["RHELUseSatelliteServer"] !== true) {
+    return {
+      username: text("RHELSubscriptionManagerUser"),
+      password: text("RHELSubscriptionManagerPassword"),
+      "auto-attach": text("AttachSubscription"),
+    };
+  }
+  return {
+    org: text("RHELOrganizationName"),
+    "activation-key": text("RHELActivationKey"),
+    "server-hostname": text("RHELSatelliteServer"),
+    "rhsm-baseurl": `https://${text("RHELSatelliteServer")}/pulp/repos`,
+  };
 }

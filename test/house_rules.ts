@@ -65,13 +65,20 @@ export const rooms: Room[] = [
       ...["profiles/", "activities/kube/", "activities/temporal/", "activities/node/", "activities/pool/"],
       ...["activities/backends/registry.ts", "activities/backends/contract.ts"],
       ...["note", "pool_nodes", "selected"].map((file) => `activities/backends/node_pool/${file}.ts`),
-      ...["activities/policy/", "activities/status/", "activities/handover/", "activities/node_version/release.ts"],
+      ...[
+        "activities/policy/",
+        "activities/status/",
+        "activities/handover/",
+        "activities/backends/scaling_group/version_release.ts",
+      ],
       ...["node:", "zod", "@kubernetes/client-node", "@temporalio/client", "@temporalio/common", "@temporalio/worker"],
       ...["cli-table3", "commander", "diff", "log-update", "yaml"],
     ],
     types: [],
   },
   { path: "deploy/local/", runtime: ["*", "!workers/", "!cli/", "!test/"], types: [] },
+  // What makes image, chart and archives builds them with the same tools as the demo.
+  { path: "deploy/release/", runtime: ["*", "!workers/", "!cli/", "!test/"], types: [] },
   { path: "deploy/", runtime: ["*", "!workers/", "!cli/", "!test/", "!deploy/local/"], types: [] },
   { path: "workers/", runtime: ["*", "!test/", "!deploy/local/", aBackend], types: ["*", "!deploy/local/", aBackend] },
   { path: "test/", runtime: ["*"], types: [] },
@@ -196,7 +203,7 @@ function fileName(context: Context): Visitor {
 }
 
 function fileLength(context: Context): Visitor {
-  const limit = housePath(context.filename).startsWith("test/") ? 400 : 250;
+  const limit = housePath(context.filename).startsWith("test/") ? 600 : 400;
   const lines = context.sourceCode.text.replace(/\n$/, "").split("\n").length;
   return {
     Program(): void {

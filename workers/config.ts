@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { loadYaml } from "../activities/kube/client_node.ts";
-import type { Rate } from "../activities/kube/request_rate.ts";
+import type { Rate } from "../activities/kube/paced_http.ts";
 import { conflictsOf, NodeSettings } from "../profiles/node_settings.ts";
 import { refuseFaults } from "../profiles/settings/read_node_settings.ts";
 import { readSettings } from "../profiles/settings/read_settings.ts";

@@ -6,7 +6,6 @@ import { clientsOf, type Clusters, openClusters } from "./clusters.ts";
 import type { Config } from "./config.ts";
 import { keepCredentialSchedule } from "./credential_schedule.ts";
 import { keepVersionCurrent } from "./current_version.ts";
-import { installDefaultProfiles } from "./default_profiles.ts";
 import { keepDiscoverySchedule } from "./discovery_schedule.ts";
 import { followAccess } from "./follow_access.ts";
 import { serveHealth, type Serving } from "./health.ts";
@@ -25,13 +24,31 @@ import { startRollout } from "./start_rollout.ts";
 import { keepAutoscaler, tellAutoscalers } from "./tell_autoscalers.ts";
 import { admitImage, tellImages } from "./tell_images.ts";
 import { admitJoiningNode, tellJoiningNodes } from "./tell_joining_nodes.ts";
-import { rollOutNodeVersion, tellNodeVersions } from "./tell_node_versions.ts";
 import { openTracing, type Tracing } from "./telemetry/tracing.ts";
 import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
 import { watchGroups } from "./watch_groups.ts";
 import { watchNodePools } from "./watch_node_pools.ts";
 import { type WatchedPools, watchPools } from "./watch_pools.ts";
+import type { Logger } from "@temporalio/common";
+import semver from "semver";
+import { defaultProfiles } from "../profiles/mod.ts";
+import type { Kube } from "../activities/kube/client.ts";
+import {
+  createObject,
+  type OsProfileObject,
+  profiles,
+  readObject,
+  replaceObject,
+  type Resource,
+} from "../activities/kube/resources.ts";
+import { attempting, ifFound } from "../activities/kube/status.ts";
+import { createHash } from "node:crypto";
+import { Informer, type InformerDeps } from "../activities/kube/informer.ts";
+import { NodeVersion, nodeVersions, ScalingGroup, scalingGroups } from "../activities/kube/update_kinds.ts";
+import { nodeVersionIdOf } from "../workflows/commands/start_options.ts";
+import { shownOf } from "./shown_of.ts";
+import { type ObjectNews, tellObjects } from "./tell_objects.ts";
 
 /** Runs until `signal` aborts or leadership is lost. */
 export async function runController(
@@ -176,3 +193,108 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
 }
 
 if (import.meta.main) await runProcess(runController);
+
+// Installs the profiles that come with Ostler.
+
+type DefaultProfile = Awaited<ReturnType<typeof defaultProfiles>>[number];
+
+/** The version that we installed; a profile without it is somebody else's. */
+const installedAnnotation = "ostler.dev/default-profile";
+
+/**
+ * Creates missing profiles and replaces those of another version, also somebody else's; edits under the same version
+ * stay, and so does what a newer Ostler installed.
+ */
+export async function installDefaultProfiles(
+  kube: Kube,
+  namespace: string,
+  log: Pick<Logger, "info">,
+): Promise<void> {
+  for (const profile of await defaultProfiles()) {
+    const { name } = profile.metadata;
+    await attempting(`install profile "${name}"`, async () => {
+      const existing = await ifFound(readObject(kube, profiles, { name, namespace }));
+      const newer = existing && newerInstalled(existing, profile);
+      if (newer) return log.info("Leaving a default profile that a newer Ostler installed", { name, version: newer });
+      await install(kube, { profile, namespace, existing });
+    });
+  }
+}
+
+function newerInstalled({ metadata }: OsProfileObject, { spec }: DefaultProfile): string | undefined {
+  const installed = semver.valid(metadata.annotations?.[installedAnnotation]);
+  return installed !== null && semver.gt(installed, spec.version) ? `v${installed}` : undefined;
+}
+
+async function install(
+  kube: Kube,
+  { profile, namespace, existing }: {
+    profile: DefaultProfile;
+    namespace: string;
+    existing: OsProfileObject | undefined;
+  },
+): Promise<void> {
+  const { name } = profile.metadata;
+  const { version } = profile.spec;
+  const annotations = { ...existing?.metadata.annotations, [installedAnnotation]: version };
+  const wanted = { ...profile, metadata: { ...existing?.metadata, name, namespace, annotations } };
+  if (!existing) return void await createObject(kube, profiles, wanted);
+  if ((existing.spec as { version?: string }).version === version) return;
+  // Replaced whole: of a profile by others of this name, such as Operating System Manager's, nothing may stay.
+  await replaceObject(kube, profiles, wanted);
+}
+
+// Has each NodeVersion looked after by a run of its own, told of each change of it and of its groups, and from time to time.
+
+/** The number of its spec, as a run may have read what it said between two equal specs. */
+const versions: Resource<string> = {
+  ...nodeVersions,
+  schema: NodeVersion.transform(({ metadata: { uid, generation, deletionTimestamp } }) =>
+    [uid, generation, deletionTimestamp].join(" ")
+  ),
+};
+
+/** Of a group, whose it is and which. */
+const groups: Resource<{ version: string; identity: string }> = {
+  ...scalingGroups,
+  schema: ScalingGroup.transform(({ metadata: { uid }, spec: { nodeImage, groupId, role } }) => ({
+    version: nodeImage,
+    identity: digestOf([uid, groupId, role]),
+  })),
+};
+
+type NodeVersionDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
+
+/** Tells of each until `signal` aborts. */
+export async function tellNodeVersions({ kube, log, ...news }: NodeVersionDeps, signal: AbortSignal): Promise<void> {
+  const named = new Informer(versions, { kube, log, signal });
+  const scaled = new Informer(groups, { kube, log, signal });
+  await Promise.all([named.start(), scaled.start()]);
+  const seen = (): [string, string][] => {
+    const all = [...scaled.values()];
+    return named.keys().map((name) => {
+      const own = all.filter(({ version }) => version === name).map(({ identity }) => identity).sort();
+      return [name, `${named.get(name)} ${digestOf(own)}`];
+    });
+  };
+  await tellObjects({ ...news, what: "node version", seen, log }, signal);
+}
+
+/** Tells the run of a NodeVersion to look again, and starts it where there is none. */
+export async function rollOutNodeVersion(client: Client, { cluster, taskQueue }: Config, name: string): Promise<void> {
+  const object = cluster === "" ? { name } : { cluster, name };
+  await client.workflow.signalWithStart("rollOutNodeVersion", {
+    workflowId: nodeVersionIdOf(object),
+    taskQueue,
+    args: [object],
+    signal: "nodeVersionChanged",
+    signalArgs: [],
+    staticSummary: `Roll out node version ${name}`,
+    staticDetails: `Brings all nodes of the scaling groups of NodeVersion \`${name}\` to what it asks for.`,
+    ...shownOf(cluster),
+  });
+}
+
+function digestOf(facts: unknown): string {
+  return createHash("sha256").update(JSON.stringify(facts)).digest("base64").slice(0, 16);
+}

@@ -1,7 +1,7 @@
 /** What is counted of a Rollout: few numbers, as there is one for each pool. */
 import { z } from "zod";
 import { issuedAt } from "../activities/config/renewal.ts";
-import type { RolloutObject } from "../activities/kube/schemas.ts";
+import type { RolloutObject } from "../activities/kube/resources.ts";
 
 /** Times are epoch ms. */
 export interface RolloutNumbers {

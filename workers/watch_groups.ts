@@ -4,13 +4,24 @@ import { groupFinalizer, ledgerAnnotations } from "../activities/backends/scalin
 import { observedOf, targetOf } from "../activities/backends/scaling_group/target.ts";
 import { groupKeyOf } from "../activities/clouds/driver.ts";
 import type { Kube } from "../activities/kube/client.ts";
-import { Informer } from "../activities/kube/informer.ts";
+import { Informer, type InformerDeps } from "../activities/kube/informer.ts";
 import type { Resource } from "../activities/kube/resources.ts";
 import { NodeVersion, nodeVersions, ScalingGroup, scalingGroups } from "../activities/kube/update_kinds.ts";
-import { groupsNamespace, poolOfGroup } from "../workflows/commands/scaling_group.ts";
-import { watchGroupNodes } from "./watch_group_nodes.ts";
+import { groupsNamespace, poolOfGroup } from "../workflows/commands/start_options.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
-import { hasEnded, mayMean, watchedPolicies, watchedRollouts } from "./watched_facts.ts";
+import {
+  hasEnded,
+  illnessAmong,
+  mayMean,
+  type NodeFacts,
+  watchedNodes,
+  watchedPolicies,
+  watchedRollouts,
+} from "./watched_facts.ts";
+import { z } from "zod";
+import { marks } from "../activities/node_version/marks.ts";
+import { JoinedNodes } from "./joined_nodes.ts";
+import type { NodeWatch } from "./watch_nodes.ts";
 
 interface GroupDeps {
   kube: Kube;
@@ -88,4 +99,39 @@ function isServed(group: GroupFacts, version: VersionFacts | undefined): boolean
 function slim(metadata: GroupFacts["metadata"]): GroupFacts["metadata"] {
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => told.includes(key));
   return { ...metadata, annotations: Object.fromEntries(annotations) };
+}
+
+// Watches nodes for illness of scaling groups, which may have to be repaired; each says itself of which group it is.
+
+interface GroupNodeFacts extends NodeFacts {
+  /** "" for a node of no group. */
+  group: string;
+}
+
+const Bearing = z.object({ metadata: z.object({ annotations: z.record(z.string(), z.string()).nullish() }) });
+
+const groupNodes: Resource<GroupNodeFacts> = {
+  ...watchedNodes,
+  schema: z.unknown().transform((node) => ({
+    ...watchedNodes.schema.parse(node),
+    group: groupKeyOf(Bearing.parse(node).metadata.annotations?.[marks.group] ?? ""),
+  })),
+};
+
+type Deps = Pick<InformerDeps<never>, "kube" | "log" | "signal"> & { onChange: (group: string) => void };
+
+/** Tells of the keys of groups (`groupKeyOf`) of which a node came, went, or has another condition; not of heartbeats. */
+function watchGroupNodes({ onChange, ...deps }: Deps): NodeWatch {
+  const joined = new JoinedNodes();
+  const look = (node: string): void => {
+    const group = nodes.get(node)?.group ?? "";
+    const moved = joined.place(node, group === "" ? undefined : { pool: group, node });
+    new Set([...moved, ...(group === "" ? [] : [group])]).forEach(onChange);
+  };
+  const nodes = new Informer(groupNodes, { ...deps, onChange: look });
+  return {
+    illness: (group, conditions) =>
+      illnessAmong(joined.nodesOf(group).map((node) => [node, nodes.get(node)]), conditions),
+    start: () => nodes.start(),
+  };
 }

@@ -3,19 +3,32 @@ import type { Logger } from "@temporalio/common";
 import { isDeepStrictEqual } from "node:util";
 import type { Kube } from "../activities/kube/client.ts";
 import { Informer } from "../activities/kube/informer.ts";
-import { profiles } from "../activities/kube/resources.ts";
-import { observedOf } from "../activities/config/observed.ts";
+import {
+  MachineDeployment,
+  machineDeployments,
+  type ObjectName,
+  profiles,
+  type Resource,
+} from "../activities/kube/resources.ts";
+import { type Observable, observableOf, observedOf } from "../activities/config/observed.ts";
 import { type LinedProfile, lineState, profileLine } from "../activities/config/profile_line.ts";
 import type { Notice } from "../workflows/contracts/mod.ts";
 import type { PoolNotice } from "./notices/tell_notices.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
 import type { RolloutNumbers } from "./rollout_numbers.ts";
 import { watchNodes } from "./watch_nodes.ts";
-import { watchedDeployments } from "./watched_deployments.ts";
-import { hasEnded, mayMean, watchedPolicies, watchedRollouts } from "./watched_facts.ts";
-import type { PolicyFacts, RolloutFacts } from "./watched_facts.ts";
+import {
+  hasEnded,
+  mayMean,
+  type PolicyFacts,
+  type RolloutFacts,
+  watchedPolicies,
+  watchedRollouts,
+} from "./watched_facts.ts";
+import { finalizer } from "../activities/config/identity.ts";
+import { profileRef } from "../activities/config/read_profile.ts";
 
-export interface WatchDeps {
+interface WatchDeps {
   kube: Kube;
   profileNamespace: string;
   log: Pick<Logger, "warn">;
@@ -108,4 +121,34 @@ function deciding({ numbers: _, notices: __, ...facts }: RolloutFacts): object {
 
 function namespaceOf(key: string): string {
   return key.slice(0, key.indexOf("/"));
+}
+
+// The few facts of MachineDeployments that decide about news; nothing else of them is kept.
+
+interface DeploymentFacts extends Observable {
+  namespace: string;
+  name: string;
+  labels: Record<string, string>;
+  /** The profile that it asks for; missing from one that is none of ours. */
+  profile?: ObjectName;
+  /** It does not go before we have cleaned up. */
+  isHeld: boolean;
+  /** Who makes the machines has taken this generation up, or it needs no more. */
+  isNumbered: boolean;
+}
+
+/** MachineDeployments as the controller watches them; a profile is in `profileNamespace` where nothing else is said. */
+export function watchedDeployments(profileNamespace: string): Resource<DeploymentFacts> {
+  const schema = MachineDeployment.transform((deployment): DeploymentFacts => {
+    const { namespace, name, generation = 0, labels = {}, finalizers = [], deletionTimestamp } = deployment.metadata;
+    const profile = profileRef(deployment, profileNamespace);
+    return {
+      ...observableOf(deployment),
+      ...{ namespace, name, labels },
+      ...(profile ? { profile } : {}),
+      isHeld: finalizers.includes(finalizer),
+      isNumbered: deletionTimestamp !== undefined || (deployment.status?.observedGeneration ?? 0) >= generation,
+    };
+  });
+  return { ...machineDeployments, schema };
 }

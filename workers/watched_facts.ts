@@ -1,10 +1,14 @@
 /** The few facts of nodes, Rollouts and policies that decide about news; nothing else of them is kept. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { Resource } from "../activities/kube/resources.ts";
-import { rolloutPolicies, rollouts } from "../activities/kube/resources.ts";
-import { RolloutObject, RolloutPolicyObject } from "../activities/kube/schemas.ts";
-import { selects } from "../activities/kube/label_selector.ts";
+import {
+  type Resource,
+  RolloutObject,
+  rolloutPolicies,
+  RolloutPolicyObject,
+  rollouts,
+} from "../activities/kube/resources.ts";
+import { selects } from "../activities/kube/status.ts";
 import { LabelSelector } from "../activities/policy/label_selector.ts";
 import type { Notice } from "../workflows/contracts/mod.ts";
 import { noticesOf } from "./notices/notices_of.ts";

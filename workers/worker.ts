@@ -10,7 +10,6 @@ import { Claim } from "./claim.ts";
 import { readClusterIdentity } from "./cluster_identity.ts";
 import { clientsOf, openClusters } from "./clusters.ts";
 import type { Config } from "./config.ts";
-import { throwOnceFailed } from "./failed_worker.ts";
 import { serveFleetLock } from "./fleet_lock.ts";
 import { followAccess } from "./follow_access.ts";
 import { serveHealth, type Serving } from "./health.ts";
@@ -30,6 +29,7 @@ import { openTracing } from "./telemetry/tracing.ts";
 import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
 import { workersOf } from "./worker_options.ts";
+import { setTimeout } from "node:timers/promises";
 
 /** Serves until `signal` aborts, and resolves when what was begun has drained. */
 export async function runWorker(
@@ -144,3 +144,24 @@ async function runUntil(workers: Worker[], signal: AbortSignal): Promise<void> {
 }
 
 if (import.meta.main) await runProcess(runWorker);
+
+// A worker that Temporal refuses for a minute fails, and does not always end: the SDK then waits for ever for what it
+// still holds (1.24). The process would stay up, not ready, whatever Temporal says later; so it ends and is started again.
+
+/** Milliseconds between looks, and how long a worker that has failed may take to end by itself. */
+const failurePauses = { look: 1_000, grace: 5_000 };
+
+interface Stateful {
+  getState(): string;
+}
+
+/** Throws some time after one of them has failed; never ends otherwise, but with `signal`. */
+export async function throwOnceFailed(
+  workers: Stateful[],
+  signal: AbortSignal,
+  { look, grace } = failurePauses,
+): Promise<never> {
+  while (!workers.some((each) => each.getState() === "FAILED")) await setTimeout(look, undefined, { signal });
+  await setTimeout(grace, undefined, { signal });
+  throw new Error("Cannot go on with workers that Temporal has refused for a minute");
+}

@@ -15,7 +15,7 @@ import {
 import type { DuePool, PoolRef, RenewInput, RenewResult, Rest } from "./contracts/mod.ts";
 import { desiredChanged } from "./commands/messages.ts";
 import { publish, read } from "./proxies.ts";
-import { rollOutMachineDeployment } from "./roll_out_machine_deployment.ts";
+import { rollOutMachineDeployment } from "./roll_out_pool.ts";
 import { poolOf, shownAtStart, workflowIdOf } from "./commands/start_options.ts";
 
 /** Renews what is due of pools at rest; starts or tells the rollouts of all others, and never waits for one. */

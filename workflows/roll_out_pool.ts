@@ -13,38 +13,29 @@ import {
   isCancellation,
   workflowInfo,
 } from "@temporalio/workflow";
-import { dropPlan, planWhereAsked } from "./commands/asked_plan.ts";
+import { dropPlan, planWhereAsked } from "./commands/review_approval.ts";
 import { listen } from "./commands/handlers.ts";
 import type { Desired, RollOutInput, RollOutResult, Rules } from "./contracts/mod.ts";
 import { missedIn, noteMissed } from "./machine/remove_machine.ts";
 import { callOff } from "./machine/tasks.ts";
 import { publish, tellAlone } from "./proxies.ts";
-import { carriedState } from "./state/carried.ts";
-import { parseInput } from "./state/input.ts";
+import { carriedState, parseInput } from "./state/input.ts";
 import { countBug, forgetBugs, isBehind } from "./state/loop.ts";
-import { openRollout } from "./state/rollout.ts";
-import type { Part, Rollout, Seen, Telling } from "./state/rollout.ts";
-import { isIdle } from "./state/tasks.ts";
-import type { Tasks } from "./state/tasks.ts";
-import { indexAtStart, report, show } from "./status/report.ts";
-import type { Teller } from "./status/report.ts";
-import { answerAbort } from "./steps/abort.ts";
-import { beginSteps } from "./steps/begin_steps.ts";
-import { noteChange, recallEarlier } from "./steps/change.ts";
+import { openRollout, type Part, type Rollout, type Seen, type Telling } from "./state/rollout.ts";
+import { isIdle, type Tasks } from "./state/tasks.ts";
+import { indexAtStart, report, show, type Teller } from "./status/report.ts";
+import { answerAbort, restoreLastGood } from "./steps/rollback.ts";
+import { beginSteps, forgetTaken, look, noteWaves, planOf } from "./steps/plan.ts";
+import { noteChange, observe, prepare, recallEarlier, rollProfile } from "./steps/prepare.ts";
 import { cleanUp, converge, endGone, hearLast, renewOnly, stop } from "./steps/endings.ts";
 import { halt } from "./steps/halt.ts";
 import { isToKeep, keepMachines } from "./steps/keep_machines.ts";
-import { look } from "./steps/look.ts";
 import { answerMishaps, postponeAll, waitOver } from "./steps/mishaps.ts";
 import { bugIn, waitAfterBug } from "./steps/internal_error.ts";
-import { observe } from "./steps/observe.ts";
-import { forgetTaken, noteWaves, planOf } from "./steps/plan.ts";
-import { prepare, rollProfile } from "./steps/prepare.ts";
-import { isGivenUp } from "./steps/quarantine.ts";
+import { isGivenUp } from "./machine/quarantine.ts";
 import { noteSettling, restAndTell } from "./steps/rest.ts";
-import { restoreLastGood } from "./steps/rollback.ts";
-import { giveBackSlots } from "./steps/slots.ts";
-import { troubleOf } from "./steps/trouble.ts";
+import { giveBackSlots } from "./machine/slots.ts";
+import { troubleOf } from "./state/trouble.ts";
 
 /** Rolls out the pool that the input names, until nothing is left to do. */
 export async function rollOutPool(input: RollOutInput): Promise<RollOutResult> {
@@ -221,4 +212,18 @@ async function tellRest(rollout: Telling): Promise<void> {
   await report(rollout, rollout.view.standing).catch((error: unknown) => {
     if (troubleOf(error).kind === "rethrow") throw error;
   });
+}
+
+// Brings every machine of one MachineDeployment to what it asks for: the entry by its name on the wire.
+
+/** Rolls out one MachineDeployment; its id is `machine-deployment/<namespace>/<name>`. */
+export async function rollOutMachineDeployment(input: RollOutInput): Promise<RollOutResult> {
+  return await rollOutPool(input);
+}
+
+// Brings every machine of one scaling group to what its NodeVersion asks for: the entry by its name on the wire.
+
+/** Rolls out one ScalingGroup; its id is `scaling-group/<name>`. */
+export async function rollOutScalingGroup(input: RollOutInput): Promise<RollOutResult> {
+  return await rollOutPool(input);
 }

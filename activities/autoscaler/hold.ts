@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Kube } from "../kube/client.ts";
-import { listClusterObjects, patchClusterObject } from "../kube/cluster_objects.ts";
+import { listClusterObjects, patchClusterObject } from "../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { unavailable } from "../failures.ts";
 import { autoscalingStrategies, type AutoscalingStrategy } from "../kube/update_kinds.ts";

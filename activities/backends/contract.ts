@@ -26,7 +26,7 @@ import type {
   RelieveOrder,
   TemplateStamp,
 } from "../../workflows/contracts/mod.ts";
-import type { News } from "../kube/news.ts";
+import type { News } from "../kube/polling.ts";
 import type { Resource } from "../kube/resources.ts";
 import type { Subject } from "../status/events.ts";
 

@@ -4,9 +4,7 @@ import { refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import type { Backend, Newcomer, NodeOwners, Remade } from "./contract.ts";
 import { findRemade } from "./machine_controller/remade.ts";
-import { machineController } from "./machine_controller/mod.ts";
-import { readNewcomers } from "./machine_controller/newcomer.ts";
-import { machineControllerOwners } from "./machine_controller/node_owners.ts";
+import { machineController, machineControllerOwners, readNewcomers } from "./machine_controller/mod.ts";
 import { nodePool } from "./node_pool/mod.ts";
 import { scalingGroup } from "./scaling_group/mod.ts";
 

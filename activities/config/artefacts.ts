@@ -5,17 +5,24 @@
 import { createHash } from "node:crypto";
 import { Buffer } from "node:buffer";
 import type { V1DeleteOptions, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
-import type { Publication } from "../../workflows/contracts/mod.ts";
-import { throwIfCalledOff } from "../kube/cancellation.ts";
-import { asMergePatch } from "../kube/client.ts";
-import type { Kube } from "../kube/client.ts";
-import { configs, createObject, deleteObject, patchObject, replaceObject } from "../kube/resources.ts";
-import type { ObjectBody } from "../kube/resources.ts";
-import type { Metadata } from "../kube/schemas.ts";
+import type { PoolRef, Publication } from "../../workflows/contracts/mod.ts";
+import { throwIfCalledOff } from "../kube/paced_http.ts";
+import { asMergePatch, type Kube } from "../kube/client.ts";
+import {
+  configs,
+  createObject,
+  deleteObject,
+  type Metadata,
+  type ObjectBody,
+  patchObject,
+  readObject,
+  replaceObject,
+} from "../kube/resources.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
-import { claimForCluster, clusterMark } from "./cluster_mark.ts";
-import { decode } from "./referenced_secret.ts";
-import { annotationsOf, type Standing, standingConfig, standingSecret } from "./standing.ts";
+import { claimForCluster, clusterMark } from "./identity.ts";
+import { decode } from "./read_facts.ts";
+import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
+import { secretRevisionAnnotation } from "./names.ts";
 
 export type Artefact = Publication["artefacts"][number];
 
@@ -26,7 +33,7 @@ export interface Written {
 }
 
 /** What a secret has to hold under its only key. */
-export interface SecretContent {
+interface SecretContent {
   key: string;
   text: string;
   annotations: Record<string, string>;
@@ -132,4 +139,175 @@ function onlyAs({ uid, resourceVersion }: Version): V1DeleteOptions {
 /** SHA-256 in lower-case hex. */
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+// What stands published for a pool, each artefact whole: what is written later takes the place of this, or of nothing.
+
+/** One artefact as it stands. */
+export interface Standing {
+  kind: "OperatingSystemConfig" | "Secret";
+  name: string;
+  namespace: string;
+  /** Missing where there is none. */
+  found?: Found;
+}
+
+interface Found {
+  metadata: Pick<V1ObjectMeta, "resourceVersion" | "uid" | "labels">;
+  annotations: Record<string, string>;
+  isImmutable: boolean;
+  /** The text under a secret's first key; "" of a config. */
+  text: string;
+}
+
+/** All artefacts of a pool; an edge script stands on provider edge alone. */
+export interface Standings {
+  config: Standing;
+  provisioning: Standing;
+  kubeconfig: Standing;
+  edgeScript?: Standing;
+  bootstrap: Standing;
+}
+
+/** In the order in which they are written. */
+export function inOrder({ config, provisioning, kubeconfig, edgeScript, bootstrap }: Standings): Standing[] {
+  return [config, provisioning, kubeconfig, ...(edgeScript ? [edgeScript] : []), bootstrap];
+}
+
+/** The annotations of what is there. */
+export function annotationsOf({ found }: Standing): Record<string, string> {
+  return found?.annotations ?? {};
+}
+
+/** Reads all but the edge script, and but what has just been read. */
+export async function readStanding(
+  { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
+  pool: PoolRef,
+  read?: Standing,
+): Promise<Standings> {
+  const names = namesOf(pool);
+  const [config, provisioning, kubeconfig, bootstrap] = await Promise.all([
+    readConfig(kube, { name: names.config, namespace: profileNamespace }),
+    readSecret(kube, names.provisioning),
+    readSecret(kube, names.kubeletBootstrap),
+    read ?? readSecret(kube, names.bootstrap),
+  ]);
+  return { config, provisioning, kubeconfig, bootstrap };
+}
+
+/** Reads the edge script too. */
+export async function withEdgeScript(
+  kube: Kube,
+  names: Pick<ArtefactNames, "edgeScript">,
+  standing: Standings,
+): Promise<Standings> {
+  return { ...standing, edgeScript: await readSecret(kube, names.edgeScript) };
+}
+
+/** The places of a pool for which nothing is published. */
+export function nothingStanding(pool: PoolRef, profileNamespace: string, isEdge: boolean): Standings {
+  const names = namesOf(pool);
+  const secret = (name: string): Standing => ({ kind: "Secret", name, namespace: secretsNamespace });
+  return {
+    config: { kind: "OperatingSystemConfig", name: names.config, namespace: profileNamespace },
+    ...{ provisioning: secret(names.provisioning), kubeconfig: secret(names.kubeletBootstrap) },
+    ...(isEdge ? { edgeScript: secret(names.edgeScript) } : {}),
+    bootstrap: secret(names.bootstrap),
+  };
+}
+
+async function readConfig(kube: Kube, where: { name: string; namespace: string }): Promise<Standing> {
+  const config = await ifFound(readObject(kube, configs, where));
+  return config ? standingConfig(config, where) : { kind: "OperatingSystemConfig", ...where };
+}
+
+/** A config as the API server gave it. */
+function standingConfig(
+  { metadata: { annotations = {}, resourceVersion, uid } }: { metadata: Metadata },
+  where: { name: string; namespace: string },
+): Standing {
+  const metadata = { uid, ...(resourceVersion ? { resourceVersion } : {}) };
+  return { kind: "OperatingSystemConfig", ...where, found: { metadata, annotations, isImmutable: false, text: "" } };
+}
+
+/** A secret of pools, as it stands. */
+async function readSecret(kube: Kube, name: string): Promise<Standing> {
+  const where = { name, namespace: secretsNamespace };
+  const secret = await ifFound(kube.core.readNamespacedSecret(where));
+  return secret ? standingSecret(secret, where) : { kind: "Secret", ...where };
+}
+
+/** A secret as the API server gave it. */
+function standingSecret(secret: V1Secret, where: { name: string; namespace: string }): Standing {
+  return { kind: "Secret", ...where, found: foundOf(secret) };
+}
+
+function foundOf({ metadata = {}, data = {}, immutable }: V1Secret): Found {
+  const text = decode(Object.values(data)[0] ?? "");
+  return { metadata, annotations: metadata.annotations ?? {}, isImmutable: immutable === true, text };
+}
+
+// Where this process has left what it published last for a pool, without its text. Nothing is written but in the place of
+// a known version, so what is known may be out of date: then the API server refuses it. Most often that is known before,
+// as whoever publishes or renews writes the bootstrap secret last.
+
+/** Pools that are remembered, those published last: a few kilobytes each. */
+const most = 1_000;
+
+interface LeftStanding {
+  standing: Standings;
+  /** When it was left, as `performance.now()` tells. */
+  at: number;
+}
+
+const known = new WeakMap<object, Map<string, LeftStanding>>();
+
+/** Remembers it; an edge script is for those who read all. */
+export function leaveStanding(kube: Kube, { namespace, name }: PoolRef, standing: Standings): void {
+  const left = known.get(kube.core) ?? new Map<string, LeftStanding>();
+  known.set(kube.core, left);
+  const { config, provisioning, kubeconfig, edgeScript, bootstrap } = standing;
+  const all = [config, provisioning, kubeconfig, bootstrap];
+  if (edgeScript || all.some(({ found }) => found?.metadata.resourceVersion === undefined)) return;
+  const [one, other, third, last] = all.map(withoutText) as [Standing, Standing, Standing, Standing];
+  const without = { config: one, provisioning: other, kubeconfig: third, bootstrap: last };
+  left.set(`${namespace}/${name}`, { standing: without, at: performance.now() });
+  for (const oldest of left.keys()) {
+    if (left.size <= most) break;
+    left.delete(oldest);
+  }
+}
+
+/** What is found in the place of what was left. */
+interface FoundStanding {
+  /** The bootstrap secret as it stands now, whose text holds what is used on. */
+  bootstrap: Standing;
+  /** All, where nobody has published since. */
+  left?: LeftStanding;
+}
+
+/**
+ * What this process has left there, of another revision, as all of it is going to be written; reads the bootstrap secret.
+ * Taken once: whoever takes it leaves it again when all is written.
+ */
+export async function takeStanding(
+  kube: Kube,
+  pool: PoolRef,
+  revision: string,
+): Promise<FoundStanding | undefined> {
+  const key = `${pool.namespace}/${pool.name}`;
+  const left = known.get(kube.core)?.get(key);
+  if (!left || annotationsOf(left.standing.bootstrap)[secretRevisionAnnotation] === revision) return undefined;
+  known.get(kube.core)?.delete(key);
+  const bootstrap = await readSecret(kube, namesOf(pool).bootstrap);
+  if (versionOf(bootstrap) !== versionOf(left.standing.bootstrap)) return { bootstrap };
+  return { bootstrap, left: { ...left, standing: { ...left.standing, bootstrap } } };
+}
+
+function versionOf({ found }: Standing): string | undefined {
+  return found && `${found.metadata.uid} ${found.metadata.resourceVersion}`;
+}
+
+function withoutText({ found, ...place }: Standing): Standing {
+  return found ? { ...place, found: { ...found, text: "" } } : place;
 }

@@ -1,15 +1,15 @@
 /** Bootstrap tokens: secrets of kube-system with which a kubelet asks for its certificate. */
+import { accountOf } from "./published_tokens.ts";
 import type { V1Secret } from "@kubernetes/client-node";
 import { createHash, randomInt } from "node:crypto";
 import { namesOf } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { throwIfCalledOff } from "../kube/cancellation.ts";
-import { asMergePatch } from "../kube/client.ts";
-import type { Kube } from "../kube/client.ts";
+import { throwIfCalledOff } from "../kube/paced_http.ts";
+import { asMergePatch, type Kube } from "../kube/client.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
 import { osmTokenLabel, ownerAnnotation, tokenLabel, tokensNamespace } from "./names.ts";
-import { ownerOf } from "./ownership.ts";
-import { decode } from "./referenced_secret.ts";
+import { ownerOf } from "./identity.ts";
+import { decode, splitName } from "./read_facts.ts";
 import { groupsOf } from "./token_group.ts";
 
 /** Ids that are tried where somebody else's token has one already. */
@@ -17,14 +17,14 @@ const ids = 4;
 /** A token that lives at most so much shorter than asked is long enough (ms). */
 const toleranceMs = 60_000;
 
-export interface BootstrapToken {
+interface BootstrapToken {
   /** Names its secret; no secret itself. */
   id: string;
   token: string;
 }
 
 /** What a token is made for. */
-export interface TokenOrder {
+interface TokenOrder {
   expiresAt: Date;
   /** What it is to take the place of: all tries to do that, one after the other or at once, make one token together. */
   inPlaceOf: string;
@@ -154,4 +154,42 @@ function idFor(what: string): string {
 
 function randomText(length: number): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join("");
+}
+
+// Whether the API server still takes a token that it once made. It does not when the service account was deleted, also
+// if one of that name was made again, or when the key that signed it is trusted no more; no date on it tells that.
+
+/** Asks the API server itself; where that is not allowed, only whether the service account is still the same one. */
+export async function isTaken(kube: Kube, token: string): Promise<boolean> {
+  try {
+    const { status } = await kube.authentication.createTokenReview({ body: { spec: { token } } });
+    return status?.authenticated === true;
+  } catch (error) {
+    if (!isKeptFromUs(error)) throw error;
+    return await isOfSameAccount(kube, token);
+  }
+}
+
+/** All of them are; each is asked about once. */
+export async function areTaken(kube: Kube, tokens: string[]): Promise<boolean> {
+  const answers = await Promise.all([...new Set(tokens)].map((token) => isTaken(kube, token)));
+  return answers.every((answer) => answer);
+}
+
+// What nobody lets us see is no reason to make new credentials at every look.
+async function isOfSameAccount(kube: Kube, token: string): Promise<boolean> {
+  const { account, uid } = accountOf(token) ?? { account: "", uid: "" };
+  if (uid === "") return true;
+  try {
+    const where = splitName("the service account of a token", account);
+    const standing = await ifFound(kube.core.readNamespacedServiceAccount(where));
+    return standing?.metadata?.uid === uid;
+  } catch (error) {
+    if (!isKeptFromUs(error)) throw error;
+    return true;
+  }
+}
+
+function isKeptFromUs(error: unknown): boolean {
+  return [403, 404].includes(statusOf(error) ?? 0);
 }

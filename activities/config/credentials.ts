@@ -1,12 +1,11 @@
 /** Credentials of booting machines: a token that reads their secrets, and one with which the kubelet joins. */
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { sideBySide } from "../kube/abreast.ts";
+import { ifFound, sideBySide, statusOf } from "../kube/status.ts";
 import type { Kube } from "../kube/client.ts";
-import { ifFound } from "../kube/status.ts";
-import { ensureBootstrapToken, liveToken } from "./bootstrap_token.ts";
-import { ensureAccount, ensureRights, identityDigest } from "./identity.ts";
-import { accountToken } from "./join_account.ts";
+import { areTaken, ensureBootstrapToken, isTaken, liveToken } from "./bootstrap_token.ts";
+import { accountOf, accountTokensIn, tokenOf } from "./published_tokens.ts";
+import { ensureAccount, ensureRights, identityDigest, ownerOf } from "./identity.ts";
 import {
   clusterDigestAnnotation,
   expiryAnnotation,
@@ -15,12 +14,10 @@ import {
   renewalAnnotation,
   tokenIdAnnotation,
 } from "./names.ts";
-import { ownerOf } from "./ownership.ts";
-import { accountOf, accountTokensIn, tokenOf } from "./published_tokens.ts";
-import { dueAt } from "./renewal.ts";
-import { annotationsOf, type Standing, type Standings } from "./standing.ts";
-import { requestToken } from "./token_request.ts";
-import { areTaken, isTaken } from "./token_review.ts";
+import { dueAt, isLongEnough } from "./renewal.ts";
+import { annotationsOf, type Standing, type Standings } from "./artefacts.ts";
+import { missing, refused } from "../failures.ts";
+import { readSecretTexts, splitName } from "./read_facts.ts";
 
 export interface Credentials {
   /** Reads this pool's secrets and writes its boot report, nothing else. */
@@ -37,7 +34,7 @@ export interface Credentials {
   renewAt: Date;
 }
 
-export interface CredentialOrder {
+interface CredentialOrder {
   pool: PoolRef;
   isEdge: boolean;
   /** `namespace/name` of a service account whose token machines join with; "" takes bootstrap tokens. */
@@ -197,4 +194,65 @@ async function issueJoinToken(kube: Kube, issue: Issue, fetching: Promise<Token>
 
 function earlier(one: Date, other: Date): Date {
   return other < one ? other : one;
+}
+
+// A service account's token in place of a bootstrap token, where the settings ask for it.
+
+interface AccountToken {
+  token: string;
+  /** Missing for a token that lives as long as its secret. */
+  expiresAt?: Date;
+}
+
+const tokenType = "kubernetes.io/service-account-token";
+
+/**
+ * The first token secret that service account `namespace/name` lists, as Operating System Manager takes it; since
+ * Kubernetes stopped making those by itself, else a token of its own with a bounded life.
+ */
+async function accountToken(kube: Kube, setting: string, lifeSeconds: number): Promise<AccountToken> {
+  const where = splitName("the service account of bootstrap tokens", setting);
+  const account = await ifFound(kube.core.readNamespacedServiceAccount(where));
+  if (!account) throw missing(`Cannot let machines join: service account "${setting}" does not exist`);
+  for (const { name = "" } of account.secrets ?? []) {
+    const secret = await ifAllowed(readSecretTexts(kube, { namespace: where.namespace, name }));
+    const token = secret?.texts["token"];
+    if (secret?.type === tokenType && token) return { token };
+  }
+  return await requestToken(kube, where, lifeSeconds);
+}
+
+/** Whoever comes from Operating System Manager has accounts that list secrets, which nobody has let us read. */
+async function ifAllowed<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (statusOf(error) !== 403) throw error;
+    return undefined;
+  }
+}
+
+// Tokens that the API server makes for a service account.
+
+/** Asks for a token of that life; refuses one so short that its renewal could come too late. */
+async function requestToken(
+  kube: Kube,
+  { namespace, name }: { namespace: string; name: string },
+  lifeSeconds: number,
+): Promise<{ token: string; expiresAt: Date }> {
+  const asked = Date.now();
+  const { status } = await kube.core.createNamespacedServiceAccountToken({
+    ...{ name, namespace },
+    body: { spec: { audiences: [], expirationSeconds: lifeSeconds } },
+  });
+  const { token, expirationTimestamp } = status ?? {};
+  if (!token || !expirationTimestamp) throw new Error(`Cannot request a token for "${name}": the answer has none`);
+  const expiresAt = new Date(expirationTimestamp);
+  const given = Math.round((expiresAt.getTime() - asked) / 1000);
+  if (isLongEnough(given, lifeSeconds)) return { token, expiresAt };
+  throw refused(
+    "CredentialsMissing",
+    `Cannot get a token of ${lifeSeconds} seconds for "${namespace}/${name}": the API server gives ${given}; ` +
+      "set the credentials' life to no more than that",
+  );
 }

@@ -3,11 +3,10 @@ import type { V1PolicyRule, V1RoleBinding } from "@kubernetes/client-node";
 import { createHash } from "node:crypto";
 import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { asMergePatch } from "../kube/client.ts";
-import type { Kube } from "../kube/client.ts";
+import { asMergePatch, type Kube } from "../kube/client.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
 import { ownerAnnotation } from "./names.ts";
-import { claim, ownerOf } from "./ownership.ts";
+import { refused } from "../failures.ts";
 
 export interface IdentityOrder {
   pool: PoolRef;
@@ -79,3 +78,74 @@ async function created(work: Promise<unknown>): Promise<boolean> {
     throw error;
   }
 }
+
+// Whose an artefact is: names of two pools can collide, and then neither may overwrite the other.
+
+/** The owner as written on artefacts. */
+export function ownerOf(pool: PoolRef): string {
+  return `${pool.namespace}/${pool.name}`;
+}
+
+/** Refuses to touch what another pool published; artefacts without an owner are taken over. */
+export function claim(pool: PoolRef, what: string, annotations: Record<string, string> | undefined): void {
+  const owner = annotations?.[ownerAnnotation];
+  if (owner === undefined || owner === ownerOf(pool)) return;
+  throw refused(
+    "NameCollision",
+    `Cannot publish ${what} for "${ownerOf(pool)}": MachineDeployment "${owner}" already owns that name; rename one`,
+  );
+}
+
+// Whose pools a config of the management cluster is for. Names of pools are alike in many clusters, and nothing but this tells
+// one's config from another's there: an owner reference would point at what is in another cluster, and garbage collection
+// takes away whatever has an owner that it does not find.
+
+/** Ours, on configs in a management cluster: the UID of kube-system in the cluster with the pools. */
+export const clusterAnnotation = "ostler.dev/cluster-uid";
+
+type Annotations = Record<string, string> | undefined;
+
+const known = new WeakMap<object, Promise<string>>();
+
+/** What tells that a config is of the cluster with these pools; nothing where one cluster has all. */
+export async function clusterMark(kube: Kube): Promise<Record<string, string>> {
+  return kube.management ? { [clusterAnnotation]: await uidOf(kube) } : {};
+}
+
+/** Whether a config is of no other cluster; one without a mark is of whoever finds it. */
+export async function isOfThisCluster(kube: Kube, annotations: Annotations): Promise<boolean> {
+  const mark = annotations?.[clusterAnnotation];
+  return mark === undefined || mark === await uidOf(kube);
+}
+
+/** Refuses to take the place of another cluster's config. */
+export async function claimForCluster(kube: Kube, what: string, annotations: Annotations): Promise<void> {
+  if (await isOfThisCluster(kube, annotations)) return;
+  const owner = `pool "${annotations?.[ownerAnnotation]}" of the cluster whose kube-system has UID "${
+    annotations?.[clusterAnnotation]
+  }"`;
+  throw refused(
+    "NameCollision",
+    `Cannot publish ${what}: it is of ${owner}; give each cluster a --namespace of its own, or, of a cluster that is no more, delete its configs there`,
+  );
+}
+
+// One API server is of one cluster for as long as a process lives; what failed is asked for again.
+function uidOf(kube: Kube): Promise<string> {
+  const uid = known.get(kube.core) ?? readUid(kube);
+  known.set(kube.core, uid);
+  uid.catch(() => known.delete(kube.core));
+  return uid;
+}
+
+async function readUid(kube: Kube): Promise<string> {
+  const { metadata } = await kube.core.readNamespace({ name: "kube-system" });
+  return metadata?.uid ?? "";
+}
+
+// What a MachineDeployment says to whoever makes its config, by the names that Operating System Manager gave them.
+
+export const profileAnnotation = "k8c.io/operating-system-profile";
+export const profileNamespaceAnnotation = "k8c.io/operating-system-profile-namespace";
+/** It waits to be cleaned up after. */
+export const finalizer = "kubermatic.io/cleanup-operating-system-configs";

@@ -9,11 +9,11 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { z } from "zod";
 import { type OsProfile, parseProfile, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { throwIfCalledOff } from "../kube/cancellation.ts";
+import { throwIfCalledOff } from "../kube/paced_http.ts";
 import type { Kube } from "../kube/client.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
 import { ownerAnnotation } from "./names.ts";
-import { claim, ownerOf } from "./ownership.ts";
+import { claim, ownerOf } from "./identity.ts";
 
 /** What a config was rendered from beside the template. */
 export interface KeptProfile {

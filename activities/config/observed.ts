@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../profiles/canonical_json.ts";
 import { parameterPrefix } from "../../profiles/mod.ts";
-import type { MachineDeployment } from "../kube/schemas.ts";
-import { profileAnnotation, profileNamespaceAnnotation } from "./pool_annotations.ts";
+import type { MachineDeployment } from "../kube/resources.ts";
+import { profileAnnotation, profileNamespaceAnnotation } from "./identity.ts";
 import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import type { LinedProfile } from "./profile_line.ts";
 

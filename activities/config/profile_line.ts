@@ -1,9 +1,7 @@
 /** A profile and those it is built on: a change of any of them is a change for its pools. */
-import { profiles, readObject } from "../kube/resources.ts";
+import { type ObjectName, type OsProfileObject, profiles, readObject } from "../kube/resources.ts";
 import type { Kube } from "../kube/client.ts";
 import { joinedRead } from "../kube/joined_reads.ts";
-import type { ObjectName } from "../kube/resources.ts";
-import type { OsProfileObject } from "../kube/schemas.ts";
 import { ifFound } from "../kube/status.ts";
 
 /** No more are looked at: a longer line is refused when it is rendered. */

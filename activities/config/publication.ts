@@ -2,8 +2,9 @@
 import { annotationsHash, machineCluster, namesOf } from "../../profiles/mod.ts";
 import type { PoolRef, Publication, PublishInput } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
-import { annotate, sha256 } from "./artefacts.ts";
+import { annotate, annotationsOf, sha256, type Standing } from "./artefacts.ts";
 import { liveToken } from "./bootstrap_token.ts";
+import { hasTokens } from "./published_tokens.ts";
 import { areAllTaken, type Credentials } from "./credentials.ts";
 import {
   annotationsHashAnnotation,
@@ -17,10 +18,8 @@ import {
   secretRevisionAnnotation,
   tokenIdAnnotation,
 } from "./names.ts";
-import { ownerOf } from "./ownership.ts";
-import { hasTokens } from "./published_tokens.ts";
+import { ownerOf } from "./identity.ts";
 import type { RenderedPool } from "./render_config.ts";
-import { annotationsOf, type Standing } from "./standing.ts";
 
 /** What has to be published; where `configDigest` is given, nothing else may be. */
 export type PublishOrder = PublishInput;

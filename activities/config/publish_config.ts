@@ -3,26 +3,172 @@
  * config (no credentials) → provisioning secret and kubelet bootstrap kubeconfig → bootstrap secret.
  * The bootstrap secret's revision annotation is the fence: machine-controller orders no instance before it fits.
  */
-import { namesOf } from "../../profiles/mod.ts";
+import { namesOf, specOf } from "../../profiles/mod.ts";
 import type { PoolRef, Publication, Published } from "../../workflows/contracts/mod.ts";
 import { moot, refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
-import { attempting, statusOf } from "../kube/status.ts";
+import { attempting, sideBySide, statusOf } from "../kube/status.ts";
 import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import { ensureBootReport } from "../pool/report_place.ts";
-import { withdraw } from "./clean_up.ts";
-import { ensureFinalizer } from "./finalizer.ts";
+import { ensureFinalizer, withdraw } from "./clean_up.ts";
 import { keepProfile } from "./kept_profile.ts";
-import { claim, ownerOf } from "./ownership.ts";
-import type { PublishOrder } from "./publication.ts";
-import { areUsable, fits, restamp, timesOf } from "./publication.ts";
-import { renderingOf } from "./render_config.ts";
-import type { RenderedPool } from "./render_config.ts";
-import { readGoodInputs } from "./read_profile.ts";
-import { annotationsOf, inOrder, readStanding, type Standings, withEdgeScript } from "./standing.ts";
-import { type Publisher, readWorkFor, type Work, writePublication } from "./write_in_order.ts";
+import { claim, finalizer, ownerOf } from "./identity.ts";
+import { areUsable, clusterDigest, fits, type PublishOrder, restamp, stampOf, timesOf } from "./publication.ts";
+import { isEdge, type RenderedPool, type Renderer, renderingOf, renderPool, renderSecrets } from "./render_config.ts";
+import { type DesiredInputs, desiredInputs, readGoodInputs } from "./read_profile.ts";
+import {
+  annotationsOf,
+  type Artefact,
+  inOrder,
+  leaveStanding,
+  nothingStanding,
+  readStanding,
+  type Standing,
+  type Standings,
+  takeStanding,
+  withEdgeScript,
+  writeConfig,
+  writeSecret,
+  type Written,
+} from "./artefacts.ts";
+import type { MachineDeployment } from "../kube/resources.ts";
+import { type Credentials, credentialsFor } from "./credentials.ts";
+import { edgeScriptKey, kubeconfigKey, userDataKey } from "./names.ts";
+import { hasTokens } from "./published_tokens.ts";
 
-export type { Publisher } from "./write_in_order.ts";
+// Writes what a machine boots with in the order in which it needs it, with the fence last.
+
+export interface Publisher extends Renderer {
+  /** Life of the credentials that machines boot with; they are renewed at a third of it at the latest. */
+  credentialSeconds: number;
+  /** Bootstrap tokens tell of their pool: see `token_group.ts`. */
+  tokensTellPool?: boolean;
+}
+
+/** What is asked for, what it comes to, and what stands. */
+export interface Work {
+  order: PublishOrder;
+  rendered: RenderedPool;
+  standing: Standings;
+  /** Nobody has looked: what stands after all makes the API server refuse what is written. */
+  isPresumed?: true;
+}
+
+/**
+ * What stands is read before all that decides what is written, and nothing is written but in its place. So who publishes
+ * something newer has taken that place by then, and a try that was overtaken, however late it goes on, finds it taken.
+ * Where nothing stands nothing newer has been published, so there what was desired a moment before will do.
+ */
+export async function readWork(
+  publisher: Publisher,
+  order: PublishOrder,
+  { bootstrap, desired }: { bootstrap?: Standing | undefined; desired?: DesiredInputs | undefined } = {},
+): Promise<Work> {
+  const { kube } = publisher;
+  const standing = await readStanding(publisher, order.pool, bootstrap);
+  const isNew = inOrder(standing).every(({ found }) => !found);
+  const rendered = await renderPool({ ...publisher, ...(isNew && desired ? { desired } : {}) }, order.pool, order.seen);
+  if (!isEdge(rendered)) return { order, rendered, standing };
+  // Its turn comes after that of others, so it need not be read before all.
+  return { order, rendered, standing: await withEdgeScript(kube, namesOf(order.pool), standing) };
+}
+
+/**
+ * The same for a revision that is not published yet, where this process knows what stands since it published last. What
+ * the run has read of what is desired since then serves here, too.
+ */
+async function readWorkFor(publisher: Publisher, order: PublishOrder): Promise<Work> {
+  const { kube, settings } = publisher;
+  // Where machines join by a service account, its token is in a text that is not kept.
+  const isKept = settings.bootstrapTokenServiceAccountName === "";
+  const desired = desiredInputs.take(kube);
+  if (desired && isUntouched(desired.deployment)) return await presumeNothing(publisher, order, desired);
+  const found = isKept ? await takeStanding(kube, order.pool, order.revision) : undefined;
+  const left = found?.left;
+  if (!left) return await readWork(publisher, order, { bootstrap: found?.bootstrap, desired });
+  const given = desired && left.at < desired.since ? { desired } : {};
+  const rendered = await renderPool({ ...publisher, ...given }, order.pool, order.seen);
+  return isEdge(rendered) ? await readWork(publisher, order) : { order, rendered, standing: left.standing };
+}
+
+/** What is published for a pool stands under its finalizer. */
+function isUntouched({ metadata: { finalizers = [] } }: MachineDeployment): boolean {
+  return !finalizers.includes(finalizer);
+}
+
+async function presumeNothing(publisher: Publisher, order: PublishOrder, desired: DesiredInputs): Promise<Work> {
+  const rendered = await renderPool({ ...publisher, desired }, order.pool, order.seen);
+  const standing = nothingStanding(order.pool, publisher.profileNamespace, isEdge(rendered));
+  return { order, rendered, standing, isPresumed: true };
+}
+
+/** Writes with credentials that are fresh where those that stand are due; a renewal only what they are in. */
+export async function writePublication(
+  { kube, settings, credentialSeconds, tokensTellPool = false }: Publisher,
+  work: Work,
+  news: "Renewed" | "Published",
+): Promise<Publication> {
+  const { order: { pool }, rendered, standing } = work;
+  const credentials = await credentialsFor(kube, {
+    ...{ pool, isEdge: isEdge(rendered), lifeSeconds: credentialSeconds, tokensTellPool, standing },
+    clusterDigest: clusterDigest(rendered.facts),
+    joinAccount: settings.bootstrapTokenServiceAccountName,
+  });
+  // The API server takes its time to let us grant something, and nobody needs it until the last is written.
+  const granted = credentials.grant();
+  const writing = { ...work, credentials, granted, isRenewal: news === "Renewed" };
+  const [artefacts] = await sideBySide(writeInOrder(kube, writing), granted);
+  const { expiresAt, renewAt } = credentials;
+  return { artefacts, news, expiresAt: expiresAt.toISOString(), renewAt: renewAt.toISOString() };
+}
+
+interface Writing extends Work {
+  credentials: Credentials;
+  /** Machines may do what they need the fetch token for. */
+  granted: Promise<void>;
+  isRenewal: boolean;
+}
+
+async function writeInOrder(kube: Kube, work: Writing): Promise<Artefact[]> {
+  const { order, rendered, standing } = work;
+  const { config, provisioning, kubeconfig, edgeScript, bootstrap } = standing;
+  const texts = await renderSecrets(rendered, work.credentials);
+  const stamp = stampOf(order, rendered, work.credentials);
+  const write = (place: Standing, key: string, text: string): Promise<Written> =>
+    writeSecret(kube, place, { key, text, annotations: stamp.secret });
+  const isLeft = work.isRenewal && isAsWanted(provisioning, texts.provisioning);
+  const left = [...(work.isRenewal ? [config] : []), ...(isLeft ? [provisioning] : [])];
+  const others = await restamp(kube, left, rendered);
+  const spec = { spec: specOf(rendered.shown), digest: rendered.digest, annotations: stamp.config };
+  const before = {
+    ...(work.isRenewal ? {} : { config: await writeConfig(kube, config, spec) }),
+    ...await together({
+      ...(isLeft ? {} : { provisioning: write(provisioning, userDataKey, texts.provisioning) }),
+      kubeconfig: write(kubeconfig, kubeconfigKey, texts.kubeconfig),
+    }),
+  };
+  // What follows holds the fetch token.
+  await work.granted;
+  const written = {
+    ...before,
+    ...(edgeScript && texts.edgeScript ? { edgeScript: await write(edgeScript, edgeScriptKey, texts.edgeScript) } : {}),
+    bootstrap: await write(bootstrap, userDataKey, texts.bootstrap),
+  };
+  const now = Object.entries(written).map(([which, { standing }]) => [which, standing]);
+  if (others === "Unchanged") leaveStanding(kube, order.pool, { ...standing, ...Object.fromEntries(now) as Standings });
+  return Object.values(written).map(({ artefact }) => artefact);
+}
+
+// None of them names another by what it holds, so a machine may find one of them new and the other not yet.
+async function together(writes: Record<string, Promise<Written>>): Promise<Record<string, Written>> {
+  const written = await sideBySide(...Object.values(writes));
+  return Object.fromEntries(Object.keys(writes).map((which, nth) => [which, written[nth] as Written]));
+}
+
+// Most profiles have no credentials in the user-data that sets a machine up.
+function isAsWanted({ found }: Standing, text: string): boolean {
+  return found?.text === text && !hasTokens(text);
+}
 
 /** Most characters of a name in Kubernetes. */
 const longestName = 253;

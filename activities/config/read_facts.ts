@@ -1,12 +1,24 @@
 /** Everything that decides what the machines of a pool boot with, read from wherever it lives. */
-import { type NodeSettings, parseProviderConfig, referencesOf, type RenderFacts } from "../../profiles/mod.ts";
+import {
+  type NodeSettings,
+  parseProviderConfig,
+  referencesOf,
+  type RegistryAuth,
+  type RenderFacts,
+  secretsNamespace,
+} from "../../profiles/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { askedOnce, type RecentReads } from "../kube/recent_reads.ts";
-import type { MachineDeployment } from "../kube/schemas.ts";
-import { readClusterInfo } from "./cluster_info.ts";
-import { type Environment, readReferences } from "./provider_references.ts";
-import { readRegistryAuths } from "./registry_auths.ts";
-import { ensureSeed } from "./seed.ts";
+import type { MachineDeployment } from "../kube/resources.ts";
+import { Buffer } from "node:buffer";
+import { isIP } from "node:net";
+import { z } from "zod";
+import { missing, refused } from "../failures.ts";
+import { joinedRead } from "../kube/joined_reads.ts";
+import { loadYaml } from "../kube/client_node.ts";
+import { ifFound, statusOf } from "../kube/status.ts";
+import { randomBytes } from "node:crypto";
+import { tokensNamespace } from "./names.ts";
 
 export interface FactReader {
   kube: Kube;
@@ -38,4 +50,252 @@ export async function readFacts(reader: FactReader, deployment: MachineDeploymen
     askedOnce(recent, "seed", () => ensureSeed(kube)),
   ]);
   return { ...known, cluster, secrets: { token: "", bootstrapKubeconfig: "", registryAuths, references, seed } };
+}
+
+// Where machines find the API server: what the cluster announces, else what its own service knows.
+
+interface ClusterInfo {
+  apiServer: string;
+  caPem: string;
+}
+
+// kubeadm writes it with an empty cluster name, which a KubeConfig would refuse.
+const Announcement = z.object({
+  clusters: z.array(z.object({
+    cluster: z.object({
+      server: z.string().regex(/^https?:\/\/\S+$/),
+      "certificate-authority-data": z.string().optional(),
+    }),
+  })).min(1),
+});
+
+/** The same for all who ask at once; see `readAddress`. */
+export function readClusterInfo(kube: Kube, caPem: string): Promise<ClusterInfo> {
+  return joinedRead(kube, `cluster ${caPem}`, () => readAddress(kube, caPem));
+}
+
+/**
+ * Reads ConfigMap kube-public/cluster-info. Where it says nothing of use, the ready endpoints of service
+ * default/kubernetes stand in for the address; `caPem` stands in for a CA that is not announced.
+ */
+async function readAddress(kube: Kube, caPem: string): Promise<ClusterInfo> {
+  const announced = await readAnnouncement(kube);
+  const apiServer = announced?.server ?? await readEndpoint(kube);
+  if (!apiServer) throw unknown("no address", "neither ConfigMap kube-public/cluster-info nor an endpoint tells it");
+  const data = announced?.["certificate-authority-data"];
+  const ca = data ? Buffer.from(data, "base64").toString() : caPem;
+  if (!ca) throw unknown("no CA", "ConfigMap kube-public/cluster-info has none and the settings give none");
+  return { apiServer, caPem: ca };
+}
+
+async function readAnnouncement(
+  kube: Kube,
+): Promise<z.infer<typeof Announcement>["clusters"][number]["cluster"] | undefined> {
+  const map = await ifFound(kube.core.readNamespacedConfigMap({ namespace: "kube-public", name: "cluster-info" }));
+  return Announcement.safeParse(parsed(map?.data?.["kubeconfig"])).data?.clusters[0]?.cluster;
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return text ? loadYaml(text) : undefined;
+  } catch {
+    return undefined; // no YAML announces nothing
+  }
+}
+
+// A plain read with a time limit: nothing is watched, so the right to list this one namespace is enough.
+async function readEndpoint(kube: Kube): Promise<string | undefined> {
+  const labelSelector = "kubernetes.io/service-name=kubernetes";
+  const where = { namespace: "default", labelSelector, timeoutSeconds: 10 };
+  const { items } = await kube.discovery.listNamespacedEndpointSlice(where);
+  for (const { ports, endpoints } of items) {
+    const port = ports?.find(({ name }) => name === "https")?.port;
+    const ready = (endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+    const ip = ready.map(({ addresses }) => addresses[0] ?? "").find((address) => isIP(address) !== 0);
+    if (port && ip) return `https://${isIP(ip) === 6 ? `[${ip}]` : ip}:${port}`;
+  }
+  return undefined;
+}
+
+function unknown(what: string, state: string): Error {
+  return refused("ObjectInvalid", `Cannot tell machines where the API server is: ${what} is known, ${state}`);
+}
+
+// How containerd logs in at registries, from the secret that the settings name.
+
+const text = z.string().optional();
+const Auth = z.object({ username: text, password: text, auth: text, identitytoken: text })
+  .transform((fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)));
+const Auths = z.record(z.string(), Auth);
+
+const dockerType = "kubernetes.io/dockerconfigjson";
+const dockerKey = ".dockerconfigjson";
+
+/**
+ * Reads `namespace/name`; "" has no credentials. A secret of a Docker config holds all registries in one key, any other
+ * has one key a registry. Never quotes what it read.
+ */
+async function readRegistryAuths(kube: Kube, setting: string): Promise<Record<string, RegistryAuth>> {
+  if (!setting) return {};
+  const secret = await readSecretTexts(kube, splitName("the secret of registry credentials", setting));
+  if (!secret) throw unusable(setting, "it does not exist");
+  const { type, texts } = secret;
+  const isDocker = type === dockerType;
+  const found = isDocker
+    ? (json(texts[dockerKey]) as { auths?: unknown } | undefined)?.auths
+    : Object.fromEntries(Object.entries(texts).map(([registry, value]) => [registry, json(value)]));
+  const parsed = Auths.safeParse(found);
+  if (parsed.success) return parsed.data;
+  const at = parsed.error.issues[0]?.path.map(String).join(".");
+  const place = isDocker ? [dockerKey, "auths", at].filter(Boolean).join(": ") : at ?? "";
+  throw unusable(setting, `"${place}" is no JSON with username, password, auth or identitytoken`);
+}
+
+function json(value: string | undefined): unknown {
+  try {
+    return JSON.parse(value ?? "");
+  } catch {
+    return undefined; // the schema says which key it was
+  }
+}
+
+function unusable(setting: string, state: string): Error {
+  return missing(`Cannot read registry credentials from secret "${setting}": ${state}`);
+}
+
+// What the random functions of templates start from: made once for an installation and kept, as keys depend on it.
+
+// Not with the secrets of pools: what machines read those with may, left from former days, read all that is there.
+const where = { namespace: tokensNamespace, name: "ostler-seed" };
+
+/** Nobody changes it but by deleting the secret; milliseconds after which that is noticed. */
+const keptMs = 600_000;
+
+const kept = new WeakMap<object, { seed: string; until: number }>();
+
+/** The seed, which is read every so often; made where there is none. */
+export async function ensureSeed(kube: Kube, now = Date.now()): Promise<string> {
+  const known = kept.get(kube.core);
+  if (known && now < known.until) return known.seed;
+  const seed = await readSeed(kube);
+  kept.set(kube.core, { seed, until: now + keptMs });
+  return seed;
+}
+
+async function readSeed(kube: Kube): Promise<string> {
+  const secret = await readSecretTexts(kube, where);
+  if (!secret) return await createSeed(kube);
+  const { seed } = secret.texts;
+  // Nothing in its place would do: chance that starts from nothing can be guessed.
+  if (!seed) throw missing(`Cannot use secret "${where.namespace}/${where.name}": it has nothing under "seed"`);
+  return seed;
+}
+
+async function createSeed(kube: Kube): Promise<string> {
+  const seed = randomBytes(32).toString("base64");
+  const { namespace } = where;
+  try {
+    await kube.core.createNamespacedSecret({
+      namespace,
+      body: { metadata: where, type: "Opaque", immutable: true, stringData: { seed } },
+    });
+    return seed;
+  } catch (error) {
+    // Another activity was faster.
+    if (statusOf(error) === 409) return await readSeed(kube);
+    throw error;
+  }
+}
+
+// Values that a provider spec does not hold but points at.
+
+/** The environment as the worker hands it in; only names that a reference asks for are looked at. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Whose rights anybody would have who may write a MachineDeployment and read what its machines boot from. */
+const keysOfAccounts = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
+const seed = "kube-system/ostler-seed";
+
+interface ReferenceReader {
+  kube: Kube;
+  environment: Environment;
+  /** Namespaces that may be pointed into; all that the worker may read where none is named. */
+  referenceNamespaces?: readonly string[];
+}
+
+/**
+ * Reads `secret:namespace/name/key`, `configmap:namespace/name/key` and `env:NAME`. What is not there is left out:
+ * whether that matters is for the one who asked, as the environment may stand in for an object.
+ */
+export async function readReferences(
+  { kube, environment, referenceNamespaces = [] }: ReferenceReader,
+  references: string[],
+): Promise<Record<string, string>> {
+  const read = new Map<string, Promise<Record<string, string>>>();
+  const object = (id: string): Promise<Record<string, string>> => {
+    const known = read.get(id) ?? readObjectTexts(kube, id, referenceNamespaces);
+    read.set(id, known);
+    return known;
+  };
+  const found = await Promise.all(references.map(async (reference) => {
+    const [, id = "", key = ""] = /^(\w+:[^/]+\/[^/]+)\/(.+)$/.exec(reference) ?? [];
+    const [, variable] = /^env:(.+)$/.exec(reference) ?? [];
+    return [reference, variable ? environment[variable] : (await object(id))[key]] as const;
+  }));
+  return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+async function readObjectTexts(
+  kube: Kube,
+  id: string,
+  namespaces: readonly string[],
+): Promise<Record<string, string>> {
+  const [, kind, namespace = "", name = ""] = /^(secret|configmap):([^/]+)\/([^/]+)$/.exec(id) ?? [];
+  if (kind === undefined) return {};
+  // Where machines boot from lie other pools' credentials, and no provider's.
+  const isFree = namespaces.length === 0 && namespace !== secretsNamespace;
+  if (!isFree && !namespaces.includes(namespace)) {
+    throw forbidden(id, `namespace "${namespace}" is not among those of provider-reference-namespaces`);
+  }
+  if (kind === "configmap") return (await ifFound(kube.core.readNamespacedConfigMap({ namespace, name })))?.data ?? {};
+  const secret = await readSecretTexts(kube, { namespace, name });
+  if (secret && (keysOfAccounts.includes(secret.type) || `${namespace}/${name}` === seed)) {
+    throw forbidden(id, "it is no credential of a provider");
+  }
+  return secret?.texts ?? {};
+}
+
+function forbidden(id: string, why: string): Error {
+  return refused("CredentialsMissing", `Cannot read "${id}", which the provider spec points at: ${why}`);
+}
+
+// Secrets and config maps that settings and MachineDeployments point at.
+
+/** A secret's content as text. */
+interface SecretTexts {
+  type: string;
+  texts: Record<string, string>;
+}
+
+/** Reads a secret, or undefined when there is none. */
+export async function readSecretTexts(
+  kube: Kube,
+  where: { namespace: string; name: string },
+): Promise<SecretTexts | undefined> {
+  const secret = await ifFound(kube.core.readNamespacedSecret(where));
+  if (!secret) return undefined;
+  const texts = Object.entries(secret.data ?? {}).map(([key, value]) => [key, decode(value)]);
+  return { type: secret.type ?? "Opaque", texts: Object.fromEntries(texts) };
+}
+
+/** The text of one value of a secret. */
+export function decode(value: string): string {
+  return Buffer.from(value, "base64").toString();
+}
+
+/** Splits `namespace/name`; refuses anything else, naming the setting it stands in. */
+export function splitName(setting: string, text: string): { namespace: string; name: string } {
+  const [namespace, name, ...more] = text.split("/");
+  if (namespace && name && more.length === 0) return { namespace, name };
+  throw refused("CredentialsMissing", `Cannot use ${setting} "${text}": namespace/name is needed`);
 }

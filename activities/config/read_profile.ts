@@ -1,22 +1,32 @@
 /** The profile of a MachineDeployment with its settings, or what was kept in their place. */
-import type { OsProfile } from "../../profiles/mod.ts";
-import { ProfileRefused, ReferenceMissing } from "../../profiles/mod.ts";
+import {
+  defaultProfileName,
+  type OsProfile,
+  parseProfile,
+  ProfileRefused,
+  ReferenceMissing,
+  resolveProfile,
+} from "../../profiles/mod.ts";
 import type { PublishInput, RefusedType } from "../../workflows/contracts/mod.ts";
 import { missing, refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
-import type { MachineDeployment } from "../kube/schemas.ts";
-import { type ObjectName, readObject, rollouts } from "../kube/resources.ts";
+import {
+  type MachineDeployment,
+  type ObjectName,
+  type OsProfileObject,
+  readObject,
+  rollouts,
+} from "../kube/resources.ts";
 import { askedOnce, type RecentReads } from "../kube/recent_reads.ts";
 import { ifFound } from "../kube/status.ts";
-import type { DesiredInputs } from "./desired_inputs.ts";
 import { inputsIn, inputsOf, observedOf, settingsOf } from "./observed.ts";
 import { memoryOf } from "../status/recall.ts";
 import { pinnedInputs, pinOf } from "../status/pin.ts";
 import { type LinedProfile, lineState, readProfileLine } from "./profile_line.ts";
-import { profileRef } from "./profile_ref.ts";
 import { readKeptProfile } from "./kept_profile.ts";
-import { ownerOf } from "./ownership.ts";
-import { resolvedProfile } from "./resolved_profile.ts";
+import { ownerOf, profileAnnotation, profileNamespaceAnnotation } from "./identity.ts";
+import { z } from "zod";
+import { HandedOn } from "../kube/handed_on.ts";
 
 export interface ProfileReader {
   kube: Kube;
@@ -118,3 +128,84 @@ export async function asRefusal<T>(work: () => Promise<T>): Promise<T> {
     throw error;
   }
 }
+
+// Which profile a MachineDeployment asks for.
+
+const Provider = z.object({
+  operatingSystem: z.string(),
+  cloudProvider: z.string(),
+  operatingSystemSpec: z.unknown().optional(),
+});
+
+/**
+ * Name and namespace of the profile: the one it names, else the default, so that nothing waits for a webhook.
+ * Undefined for a MachineDeployment that is none of ours.
+ */
+export function profileRef(
+  deployment: MachineDeployment,
+  defaultNamespace: string,
+): { name: string; namespace: string } | undefined {
+  const annotations = deployment.metadata.annotations ?? {};
+  const name = annotations[profileAnnotation] || defaultOf(deployment);
+  if (!name) return undefined;
+  return { name, namespace: annotations[profileNamespaceAnnotation] || defaultNamespace };
+}
+
+function defaultOf({ spec }: MachineDeployment): string | undefined {
+  const provider = Provider.safeParse(spec.template?.spec?.providerSpec?.value);
+  return provider.success ? defaultProfileName(provider.data) : undefined;
+}
+
+// Profiles as they are rendered, with all that they extend: read once, however many pools are published from one.
+
+/** Those of a fleet that are in use at a time; each has as many bytes as its objects. */
+const most = 16;
+
+/** By API server. */
+const known = new WeakMap<object, Map<string, OsProfile>>();
+
+/**
+ * What stands on the first of a line, with its parents merged in; never to be changed, as others have it too. Throws
+ * ProfileRefused. A line holds more profiles than may follow each other, so all that are asked for are in it.
+ */
+export async function resolvedProfile(
+  kube: Kube,
+  first: OsProfileObject,
+  line: readonly LinedProfile[],
+): Promise<OsProfile> {
+  const key = lineKey(line);
+  const found = key === undefined ? undefined : known.get(kube.core)?.get(key);
+  if (found) return found;
+  const profile = await resolveProfile(parseProfile(first.spec), (name) => {
+    const parent = line.find(({ ref }) => ref.name === name)?.object;
+    return Promise.resolve(parent).then((object) => object && parseProfile(object.spec));
+  });
+  if (key !== undefined) keep(kube, key, profile);
+  return profile;
+}
+
+/** Of exactly these contents; undefined where they do not tell their version. */
+function lineKey(line: readonly LinedProfile[]): string | undefined {
+  const versions = line.map(({ object }) => object?.metadata.resourceVersion);
+  if (versions.includes(undefined)) return undefined;
+  return line.map(({ object }, nth) => `${object?.metadata.uid}@${versions[nth]}`).join(",");
+}
+
+function keep({ core }: Kube, key: string, profile: OsProfile): void {
+  const profiles = known.get(core) ?? new Map<string, OsProfile>();
+  known.set(core, profiles.set(key, profile));
+  const [oldest] = profiles.keys();
+  if (profiles.size > most && oldest !== undefined) profiles.delete(oldest);
+}
+
+// What a run has read of what is desired, for the publication that it asks for next.
+
+export interface DesiredInputs {
+  deployment: MachineDeployment;
+  /** Its profile, and those that it is built on. */
+  line: LinedProfile[];
+  /** When they were begun to be read, as `performance.now()` tells. */
+  since: number;
+}
+
+export const desiredInputs = new HandedOn<DesiredInputs>();

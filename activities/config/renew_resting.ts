@@ -12,12 +12,11 @@ import { machineDeployments, patchStatus, readObject, rollouts } from "../kube/r
 import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { keepRollout, knownRollout } from "../status/known_rollouts.ts";
-import { finalizer } from "./pool_annotations.ts";
-import { ownerOf } from "./ownership.ts";
-import { profileRef } from "./profile_ref.ts";
+import { finalizer, ownerOf } from "./identity.ts";
+import { profileRef } from "./read_profile.ts";
 import { areUsable, fits, timesOf } from "./publication.ts";
-import { inOrder } from "./standing.ts";
-import { type Publisher, readWork, type Work, writePublication } from "./write_in_order.ts";
+import { inOrder } from "./artefacts.ts";
+import { type Publisher, readWork, type Work, writePublication } from "./publish_config.ts";
 
 export interface RestOrder {
   pool: PoolRef;

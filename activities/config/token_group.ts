@@ -1,7 +1,7 @@
 /** The groups of who boots with a token: one of all machines, and one that tells whose it is without a look at any Secret. */
 import { createHash } from "node:crypto";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { ownerOf } from "./ownership.ts";
+import { ownerOf } from "./identity.ts";
 
 /** Bound by machine-controller's manifests to node bootstrapping and automatic approval. */
 export const bootstrapGroup = "system:bootstrappers:machine-controller:default-node-token";

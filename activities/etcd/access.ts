@@ -1,6 +1,6 @@
 /** What lets us into an etcd, from a Secret: `ca.crt`, `tls.crt` and `tls.key`, and `endpoints` where they are not nodes. */
 import { refused } from "../failures.ts";
-import { readSecretTexts } from "../config/referenced_secret.ts";
+import { readSecretTexts } from "../config/read_facts.ts";
 import type { Kube } from "../kube/client.ts";
 import { attempting } from "../kube/status.ts";
 import { type Credentials, faultInCertificates } from "./certificates.ts";

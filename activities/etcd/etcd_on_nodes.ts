@@ -3,7 +3,7 @@ import { Context } from "@temporalio/activity";
 import type { EtcdPromotion, EtcdSurvey, SnapshotKeep, SnapshotTaken } from "../../workflows/contracts/mod.ts";
 import { missing, unavailable } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
-import { readSecretTexts } from "../config/referenced_secret.ts";
+import { readSecretTexts } from "../config/read_facts.ts";
 import { type EtcdAccess, readEtcdAccess } from "./access.ts";
 import type { Etcd } from "./etcd.ts";
 import { folderSink } from "./folder_sink.ts";

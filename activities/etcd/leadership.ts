@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
-import { throwIfCalledOff } from "../kube/cancellation.ts";
+import { throwIfCalledOff } from "../kube/paced_http.ts";
 import type { EtcdAccess } from "./access.ts";
 import { EtcdConnection } from "./connection.ts";
 import { EtcdFault, failureOf } from "./fault.ts";

@@ -1,7 +1,7 @@
 /** Who is a member, changed: each order is given once, after a look of its own, and to a member that will stay. */
 import type { EtcdMember, EtcdPromotion, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
-import { throwIfCalledOff } from "../kube/cancellation.ts";
+import { throwIfCalledOff } from "../kube/paced_http.ts";
 import type { EtcdAccess } from "./access.ts";
 import { EtcdConnection } from "./connection.ts";
 import { EtcdFault, failureOf } from "./fault.ts";

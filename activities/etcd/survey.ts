@@ -1,7 +1,7 @@
 /** One look at all members of an etcd, also at one that has lost its quorum: what is missing then is told, not thrown. */
 import type { EtcdAlarm, EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { refused } from "../failures.ts";
-import { sideBySide } from "../kube/abreast.ts";
+import { sideBySide } from "../kube/status.ts";
 import type { EtcdAccess } from "./access.ts";
 import type { MemberList } from "./answers.ts";
 import { EtcdConnection } from "./connection.ts";

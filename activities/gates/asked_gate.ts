@@ -1,15 +1,18 @@
 /** One gate over many looks: how often it is looked at, when a breach counts, and the verdict at the end. */
 import { ApplicationFailure } from "@temporalio/common";
-import type { GateVerdict } from "../../workflows/contracts/mod.ts";
-import type { FailureType } from "../../workflows/contracts/mod.ts";
-import { attempting } from "../kube/status.ts";
+import type { Check, FailureType, GateVerdict } from "../../workflows/contracts/mod.ts";
+import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { lookAtDaemonSets } from "./daemon_sets.ts";
-import type { Finding } from "./finding.ts";
-import { lookAtJob } from "./job.ts";
-import { lookAtNodeCondition } from "./node_condition.ts";
+import { type Finding, some } from "./finding.ts";
 import { lookAtPods } from "./pods.ts";
-import { lookAtPrometheus } from "./prometheus.ts";
-import type { Subject } from "./subject.ts";
+import { nodesOf, type Subject } from "./subject.ts";
+import type { V1Node } from "@kubernetes/client-node";
+import { queryPrometheus } from "./prometheus_query.ts";
+import { refused } from "../failures.ts";
+import type { Kube } from "../kube/client.ts";
+import { createObject, type ObjectName, readObject } from "../kube/resources.ts";
+import { gateKey, gateKeyAnnotation, gateUntilAnnotation, jobFor, jobName } from "./job_body.ts";
+import { cronJobs, type Job, jobs } from "./workloads.ts";
 
 export interface AskedGate {
   subject: Subject;
@@ -106,4 +109,138 @@ function measure(subject: Subject): Promise<Finding> {
   if (check.kind === "Pods") return lookAtPods(subject, check);
   if (check.kind === "Prometheus") return lookAtPrometheus(subject, check);
   return lookAtJob(subject, check);
+}
+
+// Gate NodeCondition: the condition has the wanted status on every node that is asked about.
+
+type NodeCondition = Extract<Check, { kind: "NodeCondition" }>;
+
+/** Status "Unknown" and a condition that nobody reports are not measured: a partition is no verdict. */
+async function lookAtNodeCondition(subject: Subject, check: NodeCondition): Promise<Finding> {
+  const { found, absent } = await nodesOf(subject);
+  const seen = found.map((node) => ({ name: node.metadata?.name ?? "", status: statusOn(node, check.type) }));
+  const wanted = `wanted ${check.type}=${check.status}`;
+  const wrong = seen.filter(({ status }) => status !== check.status && status !== "Unknown");
+  const unknown = [...seen.filter(({ status }) => status === "Unknown").map(({ name }) => name), ...absent];
+  if (wrong.length > 0) {
+    const names = some(wrong.map(({ name }) => `"${name}"`));
+    const message = `${wrong.length} of ${seen.length} nodes have ${check.type}=${wrong[0]?.status} (${names})`;
+    return { state: "False", message: `${message}, ${wanted}` };
+  }
+  if (unknown.length > 0) {
+    return { state: "Unknown", message: `${check.type} is not known of ${some(unknown.map(quoted))}, ${wanted}` };
+  }
+  return { state: "True", message: `${check.type}=${check.status} on ${seen.length} of ${seen.length} nodes` };
+}
+
+function statusOn(node: V1Node, type: string): string {
+  return node.status?.conditions?.find((condition) => condition.type === type)?.status ?? "Unknown";
+}
+
+function quoted(name: string): string {
+  return `node "${name}"`;
+}
+
+// Gate Prometheus: the value of a query is on the right side of a threshold, once there are enough samples.
+
+type Prometheus = Extract<Check, { kind: "Prometheus" }>;
+
+const comparisons: Record<Prometheus["operator"], (value: number, threshold: number) => boolean> = {
+  "<": (value, threshold) => value < threshold,
+  "<=": (value, threshold) => value <= threshold,
+  ">": (value, threshold) => value > threshold,
+  ">=": (value, threshold) => value >= threshold,
+};
+
+/**
+ * Every series of the answer must keep to the threshold; the samples of all series are added up.
+ * No answer, no series, no number and too few samples are not measured.
+ */
+async function lookAtPrometheus(subject: Subject, check: Prometheus): Promise<Finding> {
+  const ask = (query: string): Promise<number[]> =>
+    queryPrometheus(check.url, filledIn(query, subject), subject.metrics);
+  try {
+    const [values, samples] = await Promise.all([ask(check.query), check.samples === null ? null : ask(check.samples)]);
+    return judge(check, values, samples);
+  } catch (error) {
+    return { state: "Unknown", message: `not measured: ${error instanceof Error ? error.message : "no answer"}` };
+  }
+}
+
+function judge(check: Prometheus, values: readonly number[], samples: readonly number[] | null): Finding {
+  const { operator, threshold, minSamples } = check;
+  const wanted = `wanted ${operator} ${threshold}`;
+  const count = (samples ?? []).filter(Number.isFinite).reduce((sum, sample) => sum + sample, 0);
+  if (samples !== null && count < minSamples) {
+    return { state: "Unknown", message: `${count} samples, at least ${minSamples} are wanted to judge by` };
+  }
+  if (values.length === 0) return { state: "Unknown", message: `the query gave no series, ${wanted}` };
+  if (!values.every(Number.isFinite)) return { state: "Unknown", message: `the query gave no number, ${wanted}` };
+  const breach = values.find((value) => !comparisons[operator](value, threshold));
+  const of = `${values.length > 1 ? ` (of ${values.length} series)` : ""}${
+    samples === null ? "" : `, ${count} samples`
+  }`;
+  if (breach !== undefined) return { state: "False", message: `measured ${breach}${of}, ${wanted}` };
+  return { state: "True", message: `measured ${values[0]}${of}, ${wanted}` };
+}
+
+/** `{{node}}` and the like, so that one gate can be about the machine it is asked for; PromQL has no such braces. */
+function filledIn(query: string, { pool, machine, node }: Subject): string {
+  const values: Record<string, string> = { ...pool, pool: pool.name, machine: machine ?? "", node: node ?? "" };
+  return query.replaceAll(/\{\{(pool|namespace|machine|node)\}\}/g, (_, name: string) => values[name] ?? "");
+}
+
+// Gate Job: a Job made from a CronJob's template completes.
+
+type JobCheck = Extract<Check, { kind: "Job" }>;
+
+/** Starts the Job at the first look and finds the same one at every other, whichever worker looks; its logs are not read. */
+async function lookAtJob(subject: Subject, check: JobCheck): Promise<Finding> {
+  const name = { namespace: check.namespace, name: jobName(subject, check.cronJob) };
+  const job = await ifFound(readObject(subject.kube, jobs, name));
+  if (!job) return await start(subject, check);
+  if (job.metadata.annotations?.[gateKeyAnnotation] !== gateKey(subject)) {
+    throw refused("NameCollision", `Cannot use job "${nameOf(name)}": it is not of this gate`);
+  }
+  return judgeJob(job);
+}
+
+async function start({ kube, ...subject }: Subject, check: JobCheck): Promise<Finding> {
+  const cronJob = await ifFound(
+    readObject(kube, cronJobs, { namespace: check.namespace, name: check.cronJob }),
+  );
+  if (!cronJob) return { state: "Unknown", message: `CronJob "${check.namespace}/${check.cronJob}" does not exist` };
+  const body = jobFor({ kube, ...subject }, cronJob);
+  await createOnce(kube, body);
+  return { state: "Unknown", message: `job "${nameOf(body.metadata)}" was started, wanted Complete` };
+}
+
+// Another try of the same question may have been quicker.
+async function createOnce(kube: Kube, body: ReturnType<typeof jobFor>): Promise<void> {
+  try {
+    await createObject(kube, jobs, body);
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+  }
+}
+
+function judgeJob({ metadata, status }: Job): Finding {
+  const job = `job "${nameOf(metadata)}"`;
+  const ended = status?.conditions?.filter((condition) => condition.status === "True") ?? [];
+  if (ended.some(({ type }) => type === "Complete")) return { state: "True", message: `${job} is Complete` };
+  const failure = ended.find(({ type }) => type === "Failed");
+  // Our patience ended, not the Job's own: who asks again later learns no more than whoever asked first.
+  if (failure?.reason === "DeadlineExceeded" && metadata.annotations?.[gateUntilAnnotation]) {
+    return { state: "Unknown", message: `${job} was stopped when its time was over, wanted Complete` };
+  }
+  if (failure) {
+    const why = [failure.reason, failure.message].filter(Boolean).join(": ");
+    return { state: "Failed", message: `${job} has Failed${why ? ` (${why})` : ""}, wanted Complete` };
+  }
+  const pods = `${status?.active ?? 0} of its pods are active, ${status?.failed ?? 0} have failed`;
+  return { state: "Unknown", message: `${job} has not ended: ${pods}, wanted Complete` };
+}
+
+function nameOf({ namespace, name }: ObjectName): string {
+  return `${namespace}/${name}`;
 }

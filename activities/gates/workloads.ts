@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Kube } from "../kube/client.ts";
 import { refused } from "../failures.ts";
-import { Requirement, Selector } from "../kube/label_selector.ts";
+import { Requirement, Selector } from "../kube/status.ts";
 import type { Resource } from "../kube/resources.ts";
 
 const labels = z.record(z.string(), z.string()).nullish();

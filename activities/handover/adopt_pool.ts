@@ -1,8 +1,8 @@
 /** Puts our name on what Operating System Manager made for a pool, so that it is ours alone; nothing of it changes. */
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { ownerAnnotation } from "../config/names.ts";
-import { clusterMark } from "../config/cluster_mark.ts";
-import { ensureFinalizer } from "../config/finalizer.ts";
+import { clusterMark } from "../config/identity.ts";
+import { ensureFinalizer } from "../config/clean_up.ts";
 import { asMergePatch, type Kube } from "../kube/client.ts";
 import { configs, machineDeployments, patchObject, readObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";

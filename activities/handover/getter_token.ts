@@ -1,6 +1,6 @@
 /** The token of Operating System Manager that machines fetch with: those that it makes, and those that it is given. */
-import { isTaken } from "../config/token_review.ts";
-import { readSecretTexts } from "../config/referenced_secret.ts";
+import { isTaken } from "../config/bootstrap_token.ts";
+import { readSecretTexts } from "../config/read_facts.ts";
 import type { Kube } from "../kube/client.ts";
 import { getter } from "./names.ts";
 

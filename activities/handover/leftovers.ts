@@ -1,7 +1,6 @@
 /** What Operating System Manager leaves in a cluster that Ostler has taken over. */
-import type { Kube } from "../kube/client.ts";
-import { sharedNamespace } from "../kube/home.ts";
-import { admissionGroup } from "../kube/hold_admission.ts";
+import { type Kube, sharedNamespace } from "../kube/client.ts";
+import { admissionGroup } from "../kube/machine_deployment.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { getter, osmLeases, webhookConfiguration } from "./names.ts";
 import type { HandoverPool } from "./pools.ts";

@@ -1,8 +1,7 @@
 /** All objects of a kind, a page at a time, and of each only what is kept. */
 import { setHeaderOptions } from "../kube/client_node.ts";
-import type { Kube } from "../kube/client.ts";
-import { listThere } from "../kube/home.ts";
-import { allPages, type ListPage } from "../kube/pages.ts";
+import { type Kube, listThere } from "../kube/client.ts";
+import { allPages, type ListPage } from "../kube/resources.ts";
 import { statusOf } from "../kube/status.ts";
 
 /** Where a kind lives. */

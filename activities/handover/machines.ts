@@ -2,8 +2,7 @@
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
 import { asMergePatch, type Kube } from "../kube/client.ts";
-import { allPages } from "../kube/pages.ts";
-import { machines, machineSets, patchObject } from "../kube/resources.ts";
+import { allPages, machines, machineSets, patchObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { ensureNodeUncordoned } from "../node/cordon.ts";
 import { holderIn } from "../node/holder.ts";

@@ -1,13 +1,11 @@
 /** Every pool with what decides whether and how it can be handed over; read in lists, whatever number of pools there is. */
 import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
-import { isOfThisCluster } from "../config/cluster_mark.ts";
+import { isOfThisCluster, profileAnnotation } from "../config/identity.ts";
 import { digestAnnotation, ownerAnnotation, secretRevisionAnnotation } from "../config/names.ts";
-import { profileAnnotation } from "../config/pool_annotations.ts";
-import { profileRef } from "../config/profile_ref.ts";
+import { profileRef } from "../config/read_profile.ts";
 import type { Kube } from "../kube/client.ts";
 import { revisionAnnotation } from "../kube/machine_deployment.ts";
-import { configs, machineDeployments, rollouts } from "../kube/resources.ts";
-import { MachineDeployment } from "../kube/schemas.ts";
+import { configs, MachineDeployment, machineDeployments, rollouts } from "../kube/resources.ts";
 import { type Head, headOf, listEach, listSecretHeads } from "./listing.ts";
 import { type MachineOfPool, readMachines } from "./machines.ts";
 

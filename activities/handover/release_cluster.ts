@@ -1,9 +1,8 @@
 /** What Ostler put into the cluster that is of no pool: it goes when the pools are given back. */
 import { Buffer } from "node:buffer";
 import { X509Certificate } from "node:crypto";
-import type { Kube } from "../kube/client.ts";
-import { admissionGroup, holdName } from "../kube/hold_admission.ts";
-import { sharedNamespace } from "../kube/home.ts";
+import { type Kube, sharedNamespace } from "../kube/client.ts";
+import { admissionGroup, holdName } from "../kube/machine_deployment.ts";
 import { deleteObject, profiles } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { osmWebhook, ourAuthority, webhookConfiguration } from "./names.ts";

@@ -1,7 +1,7 @@
 /** Gives one pool back to Operating System Manager; each step can be done twice, and one that was cut short goes on. */
 import { annotationsHash, namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { deleteIdentity, ensurePoolCleanedUp } from "../config/clean_up.ts";
-import { isOfThisCluster } from "../config/cluster_mark.ts";
+import { isOfThisCluster, ownerOf, profileAnnotation } from "../config/identity.ts";
 import { keptProfileName } from "../config/kept_profile.ts";
 import {
   annotationsHashAnnotation,
@@ -10,8 +10,6 @@ import {
   profileVersionAnnotation,
   secretRevisionAnnotation,
 } from "../config/names.ts";
-import { ownerOf } from "../config/ownership.ts";
-import { profileAnnotation } from "../config/pool_annotations.ts";
 import type { Kube } from "../kube/client.ts";
 import { configs, deleteObject, machineDeployments, patchObject, readObject, rollouts } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";

@@ -8,9 +8,9 @@ import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mo
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { fetchAccount } from "../config/credentials.ts";
 import { ownerAnnotation } from "../config/names.ts";
-import { ownerOf } from "../config/ownership.ts";
+import { ownerOf } from "../config/identity.ts";
 import { withToken } from "../config/published_tokens.ts";
-import { decode } from "../config/referenced_secret.ts";
+import { decode } from "../config/read_facts.ts";
 import { asMergePatch, type Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { ourPrefix } from "./names.ts";

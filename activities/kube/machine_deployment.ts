@@ -1,7 +1,8 @@
 /** What MachineDeployments and their sets say by rules of their API: numbers, sizes, and which machines they select. */
 import { refused } from "../failures.ts";
-import { requirementsOf, selectorText } from "./label_selector.ts";
-import type { MachineDeployment } from "./schemas.ts";
+import { ifFound, requirementsOf, selectorText } from "./status.ts";
+import type { MachineDeployment, MachineSpec } from "./resources.ts";
+import type { Kube } from "./client.ts";
 
 export const revisionAnnotation = "machinedeployment.clusters.k8s.io/revision";
 export const templateHashLabel = "machine-template-hash";
@@ -24,4 +25,88 @@ export function labelSelectorOf(deployment: MachineDeployment): string {
   const { namespace, name } = deployment.metadata;
   const state = "its selector has neither matchLabels nor matchExpressions";
   throw refused("ObjectInvalid", `Cannot find the machines of "${namespace}/${name}": ${state}`);
+}
+
+// Reads image and kubelet version out of a machine template, for every provider that has an image field.
+
+/** Where the image stands below `cloudProviderSpec`; providers left out have no such field (machine-controller 1.66). */
+const imagePaths: Record<string, string[]> = {
+  aws: ["ami"],
+  azure: ["imageID"],
+  gce: ["customImage"],
+  openstack: ["image"],
+  vsphere: ["templateVMName"],
+  "vmware-cloud-director": ["template"],
+  nutanix: ["imageName"],
+  kubevirt: ["virtualMachine", "template", "primaryDisk", "osImage"],
+  hetzner: ["image"],
+  opennebula: ["image"],
+  anexia: ["templateID"],
+  vultr: ["osId"],
+  baremetal: ["driverSpec", "osImageUrl"],
+};
+
+/** The image a machine boots from, as the provider writes it; "" where the provider chooses. */
+export function imageOf(spec: MachineSpec | undefined): string {
+  const value = asRecord(spec?.providerSpec?.value);
+  const path = imagePaths[String(value?.["cloudProvider"] ?? "")] ?? [];
+  if (path.length === 0) return "";
+  const found = path.reduce<unknown>((at, key) => asRecord(at)?.[key], value?.["cloudProviderSpec"]);
+  return literalOf(found);
+}
+
+/** The same machine with another image, as plain text; unchanged where the provider chooses. */
+export function withImage(spec: MachineSpec, image: string): MachineSpec {
+  const value = asRecord(spec.providerSpec?.value);
+  const path = imagePaths[String(value?.["cloudProvider"] ?? "")] ?? [];
+  if (path.length === 0) return spec;
+  const cloudProviderSpec = withLeaf(asRecord(value?.["cloudProviderSpec"]) ?? {}, path, image);
+  return { ...spec, providerSpec: { ...spec.providerSpec, value: { ...value, cloudProviderSpec } } };
+}
+
+function withLeaf(at: Record<string, unknown>, [key = "", ...rest]: string[], leaf: string): Record<string, unknown> {
+  return { ...at, [key]: rest.length === 0 ? leaf : withLeaf(asRecord(at[key]) ?? {}, rest, leaf) };
+}
+
+/** The kubelet version as written in the template. */
+export function kubeletOf(spec: MachineSpec | undefined): string {
+  return spec?.versions?.kubelet ?? "";
+}
+
+// machine-controller writes many values either as a string or as an object with the string in "value".
+function literalOf(found: unknown): string {
+  if (typeof found === "string") return found;
+  const value = asRecord(found)?.["value"];
+  return typeof value === "string" ? value : "";
+}
+
+function asRecord(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === "object" && value !== null ? value as Record<string, unknown> : undefined;
+}
+
+// Who holds new machines from their first moment: the API server by its own policy, where it has that kind, else our webhook.
+
+export const admissionGroup = { group: "admissionregistration.k8s.io", version: "v1" } as const;
+/** Of policy, binding and webhook configuration alike. */
+export const holdName = "hold-new-machines.ostler.dev";
+
+/** `nobody`: newcomers boot unasked, and a rollout is paced by machine-controller alone. */
+export type NewMachinesHeldBy = "policy" | "webhook" | "nobody";
+
+/** Whether the policy stands and is bound; servers before Kubernetes 1.36 have no such kind, which is a 404 as well. */
+export async function isHeldByPolicy(kube: Kube): Promise<boolean> {
+  // On older servers one request tells.
+  for (const plural of ["mutatingadmissionpolicybindings", "mutatingadmissionpolicies"]) {
+    if (!await ifFound(kube.custom.getClusterCustomObject({ ...admissionGroup, plural, name: holdName }))) return false;
+  }
+  return true;
+}
+
+/** As it stands in the cluster, whether or not the webhook answers. */
+export async function newMachinesHeldBy(kube: Kube): Promise<NewMachinesHeldBy> {
+  if (await isHeldByPolicy(kube)) return "policy";
+  const where = { ...admissionGroup, plural: "mutatingwebhookconfigurations", name: holdName };
+  const found = await ifFound<unknown>(kube.custom.getClusterCustomObject(where));
+  const { webhooks = [] } = (found ?? {}) as { webhooks?: unknown[] };
+  return webhooks.length > 0 ? "webhook" : "nobody";
 }

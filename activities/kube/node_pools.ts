@@ -1,8 +1,7 @@
 /** NodePool: nodes that are updated where they stand; the same rules stand in deploy/kubernetes/crds/node_pools.yaml. */
 import { z } from "zod";
-import { Selector } from "./label_selector.ts";
-import type { Resource } from "./resources.ts";
-import { Metadata } from "./schemas.ts";
+import { Selector } from "./status.ts";
+import { Metadata, type Resource } from "./resources.ts";
 
 /** A repository and the digest of an image in it: a tag names something else tomorrow. */
 const pinnedImage = /^[a-z0-9][a-z0-9._:/-]{0,400}@sha256:[0-9a-f]{64}$/;

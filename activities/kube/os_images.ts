@@ -1,7 +1,6 @@
 /** The kind OSImage: an image of an operating system, and whose signature admits it. In no namespace, as nodes are. */
 import { z } from "zod";
-import type { ClusterResource } from "./cluster_objects.ts";
-import { Metadata } from "./schemas.ts";
+import { type ClusterResource, Metadata } from "./resources.ts";
 
 const duration = /^(?=\d)(\d{1,6}d)?(\d{1,6}h)?(\d{1,6}m)?(\d{1,6}s)?$/;
 const predicateType = z.string().min(1).max(300);

@@ -10,10 +10,8 @@
 import type { PromiseHttpLibrary, RequestContext } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import { setTimeout as pause } from "node:timers/promises";
-import { throwIfCalledOff } from "./cancellation.ts";
 import { IsomorphicFetchHttpLibrary, ResponseContext } from "./client_node.ts";
-import { requestFactsOf, type RequestsTold } from "./request_facts.ts";
-import type { RequestRate } from "./request_rate.ts";
+import { asyncLocalStorage } from "@temporalio/activity";
 
 /** Longer than any answer takes of which the first byte came in time. */
 const wholeMs = 60_000;
@@ -22,7 +20,7 @@ const tries = 3;
 /** What is asked for longer is left to the caller's own next try. */
 const longestPauseMs = 5_000;
 
-export interface PacedOptions {
+interface PacedOptions {
   ms?: number;
   told?: RequestsTold | undefined;
   /** Puts other credentials into a request that was not let in; false where there are none. */
@@ -188,4 +186,86 @@ function isLease(request: RequestContext): boolean {
 
 async function rest(ms: number): Promise<void> {
   if (ms > 0) await pause(ms);
+}
+
+// How many requests a process may make, so that no storm of its own can take an API server down.
+
+/** Requests a second that are always allowed, and how many may come at once after a rest. */
+export interface Rate {
+  qps: number;
+  burst: number;
+}
+
+/**
+ * A bound for a fault of ours, not a pace: what is too much for an API server at the moment it says itself, by its priority
+ * and fairness, as it shares itself out. A new pool asks for twenty: 100 a second let 5 of them through.
+ */
+const usualRate: Rate = { qps: 1_000, burst: 2_000 };
+
+/** A token bucket. Who comes when it is empty is told how long to wait, in the order of coming. */
+export class RequestRate {
+  readonly #rate: Rate;
+  #tokens: number;
+  #at: number | undefined;
+
+  constructor(rate: Rate = usualRate) {
+    this.#rate = rate;
+    this.#tokens = rate.burst;
+  }
+
+  /** Takes a place in the order; milliseconds until it has come. `now` is epoch ms. */
+  take(now: number): number {
+    const { qps, burst } = this.#rate;
+    const passed = Math.max(0, now - (this.#at ?? now));
+    this.#at = now;
+    this.#tokens = Math.min(burst, this.#tokens + passed * qps / 1000) - 1;
+    return this.#tokens >= 0 ? 0 : Math.ceil(-this.#tokens * 1000 / qps);
+  }
+}
+
+// A request of the API server in words of which there are few: no names, so that they can be labels of metrics.
+
+/** What was asked, as the API server's own rules of access call it. */
+interface RequestFacts {
+  verb: "get" | "list" | "create" | "update" | "patch" | "delete" | "deletecollection" | "other";
+  /** As "pods" or "pods/eviction"; "other" where the path is of no object. */
+  resource: string;
+}
+
+/** What became of a request. */
+export interface RequestOutcome extends RequestFacts {
+  /** HTTP status; 0 without an answer. */
+  code: number;
+  seconds: number;
+}
+
+/** Told of each request; must not throw. */
+export type RequestsTold = (outcome: RequestOutcome) => void;
+
+// Not at its beginning: behind a proxy for many clusters the server has a path of its own.
+const objectPath =
+  /\/(?:api\/v\d\w*|apis\/[^/]+\/v\d\w*)\/(?:namespaces\/[^/]+\/)?([a-z]+)(?:\/([^/]+))?(?:\/([a-z]+))?$/;
+const verbs = { POST: "create", PUT: "update", PATCH: "patch" } as const;
+
+/** What a request asks for. */
+export function requestFactsOf(method: string, url: string): RequestFacts {
+  const [, kind, name, part] = objectPath.exec(new URL(url).pathname) ?? [];
+  if (kind === undefined) return { verb: "other", resource: "other" };
+  return { verb: verbOf(method, name !== undefined), resource: part === undefined ? kind : `${kind}/${part}` };
+}
+
+function verbOf(method: string, isNamed: boolean): RequestFacts["verb"] {
+  if (method === "GET") return isNamed ? "get" : "list";
+  if (method === "DELETE") return isNamed ? "delete" : "deletecollection";
+  return verbs[method as keyof typeof verbs] ?? "other";
+}
+
+// Whether the try of an activity that runs here is still wanted.
+
+/**
+ * Stops a try that was cancelled or timed out, before its next effect; another may be at work already. Outside of an
+ * activity nothing is called off.
+ */
+export function throwIfCalledOff(): void {
+  asyncLocalStorage.getStore()?.cancellationSignal.throwIfAborted();
 }

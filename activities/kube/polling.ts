@@ -1,11 +1,10 @@
 /** Looks again and again until there is an answer or an absolute time has come, with a heartbeat all the while. */
-import { Context } from "@temporalio/activity";
+import { Context, type Info } from "@temporalio/activity";
 import { ApplicationFailure } from "@temporalio/common";
 import { setTimeout as pause } from "node:timers/promises";
-import type { News } from "./news.ts";
-import { Sight } from "./sight.ts";
+import type { Change, SharedWatch } from "./informer.ts";
 
-export interface Poll<T> {
+interface Poll<T> {
   /** Epoch milliseconds of the last look. */
   until: number;
   /** Milliseconds between looks where there is no news to wait for; a function is asked after each of them. */
@@ -134,5 +133,150 @@ export async function beating<T>(
   } finally {
     clearInterval(timer);
     clearTimeout(end);
+  }
+}
+
+// What wakes a wait: changes of the objects that it is about, as shared watches tell of them.
+
+/** Some objects of one kind. */
+interface Source {
+  /** All changes of them are told at the moment. */
+  isFresh(): boolean;
+  /** Calls back for each change of one of them; what concerns may become clear only when it is asked. */
+  listen(tell: (concerns: () => boolean) => void): () => void;
+}
+
+/** Those objects of a watch that `concerns` picks. */
+export function sourceOf<T>(watch: SharedWatch<T>, concerns: (change: Change<T>) => boolean): Source {
+  return {
+    isFresh: () => watch.isFresh,
+    listen: (tell) => watch.listen((change) => tell(() => concerns(change))),
+  };
+}
+
+/** Changes that may come during one look before they are all taken for news. */
+const most = 1_000;
+
+export class News implements Disposable {
+  readonly #sources: readonly Source[];
+  readonly #ends: (() => void)[];
+  /** What came since the look began: whom a look finds decides what concerns it. */
+  #pending: (() => boolean)[] = [];
+  #wake: (() => void) | undefined;
+  #isNew = false;
+
+  constructor(sources: readonly Source[]) {
+    this.#sources = sources;
+    this.#ends = sources.map((source) => source.listen((concerns) => this.#hear(concerns)));
+  }
+
+  /** All news is heard of at once; else who waits has to look by itself. */
+  get isHeard(): boolean {
+    return this.#sources.every((source) => source.isFresh());
+  }
+
+  /** The last wait for it ended with news, and not by the clock. */
+  get isNew(): boolean {
+    return this.#isNew;
+  }
+
+  /** A look begins, which sees all that has happened until now. */
+  begin(): void {
+    this.#pending = [];
+  }
+
+  /** Waits for news since the look began; true when there is any, false after `ms`. */
+  async next(ms: number, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    const isPending = this.#pending.length > most || this.#pending.some((concerns) => concerns());
+    this.#pending = [];
+    return this.#isNew = isPending || await this.#wait(ms, signal);
+  }
+
+  async #wait(ms: number, signal: AbortSignal): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), ms);
+    const stop = (): void => resolve(false);
+    signal.addEventListener("abort", stop, { once: true });
+    this.#wake = () => resolve(true);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#wake = undefined;
+      signal.removeEventListener("abort", stop);
+      signal.throwIfAborted();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    for (const end of this.#ends) end();
+  }
+
+  #hear(concerns: () => boolean): void {
+    if (!this.#wake) {
+      if (this.#pending.length <= most) this.#pending.push(concerns);
+    } else if (concerns()) this.#wake();
+  }
+}
+
+// How long nobody could look at something that is waited for. Whatever kept us from it, the API server, Temporal or all
+// workers being away: that time counts for no deadline. It is noted in the heartbeat, so that the next try knows.
+
+/** Looks that are further apart had something in between: as long as no watch goes without one. */
+const unseenFromMs = 90_000;
+/** After an outage everybody reports again within this time, which does not count either. */
+const graceMs = 30_000;
+
+/** What the next try has to know. */
+interface Noted {
+  waitsFor: string;
+  /** Epoch ms. */
+  lookedAt: number;
+}
+
+/** By so much the clocks of a worker and of Temporal may differ: what is less may have been no wait at all. */
+const skewMs = 600_000;
+
+export class Sight {
+  #lookedAt: number;
+  #isBlind = false;
+
+  /** Goes on where the try before it stopped; the first one begins when it was asked for. */
+  constructor(
+    { heartbeatDetails, scheduledTimestampMs }: Pick<Info, "heartbeatDetails" | "scheduledTimestampMs">,
+    now = Date.now(),
+  ) {
+    const { lookedAt } = (heartbeatDetails ?? {}) as Partial<Noted>;
+    const asked = scheduledTimestampMs ?? now;
+    this.#lookedAt = lookedAt ?? (now - asked < skewMs ? now : asked);
+  }
+
+  /** The last look saw nothing. */
+  get isBlind(): boolean {
+    return this.#isBlind;
+  }
+
+  /** A look begins. */
+  begin(): void {
+    this.#isBlind = false;
+  }
+
+  /** Notes that there was no answer, and why. */
+  missed(why: string): { missing: string } {
+    this.#isBlind = true;
+    return { missing: why };
+  }
+
+  /** Notes a look; gives the milliseconds that count for nothing, 0 for none. */
+  looked(now: number): number {
+    const gap = now - this.#lookedAt;
+    this.#lookedAt = now;
+    return gap < unseenFromMs ? 0 : gap + graceMs;
+  }
+
+  /** For the heartbeat. */
+  noted(waitsFor: string): Noted {
+    return { waitsFor, lookedAt: this.#lookedAt };
   }
 }

@@ -1,19 +1,96 @@
 /** Reads and patches the custom resources Ostler lives with, parsed at the edge. */
 import type { V1DeleteOptions } from "@kubernetes/client-node";
-import type { z } from "zod";
+import { z } from "zod";
 import { refused } from "../failures.ts";
-import { asJsonPatch, asMergePatch } from "./client.ts";
-import type { Kube } from "./client.ts";
-import { homeOf, listThere } from "./home.ts";
-import { allPages, type ListPage } from "./pages.ts";
-import {
-  Machine,
-  MachineDeployment,
-  MachineSet,
-  OsProfileObject,
-  RolloutObject,
-  RolloutPolicyObject,
-} from "./schemas.ts";
+import { asJsonPatch, asMergePatch, homeOf, type Kube, listThere } from "./client.ts";
+import { Selector, statusOf } from "./status.ts";
+
+// What Ostler reads of machine-controller's objects; lenient about everything it does not use.
+
+const annotations = z.record(z.string(), z.string()).optional();
+
+const time = z.union([z.string(), z.date()]).transform((value) => new Date(value).toISOString());
+
+const owner = z.object({ kind: z.string(), name: z.string(), uid: z.string() }).loose();
+
+export const Metadata = z.object({
+  name: z.string(),
+  namespace: z.string(),
+  uid: z.string(),
+  resourceVersion: z.string().optional(),
+  generation: z.number().optional(),
+  creationTimestamp: time,
+  deletionTimestamp: time.optional(),
+  annotations,
+  labels: z.record(z.string(), z.string()).optional(),
+  finalizers: z.array(z.string()).optional(),
+  ownerReferences: z.array(owner).optional(),
+});
+export type Metadata = z.infer<typeof Metadata>;
+
+/** Decoded strictly only when rendering: a broken provider config must not make the object unreadable. */
+const MachineSpec = z.object({
+  versions: z.object({ kubelet: z.string().optional() }).loose().optional(),
+  providerSpec: z.object({ value: z.unknown().optional() }).loose().optional(),
+}).loose();
+export type MachineSpec = z.infer<typeof MachineSpec>;
+
+const Amount = z.union([z.number(), z.string()]);
+
+export const MachineDeployment = z.object({
+  metadata: Metadata,
+  spec: z.object({
+    replicas: z.number().int().optional(),
+    selector: Selector.loose().optional(),
+    strategy: z.object({
+      rollingUpdate: z.object({ maxSurge: Amount.nullish(), maxUnavailable: Amount.nullish() }).loose().nullish(),
+    }).loose().nullish(),
+    template: z.object({ spec: MachineSpec.optional() }).loose().optional(),
+  }).loose(),
+  status: z.object({ observedGeneration: z.number().optional() }).loose().optional(),
+});
+export type MachineDeployment = z.infer<typeof MachineDeployment>;
+
+export const MachineSet = z.object({
+  metadata: Metadata,
+  spec: z.object({ replicas: z.number().nullish(), template: z.looseObject({}).optional() }).loose().optional(),
+  status: z.object({ replicas: z.number().nullish(), readyReplicas: z.number().nullish() }).loose().optional(),
+});
+export type MachineSet = z.infer<typeof MachineSet>;
+
+export const Machine = z.object({
+  metadata: Metadata,
+  spec: MachineSpec,
+  status: z.object({
+    nodeRef: z.object({ name: z.string() }).loose().nullish(),
+    addresses: z.array(z.object({ address: z.string() }).loose()).nullish(),
+    conditions: z.array(z.object({ type: z.string(), status: z.string() }).loose()).nullish(),
+    errorReason: z.string().nullish(),
+    errorMessage: z.string().nullish(),
+  }).loose().optional(),
+});
+export type Machine = z.infer<typeof Machine>;
+
+export const OsProfileObject = z.object({ metadata: Metadata, spec: z.unknown() });
+export type OsProfileObject = z.infer<typeof OsProfileObject>;
+
+/** Read in two steps, so that a fault in one policy is no trouble of pools that it does not select. */
+export const RolloutPolicyObject = z.object({ metadata: Metadata, spec: z.unknown() });
+export type RolloutPolicyObject = z.infer<typeof RolloutPolicyObject>;
+
+export const RolloutObject = z.object({
+  metadata: Metadata,
+  status: z.object({
+    observed: z.string().optional(),
+    phase: z.string().optional(),
+    conditions: z.array(
+      z.object({ type: z.string(), status: z.string(), lastTransitionTime: time.optional() }).loose(),
+    ).optional(),
+    history: z.array(z.record(z.string(), z.unknown())).optional(),
+    credentials: z.object({ renewAt: z.string().optional() }).loose().optional(),
+  }).loose().optional(),
+});
+export type RolloutObject = z.infer<typeof RolloutObject>;
 
 /** One kind of custom resource: where it lives and how it is read. */
 export interface Resource<T> {
@@ -181,5 +258,127 @@ function parsed<T>({ plural, schema }: Resource<T>, object: unknown): T {
 
 function place(resource: Resource<unknown>): { group: string; version: string; plural: string } {
   const { group, version, plural } = resource;
+  return { group, version, plural };
+}
+
+// Lists of any length, a page at a time: one page is all that is ever held in full.
+
+/** Objects in one page. */
+const pageSize = 500;
+
+/** What is asked for one page. */
+export interface PageOf {
+  limit: number;
+  _continue?: string;
+}
+
+/** A page as a typed client gives it, or as it comes. */
+export interface ListPage<T> {
+  items?: T[];
+  metadata?: { _continue?: string; continue?: string; resourceVersion?: string };
+}
+
+/** Hands each page to `take`; gives the resource version at which all of them were read. */
+export async function eachPage<T>(
+  read: (page: PageOf) => Promise<ListPage<T>>,
+  take: (items: T[]) => void,
+): Promise<string> {
+  let after: string | undefined;
+  let version: string | undefined;
+  do {
+    const { items = [], metadata = {} } = await read({ limit: pageSize, ...(after ? { _continue: after } : {}) });
+    take(items);
+    version ??= metadata.resourceVersion;
+    after = metadata._continue || metadata.continue;
+  } while (after);
+  return version ?? "";
+}
+
+/** All objects of a list; begun once more where its place was forgotten while it was read. */
+export async function allPages<T>(read: (page: PageOf) => Promise<ListPage<T>>): Promise<T[]> {
+  for (let nth = 1;; nth++) {
+    const all: T[] = [];
+    try {
+      await eachPage(read, (items) => all.push(...items));
+      return all;
+    } catch (error) {
+      if (statusOf(error) !== 410 || nth > 1) throw error;
+    }
+  }
+}
+
+// Reads and writes custom resources that are in no namespace, parsed at the edge.
+
+/** A kind whose objects are in no namespace. */
+export type ClusterResource<T> = Resource<T>;
+
+/** Reads one object; a missing one is the API's 404. */
+export async function readClusterObject<T>(kube: Kube, resource: ClusterResource<T>, name: string): Promise<T> {
+  return parsedOf(resource, await kube.custom.getClusterCustomObject({ ...placeOf(resource), name }));
+}
+
+/** Reads all objects of a kind, page by page. */
+export async function listClusterObjects<T>(kube: Kube, resource: ClusterResource<T>): Promise<T[]> {
+  return await allPages(async (page) => {
+    const answer: unknown = await kube.custom.listClusterCustomObject({ ...placeOf(resource), ...page });
+    const { items = [], metadata = {} } = answer as ListPage<unknown>;
+    return { metadata, items: items.map((item) => parsedOf(resource, item)) };
+  });
+}
+
+/** Creates an object, and gives it as it is then; one of that name is the API's 409. */
+export async function createClusterObject<T>(
+  kube: Kube,
+  resource: ClusterResource<T>,
+  { kind, ...given }: { kind: string; metadata: object; spec: object },
+): Promise<T> {
+  const { group, version } = resource;
+  const object = { apiVersion: `${group}/${version}`, kind, ...given };
+  return parsedOf(resource, await kube.custom.createClusterCustomObject({ ...placeOf(resource), body: object }));
+}
+
+/** Merges `body` into an object, and gives what it is then; with another `resourceVersion` in place, a 409. */
+export async function patchClusterObject<T>(
+  kube: Kube,
+  resource: ClusterResource<T>,
+  { name, body }: { name: string; body: object },
+): Promise<T> {
+  const request = { ...placeOf(resource), name, body };
+  return parsedOf(resource, await kube.custom.patchClusterCustomObject(request, asMergePatch));
+}
+
+/** Merges `status` into the status of an object; with another `resourceVersion` in place, a 409. */
+export async function patchClusterStatus(
+  kube: Kube,
+  resource: ClusterResource<unknown>,
+  { name, status, resourceVersion }: { name: string; status: object; resourceVersion?: string | undefined },
+): Promise<void> {
+  const body = { ...(resourceVersion === undefined ? {} : { metadata: { resourceVersion } }), status };
+  await kube.custom.patchClusterCustomObjectStatus({ ...placeOf(resource), name, body }, asMergePatch);
+}
+
+/** Deletes that very object: a missing one is the API's 404, one that came in its place, or was changed, 409. */
+export async function deleteClusterObject(
+  kube: Kube,
+  resource: ClusterResource<unknown>,
+  { name, uid, resourceVersion }: { name: string; uid: string; resourceVersion?: string | undefined },
+): Promise<void> {
+  const preconditions = { uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  await kube.custom.deleteClusterCustomObject({ ...placeOf(resource), name, body: { preconditions } });
+}
+
+function parsedOf<T>({ plural, schema }: ClusterResource<T>, object: unknown): T {
+  const result = schema.safeParse(object);
+  if (result.success) return result.data;
+  const { name } = (object as { metadata?: { name?: string } }).metadata ?? {};
+  const faults = result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  throw refused("ObjectInvalid", `Cannot read ${plural} "${name}": ${faults.slice(0, 3).join("; ")}`);
+}
+
+function placeOf({ group, version, plural }: ClusterResource<unknown>): {
+  group: string;
+  version: string;
+  plural: string;
+} {
   return { group, version, plural };
 }

@@ -1,7 +1,7 @@
 /** The MachineDeployment as a run has read it a moment ago. */
 import type { Kube } from "./client.ts";
 import { revisionAnnotation } from "./machine_deployment.ts";
-import type { MachineDeployment } from "./schemas.ts";
+import type { MachineDeployment } from "./resources.ts";
 import { SeenByRun } from "./seen_by_run.ts";
 
 interface SeenDeployment {

@@ -2,6 +2,7 @@
 import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
 import { denied, refused, unavailable } from "../failures.ts";
 import { ApiException } from "./client_node.ts";
+import { z } from "zod";
 
 /** The answer of the API server to a request, or undefined when there was none. */
 export function statusOf(error: unknown): number | undefined {
@@ -90,4 +91,80 @@ function parse(body: unknown): Record<string, unknown> | undefined {
   } catch {
     return undefined; // a proxy's HTML page, say: the status is all there is to tell
   }
+}
+
+// Many requests, a few at a time.
+
+/** Does `work` for each item, at most `width` at once, with the results in the order of the items; the first failure ends it. */
+export async function abreast<T, R>(width: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const queue = items.entries();
+  // They share one iterator, so each takes the next item that nobody has.
+  const lane = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
+  return results;
+}
+
+/**
+ * Waits for all of them, also where one has failed: none goes on when its activity has ended, and another try begun.
+ * Throws the failure of the first one, in their order.
+ */
+export async function sideBySide<Works extends readonly unknown[]>(
+  ...works: Works
+): Promise<{ -readonly [Each in keyof Works]: Awaited<Works[Each]> }> {
+  await Promise.allSettled(works);
+  return await Promise.all(works);
+}
+
+// Label selectors as Kubernetes writes them: whom they mean, and the text with which the API server is asked.
+
+/** One thing asked of a label; of nodes also Gt and Lt, which compare numbers. */
+export const Requirement = z.object({
+  key: z.string(),
+  operator: z.string(),
+  values: z.array(z.string()).nullish(),
+});
+export type Requirement = z.infer<typeof Requirement>;
+
+/** Which objects are meant; an empty one means all. */
+export const Selector = z.object({
+  matchLabels: z.record(z.string(), z.string()).nullish(),
+  matchExpressions: z.array(Requirement).nullish(),
+});
+export type Selector = z.infer<typeof Selector>;
+
+/** How many requirements a selector makes; 0 is every object. */
+export function requirementsOf({ matchLabels, matchExpressions }: Selector): number {
+  return Object.keys(matchLabels ?? {}).length + (matchExpressions ?? []).length;
+}
+
+/** All requirements hold for the labels. */
+export function selects({ matchLabels, matchExpressions }: Selector, labels: Record<string, string> = {}): boolean {
+  return Object.entries(matchLabels ?? {}).every(([key, wanted]) => labels[key] === wanted) &&
+    (matchExpressions ?? []).every((requirement) => holds(requirement, labels[requirement.key]));
+}
+
+/** One requirement holds for the value; without the label nothing is "in", and so it is "not in". An unknown operator never holds. */
+export function holds({ operator, values }: Requirement, found: string | undefined): boolean {
+  const wanted = values ?? [];
+  if (operator === "In") return found !== undefined && wanted.includes(found);
+  if (operator === "NotIn") return found === undefined || !wanted.includes(found);
+  if (operator === "Exists") return found !== undefined;
+  if (operator === "DoesNotExist") return found === undefined;
+  if (operator === "Gt") return Number(found) > Number(wanted[0]);
+  return operator === "Lt" && Number(found) < Number(wanted[0]);
+}
+
+/** The same selector as one text; what it does not know, the API server refuses. */
+export function selectorText({ matchLabels, matchExpressions }: Selector): string {
+  const equal = Object.entries(matchLabels ?? {}).map(([key, wanted]) => `${key}=${wanted}`);
+  return [...equal, ...(matchExpressions ?? []).map(requirementText)].join(",");
+}
+
+function requirementText({ key, operator, values }: Requirement): string {
+  if (operator === "Exists") return key;
+  if (operator === "DoesNotExist") return `!${key}`;
+  return `${key} ${operator.toLowerCase()} (${(values ?? []).join(",")})`;
 }

@@ -3,8 +3,7 @@
  * a namespace, and lenient about all that is not used.
  */
 import { z } from "zod";
-import { Metadata } from "./schemas.ts";
-import type { ClusterResource } from "./cluster_objects.ts";
+import { type ClusterResource, Metadata } from "./resources.ts";
 
 const group = { group: "update.edgeless.systems", version: "v1alpha1" } as const;
 

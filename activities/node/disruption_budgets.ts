@@ -2,12 +2,10 @@
 import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import { z } from "zod";
 import type { Kube } from "../kube/client.ts";
-import { selects } from "../kube/label_selector.ts";
-import { News, sourceOf } from "../kube/news.ts";
-import { allPages } from "../kube/pages.ts";
-import type { Resource } from "../kube/resources.ts";
-import { SharedWatch } from "../kube/shared_watch.ts";
-import { statusOf } from "../kube/status.ts";
+import { selects, statusOf } from "../kube/status.ts";
+import { News, sourceOf } from "../kube/polling.ts";
+import { allPages, type Resource } from "../kube/resources.ts";
+import { SharedWatch } from "../kube/informer.ts";
 import { nodeWatchOf } from "./node_watch.ts";
 
 /** The budgets of the namespaces that a drain meets. */

@@ -1,20 +1,22 @@
 /** Empties a node: through the Eviction API, so that PodDisruptionBudgets are respected, and by force only where told. */
-import type { V1Pod } from "@kubernetes/client-node";
+import type { V1OwnerReference, V1Pod } from "@kubernetes/client-node";
 import type { Blocker, DrainOrder, DrainOutcome, Unseen } from "../../workflows/contracts/mod.ts";
-import { abreast } from "../kube/abreast.ts";
+import { abreast, attempting, messageOf, statusOf } from "../kube/status.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
-import { attempting } from "../kube/status.ts";
 import { DisruptionBudgets, newsOfDrain } from "./disruption_budgets.ts";
-import { DrainPace } from "./drain_pace.ts";
 import { isEnding, localVolumeOf, nameOf, podsToMove, turnOf } from "./drained_pods.ts";
-import { deletePod, evict } from "./eviction.ts";
-import type { Refusal } from "./eviction.ts";
-import { nodeFacts } from "./node_facts.ts";
-import type { NodeFacts } from "./node_facts.ts";
-import { endingOf, isLate, keyOf, notEvicted, obstacle, protectedBy, protectedTwice } from "./obstacles.ts";
-import type { Obstacle } from "./obstacles.ts";
-import { ownerOf } from "./pod_owner.ts";
+import { type NodeFacts, nodeFacts } from "./node_facts.ts";
+import {
+  endingOf,
+  isLate,
+  keyOf,
+  notEvicted,
+  type Obstacle,
+  obstacle,
+  protectedBy,
+  protectedTwice,
+} from "./obstacles.ts";
 import { RefusedEvictions } from "./refused_evictions.ts";
 
 /** Evictions and deletions at a time. */
@@ -164,4 +166,106 @@ function wordsOf(pods: V1Pod[], obstacles: Obstacle[]): string {
   const names = pods.slice(0, 5).map(nameOf).join(", ");
   const why = obstacles.slice(0, 3).map((each) => `${nameOf(each.pod)}: ${each.why}`);
   return `${pods.length} pods remain (${names})${why.length ? `; ${why.join("; ")}` : ""}`;
+}
+
+// Whom to ask about a pod.
+
+/** The owner as "Deployment default/web", through a ReplicaSet to what made it; "" for a pod that nobody owns. */
+async function ownerOf(kube: Kube, pod: V1Pod): Promise<string> {
+  const namespace = pod.metadata?.namespace ?? "";
+  const owner = controllerOf(pod.metadata?.ownerReferences);
+  if (!owner) return "";
+  const above = owner.kind === "ReplicaSet" ? await aboveOf(kube, namespace, owner.name) : undefined;
+  const { kind, name } = above ?? owner;
+  return `${kind} ${namespace}/${name}`;
+}
+
+async function aboveOf(kube: Kube, namespace: string, name: string): Promise<V1OwnerReference | undefined> {
+  try {
+    return controllerOf((await kube.apps.readNamespacedReplicaSet({ name, namespace })).metadata?.ownerReferences);
+  } catch (error) {
+    if (statusOf(error) === undefined) throw error;
+    return undefined; // gone, or not for us to read: the nearest owner will do
+  }
+}
+
+function controllerOf(owners: V1OwnerReference[] = []): V1OwnerReference | undefined {
+  return owners.find(({ controller }) => controller) ?? owners[0];
+}
+
+// How often a drain looks: often while pods go, seldom while all that are left stay.
+
+const first = 1_000;
+/** While pods end, which takes as long as they were given. */
+const longestEnding = 5_000;
+/** While every pod that is left is kept by something: a watch tells when its budget changes. */
+const longestBlocked = 30_000;
+
+class DrainPace {
+  #seen = "";
+  #restMs = first;
+
+  /** Milliseconds until the next look. */
+  get restMs(): number {
+    return this.#restMs;
+  }
+
+  /** Notes what a look has found: the pods that remain, and the key of what keeps them. */
+  note(pods: readonly V1Pod[], key: string): void {
+    const state = JSON.stringify([key, pods.map((pod) => [pod.metadata?.uid, isEnding(pod)])]);
+    const longest = key === "" || pods.some(isEnding) ? longestEnding : longestBlocked;
+    this.#restMs = state === this.#seen ? Math.min(longest, this.#restMs * 1.5) : first;
+    this.#seen = state;
+  }
+}
+
+// Moving one pod: asked for through the Eviction API, so that PodDisruptionBudgets count, or by force.
+
+/** Why a pod was not evicted now; a namespace that ends deletes its pods itself. */
+type Refusal =
+  | { kind: "Budget" | "SeveralBudgets" | "NamespaceEnds" }
+  /** A policy or a webhook of the site, or trouble in the API server; what it said. */
+  | { kind: "Other"; status: number; message: string };
+
+/** Undefined when the eviction was accepted or the pod is gone. */
+async function evict(kube: Kube, pod: V1Pod): Promise<Refusal | undefined> {
+  const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
+  const body = { metadata: { name, namespace }, deleteOptions: { preconditions: { uid } } };
+  try {
+    await kube.core.createNamespacedPodEviction({ name, namespace, body });
+    return undefined;
+  } catch (error) {
+    if (isGone(statusOf(error))) return undefined;
+    const refusal = refusalOf(error);
+    if (refusal) return refusal;
+    throw error;
+  }
+}
+
+/** What an admission that refuses answers with, and what the API server does that could not ask it. */
+const answered = [400, 403, 422, 429, 500];
+
+// The words are those of the API server: of its eviction, its authorizer and its admission of what a namespace holds.
+function refusalOf(error: unknown): Refusal | undefined {
+  const [status = 0, message] = [statusOf(error), messageOf(error)];
+  if (!answered.includes(status) || message.includes('cannot create resource "pods/eviction"')) return undefined;
+  if (status === 403 && message.includes("because it is being terminated")) return { kind: "NamespaceEnds" };
+  if (status === 429 && message.includes("disruption budget")) return { kind: "Budget" };
+  if (status === 500 && message.includes("more than one PodDisruptionBudget")) return { kind: "SeveralBudgets" };
+  return { kind: "Other", status, message };
+}
+
+/** Deletes a pod whatever protects it; with a grace of 0 seconds its node is not waited for. */
+export async function deletePod(kube: Kube, pod: V1Pod, gracePeriodSeconds: number): Promise<void> {
+  const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
+  try {
+    await kube.core.deleteNamespacedPod({ name, namespace, body: { gracePeriodSeconds, preconditions: { uid } } });
+  } catch (error) {
+    if (!isGone(statusOf(error))) throw error;
+  }
+}
+
+// 409: there is a pod of that name, but another one.
+function isGone(status: number | undefined): boolean {
+  return status === 404 || status === 409;
 }

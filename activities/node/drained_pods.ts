@@ -2,7 +2,7 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import type { DrainRules } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
-import { allPages } from "../kube/pages.ts";
+import { allPages } from "../kube/resources.ts";
 
 /** The pods that a drain has to move off a node. */
 export async function podsToMove(kube: Kube, node: string): Promise<V1Pod[]> {

@@ -1,8 +1,7 @@
 /** The few facts about a Node that decide about its machine. */
 import type { V1Node } from "@kubernetes/client-node";
-import { abreast } from "../kube/abreast.ts";
+import { abreast, ifFound } from "../kube/status.ts";
 import type { Kube } from "../kube/client.ts";
-import { ifFound } from "../kube/status.ts";
 
 export interface NodeFacts {
   name: string;

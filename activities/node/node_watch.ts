@@ -3,7 +3,7 @@ import type { V1Node } from "@kubernetes/client-node";
 import { z } from "zod";
 import type { Kube } from "../kube/client.ts";
 import type { Resource } from "../kube/resources.ts";
-import { SharedWatch } from "../kube/shared_watch.ts";
+import { SharedWatch } from "../kube/informer.ts";
 import { factsOf, readNodes } from "./node_facts.ts";
 import type { NodeFacts } from "./node_facts.ts";
 

@@ -2,13 +2,11 @@
 import type { ClusterObject } from "../../workflows/contracts/mod.ts";
 import { groupNodesOf } from "../backends/scaling_group/group_nodes.ts";
 import type { Kube } from "../kube/client.ts";
-import { News, sourceOf } from "../kube/news.ts";
-import { poll } from "../kube/polling.ts";
-import { rollouts } from "../kube/resources.ts";
-import { RolloutObject } from "../kube/schemas.ts";
-import { SharedWatch } from "../kube/shared_watch.ts";
+import { News, poll, sourceOf } from "../kube/polling.ts";
+import { RolloutObject, rollouts } from "../kube/resources.ts";
+import { SharedWatch } from "../kube/informer.ts";
 import { autoscalingStrategies, AutoscalingStrategy } from "../kube/update_kinds.ts";
-import { surveyNodeVersion } from "./survey.ts";
+import { surveyNodeVersion } from "../backends/scaling_group/version_survey.ts";
 
 /** What of a group's Rollout decides. */
 const phases = {

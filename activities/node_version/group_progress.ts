@@ -1,10 +1,9 @@
 /** How far the groups of a NodeVersion are, as their Rollouts tell. */
 import { observedOf, targetOf } from "../backends/scaling_group/target.ts";
-import { askedBy, hashOf, isControlPlane } from "./release.ts";
+import { askedBy, hashOf, isControlPlane } from "../backends/scaling_group/version_release.ts";
 import type { Kube } from "../kube/client.ts";
-import { abreast } from "../kube/abreast.ts";
+import { abreast, ifFound } from "../kube/status.ts";
 import { readObject, rollouts } from "../kube/resources.ts";
-import { ifFound } from "../kube/status.ts";
 import type { NodeVersion, ScalingGroup } from "../kube/update_kinds.ts";
 import type { VersionStage } from "../../workflows/contracts/mod.ts";
 

@@ -7,7 +7,7 @@ import { doubtsOf } from "../etcd/judge.ts";
 import { type Place, placeOf } from "../etcd/place.ts";
 import { failureTypeOf } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
-import { listClusterObjects } from "../kube/cluster_objects.ts";
+import { listClusterObjects } from "../kube/resources.ts";
 import { type JoiningNode, joiningNodes } from "../kube/update_kinds.ts";
 import { readGroupNodes } from "../backends/scaling_group/group_nodes.ts";
 import { readSurvey } from "./cluster_etcd.ts";

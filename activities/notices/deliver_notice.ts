@@ -1,9 +1,7 @@
 /** Posts a notice to where an administrator wants it. The address is a secret: it stands in no message. */
 import { ApplicationFailure } from "@temporalio/common";
 import { readFile } from "node:fs/promises";
-import type { Notice, NoticeTarget, PoolRef } from "../../workflows/contracts/mod.ts";
-import { cloudEvent } from "./cloud_event.ts";
-import { filledIn, usualTemplate, wordsOf } from "./notice_text.ts";
+import type { Notice, NoticeKind, NoticeTarget, PoolRef } from "../../workflows/contracts/mod.ts";
 
 /** Files that tell where notices go; "" for nowhere. Read anew each time, as Secrets rotate. */
 export interface NoticeFiles {
@@ -87,4 +85,73 @@ async function post(url: URL, { type, body, what }: { type: string; body: unknow
 function failure(what: string, state: string, isLasting = false): ApplicationFailure {
   const message = `Cannot ${what}: ${state}`;
   return ApplicationFailure.create({ message, type: "NoticeUndelivered", nonRetryable: isLasting });
+}
+
+// A notice as a CloudEvent 1.0, in structured mode.
+
+const types: Record<NoticeKind, string> = {
+  Halted: "halted",
+  RollingBack: "rolling-back",
+  AwaitingApproval: "awaiting-approval",
+  Converged: "converged",
+  RolledBack: "rolled-back",
+  Aborted: "aborted",
+};
+
+/** The event; who gets it twice knows it by source and id. */
+function cloudEvent({ cluster, namespace, name }: PoolRef, { id, kind, at, ...data }: Notice): object {
+  const place = `/namespaces/${namespace}/machinedeployments/${name}`;
+  return {
+    specversion: "1.0",
+    id,
+    source: cluster === undefined ? place : `/clusters/${cluster}${place}`,
+    type: `dev.ostler.rollout.${types[kind]}`,
+    subject: `${namespace}/${name}`,
+    time: at,
+    datacontenttype: "application/json",
+    data: { namespace, name, ...(cluster === undefined ? {} : { cluster }), kind, ...data },
+  };
+}
+
+// A notice in words, and in the JSON that a webhook wants.
+
+const said: Record<NoticeKind, string> = {
+  Halted: "is halted and waits for a person",
+  RollingBack: "goes back to the last good revision",
+  AwaitingApproval: "waits for somebody to approve",
+  Converged: "has converged",
+  RolledBack: "went back to the last good revision",
+  Aborted: "was aborted",
+};
+
+/** As Slack, Mattermost, Rocket.Chat and others take it. */
+const usualTemplate = { text: "{{text}}" };
+
+/** What a template may name, by its name in double braces. */
+function wordsOf(
+  pool: PoolRef,
+  { kind, reason, message, revision, image, at, id }: Notice,
+): Record<string, string> {
+  const { cluster = "", namespace, name } = pool;
+  const where = cluster === "" ? `${namespace}/${name}` : `${namespace}/${name} of ${cluster}`;
+  const why = [reason, message].filter(Boolean).join(": ");
+  const text = `Rollout ${where} ${said[kind]}${why ? ` (${why})` : ""}`;
+  return { text, kind, cluster, namespace, pool: name, reason, message, revision, image, at, id };
+}
+
+/**
+ * A template with its names filled in, in each of its texts: what is filled in can end no text and begin no field. And
+ * none can call for everybody in a channel: `&`, `<` and `>` are written as Slack wants them.
+ */
+function filledIn(template: unknown, words: Readonly<Record<string, string>>): unknown {
+  if (typeof template === "string") {
+    return template.replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) => escaped(words[name] ?? whole));
+  }
+  if (Array.isArray(template)) return template.map((each) => filledIn(each, words));
+  if (typeof template !== "object" || template === null) return template;
+  return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, filledIn(value, words)]));
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -6,7 +6,7 @@ import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
-import { deletePod } from "../node/eviction.ts";
+import { deletePod } from "../node/drain.ts";
 import { type HandState, stateOf } from "./hand_state.ts";
 import { handGraceSeconds, handPodOf, handsNamespace } from "./hand_pod.ts";
 import { handsImagePattern } from "./hands_image.ts";

@@ -2,9 +2,9 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { z } from "zod";
 import type { Kube } from "../kube/client.ts";
-import { News, sourceOf } from "../kube/news.ts";
+import { News, sourceOf } from "../kube/polling.ts";
 import type { Resource } from "../kube/resources.ts";
-import { SharedWatch } from "../kube/shared_watch.ts";
+import { SharedWatch } from "../kube/informer.ts";
 import { handsNamespace } from "./hand_pod.ts";
 
 /** What of a pod tells that an order has gone on. */

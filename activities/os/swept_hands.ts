@@ -1,8 +1,8 @@
 /** Removes hands that nobody waits for any more: of orders whose worker, or whose run, is gone. */
 import type { V1Pod } from "@kubernetes/client-node";
-import { abreast } from "../kube/abreast.ts";
+import { abreast } from "../kube/status.ts";
 import type { Kube } from "../kube/client.ts";
-import { deletePod } from "../node/eviction.ts";
+import { deletePod } from "../node/drain.ts";
 import { handGraceSeconds, handLabels, handsNamespace, untilAnnotation } from "./hand_pod.ts";
 
 const everyMs = 60_000;

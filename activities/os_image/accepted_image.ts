@@ -1,7 +1,7 @@
 /** Whether a pool may use an image: by what the status of its OSImage says, and of which spec. */
 import type { AcceptedImage, ClusterObject } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
-import { readClusterObject } from "../kube/cluster_objects.ts";
+import { readClusterObject } from "../kube/resources.ts";
 import { acceptedCondition, isAccepted, type OSImage, osImages } from "../kube/os_images.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 

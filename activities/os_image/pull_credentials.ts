@@ -1,7 +1,7 @@
 /** What lets us into a registry, from a Secret that kubelets know too (kubernetes.io/dockerconfigjson). */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
-import { readSecretTexts } from "../config/referenced_secret.ts";
+import { readSecretTexts } from "../config/read_facts.ts";
 import type { Kube } from "../kube/client.ts";
 import { Unfit } from "./fault.ts";
 import type { Reference } from "./reference.ts";

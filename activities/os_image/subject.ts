@@ -1,7 +1,7 @@
 /** The object that an activity is about: its spec read strictly, and the repository that it names. */
 import { Context } from "@temporalio/activity";
 import type { Kube } from "../kube/client.ts";
-import { readClusterObject } from "../kube/cluster_objects.ts";
+import { readClusterObject } from "../kube/resources.ts";
 import { osImages, OSImageSpec } from "../kube/os_images.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { RegistryAway, Unfit, unreachable } from "./fault.ts";

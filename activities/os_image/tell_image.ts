@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ClusterObject, ImageFinding } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
-import { patchClusterStatus, readClusterObject } from "../kube/cluster_objects.ts";
+import { patchClusterStatus, readClusterObject } from "../kube/resources.ts";
 import {
   acceptedCondition,
   type FormerImage,

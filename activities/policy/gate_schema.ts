@@ -1,7 +1,7 @@
 /** A gate as it is written in a RolloutPolicy: a name, when it is asked, and exactly one check. */
 import { z } from "zod";
 import { PositiveDuration } from "./duration.ts";
-import { requirementsOf } from "../kube/label_selector.ts";
+import { requirementsOf } from "../kube/status.ts";
 import { LabelSelector } from "./label_selector.ts";
 import { PlainUrl } from "./plain_url.ts";
 

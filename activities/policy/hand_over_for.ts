@@ -1,6 +1,6 @@
 /** What a new node takes over from the one that it replaces, as the policy of its pool says. */
 import type { Kube } from "../kube/client.ts";
-import type { HandOverRules } from "../node_version/hand_over.ts";
+import type { HandOverRules } from "../backends/scaling_group/joining_nodes.ts";
 import { candidatesAmong, PolicyFault, readPolicies, readPolicy, type SelectedPool } from "./rules_for.ts";
 
 /** Where no policy says, or nobody can say which: all but what is of Kubernetes itself. */

@@ -4,7 +4,7 @@ import { defaultRules } from "./default_rules.ts";
 import { millisecondsOf } from "./duration.ts";
 import { etcdOf } from "./etcd_of.ts";
 import type { PolicyGate } from "./gate_schema.ts";
-import { selectorText } from "../kube/label_selector.ts";
+import { selectorText } from "../kube/status.ts";
 import type { RolloutPolicySpec } from "./rollout_policy.ts";
 import { openIntervals } from "./windows.ts";
 

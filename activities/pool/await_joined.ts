@@ -14,12 +14,10 @@ import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting } from "../kube/status.ts";
 import { certificateStateOf } from "../node/certificate_state.ts";
-import { nodeFacts } from "../node/node_facts.ts";
-import type { NodeFacts } from "../node/node_facts.ts";
+import { type NodeFacts, nodeFacts } from "../node/node_facts.ts";
 import { lastBootReport, silenceOf } from "./boot_report.ts";
-import { evidenceFor } from "./evidence.ts";
 
-export interface JoinQuestion {
+interface JoinQuestion {
   pool: PoolRef;
   /** The kubelet version that a joined node must report. */
   kubelet: string;
@@ -178,4 +176,19 @@ async function failure(
   const own = report ? `its own last report: ${report}` : rung === "registered" && silenceOf(addresses);
   const known = [says, event && `last event: ${event}`, certificate, own];
   return { machine, rung, evidence: known.filter(Boolean).join("; ") };
+}
+
+// The last thing the cluster said about a machine.
+
+/** The newest Event about an object as "Reason: message", or undefined. */
+async function evidenceFor(
+  kube: Kube,
+  { kind, namespace, name }: MachineState["object"],
+): Promise<string | undefined> {
+  const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name}`;
+  const { items } = await kube.core.listNamespacedEvent({ namespace, fieldSelector, limit: 50 });
+  const when = (event: typeof items[number]): number =>
+    new Date(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? 0).getTime();
+  const newest = items.sort((a, b) => when(b) - when(a))[0];
+  return newest && `${newest.reason ?? "Event"}: ${(newest.message ?? "").slice(0, 300)}`;
 }

@@ -2,9 +2,7 @@
 import type { V1ConfigMap } from "@kubernetes/client-node";
 import type { BudgetName, PoolRef } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
-import { asMergePatch } from "../kube/client.ts";
-import type { Kube } from "../kube/client.ts";
-import { sharedNamespace } from "../kube/home.ts";
+import { asMergePatch, type Kube, sharedNamespace } from "../kube/client.ts";
 import { readObject, rollouts } from "../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
 

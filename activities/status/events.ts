@@ -2,10 +2,9 @@
 import { activityInfo } from "@temporalio/activity";
 import { createHash } from "node:crypto";
 import type { PoolEvent } from "../../workflows/contracts/mod.ts";
-import { sideBySide } from "../kube/abreast.ts";
+import { sideBySide, statusOf } from "../kube/status.ts";
 import type { Kube } from "../kube/client.ts";
-import type { Metadata } from "../kube/schemas.ts";
-import { statusOf } from "../kube/status.ts";
+import type { Metadata } from "../kube/resources.ts";
 
 /** What it is about, a MachineDeployment unless `object` says otherwise; in no namespace where that is "". */
 export type Subject = Pick<Metadata, "namespace" | "name" | "uid"> & { object?: ObjectKind };

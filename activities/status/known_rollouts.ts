@@ -4,8 +4,7 @@
  */
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
-import { readObject, rollouts } from "../kube/resources.ts";
-import type { RolloutObject } from "../kube/schemas.ts";
+import { readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 
 /** Rollouts that are kept, those used last: each is read once and written at once, by a run of its pool. */

@@ -2,8 +2,7 @@
 import { z } from "zod";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
-import { patchStatus, readObject, rollouts } from "../kube/resources.ts";
-import type { RolloutObject } from "../kube/schemas.ts";
+import { patchStatus, readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 import { recalledRollout } from "./recall.ts";
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Memory, PoolRef, Quarantined } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { HandedOn } from "../kube/handed_on.ts";
-import type { RolloutObject } from "../kube/schemas.ts";
+import type { RolloutObject } from "../kube/resources.ts";
 import { attempting } from "../kube/status.ts";
 import { readRollout } from "./known_rollouts.ts";
 

@@ -1,18 +1,23 @@
 /** Writes what people read: the Rollout object of a pool. */
 import { activityInfo } from "@temporalio/activity";
-import type { Condition, PoolEvent, PoolRef, RolloutReport } from "../../workflows/contracts/mod.ts";
+import type {
+  Condition,
+  HistoryEntry,
+  Memory,
+  PoolEvent,
+  PoolRef,
+  RolloutReport,
+} from "../../workflows/contracts/mod.ts";
 import { refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
-import { createObject, patchStatus, readObject, rollouts } from "../kube/resources.ts";
-import type { RolloutObject } from "../kube/schemas.ts";
+import { createObject, patchStatus, readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { backendOf } from "../backends/registry.ts";
 import { attempting, statusOf } from "../kube/status.ts";
-import { pinOf } from "./pin.ts";
+import { type Pin, pinOf } from "./pin.ts";
 import { emitEvents, machineDeployment, type Subject } from "./events.ts";
-import { appended, convergence, isNews } from "./history.ts";
 import { forgetRollout, isKnownToBeAbsent, keepRollout, knownRollout, readRollout } from "./known_rollouts.ts";
 import { memoryOf, quarantineKept, usualKept } from "./recall.ts";
-import { isPinOver } from "./unpin.ts";
+import { inputsIn } from "../config/observed.ts";
 
 export interface ReportOrder {
   pool: PoolRef;
@@ -140,4 +145,44 @@ function timed(condition: Condition, existing: RolloutObject): object {
   const before = existing.status?.conditions?.find(({ type }) => type === condition.type);
   const unchanged = before?.status === condition.status && before.lastTransitionTime;
   return { ...condition, lastTransitionTime: unchanged || new Date().toISOString() };
+}
+
+// When a profile that was left may be used again.
+
+/** Something else is the last good now, or a person took the change out of quarantine. */
+function isPinOver(pin: Pin | undefined, report: RolloutReport, before: Memory): boolean {
+  if (!pin) return false;
+  if (report.lastGood && inputsIn(report.lastGood.specHash) !== pin.good) return true;
+  return isHeld(pin, before.quarantine) && !isHeld(pin, report.quarantine) &&
+    // In a full list it may only have made room for a newer one.
+    report.quarantine.length < quarantineKept;
+}
+
+function isHeld({ bad }: Pin, quarantine: Memory["quarantine"]): boolean {
+  return quarantine.some(({ specHash }) => inputsIn(specHash) === bad);
+}
+
+// The last rollouts of a pool, and the Event of one that converged.
+
+/** Entries a Rollout remembers; older ones are in Temporal for as long as its retention says. */
+const historyKept = 10;
+
+/** A run that only renewed credentials or found everything in place is not worth a line. */
+function isNews(entry: HistoryEntry, existing: RolloutObject): boolean {
+  if (entry.machines > 0 || entry.failed > 0) return true;
+  const last = existing.status?.history?.at(-1);
+  if (last?.["revision"] !== entry.revision || last["configDigest"] !== entry.configDigest) return true;
+  return entry.outcome !== "Converged" && last["outcome"] !== entry.outcome;
+}
+
+/** The history with the entry; the same one written twice stays one, as an activity may run again. */
+function appended(entry: HistoryEntry, existing: RolloutObject): object[] {
+  const before = (existing.status?.history ?? []).filter(({ startedAt }) => startedAt !== entry.startedAt);
+  return [...before, entry].slice(-historyKept);
+}
+
+/** The Event of a rollout that converged, where that is news; one that went back is told by the run. */
+function convergence({ history, message }: RolloutReport, existing: RolloutObject): PoolEvent[] {
+  if (history?.outcome !== "Converged" || !isNews(history, existing)) return [];
+  return [{ type: "Normal", reason: "RolloutConverged", message }];
 }

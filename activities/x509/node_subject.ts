@@ -3,7 +3,6 @@
  * one name, nothing beside, so that no two readers can differ about who it makes somebody.
  */
 import { Buffer } from "node:buffer";
-import { contentOf, type Element, elementsOf } from "./der.ts";
 
 const sequence = 0x30;
 const set = 0x31;
@@ -47,4 +46,43 @@ function attributeOf({ tag, content }: Element): Attribute | undefined {
   const [type, value, ...more] = inside ? elementsOf(inside) ?? [] : [];
   if (type?.tag !== 0x06 || !value || !texts.includes(value.tag) || more.length > 0) return undefined;
   return { type: type.content.toString("hex"), text: value.content.toString("latin1") };
+}
+
+// Just enough DER to read what a certificate request is for; whatever is not plain DER is no element.
+
+/** One element, with its content. */
+interface Element {
+  tag: number;
+  content: Buffer;
+}
+
+/** All elements that stand in `bytes` one after the other; undefined where anything else does. */
+function elementsOf(bytes: Buffer): Element[] | undefined {
+  const found: Element[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const head = headAt(bytes, at);
+    if (!head || head.end > bytes.length) return undefined;
+    found.push({ tag: bytes[at] ?? 0, content: bytes.subarray(head.begin, head.end) });
+    at = head.end;
+  }
+  return found;
+}
+
+/** The content of the one element that `bytes` are. */
+function contentOf(bytes: Buffer, tag: number): Buffer | undefined {
+  const [only, ...more] = elementsOf(bytes) ?? [];
+  return only?.tag === tag && more.length === 0 ? only.content : undefined;
+}
+
+// A length in more bytes than it takes is no DER: two readers might read it differently.
+function headAt(bytes: Buffer, at: number): { begin: number; end: number } | undefined {
+  const first = bytes[at + 1];
+  if (first === undefined) return undefined;
+  if (first < 0x80) return { begin: at + 2, end: at + 2 + first };
+  const width = first & 0x7f;
+  if (width < 1 || width > 3 || at + 2 + width > bytes.length) return undefined;
+  const length = bytes.readUIntBE(at + 2, width);
+  if (length < 0x80 || length < 2 ** (8 * (width - 1))) return undefined;
+  const begin = at + 2 + width;
+  return { begin, end: begin + length };
 }

@@ -1,8 +1,7 @@
 /** What commands ask of Kubernetes; answers that mean trouble become failures with an exit code. */
 import type { CoreV1Event, KubeConfig } from "@kubernetes/client-node";
-import { connectKube, type Kube } from "../../activities/kube/client.ts";
+import { connectKube, homeOf, type Kube, listThere } from "../../activities/kube/client.ts";
 import { AuthenticationV1Api } from "../../activities/kube/client_node.ts";
-import { homeOf, listThere } from "../../activities/kube/home.ts";
 import type { Resource } from "../../activities/kube/resources.ts";
 import { statusOf } from "../../activities/kube/status.ts";
 import { Refusal, Unreachable } from "../failure.ts";

@@ -4,7 +4,7 @@ import { type Leftover, readLeftovers, readWebhooks } from "../../activities/han
 import { type HandoverPool, keyOf, readPools, seePools, strayNamespaces } from "../../activities/handover/pools.ts";
 import { type KnownProfile, readProfiles } from "../../activities/handover/profiles.ts";
 import { readTokens } from "../../activities/handover/tokens.ts";
-import { abreast } from "../../activities/kube/abreast.ts";
+import { abreast } from "../../activities/kube/status.ts";
 import type { Cluster } from "../connect/cluster.ts";
 import type { ConnectOptions, World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";

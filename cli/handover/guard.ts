@@ -1,7 +1,7 @@
 /** Whether somebody else is at work who must not be: by their Lease, as seen for a while, and by their Deployments. */
 import { osmLeases } from "../../activities/handover/names.ts";
 import { type LeaseSeen, readAtWork, readLease } from "../../activities/handover/presence.ts";
-import { sharedNamespace } from "../../activities/kube/home.ts";
+import { sharedNamespace } from "../../activities/kube/client.ts";
 import type { Cluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 

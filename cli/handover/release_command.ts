@@ -7,7 +7,7 @@ import { readProfiles } from "../../activities/handover/profiles.ts";
 import { type Belonging, readBelongings } from "../../activities/handover/release_cluster.ts";
 import { releasePool } from "../../activities/handover/release_pool.ts";
 import { readTokens } from "../../activities/handover/tokens.ts";
-import { abreast } from "../../activities/kube/abreast.ts";
+import { abreast } from "../../activities/kube/status.ts";
 import type { Cluster } from "../connect/cluster.ts";
 import { inCluster } from "../connect/cluster_name.ts";
 import type { World } from "../connect/world.ts";

@@ -4,7 +4,7 @@ import type { CommandName } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal, Unreachable } from "../failure.ts";
 import type { Patience } from "../view/durations.ts";
-import { abreast } from "../../activities/kube/abreast.ts";
+import { abreast } from "../../activities/kube/status.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { readRow } from "./pools.ts";
 import { verdictOf } from "./verdict.ts";

@@ -1,6 +1,5 @@
 /** Which machine, and of which pool, is meant by the name of a machine or its node. */
-import { machineDeployments, machines, machineSets } from "../../activities/kube/resources.ts";
-import { Machine } from "../../activities/kube/schemas.ts";
+import { Machine, machineDeployments, machines, machineSets } from "../../activities/kube/resources.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { type Cluster, listAll, listReadable } from "../connect/cluster.ts";
 import { inCluster } from "../connect/cluster_name.ts";

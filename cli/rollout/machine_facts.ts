@@ -1,5 +1,5 @@
 /** Everything that is known about one machine, for the paragraph about it. */
-import type { Machine } from "../../activities/kube/schemas.ts";
+import type { Machine } from "../../activities/kube/resources.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { lastBootReport, silenceOf } from "../../activities/pool/boot_report.ts";
 import { backendOf } from "../../activities/backends/registry.ts";

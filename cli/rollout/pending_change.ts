@@ -1,13 +1,13 @@
 /** What of a pool's template differs from what its machines came to rest with. */
-import { machineSets } from "../../activities/kube/resources.ts";
-import { MachineDeployment, MachineSet, type MachineSpec } from "../../activities/kube/schemas.ts";
+import { MachineDeployment, MachineSet, machineSets, type MachineSpec } from "../../activities/kube/resources.ts";
 import {
   hasSelector,
+  imageOf,
+  kubeletOf,
   labelSelectorOf,
   revisionAnnotation,
   templateHashLabel,
 } from "../../activities/kube/machine_deployment.ts";
-import { imageOf, kubeletOf } from "../../activities/kube/machine_template.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 import { listAll } from "../connect/cluster.ts";
 import { changesPatch, type TemplateChange, templateChanges } from "../view/template_changes.ts";

@@ -1,10 +1,8 @@
 /** The plan of a pool as its run would make it, from what is there now. */
 import { z } from "zod";
-import { surgeOf } from "../../activities/kube/machine_deployment.ts";
-import { machineDeployments } from "../../activities/kube/resources.ts";
-import { MachineDeployment } from "../../activities/kube/schemas.ts";
+import { imageOf, kubeletOf, surgeOf } from "../../activities/kube/machine_deployment.ts";
+import { MachineDeployment, machineDeployments } from "../../activities/kube/resources.ts";
 import { rulesFor } from "../../activities/policy/rules_for.ts";
-import { imageOf, kubeletOf } from "../../activities/kube/machine_template.ts";
 import { readPlan } from "../../activities/pool/plan_rollout.ts";
 import { readDesired } from "../../activities/pool/read_desired.ts";
 import { readMembers } from "../../activities/pool/read_pool.ts";

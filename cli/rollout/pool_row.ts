@@ -1,6 +1,6 @@
 /** A pool as people see it: its MachineDeployment, and what its Rollout says. */
 import { z } from "zod";
-import { Metadata } from "../../activities/kube/schemas.ts";
+import { Metadata } from "../../activities/kube/resources.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { inCluster } from "../connect/cluster_name.ts";
 import { withKind } from "./scaling_groups.ts";

@@ -6,7 +6,7 @@ import { calledAs, type Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import type { Command } from "../../workflows/commands/messages.ts";
 import { type Patience, patienceOf } from "../view/durations.ts";
-import { abreast } from "../../activities/kube/abreast.ts";
+import { abreast } from "../../activities/kube/status.ts";
 import { awaitEffects, type Ended } from "./await_effect.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { findMachine, noMachine } from "./find_machine.ts";

@@ -9,9 +9,11 @@ import { poolStory } from "../view/pool_story.ts";
 import { versionTree } from "../view/version_tree.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { needVersion, readVersions, type VersionRow } from "./node_versions.ts";
-import { heldLine, heldNewcomers } from "./held_newcomers.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, readRows } from "./pools.ts";
+import type { Kube } from "../../activities/kube/client.ts";
+import { type NewMachinesHeldBy, newMachinesHeldBy } from "../../activities/kube/machine_deployment.ts";
+import { statusOf } from "../../activities/kube/status.ts";
 
 export interface StatusFlags extends ClusterFlags {
   output: Format;
@@ -81,4 +83,29 @@ export function rowData({ pool, generation, replicas, createdAt, raw, status }: 
     ready: status !== undefined && conditionOf(status, "Ready")?.status === "True",
     status: raw ?? null,
   };
+}
+
+// What `ostler status` says of who holds new machines, where that is not the API server's own policy.
+
+/** Undefined where this person may not know. */
+export async function heldNewcomers(kube: Kube): Promise<NewMachinesHeldBy | undefined> {
+  try {
+    return await newMachinesHeldBy(kube);
+  } catch (error) {
+    // The table is worth more than this line.
+    if (statusOf(error) !== undefined) return undefined;
+    throw error;
+  }
+}
+
+const lines: Record<NewMachinesHeldBy, string> = {
+  policy: "",
+  webhook: "New machines are held by the webhook: this API server has no policy for it\n",
+  nobody:
+    "Nothing holds new machines: neither the admission policy nor the webhook is installed; rollouts are not paced\n",
+};
+
+/** A line for people, or nothing. */
+export function heldLine(heldBy: NewMachinesHeldBy | undefined): string {
+  return heldBy === undefined ? "" : lines[heldBy];
 }

@@ -1,6 +1,5 @@
 /** Whether the processes may do in Kubernetes what they have to; nothing is granted here. */
-import type { Kube } from "../../activities/kube/client.ts";
-import { homeOf } from "../../activities/kube/home.ts";
+import { homeOf, type Kube } from "../../activities/kube/client.ts";
 import { statusOf } from "../../activities/kube/status.ts";
 import type { Cluster } from "../connect/cluster.ts";
 import { type Places, type Right, rightsOf, rightText } from "./rights.ts";

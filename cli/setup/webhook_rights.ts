@@ -1,5 +1,5 @@
 /** What the webhook needs, which not every cluster has, and which may be given a certificate or make its own. */
-import { holdName } from "../../activities/kube/hold_admission.ts";
+import { holdName } from "../../activities/kube/machine_deployment.ts";
 import { besideProcesses, type Places, type Right, rights, within } from "./rights.ts";
 import type { Step } from "./step.ts";
 

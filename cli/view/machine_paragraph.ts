@@ -2,9 +2,9 @@
 import type { MachineFacts } from "../rollout/machine_facts.ts";
 import type { RolloutStatus, UnderwayRow } from "../rollout/pool_row.ts";
 import { counted } from "./counted.ts";
-import { duration, moment } from "./durations.ts";
-import { placeInLine } from "./place_in_line.ts";
+import { clock, duration, moment, range } from "./durations.ts";
 import { waveWindow } from "./wave_bars.ts";
+import type { RolloutPlan } from "../../workflows/contracts/mod.ts";
 
 /** Sentences, with what is known for certain first and the evidence last. */
 export function machineParagraph(facts: MachineFacts): string {
@@ -198,4 +198,29 @@ function evidence({ member, lastEvent, bootReport, silence = "", node, forbidden
       : `Last event, at ${moment(lastEvent.at, now)}: ${lastEvent.reason}: ${lastEvent.message.replace(/\.$/, "")}.`,
     forbidden.length === 0 ? "" : `You may not read ${forbidden.join(" and ")}, so more may be known.`,
   ];
+}
+
+/** Where a machine stands in the line of those to be replaced: "It is 7th in line, in wave 2 of 3, at about 14:05.". */
+function placeInLine({ waves, seconds, machines }: RolloutPlan, machine: string, now: number): string {
+  const wave = waves.findIndex((one) => one.machines.includes(machine));
+  const total = waves.reduce((sum, { size }) => sum + size, 0);
+  if (wave < 0) return machines > 0 && total > 0 ? "Its place in line is not known yet." : "";
+  const before = waves.slice(0, wave).reduce((sum, { size }) => sum + size, 0);
+  const position = before + (waves[wave]?.machines.indexOf(machine) ?? 0) + 1;
+  const when = position === 1 ? ", next" : whenText(seconds, (position - 1) / total, now);
+  return `It is ${ordinal(position)} of ${total} in line, in wave ${wave + 1} of ${waves.length}${when}.`;
+}
+
+// Evenly spread over the predicted time: soaks make that rough, so the hour is "about".
+function whenText(seconds: RolloutPlan["seconds"], share: number, now: number): string {
+  if (seconds === null) return "; when that is cannot be told yet";
+  const [early, late] = [seconds.low * share, seconds.high * share];
+  const at = now + (early + late) / 2 * 1000;
+  return `, at about ${clock(at, now)} (in ${range({ low: early, high: late })}) if nothing holds it up`;
+}
+
+/** "1st", "2nd", "23rd". */
+function ordinal(count: number): string {
+  const ending = count % 100 >= 11 && count % 100 <= 13 ? "th" : ["th", "st", "nd", "rd"][count % 10] ?? "th";
+  return `${count}${ending}`;
 }

@@ -1,13 +1,12 @@
 /** How one pool stands, in full: what `status NAME` and the live view show. */
 import type { Progress } from "../../workflows/contracts/mod.ts";
 import { conditionOf, type PoolRow, type RolloutStatus, type UnderwayRow, updatedCount } from "../rollout/pool_row.ts";
-import { styled, type Terminal } from "../terminal.ts";
+import { calledAs, styled, type Terminal } from "../terminal.ts";
 import { clock, duration, etaText, localTimes, moment } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
-import { thingsToDo } from "./things_to_do.ts";
 import { waveBars } from "./wave_bars.ts";
 
-export interface Story {
+interface Story {
   row: PoolRow;
   /** Of the run itself, where Temporal could be asked: fresher, and it knows more. */
   progress?: Progress | undefined;
@@ -104,7 +103,7 @@ function underwayLines(terminal: Terminal, underway: readonly UnderwayRow[], now
 }
 
 /** Which pod does not move, and what protects it. */
-export function blockerText({ pod, owner, why }: UnderwayRow["blockers"][number]): string {
+function blockerText({ pod, owner, why }: UnderwayRow["blockers"][number]): string {
   return `  blocked by pod ${pod}${owner === "" ? "" : ` of ${owner}`}: ${why}`;
 }
 
@@ -137,4 +136,22 @@ function revisionLines({ revision, image, kubelet, policy, workflowId }: Rollout
   ];
   const known = facts.filter(Boolean).join(", ");
   return known === "" ? [] : [known, ...(workflowId === "" ? [] : [`workflow ${workflowId}`])];
+}
+
+/** What a person can say to a rollout that waits for one, as commands; nothing where it goes on by itself. */
+function thingsToDo(terminal: Terminal, { pool, status }: PoolRow): string[] {
+  if (status === undefined) return [];
+  const { phase, paused, plan, blockedReason, quarantine, waves } = status;
+  const say = (name: string, more: string, what: string): string =>
+    `${calledAs(terminal)} ${name} -n ${pool.namespace} ${pool.name}${more}   ${what}`;
+  const halted = phase === "Halted" || (quarantine.length > 0 && blockedReason === "Quarantined");
+  return [
+    ...(paused ? [say("resume", "", "goes on")] : []),
+    ...(plan && !plan.approved && blockedReason !== "" && /approval/i.test(blockedReason)
+      ? [say("plan", "", "shows what would be done"), say("approve", ` --plan ${plan.hash}`, "lets it begin")]
+      : []),
+    ...(halted ? [say("retry", "", "tries again"), say("abort", "", "goes back to what was last good")] : []),
+    ...(blockedReason === "EtcdInDoubt" ? [say("promote", "", "goes on although that is in doubt, upon you")] : []),
+    ...(waves.some(({ state }) => state === "Soaking") ? [say("promote", "", "ends the soak now")] : []),
+  ];
 }

@@ -4,7 +4,7 @@
  *
  *     deno run -A test/bench/admission.ts 1000
  */
-import { abreast } from "../../activities/kube/abreast.ts";
+import { abreast } from "../../activities/kube/status.ts";
 import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
 import { machineDeployment, poolsPath } from "../integration/pool_objects.ts";
 import { startWebhook } from "../integration/start_webhook.ts";

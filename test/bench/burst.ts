@@ -4,7 +4,7 @@
  *
  *     deno run -A test/bench/burst.ts 200
  */
-import { abreast } from "../../activities/kube/abreast.ts";
+import { abreast } from "../../activities/kube/status.ts";
 import { startMachineController } from "../../deploy/local/stack/machine_controller.ts";
 import { machineDeployment, poolsPath } from "../integration/pool_objects.ts";
 import { type Figure, figuresOf, type Row } from "./figure.ts";

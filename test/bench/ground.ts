@@ -2,8 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { installManifests } from "../../deploy/local/site/install_manifests.ts";
-import { mintKubeconfigs, type SiteKubeconfigs } from "../../deploy/local/site/identities.ts";
+import { installManifests, mintKubeconfigs, type SiteKubeconfigs } from "../../deploy/local/site/site.ts";
 import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
 import { type Stack, startStack } from "../../deploy/local/stack/stack.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";

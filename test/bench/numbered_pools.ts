@@ -3,7 +3,7 @@
  * revision, a MachineSet of that number, and a status that has seen their generation. The bench writes all of it itself,
  * so that not machine-controller's pace is measured.
  */
-import { abreast } from "../../activities/kube/abreast.ts";
+import { abreast } from "../../activities/kube/status.ts";
 import { revisionAnnotation, templateHashLabel } from "../../activities/kube/machine_deployment.ts";
 import type { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
 import { machineDeployment, poolPath, poolsPath } from "../integration/pool_objects.ts";

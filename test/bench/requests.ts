@@ -1,6 +1,6 @@
 /** Requests that somebody made of the API server, counted in its own audit log. */
 import { readFile, stat } from "node:fs/promises";
-import { auditLogPath } from "../../deploy/local/stack/audit_log.ts";
+import { auditLogPath } from "../../deploy/local/stack/api_server.ts";
 import type { Stack } from "../../deploy/local/stack/stack.ts";
 import { isOfProcess } from "../integration/asked.ts";
 

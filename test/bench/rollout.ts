@@ -12,7 +12,7 @@ import process from "node:process";
 import { defaultRules } from "../../activities/policy/default_rules.ts";
 import type { Rules } from "../../workflows/contracts/mod.ts";
 import { planTurn } from "../../workflows/policy/plan_turn.ts";
-import { supplierOf } from "../../workflows/policy/supplier/supplier_of.ts";
+import { supplierOf } from "../../workflows/policy/supplier.ts";
 import { chanceFrom } from "../unit/workflows/policy/simulation/chance.ts";
 import type { Chance } from "../unit/workflows/policy/simulation/chance.ts";
 import { Clock } from "../unit/workflows/policy/simulation/clock.ts";

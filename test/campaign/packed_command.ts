@@ -4,9 +4,9 @@ import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packCommand } from "../../deploy/local/release/cli_part.ts";
-import { type Target, targets } from "../../deploy/local/release/options.ts";
-import { readSource } from "../../deploy/local/release/source.ts";
+import { packCommand } from "../../deploy/release/cli_part.ts";
+import { type Target, targets } from "../../deploy/release/options.ts";
+import { readSource } from "../../deploy/release/source.ts";
 
 export interface Ended {
   code: number;

@@ -1,6 +1,6 @@
 /** What our processes ask of the API server, counted in its own log. */
 import { open, stat } from "node:fs/promises";
-import { auditLogPath } from "../../deploy/local/stack/audit_log.ts";
+import { auditLogPath } from "../../deploy/local/stack/api_server.ts";
 import type { World } from "./world.ts";
 
 const account = "system:serviceaccount:ostler-system:ostler-";

@@ -2,8 +2,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { KubeConfig, type V1CertificateSigningRequest } from "@kubernetes/client-node";
-import { readBootstrapKubeconfig } from "../../deploy/local/cloud/boot/certificate.ts";
-import { requestNodeCertificate } from "../../deploy/local/cloud/boot/certificate_request.ts";
+import { readBootstrapKubeconfig, requestNodeCertificate } from "../../deploy/local/cloud/boot/certificate.ts";
 import { connectWith } from "../../deploy/local/cloud/kube.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
 import { type ApiServer, startApiServer } from "../../deploy/local/stack/api_server.ts";
-import { startEtcd } from "../../deploy/local/stack/etcd.ts";
+import { startEtcd } from "../../deploy/local/stack/stack.ts";
 import { writeKubeconfig } from "../../deploy/local/stack/kubeconfig_file.ts";
 import { createPki } from "../../deploy/local/stack/pki.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";

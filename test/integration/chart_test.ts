@@ -1,6 +1,6 @@
 /** Everything that the chart can bring, judged by a real API server: its schemas, strictly, and its pod security. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
-import { plainValues } from "../../deploy/local/chart/plain_manifests.ts";
+import { plainValues } from "../../deploy/release/chart/plain_manifests.ts";
 import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
 import { applyObjects } from "../../deploy/local/stack/manifests.ts";
 import { type ManifestObject, ResourcePaths } from "../../deploy/local/stack/resource_paths.ts";

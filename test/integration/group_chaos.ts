@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Call, Fault } from "../../deploy/local/cloud/groups/group_api.ts";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
-import { randomStream } from "../../deploy/local/cloud/random.ts";
+import { randomStream } from "../../deploy/local/cloud/machine.ts";
 import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
 import { administratorOf, conditionOf, first, GroupGround, kinds, runsOf } from "./group_world.ts";
 import { withWorld } from "./world.ts";

@@ -1,7 +1,7 @@
 /** The life of a release: Helm installs, updates, takes back and removes the chart on a real API server. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import process from "node:process";
-import { runHelm } from "../../deploy/local/chart/render_chart.ts";
+import { runHelm } from "../../deploy/release/chart/render_chart.ts";
 import type { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
 import { applyObjects } from "../../deploy/local/stack/manifests.ts";
 import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";

@@ -1,7 +1,7 @@
 /** Each of our identities may do what it must, and nothing beside: rights and limits as they are installed, on a real API server. */
 import { deepEqual, match, ok } from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { requestNodeCertificate } from "../../deploy/local/cloud/boot/certificate_request.ts";
+import { requestNodeCertificate } from "../../deploy/local/cloud/boot/certificate.ts";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
 import { type BareApi, withApi } from "./bare_api.ts";

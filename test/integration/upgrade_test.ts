@@ -1,7 +1,7 @@
 /** A real API server takes what this version installs over what each recorded one did. */
 import { ok } from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { plainValues } from "../../deploy/local/chart/plain_manifests.ts";
+import { plainValues } from "../../deploy/release/chart/plain_manifests.ts";
 import { applyObjects, parseManifests } from "../../deploy/local/stack/manifests.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { chartObjects } from "../support/chart_objects.ts";

@@ -2,7 +2,7 @@
 import type { V1ResourceRule } from "@kubernetes/client-node";
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { auditLogPath } from "../../deploy/local/stack/audit_log.ts";
+import { auditLogPath } from "../../deploy/local/stack/api_server.ts";
 import { poolsPath } from "../integration/pool_objects.ts";
 import type { Booted } from "./boot_pools.ts";
 import { machineToken, namesIn } from "./published_boot.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { DockerApi } from "../../deploy/local/engine/docker_api.ts";
 import { type Fitness, judgeEngine } from "../../deploy/local/engine/engine_fitness.ts";
-import { engineSearch, findEngine } from "../../deploy/local/engine/find_engine.ts";
+import { engineSearch, findEngine } from "../../deploy/local/engine/open_run.ts";
 import { isDebianLike } from "../../deploy/local/engine/install_engine.ts";
 import type { LayoutImage } from "../../deploy/local/mirror/layout_image.ts";
 import { type ContainerHost, openContainerHost } from "../../deploy/local/machines/container_host.ts";

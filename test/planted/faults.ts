@@ -220,7 +220,7 @@ const marks: Fault[] = [
 const changes: Fault[] = [
   {
     name: "rollback: a change that failed is rolled out again",
-    file: "workflows/steps/quarantine.ts",
+    file: "workflows/machine/quarantine.ts",
     from: "return isBad(memory, target.desired?.specHash);",
     to: "return false;",
     caughtBy: {
@@ -254,7 +254,7 @@ const changes: Fault[] = [
 const publishing: Fault[] = [
   {
     name: "fence: the bootstrap secret is written beside the secrets that it announces",
-    file: "activities/config/write_in_order.ts",
+    file: "activities/config/publish_config.ts",
     from: `  const write = (place: Standing, key: string, text: string): Promise<Written> =>
     writeSecret(kube, place, { key, text, annotations: stamp.secret });`,
     to: `  const put = (place: Standing, key: string, text: string): Promise<Written> =>

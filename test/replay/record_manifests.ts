@@ -2,7 +2,7 @@
 /** Records what this version installs, unless that is recorded; the next versions are tested against it. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { installedText, recordsFolder, recordsOf } from "../../deploy/local/release/recorded.ts";
+import { installedText, recordsFolder, recordsOf } from "../../deploy/release/recorded.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import manifest from "../../package.json" with { type: "json" };
 

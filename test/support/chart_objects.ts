@@ -1,7 +1,6 @@
 /** What the chart renders, as objects. */
 import { fileURLToPath } from "node:url";
-import { renderChart } from "../../deploy/local/chart/render_chart.ts";
-import type { ChartOrder } from "../../deploy/local/chart/render_chart.ts";
+import { type ChartOrder, renderChart } from "../../deploy/release/chart/render_chart.ts";
 import { parseManifests } from "../../deploy/local/stack/manifests.ts";
 import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
 

@@ -1,6 +1,6 @@
 /** The activities of a rollout over pools in memory: each finds its pool by the input, notes the call, and acts. */
 import { Context } from "@temporalio/activity";
-import { orderFirst } from "../../activities/pool/order_first.ts";
+import { orderFirst } from "../../activities/pool/stages.ts";
 import { snapshotOf, withEtcd } from "../../activities/pool/snapshot.ts";
 import type {
   AutoscalerActivities,

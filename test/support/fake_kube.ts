@@ -234,8 +234,9 @@ export class FakeKube {
     if (existing["immutable"] && JSON.stringify(existing["data"]) !== JSON.stringify(wanted["data"])) {
       throw answer(422, "Invalid", `${key} is immutable: ${JSON.stringify(wanted["data"])}`);
     }
-    const { uid, creationTimestamp } = existing.metadata;
-    const metadata = { ...wanted.metadata, name: existing.metadata.name, uid, creationTimestamp } as Metadata;
+    const { name, uid, creationTimestamp, generation: before = 1 } = existing.metadata;
+    const generation = JSON.stringify(existing["spec"]) === JSON.stringify(wanted["spec"]) ? before : before + 1;
+    const metadata = { ...wanted.metadata, name, uid, creationTimestamp, generation } as Metadata;
     const stored = this.#stamped(metadata, wanted);
     this.#store(key, stored);
     if (stored.metadata.deletionTimestamp && !stored.metadata.finalizers?.length) this.#forget(key);

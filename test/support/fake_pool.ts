@@ -12,7 +12,7 @@ import type {
   Rules,
   SnapshotTaken,
 } from "../../workflows/contracts/mod.ts";
-import type { HistoryEntry, PoolEvent, RolloutReport } from "../../workflows/contracts/report.ts";
+import type { HistoryEntry, PoolEvent, RolloutReport } from "../../workflows/contracts/progress.ts";
 import { hashOf, memberOf } from "./fake_machine.ts";
 import type { FakeMachine, FakeSet, FakeTemplate, Fate } from "./fake_machine.ts";
 import { reconcile } from "./fake_machine_controller.ts";

@@ -1,6 +1,6 @@
 /** The Rollout object of a fake pool: what runs report, and what later runs recall. */
 import type { Memory, PublishActivities } from "../../workflows/contracts/mod.ts";
-import type { HistoryEntry, PoolEvent, RolloutReport } from "../../workflows/contracts/report.ts";
+import type { HistoryEntry, PoolEvent, RolloutReport } from "../../workflows/contracts/progress.ts";
 
 /** Entries that the real object keeps. */
 const historyKept = 10;

@@ -14,7 +14,7 @@ import { PoolNotifier } from "../../workers/pool_notifier.ts";
 import { startRollout } from "../../workers/start_rollout.ts";
 import { keepAutoscaler, tellAutoscalers } from "../../workers/tell_autoscalers.ts";
 import { admitJoiningNode, tellJoiningNodes } from "../../workers/tell_joining_nodes.ts";
-import { rollOutNodeVersion, tellNodeVersions } from "../../workers/tell_node_versions.ts";
+import { rollOutNodeVersion, tellNodeVersions } from "../../workers/controller.ts";
 import { watchGroups } from "../../workers/watch_groups.ts";
 import { workersOf } from "../../workers/worker_options.ts";
 import type { RolloutStatus } from "../integration/pool_objects.ts";
@@ -143,10 +143,7 @@ export class GroupSite implements AsyncDisposable {
 
   async patch(path: string, body: object): Promise<void> {
     const { plural, namespace, name = "" } = placeOf(path);
-    const { generation = 1 } = this.kube.get(plural, name, namespace)?.metadata ?? {};
-    const { metadata, ...rest } = body as { metadata?: object };
-    const next = { generation: "spec" in body ? generation + 1 : generation };
-    const given = { group: "", version: "", plural, name, body: { ...rest, metadata: { ...metadata, ...next } } };
+    const given = { group: "", version: "", plural, name, body };
     const { custom } = this.kube.client;
     if (namespace === undefined) await custom.patchClusterCustomObject(given);
     else await custom.patchNamespacedCustomObject({ ...given, namespace });

@@ -11,7 +11,7 @@ import {
   GroupCloud,
   type GroupSpec,
 } from "../../deploy/local/cloud/groups/group_cloud.ts";
-import { poolOfGroup } from "../../workflows/commands/scaling_group.ts";
+import { poolOfGroup } from "../../workflows/commands/start_options.ts";
 import { FakeKube } from "./fake_kube.ts";
 
 const prefix = "constellation.edgeless.systems";

@@ -34,7 +34,7 @@ Deno.test("docs/reference/deadlines.md lists the deadlines with their defaults",
 });
 
 Deno.test("docs/how-to/operate.md tells a cure for every reason to halt, and for no other", async () => {
-  const source = await read("workflows/contracts/failures.ts");
+  const source = await read("workflows/contracts/publication.ts");
   const union = (name: string): string[] => {
     const [, block = ""] = new RegExp(`type ${name} =([^;]*);`).exec(source) ?? [];
     return [...block.matchAll(/"(\w+)"/g)].map(([, reason = ""]) => reason);

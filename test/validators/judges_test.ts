@@ -1,7 +1,7 @@
 // A judge that takes everything proves nothing: each has to refuse what is planted here, and name its place.
 import assert from "node:assert/strict";
 import { defaultProfiles } from "../../profiles/mod.ts";
-import { checkMachineFiles } from "../../deploy/local/tools/recipes/checkers.ts";
+import { checkMachineFiles } from "../../deploy/local/tools/recipes/catalogue.ts";
 import { allJudges } from "./all_judges.ts";
 import { type Fault, type Judge, tellFaults } from "./judge.ts";
 import { cloudInit } from "./judges/cloud_init.ts";

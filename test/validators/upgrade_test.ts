@@ -1,8 +1,8 @@
 /** Who has an earlier version installed can go on to this one: what each brought was recorded when it was released. */
 import { deepEqual, ok } from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { plainValues } from "../../deploy/local/chart/plain_manifests.ts";
-import { entryOf } from "../../deploy/local/release/changelog.ts";
+import { plainValues } from "../../deploy/release/chart/plain_manifests.ts";
+import { entryOf } from "../../deploy/release/changelog.ts";
 import { parseManifests } from "../../deploy/local/stack/manifests.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import manifest from "../../package.json" with { type: "json" };

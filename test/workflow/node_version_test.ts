@@ -1,7 +1,7 @@
 /** A NodeVersion is brought to all nodes: what is held, released and let go, in which order, and by whom in the end. */
 import { deepEqual, rejects } from "node:assert/strict";
 import { readConfig } from "../../workers/config.ts";
-import { rollOutNodeVersion } from "../../workers/tell_node_versions.ts";
+import { rollOutNodeVersion } from "../../workers/controller.ts";
 import { nodeVersionIdOf } from "../../workflows/commands/start_options.ts";
 import { eventually } from "../support/eventually.ts";
 import { controlPlaneFirst, surveyed } from "../support/fake_versions.ts";

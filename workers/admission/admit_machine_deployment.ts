@@ -1,13 +1,28 @@
 /** MachineDeployments: what can never be rendered is refused at once, and who names no profile gets the default. */
 import { isDeepStrictEqual } from "node:util";
-import { profileAnnotation, profileNamespaceAnnotation } from "../../activities/config/pool_annotations.ts";
+import { profileAnnotation, profileNamespaceAnnotation } from "../../activities/config/identity.ts";
 import type { ObjectName } from "../../activities/kube/resources.ts";
-import { defaultProfileName, type ProviderConfig } from "../../profiles/mod.ts";
-import { type Admission, type AdmissionRequest, denied, type PatchStep, unknownOperation } from "./admission_review.ts";
-import type { KubeObject, Verdict } from "./admission_review.ts";
-import { type PoolTemplate, readPoolTemplate } from "./pool_template.ts";
+import {
+  checkNetworkFits,
+  defaultProfileName,
+  normaliseKubeletVersion,
+  parseKubeletAnnotations,
+  parseProviderConfig,
+  ProfileRefused,
+  type ProviderConfig,
+} from "../../profiles/mod.ts";
+import {
+  type Admission,
+  type AdmissionRequest,
+  denied,
+  type KubeObject,
+  type PatchStep,
+  unknownOperation,
+  type Verdict,
+} from "./admission_review.ts";
+import { z } from "zod";
 
-export interface MachineDeploymentAdmission {
+interface MachineDeploymentAdmission {
   /** Namespace of profiles where a MachineDeployment names none. */
   profileNamespace: string;
   /** The spec of a profile as it stands; undefined when there is none. */
@@ -93,4 +108,50 @@ function isUntouched(object: KubeObject, old: KubeObject): boolean {
 
 function subjectOf({ namespace, name, object }: AdmissionRequest): string {
   return `${namespace ?? object?.metadata.namespace}/${name || object?.metadata.name || "new"}`;
+}
+
+// What a MachineDeployment says about its machines, and all that is wrong with it.
+
+/** Read as far as it decides about the profile. */
+interface PoolTemplate {
+  provider: ProviderConfig;
+  /** Empty when the annotation is missing. */
+  profile: string;
+}
+
+const Template = z.object({
+  spec: z.object({
+    versions: z.object({ kubelet: z.string().default("") }).loose().default({ kubelet: "" }),
+    providerSpec: z.object({ value: z.unknown() }).loose().default({ value: undefined }),
+  }).loose(),
+}).loose();
+
+/** Reads a MachineDeployment. The template counts when there are no faults; `subject` is its name for messages. */
+function readPoolTemplate(
+  { metadata, spec }: KubeObject,
+  subject: string,
+): { template: PoolTemplate; faults: string[] } {
+  const annotations = metadata.annotations ?? {};
+  const { versions, providerSpec } = Template.catch({
+    spec: { versions: { kubelet: "" }, providerSpec: { value: undefined } },
+  }).parse(spec?.["template"]).spec;
+  const nothing: ProviderConfig = { operatingSystem: "", cloudProvider: "" };
+  let provider = nothing;
+  const faults = [
+    () => void (provider = parseProviderConfig(providerSpec.value, subject)),
+    () => void checkNetworkFits(provider),
+    () => void normaliseKubeletVersion(versions.kubelet),
+    () => void parseKubeletAnnotations(annotations),
+  ].flatMap(faultOf);
+  return { template: { provider, profile: annotations[profileAnnotation] ?? "" }, faults };
+}
+
+function faultOf(check: () => void): string[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (error instanceof ProfileRefused) return [error.message];
+    throw error;
+  }
 }

@@ -1,12 +1,18 @@
 /** OperatingSystemProfiles: what would break a MachineDeployment later is refused now, with file and line. */
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectName } from "../../activities/kube/resources.ts";
-import { type OsProfile, parseProfile, ProfileRefused, resolveProfile, tryProfile } from "../../profiles/mod.ts";
-import type { TemplateEngines } from "../../profiles/mod.ts";
+import {
+  type OsProfile,
+  parseProfile,
+  ProfileRefused,
+  resolveProfile,
+  type TemplateEngines,
+  tryProfile,
+} from "../../profiles/mod.ts";
 import { type Admission, type AdmissionRequest, denied, unknownOperation, type Verdict } from "./admission_review.ts";
-import { versionFault } from "./profile_version.ts";
+import semver from "semver";
 
-export interface ProfileAdmission {
+interface ProfileAdmission {
   /** The spec of another profile; undefined when there is none. */
   specOf: (ref: ObjectName) => Promise<unknown>;
   /** Names under which Ostler itself comes: an older release takes its own profiles back. */
@@ -68,4 +74,14 @@ function versionFaults(
   if (before !== version && trustedUsers.includes(userInfo.username)) return [];
   const fault = versionFault(before, version);
   return fault ? [`Cannot use this version of the profile: ${fault}`] : [];
+}
+
+// Whether the version of a profile follows its content.
+
+/** Undefined when the new version may follow the old one; else why not. */
+export function versionFault(before: string, after: string): string | undefined {
+  if (before === after) return `it is still "${after}" though the spec changed; raise it`;
+  // What was never a version, such as one with letters before the v, may be followed by anything.
+  if (semver.valid(before) === null || semver.valid(after) === null) return undefined;
+  return semver.gt(before, after) ? `it goes down from "${before}" to "${after}"; versions only rise` : undefined;
 }

@@ -1,7 +1,7 @@
 /** What API servers are told of the webhook: whom to trust, and whether it is to ask about new machines. */
 import { isDeepStrictEqual } from "node:util";
 import type { Kube } from "../../activities/kube/client.ts";
-import { admissionGroup, holdName } from "../../activities/kube/hold_admission.ts";
+import { admissionGroup, holdName } from "../../activities/kube/machine_deployment.ts";
 import { ifFound, statusOf } from "../../activities/kube/status.ts";
 import type { WebhookEndpoint, WebhookEndpoints } from "./webhook_endpoint.ts";
 

@@ -1,6 +1,6 @@
 /** What every process tells of itself, and of what it asks of the API server. */
 import process from "node:process";
-import type { RequestsTold } from "../../activities/kube/request_facts.ts";
+import type { RequestsTold } from "../../activities/kube/paced_http.ts";
 import type { Metrics } from "./registry.ts";
 import type { Measured } from "./table.ts";
 

@@ -1,7 +1,7 @@
 /** What a Rollout has to tell people outside of Kubernetes: how it stands, where that asks for a look, and how the last one ended. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { RolloutObject } from "../../activities/kube/schemas.ts";
+import type { RolloutObject } from "../../activities/kube/resources.ts";
 import type { Notice, NoticeKind } from "../../workflows/contracts/mod.ts";
 
 /** Characters of a text. */

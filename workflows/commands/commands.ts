@@ -2,16 +2,14 @@
 import { promoted } from "../machine/gates.ts";
 import { callOff } from "../machine/tasks.ts";
 import { waveTargets } from "../policy/waves.ts";
-import { gatesInDoubt } from "../state/asked_gates.ts";
-import { retryMachines } from "../state/machines.ts";
+import { gatesInDoubt, retryMachines } from "../state/machines.ts";
 import { forgetBad } from "../state/memory.ts";
-import type { Part, Rollout, Seen } from "../state/rollout.ts";
+import { type Part, type Rollout, type Seen, tell, warn } from "../state/rollout.ts";
 import { isLastGood } from "../state/target.ts";
 import type { Task } from "../state/tasks.ts";
-import { tell, warn } from "../state/view.ts";
 import { freshWave } from "../state/waves.ts";
-import { isQuarantined } from "../steps/quarantine.ts";
-import { isApproved, wasApproved } from "./approval.ts";
+import { isQuarantined } from "../machine/quarantine.ts";
+import { isApproved, wasApproved } from "../state/approval.ts";
 import type { Command } from "./messages.ts";
 
 export interface Effect {
@@ -192,4 +190,25 @@ function beginLastWave({ waves, target: { rules, desired } }: Part<"waves"> & Se
   waves.countedBy = { waves: rules.waves, growth: rules.growth, replicas };
   const index = Math.max(0, waveTargets(rules, replicas).length - 1);
   waves.current = { ...freshWave(), index, approved: true };
+}
+
+// The fields of a command, as people and scripts write them.
+
+const texts = ["by", "reason", "plan", "machine"];
+const flags = ["full"];
+
+/** What is wrong with a command, naming the field; undefined for a good one. */
+export function wrongField(command: unknown): string | undefined {
+  if (command === undefined || command === null) return undefined;
+  const needed = 'one object is needed, such as {"by": "ada", "reason": "incident 12"}';
+  if (typeof command !== "object" || Array.isArray(command)) return `it is no object; ${needed}`;
+  for (const [field, value] of Object.entries(command)) {
+    const isText = texts.includes(field);
+    if (!isText && !flags.includes(field)) {
+      return `field "${field}" is not known; known are ${[...texts, ...flags].join(", ")}`;
+    }
+    if (isText && typeof value !== "string") return `field "${field}" is no text`;
+    if (!isText && typeof value !== "boolean") return `field "${field}" is neither true nor false`;
+  }
+  return undefined;
 }

@@ -4,17 +4,14 @@
  */
 import { ApplicationFailure, condition, setHandler } from "@temporalio/workflow";
 import type { WaitingCommand } from "../contracts/mod.ts";
-import { commands } from "./commands.ts";
-import type { Effect } from "./commands.ts";
-import { wrongField } from "./command_fields.ts";
+import { commands, type Effect, wrongField } from "./commands.ts";
 import { describe } from "../status/describe.ts";
 import * as messages from "./messages.ts";
 import type { Answer, Command } from "./messages.ts";
 import { refresh } from "../status/report.ts";
 import { noteAnnounced, nudge, stir } from "../state/loop.ts";
 import { endWaiting, keepWaiting } from "../state/people.ts";
-import type { Rollout, Seen } from "../state/rollout.ts";
-import { warn } from "../state/view.ts";
+import { type Rollout, type Seen, warn } from "../state/rollout.ts";
 
 /** Registers every handler; must run before the first await, or an early message is lost. */
 export function listen(rollout: Rollout): void {

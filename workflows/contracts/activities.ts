@@ -1,14 +1,18 @@
 /** What the workflow asks of the world, by class of timeout and retry. */
-import type { Relieved, RelieveOrder } from "./control_plane.ts";
-import type { DesiredState } from "./desired.ts";
+import type {
+  DesiredState,
+  DrainRules,
+  Gate,
+  PoolQuestion,
+  PoolRef,
+  PoolSnapshot,
+  Relieved,
+  RelieveOrder,
+} from "./pool.ts";
 import type { Memory } from "./memory.ts";
 import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict, Keeping, Unseen } from "./outcomes.ts";
-import type { RolloutPlan } from "./plan.ts";
-import type { PoolQuestion, PoolRef, PoolSnapshot } from "./pool.ts";
-import type { Published, Renewal, TemplateStamp } from "./publication.ts";
-import type { DuePool, Rest, RestRenewal } from "./renewal.ts";
-import type { PoolEvent, RolloutReport } from "./report.ts";
-import type { DrainRules, Gate } from "./rules.ts";
+import type { PoolEvent, RolloutPlan, RolloutReport } from "./progress.ts";
+import type { DuePool, Published, Renewal, Rest, RestRenewal, TemplateStamp } from "./publication.ts";
 
 /** Short, and without any effect. */
 export interface ReadActivities {

@@ -1,5 +1,4 @@
 /** What all nodes of some scaling groups are to run, and how far they are. */
-import type { ClusterObject } from "./joining.ts";
 
 /** Stages in their order: no group of one begins before those of the stage before are done. */
 export type VersionStage = "ControlPlane" | "Workers";
@@ -89,4 +88,54 @@ export interface NodeVersionWaits {
 export interface NodeVersionOutcome {
   outcome: "UpToDate" | "Gone";
   says: string;
+}
+
+// Finding scaling groups in a cloud.
+
+/** Groups of the cloud, and the objects that were made, and removed. */
+export interface DiscoveryResult {
+  groups: number;
+  made: string[];
+  removed: string[];
+}
+
+export interface DiscoveryActivities {
+  /** Makes an object for each group that has none; removes one whose group three whole looks have not found. */
+  ensureGroupsDiscovered(input: { object: ClusterObject }): Promise<DiscoveryResult>;
+}
+
+// A node that was let into the cluster, and whose record says what it runs.
+
+/** An object that is in no namespace; without a cluster it is of the installation whose cluster has no name. */
+export interface ClusterObject {
+  cluster?: string;
+  name: string;
+}
+
+/**
+ * What became of the record. Annotated: the node bears what it says. Expired: no node came in time. Gone: somebody else
+ * deleted it. Waiting: for what `says` names; whoever sees that come starts another run, unless it is to be looked
+ * again after `againMs`.
+ */
+export type JoiningOutcome =
+  | { outcome: "Annotated"; node: string; components: string }
+  | { outcome: "Expired"; says: string }
+  | { outcome: "Waiting"; says: string; againMs?: number }
+  | { outcome: "Gone" };
+
+export interface JoiningActivities {
+  /** Annotates the node that a JoiningNode names, where it is there, and deletes the record; at its deadline it is deleted all the same. */
+  ensureNodeAnnotated(input: { object: ClusterObject }): Promise<JoiningOutcome>;
+}
+
+// The cluster-autoscaler of a cluster, as an AutoscalingStrategy says.
+
+/** Kept: it is as the strategy says. Waiting: for what `says` names. Gone: there is no strategy. */
+export type AutoscalerOutcome =
+  | { outcome: "Kept" | "Waiting"; reason: string; says: string }
+  | { outcome: "Gone" };
+
+export interface AutoscalerActivities {
+  /** Brings the Deployment to what strategy and groups say, and the strategy's status to what is there. */
+  ensureAutoscalerKept(input: { object: ClusterObject }): Promise<AutoscalerOutcome>;
 }

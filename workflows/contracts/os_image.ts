@@ -1,5 +1,5 @@
 /** Images of operating systems: which digest a name stands for, and whether it may run here. */
-import type { ClusterObject } from "./joining.ts";
+import type { ClusterObject } from "./node_version.ts";
 
 /** Why nothing is known of an image for now: none of these says anything about the image. */
 export type ImageDoubt = "RegistryUnreachable" | "RegistryDenied" | "CredentialsMissing";

@@ -6,11 +6,9 @@ import type { DrainOrder, DrainOutcome, DrainRules, Member, Unseen } from "../co
 import { awaits } from "../proxies.ts";
 import { nudge } from "../state/loop.ts";
 import { postpone } from "../state/machines.ts";
-import type { Part, Seen } from "../state/rollout.ts";
+import { type Part, type Seen, warn } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
-import { warn } from "../state/view.ts";
-import { giveBackOutage } from "./order_in_time.ts";
-import { unlessOver } from "./unless_over.ts";
+import { giveBackOutage, unlessOver } from "./tasks.ts";
 
 const standardDrain: DrainRules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" };
 

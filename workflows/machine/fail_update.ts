@@ -2,10 +2,9 @@
 import type { PoolRef, UpdateFailureType } from "../contracts/mod.ts";
 import { updates } from "../proxies.ts";
 import { noteLately } from "../state/machines.ts";
-import type { Part, Seen } from "../state/rollout.ts";
+import { type Part, type Seen, warn } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
-import { warn } from "../state/view.ts";
-import { giveUp } from "../steps/quarantine.ts";
+import { giveUp } from "./quarantine.ts";
 
 /** What updating a machine in place touches. */
 export type Updated =

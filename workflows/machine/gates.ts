@@ -1,18 +1,18 @@
 /** Asks gates, of one machine or of a wave; what cannot be judged waits for a person, and is asked again meanwhile. */
 import { condition, isCancellation } from "@temporalio/workflow";
 import type { Gate, GateVerdict, Unseen } from "../contracts/mod.ts";
-import { planHash } from "../policy/plan_hash.ts";
+import { planHash } from "../policy/forecast.ts";
 import { awaits } from "../proxies.ts";
-import { askedGatesOf, noteAskedGates } from "../state/asked_gates.ts";
-import { nudge } from "../state/loop.ts";
-import { iso } from "../state/rfc3339.ts";
-import type { Part, Seen } from "../state/rollout.ts";
+import { askedGatesOf, noteAskedGates } from "../state/machines.ts";
+import { iso, nudge } from "../state/loop.ts";
+import { type Part, type Seen, warn } from "../state/rollout.ts";
 import { isLastGood } from "../state/target.ts";
 import type { Task } from "../state/tasks.ts";
-import { warn } from "../state/view.ts";
-import { unlessOver } from "./unless_over.ts";
+import { begin, unlessOver } from "./tasks.ts";
+import type { Step } from "../policy/turn.ts";
+import { giveUp, type GivingUp } from "./quarantine.ts";
 
-export interface Asked {
+interface Asked {
   run: Gate["run"];
   /** Tells this asking from all others, for what gates create. */
   key: string;
@@ -29,7 +29,7 @@ interface Question extends Asked {
 }
 
 /** What asking gates touches. */
-export type Asking =
+type Asking =
   & Seen<"settings" | "target" | "people" | "memory">
   & Part<"machines" | "waves" | "loop" | "view">;
 
@@ -159,3 +159,40 @@ function noteDoubt(
 
 /** What `promote` writes in the place of a doubt. */
 export const promoted = "promoted";
+
+// Asks the gates of a wave; what fails gives the change up.
+
+/** Begins to ask them; when all have passed the wave has. */
+export function beginWaveGates(
+  rollout: Asking & GivingUp & Part<"waves">,
+  { wave: index, upTo }: Step & { kind: "gates" },
+): void {
+  const { target, waves } = rollout;
+  const { templateHash = "" } = target.desired ?? {};
+  const now = Date.now();
+  const subject = waveName(index);
+  const task: Task = {
+    kind: "gates",
+    subject,
+    templateHash,
+    step: "Gates",
+    since: now,
+    until: now,
+    attempt: 0,
+    blockers: [],
+    doubt: "",
+  };
+  begin(rollout, task, async () => {
+    const key = `${templateHash} ${subject} up to ${upTo} ${target.startedAt}`;
+    const failed = await passGates(rollout, task, { run: "EachWave", key });
+    if (failed) return giveUp(rollout, { reason: "GateFailed", message: `${subject}: ${failed}` });
+    // Promoted to the end meanwhile, this is another wave.
+    if (waves.current.index === index) waves.current = { ...waves.current, passed: true };
+    noteAskedGates(rollout, task, null); // not before: what was promoted has had its effect
+  });
+}
+
+/** As people count. */
+export function waveName(index: number): string {
+  return `wave ${index + 1}`;
+}

@@ -1,21 +1,20 @@
 /** Sees one machine join within its deadlines and pass its gates; one that does not is recreated, a bounded number of times. */
 import { CancellationScope } from "@temporalio/workflow";
-import type { Joined, JoinFailure, JoinVerdict, Unseen } from "../contracts/mod.ts";
-import { joinDeadlines } from "../policy/join_ladder.ts";
+import type { Joined, JoinFailure, JoinVerdict, Member, Unseen } from "../contracts/mod.ts";
+import { joinDeadlines } from "../policy/waves.ts";
 import { awaits, write } from "../proxies.ts";
-import { countFailure, ensureBoot, keepFailed, postpone } from "../state/machines.ts";
-import type { Part, Seen } from "../state/rollout.ts";
+import { countFailure, ensureBoot, keepFailed, postpone, restartBoot } from "../state/machines.ts";
+import { type Part, type Seen, tell, warn } from "../state/rollout.ts";
 import type { Target } from "../state/target.ts";
 import type { Task } from "../state/tasks.ts";
-import { warn } from "../state/view.ts";
-import { giveUp } from "../steps/quarantine.ts";
+import { giveUp, isGivenUp } from "./quarantine.ts";
 import { passGates } from "./gates.ts";
-import { giveBackOutage, giveBackTime } from "./order_in_time.ts";
-import { recordJoin } from "./record.ts";
-import { begin } from "./tasks.ts";
+import { begin, giveBackOutage, giveBackTime, recordJoin } from "./tasks.ts";
+import type { Blocked, Step } from "../policy/turn.ts";
+import { takeSlot } from "./slots.ts";
 
 /** What a join touches: it may be the one that its change is given up for. */
-export type Joining =
+type Joining =
   & Seen<"settings" | "target" | "people">
   & Part<"waves" | "machines" | "tasks" | "records" | "memory" | "loop" | "view">;
 
@@ -23,7 +22,7 @@ export type Joining =
 type Entering = (() => Promise<void>) | "ByWait";
 
 /** Begins to watch a machine that boots; `enter` lets it boot first. */
-export function beginJoin(
+function beginJoin(
   rollout: Joining,
   { machine, attempt, victim }: { machine: string; attempt: number; victim?: string },
   enter: Entering = () => Promise.resolve(),
@@ -169,4 +168,57 @@ function deadlines(
     registered: rung("registered"),
     ready: rung("ready"),
   });
+}
+
+// One machine in: admitted with a place of the shared budget where it replaces another, and seen to join.
+
+/** What admitting touches. */
+export type Admitting = Joining & Part<"slots">;
+
+/** Admits a machine that is held, or has one of our choice go for one that boots unasked. */
+export async function admit(rollout: Admitting, step: Step & { kind: "admit" }): Promise<Blocked | undefined> {
+  const { settings: { pool }, machines, view } = rollout;
+  const { newcomer, victim, attempt } = step;
+  const full = victim ? await takeSlot(rollout, newcomer.id) : undefined;
+  if (full) return full;
+  if (isStale(rollout, newcomer)) return undefined;
+  // One that never was admitted begins now, however long ago it was chosen.
+  if (newcomer.phase === "Held") restartBoot(machines, newcomer.id);
+  const replaces = victim ? `, which replaces ${victim.id}` : "";
+  tell(view, "MachineAdmitted", `Admitted ${newcomer.id}${replaces}`);
+  if (victim) {
+    beginJoin(rollout, { machine: newcomer.id, attempt, victim: victim.id }, "ByWait");
+    return undefined;
+  }
+  beginJoin(rollout, { machine: newcomer.id, attempt }, async () => {
+    const summary = `Admit ${newcomer.id}`;
+    await write.ensureMachineAdmitted.executeWithOptions({ summary }, [{ pool, machine: newcomer.id }]);
+    machines.repaired = machines.repaired.slice(1);
+  });
+  return undefined;
+}
+
+/** Sees a machine through that boots already: with a place of the shared budget where it gave its own back and there is one. */
+export async function watchAgain(rollout: Admitting, step: Step & { kind: "join" }): Promise<void> {
+  if (hasLostPlace(rollout, step.machine)) {
+    await takeSlot(rollout, step.machine);
+    // Somebody may have asked for something meanwhile, or the change was given up: plan again.
+    if (rollout.people.heard || isGivenUp(rollout)) return;
+  }
+  beginJoin(rollout, step);
+}
+
+// Somebody paused or aborted since this was planned, or the change was given up: plan again.
+function isStale(rollout: Seen<"people" | "machines" | "memory" | "target">, { phase }: Member): boolean {
+  return rollout.people.heard || (phase === "Held" && isGivenUp(rollout));
+}
+
+// One that failed for good has given it back, and replaces somebody again when it is tried again.
+function hasLostPlace(
+  { target: { rules }, people, machines, slots }: Seen<"target" | "people" | "machines" | "slots">,
+  machine: string,
+): boolean {
+  if (!rules || rules.budget.cluster === null || people.retriedAt === 0 || !machines.booting[machine]) return false;
+  const { old = [], leaving = [] } = machines.snapshot ?? {};
+  return slots.held.length < [...old, ...leaving].filter(({ marked }) => marked).length;
 }

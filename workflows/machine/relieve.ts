@@ -6,10 +6,9 @@ import type { Member, Relieved, RelieveOrder, SnapshotTaken } from "../contracts
 import { awaits } from "../proxies.ts";
 import { nudge } from "../state/loop.ts";
 import { postpone } from "../state/machines.ts";
-import type { Part, Seen } from "../state/rollout.ts";
+import { type Part, type Seen, tell, warn } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
-import { tell, warn } from "../state/view.ts";
-import { unlessOver } from "./unless_over.ts";
+import { unlessOver } from "./tasks.ts";
 
 /** What relieving touches. */
 export type Relieving = Seen<"settings" | "target" | "people"> & Part<"machines" | "loop" | "view">;

@@ -5,13 +5,11 @@ import type { Either } from "../proxies.ts";
 import { noteStage } from "../state/loop.ts";
 import { noteRepaired } from "../state/machines.ts";
 import type { Machines } from "../state/machines.ts";
-import type { Part, Seen } from "../state/rollout.ts";
+import { type Part, type Seen, tell } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
-import { tell } from "../state/view.ts";
 import { drain, drainEnd } from "./drain.ts";
-import { recordReplacement } from "./record.ts";
+import { begin, recordReplacement } from "./tasks.ts";
 import { needsRelief, relieve } from "./relieve.ts";
-import { begin } from "./tasks.ts";
 
 /** What removing a machine touches. */
 export type Removing =

@@ -9,7 +9,7 @@ import { updates } from "../proxies.ts";
 import { noteStage } from "../state/loop.ts";
 import { noteLately } from "../state/machines.ts";
 import type { Task } from "../state/tasks.ts";
-import { warn } from "../state/view.ts";
+import { warn } from "../state/rollout.ts";
 import { drain } from "./drain.ts";
 import { failUpdate, remember } from "./fail_update.ts";
 import type { Updated } from "./fail_update.ts";

@@ -5,7 +5,7 @@ import { inPlaceOf, mayPass } from "../policy/in_place.ts";
 import { updates } from "../proxies.ts";
 import { noteLately } from "../state/machines.ts";
 import type { Task } from "../state/tasks.ts";
-import { tell } from "../state/view.ts";
+import { tell } from "../state/rollout.ts";
 import { failUpdate } from "./fail_update.ts";
 import type { Updated } from "./fail_update.ts";
 import { leaveToReplace } from "./replace_instead.ts";

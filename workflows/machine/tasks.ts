@@ -1,12 +1,13 @@
 /** Work beside the main loop: one task per machine, each in a scope in which it can be called off. */
 import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
-import type { Updating } from "../contracts/mod.ts";
-import { nudge } from "../state/loop.ts";
-import type { Loop, Mishap } from "../state/loop.ts";
+import type { Joined, ReplacementRecord, Updating } from "../contracts/mod.ts";
+import { type Loop, type Mishap, nudge } from "../state/loop.ts";
 import type { Part } from "../state/rollout.ts";
 import type { Task, Tasks } from "../state/tasks.ts";
-import { giveBackTime } from "./order_in_time.ts";
-import { troubleOf } from "../steps/trouble.ts";
+import { troubleOf } from "../state/trouble.ts";
+import { postpone } from "../state/machines.ts";
+import { noteUsual } from "../state/memory.ts";
+import { addJoin, addReplacement } from "../state/records.ts";
 
 /** The scopes of tasks; they are no state: a continued run begins its tasks anew. */
 const scopes = new WeakMap<Task, CancellationScope>();
@@ -89,4 +90,72 @@ function isOn({ running }: Readonly<Tasks>, task: Task): boolean {
 
 function keyOf({ kind, subject }: Task): string {
   return `${kind} ${subject}`;
+}
+
+// Work that is called off as soon as nobody waits for its answer any more.
+
+/** Gives what the work gives; undefined when it was over before, and then nothing of it is left running. */
+export async function unlessOver<T>(isOver: () => boolean, work: () => Promise<T>): Promise<T | undefined> {
+  const scope = new CancellationScope();
+  const answer = scope.run(work);
+  const over = scope.run(() => condition(isOver));
+  try {
+    return await Promise.race([answer, over.then(() => undefined)]);
+  } finally {
+    scope.cancel(); // neither is left waiting
+    await answer.catch(() => undefined);
+  }
+}
+
+// Orders about a machine whose time runs: an outage that holds one up costs it nothing. Whoever gives one catches for itself:
+// a function around both would take a turn of its own, and what ends together would end in another order than recorded.
+
+/** One that takes longer (ms) was tried again and again. */
+const promptMs = 5_000;
+
+/** Gives back the time since `begun` (epoch ms) in which an order could not get through, or got through late. */
+export function giveBackTime(
+  { machines }: Part<"machines">,
+  task: Task,
+  { begun, error }: { begun: number; error?: unknown },
+): void {
+  const ms = Date.now() - begun;
+  const isHeldUp = error !== undefined && troubleOf(error).kind === "unreachable";
+  if (!isHeldUp && ms < promptMs) return;
+  postpone(machines, task.subject, ms);
+  task.since += ms;
+  task.until += ms;
+}
+
+/** The same where order and wait are one step, which nobody could take: that is no time of its machine's. */
+export function giveBackOutage(
+  rollout: Part<"machines">,
+  task: Task,
+  { begun, error }: { begun: number; error: unknown },
+): void {
+  if (troubleOf(error).kind === "unreachable") giveBackTime(rollout, task, { begun, error });
+}
+
+// Notes what became of a machine: for the query and the result, and for what is usual in this pool.
+
+/** It joined and passed its gates: when it began to boot is forgotten. */
+export function recordJoin(
+  { machines: { booting }, records, memory }: Part<"machines" | "records" | "memory">,
+  { readyAt, ...join }: Joined,
+): void {
+  const started = booting[join.machine]?.since ?? readyAt;
+  delete booting[join.machine];
+  const joinedSeconds = Math.max(0, Math.round((readyAt - started) / 100) / 10);
+  addJoin(records, { ...join, joinedSeconds });
+  noteUsual(memory, "join", joinedSeconds);
+}
+
+/** It went, after `seconds` in all. */
+export function recordReplacement(
+  { records, memory }: Part<"records" | "memory">,
+  replacement: ReplacementRecord,
+  seconds: number,
+): void {
+  addReplacement(records, replacement);
+  noteUsual(memory, "leave", seconds);
 }

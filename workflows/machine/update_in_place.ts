@@ -12,17 +12,16 @@ import { updates } from "../proxies.ts";
 import { noteStage } from "../state/loop.ts";
 import { noteLately } from "../state/machines.ts";
 import type { Task } from "../state/tasks.ts";
-import { tell, warn } from "../state/view.ts";
+import { tell, warn } from "../state/rollout.ts";
 import { drain, drainEnd } from "./drain.ts";
 import { failUpdate } from "./fail_update.ts";
 import type { Updated } from "./fail_update.ts";
 import { passGates } from "./gates.ts";
-import { recordJoin } from "./record.ts";
+import { begin, recordJoin } from "./tasks.ts";
 import { spare } from "./remove_machine.ts";
 import { failOrDoom, replace } from "./replace_instead.ts";
 import type { Failing } from "./replace_instead.ts";
 import { askStaged, messageOf } from "./stage_image.ts";
-import { begin } from "./tasks.ts";
 
 const minute = 60_000;
 

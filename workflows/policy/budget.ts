@@ -13,10 +13,9 @@
  * must never be blocked by itself. So does a repair, which leaves out who is held and still serves, and who was set aside.
  */
 import type { Member } from "../contracts/mod.ts";
-import { machinesOf } from "./amounts.ts";
+import { machinesOf, type Situation } from "./turn.ts";
 import { isUpdating } from "./census.ts";
 import type { Census } from "./census.ts";
-import type { Situation } from "./turn.ts";
 
 export interface Budget {
   total: number;

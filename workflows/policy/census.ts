@@ -1,6 +1,6 @@
 /** What is on its way in a pool, counted once for all rules of a turn. */
 import type { Member } from "../contracts/mod.ts";
-import type { SupplierView } from "./supplier/supplier.ts";
+import type { SupplierView } from "./supplier.ts";
 import type { Situation } from "./turn.ts";
 
 export interface Census {

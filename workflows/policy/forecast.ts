@@ -1,19 +1,23 @@
 /** What a rollout would do from here: the run's own planner, played forward over a virtual pool with a virtual clock. */
-import type { Desired, Member, Memory, PoolKind, RolloutPlan, Rules } from "../contracts/mod.ts";
-import { machinesOf } from "./amounts.ts";
+import type {
+  Desired,
+  Member,
+  Memory,
+  PlanTerms,
+  PoolKind,
+  PoolSnapshot,
+  RolloutPlan,
+  Rules,
+  WaveState,
+} from "../contracts/mod.ts";
+import { type Blocked, machinesOf, quantile, type Situation, usualReplacement } from "./turn.ts";
 import { staysOf } from "./blocks.ts";
 import { blockersOf, planTurn } from "./plan_turn.ts";
-import { planHash } from "./plan_hash.ts";
-import { planTerms } from "./plan_terms.ts";
-import type { Supplier } from "./supplier/supplier.ts";
-import { supplierOf } from "./supplier/supplier_of.ts";
-import type { Situation } from "./turn.ts";
-import { quantile, usualReplacement } from "./usual.ts";
-import { VirtualPool } from "./virtual_pool.ts";
-import type { Pace } from "./virtual_pool.ts";
+import { type Supplier, supplierOf } from "./supplier.ts";
+import { type Pace, VirtualPool } from "./virtual_pool.ts";
 import { waveTargets } from "./waves.ts";
 
-export interface ForecastQuestion {
+interface ForecastQuestion {
   /** Epoch ms. */
   now: number;
   /** Of the pool; absent is the usual one. */
@@ -160,4 +164,81 @@ function playTurn(
 
 function note(chosen: Map<string, number>, id: string, wave: number): void {
   if (!chosen.has(id)) chosen.set(id, wave);
+}
+
+// What the approval of a plan rests on.
+
+/**
+ * Of the pool and its rules as they are. Nothing in it changes by itself while the rollout goes on: which machines are
+ * left, waves that are done and the times of windows are not in it; nor is the name of the policy. Of the room for
+ * newcomers only whether there is any, as a share of the machines is rounded anew whenever their number changes.
+ */
+export function planTerms(supplier: Supplier, desired: Desired, rules: Rules): PlanTerms {
+  const { specHash, replicas } = desired;
+  const { source: _source, conflict: _conflict, windows, inPlace, ...lasting } = rules;
+  const hasRoom = supplier.roomOf(desired) > 0;
+  // Of pools whose machines are only ever replaced it says nothing.
+  const update = supplier.capabilities.updates.includes("InPlace") && inPlace ? { inPlace } : {};
+  return { hash: planHash([specHash, hasRoom, { ...lasting, ...update, windows: windows !== null }]), replicas };
+}
+
+/**
+ * What was approved covers what is so now. A pool that shrinks, or grows again to what it was, stays covered: else each
+ * move of an autoscaler would ask a person. One that grows beyond it is more than anybody looked at.
+ */
+export function isCovered(approved: PlanTerms, now: PlanTerms): boolean {
+  return approved.hash === now.hash && now.replicas <= approved.replicas;
+}
+
+// A short name for a plan, so that a stale one can be told.
+
+/** 16 hex digits that change with the value, whatever the order of its keys; it tells apart and protects nothing. */
+export function planHash(value: unknown): string {
+  const text = canonical(value);
+  return `${lane(text, 0x811c9dc5)}${lane(text, 0x9747b28c)}`;
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  // What is undefined is lost on the way to another process, where the hash has to be the same.
+  const given = Object.entries(value).filter(([, each]) => each !== undefined);
+  const entries = given.sort(([a], [b]) => a < b ? -1 : 1);
+  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`;
+}
+
+/** 32 bits: each character is mixed in and spread, and all bits at the end (the finish of MurmurHash3). */
+function lane(text: string, seed: number): string {
+  let bits = seed;
+  for (let at = 0; at < text.length; at++) {
+    bits = Math.imul(bits ^ text.charCodeAt(at), 0x5bd1e995);
+    bits ^= bits >>> 15;
+  }
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return ((bits ^ (bits >>> 16)) >>> 0).toString(16).padStart(8, "0");
+}
+
+// When a rollout should be over: an honest guess from what this pool took lately, or nothing.
+
+export interface EtaQuestion {
+  now: number;
+  rules: Rules;
+  /** Machines that may be there above the wanted ones. */
+  room: number;
+  desired: Desired;
+  counts: PoolSnapshot["counts"];
+  usual: { join: number[]; leave: number[] };
+  wave: WaveState;
+  blocked: Blocked | null;
+}
+
+/** Epoch ms; null when nothing was measured, or when it is up to a person. */
+export function etaOf({ now, rules, room, desired, counts, usual, wave, blocked }: EtaQuestion): number | null {
+  if (usual.join.length === 0 || (blocked !== null && blocked.until === null)) return null;
+  const start = Math.max(now, blocked?.until ?? now);
+  const lanes = Math.max(1, Math.min(machinesOf(rules.budget.machines, desired.replicas), room || 1));
+  const each = (quantile(usual.join, 0.5) + quantile(usual.leave, 0.5)) * 1000;
+  const soaks = waveTargets(rules, desired.replicas).slice(wave.index + 1).reduce((sum, { soak }) => sum + soak, 0);
+  return start + Math.ceil((counts.old + counts.leaving) / lanes) * each + soaks;
 }

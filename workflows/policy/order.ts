@@ -1,9 +1,8 @@
 /** Who goes next: the order is the pool's, the zones are the policy's. */
 import type { Member } from "../contracts/mod.ts";
-import { machinesOf } from "./amounts.ts";
+import { machinesOf, type Situation } from "./turn.ts";
 import { isKept, isUpdating, nextOf } from "./census.ts";
 import type { Census } from "./census.ts";
-import type { Situation } from "./turn.ts";
 
 /** Hands out victims one by one. */
 export interface Victims {

@@ -1,17 +1,13 @@
 /** What to do now with a pool: a pure function of what is desired, what is allowed and what is there. */
 import { admissionsOf } from "./admissions.ts";
-import { asideBlock, blocksOf, illBlock, remainderBlocks } from "./blocks.ts";
+import { asideBlock, blocksOf, illBlock, lookAtWindows, remainderBlocks, waitsForOf } from "./blocks.ts";
 import { spent } from "./budget.ts";
 import { censusOf } from "./census.ts";
-import { leavesOf, repairsOf, sparesOf } from "./departures.ts";
-import type { Repairs } from "./departures.ts";
-import { withRemovals } from "./removals.ts";
+import { leavesOf, type Repairs, repairsOf, sparesOf, withRemovals } from "./departures.ts";
 import type { Blocked, Situation, Step, Turn } from "./turn.ts";
 import { updatesOf } from "./updates.ts";
-import { waitsForOf } from "./waits_for.ts";
 import { lookAtWaves } from "./waves.ts";
 import type { WaveLook } from "./waves.ts";
-import { lookAtWindows } from "./windows.ts";
 
 /** Decides everything that may begin now, where the waves stand, and what holds the rest up. */
 export function planTurn(situation: Situation): Turn {

@@ -1,6 +1,16 @@
 /** What the planner sees and says, so that a run, `ostler plan` and a simulation ask the same question. */
-import type { Boot, Desired, Member, PoolSnapshot, Rules, Updating, WaveCount, WaveState } from "../contracts/mod.ts";
-import type { Supplier } from "./supplier/supplier.ts";
+import type {
+  Amount,
+  Boot,
+  Desired,
+  Member,
+  PoolSnapshot,
+  Rules,
+  Updating,
+  WaveCount,
+  WaveState,
+} from "../contracts/mod.ts";
+import type { Supplier } from "./supplier.ts";
 
 /** Everything that decides what may begin now. */
 export interface Situation {
@@ -104,4 +114,36 @@ export interface Turn {
   waitsFor: string;
   /** When to look again even if nothing changes (epoch ms): a soak, window or repair that comes due; null for never. */
   lookAgainAt: number | null;
+}
+
+// Amounts of machines as policies write them: a number, or a share of the wanted ones.
+
+/** How many machines an amount is, of so many wanted; a share is rounded up and is never nothing. */
+export function machinesOf(amount: Amount, replicas: number): number {
+  if (typeof amount === "number") return amount;
+  const share = Number.parseFloat(amount);
+  if (!amount.trim().endsWith("%")) return Math.ceil(share);
+  // 7 % of 100 is 7.000000000000001 as a product of doubles.
+  return Math.max(1, Math.ceil(share * replicas / 100 - 1e-9));
+}
+
+// How long things usually take in a pool, from what was measured lately.
+
+/** Milliseconds in which nine of ten replacements end, the slowest left out where there are few; null without any. */
+export function usualReplacement({ join, leave }: { join: number[]; leave: number[] }): number | null {
+  if (join.length === 0) return null;
+  return Math.round((usually(join) + usually(leave)) * 1000);
+}
+
+// One that was held up for hours is not what is usual, however few there are to compare it with.
+function usually(samples: readonly number[]): number {
+  const sorted = [...samples].sort((a, b) => a - b);
+  const most = sorted.length > 2 ? Math.min(sorted.length - 1, Math.ceil(0.9 * sorted.length)) : sorted.length;
+  return sorted[most - 1] ?? 0;
+}
+
+/** The value below which the share `q` of the samples lies; 0 without samples. */
+export function quantile(samples: readonly number[], q: number): number {
+  const sorted = [...samples].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0;
 }

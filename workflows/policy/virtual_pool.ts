@@ -1,6 +1,6 @@
 /** A pool as it might go on: its supplier and the machines played, with every step as long as is usual. */
 import type { Desired, Member, PoolSnapshot } from "../contracts/mod.ts";
-import type { Batch, Supplier } from "./supplier/supplier.ts";
+import type { Batch, Supplier } from "./supplier.ts";
 
 /** Milliseconds that a machine takes to join, and to be drained and removed. */
 export interface Pace {

@@ -1,12 +1,10 @@
 /** The waves of a rollout: how far each goes, and when the next one may begin. */
-import type { Rules, WaveCount, WaveState } from "../contracts/mod.ts";
-import { machinesOf } from "./amounts.ts";
-import { isIdle } from "./census.ts";
-import type { Census } from "./census.ts";
-import type { Situation } from "./turn.ts";
+import type { JoinDeadlines, Rules, WaveCount, WaveState } from "../contracts/mod.ts";
+import { machinesOf, type Situation } from "./turn.ts";
+import { type Census, isIdle } from "./census.ts";
 
 /** A wave in machines: updated ones that it ends with, and the milliseconds of its soak. */
-export interface WaveTarget {
+interface WaveTarget {
   upTo: number;
   soak: number;
 }
@@ -113,4 +111,17 @@ function isUpdated({ pool, desired, setAside }: Situation, census: Census, { upT
   const isComplete = census.staying + setAside.length >= desired.replicas;
   const isReached = pool.counts.updatedReady >= upTo || (census.onlyKeptRemain && census.idle === 0 && isComplete);
   return isReached && census.joins === 0 && census.going === 0;
+}
+
+// The join ladder: instance, address, node registered, node Ready; each rung with a deadline of its own.
+
+/** How long each rung may take from the start of the wait, in milliseconds. */
+type RungDurations = Record<keyof JoinDeadlines, number>;
+
+/** Absolute deadlines for machines that begin to boot at `start` (epoch ms); a later rung never ends before an earlier one. */
+export function joinDeadlines(start: number, durations: RungDurations): JoinDeadlines {
+  const instance = start + durations.instance;
+  const address = Math.max(instance, start + durations.address);
+  const registered = Math.max(address, start + durations.registered);
+  return { instance, address, registered, ready: Math.max(registered, start + durations.ready) };
 }

@@ -2,12 +2,18 @@
 import { ApplicationFailure, workflowInfo } from "@temporalio/workflow";
 import type { CarriedState, Deadlines, PoolRef, RollOutInput } from "../contracts/mod.ts";
 import { nodePoolOf, poolOfNodePool } from "../commands/node_pool.ts";
-import { groupOfPool, groupsNamespace, poolOfGroup } from "../commands/scaling_group.ts";
-import { poolOf, workflowIdOf } from "../commands/start_options.ts";
-import { readCarried } from "./carried.ts";
+import { groupOfPool, groupsNamespace, poolOf, poolOfGroup, workflowIdOf } from "../commands/start_options.ts";
+import { freshLoop } from "./loop.ts";
+import { freshMachines } from "./machines.ts";
+import { freshMemory } from "./memory.ts";
+import { freshPeople } from "./people.ts";
+import { freshRecords } from "./records.ts";
+import { freshSlots } from "./slots.ts";
+import { freshTarget } from "./target.ts";
+import { freshWaves } from "./waves.ts";
 
 /** Deadlines in milliseconds. */
-export type Durations = Record<keyof Deadlines, number>;
+type Durations = Record<keyof Deadlines, number>;
 
 /** What a run is given once and for all. */
 export interface Settings {
@@ -23,7 +29,7 @@ export interface ParsedInput extends Settings {
 }
 
 /** Defaults; docs/reference/deadlines.md is checked against them. */
-export const defaultDeadlines: Record<keyof Deadlines, string> = {
+const defaultDeadlines: Record<keyof Deadlines, string> = {
   settle: "10m",
   instance: "10m",
   address: "12m",
@@ -34,7 +40,7 @@ export const defaultDeadlines: Record<keyof Deadlines, string> = {
   recheck: "10m",
 };
 
-export const defaultAttempts = 2;
+const defaultAttempts = 2;
 
 const fields = ["cluster", "kind", "namespace", "name", "deadlines", "attempts", "publishOnly", "carried"];
 
@@ -135,4 +141,61 @@ function refuseUnknown(given: object, known: readonly string[], prefix: string):
 
 function refuse(what: string, state: string): never {
   throw ApplicationFailure.nonRetryable(`Cannot start the rollout with ${what}: ${state}`, "InvalidInput");
+}
+
+// Reads and writes what one run of a chain hands to the next, also when another version wrote it.
+
+/** What the first run of a chain begins with; its fields are those that are carried. */
+export function freshState(now: number): CarriedState {
+  return {
+    schemaVersion: 1,
+    target: freshTarget(now),
+    people: freshPeople(),
+    waves: freshWaves(),
+    machines: freshMachines(),
+    records: freshRecords(),
+    slots: freshSlots(),
+    memory: freshMemory(),
+    loop: freshLoop(),
+  };
+}
+
+/** What the next run of the chain needs to go on, of the groups of a rollout. */
+export function carriedState(groups: Omit<CarriedState, "schemaVersion">): CarriedState {
+  const { schemaVersion, ...fresh } = freshState(0);
+  const picked = Object.entries(fresh).map(([group, fields]) => {
+    const all = Object.entries(groups[group as keyof typeof fresh]);
+    return [group, Object.fromEntries(all.filter(([field]) => field in fields))];
+  });
+  return { schemaVersion, ...Object.fromEntries(picked) } as CarriedState;
+}
+
+/**
+ * Reads what a run of any version handed on. What it lacks is taken as in a fresh run, what is not known is left: a
+ * chain goes on under a newer version and under the one before, and never ends because of its own state.
+ */
+export function readCarried(given: object, now: number): CarriedState {
+  const fresh = freshState(now);
+  return { ...filled(fresh, given), schemaVersion: fresh.schemaVersion };
+}
+
+// Reads plain JSON of an unknown version by the shape of a whole value.
+
+/**
+ * The fields of `fresh`, each from `given` where that has a value of the same kind. An empty object stands for a record,
+ * whose entries are taken as they are; a null for anything.
+ */
+function filled<Value>(fresh: Value, given: unknown): Value {
+  if (given === undefined || (given === null && fresh !== null)) return fresh;
+  if (fresh === null) return given as Value;
+  if (Array.isArray(fresh)) return Array.isArray(given) ? given as Value : fresh;
+  if (!isRecord(fresh)) return typeof given === typeof fresh ? given as Value : fresh;
+  if (!isRecord(given)) return fresh;
+  const known = Object.entries(fresh);
+  if (known.length === 0) return given as Value;
+  return Object.fromEntries(known.map(([field, value]) => [field, filled(value, given[field])])) as Value;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -108,3 +108,10 @@ export function beginLoop(loop: Loop): void {
 export function isWoken({ nudged, mishaps }: Readonly<Loop>): boolean {
   return nudged || mishaps.length > 0;
 }
+
+// Times as people read them.
+
+/** Epoch milliseconds as RFC 3339. */
+export function iso(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

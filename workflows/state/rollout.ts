@@ -1,25 +1,16 @@
 /** The state of one run, as plain JSON, in groups; each group's file holds the small steps that change it. */
-import type { CarriedState } from "../contracts/mod.ts";
-import { freshState } from "./carried.ts";
-import type { ParsedInput, Settings } from "./input.ts";
-import { beginLoop, openLoop } from "./loop.ts";
-import type { Loop } from "./loop.ts";
-import { forgetFailures, openMachines } from "./machines.ts";
-import type { Machines } from "./machines.ts";
+import type { CarriedState, Phase, PoolEvent } from "../contracts/mod.ts";
+import { freshState, type ParsedInput, type Settings } from "./input.ts";
+import { beginLoop, type Loop, openLoop } from "./loop.ts";
+import { forgetFailures, type Machines, openMachines } from "./machines.ts";
 import type { Memory } from "./memory.ts";
-import { forgetPlan, openPeople } from "./people.ts";
-import type { People } from "./people.ts";
+import { forgetPlan, openPeople, type People } from "./people.ts";
 import type { Records } from "./records.ts";
-import { openSlots } from "./slots.ts";
-import type { Slots } from "./slots.ts";
-import { openTarget } from "./target.ts";
-import type { Target } from "./target.ts";
-import { openTasks } from "./tasks.ts";
-import type { Tasks } from "./tasks.ts";
-import { openView } from "./view.ts";
-import type { View } from "./view.ts";
-import { beginWaves } from "./waves.ts";
-import type { Waves } from "./waves.ts";
+import { openSlots, type Slots } from "./slots.ts";
+import { openTarget, type Target } from "./target.ts";
+import { openTasks, type Tasks } from "./tasks.ts";
+import { beginWaves, type Waves } from "./waves.ts";
+import type { Blocked } from "../policy/turn.ts";
 
 export interface Rollout {
   readonly settings: Settings;
@@ -78,4 +69,52 @@ export function beginChange(
   forgetPlan(people);
   beginWaves(waves);
   beginLoop(loop);
+}
+
+// What people are told.
+
+/** What people see about now; `until` is the absolute deadline of what is waited for. */
+export interface Standing {
+  phase: Phase;
+  reason: string;
+  message: string;
+  since: number;
+  until?: number;
+}
+
+interface View {
+  standing: Standing;
+  /** Why nothing more begins. */
+  blocked: Blocked | null;
+  /** What was last written to the Rollout object. */
+  shown: string;
+  /** Events to be written with the next report. */
+  news: PoolEvent[];
+}
+
+/** Events that wait for a report: in an outage they must not grow for ever. */
+const newsKept = 50;
+
+/** A run that begins. */
+function openView(now: number): View {
+  return {
+    standing: { phase: "Preparing", reason: "Starting", message: "Reading what is desired", since: now },
+    blocked: null,
+    shown: "",
+    news: [],
+  };
+}
+
+/** Says something that deserves an Event, with the next report. */
+export function tell(view: View, reason: string, message: string): void {
+  add(view, { type: "Normal", reason, message });
+}
+
+/** Says something that somebody should look at, with the next report. */
+export function warn(view: View, reason: string, message: string): void {
+  add(view, { type: "Warning", reason, message });
+}
+
+function add(view: View, event: PoolEvent): void {
+  view.news = [...view.news, event].slice(-newsKept);
 }

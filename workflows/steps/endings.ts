@@ -4,13 +4,11 @@ import type { Desired, Phase, PoolSnapshot, RollOutResult } from "../contracts/m
 import { spare } from "../machine/remove_machine.ts";
 import { callOff } from "../machine/tasks.ts";
 import { read, write } from "../proxies.ts";
-import type { Part, Seen, Telling } from "../state/rollout.ts";
-import { warn } from "../state/view.ts";
-import { historyEntry } from "../status/history_entry.ts";
-import { report, stand } from "../status/report.ts";
-import { questionOf } from "./look.ts";
-import { giveBackSlots } from "./slots.ts";
-import { troubleOf } from "./trouble.ts";
+import { type Part, type Seen, type Telling, warn } from "../state/rollout.ts";
+import { historyEntry, report, stand } from "../status/report.ts";
+import { questionOf } from "./plan.ts";
+import { giveBackSlots } from "../machine/slots.ts";
+import { troubleOf } from "../state/trouble.ts";
 
 /** Everything runs what is desired: says so, and remembers the template whose machines need no admission. */
 export async function converge(

@@ -1,8 +1,7 @@
 /** Standing still in plain sight: halted until something changes or a person says retry, with regular looks of its own. */
 import { condition, sleep } from "@temporalio/workflow";
-import { iso } from "../state/rfc3339.ts";
-import type { Telling } from "../state/rollout.ts";
-import { warn } from "../state/view.ts";
+import { iso } from "../state/loop.ts";
+import { type Telling, warn } from "../state/rollout.ts";
 import { report, stand } from "../status/report.ts";
 
 /** Says why nothing goes on, and waits for a nudge; looks at the world again after `recheck` in any case. */

@@ -3,12 +3,12 @@
  * outage. So the run ends and another one goes on; after some of them it stands still in plain sight.
  */
 import { condition, ContinueAsNew, TemporalFailure } from "@temporalio/workflow";
-import { iso } from "../state/rfc3339.ts";
+import { iso } from "../state/loop.ts";
 import type { Rollout } from "../state/rollout.ts";
-import { recallEarlier } from "./change.ts";
+import { recallEarlier } from "./prepare.ts";
 import { halt } from "./halt.ts";
 import { waitOver } from "./mishaps.ts";
-import { troubleOf } from "./trouble.ts";
+import { troubleOf } from "../state/trouble.ts";
 
 /** In a row, before a person is asked. */
 const triesAtMost = 3;

@@ -2,8 +2,7 @@
 import { sleep } from "@temporalio/workflow";
 import type { Desired, Rules } from "../contracts/mod.ts";
 import { write } from "../proxies.ts";
-import type { Part, Seen, Telling } from "../state/rollout.ts";
-import { warn } from "../state/view.ts";
+import { type Part, type Seen, type Telling, warn } from "../state/rollout.ts";
 import { stand } from "../status/report.ts";
 import { halt } from "./halt.ts";
 

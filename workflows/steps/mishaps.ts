@@ -4,8 +4,7 @@ import type { Part, Seen, Telling } from "../state/rollout.ts";
 import { postponeWave } from "../state/waves.ts";
 import { halt, waitOutage } from "./halt.ts";
 import type { Outcome } from "./rollback.ts";
-import { troubleOf } from "./trouble.ts";
-import type { Trouble } from "./trouble.ts";
+import { type Trouble, troubleOf } from "../state/trouble.ts";
 
 /** Tells what tasks stopped with, and waits. */
 export async function answerMishaps(

@@ -1,23 +1,29 @@
 /** Asks the planner what may begin now, and notes where the waves stand. */
-import { isApproved } from "../commands/approval.ts";
-import type { Boot, Desired, PoolSnapshot, Rules } from "../contracts/mod.ts";
+import { isApproved } from "../state/approval.ts";
+import type { Boot, Desired, DesiredState, Member, PoolQuestion, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { callOff } from "../machine/tasks.ts";
 import { withoutTaken } from "../policy/etcd.ts";
-import { withLately } from "../policy/in_place.ts";
+import { stillNews, withLately } from "../policy/in_place.ts";
 import { planTurn } from "../policy/plan_turn.ts";
 import { withReplaceable } from "../policy/replaced.ts";
-import { supplierOf } from "../policy/supplier/supplier_of.ts";
-import type { Situation, Step, Turn } from "../policy/turn.ts";
-import { usualReplacement } from "../policy/usual.ts";
+import { supplierOf } from "../policy/supplier.ts";
+import { type Blocked, machinesOf, type Situation, type Step, type Turn, usualReplacement } from "../policy/turn.ts";
 import { isRelisted } from "../policy/waves.ts";
-import { iso } from "../state/rfc3339.ts";
-import type { Part, Seen } from "../state/rollout.ts";
-import { busyWith } from "../state/tasks.ts";
-import { tell } from "../state/view.ts";
-import { isQuarantined } from "./quarantine.ts";
+import { iso, nudge } from "../state/loop.ts";
+import { type Part, type Seen, tell, warn } from "../state/rollout.ts";
+import { busyWith, isIdle } from "../state/tasks.ts";
+import { isGivenUp, isQuarantined } from "../machine/quarantine.ts";
+import { readBeside, write, writeAlone } from "../proxies.ts";
+import { dropOut } from "../state/machines.ts";
+import { admit, type Admitting, watchAgain } from "../machine/join_machine.ts";
+import { beginRemoval, beginRepair, spare, type Sparer } from "../machine/remove_machine.ts";
+import { beginStage } from "../machine/stage_image.ts";
+import { beginUpdate } from "../machine/update_in_place.ts";
+import { beginWaveGates, waveName } from "../machine/gates.ts";
+import { takeSlot } from "../machine/slots.ts";
 
 /** What a look at the pool found. */
-export interface Found {
+interface Found {
   desired: Desired;
   rules: Rules;
   pool: PoolSnapshot;
@@ -115,4 +121,201 @@ export function noteWaves(
     tell(view, "SoakStarted", `Wave ${wave.index + 1} soaks until ${iso(wave.soakUntil)}`);
   }
   waves.current = wave;
+}
+
+// How a run looks at its machines.
+
+/** How this run looks at its pool. */
+export function questionOf(
+  { settings, machines, people }: Seen<"settings" | "machines"> & Partial<Seen<"people">>,
+  desired: Desired,
+  rules: Rules,
+): PoolQuestion {
+  const most = machinesOf(rules.budget.machines, desired.replicas);
+  return {
+    pool: settings.pool,
+    templateHash: desired.templateHash,
+    unproven: [...Object.keys(machines.booting), ...machines.failed, ...Object.keys(machines.updating)],
+    repair: rules.repair,
+    ...(people && people.retriedAt > 0 && settings.pool.kind === "NodePool" ? { retriedAt: people.retriedAt } : {}),
+    limit: Math.max(20, 2 * Math.min(most, supplierOf(settings.pool.kind).roomOf(desired) || most)),
+  };
+}
+
+/** The same for a look, which finds out about those that people named too. */
+function lookQuestionOf(
+  { people, ...rollout }: Seen<"settings" | "people" | "machines">,
+  desired: Desired,
+  rules: Rules,
+): PoolQuestion {
+  const out = Object.entries(rollout.machines.updating).flatMap(([id, { isOut }]) => isOut ? [id] : []);
+  const named = [...people.skipped, ...out];
+  return { ...questionOf({ ...rollout, people }, desired, rules), ...(named.length > 0 ? { named } : {}) };
+}
+
+/** What the next look will ask unless something else is desired; undefined while nobody knows what is. */
+export function nextQuestionOf(
+  { settings, people, machines, target: { desired, rules } }: Seen<"settings" | "people" | "machines" | "target">,
+): PoolQuestion | undefined {
+  if (!desired?.settled || !rules) return undefined;
+  return lookQuestionOf({ settings, people, machines }, desired, rules);
+}
+
+/** Reads what is desired, and the machines with it: the look of this round takes them unless it would ask something else. */
+export async function readRound(
+  { machines, tasks }: Part<"machines" | "tasks">,
+  question: PoolQuestion,
+): Promise<DesiredState> {
+  const [summary, asked] = ["Read what is desired, and the machines", JSON.stringify(question)];
+  tasks.justEnded = [];
+  const { seen, pool } = await readBeside(tasks).readRound.executeWithOptions({ summary }, [question]);
+  if (pool) machines.glance = { asked, pool };
+  return seen;
+}
+
+/** Reads the machines, as many as matter next. */
+export async function look(
+  { settings, people, machines, tasks, waves, view }:
+    & Seen<"settings">
+    & Part<"people" | "machines" | "tasks" | "waves" | "view">,
+  desired: Desired,
+  rules: Rules,
+): Promise<PoolSnapshot> {
+  const question = lookQuestionOf({ settings, people, machines }, desired, rules);
+  const glance = machines.glance?.asked === JSON.stringify(question) ? machines.glance.pool : undefined;
+  machines.glance = undefined;
+  if (!glance) tasks.justEnded = [];
+  const pool = glance ??
+    await readBeside(tasks).readPool.executeWithOptions({ summary: "Read the machines" }, [question]);
+  machines.lately = stillNews(machines.lately, pool, Date.now());
+  machines.snapshot = pool;
+  machines.failed = stillThere(machines.failed, pool, question.limit);
+  const isOfAnother = ({ templateHash }: Member): boolean => templateHash !== desired.templateHash;
+  dropOut(machines, (id, update) => update.templateHash !== desired.templateHash || isUnknown(pool, id));
+  dropUnknown({ people, view }, pool);
+  waves.rolled ||= pool.counts.old > 0 || pool.leaving.some(isOfAnother);
+  return pool;
+}
+
+function isUnknown({ unknown = [] }: PoolSnapshot, machine: string): boolean {
+  return unknown.includes(machine);
+}
+
+/** No list names all machines, so only a look can tell that a name was mistyped, or that its machine is gone. */
+function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }: PoolSnapshot): void {
+  const mistyped = people.skipped.filter((machine) => unknown.includes(machine));
+  if (mistyped.length === 0) return;
+  people.skipped = people.skipped.filter((machine) => !unknown.includes(machine));
+  const names = mistyped.map((machine) => `"${machine}"`).join(", ");
+  warn(view, "CommandIgnored", `Cannot skip ${names}: the pool has no such machine`);
+}
+
+/** Without those that somebody removed; one that is Ready is listed nowhere, so in doubt all are there. */
+function stillThere(failed: string[], { counts, waiting, joining }: PoolSnapshot, limit: number): string[] {
+  const unlisted = counts.updated - counts.updatedReady - waiting.length - joining.length;
+  if (unlisted > 0 || joining.length >= limit) return failed;
+  return failed.filter((machine) => joining.some(({ id }) => id === machine));
+}
+
+// Begins what a plan names.
+
+/** What the steps of a plan touch: not what is desired, nor what people asked for. */
+type Beginning = Admitting & Part<"waves">;
+
+/** Begins all of them, except about what ended since the machines were looked at; gives what stood in the way. */
+export async function beginSteps(rollout: Beginning, planned: readonly Step[]): Promise<Blocked | undefined> {
+  const { settings: { pool }, tasks, loop } = rollout;
+  const steps = planned.filter((step) => !tasks.justEnded.includes(subjectOf(step)));
+  const spared = steps.flatMap((step) => step.kind === "spare" ? [step.machine] : []);
+  const by = sparerOf(tasks, spared);
+  await Promise.all(spared.map(({ id }) => spare(pool, id, { by })));
+  let shut: Blocked | undefined;
+  for (const step of steps) {
+    // What needs no place of the shared budget goes on.
+    if (shut && needsPlace(rollout, step)) continue;
+    shut = await beginStep(rollout, step) ?? shut;
+  }
+  if (spared.some((member) => isIdle(tasks) || isCounted(rollout, member))) nudge(loop);
+  return shut;
+}
+
+/** As many are spared in one workflow task as surely have time in it. */
+const sparedAlone = 10;
+
+function sparerOf(tasks: Seen["tasks"], { length }: Member[]): Sparer {
+  return length > 0 && length <= sparedAlone && isIdle(tasks) ? writeAlone : write;
+}
+
+/** What is planned next may depend on its mark or hold: not so where a newcomer has passed and bears nothing but a mark. */
+function isCounted({ target: { desired } }: Seen<"target">, { held, templateHash }: Member): boolean {
+  return held || templateHash !== desired?.templateHash;
+}
+
+async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | undefined> {
+  switch (step.kind) {
+    case "spare":
+      return undefined;
+    case "join":
+      return void await watchAgain(rollout, step);
+    case "leave":
+      return await remove(rollout, step);
+    case "repair":
+      if (rollout.target.desired?.isControlPlane) await takePlace(rollout, step.machine);
+      return void beginRepair(rollout, step.machine);
+    case "gates":
+      return void beginWaveGates(rollout, step);
+    case "admit":
+      return await admit(rollout, step);
+    case "stage":
+      return void beginStage(rollout, step.machine);
+    case "update":
+      return await updateInPlace(rollout, step);
+  }
+}
+
+/** It begins a replacement: by letting a newcomer in for another, or, where there is no room, by draining. */
+function needsPlace({ settings, target: { desired } }: Seen<"settings" | "target">, step: Step): boolean {
+  if (step.kind === "admit") return step.victim !== null;
+  if (step.kind === "update") return !step.isResumed;
+  if (step.kind !== "leave" || !desired || supplierOf(settings.pool.kind).roomOf(desired) > 0) return false;
+  const { node, lost, templateHash } = step.machine;
+  // One that serves nobody was out before.
+  return desired.replicas > 0 && node !== undefined && !lost && templateHash !== desired.templateHash;
+}
+
+async function remove(rollout: Beginning, step: Step & { kind: "leave" }): Promise<Blocked | undefined> {
+  if (needsPlace(rollout, step)) {
+    const full = await takeSlot(rollout, step.machine.id);
+    if (full) return full;
+    // Somebody paused or aborted meanwhile, or the change was given up: plan again.
+    if (rollout.people.heard || isGivenUp(rollout)) return undefined;
+  }
+  return void beginRemoval(rollout, step.machine);
+}
+
+/** So that no other control plane goes meanwhile. Where all are taken it is mended all the same: who is ill was out before. */
+async function takePlace(rollout: Beginning, { id }: Member): Promise<void> {
+  await takeSlot(rollout, id);
+}
+
+async function updateInPlace(rollout: Beginning, step: Step & { kind: "update" }): Promise<Blocked | undefined> {
+  if (!step.isResumed) {
+    const full = await takeSlot(rollout, step.machine.id);
+    if (full) return full;
+    if (rollout.people.heard || isGivenUp(rollout)) return undefined;
+  }
+  return void beginUpdate(rollout, step.machine);
+}
+
+function subjectOf(step: Step): string {
+  switch (step.kind) {
+    case "join":
+      return step.machine;
+    case "admit":
+      return step.newcomer.id;
+    case "gates":
+      return waveName(step.wave);
+    default:
+      return step.machine.id;
+  }
 }

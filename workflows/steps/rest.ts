@@ -1,15 +1,13 @@
 /** Waits until it is time to look again: something was said, a task ended, the pool changed, or a time has come. */
 import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
 import type { PoolSnapshot } from "../contracts/mod.ts";
-import { machinesOf } from "../policy/amounts.ts";
-import type { Turn } from "../policy/turn.ts";
+import { machinesOf, type Turn } from "../policy/turn.ts";
 import { awaits } from "../proxies.ts";
-import { isWoken } from "../state/loop.ts";
-import { iso } from "../state/rfc3339.ts";
+import { iso, isWoken } from "../state/loop.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
 import { isIdle } from "../state/tasks.ts";
 import { show } from "../status/report.ts";
-import { questionOf } from "./look.ts";
+import { questionOf } from "./plan.ts";
 
 /** A pool that waits for a window or a person is watched this long after news (ms); then it is news that wakes. */
 const watchedAfterNewsMs = 30_000;

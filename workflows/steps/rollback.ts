@@ -1,13 +1,13 @@
 /** Going back to the last good template, also while somebody applies the bad one again and again. */
-import type { Desired } from "../contracts/mod.ts";
+import type { Desired, RollOutResult } from "../contracts/mod.ts";
 import { read, write } from "../proxies.ts";
-import { beginChange } from "../state/rollout.ts";
-import type { Rollout, Seen, Telling } from "../state/rollout.ts";
-import { tell, warn } from "../state/view.ts";
-import { report } from "../status/report.ts";
-import type { News } from "../status/report.ts";
+import { beginChange, type Rollout, type Seen, tell, type Telling, warn } from "../state/rollout.ts";
+import { type News, report } from "../status/report.ts";
 import { halt } from "./halt.ts";
-import { troubleOf } from "./trouble.ts";
+import { troubleOf } from "../state/trouble.ts";
+import { callOff } from "../machine/tasks.ts";
+import { endAborted, releaseAll } from "./endings.ts";
+import { badChange, goBack, quarantine } from "../machine/quarantine.ts";
 
 /** Whether the world has to be read again before anything else. */
 export type Outcome = "LookAgain" | "GoOn";
@@ -96,4 +96,28 @@ async function askPerson(rollout: Telling): Promise<Outcome> {
     `Revision ${bad.revision} was applied again ${reapplied} times while going back: change it at its source`;
   await halt(rollout, "SpecReapplied", message);
   return "LookAgain";
+}
+
+// Stopping by a person's word: nothing of ours is left on a machine, and the pool goes back to the last good template.
+
+/** Begins what somebody asked for; gives a result where there is nothing to go back to. */
+export async function answerAbort(rollout: Rollout, desired: Desired): Promise<RollOutResult | undefined> {
+  const { people, target, tasks, memory } = rollout;
+  if (!people.abortAsked) return undefined;
+  target.desired = desired;
+  target.publication = undefined; // it may be of another revision
+  const { by, reason } = people.abortAsked;
+  callOff(tasks, () => true);
+  if (!memory.lastGood || memory.lastGood.specHash === desired.specHash) {
+    // Asked until the run has ended: neither an outage nor news on the way may make it go on.
+    return await endAborted(rollout, by, reason);
+  }
+  // Those that are leaving stay held until others stand in their place.
+  await releaseAll(rollout, false);
+  if (!people.abortAsked) return undefined; // somebody has said retry meanwhile
+  people.abortAsked = null;
+  const bad = badChange(target, by, `aborted by ${by}${reason ? ` (${reason})` : ""}`);
+  quarantine(rollout, bad);
+  goBack(rollout, { kind: "Abort", by, reason, since: Date.now(), bad, reapplied: 0 });
+  return undefined;
 }

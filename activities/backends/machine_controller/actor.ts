@@ -1,7 +1,6 @@
 /** Who wrote a template last, as the API server remembers it. */
 import { z } from "zod";
-import { machineDeployments, type Resource } from "../../kube/resources.ts";
-import { MachineDeployment, Metadata } from "../../kube/schemas.ts";
+import { MachineDeployment, machineDeployments, Metadata, type Resource } from "../../kube/resources.ts";
 
 /** The name under which Ostler writes a template. */
 export const fieldManager = "ostler";

@@ -1,24 +1,23 @@
 /** Holding machines and letting them go, by annotations only: nothing in a spec is edited for pacing. */
-import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+import type { PoolRef, TemplateStamp } from "../../../workflows/contracts/mod.ts";
 import { moot } from "../../failures.ts";
-import { abreast } from "../../kube/abreast.ts";
-import { asMergePatch } from "../../kube/client.ts";
-import type { Kube } from "../../kube/client.ts";
+import { abreast, attempting, ifFound } from "../../kube/status.ts";
+import { asMergePatch, type Kube } from "../../kube/client.ts";
 import {
   deleteObject,
   listObjects,
+  type Machine,
   machineDeployments,
   machines,
   patchObject,
   readObject,
 } from "../../kube/resources.ts";
-import type { Machine } from "../../kube/schemas.ts";
-import { attempting, ifFound } from "../../kube/status.ts";
 import { holderOf, isOwnHold } from "../../node/holder.ts";
-import { holdAnnotation, skipEvictionAnnotation, victimAnnotation } from "./annotations.ts";
 import type { MemberRef } from "../contract.ts";
 import { hasSelector, labelSelectorOf } from "../../kube/machine_deployment.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
+import { sha256 } from "../../config/artefacts.ts";
+import { fieldManager } from "./actor.ts";
 
 /** Machines that are let go at a time. */
 const width = 20;
@@ -145,4 +144,41 @@ function find(kube: Kube, target: MemberRef): Promise<Machine | undefined> {
 
 function nameOf({ pool, machine }: MemberRef): { namespace: string; name: string } {
   return { namespace: pool.namespace, name: machine };
+}
+
+// The annotations through which Ostler and machine-controller talk (machine-controller 1.66).
+
+/** Any value makes machine-controller skip a Machine, on create and on delete: the hold. */
+export const holdAnnotation = "machine-controller.kubermatic.io/initializers";
+/** Any value makes machine-controller prefer a Machine when it scales down. */
+export const victimAnnotation = "cluster.k8s.io/delete-machine";
+/** Its presence on a Node makes machine-controller skip its own drain. */
+export const skipEvictionAnnotation = "kubermatic.io/skip-eviction";
+/** On a Machine, with a time as its value: a change for machine-controller to see. */
+export const wakeAnnotation = "ostler.dev/woken-at";
+/** Set by machine-controller right before it orders an instance. */
+export const instanceFinalizer = "machine-delete-finalizer";
+
+/** In a template: the start of the config's digest, so that machines with another one are replaced. */
+export const configAnnotation = "ostler.dev/config";
+
+// Makes a change of the config a change of the template, which machine-controller then rolls like any other.
+
+/** Characters of the digest that are written. */
+const stampLength = 16;
+
+/**
+ * Writes a digest of template and config into the template's annotations. They are not among what a config is rendered
+ * from, so the config's digest stays what it is; and another template's stamp is another one, also for the same config.
+ */
+export function stampTemplate(kube: Kube, { pool, templateHash, configDigest }: TemplateStamp): Promise<void> {
+  return attempting(`stamp the template of "${pool.namespace}/${pool.name}"`, async () => {
+    const deployment = await ifFound(readObject(kube, machineDeployments, pool));
+    const stamp = sha256(`${templateHash} ${configDigest}`).slice(0, stampLength);
+    if (!deployment || deployment.metadata.deletionTimestamp) return;
+    const { metadata } = (deployment.spec.template ?? {}) as { metadata?: { annotations?: Record<string, unknown> } };
+    if (metadata?.annotations?.[configAnnotation] === stamp) return;
+    const body = { spec: { template: { metadata: { annotations: { [configAnnotation]: stamp } } } } };
+    await ifFound(patchObject(kube, machineDeployments, { ...pool, body, fieldManager }));
+  });
 }

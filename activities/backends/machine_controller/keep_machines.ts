@@ -6,17 +6,22 @@
  */
 import type { Keeping, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
-import { surgeOf, templateHashLabel } from "../../kube/machine_deployment.ts";
-import { imageOf } from "../../kube/machine_template.ts";
-import { editObject, machineDeployments, machineSets, readObject } from "../../kube/resources.ts";
-import type { Machine, MachineDeployment, MachineSet } from "../../kube/schemas.ts";
+import { imageOf, surgeOf, templateHashLabel } from "../../kube/machine_deployment.ts";
+import {
+  editObject,
+  type Machine,
+  type MachineDeployment,
+  machineDeployments,
+  type MachineSet,
+  machineSets,
+  readObject,
+} from "../../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { emitEvents } from "../../status/events.ts";
 import { strayNode } from "../node_pool/stray_node.ts";
 import { fieldManager } from "./actor.ts";
-import { holdAnnotation } from "./annotations.ts";
-import { isCurrent } from "./machine_sets.ts";
-import { hasInstance } from "./member.ts";
+import { holdAnnotation } from "./holds.ts";
+import { hasInstance, isCurrent } from "./observe_pool.ts";
 import { ownMachines } from "./owned.ts";
 import { isSameTemplate, unlabelled, withoutImage } from "./template.ts";
 

@@ -1,13 +1,22 @@
 /** The backend of MachineDeployments: machine-controller (1.66) makes the machines, paced by annotations alone. */
-import type { Kube } from "../../kube/client.ts";
-import type { Backend } from "../contract.ts";
-import { admitMachine, chooseMachine, releaseAll, releaseMachine, replaceMachine, spareMachine } from "./holds.ts";
-import { keepMachines } from "./keep_machines.ts";
-import { restoreLastGood } from "./last_good.ts";
-import { LateSets } from "./late_sets.ts";
-import { readMember, readState } from "./machine_state.ts";
-import { observePool } from "./observe_pool.ts";
+import { type Kube, listThere } from "../../kube/client.ts";
+import type { Backend, JoinedMachine, Newcomer, NodeOwners, Observation, OwnedSet, Waker } from "../contract.ts";
 import {
+  admitMachine,
+  chooseMachine,
+  holdAnnotation,
+  releaseAll,
+  releaseMachine,
+  replaceMachine,
+  spareMachine,
+  stampTemplate,
+  wakeAnnotation,
+} from "./holds.ts";
+import { keepMachines } from "./keep_machines.ts";
+import { readWanted, restoreLastGood } from "./last_good.ts";
+import { hasJoined, memberOf, observePool, readMember, readState } from "./observe_pool.ts";
+import {
+  countedReady,
   isSurelyUnsettled,
   isSurelyUnused,
   newsOfMachines,
@@ -15,9 +24,21 @@ import {
   newsOfTemplate,
   watchTemplates,
 } from "./pool_watch.ts";
-import { readSubject } from "./subject.ts";
-import { stampTemplate } from "./template_stamp.ts";
-import { readWanted } from "./wanted.ts";
+import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
+import {
+  Machine,
+  machineDeployments,
+  machines,
+  MachineSet,
+  machineSets,
+  type Metadata,
+  patchObject,
+  readObject,
+  type Resource,
+} from "../../kube/resources.ts";
+import { seenDeployment } from "../../kube/seen_deployment.ts";
+import { attempting, ifFound } from "../../kube/status.ts";
+import type { Subject } from "../../status/events.ts";
 
 export function machineController(kube: Kube): Backend {
   return {
@@ -50,4 +71,124 @@ export function machineController(kube: Kube): Backend {
     newsOfMachines: ({ pool, names }, nodes) => newsOfMachines(kube, { namespace: pool.namespace, names }, nodes),
     waker: (pool, now) => new LateSets(kube, pool, now),
   };
+}
+
+// The MachineDeployment that a Rollout and its Events are about.
+
+/** As it was seen last by this process, or read now; undefined when it is gone. */
+async function readSubject(kube: Kube, pool: PoolRef): Promise<Subject | undefined> {
+  // One that goes in this moment has its Rollout collected after it.
+  return seenDeployment(kube, pool) ?? (await ifFound(readObject(kube, machineDeployments, pool)))?.metadata;
+}
+
+// Whose nodes are whose, as machine-controller's objects tell it; no more of them is kept.
+
+const joinedMachines: Resource<JoinedMachine> = { ...machines, schema: Machine.transform(joinedMachine) };
+const ownedSets: Resource<OwnedSet> = { ...machineSets, schema: MachineSet.transform(ownedSet) };
+
+export const machineControllerOwners: NodeOwners = { machines: joinedMachines, sets: ownedSets };
+
+function joinedMachine(machine: Machine): JoinedMachine {
+  const { metadata, status } = machine;
+  const set = metadata.ownerReferences?.find(({ kind }) => kind === "MachineSet")?.name;
+  const node = status?.nodeRef?.name;
+  if (!set || !node || metadata.deletionTimestamp || !hasJoined(machine)) return {};
+  return { set: `${metadata.namespace}/${set}`, node };
+}
+
+function ownedSet({ metadata }: MachineSet): OwnedSet {
+  const owner = metadata.ownerReferences?.find(({ kind }) => kind === "MachineDeployment");
+  return owner ? { pool: `${metadata.namespace}/${owner.name}` } : {};
+}
+
+// Whether a Machine waits for the node of its name, and whose it is.
+
+/** More than one is too many, and how many more does not matter. */
+const limit = 2;
+
+/** Reads the machines of this name afresh, of all namespaces, two at most. Writes nothing. */
+export async function readNewcomers(kube: Kube, name: string): Promise<Newcomer[]> {
+  return await attempting(`read machine "${name}"`, async () => {
+    const answer = await listThere(kube, machines, { fieldSelector: `metadata.name=${name}`, limit });
+    const { items = [] } = answer as { items?: unknown[] };
+    return await Promise.all(items.map((item) => newcomerOf(kube, machines.schema.parse(item))));
+  });
+}
+
+async function newcomerOf(kube: Kube, machine: Machine): Promise<Newcomer> {
+  const { namespace = "", annotations } = machine.metadata;
+  const set = await makerOf(kube, machine.metadata);
+  const maker = set?.ownerReferences?.find(({ kind }) => kind === "MachineDeployment");
+  const { phase } = memberOf({ namespace, name: maker?.name ?? "" }, machine);
+  // Of anybody: as long as it stands, the machine is not to go on.
+  const isHeld = Boolean(annotations?.[holdAnnotation]);
+  return { phase, isHeld, ...(maker ? { pool: { namespace, name: maker.name }, poolUid: maker.uid } : {}) };
+}
+
+/**
+ * The MachineSet that made it. Whoever may write Machines alone can name any set as the maker of any name: the UID must be
+ * that of the set, and the name one that the set would give.
+ */
+async function makerOf(kube: Kube, { namespace = "", name, ownerReferences }: Metadata): Promise<Metadata | undefined> {
+  const owner = ownerReferences?.find(({ kind }) => kind === "MachineSet");
+  if (!owner || !name.startsWith(`${owner.name}-`)) return undefined;
+  const set = await ifFound(readObject(kube, machineSets, { namespace, name: owner.name }));
+  return set?.metadata.uid === owner.uid ? set?.metadata : undefined;
+}
+
+// Wakes machine-controller (1.66) where it has not noticed that a node is Ready again. It counts a MachineSet's Ready
+// nodes only when the set or one of its Machines changes. A node that comes back changes neither, and without it no
+// other machine is made or removed until everything is looked at again, as late as five minutes after.
+
+/** Between looks; machine-controller has as much time to notice by itself. */
+const restMs = 5_000;
+
+/** The MachineSets of one pool during one wait. */
+export class LateSets implements Waker {
+  readonly #kube: Kube;
+  readonly #pool: PoolRef;
+  /** Sets that counted too few at the last look, by template. */
+  #late = new Set<string>();
+  #lookedAt: number;
+
+  constructor(kube: Kube, pool: PoolRef, now: number) {
+    this.#kube = kube;
+    this.#pool = pool;
+    this.#lookedAt = now;
+  }
+
+  /** Epoch ms at which to look again, where sets that are watched count too few, or nobody knows. */
+  lookBy(members: readonly Member[]): number {
+    const counted = countedReady(this.#kube, this.#pool);
+    if (!counted || this.#late.size > 0) return this.#lookedAt + restMs;
+    const isLate = [...counted].some(([templateHash, ready]) => readyOf(templateHash, members).length > ready);
+    return isLate ? this.#lookedAt + restMs : Infinity;
+  }
+
+  /** Touches one Machine of each set that still counts fewer Ready nodes than there are; `now` is epoch ms. */
+  async wake({ members, counted }: Pick<Observation, "members" | "counted">, now: number): Promise<void> {
+    if (now - this.#lookedAt < restMs) return;
+    this.#lookedAt = now;
+    const { namespace, name } = this.#pool;
+    await attempting(`wake machine-controller for "${namespace}/${name}"`, async () => {
+      const late = [...counted].flatMap((count) => witnessOf(count, members) ?? []);
+      for (const each of late.filter(({ templateHash }) => this.#late.has(templateHash))) await this.#touch(each, now);
+      this.#late = new Set(late.map(({ templateHash }) => templateHash));
+    });
+  }
+
+  async #touch({ id }: Member, now: number): Promise<void> {
+    const body = { metadata: { annotations: { [wakeAnnotation]: new Date(now).toISOString() } } };
+    await ifFound(patchObject(this.#kube, machines, { namespace: this.#pool.namespace, name: id, body }));
+  }
+}
+
+/** A Ready machine of a set that counts fewer of them than there are; undefined for any other set. */
+function witnessOf([templateHash, ready]: [string, number], members: Member[]): Member | undefined {
+  const there = readyOf(templateHash, members);
+  return there.length > ready ? there[0] : undefined;
+}
+
+function readyOf(wanted: string, members: readonly Member[]): Member[] {
+  return members.filter(({ phase, templateHash }) => phase === "Ready" && templateHash === wanted);
 }

@@ -1,16 +1,23 @@
 /** The machines of a MachineDeployment as its Machines and MachineSets tell them. */
-import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+import type { Member, MemberPhase, PoolRef } from "../../../workflows/contracts/mod.ts";
 import { moot } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
-import { listObjects, machineDeployments, machines, readObject } from "../../kube/resources.ts";
-import type { MachineSet } from "../../kube/schemas.ts";
+import {
+  listObjects,
+  type Machine,
+  type MachineDeployment,
+  machineDeployments,
+  machines,
+  type MachineSet,
+  readObject,
+} from "../../kube/resources.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
-import type { Observation } from "../contract.ts";
-import { templateHashLabel } from "../../kube/machine_deployment.ts";
-import { isCurrent } from "./machine_sets.ts";
-import { memberOf } from "./member.ts";
+import type { MachineState, MemberRef, Observation } from "../contract.ts";
+import { imageOf, kubeletOf, revisionAnnotation, templateHashLabel } from "../../kube/machine_deployment.ts";
 import { selectorOfEmpty } from "./pool_watch.ts";
-import { ownMachines } from "./owned.ts";
+import { ownMachines, ownSets } from "./owned.ts";
+import { isOwnHold } from "../../node/holder.ts";
+import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./holds.ts";
 
 /** Reads them all; without any machine it is not asked which template is wanted. */
 export function observePool(kube: Kube, pool: PoolRef): Promise<Observation> {
@@ -34,4 +41,118 @@ async function observe(kube: Kube, pool: PoolRef): Promise<Observation> {
 
 function hashOf(set: MachineSet | undefined): string {
   return set?.metadata.labels?.[templateHashLabel] ?? "";
+}
+
+// A Machine as the planner sees it.
+
+/** Reads phase, hold and mark off a Machine's metadata and status. */
+export function memberOf(pool: PoolRef, machine: Machine): Member {
+  const { metadata, status, spec } = machine;
+  const node = status?.nodeRef?.name;
+  return {
+    id: metadata.name,
+    ...(node ? { node } : {}),
+    templateHash: metadata.labels?.[templateHashLabel] ?? "",
+    image: imageOf(spec),
+    kubelet: kubeletOf(spec),
+    phase: phaseOf(machine),
+    since: metadata.creationTimestamp,
+    marked: isOwnHold(pool, metadata.annotations?.[victimAnnotation]),
+    held: isOwnHold(pool, metadata.annotations?.[holdAnnotation]),
+    expendable: isExpendable(pool, machine),
+  };
+}
+
+/** machine-controller has added the finalizer, which it does right before it orders an instance. */
+export function hasInstance(machine: Machine): boolean {
+  return machine.metadata.finalizers?.includes(instanceFinalizer) ?? false;
+}
+
+/** Joined once; machine-controller appends the condition at the first Ready and never takes it back. */
+export function hasJoined(machine: Machine): boolean {
+  return machine.status?.nodeRef != null && wasReady(machine);
+}
+
+function wasReady({ status }: Machine): boolean {
+  return status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+}
+
+function isExpendable(pool: PoolRef, { metadata, status }: Machine): boolean {
+  const mark = metadata.annotations?.[victimAnnotation];
+  return (mark !== undefined && !isOwnHold(pool, mark)) || status?.errorReason != null;
+}
+
+function phaseOf(machine: Machine): MemberPhase {
+  if (machine.metadata.deletionTimestamp) return "Leaving";
+  if (hasJoined(machine)) return "Ready";
+  // machine-controller takes the reference back when the Node object is gone.
+  if (wasReady(machine)) return "NotReady";
+  if (machine.status?.nodeRef) return "Joining";
+  if (hasInstance(machine)) return "Booting";
+  return machine.metadata.annotations?.[holdAnnotation] ? "Held" : "Provisioning";
+}
+
+// The MachineSets of a MachineDeployment, one for each template that machine-controller remembers.
+
+/** The set that carries the MachineDeployment's own revision: the one its template made. */
+export async function currentSet(kube: Kube, deployment: MachineDeployment): Promise<MachineSet | undefined> {
+  if (!deployment.metadata.annotations?.[revisionAnnotation]) return undefined;
+  const sets = await ownSets(kube, deployment);
+  return sets.find((set) => isCurrent(set, deployment));
+}
+
+/** The set has the MachineDeployment's own revision. */
+export function isCurrent(set: MachineSet, deployment: MachineDeployment): boolean {
+  const revision = deployment.metadata.annotations?.[revisionAnnotation];
+  return Boolean(revision) && set.metadata.annotations?.[revisionAnnotation] === revision;
+}
+
+/** The set whose template has this `machine-template-hash`. */
+export async function setOfTemplate(
+  kube: Kube,
+  deployment: MachineDeployment,
+  templateHash: string,
+): Promise<MachineSet | undefined> {
+  const sets = await ownSets(kube, deployment);
+  return sets.find(({ metadata }) => metadata.labels?.[templateHashLabel] === templateHash);
+}
+
+// How far a Machine has come, as machine-controller tells it.
+
+/** Reads one Machine; undefined when it is gone. */
+export async function readState(kube: Kube, member: MemberRef): Promise<MachineState | undefined> {
+  const found = await readMachine(kube, member);
+  return found && stateOf(found);
+}
+
+/** The same as the planner sees it. */
+export async function readMember(kube: Kube, member: MemberRef): Promise<Member | undefined> {
+  const found = await readMachine(kube, member);
+  return found && memberOf(member.pool, found);
+}
+
+function readMachine(kube: Kube, { pool, machine }: MemberRef): Promise<Machine | undefined> {
+  return attempting(
+    `read machine "${machine}"`,
+    () => ifFound(readObject(kube, machines, { namespace: pool.namespace, name: machine })),
+  );
+}
+
+/** The same of a Machine at hand; pure. */
+export function stateOf(machine: Machine): MachineState {
+  const { metadata, spec, status } = machine;
+  const { namespace, name } = metadata;
+  const { errorReason, errorMessage, nodeRef, addresses } = status ?? {};
+  return {
+    name,
+    leaving: metadata.deletionTimestamp !== undefined,
+    ordered: hasInstance(machine),
+    ...(errorReason ? { trouble: `${errorReason}: ${errorMessage ?? "no message"}` } : {}),
+    addresses: (addresses ?? []).map(({ address }) => address),
+    ...(nodeRef ? { node: nodeRef.name } : {}),
+    joined: hasJoined(machine),
+    image: imageOf(spec),
+    finalizers: metadata.finalizers ?? [],
+    object: { kind: "Machine", namespace, name },
+  };
 }

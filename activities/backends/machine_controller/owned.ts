@@ -5,8 +5,15 @@
  * it adopts is a member from then on.
  */
 import type { Kube } from "../../kube/client.ts";
-import { listObjects, machines, machineSets } from "../../kube/resources.ts";
-import type { Machine, MachineDeployment, MachineSet, Metadata } from "../../kube/schemas.ts";
+import {
+  listObjects,
+  type Machine,
+  type MachineDeployment,
+  machines,
+  type MachineSet,
+  machineSets,
+  type Metadata,
+} from "../../kube/resources.ts";
 import { labelSelectorOf } from "../../kube/machine_deployment.ts";
 
 /** Machines of one MachineDeployment, and the sets that they are of. */

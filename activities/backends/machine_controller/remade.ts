@@ -3,9 +3,18 @@
  * itself. All others would be gone for good.
  */
 import type { Kube } from "../../kube/client.ts";
-import { listPage, machineDeployments, machines, machineSets, readObject } from "../../kube/resources.ts";
-import type { Resource } from "../../kube/resources.ts";
-import type { Machine, MachineDeployment, MachineSet, Metadata } from "../../kube/schemas.ts";
+import {
+  listPage,
+  type Machine,
+  type MachineDeployment,
+  machineDeployments,
+  machines,
+  type MachineSet,
+  machineSets,
+  type Metadata,
+  readObject,
+  type Resource,
+} from "../../kube/resources.ts";
 import { ifFound } from "../../kube/status.ts";
 import type { Remade } from "../contract.ts";
 

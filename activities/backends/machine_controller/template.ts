@@ -1,8 +1,7 @@
 /** Templates of machines compared: what machine-controller adds on its way says nothing about them. */
 import { canonicalJson } from "../../../profiles/canonical_json.ts";
-import { templateHashLabel } from "../../kube/machine_deployment.ts";
-import { withImage } from "../../kube/machine_template.ts";
-import type { MachineSpec } from "../../kube/schemas.ts";
+import { templateHashLabel, withImage } from "../../kube/machine_deployment.ts";
+import type { MachineSpec } from "../../kube/resources.ts";
 
 /** Without the label by which a set tells its machines from others'. */
 export function unlabelled(template: object): object {

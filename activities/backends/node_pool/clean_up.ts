@@ -1,10 +1,9 @@
 /** Takes back what we did to the nodes of a pool that is being deleted, whoever selects them by now, and lets it go. */
 import type { PoolRef, Published } from "../../../workflows/contracts/mod.ts";
-import { abreast } from "../../kube/abreast.ts";
+import { abreast, attempting, ifFound } from "../../kube/status.ts";
 import type { Kube } from "../../kube/client.ts";
 import { type NodePool, nodePools } from "../../kube/node_pools.ts";
 import { patchObject } from "../../kube/resources.ts";
-import { attempting, ifFound } from "../../kube/status.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
 import { isOwnHold } from "../../node/holder.ts";
 import type { BootOrder } from "../contract.ts";

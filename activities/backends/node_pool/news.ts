@@ -1,10 +1,10 @@
 /** News of NodePools and of their nodes. */
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
-import { News, sourceOf } from "../../kube/news.ts";
+import { News, sourceOf } from "../../kube/polling.ts";
 import { NodePool, nodePools } from "../../kube/node_pools.ts";
 import type { Resource } from "../../kube/resources.ts";
-import { type Change, SharedWatch } from "../../kube/shared_watch.ts";
+import { type Change, SharedWatch } from "../../kube/informer.ts";
 import { nodeWatchOf } from "../../node/node_watch.ts";
 import { type PoolNode, poolNodesOf } from "./pool_nodes.ts";
 import { nodePoolNameOf } from "./selected.ts";

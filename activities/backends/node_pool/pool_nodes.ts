@@ -2,9 +2,8 @@
 import { z } from "zod";
 import type { Kube } from "../../kube/client.ts";
 import { joinedRead } from "../../kube/joined_reads.ts";
-import { allPages, type ListPage } from "../../kube/pages.ts";
-import type { Resource } from "../../kube/resources.ts";
-import { SharedWatch } from "../../kube/shared_watch.ts";
+import { allPages, type ListPage, type Resource } from "../../kube/resources.ts";
+import { SharedWatch } from "../../kube/informer.ts";
 import { ifFound } from "../../kube/status.ts";
 import { cordonedByAnnotation } from "../../node/cordon.ts";
 import { type Lock, lockOf } from "./lock.ts";

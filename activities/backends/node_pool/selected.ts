@@ -2,11 +2,10 @@
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { refused } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
-import { selects } from "../../kube/label_selector.ts";
+import { ifFound, selects } from "../../kube/status.ts";
 import { type NodePool, nodePools } from "../../kube/node_pools.ts";
 import { joinedRead } from "../../kube/joined_reads.ts";
 import { listPage, readObject } from "../../kube/resources.ts";
-import { ifFound } from "../../kube/status.ts";
 import { type PoolNode, readPoolNodes } from "./pool_nodes.ts";
 
 const word = "node-pool.";

@@ -1,20 +1,44 @@
 /** Has a group boot what it asks for, and keeps what it booted before by the cloud's own id, so that there is a way back. */
-import type { PoolRef, Published } from "../../../workflows/contracts/mod.ts";
+import type {
+  Desired,
+  EtcdDoubt,
+  EtcdMember,
+  EtcdStanding,
+  EtcdSurvey,
+  PoolRef,
+  Published,
+} from "../../../workflows/contracts/mod.ts";
 import { cloudOf } from "../../clouds/cloud_of.ts";
-import { type BootTemplate, groupKeyOf } from "../../clouds/driver.ts";
+import { type BootTemplate, groupKeyOf, type Instance } from "../../clouds/driver.ts";
 import { refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
-import { listClusterObjects, patchClusterObject, patchClusterStatus } from "../../kube/cluster_objects.ts";
+import {
+  listClusterObjects,
+  patchClusterObject,
+  patchClusterStatus,
+  readObject,
+  rollouts,
+} from "../../kube/resources.ts";
 import { joinedRead } from "../../kube/joined_reads.ts";
-import { attempting, statusOf } from "../../kube/status.ts";
-import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
+import { attempting, ifFound, statusOf } from "../../kube/status.ts";
+import { type NodeVersion, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { marks } from "../../node_version/marks.ts";
-import type { BootOrder } from "../contract.ts";
-import { nodesByInstance } from "./group_nodes.ts";
-import { type Boots, groupFinalizer, written } from "./ledger.ts";
-import { tokenOf } from "./member.ts";
-import { type Asked, groupNameOf, needAsked, readInstances } from "./sight.ts";
-import { hashOf, type Target } from "../../node_version/release.ts";
+import type { BootOrder, RestoreOrder, Wanted } from "../contract.ts";
+import { type GroupNode, nodesByInstance } from "./group_nodes.ts";
+import { type Boots, groupFinalizer, patchLedger, written } from "./ledger.ts";
+import { memberIdOf, tokenOf } from "./member.ts";
+import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud, readInstances } from "./sight.ts";
+import { askedBy, hashOf, isControlPlane, type Target } from "./version_release.ts";
+import { emitEvents } from "../../status/events.ts";
+import { memoryOf } from "../../status/recall.ts";
+import { subjectOfGroup } from "./subject.ts";
+import { z } from "zod";
+import { declaredSize } from "./size.ts";
+import { observedOf } from "./target.ts";
+import { doubtsOf, memberAt } from "../../etcd/judge.ts";
+import { type Machine, type Place, placeOf } from "../../etcd/place.ts";
+import { isHealthyVoter, quorumOf } from "../../etcd/quorum.ts";
+import { readSurvey } from "../../node_version/cluster_etcd.ts";
 
 /** What a machine of a group boots with needs no credentials of ours: it never ends. */
 const never = "";
@@ -136,4 +160,172 @@ function statusWith(image: string, generation = 0): object {
 /** Annotations by which nodes say what they are. */
 export function marksOf(image: string, group: string): Record<string, string> {
   return { [marks.image]: image, [marks.group]: group };
+}
+
+// Goes back: the group boots what it booted before, by the template that the cloud has kept, until something else is asked for.
+
+/** Pins the group to what was last good there; its NodeVersion stays as people wrote it. Refused as "LastGoodMissing". */
+export function restoreGroup(kube: Kube, order: RestoreOrder): Promise<{ changed: boolean }> {
+  const name = groupNameOf(order.pool);
+  return attempting(`go back to what was last good in scaling group "${name}"`, async () => {
+    const asked = await readAsked(kube, order.pool);
+    if (!asked || asked.group.metadata.deletionTimestamp) return { changed: false };
+    const good = await goodBoots(kube, asked, order);
+    const from = hashOf(askedBy(asked.version));
+    const { pin } = asked.ledger;
+    if (hashOf(good) === from || (pin?.from === from && hashOf(pin.boots) === hashOf(good))) return { changed: false };
+    await patchLedger(kube, asked.group.metadata, written({ pin: { from, boots: good } }));
+    const message = `Went back to image ${good.image}, by ${order.by}: ${order.reason}`;
+    await emitEvents(kube, subjectOfGroup(asked.group), [{ type: "Warning", reason: "LastGoodRestored", message }]);
+    return { changed: true };
+  });
+}
+
+async function goodBoots(kube: Kube, { ledger: { boots, former } }: Asked, { pool }: RestoreOrder): Promise<Boots> {
+  const { namespace, name } = pool;
+  const { lastGood } = memoryOf(await ifFound(readObject(kube, rollouts, { namespace, name })));
+  const found = [former, boots].find((each) => each && hashOf(each) === lastGood?.specHash);
+  if (found) return found;
+  const state = lastGood ? "what it booted then was not kept" : "no rollout of it has converged yet";
+  throw refused("LastGoodMissing", `Cannot go back to what was last good in "${groupNameOf(pool)}": ${state}`);
+}
+
+// What a scaling group asks for: what its NodeVersion says, as many as its cloud keeps for it.
+
+/** Gone, being deleted, or present with what it asks for. One that follows nothing yet asks for what it has. */
+export function readGroupWanted(kube: Kube, pool: PoolRef): Promise<Wanted> {
+  return attempting(`read scaling group "${groupNameOf(pool)}"`, async () => {
+    const asked = await readAsked(kube, pool);
+    if (!asked) return { state: "Gone" };
+    const { metadata } = asked.group;
+    if (metadata.deletionTimestamp) return { state: "Deleting" };
+    const seen = await readCloud(kube, asked);
+    const replicas = declaredSize(seen, asked.ledger);
+    const surge = Math.max(0, seen.cloud.max - replicas);
+    const special = isOfControlPlane(asked, seen) ? { isControlPlane: true as const } : {};
+    const desired = { ...desiredOf(asked, { replicas, surge }), ...special };
+    return { state: "Present", desired, labels: metadata.labels ?? {} };
+  });
+}
+
+function desiredOf({ group, version, target }: Asked, size: { replicas: number; surge: number }): Desired {
+  const hash = target ? hashOf(target) : "";
+  return {
+    ...{
+      generation: group.metadata.generation ?? 0,
+      settled: true,
+      templateHash: hash,
+      revision: revisionOf(version, target),
+    },
+    ...{ observed: observedOf(group, version), change: hash, specHash: hash, actor: actorOf(version) },
+    ...{ ...size, image: target?.image ?? "", kubelet: "" },
+    profile: { name: version.metadata.name, namespace: "" },
+  };
+}
+
+/** What people call it where that is what is wanted; else a piece of its image. */
+function revisionOf({ spec }: NodeVersion, target: Target | undefined): string {
+  if (!target) return "";
+  const isAsked = target.image === spec.image && target.components === spec.kubernetesComponentsReference;
+  return isAsked && spec.imageVersion !== "" ? spec.imageVersion : target.image.slice(-20);
+}
+
+const Written = z.array(z.object({
+  manager: z.string().default(""),
+  time: z.union([z.string(), z.date()]).transform((value) => new Date(value).getTime()).default(0),
+  fieldsV1: z.record(z.string(), z.unknown()).default({}),
+}));
+
+/** The field manager that wrote its spec last; "unknown" where none is known. */
+function actorOf({ metadata }: NodeVersion): string {
+  const fields = Written.safeParse(metadata.managedFields).data ?? [];
+  const writes = fields.filter(({ fieldsV1 }) => "f:spec" in fieldsV1).sort((a, b) => b.time - a.time);
+  return writes[0]?.manager || "unknown";
+}
+
+// Which machines are of a control plane, and what their etcd says about touching them.
+
+type Seen = Pick<CloudSight, "cloud" | "instances" | "nodes">;
+
+/** A role is written by people: cloud and nodes have a word too. */
+export function isOfControlPlane({ group }: Pick<Asked, "group">, { cloud, instances, nodes }: Seen): boolean {
+  const isNode = instances.some(({ providerId }) => nodes.get(providerId.toLowerCase())?.isControlPlane);
+  return isControlPlane(group) || cloud.role === "ControlPlane" || isNode;
+}
+
+/**
+ * Refused where control planes would come to run other components than they do: their Kubernetes is not upgraded by
+ * replacing them (K23); and where a group is one of them though its role says something else, as it is released with others
+ * then. `attempt` completes "Cannot …".
+ */
+export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
+  if (!isOfControlPlane(asked, seen)) return;
+  const { metadata, spec } = asked.group;
+  if (!isControlPlane(asked.group)) {
+    const state = `it is of group "${metadata.name}" of control planes, whose role is "${spec.role}"`;
+    throw refused("ControlPlaneRefused", `Cannot ${attempt}: ${state}`);
+  }
+  const wanted = asked.target?.components ?? "";
+  const others = [...seen.nodes.values()].filter(({ isControlPlane: isOne, components }) =>
+    isOne && components !== "" && components.toLowerCase() !== wanted.toLowerCase()
+  );
+  const [other] = others;
+  if (!other) return;
+  const state = `"${wanted}" is wanted of control planes, and node "${other.name}" runs "${other.components}"`;
+  throw refused(
+    "ControlPlaneRefused",
+    `Cannot ${attempt}: ${state}; their Kubernetes is not upgraded by replacing them`,
+  );
+}
+
+/** Etcd in one look; undefined where it is none of this group's business. One that cannot be looked at is in doubt. */
+export async function standingFor(kube: Kube, asked: Asked, seen: Seen): Promise<EtcdStanding | undefined> {
+  if (!isOfControlPlane(asked, seen)) return undefined;
+  try {
+    return standingOf(await readSurvey(kube), seen);
+  } catch (error) {
+    const says = error instanceof Error ? error.message : String(error);
+    return { seats: [], quorum: { needed: 0, well: 0 }, doubts: [{ says }] };
+  }
+}
+
+/** Where an instance of the group stands in etcd, among all machines of control planes. */
+export function placeIn(survey: EtcdSurvey, seen: Pick<Seen, "instances" | "nodes">, instance: Instance): Place {
+  const others = [...seen.nodes.values()].filter((node) => node.isControlPlane);
+  const known = seen.instances.map((each) => machineOf(each, seen.nodes));
+  return placeOf(survey, machineOf(instance, seen.nodes), [
+    ...known,
+    ...others.map(({ addresses, name }) => ({ addresses, node: name })),
+  ]);
+}
+
+function machineOf(instance: Instance, nodes: ReadonlyMap<string, GroupNode>): Machine {
+  const node = nodes.get(instance.providerId.toLowerCase());
+  return { addresses: [...instance.addresses, ...(node?.addresses ?? [])], node: node?.name ?? instance.node };
+}
+
+/** Pure. */
+function standingOf(survey: EtcdSurvey, { instances, nodes }: Seen): EtcdStanding {
+  const seats = instances.flatMap((instance) => {
+    const member = memberAt(survey, machineOf(instance, nodes));
+    return member && member !== "Ambiguous" ? [{ machine: memberIdOf(instance), member: member.id }] : [];
+  });
+  const machineAt = (id: string): { machine?: string } => {
+    const seat = seats.find(({ member }) => member === id);
+    return seat ? { machine: seat.machine } : {};
+  };
+  const { needed, well } = quorumOf(survey);
+  return {
+    seats: survey.members.map((member) => ({
+      ...{ name: member.name || member.id, ...machineAt(member.id), role: roleOf(survey, member) },
+      ...{ isWell: isHealthyVoter(member, survey), version: member.status?.version ?? "" },
+    })),
+    quorum: { needed, well },
+    doubts: doubtsOf(survey).map(({ member, says }): EtcdDoubt => ({ ...(member ? machineAt(member) : {}), says })),
+  };
+}
+
+function roleOf({ leader }: EtcdSurvey, member: EtcdMember): "Leader" | "Voter" | "Learner" {
+  if (member.isLearner) return "Learner";
+  return member.id === leader ? "Leader" : "Voter";
 }

@@ -2,10 +2,23 @@
 import { z } from "zod";
 import type { Kube } from "../../kube/client.ts";
 import { joinedRead } from "../../kube/joined_reads.ts";
-import { allPages, type ListPage } from "../../kube/pages.ts";
-import type { Resource } from "../../kube/resources.ts";
-import { SharedWatch } from "../../kube/shared_watch.ts";
+import {
+  allPages,
+  createClusterObject,
+  deleteClusterObject,
+  listClusterObjects,
+  type ListPage,
+  patchClusterObject,
+  type Resource,
+} from "../../kube/resources.ts";
+import { SharedWatch } from "../../kube/informer.ts";
 import { MarkedNode } from "../../node_version/marks.ts";
+import { createHash } from "node:crypto";
+import type { DiscoveryResult } from "../../../workflows/contracts/mod.ts";
+import { cloudOf } from "../../clouds/cloud_of.ts";
+import { type CloudGroup, type Driver, groupKeyOf } from "../../clouds/driver.ts";
+import { attempting, ifFound, statusOf } from "../../kube/status.ts";
+import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 
 /** On a node that goes for another: the holder. */
 export const chosenAnnotation = "ostler.dev/chosen-by";
@@ -76,4 +89,112 @@ async function listNodes(kube: Kube): Promise<GroupNode[]> {
     const { items = [], metadata = {} } = JSON.parse(JSON.stringify(answer)) as ListPage<unknown>;
     return { metadata, items: items.map((item) => GroupNode.parse(item)) };
   });
+}
+
+// Has a ScalingGroup for each group of the cloud. What people set on one stays theirs; one is removed only when three looks,
+// of which each saw all groups, have not found it: clouds leave out what they cannot list in that moment.
+
+/** On a ScalingGroup: whole looks since its group was found last, and when the last of them was (epoch ms). */
+const missedAnnotation = "ostler.dev/missed-by-looks";
+const looksUntilGone = 3;
+/** A look that is done again, as its answer was lost, is one look. */
+const apartMs = 300_000;
+const longestName = 200;
+
+/** What the Constellation node operator makes one with. */
+const first = { nodeImage: "constellation-version", min: 1, max: 10, autoscaling: false };
+
+type Role = "Worker" | "ControlPlane";
+
+/** Looks once. */
+export function discoverScalingGroups(kube: Kube, now: number): Promise<DiscoveryResult> {
+  return attempting("look for scaling groups", async () => {
+    const driver = await cloudOf(kube);
+    const [{ groups, isComplete }, objects] = await Promise.all([
+      driver.groups(),
+      listClusterObjects(kube, scalingGroups),
+    ]);
+    const found = new Map(groups.map((group) => [groupKeyOf(group.id), group]));
+    const known = new Map(objects.map((object) => [groupKeyOf(object.spec.groupId), object]));
+    const made: string[] = [];
+    for (const [key, group] of found) {
+      const object = known.get(key);
+      if (object) await keep(kube, object, group);
+      else made.push(...await makeIfClear(kube, driver, group));
+    }
+    const missing = isComplete ? objects.filter(({ spec }) => !found.has(groupKeyOf(spec.groupId))) : [];
+    const removed: string[] = [];
+    for (const object of missing) {
+      if (await miss(kube, object, now) === "Removed") removed.push(object.metadata.name);
+    }
+    return { groups: groups.length, made, removed };
+  });
+}
+
+/** One of which neither its cloud nor a node tells what it is for may be a control plane: it is made once a node tells. */
+async function makeIfClear(kube: Kube, driver: Driver, group: CloudGroup): Promise<string[]> {
+  const role = group.role || await roleByNodes(kube, driver, group.id);
+  return role === undefined ? [] : [await make(kube, group, role)];
+}
+
+async function roleByNodes(kube: Kube, driver: Driver, group: string): Promise<Role | undefined> {
+  const [instances, nodes] = await Promise.all([driver.instances(group), nodesByInstance(kube)]);
+  const own = instances.flatMap(({ providerId }) => nodes.get(providerId.toLowerCase()) ?? []);
+  if (own.some(({ isControlPlane }) => isControlPlane)) return "ControlPlane";
+  return own.length > 0 ? "Worker" : undefined;
+}
+
+async function make(kube: Kube, group: CloudGroup, role: Role): Promise<string> {
+  const { id, name: nodeGroupName, autoscalerName: autoscalerGroupName } = group;
+  const spec = { ...first, groupId: id, nodeGroupName, autoscalerGroupName, role };
+  const name = nameFor(group);
+  try {
+    await createClusterObject(kube, scalingGroups, { kind: "ScalingGroup", metadata: { name }, spec });
+    return name;
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+  }
+  // The name is another group's: what tells them apart is their id.
+  const other = `${name}-${createHash("sha256").update(groupKeyOf(id)).digest("hex").slice(0, 8)}`;
+  await createClusterObject(kube, scalingGroups, { kind: "ScalingGroup", metadata: { name: other }, spec }).catch(
+    (error: unknown) => {
+      if (statusOf(error) !== 409) throw error; // made by a try before
+    },
+  );
+  return other;
+}
+
+/** A name in Kubernetes, the same for the same group in whatever case its cloud tells it (K21). */
+function nameFor({ name, id }: CloudGroup): string {
+  const last = groupKeyOf(id).split("/").at(-1) ?? "";
+  const plain = (name || last).toLowerCase().replaceAll(/[^a-z0-9.-]+/g, "-").slice(0, longestName);
+  return plain.replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, "") || "group";
+}
+
+/** Only its name for people follows the cloud. */
+async function keep(kube: Kube, { metadata, spec }: ScalingGroup, { name }: CloudGroup): Promise<void> {
+  const wasMissed = metadata.annotations?.[missedAnnotation] !== undefined;
+  if (!wasMissed && spec.nodeGroupName === name) return;
+  const body = {
+    metadata: { uid: metadata.uid, annotations: { [missedAnnotation]: null } },
+    spec: { nodeGroupName: name },
+  };
+  await ifFound(patchClusterObject(kube, scalingGroups, { name: metadata.name, body }));
+}
+
+async function miss(
+  kube: Kube,
+  { metadata: { name, uid, annotations = {} } }: ScalingGroup,
+  now: number,
+): Promise<"Missed" | "Removed"> {
+  const [, count = "0", at = "0"] = /^(\d{1,3}) (\d{1,15})$/.exec(annotations[missedAnnotation] ?? "") ?? [];
+  if (now - Number(at) < apartMs) return "Missed";
+  const missed = Number(count) + 1;
+  if (missed >= looksUntilGone) {
+    await ifFound(deleteClusterObject(kube, scalingGroups, { name, uid }));
+    return "Removed";
+  }
+  const body = { metadata: { uid, annotations: { [missedAnnotation]: `${missed} ${now}` } } };
+  await ifFound(patchClusterObject(kube, scalingGroups, { name, body }));
+  return "Missed";
 }

@@ -5,7 +5,7 @@ import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import type { Kube } from "../../kube/client.ts";
 import { ifFound } from "../../kube/status.ts";
-import { type HandOverRules, type Inheritance, inheritanceOf } from "../../node_version/hand_over.ts";
+import { type HandOverRules, type Inheritance, inheritanceOf } from "./joining_nodes.ts";
 import { handOverFor } from "../../policy/hand_over_for.ts";
 import type { Asked, CloudSight } from "./sight.ts";
 

@@ -3,7 +3,7 @@ import type { Instance } from "../../clouds/driver.ts";
 import { doubtsOf } from "../../etcd/judge.ts";
 import type { Kube } from "../../kube/client.ts";
 import { openEtcd } from "../../node_version/cluster_etcd.ts";
-import { isOfControlPlane, placeIn } from "./control_plane.ts";
+import { isOfControlPlane, placeIn } from "./boots.ts";
 import type { Asked, CloudSight } from "./sight.ts";
 
 /** What it lacks, in words. A learner that is in sync is given its vote: who joined it may have given up. */

@@ -3,7 +3,7 @@ import type { Instance } from "../../clouds/driver.ts";
 import { unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import { openEtcd } from "../../node_version/cluster_etcd.ts";
-import { placeIn } from "./control_plane.ts";
+import { placeIn } from "./boots.ts";
 import { memberIdOf } from "./member.ts";
 import type { CloudSight } from "./sight.ts";
 

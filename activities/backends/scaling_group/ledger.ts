@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
-import { patchClusterObject } from "../../kube/cluster_objects.ts";
+import { patchClusterObject } from "../../kube/resources.ts";
 import { statusOf } from "../../kube/status.ts";
 import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 

@@ -6,7 +6,7 @@ import type { GroupNode } from "./group_nodes.ts";
 import { freeNumbers, type Legacy, legacyFor, type Tokens } from "./ledger.ts";
 import { isAlive, isOf, type Order } from "./records.ts";
 import type { CloudSight, Moment } from "./sight.ts";
-import { hashOf, type Target } from "../../node_version/release.ts";
+import { hashOf, type Target } from "./version_release.ts";
 
 /** The id of a machine for life: the token that it was ordered by, or its own name in its cloud. */
 export function memberIdOf({ providerId, token }: Pick<Instance, "providerId" | "token">): string {

@@ -5,7 +5,7 @@ import { attempting } from "../../kube/status.ts";
 import { protectionFor } from "../../policy/protection_for.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import type { MachineState, MemberRef, Observation } from "../contract.ts";
-import { standingFor } from "./control_plane.ts";
+import { standingFor } from "./boots.ts";
 import { isAlive, isOf, type Order } from "./records.ts";
 import {
   isLost,
@@ -19,7 +19,7 @@ import {
 } from "./member.ts";
 import { declaredSize, openOrders, orphansOf } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
-import { hashOf } from "../../node_version/release.ts";
+import { hashOf } from "./version_release.ts";
 
 /** Reads all of them; papers are no more than could be needed. */
 export function observeGroup(kube: Kube, pool: PoolRef): Promise<Observation> {

@@ -3,13 +3,12 @@ import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { cloudOf } from "../../clouds/cloud_of.ts";
 import { type Driver, groupKeyOf, type Instance } from "../../clouds/driver.ts";
 import { moot, refused, unavailable } from "../../failures.ts";
-import type { Kube } from "../../kube/client.ts";
-import { createClusterObject, patchClusterObject, patchClusterStatus } from "../../kube/cluster_objects.ts";
-import { attempting, statusOf } from "../../kube/status.ts";
+import { asMergePatch, type Kube } from "../../kube/client.ts";
+import { createClusterObject, patchClusterObject, patchClusterStatus } from "../../kube/resources.ts";
+import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type PendingNode, pendingNodes, type ScalingGroup } from "../../kube/update_kinds.ts";
-import type { AdmitOrder } from "../contract.ts";
-import { ensureBoots } from "./boots.ts";
-import { refuseUnfit } from "./control_plane.ts";
+import type { AdmitOrder, MemberRef } from "../contract.ts";
+import { ensureBoots, refuseUnfit } from "./boots.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, taken, written } from "./ledger.ts";
 import { memberIdOf, numberIn } from "./member.ts";
@@ -24,8 +23,12 @@ import {
 } from "./records.ts";
 import { noteSize } from "./note_size.ts";
 import { isReached, openOrders } from "./size.ts";
-import { type Asked, type CloudSight, groupNameOf, needAsked, readCloud } from "./sight.ts";
-import { hashOf } from "../../node_version/release.ts";
+import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
+import { hashOf } from "./version_release.ts";
+import { ensureNodeUncordoned } from "../../node/cordon.ts";
+import { holderOf, isOwnHold } from "../../node/holder.ts";
+import { marks } from "../../node_version/marks.ts";
+import { chosenAnnotation, type GroupNode } from "./group_nodes.ts";
 
 /** What a record of an order says about when its machine should be there; a rollout has deadlines of its own. */
 const joinMs = 1_800_000;
@@ -170,4 +173,56 @@ async function noteInstance(kube: Kube, { id, uid }: Order, { providerId, node, 
   await patchClusterStatus(kube, pendingNodes, { name: id, status: { cspState: "Creating", reachedGoal: false } });
   // Last, as it says that all is done.
   await patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations }, spec } });
+}
+
+// Marks a machine as one that goes, for people to see and for us to remember; and takes that back.
+
+/** Marks its node; one without a node is known by what was ordered for it. */
+export function chooseMember(kube: Kube, member: MemberRef): Promise<void> {
+  return attempting(`choose machine "${member.machine}" to go`, async () => {
+    const asked = await readAsked(kube, member.pool);
+    if (!asked) return;
+    const seen = await seenFor(kube, asked);
+    refuseUnfit(asked, seen, `choose machine "${member.machine}" to go`);
+    const node = nodeIn(seen, member.machine);
+    if (!node || node.chosenBy !== "") return;
+    await annotate(kube, node, { [chosenAnnotation]: holderOf(member.pool) });
+  });
+}
+
+/** Takes mark and cordon back; a mark of the operator of before too, as nothing comes for it any more. */
+export function spareMember(kube: Kube, member: MemberRef): Promise<void> {
+  return attempting(`spare machine "${member.machine}"`, async () => {
+    const node = await nodeOf(kube, member);
+    if (!node) return;
+    const isOurs = isOwnHold(member.pool, node.chosenBy);
+    const stale = {
+      ...(isOurs ? { [chosenAnnotation]: null } : {}),
+      ...(node.heir === "" ? {} : { [marks.heir]: null }),
+    };
+    if (Object.keys(stale).length > 0) await annotate(kube, node, stale);
+    await ensureNodeUncordoned(kube, { pool: member.pool, node: node.name });
+  });
+}
+
+async function annotate(
+  kube: Kube,
+  { name, uid }: GroupNode,
+  annotations: Record<string, string | null>,
+): Promise<void> {
+  await ifFound(kube.core.patchNode({ name, body: { metadata: { uid, annotations } } }, asMergePatch));
+}
+
+async function nodeOf(kube: Kube, { pool, machine }: MemberRef): Promise<GroupNode | undefined> {
+  const asked = await readAsked(kube, pool);
+  return asked && nodeIn(await seenFor(kube, asked), machine);
+}
+
+function seenFor(kube: Kube, asked: Asked): Promise<CloudSight> {
+  return readCloud(kube, asked);
+}
+
+function nodeIn({ instances, nodes }: CloudSight, machine: string): GroupNode | undefined {
+  const instance = instances.find((each) => memberIdOf(each) === machine);
+  return instance && nodes.get(instance.providerId.toLowerCase());
 }

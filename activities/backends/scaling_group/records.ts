@@ -1,6 +1,6 @@
 /** PendingNodes as what they are to a scaling group: an order that was given, or a machine that was told to go. */
 import type { Kube } from "../../kube/client.ts";
-import { deleteClusterObject, listClusterObjects, patchClusterObject } from "../../kube/cluster_objects.ts";
+import { deleteClusterObject, listClusterObjects, patchClusterObject } from "../../kube/resources.ts";
 import { joinedRead } from "../../kube/joined_reads.ts";
 import { ifFound } from "../../kube/status.ts";
 import { type PendingNode, pendingNodes } from "../../kube/update_kinds.ts";

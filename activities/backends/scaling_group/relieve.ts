@@ -7,7 +7,7 @@ import type { Kube } from "../../kube/client.ts";
 import { attempting } from "../../kube/status.ts";
 import { openEtcd } from "../../node_version/cluster_etcd.ts";
 import type { RelieveMember } from "../contract.ts";
-import { isOfControlPlane, placeIn } from "./control_plane.ts";
+import { isOfControlPlane, placeIn } from "./boots.ts";
 import { memberIdOf } from "./member.ts";
 import { readAsked, readCloud } from "./sight.ts";
 

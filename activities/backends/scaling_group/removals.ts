@@ -4,21 +4,22 @@ import { cloudOf } from "../../clouds/cloud_of.ts";
 import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
 import { moot, refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
-import { createClusterObject, patchClusterObject } from "../../kube/cluster_objects.ts";
-import { attempting, ifFound } from "../../kube/status.ts";
-import { pendingNodes } from "../../kube/update_kinds.ts";
+import { createClusterObject, patchClusterObject } from "../../kube/resources.ts";
+import { abreast, attempting, ifFound, statusOf } from "../../kube/status.ts";
+import { pendingNodes, scalingGroups } from "../../kube/update_kinds.ts";
 import type { MachineState, MemberRef } from "../contract.ts";
-import { isOfControlPlane, refuseUnfit } from "./control_plane.ts";
-import { forget } from "./forget.ts";
+import { isOfControlPlane, refuseUnfit } from "./boots.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { leaveEtcd } from "./leave_etcd.ts";
-import { patchLedger, withLegacy, written } from "./ledger.ts";
+import { groupFinalizer, patchLedger, withLegacy, written } from "./ledger.ts";
 import { noteSize } from "./note_size.ts";
 import { isLost, memberIdOf, orderOfInstance } from "./member.ts";
 import { keptOf, readGroupState } from "./observe.ts";
 import {
+  deleteRecord,
   isAlive,
   type Order,
+  orderOf,
   readRecords,
   recordAnnotations,
   recordFinalizer,
@@ -28,6 +29,7 @@ import {
 } from "./records.ts";
 import { openOrders, orphansOf } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, readAsked, readCloud } from "./sight.ts";
+import { spareMember } from "./orders.ts";
 
 /** What a record says about when its machine should be gone. */
 const leaveMs = 60_000;
@@ -195,4 +197,96 @@ async function giveUp(kube: Kube, { id, uid, goal }: Order): Promise<void> {
   const annotations = { [recordAnnotations.givenUp]: new Date().toISOString() };
   const body = { metadata: { uid, annotations }, spec: { goal: "Leave" } };
   await ifFound(patchClusterObject(kube, pendingNodes, { name: id, body }));
+}
+
+// Forgets a machine that is gone: its node, and what was written down about it.
+
+/** Its node, where it is still the one of that instance; orders that were for it, or by which it came; its own record last. */
+async function forget(
+  kube: Kube,
+  seen: CloudSight,
+  { machine, removal }: { machine: string; removal: Removal | undefined },
+): Promise<void> {
+  await deleteNode(kube, seen, removal?.providerId ?? "");
+  const open = openOrders(seen);
+  for (const order of seen.records.orders) {
+    const isOwn = order.id === machine;
+    if (isOwn && !removal?.shrinks && (open.includes(order) || isDonorThere(seen, order))) {
+      await noteVanished(kube, order);
+    } else if (isOwn || (order.donor === machine && (order.isDone || isUnseen(seen, order)))) {
+      await deleteRecord(kube, order.record);
+    } else if (order.donor === machine && removal?.shrinks) await settle(kube, order);
+  }
+  if (removal) await deleteRecord(kube, removal.record);
+}
+
+/** The one that it came for is gone before it was in: its place is its own. It may have got in this moment. */
+async function settle(kube: Kube, { id, uid }: Order): Promise<void> {
+  const annotations = { [recordAnnotations.settled]: "true" };
+  const record = await ifFound(
+    patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations } } }),
+  );
+  if (record && orderOf(record).isDone) await deleteRecord(kube, record);
+}
+
+function isDonorThere({ instances }: CloudSight, { donor }: Order): boolean {
+  return instances.some((each) => isAlive(each) && memberIdOf(each) === donor);
+}
+
+/** The group is one larger for its sake all the same, until its donor has gone. */
+async function noteVanished(kube: Kube, { id, uid }: Order): Promise<void> {
+  const annotations = { [recordAnnotations.vanished]: "true" };
+  await ifFound(patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations } } }));
+}
+
+function isUnseen({ instances, at }: CloudSight, order: Order): boolean {
+  return isLost(order, at) && !instances.some((each: Instance) => each.token === order.id);
+}
+
+async function deleteNode(kube: Kube, { nodes }: CloudSight, providerId: string): Promise<void> {
+  const node = nodes.get(providerId.toLowerCase());
+  if (!node || providerId === "") return;
+  try {
+    await ifFound(kube.core.deleteNode({ name: node.name, body: { preconditions: { uid: node.uid } } }));
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error; // another one of its name
+  }
+}
+
+// Takes back what we did to a group that is being deleted: records, marks and cordons; its machines stay as they are.
+
+/** Machines that are spared at a time. */
+const width = 20;
+
+/** All of it; a group that its cloud has no more leaves only records. */
+export function releaseGroup(kube: Kube, pool: PoolRef): Promise<void> {
+  return attempting(`release the machines of scaling group "${groupNameOf(pool)}"`, async () => {
+    const asked = await readAsked(kube, pool);
+    if (!asked) return;
+    await abreast(width, await chosenOf(kube, asked), (machine) => spareMember(kube, { pool, machine }));
+    const { orders, removals } = await readRecords(kube, asked.group.spec.groupId);
+    await abreast(width, [...orders, ...removals], ({ record }) => deleteRecord(kube, record));
+  });
+}
+
+async function chosenOf(kube: Kube, asked: Asked): Promise<string[]> {
+  const seen = await readCloud(kube, asked).catch((error: { type?: string }) => {
+    if (error.type === "CloudRefused") return undefined;
+    throw error;
+  });
+  const isNode = (providerId: string): boolean => seen?.nodes.has(providerId.toLowerCase()) ?? false;
+  return (seen?.instances ?? []).filter(({ providerId }) => isNode(providerId)).map(memberIdOf);
+}
+
+/** Lets its object go. */
+export async function removeGroupFinalizer(kube: Kube, pool: PoolRef): Promise<void> {
+  const asked = await readAsked(kube, pool);
+  const { name = "", finalizers = [], resourceVersion } = asked?.group.metadata ?? {};
+  if (!finalizers.includes(groupFinalizer)) return;
+  const left = finalizers.filter((each) => each !== groupFinalizer);
+  const body = { metadata: { resourceVersion, finalizers: left } };
+  await attempting(
+    `let ScalingGroup "${name}" go`,
+    () => ifFound(patchClusterObject(kube, scalingGroups, { name, body })),
+  );
 }

@@ -4,19 +4,19 @@ import type { CloudGroup, Driver, Instance } from "../../clouds/driver.ts";
 import { cloudOf } from "../../clouds/cloud_of.ts";
 import { moot, refused } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
-import { readClusterObject } from "../../kube/cluster_objects.ts";
+import { readClusterObject } from "../../kube/resources.ts";
 import { joinedRead } from "../../kube/joined_reads.ts";
 import { ifFound } from "../../kube/status.ts";
 import { type NodeVersion, nodeVersions, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { type GroupNode, nodesByInstance } from "./group_nodes.ts";
 import { type Ledger, ledgerOf } from "./ledger.ts";
 import { readRecords, type Records } from "./records.ts";
-import type { Target } from "../../node_version/release.ts";
+import type { Target } from "./version_release.ts";
 import { targetOf } from "./target.ts";
 
 const prefix = "scaling-group.";
 
-/** Name of the ScalingGroup of a pool (`workflows/commands/scaling_group.ts` makes the pool's of it). */
+/** Name of the ScalingGroup of a pool (`workflows/commands/start_options.ts` makes the pool's of it). */
 export function groupNameOf({ name }: PoolRef): string {
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }

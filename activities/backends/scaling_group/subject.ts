@@ -1,7 +1,7 @@
 /** The object that a scaling group's Rollout and Events are about. */
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
-import { readClusterObject } from "../../kube/cluster_objects.ts";
+import { readClusterObject } from "../../kube/resources.ts";
 import { ifFound } from "../../kube/status.ts";
 import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import type { Subject } from "../../status/events.ts";

@@ -4,7 +4,6 @@ import { findPostgres } from "../stack/lent_temporal.ts";
 import { resolveTools } from "../tools/resolve_tools.ts";
 import type { NodePrograms } from "../tools/node_programs.ts";
 import { machineToolNames, temporalToolNames, type ToolName } from "../tools/tool_name.ts";
-import { changePool } from "./change_pool.ts";
 import { createPool } from "./create_pool.ts";
 import { type DemoReport, demoReport, type Durations } from "./demo_report.ts";
 import { explain } from "./ending.ts";
@@ -13,17 +12,22 @@ import { containerGround, type Ground, simulatedGround } from "./ground.ts";
 import { containerImages, imageNodes } from "./images_ground.ts";
 import { containerGroups, simulatedGroups } from "./groups_ground.ts";
 import { installedGround } from "./installed_ground.ts";
-import type { Narrator } from "./narrator.ts";
+import type { LiveLine, Narrator } from "./narrator.ts";
 import type { DemoOptions } from "./options.ts";
-import { pool, type Release } from "./pool_objects.ts";
+import { nextRelease, pool, poolPath, type Release, releasePatch } from "./pool_objects.ts";
 import { setScene } from "./set_scene.ts";
 import type { Stage } from "./stage.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import { storyOf } from "./stories/catalogue.ts";
 import { playStory } from "./stories/play_story.ts";
 import type { StoryReport } from "./stories/story_report.ts";
-import { thingsToTry } from "./things_to_try.ts";
-import { ToolLines } from "./tool_lines.ts";
+import type { ToolProgress } from "../tools/progress.ts";
+import { shortImage } from "./machine_board.ts";
+import { runPage, workflowId } from "./runs.ts";
+import type { Scene } from "./scene.ts";
+import { basename, dirname } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Progress } from "../../../workflows/contracts/mod.ts";
 
 /** What a demo needs, and whom it tells. */
 export interface Demo {
@@ -196,4 +200,93 @@ async function keepRunning(
 ): Promise<void> {
   narrator.say(thingsToTry(site, tools, release));
   await stage.until("Ctrl-C", new Promise(() => {}));
+}
+
+/** Keeps one line per tool while tools are found, awaited or built; gives all of them after each event. */
+export class ToolLines {
+  readonly #lines = new Map<string, LiveLine>();
+
+  take({ tool, state, detail, seconds }: ToolProgress): readonly LiveLine[] {
+    const isDone = state === "found" || state === "built";
+    const text = `${tool.padEnd(24)} ${state}${isDone ? "" : ` ${detail}`}`;
+    // What a build says changes all the time; that it is being built does not.
+    const line = state === "building"
+      ? { key: tool, text: `${tool.padEnd(24)} building`, aside: ` ${seconds.toFixed(0)} s  ${detail.slice(0, 60)}` }
+      : { key: tool, text };
+    this.#lines.set(tool, line);
+    return [...this.#lines.values()];
+  }
+}
+
+/** Changes image and kubelet in one patch and sees all machines replaced, though the worker dies in between. */
+async function changePool(
+  scene: Scene,
+  { replicas, releases: [before, after] }: { replicas: number; releases: readonly [Release, Release] },
+): Promise<void> {
+  const { stage, narrator, runs, api, site } = scene;
+  narrator.say(
+    `  image ${shortImage(before.image)} → ${shortImage(after.image)}, kubelet ${before.kubelet} → ${after.kubelet}`,
+  );
+  const patch = { path: poolPath, body: releasePatch(after), contentType: "application/merge-patch+json" };
+  await stage.until("the pool to be changed", api.call({ method: "PATCH", ...patch }));
+  const runId = await stage.until("the rollout to start", runs.next());
+  narrator.say(`  web UI of this run: ${runPage(site.stack.temporal, runId)}`);
+  const converged = stage.until("all machines to be replaced", runs.converged(after));
+  await Promise.all([converged, killWorker(scene, { replicas, converged })]);
+}
+
+/** What a person can look at and try while everything keeps running; its commands are for a POSIX shell. */
+export function thingsToTry(
+  { stack }: Pick<Site, "stack">,
+  tools: { kubectl: string; temporal: string },
+  now: Release = nextRelease,
+): string {
+  const kubectl = `${basename(tools.kubectl)} -n ${pool.namespace}`;
+  const temporal = (verb: string): string => `${basename(tools.temporal)} workflow ${verb} --workflow-id ${workflowId}`;
+  const release = { ...now, image: now.image.replace(/\d+$/, "3") };
+  const request = `--input '{"by": "me", "reason": "to see what happens"}'`;
+  return [
+    "Everything keeps running until Ctrl-C:",
+    `  kubeconfig  ${stack.adminKubeconfig}`,
+    `  web UI      ${stack.temporal.uiUrl}`,
+    `  logs        ${stack.directory}/logs`,
+    "Try in another terminal:",
+    `  export KUBECONFIG=${stack.adminKubeconfig} TEMPORAL_ADDRESS=${stack.temporal.address}`,
+    `  export PATH="${dirname(tools.kubectl)}:${dirname(tools.temporal)}:$PATH"`,
+    `  ${kubectl} get rollouts,machines`,
+    `  ${temporal("query")} --type progress`,
+    `  ${kubectl} patch machinedeployment ${pool.name} --type merge -p '${JSON.stringify(releasePatch(release))}'`,
+    `  ${temporal("update execute")} --name pause ${request}`,
+    `  ${temporal("update execute")} --name resume ${request}`,
+  ].join("\n");
+}
+
+const deadMs = 2_000;
+
+/** The middle of a rollout: one machine is replaced and the next newcomer boots; with one machine, its newcomer boots. */
+export function isMiddle({ phase, underway, replacements }: Progress, replicas: number): boolean {
+  if (phase !== "Rolling" || underway.length === 0) return false;
+  // Two down without a look in between: the best moment passed unseen, any later one will do.
+  if (replacements.length >= 2) return true;
+  return underway.some(({ step }) => step === "Joining") && replacements.length >= Math.min(1, replicas - 1);
+}
+
+/** Kills the worker in the middle of the rollout and starts it again after two seconds; rejects when the rollout is over before. */
+async function killWorker(
+  { fleet, stage, narrator, site }: Scene,
+  { replicas, converged }: { replicas: number; converged: Promise<unknown> },
+): Promise<void> {
+  const { worker } = site.ostler;
+  const tooLate = converged.then(() => {
+    throw new Error("Cannot kill the worker in the middle of the rollout: the rollout was over before");
+  });
+  const middle = fleet.moment("the middle of the rollout", (progress) => isMiddle(progress, replicas));
+  const { underway } = await stage.until("the middle of the rollout", Promise.race([middle, tooLate]));
+  const newcomer = underway.find(({ step }) => step === "Joining") ?? underway[0];
+  narrator.say(`  while ${newcomer?.machine} boots, the worker (process ${worker.pid}) is killed with SIGKILL`);
+  worker.kill("SIGKILL");
+  await stage.until("the worker to be gone", worker.exit);
+  await stage.until("the worker to be missed", pause(deadMs));
+  await stage.until("the worker to be back", worker.start(stage.signal));
+  narrator.say(`  the worker (process ${worker.pid}) is back, and the rollout goes on`);
 }

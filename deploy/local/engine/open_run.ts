@@ -3,15 +3,23 @@ import { daemonOf } from "./daemon_processes.ts";
 import { DockerApi } from "./docker_api.ts";
 import { type Fitness, judgeEngine } from "./engine_fitness.ts";
 import { engineError, reasonOf } from "./engine_error.ts";
-import { engineFolders } from "./engine_folders.ts";
-import { engineSearch, findEngine, type FoundEngine } from "./find_engine.ts";
+import { type EngineFolders, engineFolders } from "./engine_folders.ts";
 import { howToGetEngine, installEngine } from "./install_engine.ts";
 import type { KeeperOrder, OpenedRun } from "./keeper_messages.ts";
 import { createMachineNetwork } from "./machine_network.ts";
 import { alone, type RunScope } from "./run_scope.ts";
-import { startEngine } from "./start_engine.ts";
 import { stopEngine } from "./stop_engine.ts";
 import { sweepDeadRuns } from "./sweep.ts";
+import { join } from "node:path";
+import { definedVariables, type Environment } from "../tools/environment.ts";
+import { spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { logTail } from "../process/log_tail.ts";
+import { waitUntil } from "../process/wait_until.ts";
+import { daemonArguments, daemonConfig } from "./daemon_config.ts";
+import { freeAddressPool, openForwarding } from "./forwarding.ts";
+import { ignoreAbsence, writeWhole } from "./run_record.ts";
+import { ensureRuntimeWrapper } from "./runtime_wrapper.ts";
 
 interface ChosenEngine extends FoundEngine {
   readonly isOurs: boolean;
@@ -84,4 +92,102 @@ async function ourEngine(scope: RunScope, { directory }: KeeperOrder, signal: Ab
 
 async function record(scope: RunScope, held: { socketPath?: string; engineDirectory?: string }): Promise<void> {
   await scope.records.write({ runId: scope.runId, owner: scope.owner, ...held });
+}
+
+/** Sockets on which an engine may answer, in the order in which they are asked. */
+interface EngineSearch {
+  readonly socketPaths: readonly string[];
+  /** A place that was named but cannot be asked, with the reason. */
+  readonly refused?: string;
+}
+
+/** An engine that can run machines. */
+interface FoundEngine extends Fitness {
+  readonly socketPath: string;
+}
+
+/** What a search came to: an engine, or one line for each place that was looked at. */
+interface SearchResult {
+  readonly engine: FoundEngine | undefined;
+  readonly unfit: readonly string[];
+}
+
+/** DOCKER_HOST alone where it is set, else the sockets that engines usually listen on. */
+export function engineSearch({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME: home }: Environment): EngineSearch {
+  if (host?.startsWith("unix://")) return { socketPaths: [host.slice("unix://".length)] };
+  if (host) {
+    const reason = "machines need an engine on this host, which listens on a unix socket";
+    return { socketPaths: [], refused: `DOCKER_HOST "${host}": ${reason}` };
+  }
+  return {
+    socketPaths: [
+      "/var/run/docker.sock",
+      ...(runtime ? [join(runtime, "docker.sock")] : []),
+      ...(home ? [join(home, ".docker", "run", "docker.sock")] : []),
+    ],
+  };
+}
+
+/** Returns the first engine of the search that can run machines. */
+export async function findEngine(
+  { socketPaths, refused }: EngineSearch,
+  judge: (socketPath: string) => Promise<Fitness>,
+): Promise<SearchResult> {
+  const unfit = refused === undefined ? [] : [refused];
+  for (const socketPath of socketPaths) {
+    const fitness = await judge(socketPath);
+    if (fitness.unfit === undefined) return { engine: { ...fitness, socketPath }, unfit };
+    unfit.push(`"unix://${socketPath}": ${fitness.unfit}`);
+  }
+  return { engine: undefined, unfit };
+}
+
+const readyMs = 60_000;
+
+/** Starts an engine of ours, which outlives us until `stopEngine`; throws with the end of its log when it does not come up. */
+async function startEngine(folders: EngineFolders, env: Environment, signal: AbortSignal): Promise<void> {
+  await Deno.mkdir(folders.dataRoot, { recursive: true, mode: 0o700 });
+  // A daemon that finds its old default network removes "docker0", whoever's it is, where it has an address pool.
+  await Deno.remove(join(folders.dataRoot, "network"), { recursive: true }).catch(ignoreAbsence);
+  const runtimePath = await ensureRuntimeWrapper(folders.directory, env);
+  const pool = await freeAddressPool(env);
+  await writeWhole(folders.configPath, JSON.stringify(daemonConfig(folders, pool, runtimePath), null, 2));
+  await openForwarding(folders, pool, env);
+  const gone = spawnDaemon(folders, env);
+  const api = new DockerApi(folders.socketPath);
+  const probe = async (): Promise<void> => {
+    await api.get("/_ping", { timeoutMs: 2_000 });
+  };
+  const answers = waitUntil(probe, { what: "an answer of dockerd", timeoutMs: readyMs, signal });
+  await Promise.race([answers, gone]).catch(async (error: unknown) => {
+    // Whichever loses the race must not count as unhandled.
+    answers.catch(() => {});
+    signal.throwIfAborted();
+    throw engineError({
+      attempt: `start a Docker engine in "${folders.directory}"`,
+      state: reasonOf(error),
+      details: [`last lines of "${folders.logPath}":`, await logTail(folders.logPath)],
+      cause: error,
+    });
+  });
+}
+
+/** Rejects when the daemon ends; never resolves. */
+function spawnDaemon(folders: EngineFolders, env: Environment): Promise<never> {
+  const log = openSync(folders.logPath, "w", 0o600);
+  const daemon = spawn("dockerd", daemonArguments(folders), {
+    // A session of its own: neither a terminal's Ctrl-C nor our end may reach it before its containers are gone.
+    detached: true,
+    stdio: ["ignore", log, log],
+    env: definedVariables(env),
+    cwd: "/",
+  });
+  closeSync(log);
+  daemon.unref();
+  const gone = new Promise<never>((_, reject) => {
+    daemon.once("error", reject);
+    daemon.once("exit", (code, name) => reject(new Error(`dockerd ended with ${name ?? `code ${code}`}`)));
+  });
+  gone.catch(() => {});
+  return gone;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { aimTestcontainers } from "../engine/aim_testcontainers.ts";
 import { type EngineOptions, openEngine } from "../engine/engine.ts";
-import { buildImage } from "../image/build_image.ts";
+import { buildImage } from "../../release/image/build_image.ts";
 import { runCommand } from "../tools/run_command.ts";
 
 export interface LayoutOptions {

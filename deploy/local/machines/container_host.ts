@@ -1,4 +1,5 @@
 /** All that machines of the kind `container` need on this host: engine, network, image, metadata service and mirror. */
+import { machineImage } from "./machine_image.ts";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { getContainerRuntimeClient } from "testcontainers";
@@ -11,15 +12,15 @@ import { type Mirror, startMirror } from "../mirror/mirror.ts";
 import type { NodePrograms } from "../tools/node_programs.ts";
 import { ContainerMachine, type ContainerMeans } from "./container_machine.ts";
 import { labelledName, type MachineContainer } from "./machine_container.ts";
-import { machineImage } from "./machine_image.ts";
-import { hostFacts } from "./host_facts.ts";
+import { type HostFacts, hostFacts } from "./host_facts.ts";
 import { MetadataService } from "./metadata_service.ts";
 import { osImage } from "./os_image.ts";
 import { ostreeImage } from "./ostree/ostree_image.ts";
 import { PolicyEnforcer } from "./policies/enforcer.ts";
-import { poolAnnotations, siteSettings } from "./site_settings.ts";
+import { kubeletAnnotationPrefix } from "../../../profiles/kubelet_settings.ts";
+import { parameterPrefix } from "../../../profiles/mod.ts";
 
-export interface HostOptions {
+interface HostOptions {
   /** Keeps what is made once: packages, archives. */
   cacheFolder: string;
   programs: NodePrograms;
@@ -137,4 +138,25 @@ class Fleet {
     if (machine === undefined) throw new Error(`Cannot reach machine "${name}": it was not ordered here`);
     return await machine.container();
   }
+}
+
+// What a site whose machines are containers sets: nothing that another site with a mirror of its own could not.
+
+/** Settings of Ostler's processes, by environment variable. */
+export function siteSettings({ url, registryMirror, images }: Mirror, host: HostFacts): Record<string, string> {
+  return {
+    ...(host.lacksSysResource ? { OSTLER_RESTRICT_OOM_SCORE_ADJ: "true" } : {}),
+    OSTLER_BINARIES_URL: url,
+    OSTLER_PAUSE_IMAGE: images.pause,
+    OSTLER_NODE_CONTAINERD_REGISTRY_MIRRORS: registryMirror,
+  };
+}
+
+/** Annotations of each MachineDeployment. */
+export function poolAnnotations(host: HostFacts): Record<string, string> {
+  return {
+    [`${parameterPrefix}failCgroupV1`]: String(host.hasCgroupV2),
+    // How full the host's disk is says nothing about the machine.
+    [`${kubeletAnnotationPrefix}EvictionHard`]: "memory.available<100Mi,nodefs.available<1%,imagefs.available<1%",
+  };
 }

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { BackOff } from "./back_off.ts";
 import { ProcessCrash } from "./process_crash.ts";
 
 /** What is started again. */
@@ -12,7 +11,7 @@ export interface Revivable {
 }
 
 /** Whom a revival tells, and what it goes by. */
-export interface RevivalSurroundings {
+interface RevivalSurroundings {
   /** Takes one line for each start. */
   readonly say: (line: string) => void;
   /** Takes the last end of what keeps ending. */
@@ -73,4 +72,45 @@ export class Revival {
 function howItEnded(name: string, end: Error): string {
   if (end instanceof ProcessCrash) return `"${name}" ${end.how}`;
   return end.message.split("\n", 1)[0] ?? "";
+}
+
+/** How long to wait before a process is started again, as a kubelet does with a container: ever longer, to a limit. */
+interface BackOffRules {
+  readonly firstMs: number;
+  readonly longestMs: number;
+  /** Who ran so long starts at the first pause again. */
+  readonly forgivenAfterMs: number;
+  /** So many ends within the time below, and it is not started again. */
+  readonly mostEnds: number;
+  readonly withinMs: number;
+}
+
+/** A kubelet begins at 10 s; nobody watches a cluster of their own for so long. */
+const usualBackOff: BackOffRules = {
+  firstMs: 1_000,
+  longestMs: 5 * 60_000,
+  forgivenAfterMs: 60_000,
+  mostEnds: 5,
+  withinMs: 60_000,
+};
+
+/** Remembers when a process ended, by a clock in milliseconds. */
+export class BackOff {
+  readonly #rules: BackOffRules;
+  #ends: number[] = [];
+  #pauseMs = 0;
+
+  constructor(rules: BackOffRules = usualBackOff) {
+    this.#rules = rules;
+  }
+
+  /** The pause after an end at `now` of a process that had run for `ranMs`; undefined when it keeps ending. */
+  pauseAfter(now: number, ranMs: number): number | undefined {
+    const { firstMs, longestMs, forgivenAfterMs, mostEnds, withinMs } = this.#rules;
+    this.#ends = [...this.#ends.filter((end) => now - end < withinMs), now];
+    if (this.#ends.length >= mostEnds) return undefined;
+    const isFresh = this.#pauseMs === 0 || ranMs >= forgivenAfterMs;
+    this.#pauseMs = isFresh ? firstMs : Math.min(this.#pauseMs * 2, longestMs);
+    return this.#pauseMs;
+  }
 }

@@ -1,9 +1,9 @@
-import { childEnvironment } from "./child_environment.ts";
 import { logTail } from "./log_tail.ts";
 import type { OrphanGuard } from "./orphan_guard.ts";
 import { ProcessCrash, type ProcessExit } from "./process_crash.ts";
 import { ProcessRun } from "./process_run.ts";
 import { type Probe, waitUntil } from "./wait_until.ts";
+import process from "node:process";
 
 /** What to run and how to see that it works. */
 export interface ProcessSpec {
@@ -24,7 +24,7 @@ export interface ProcessSpec {
 }
 
 /** What a supervised process is given by its supervisor. */
-export interface ProcessSurroundings {
+interface ProcessSurroundings {
   readonly logPath: string;
   readonly guard: OrphanGuard;
   /** Aborted when the supervisor stops: nothing starts from then on. */
@@ -158,4 +158,16 @@ export class SupervisedProcess {
     const tail = await logTail(this.logPath, { from: run.logOffset });
     return new ProcessCrash({ processName: this.name, exit, logPath: this.logPath, logTail: tail });
   }
+}
+
+// These families silently change what etcd, the Kubernetes binaries and the Temporal CLI do.
+const reconfiguring = /^(ETCD_|ETCDCTL_|KUBE|TEMPORAL_|POD_NAMESPACE$)/;
+
+/** Our own environment without the variables that reconfigure the embedded servers, plus `extra`. */
+export function childEnvironment(
+  extra: Readonly<Record<string, string>> = {},
+  own: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string> {
+  const kept = Object.entries(own).filter(([name, value]) => value !== undefined && !reconfiguring.test(name));
+  return { ...Object.fromEntries(kept), ...extra } as Record<string, string>;
 }

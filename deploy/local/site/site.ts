@@ -2,20 +2,18 @@
 import { createWriteStream } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Cloud } from "../cloud/cloud.ts";
-import { startCloud } from "../cloud/cloud.ts";
+import { type Cloud, startCloud } from "../cloud/cloud.ts";
 import type { MachineKind } from "../cloud/machine_kind.ts";
 import type { ScriptChange } from "../cloud/script.ts";
 import { startMachineController } from "../stack/machine_controller.ts";
-import { startStack } from "../stack/stack.ts";
-import type { Stack, StackOptions } from "../stack/stack.ts";
+import { type Stack, type StackOptions, startStack } from "../stack/stack.ts";
 import type { StackTools } from "../stack/foundation.ts";
-import { mintKubeconfigs, type SiteKubeconfigs } from "./identities.ts";
-import { installManifests } from "./install_manifests.ts";
-import { startOstler } from "./ostler_processes.ts";
-import type { ManagementKubeconfigs, OstlerProcesses } from "./ostler_processes.ts";
+import { type ManagementKubeconfigs, type OstlerProcesses, startOstler } from "./ostler_processes.ts";
+import { kubeconfigFor } from "../stack/service_account_kubeconfig.ts";
+import { fileURLToPath } from "node:url";
+import { applyManifests, applyObjects } from "../stack/manifests.ts";
 
-export interface SiteOptions {
+interface SiteOptions {
   /** Holds all state; the caller removes it. */
   directory: string;
   tools: StackTools;
@@ -115,4 +113,86 @@ async function openCloud(kubeconfigPath: string, options: SiteOptions): Promise<
     ...(options.signal ? { signal: options.signal } : {}),
     log: (line) => void log.write(`${new Date().toISOString()} ${line}\n`),
   });
+}
+
+// Who writes in a site, each with a kubeconfig of its own.
+
+type Identity = "controller" | "worker" | "machineController" | "cloud";
+
+/** Paths of kubeconfigs, one per identity. */
+export type SiteKubeconfigs = Record<Identity, string>;
+
+const identities = {
+  controller: { serviceAccount: "ostler-controller", namespace: "ostler-system" },
+  worker: { serviceAccount: "ostler-worker", namespace: "ostler-system" },
+  machineController: { serviceAccount: "machine-controller", namespace: "kube-system" },
+  cloud: { serviceAccount: "simulated-cloud", namespace: "kube-system" },
+} as const;
+
+/** Mints a token for each; what is installed with the manifests must be there. */
+export async function mintKubeconfigs(stack: Stack): Promise<SiteKubeconfigs> {
+  const names = Object.keys(identities) as Identity[];
+  const paths = await Promise.all(names.map((name) => kubeconfigFor(stack, identities[name])));
+  return Object.fromEntries(names.map((name, at) => [name, paths[at]])) as SiteKubeconfigs;
+}
+
+// Applies what a cluster gets: the simulated provider's kinds, then ours.
+
+const local = ["machine_controller_crds", "kubevirt_crds", "storage_class", "machine_controller_rbac", "cloud_rbac"];
+
+/** All of deploy/kubernetes but the two Deployments, whose processes run beside the stack instead. */
+const ours = [
+  "namespace",
+  "crds/operating_system_profiles",
+  "crds/operating_system_configs",
+  "crds/rollouts",
+  "crds/rollout_policies",
+  "crds/node_pools",
+  "crds/node_versions",
+  "crds/scaling_groups",
+  "crds/pending_nodes",
+  "crds/joining_nodes",
+  "crds/autoscaling_strategies",
+  "crds/os_images",
+  "rbac/controller",
+  "rbac/job_gate",
+  "rbac/worker",
+  "rbac/bootstrap",
+  "admission/limit_secrets",
+  "admission/hold_new_machines",
+];
+
+const inManagement = ["crds/operating_system_profiles", "crds/operating_system_configs"];
+
+/** Who approves the certificates of new nodes: kube-controller-manager, whoever asks, or the controller. */
+const approval = { asKubernetes: "rbac/bootstrap_approval", byController: "approval/node_approver" };
+
+/** The component of hands, but for its image. */
+const hands = ["namespace", "limit_hands", "rbac", "scripts"];
+
+/** What is installed of it. */
+interface Installed {
+  isWorkerCluster?: boolean;
+  approver?: keyof typeof approval;
+  /** The image of hands; without one there are none. */
+  handsImage?: string;
+}
+
+/** Applies them in order with the admin identity; resolves when every kind is served. A worker cluster has not all kinds. */
+export async function installManifests(
+  adminKubeconfig: string,
+  { isWorkerCluster = false, approver = "asKubernetes", handsImage }: Installed = {},
+): Promise<void> {
+  const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+  await applyManifests(adminKubeconfig, [
+    ...local.map((name) => path(`../manifests/${name}.yaml`)),
+    ...[...ours, approval[approver]].filter((name) => !isWorkerCluster || !inManagement.includes(name)).map((name) =>
+      path(`../../kubernetes/${name}.yaml`)
+    ),
+  ]);
+  if (handsImage === undefined) return;
+  await applyManifests(adminKubeconfig, hands.map((name) => path(`../../kubernetes/hands/${name}.yaml`)));
+  const metadata = { namespace: "ostler-hands", name: "ostler-hands-image" };
+  const image = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { image: handsImage } };
+  await applyObjects(adminKubeconfig, [image]);
 }

@@ -1,9 +1,10 @@
 import { httpProbe } from "../process/http_probe.ts";
 import { startOnFreePorts } from "../process/start_on_free_ports.ts";
 import type { ProcessSpec } from "../process/supervised_process.ts";
-import { auditArgs } from "./audit_log.ts";
 import type { Foundation } from "./foundation.ts";
 import type { ApiServerAddress } from "./kubeconfig_file.ts";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 
 /** The API server of a stack. */
 export interface ApiServer extends ApiServerAddress {
@@ -88,4 +89,32 @@ function authenticationArgs({ pki }: Foundation, url: string): string[] {
 
 function urlOf({ address }: Foundation, port: number): string {
   return `https://${address}:${port}`;
+}
+
+// What booting machines, and others that are named, ask of the API server, noted by itself: who, from where, what, and how it was answered.
+
+/** Before they have certificates of their own, machines are one of these. */
+const bootingMachines = ["system:serviceaccounts:cloud-init-settings", "system:bootstrappers"];
+
+/** Path of the log: one JSON event of `audit.k8s.io/v1` a line. */
+export function auditLogPath(directory: string): string {
+  return join(directory, "logs", "audit.log");
+}
+
+/** Writes the policy; gives the flags of kube-apiserver that make it keep the log, also of these users. */
+export async function auditArgs(directory: string, users: readonly string[] = []): Promise<string[]> {
+  const policyPath = join(directory, "audit-policy.json");
+  await mkdir(directory, { recursive: true });
+  await writeFile(policyPath, JSON.stringify(policyOf(users)));
+  return [`--audit-policy-file=${policyPath}`, `--audit-log-path=${auditLogPath(directory)}`];
+}
+
+// Metadata leaves out what requests and answers hold: no secret gets into the log.
+function policyOf(users: readonly string[]): object {
+  const level = "Metadata";
+  const named = users.length > 0 ? [{ level, users }] : [];
+  return {
+    ...{ apiVersion: "audit.k8s.io/v1", kind: "Policy", omitStages: ["RequestReceived"] },
+    rules: [{ level, userGroups: bootingMachines }, ...named, { level: "None" }],
+  };
 }

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { waitUntil } from "../process/wait_until.ts";
 import { ApiConnection, ApiRefusal } from "./api_connection.ts";
 import { type ManifestObject, ResourcePaths } from "./resource_paths.ts";
-import { yamlDocuments } from "./yaml_documents.ts";
+import { loadYaml } from "@kubernetes/client-node";
 
 const fieldManager = "ostler-stack";
 const timeoutMs = 20_000;
@@ -98,4 +98,19 @@ function isManifestObject(document: unknown): document is ManifestObject {
 function nameOf({ kind, metadata }: ManifestObject): string {
   const prefix = metadata.namespace === undefined ? "" : `${metadata.namespace}/`;
   return `${kind} "${prefix}${metadata.name}"`;
+}
+
+const separator = /^---(?:[ \t].*)?$/m;
+const nothingButComments = /^(?:[ \t]*(?:#.*)?\r?\n?)*$/;
+
+/** The documents of a YAML text as plain data, in their order, empty ones left out. */
+function yamlDocuments(text: string): unknown[] {
+  return text.split(separator).filter((document) => !nothingButComments.test(document)).map(plainDocument);
+}
+
+// The client's loader turns a Kubernetes object into its typed model: keys are respelled, and fields the model does not
+// know are lost. One level down it sees no apiVersion and hands out the data as written.
+function plainDocument(document: string): unknown {
+  const nested = document.replace(/^(?=.)/gm, "  ");
+  return loadYaml<{ readonly document: unknown }>(`document:\n${nested}`).document;
 }

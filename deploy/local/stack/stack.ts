@@ -2,13 +2,16 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Supervisor } from "../process/supervisor.ts";
 import { type ApiServer, startApiServer } from "./api_server.ts";
-import { publishClusterInfo } from "./cluster_info.ts";
 import { startControllerManager } from "./controller_manager.ts";
-import { startEtcd } from "./etcd.ts";
 import type { Foundation, StackTools } from "./foundation.ts";
-import { writeKubeconfig } from "./kubeconfig_file.ts";
+import { type ApiServerAddress, clusterInfoKubeconfig, writeKubeconfig } from "./kubeconfig_file.ts";
 import { createPki } from "./pki.ts";
 import { type SearchAttributeKind, startTemporalServer, type TemporalServer } from "./temporal_server.ts";
+import { waitUntil } from "../process/wait_until.ts";
+import { ApiConnection, ApiRefusal } from "./api_connection.ts";
+import { httpProbe } from "../process/http_probe.ts";
+import { startOnFreePorts } from "../process/start_on_free_ports.ts";
+import type { ProcessSpec } from "../process/supervised_process.ts";
 
 /** A running Kubernetes control plane and Temporal server, on loopback, with its state in one directory. */
 export interface Stack {
@@ -119,4 +122,74 @@ async function startCluster(
   ]);
   onProgress?.("kube-controller-manager is at work");
   return { apiServer, adminKubeconfig };
+}
+
+interface ClusterInfoOptions {
+  readonly adminKubeconfig: string;
+  readonly apiServer: ApiServerAddress;
+  readonly signal?: AbortSignal;
+}
+
+const path = "/api/v1/namespaces/kube-public/configmaps";
+
+/** Makes ConfigMap kube-public/cluster-info, from which joining machines learn the server and its CA. */
+async function publishClusterInfo({ adminKubeconfig, apiServer, signal }: ClusterInfoOptions): Promise<void> {
+  using api = await ApiConnection.open(adminKubeconfig);
+  const body = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "cluster-info", namespace: "kube-public" },
+    data: { kubeconfig: clusterInfoKubeconfig(apiServer) },
+  };
+  // The server makes the namespace itself, but calls itself ready a moment earlier.
+  await waitUntil(async (signal) => {
+    await api.call({ method: "POST", path, body, signal }).catch((error: unknown) => {
+      if (!(error instanceof ApiRefusal && error.status === 409)) throw error;
+    });
+  }, { what: 'ConfigMap "kube-public/cluster-info"', timeoutMs: 20_000, ...(signal === undefined ? {} : { signal }) });
+}
+
+/** Starts etcd and resolves with its client URL once it has elected itself. */
+export async function startEtcd(foundation: Foundation): Promise<string> {
+  const { ports } = await startOnFreePorts(foundation.supervisor, {
+    ports: ["client", "peer"],
+    spec: (ports) => etcdSpec(foundation, ports),
+  }, foundation.signal);
+  return clientUrl(ports.client);
+}
+
+function etcdSpec(foundation: Foundation, ports: { client: number; peer: number }): ProcessSpec {
+  const { etcd, etcdAuthority, apiServerEtcdClient } = foundation.pki;
+  const client = clientUrl(ports.client);
+  const peer = `https://127.0.0.1:${ports.peer}`;
+  return {
+    name: "etcd",
+    command: foundation.tools.etcd,
+    args: [
+      "--name=ostler",
+      `--data-dir=${join(foundation.directory, "etcd", `peer-${ports.peer}`)}`,
+      `--listen-client-urls=${client}`,
+      `--advertise-client-urls=${client}`,
+      `--listen-peer-urls=${peer}`,
+      `--initial-advertise-peer-urls=${peer}`,
+      `--initial-cluster=ostler=${peer}`,
+      "--client-cert-auth",
+      `--trusted-ca-file=${etcdAuthority.certificatePath}`,
+      `--cert-file=${etcd.certificatePath}`,
+      `--key-file=${etcd.keyPath}`,
+      "--peer-client-cert-auth",
+      `--peer-trusted-ca-file=${etcdAuthority.certificatePath}`,
+      `--peer-cert-file=${etcd.certificatePath}`,
+      `--peer-key-file=${etcd.keyPath}`,
+      // A killed process loses nothing by it, only a machine that loses power does, and then the stack is gone anyway.
+      "--unsafe-no-fsync",
+      "--log-level=warn",
+    ],
+    ready: httpProbe({ url: `${client}/health`, caPem: etcdAuthority.certificatePem, client: apiServerEtcdClient }),
+    readyTimeoutMs: 30_000,
+  };
+}
+
+function clientUrl(port: number): string {
+  return `https://127.0.0.1:${port}`;
 }

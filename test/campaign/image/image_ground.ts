@@ -6,8 +6,8 @@ import process from "node:process";
 import { getContainerRuntimeClient } from "testcontainers";
 import { aimTestcontainers } from "../../../deploy/local/engine/aim_testcontainers.ts";
 import { openEngine } from "../../../deploy/local/engine/engine.ts";
-import { buildImage, loadImage } from "../../../deploy/local/image/build_image.ts";
-import type { SteadyImage } from "../../../deploy/local/image/steady_image.ts";
+import { buildImage, loadImage } from "../../../deploy/release/image/build_image.ts";
+import type { SteadyImage } from "../../../deploy/release/image/steady_image.ts";
 import { cacheFolder } from "../../../deploy/local/tools/environment.ts";
 
 export interface Start {

@@ -2,7 +2,7 @@
 import { equal, ok } from "node:assert/strict";
 import { poolWatchesOf } from "../../../activities/backends/machine_controller/pool_watch.ts";
 import { beginToWatch } from "../../../activities/backends/registry.ts";
-import { ensureSeed } from "../../../activities/config/seed.ts";
+import { ensureSeed } from "../../../activities/config/read_facts.ts";
 import { createActivities } from "../../../activities/mod.ts";
 import type { Activities } from "../../../activities/mod.ts";
 import { neverRepaired } from "../../../activities/node/illness.ts";

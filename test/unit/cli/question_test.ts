@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { PassThrough, Writable } from "node:stream";
-import { askOn } from "../../../cli/question.ts";
+import { askOn } from "../../../cli/terminal.ts";
 
 /** What comes back for these keys, and what stands on the terminal then; no keys are the end of all input. */
 async function asked(keys: string | undefined, terminal: boolean): Promise<{ answer: string; shown: string }> {

@@ -3,7 +3,7 @@ import { deepEqual, equal, fail, match, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { parse, parseAllDocuments } from "yaml";
 import type { z } from "zod";
-import type { ClusterResource } from "../../../activities/kube/cluster_objects.ts";
+import type { ClusterResource } from "../../../activities/kube/resources.ts";
 import * as kinds from "../../../activities/kube/update_kinds.ts";
 import { type CrdSchema, faultsBy } from "../../support/crd_schema.ts";
 import { updateSamples } from "../../support/update_samples.ts";

@@ -1,6 +1,6 @@
 import { equal, ok } from "node:assert/strict";
 import { getHeapStatistics } from "node:v8";
-import { allMatch, type Processor } from "../../../profiles/all_match.ts";
+import { allMatch, type Processor } from "../../../profiles/parameter.ts";
 
 /** Takes a match to its end only at the `nth` try; of each the processor gives it so many milliseconds. */
 function slow(nth: number, ms: number): Processor & { tried: number } {

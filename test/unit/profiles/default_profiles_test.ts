@@ -12,7 +12,7 @@ import {
   type Phase,
   renderConfig,
 } from "../../../profiles/mod.ts";
-import { readBootstrap } from "../../../deploy/local/cloud/boot/bootstrap.ts";
+import { readBootstrap } from "../../../deploy/local/cloud/boot/boot.ts";
 import { parseCloudConfig } from "../../../deploy/local/cloud/boot/cloud_config.ts";
 import { readProvisioning } from "../../../deploy/local/cloud/boot/provisioning.ts";
 import { CertificateAuthority } from "../../../deploy/local/stack/certificate_authority.ts";

@@ -2,7 +2,7 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { poolGroupOf } from "../../../activities/config/token_group.ts";
 import type { Kube } from "../../../activities/kube/client.ts";
-import { requestNodeCertificate } from "../../../deploy/local/cloud/boot/certificate_request.ts";
+import { requestNodeCertificate } from "../../../deploy/local/cloud/boot/certificate.ts";
 import { approveJoiningNodes } from "../../../workers/approve_joining_nodes.ts";
 import { eventually } from "../../support/eventually.ts";
 import { answer, FakeKube } from "../../support/fake_kube.ts";

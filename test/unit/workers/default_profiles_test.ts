@@ -1,5 +1,5 @@
 import { deepEqual, equal, match } from "node:assert/strict";
-import { installDefaultProfiles } from "../../../workers/default_profiles.ts";
+import { installDefaultProfiles } from "../../../workers/controller.ts";
 import { FakeKube } from "../../support/fake_kube.ts";
 
 const lines: [string, unknown][] = [];

@@ -1,5 +1,5 @@
 import { rejects } from "node:assert/strict";
-import { throwOnceFailed } from "../../../workers/failed_worker.ts";
+import { throwOnceFailed } from "../../../workers/worker.ts";
 
 const pauses = { look: 1, grace: 1 };
 

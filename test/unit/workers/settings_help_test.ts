@@ -1,7 +1,7 @@
 import { equal, ok } from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
-import { helpTables, helpText } from "../../../workers/settings_help.ts";
+import { helpTables, helpText } from "../../../workers/settings_of_process.ts";
 
 const page = new URL("../../../docs/reference/settings.md", import.meta.url);
 

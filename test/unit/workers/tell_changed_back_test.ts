@@ -1,6 +1,6 @@
 import { deepEqual } from "node:assert/strict";
 import { tellAutoscalers } from "../../../workers/tell_autoscalers.ts";
-import { tellNodeVersions } from "../../../workers/tell_node_versions.ts";
+import { tellNodeVersions } from "../../../workers/controller.ts";
 import { eventually } from "../../support/eventually.ts";
 import { WatchedApi } from "../../support/watched_api.ts";
 

@@ -1,8 +1,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { observedOf } from "../../../activities/config/observed.ts";
-import { finalizer } from "../../../activities/config/pool_annotations.ts";
-import { MachineDeployment } from "../../../activities/kube/schemas.ts";
-import { watchedDeployments } from "../../../workers/watched_deployments.ts";
+import { finalizer } from "../../../activities/config/identity.ts";
+import { MachineDeployment } from "../../../activities/kube/resources.ts";
+import { watchedDeployments } from "../../../workers/watch_pools.ts";
 
 const { schema } = watchedDeployments("kube-system");
 

@@ -1,14 +1,13 @@
 import { connect, type Connection } from "../kube.ts";
 import type { Link } from "../link.ts";
-import { type Patience, persist } from "../patience.ts";
-import { type Bootstrap, readBootstrap } from "./bootstrap.ts";
+import { Hopeless, type Patience, persist } from "../patience.ts";
 import { obtainNodeConfig, readBootstrapKubeconfig } from "./certificate.ts";
-import { parseCloudConfig } from "./cloud_config.ts";
-import { fetchSecret } from "./fetch_secret.ts";
+import { type CloudConfig, parseCloudConfig } from "./cloud_config.ts";
+import { type ApiAccess, fetchSecret, type SecretName } from "./fetch_secret.ts";
 import { NodeAgent } from "./node.ts";
 import type { NodeFacts } from "./node_object.ts";
-import { packagesOf } from "./packages.ts";
 import { type Provisioning, readProvisioning } from "./provisioning.ts";
+import { needCertificate, needSecretFile, needService, needVariables, readVariables, unusable } from "./file_checks.ts";
 
 /** The steps of a boot, in order. */
 export type BootStep = "user-data" | "provisioning" | "certificate" | "registering";
@@ -25,7 +24,7 @@ export interface BootMeans {
 export type Provisioned = Bootstrap & { node: Provisioning; packages: readonly string[] };
 
 /** A machine whose Node is registered; whoever holds it closes the connection. */
-export interface Joined {
+interface Joined {
   agent: NodeAgent;
   connection: Connection;
 }
@@ -67,4 +66,55 @@ export async function join(
     throw error;
   }
   return { agent, connection };
+}
+
+/** The script that installs packages, where a profile has one. */
+const script = "/opt/bin/install-packages";
+
+/** The packages that the machine's own script would install; none where it has no such script. */
+export function packagesOf(config: CloudConfig): string[] {
+  const text = config.files.get(script)?.content ?? "";
+  const [, list = ""] = /^packages=\(\n([^)]*)\)/m.exec(text) ?? [];
+  return list.split("\n").map((line) => line.trim()).filter((line) => /^[a-z0-9]/i.test(line));
+}
+
+/** All a machine knows after reading its user-data. */
+export interface Bootstrap {
+  hostname: string;
+  access: ApiAccess;
+  provisioning: SecretName;
+  /** The ConfigMap beside it to which the machine says how its boot goes; undefined where the profile knows of none. */
+  report: SecretName | undefined;
+}
+
+const environment = "/etc/ostler/boot.env";
+const bootstrapScript = "/opt/bin/bootstrap";
+
+/** Takes from the first cloud-config what the bootstrap script would use; throws Hopeless with the file's name when something is missing. */
+export function readBootstrap(config: CloudConfig): Bootstrap {
+  const boot = needVariables(config, environment, ["API_SERVER", "SECRET_NAMESPACE", "SECRET_NAME"]);
+  if (!boot.API_SERVER.startsWith("https://")) {
+    throw unusable(environment, `API_SERVER "${boot.API_SERVER}" is not an https address`);
+  }
+  const report = readVariables(config, environment).get("BOOT_REPORT");
+  const ca = needCertificate(config, "/etc/ostler/ca.crt");
+  const token = needSecretFile(config, "/etc/ostler/token").content.trim();
+  const unit = needService(config, bootstrapScript);
+  if (!config.commands.some((command) => command.includes(unit) || command.includes(bootstrapScript))) {
+    throw unusable(bootstrapScript, `runcmd does not start unit "${unit}"`);
+  }
+  return {
+    hostname: needHostname(config.hostname),
+    access: { server: boot.API_SERVER, ca, token },
+    provisioning: { namespace: boot.SECRET_NAMESPACE, name: boot.SECRET_NAME },
+    report: report ? { namespace: boot.SECRET_NAMESPACE, name: report } : undefined,
+  };
+}
+
+function needHostname(hostname: string | undefined): string {
+  if (hostname === undefined) throw new Hopeless("Cannot boot from user-data: it sets no hostname");
+  if (!/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(hostname)) {
+    throw new Hopeless(`Cannot boot from user-data: hostname "${hostname}" is not a DNS name`);
+  }
+  return hostname;
 }

@@ -11,7 +11,7 @@ import { Script } from "../../cloud/script.ts";
 import type { ContainerHost } from "../container_host.ts";
 import { joinByTicket, type Joining, type OpenJoining } from "./joining.ts";
 
-export interface ContainerFleetOptions extends FleetWorld {
+interface ContainerFleetOptions extends FleetWorld {
   host: Pick<ContainerHost, "kind" | "settings" | "poolAnnotations">;
   /** Version of the kubelet, without a leading "v", by the components that have it. */
   kubelets: Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { getContainerRuntimeClient } from "testcontainers";
 import { aimTestcontainers } from "../../engine/aim_testcontainers.ts";
 import { type EngineOptions, openEngine } from "../../engine/engine.ts";
-import { ownArchitecture } from "../../image/build_image.ts";
+import { ownArchitecture } from "../../../release/image/build_image.ts";
 import { debianBase } from "../debian_base.ts";
 import { debianArchives } from "../../mirror/debian_archives.ts";
 import type { LayoutImage } from "../../mirror/layout_image.ts";

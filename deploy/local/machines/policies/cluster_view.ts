@@ -7,7 +7,7 @@ import type {
   V1ObjectMeta,
   V1Pod,
 } from "@kubernetes/client-node";
-import { type Selector, selects } from "../../../../activities/kube/label_selector.ts";
+import { type Selector, selects } from "../../../../activities/kube/status.ts";
 
 /** A NetworkPolicy as the API server writes it; the client's type has another name for `from`. */
 export interface NetworkPolicy {

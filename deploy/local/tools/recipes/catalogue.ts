@@ -1,16 +1,154 @@
 import type { Recipe } from "../recipe.ts";
 import type { ToolName } from "../tool_name.ts";
-import { checkKubeletConfig, checkMachineFiles } from "./checkers.ts";
 import { cosign } from "./cosign.ts";
-import { etcd } from "./etcd.ts";
-import { helm } from "./helm.ts";
 import { cniPlugins, containerd, crictl, runc } from "./machine_programs.ts";
 import { kubelet35, kubelet36, kubernetes } from "./kubernetes.ts";
-import { pause, podServer } from "./pod_programs.ts";
-import { machineController } from "./machine_controller.ts";
 import { registry } from "./registry.ts";
-import { tctl } from "./tctl.ts";
-import { temporal, temporalServer } from "./temporal.ts";
+
+/** Files of other minors' KubeletConfiguration types; Go takes one version of a module, unless each has its own name. */
+const kubeletTypes = { 33: "v0.33.12", 34: "v0.34.10", 35: "v0.35.8" };
+
+function sources(...names: string[]): Record<string, string> {
+  const read = (name: string): string => Deno.readTextFileSync(new URL(`./checkers/${name}`, import.meta.url));
+  return Object.fromEntries(["main.go", ...names].map((name) => [name, read(name)]));
+}
+
+/** Judges what containerd and Ignition read, with their own code. */
+export const checkMachineFiles: Recipe = {
+  name: "check-machine-files",
+  packages: { "check-machine-files": "." },
+  ldflags: "-s -w",
+  requires: [
+    "github.com/containerd/containerd/v2 v2.2.9",
+    "github.com/coreos/ignition v0.35.0",
+    "github.com/ajeddeloh/go-json v0.0.0",
+  ],
+  replaces: ["github.com/ajeddeloh/go-json => ./go_json"],
+  files: sources(
+    ...["containerd.go", "containerd_hosts.go", "containerd_log.go", "ignition.go", "toml.go"],
+    ...["go_json/go.mod", "go_json/node.go"],
+  ),
+};
+
+/** Judges a KubeletConfiguration with the kubelet's own code; apart, because it shares what a build of Kubernetes left. */
+const checkKubeletConfig: Recipe = {
+  name: "check-kubelet-config",
+  packages: { "check-kubelet-config": "." },
+  ldflags: "-s -w",
+  requires: [
+    ...kubernetes.requires,
+    ...Object.keys(kubeletTypes).map((minor) => `ostler.dev/kubelet${minor} v0.0.0`),
+  ],
+  replaces: [
+    ...kubernetes.replaces,
+    ...Object.entries(kubeletTypes).map(([minor, version]) =>
+      `ostler.dev/kubelet${minor} => k8s.io/kubelet ${version}`
+    ),
+  ],
+  files: sources("kubelet.go", "kubelet_flags.go"),
+};
+
+const machineControllerVersion = "v1.66.0";
+const provider = Deno.readTextFileSync(new URL("./machine_controller_provider.go.txt", import.meta.url));
+
+/** machine-controller with the providers kubevirt and fake; one of the others needs a module that is not served everywhere. */
+const machineController: Recipe = {
+  name: "machine-controller",
+  packages: { "machine-controller": "./cmd/machine-controller" },
+  ldflags: "-s -w",
+  requires: [],
+  replaces: [],
+  source: {
+    module: `k8c.io/machine-controller@${machineControllerVersion}`,
+    keep: ["go.mod", "go.sum", "cmd", "pkg"],
+    drop: ["pkg/cloudprovider/provider/anexia"],
+    write: { "pkg/cloudprovider/provider.go": provider },
+    modEdits: [
+      "-dropreplace=k8c.io/machine-controller/sdk",
+      "-droprequire=go.anx.io/go-anxcloud",
+      `-require=k8c.io/machine-controller/sdk@${machineControllerVersion}`,
+    ],
+  },
+};
+
+/** The Temporal CLI with its server and web UI inside. */
+const temporal: Recipe = {
+  name: "temporal",
+  packages: { temporal: "github.com/temporalio/cli/cmd/temporal" },
+  ldflags: "-s -w -X github.com/temporalio/cli/temporalcli.Version=1.5.1",
+  requires: ["github.com/temporalio/cli v1.5.1"],
+  replaces: [],
+};
+
+/** The server that the CLI has inside, with every database it knows, and what makes its schema in one. */
+const temporalServer: Recipe = {
+  name: "temporal-server",
+  packages: {
+    "temporal-server": "go.temporal.io/server/cmd/server",
+    "temporal-sql-tool": "go.temporal.io/server/cmd/tools/sql",
+  },
+  ldflags: "-s -w",
+  requires: ["go.temporal.io/server v1.29.1"],
+  replaces: [],
+};
+
+const version = "v3.21.4";
+/** The minor version of the Kubernetes modules that it is built with: what it takes a cluster for that it is not told of. */
+const kubernetesMinor = "36";
+
+const stamps = {
+  "internal/version.version": version,
+  "pkg/chartutil.k8sVersionMajor": "1",
+  "pkg/chartutil.k8sVersionMinor": kubernetesMinor,
+  "pkg/lint/rules.k8sVersionMajor": "1",
+  "pkg/lint/rules.k8sVersionMinor": kubernetesMinor,
+};
+
+/** Helm 3, which renders deploy/chart. */
+const helm: Recipe = {
+  name: "helm",
+  packages: { helm: "helm.sh/helm/v3/cmd/helm" },
+  ldflags: ["-s -w", ...Object.entries(stamps).map(([key, value]) => `-X helm.sh/helm/v3/${key}=${value}`)].join(" "),
+  requires: [`helm.sh/helm/v3 ${version}`],
+  replaces: [],
+};
+
+function ourOwn(tool: "pause" | "pod-server", file: string): Recipe {
+  const source = Deno.readTextFileSync(new URL(`./pod_programs/${file}`, import.meta.url));
+  return {
+    name: tool,
+    packages: { [tool]: "." },
+    ldflags: "-s -w",
+    requires: [],
+    replaces: [],
+    files: { "main.go": source },
+    target: "linux",
+  };
+}
+
+/** What holds a pod's sandbox open. */
+const pause: Recipe = ourOwn("pause", "pause.go");
+
+/** A web server for pods that takes its leave without a failed request. */
+const podServer: Recipe = ourOwn("pod-server", "pod_server.go");
+
+/** etcd 3.6; built from a wrapper because its own go.mod replaces its siblings. */
+const etcd: Recipe = {
+  name: "etcd",
+  packages: { etcd: "go.etcd.io/etcd/server/v3" },
+  ldflags: "-s -w",
+  requires: ["go.etcd.io/etcd/server/v3 v3.6.14"],
+  replaces: [],
+};
+
+/** Temporal's older command line; 1.18.4 is not served everywhere. */
+const tctl: Recipe = {
+  name: "tctl",
+  packages: { tctl: "github.com/temporalio/tctl/cmd/tctl" },
+  ldflags: "-s -w",
+  requires: ["github.com/temporalio/tctl v1.18.0"],
+  replaces: [],
+};
 
 /** The recipe of each tool; tools that share one are built by one go invocation. */
 export const recipes: Readonly<Record<ToolName, Recipe>> = {

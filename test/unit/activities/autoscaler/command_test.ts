@@ -1,5 +1,5 @@
 import { deepEqual } from "node:assert/strict";
-import { autoscalerCommand } from "../../../../activities/autoscaler/command.ts";
+import { autoscalerCommand } from "../../../../activities/autoscaler/keep_autoscaler.ts";
 import { AutoscalingStrategy, ScalingGroup } from "../../../../activities/kube/update_kinds.ts";
 
 const metadata = { name: "g", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" };

@@ -5,7 +5,7 @@ import {
   holdersOf,
   letAutoscalersGo,
 } from "../../../../activities/autoscaler/hold.ts";
-import { readClusterObject } from "../../../../activities/kube/cluster_objects.ts";
+import { readClusterObject } from "../../../../activities/kube/resources.ts";
 import { autoscalingStrategies, type AutoscalingStrategy } from "../../../../activities/kube/update_kinds.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 

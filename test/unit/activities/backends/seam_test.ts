@@ -1,13 +1,14 @@
 import { deepEqual } from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import * as ofMachineController from "../../../../activities/backends/machine_controller/annotations.ts";
-import * as ofRenderers from "../../../../activities/config/pool_annotations.ts";
+import * as ofMachineController from "../../../../activities/backends/machine_controller/holds.ts";
+import * as ofRenderers from "../../../../activities/config/identity.ts";
 import { revisionAnnotation, templateHashLabel } from "../../../../activities/kube/machine_deployment.ts";
 
 const root = fileURLToPath(new URL("../../../../activities/", import.meta.url));
 
-const annotations = { ...ofMachineController, ...ofRenderers, revisionAnnotation, templateHashLabel };
+const annotations = Object.values({ ...ofMachineController, ...ofRenderers, revisionAnnotation, templateHashLabel })
+  .filter((value) => typeof value === "string");
 
 /** What of machine-controller nobody outside of its folder may say: its name, its kinds, and its annotations. */
 const words = [
@@ -15,7 +16,7 @@ const words = [
   /machine-controller/i,
   /MachineDeployment|MachineSet/,
   /\b(machineDeployments|machineSets|machines)\b[^;]*kube\/resources\.ts/,
-  ...Object.values(annotations).map((name) => new RegExp(`["'\`]${name.replaceAll(/[.\\/]/g, "\\$&")}["'\`]`)),
+  ...annotations.map((name) => new RegExp(`["'\`]${name.replaceAll(/[.\\/]/g, "\\$&")}["'\`]`)),
 ];
 
 function filesBelow(folder: string): string[] {

@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
-import { listDuePools } from "../../../../activities/config/due_pools.ts";
+import { listDuePools } from "../../../../activities/config/renew_published.ts";
 import { readDesired } from "../../../../activities/pool/read_desired.ts";
 import type { DuePool } from "../../../../workflows/contracts/mod.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";

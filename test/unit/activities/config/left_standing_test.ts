@@ -1,7 +1,6 @@
 /** A publication that knows what this process has left standing writes nothing but in the place of that. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import { publishConfig } from "../../../../activities/config/publish_config.ts";
-import type { Publisher } from "../../../../activities/config/write_in_order.ts";
+import { publishConfig, type Publisher } from "../../../../activities/config/publish_config.ts";
 import { readDesired } from "../../../../activities/pool/read_desired.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
 import type { Published } from "../../../../workflows/contracts/mod.ts";

@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
 import { namesOf } from "../../../../profiles/mod.ts";
-import { claim } from "../../../../activities/config/ownership.ts";
+import { claim } from "../../../../activities/config/identity.ts";
 
 Deno.test("namesOf gives the names that Operating System Manager gives", () => {
   deepEqual(namesOf({ namespace: "kube-system", name: "pool" }), {

@@ -1,5 +1,5 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
-import { OsProfileObject } from "../../../../activities/kube/schemas.ts";
+import { OsProfileObject } from "../../../../activities/kube/resources.ts";
 import { type LinedProfile, lineState, profileLine } from "../../../../activities/config/profile_line.ts";
 import { readDesired } from "../../../../activities/pool/read_desired.ts";
 import type { Desired } from "../../../../workflows/contracts/mod.ts";

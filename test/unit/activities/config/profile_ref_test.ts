@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { MachineDeployment } from "../../../../activities/kube/schemas.ts";
-import { profileRef } from "../../../../activities/config/profile_ref.ts";
+import { MachineDeployment } from "../../../../activities/kube/resources.ts";
+import { profileRef } from "../../../../activities/config/read_profile.ts";
 
 function refOf(annotations: Record<string, string>, value: unknown): ReturnType<typeof profileRef> {
   const metadata = {

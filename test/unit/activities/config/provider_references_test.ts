@@ -1,5 +1,5 @@
 import { deepEqual, rejects } from "node:assert/strict";
-import { readReferences } from "../../../../activities/config/provider_references.ts";
+import { readReferences } from "../../../../activities/config/read_facts.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 
 function reader(referenceNamespaces?: string[]): Parameters<typeof readReferences>[0] {

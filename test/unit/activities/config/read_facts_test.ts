@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { type FactReader, readFacts } from "../../../../activities/config/read_facts.ts";
-import type { MachineDeployment } from "../../../../activities/kube/schemas.ts";
+import type { MachineDeployment } from "../../../../activities/kube/resources.ts";
 import type { NodeSettings, RenderFacts } from "../../../../profiles/mod.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 import { clusterInfo, machineDeployment, providerConfig } from "../../../support/machine_objects.ts";

@@ -1,6 +1,6 @@
 import { equal, notEqual, rejects } from "node:assert/strict";
 import type { LinedProfile } from "../../../../activities/config/profile_line.ts";
-import { resolvedProfile } from "../../../../activities/config/resolved_profile.ts";
+import { resolvedProfile } from "../../../../activities/config/read_profile.ts";
 import { profiles, readObject } from "../../../../activities/kube/resources.ts";
 import type { Kube } from "../../../../activities/kube/client.ts";
 import { publishingKube, putProfile } from "../../../support/publishing_kube.ts";

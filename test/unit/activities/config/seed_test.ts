@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { equal, match, notEqual, rejects } from "node:assert/strict";
-import { ensureSeed } from "../../../../activities/config/seed.ts";
+import { ensureSeed } from "../../../../activities/config/read_facts.ts";
 import { attempting } from "../../../../activities/kube/status.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 import { putSeed } from "../../../support/publishing_kube.ts";

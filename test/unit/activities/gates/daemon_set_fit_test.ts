@@ -1,5 +1,5 @@
 import { equal } from "node:assert/strict";
-import { wantsPodOn } from "../../../../activities/gates/daemon_set_fit.ts";
+import { wantsPodOn } from "../../../../activities/gates/daemon_sets.ts";
 import type { Placement } from "../../../../activities/gates/workloads.ts";
 
 const labels = { os: "linux", cores: "8" };

@@ -1,6 +1,6 @@
 /** A management cluster, looked at as if it had pools: those of other clusters are not taken for gone. */
 import { deepEqual } from "node:assert/strict";
-import { clusterAnnotation } from "../../../../activities/config/cluster_mark.ts";
+import { clusterAnnotation } from "../../../../activities/config/identity.ts";
 import { ownerAnnotation } from "../../../../activities/config/names.ts";
 import { keyOf, readPools } from "../../../../activities/handover/pools.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";

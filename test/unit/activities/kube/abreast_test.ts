@@ -1,5 +1,5 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { abreast } from "../../../../activities/kube/abreast.ts";
+import { abreast } from "../../../../activities/kube/status.ts";
 
 Deno.test("abreast gives the results in the order of the items, whoever is done first", async () => {
   const gates = [1, 2, 3].map(() => Promise.withResolvers<void>());

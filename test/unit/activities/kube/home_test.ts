@@ -1,10 +1,13 @@
 /** Which API server is asked where profiles and configs are in another cluster than the pools. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import type { Kube } from "../../../../activities/kube/client.ts";
-import { homeOf, listThere, sharedNamespace } from "../../../../activities/kube/home.ts";
+import { homeOf, type Kube, listThere, sharedNamespace } from "../../../../activities/kube/client.ts";
 import { configs, listPage, machineDeployments, profiles, readObject } from "../../../../activities/kube/resources.ts";
-import { clusterAnnotation, clusterMark, isOfThisCluster } from "../../../../activities/config/cluster_mark.ts";
-import { claimForCluster } from "../../../../activities/config/cluster_mark.ts";
+import {
+  claimForCluster,
+  clusterAnnotation,
+  clusterMark,
+  isOfThisCluster,
+} from "../../../../activities/config/identity.ts";
 
 const asked: string[] = [];
 const named = { name: "p", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" };

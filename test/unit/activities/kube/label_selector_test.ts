@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { requirementsOf, selectorText, selects } from "../../../../activities/kube/label_selector.ts";
+import { requirementsOf, selectorText, selects } from "../../../../activities/kube/status.ts";
 import { LabelSelector } from "../../../../activities/policy/label_selector.ts";
 
 function selector(matchLabels: Record<string, string>, ...expressions: [string, string, string[]?][]): LabelSelector {

@@ -1,5 +1,5 @@
 import { equal } from "node:assert/strict";
-import { imageOf, kubeletOf } from "../../../../activities/kube/machine_template.ts";
+import { imageOf, kubeletOf } from "../../../../activities/kube/machine_deployment.ts";
 
 const images: [string, object, string][] = [
   ["aws", { ami: "ami-1" }, "ami-1"],

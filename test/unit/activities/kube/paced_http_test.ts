@@ -2,8 +2,7 @@ import { CoordinationV1Api, HttpMethod, RequestContext } from "@kubernetes/clien
 import type { ResponseContext } from "@kubernetes/client-node";
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { connectKube, type Kube, pooled } from "../../../../activities/kube/client.ts";
-import { PacedHttp } from "../../../../activities/kube/paced_http.ts";
-import { RequestRate } from "../../../../activities/kube/request_rate.ts";
+import { PacedHttp, RequestRate } from "../../../../activities/kube/paced_http.ts";
 import { statusOf } from "../../../../activities/kube/status.ts";
 import { FaultyApi, response } from "../../../support/faulty_api.ts";
 import type { Fault } from "../../../support/faulty_api.ts";

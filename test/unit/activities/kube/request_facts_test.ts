@@ -1,8 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { HttpMethod, RequestContext } from "@kubernetes/client-node";
-import { PacedHttp } from "../../../../activities/kube/paced_http.ts";
-import { requestFactsOf, type RequestOutcome } from "../../../../activities/kube/request_facts.ts";
-import { RequestRate } from "../../../../activities/kube/request_rate.ts";
+import { PacedHttp, requestFactsOf, type RequestOutcome, RequestRate } from "../../../../activities/kube/paced_http.ts";
 
 const server = "https://10.0.0.1:6443";
 

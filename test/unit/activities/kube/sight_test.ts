@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { Sight } from "../../../../activities/kube/sight.ts";
+import { Sight } from "../../../../activities/kube/polling.ts";
 
 const since = 1_000_000;
 

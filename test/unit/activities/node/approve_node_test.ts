@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { poolGroupOf } from "../../../../activities/config/token_group.ts";
 import { approveNode, type Verdict } from "../../../../activities/node/approve_node.ts";
 import { nodeRequests } from "../../../../activities/node/node_requests.ts";
-import { requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate_request.ts";
+import { requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate.ts";
 import { RecentApprovals } from "../../../../activities/node/recent_approvals.ts";
 import type { PoolRef } from "../../../../workflows/contracts/mod.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";

@@ -1,7 +1,7 @@
 import { equal } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { certificateStateOf } from "../../../../activities/node/certificate_state.ts";
-import { requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate_request.ts";
+import { requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 
 interface Asked {

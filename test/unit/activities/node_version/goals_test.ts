@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { PendingNode } from "../../../../activities/kube/update_kinds.ts";
 import { isJoinOf } from "../../../../activities/node_version/classify.ts";
-import { type PendingFacts, verdictOn } from "../../../../activities/node_version/goals.ts";
+import { type PendingFacts, verdictOn } from "../../../../activities/backends/scaling_group/old_records.ts";
 
 const now = 1_000_000;
 const plain: PendingFacts = {

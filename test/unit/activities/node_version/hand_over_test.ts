@@ -1,5 +1,9 @@
 import { deepEqual } from "node:assert/strict";
-import { handOver, type HandOverRules, inheritanceOf } from "../../../../activities/node_version/hand_over.ts";
+import {
+  handOver,
+  type HandOverRules,
+  inheritanceOf,
+} from "../../../../activities/backends/scaling_group/joining_nodes.ts";
 
 const all: HandOverRules = { labels: true, taints: true, annotations: ["team"], reservedDomains: [] };
 const nothing = { labels: {}, annotations: {}, taints: [] };

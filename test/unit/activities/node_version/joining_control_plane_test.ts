@@ -2,7 +2,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { useEtcd } from "../../../../activities/etcd/etcd_of.ts";
 import { refused } from "../../../../activities/failures.ts";
-import { ensureNodeAnnotated } from "../../../../activities/node_version/admit_joining_node.ts";
+import { ensureNodeAnnotated } from "../../../../activities/backends/scaling_group/joining_nodes.ts";
 import type { Kube } from "../../../../activities/kube/client.ts";
 import { marks } from "../../../../activities/node_version/marks.ts";
 import type { JoiningOutcome } from "../../../../workflows/contracts/mod.ts";

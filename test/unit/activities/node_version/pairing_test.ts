@@ -1,6 +1,6 @@
 import { deepEqual } from "node:assert/strict";
 import type { MarkedNode } from "../../../../activities/node_version/marks.ts";
-import { type Pairing, pairingOf } from "../../../../activities/node_version/pairing.ts";
+import { type Pairing, pairingOf } from "../../../../activities/backends/scaling_group/old_records.ts";
 
 function node(name: string, marks: Partial<MarkedNode> = {}): MarkedNode {
   const plain = { group: "g", image: "I", components: "K", heir: "", donor: "" };

@@ -1,8 +1,8 @@
 /** What groups of each stage make of a release that moves on, goes back or ends. */
 import { deepEqual, equal } from "node:assert/strict";
-import { readGroupWanted } from "../../../../activities/backends/scaling_group/wanted.ts";
-import { hashOf } from "../../../../activities/node_version/release.ts";
-import { surveyNodeVersion } from "../../../../activities/node_version/survey.ts";
+import { readGroupWanted } from "../../../../activities/backends/scaling_group/boots.ts";
+import { hashOf } from "../../../../activities/backends/scaling_group/version_release.ts";
+import { surveyNodeVersion } from "../../../../activities/backends/scaling_group/version_survey.ts";
 import type { Desired, StageSurvey, VersionStage } from "../../../../workflows/contracts/mod.ts";
 import { GroupStage, next, pool, version } from "../../../support/group_stage.ts";
 

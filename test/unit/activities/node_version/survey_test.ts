@@ -1,7 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { hashOf } from "../../../../activities/node_version/release.ts";
-import { ensureReleaseEnded } from "../../../../activities/node_version/release_stage.ts";
-import { surveyNodeVersion } from "../../../../activities/node_version/survey.ts";
+import { ensureReleaseEnded, hashOf } from "../../../../activities/backends/scaling_group/version_release.ts";
+import { surveyNodeVersion } from "../../../../activities/backends/scaling_group/version_survey.ts";
 import { useCloud } from "../../../../activities/clouds/cloud_of.ts";
 import { unavailable } from "../../../../activities/failures.ts";
 import { observedOf } from "../../../../activities/backends/scaling_group/target.ts";

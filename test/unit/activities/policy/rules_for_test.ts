@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { ApplicationFailure } from "@temporalio/common";
-import { machineDeployments } from "../../../../activities/kube/resources.ts";
-import type { MachineDeployment } from "../../../../activities/kube/schemas.ts";
+import { type MachineDeployment, machineDeployments } from "../../../../activities/kube/resources.ts";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import { rulesFor } from "../../../../activities/policy/rules_for.ts";
 import type { Rules } from "../../../../workflows/contracts/mod.ts";

@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { stateOf } from "../../../../activities/backends/machine_controller/machine_state.ts";
-import { Machine } from "../../../../activities/kube/schemas.ts";
+import { stateOf } from "../../../../activities/backends/machine_controller/observe_pool.ts";
+import { Machine } from "../../../../activities/kube/resources.ts";
 import { awaitMachinesJoined, rungOf } from "../../../../activities/pool/await_joined.ts";
 import type { NodeFacts } from "../../../../activities/node/node_facts.ts";
 import type { JoinDeadlines, JoinVerdict } from "../../../../workflows/contracts/mod.ts";

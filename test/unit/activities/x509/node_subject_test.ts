@@ -1,7 +1,7 @@
 import { equal } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { nodeNameIn } from "../../../../activities/x509/node_subject.ts";
-import { requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate_request.ts";
+import { requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate.ts";
 
 type Value = [tag: number, text: string];
 

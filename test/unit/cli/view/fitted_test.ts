@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { styleText } from "node:util";
-import { cutLine, fitted } from "../../../../cli/view/fitted.ts";
+import { cutLine, fitted } from "../../../../cli/view/live_frame.ts";
 
 const red = (text: string): string => styleText("red", text, { validateStream: false });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Bootstrap, readBootstrap } from "../../../../deploy/local/cloud/boot/bootstrap.ts";
+import { type Bootstrap, readBootstrap } from "../../../../deploy/local/cloud/boot/boot.ts";
 import { parseCloudConfig } from "../../../../deploy/local/cloud/boot/cloud_config.ts";
 import { type Provisioning, readProvisioning } from "../../../../deploy/local/cloud/boot/provisioning.ts";
 import { type Files, kubeletUnit, makeCa, provisioningConfig, userData } from "./boot_fixtures.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, createPublicKey } from "node:crypto";
-import { requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate_request.ts";
-import { readBootstrapKubeconfig } from "../../../../deploy/local/cloud/boot/certificate.ts";
+import { readBootstrapKubeconfig, requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate.ts";
 import { Pkcs10CertificateRequest } from "@peculiar/x509";
 
 Deno.test("requestNodeCertificate asks for exactly the node's subject with a P-256 key of its own", async () => {

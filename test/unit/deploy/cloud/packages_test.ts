@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { packagesOf } from "../../../../deploy/local/cloud/boot/packages.ts";
+import { packagesOf } from "../../../../deploy/local/cloud/boot/boot.ts";
 import type { CloudConfig } from "../../../../deploy/local/cloud/boot/cloud_config.ts";
 
 function config(content?: string): CloudConfig {

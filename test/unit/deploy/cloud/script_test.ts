@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { between, randomStream } from "../../../../deploy/local/cloud/random.ts";
+import { between, randomStream } from "../../../../deploy/local/cloud/machine.ts";
 import { type MachineFacts, Script } from "../../../../deploy/local/cloud/script.ts";
 
 function machine(ordinal: number, image = "img:1"): MachineFacts {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isMiddle } from "../../../../deploy/local/demo/kill_worker.ts";
+import { isMiddle } from "../../../../deploy/local/demo/demo.ts";
 import type { Progress, ReplacementRecord, Underway } from "../../../../workflows/contracts/mod.ts";
 
 function told(replaced: number, step: Underway["step"] | undefined): Progress {

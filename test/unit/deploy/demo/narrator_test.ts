@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { PlainNarrator } from "../../../../deploy/local/demo/narrator.ts";
-import { ToolLines } from "../../../../deploy/local/demo/tool_lines.ts";
+import { ToolLines } from "../../../../deploy/local/demo/demo.ts";
 
 function narrate(): { written: string[]; narrator: PlainNarrator } {
   const written: string[] = [];

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { thingsToTry } from "../../../../deploy/local/demo/things_to_try.ts";
+import { thingsToTry } from "../../../../deploy/local/demo/demo.ts";
 import type { Site } from "../../../../deploy/local/site/site.ts";
 
 Deno.test("thingsToTry names what runs where, and commands that find their tools", () => {

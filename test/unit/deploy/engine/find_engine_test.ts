@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DockerApi } from "../../../../deploy/local/engine/docker_api.ts";
 import { type Fitness, judgeEngine, unfitFacts } from "../../../../deploy/local/engine/engine_fitness.ts";
-import { engineSearch, findEngine } from "../../../../deploy/local/engine/find_engine.ts";
+import { engineSearch, findEngine } from "../../../../deploy/local/engine/open_run.ts";
 import { isDebianLike } from "../../../../deploy/local/engine/install_engine.ts";
 import { freePorts } from "../../../../deploy/local/process/free_ports.ts";
 import { FakeEngine } from "./fake_engine.ts";

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { link, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { endOfArchive, entryOf, padding, withLawfulTimes } from "../../../../deploy/local/image/tar_entries.ts";
+import { endOfArchive, entryOf, padding, withLawfulTimes } from "../../../../deploy/release/image/tar_entries.ts";
 
 const latest = 1_700_000_000;
 

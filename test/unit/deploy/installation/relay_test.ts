@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { freePorts } from "../../../../deploy/local/process/free_ports.ts";
-import { Relay } from "../../../../deploy/local/installation/relay.ts";
+import { Relay } from "../../../../deploy/local/installation/temporal_front.ts";
 
 const host = "127.0.0.1";
 

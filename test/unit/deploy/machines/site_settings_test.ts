@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { poolAnnotations, siteSettings } from "../../../../deploy/local/machines/site_settings.ts";
+import { poolAnnotations, siteSettings } from "../../../../deploy/local/machines/container_host.ts";
 import type { Mirror } from "../../../../deploy/local/mirror/mirror.ts";
 import { parseKubeletAnnotations } from "../../../../profiles/kubelet_settings.ts";
 import { parameterPrefix } from "../../../../profiles/mod.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { keepPackages } from "../../../../deploy/local/mirror/kept_packages.ts";
+import { keepPackages } from "../../../../deploy/local/mirror/packages.ts";
 import { packageSource } from "../../../../deploy/local/mirror/package_source.ts";
 import { whileCollecting } from "../../../support/collect_garbage.ts";
 

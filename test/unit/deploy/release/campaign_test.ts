@@ -2,7 +2,7 @@ import { match, rejects } from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { recordCampaign, requireCampaign } from "../../../../deploy/local/release/campaign.ts";
+import { recordCampaign, requireCampaign } from "../../../../deploy/release/campaign.ts";
 
 Deno.test("requireCampaign: takes the commit that the campaign passed on, and no other one", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-campaign-"));

@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { entryOf, notesOf } from "../../../../deploy/local/release/changelog.ts";
+import { entryOf, notesOf } from "../../../../deploy/release/changelog.ts";
 import manifest from "../../../../package.json" with { type: "json" };
 
 const text = `# Changelog

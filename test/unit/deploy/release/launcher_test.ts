@@ -1,7 +1,7 @@
 /** The command starts the same from its archive as from a checkout. */
 import { deepEqual, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { launcher } from "../../../../deploy/local/release/launcher.ts";
+import { launcher } from "../../../../deploy/release/launcher.ts";
 
 function flagsOf(script: string): string[] {
   const [, command = ""] = /\nexec ([^]*)$/.exec(script) ?? [];

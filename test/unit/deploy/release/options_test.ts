@@ -1,6 +1,6 @@
 import { deepEqual, throws } from "node:assert/strict";
-import { nearestBefore } from "../../../../deploy/local/release/deno_program.ts";
-import { parseOptions, targets, UsageError } from "../../../../deploy/local/release/options.ts";
+import { nearestBefore } from "../../../../deploy/release/deno_program.ts";
+import { parseOptions, targets, UsageError } from "../../../../deploy/release/options.ts";
 
 Deno.test("a release has every part for every system unless told", () => {
   deepEqual(parseOptions([]), { output: "dist", isDraft: false, help: false, isNearDeno: false, without: [], targets });

@@ -1,6 +1,6 @@
 import { deepEqual } from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
-import { recordsFolder, recordsOf } from "../../../../deploy/local/release/recorded.ts";
+import { recordsFolder, recordsOf } from "../../../../deploy/release/recorded.ts";
 
 Deno.test("records of a version are told in the order in which they were made, and those of others are left alone", async () => {
   deepEqual(existsSync(recordsFolder), true);

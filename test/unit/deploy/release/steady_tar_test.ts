@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { atOneTime } from "../../../../deploy/local/release/steady_tar.ts";
+import { atOneTime } from "../../../../deploy/release/steady_tar.ts";
 
 /** An archive as tar makes it of two files, changed at that time. */
 function archived(folder: string, changed: number): Uint8Array {

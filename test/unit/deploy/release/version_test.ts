@@ -2,7 +2,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import manifest from "../../../../package.json" with { type: "json" };
-import { versioned } from "../../../../deploy/local/chart/chart_version.ts";
+import { versioned } from "../../../../deploy/release/chart/chart_version.ts";
 import { FakeTerminal } from "../../../support/fake_terminal.ts";
 
 const { version } = manifest;

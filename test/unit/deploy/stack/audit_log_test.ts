@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { auditArgs, auditLogPath } from "../../../../deploy/local/stack/audit_log.ts";
+import { auditArgs, auditLogPath } from "../../../../deploy/local/stack/api_server.ts";
 import { scratchDirectory } from "./scratch_directory.ts";
 
 interface Policy {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { childEnvironment } from "../../../../deploy/local/process/child_environment.ts";
+import { childEnvironment } from "../../../../deploy/local/process/supervised_process.ts";
 
 Deno.test("childEnvironment passes ours on without the variables that reconfigure the servers", () => {
   const own = {

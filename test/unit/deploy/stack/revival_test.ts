@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { BackOff } from "../../../../deploy/local/process/back_off.ts";
+import { BackOff, type Revivable, Revival } from "../../../../deploy/local/process/revival.ts";
 import { ProcessCrash } from "../../../../deploy/local/process/process_crash.ts";
-import { type Revivable, Revival } from "../../../../deploy/local/process/revival.ts";
 
 const rules = { firstMs: 1_000, longestMs: 8_000, forgivenAfterMs: 60_000, mostEnds: 5, withinMs: 60_000 };
 

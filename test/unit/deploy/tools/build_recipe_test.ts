@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { cureGoFailure, isPassing, lastWords } from "../../../../deploy/local/tools/go_failure.ts";
+import { cureGoFailure, isPassing, lastWords } from "../../../../deploy/local/tools/go_command.ts";
 import { wrapperModule } from "../../../../deploy/local/tools/recipe.ts";
 import { kubernetes } from "../../../../deploy/local/tools/recipes/kubernetes.ts";
 import { resolveTools } from "../../../../deploy/local/tools/resolve_tools.ts";

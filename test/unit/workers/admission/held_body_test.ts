@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
-import { HeldBody } from "../../../../workers/admission/held_body.ts";
+import { HeldBody } from "../../../../workers/admission/webhook_server.ts";
 
 const sent = (...chunks: string[]): IncomingMessage =>
   ReadableStream.from(chunks.map((chunk) => new TextEncoder().encode(chunk))) as unknown as IncomingMessage;

@@ -1,5 +1,5 @@
 import { equal, match } from "node:assert/strict";
-import { versionFault } from "../../../../workers/admission/profile_version.ts";
+import { versionFault } from "../../../../workers/admission/admit_profile.ts";
 
 Deno.test("versionFault orders as SemVer 2.0 does", () => {
   // The example of semver.org, section 11, with a version of two digits.

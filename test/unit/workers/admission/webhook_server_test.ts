@@ -7,7 +7,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { CertificateAuthority } from "../../../../deploy/local/stack/certificate_authority.ts";
 import type { Admission } from "../../../../workers/admission/admission_review.ts";
 import { keepServing } from "../../../../workers/admission/certificate/keep_serving.ts";
-import { readCertificate } from "../../../../workers/admission/certificate/mounted.ts";
+import { readCertificate } from "../../../../workers/admission/certificate/certificate_source.ts";
 import { createWebhookServer } from "../../../../workers/admission/webhook_server.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { deployment, request as asked } from "./review_objects.ts";

@@ -2,11 +2,10 @@ import { deepEqual, equal, match, ok, rejects, throws } from "node:assert/strict
 import { once } from "node:events";
 import { get } from "node:http";
 import type { AddressInfo } from "node:net";
-import { BoundedSeries } from "../../../../workers/metrics/bounded_series.ts";
+import { BoundedSeries, createMetrics } from "../../../../workers/metrics/registry.ts";
 import { measuredAdmissions } from "../../../../workers/metrics/admission_measures.ts";
 import { openMetrics } from "../../../../workers/metrics/open_metrics.ts";
 import { requestsTold } from "../../../../workers/metrics/process_measures.ts";
-import { createMetrics } from "../../../../workers/metrics/registry.ts";
 import { serveMetrics } from "../../../../workers/metrics/serve_metrics.ts";
 import { Lead, measurePolling } from "../../../../workers/metrics/serving_gauges.ts";
 import { expectFailures, stepMeasures, withoutLogin } from "../../../../workers/metrics/step_measures.ts";

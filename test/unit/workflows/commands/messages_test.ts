@@ -2,14 +2,15 @@ import { deepEqual, equal } from "node:assert/strict";
 import { holderOf, isOwnHold } from "../../../../activities/node/holder.ts";
 import {
   autoscalerIdOf,
+  groupOfPool,
   joiningNodeIdOf,
   nodeVersionIdOf,
   poolOf,
+  poolOfGroup,
   shownAtStart,
   workflowIdOf,
 } from "../../../../workflows/commands/start_options.ts";
 import * as messages from "../../../../workflows/commands/messages.ts";
-import { groupOfPool, poolOfGroup } from "../../../../workflows/commands/scaling_group.ts";
 import { groupNameOf } from "../../../../activities/backends/scaling_group/sight.ts";
 import { pool } from "../../../support/machine_objects.ts";
 

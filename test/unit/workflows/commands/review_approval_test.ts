@@ -1,12 +1,11 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
-import { dropPlan } from "../../../../workflows/commands/asked_plan.ts";
+import { dropOvertaken, dropPlan, reviewApproval } from "../../../../workflows/commands/review_approval.ts";
 import { commands } from "../../../../workflows/commands/commands.ts";
-import { dropOvertaken, reviewApproval } from "../../../../workflows/commands/review_approval.ts";
 import type { Rules } from "../../../../workflows/contracts/mod.ts";
-import { planTerms } from "../../../../workflows/policy/plan_terms.ts";
-import { supplierOf } from "../../../../workflows/policy/supplier/supplier_of.ts";
-import { carriedState } from "../../../../workflows/state/carried.ts";
+import { planTerms } from "../../../../workflows/policy/forecast.ts";
+import { supplierOf } from "../../../../workflows/policy/supplier.ts";
+import { carriedState } from "../../../../workflows/state/input.ts";
 import { beginChange } from "../../../../workflows/state/rollout.ts";
 import type { Rollout } from "../../../../workflows/state/rollout.ts";
 import { carriedNow } from "../../../support/carried_states.ts";

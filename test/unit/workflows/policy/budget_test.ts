@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import type { Member } from "../../../../workflows/contracts/mod.ts";
 import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
-import { lookAtWindows } from "../../../../workflows/policy/windows.ts";
+import { lookAtWindows } from "../../../../workflows/policy/blocks.ts";
 import { ill, members, ours, situationOf, told } from "./simulation/picture.ts";
 import type { Difference } from "./simulation/picture.ts";
 

@@ -1,9 +1,8 @@
 import { equal } from "node:assert/strict";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import type { Desired, PoolSnapshot, Rules } from "../../../../workflows/contracts/mod.ts";
-import { etaOf } from "../../../../workflows/policy/eta.ts";
-import type { EtaQuestion } from "../../../../workflows/policy/eta.ts";
-import { usualReplacement } from "../../../../workflows/policy/usual.ts";
+import { etaOf, type EtaQuestion } from "../../../../workflows/policy/forecast.ts";
+import { usualReplacement } from "../../../../workflows/policy/turn.ts";
 
 const minute = 60_000;
 

@@ -1,5 +1,5 @@
 import { deepEqual } from "node:assert/strict";
-import { joinDeadlines } from "../../../../workflows/policy/join_ladder.ts";
+import { joinDeadlines } from "../../../../workflows/policy/waves.ts";
 
 Deno.test("joinDeadlines counts every rung from the same start", () => {
   const durations = { instance: 10, address: 12, registered: 25, ready: 30 };

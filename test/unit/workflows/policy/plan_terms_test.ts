@@ -1,8 +1,8 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import type { Desired, PlanTerms, Rules } from "../../../../workflows/contracts/mod.ts";
-import { isCovered, planTerms } from "../../../../workflows/policy/plan_terms.ts";
-import { supplierOf } from "../../../../workflows/policy/supplier/supplier_of.ts";
+import { isCovered, planTerms } from "../../../../workflows/policy/forecast.ts";
+import { supplierOf } from "../../../../workflows/policy/supplier.ts";
 import { desired as picture } from "./simulation/picture.ts";
 
 const supplier = supplierOf(undefined);

@@ -5,7 +5,7 @@ import { byTurn } from "../../../../activities/pool/snapshot.ts";
 import type { Member } from "../../../../workflows/contracts/mod.ts";
 import { forecast } from "../../../../workflows/policy/forecast.ts";
 import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
-import { scalingGroup as group } from "../../../../workflows/policy/supplier/scaling_group.ts";
+import { scalingGroup as group } from "../../../../workflows/policy/supplier.ts";
 import { desired, ill, members, now, ours, situationOf, told } from "./simulation/picture.ts";
 import type { Difference } from "./simulation/picture.ts";
 

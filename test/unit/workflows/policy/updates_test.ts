@@ -1,7 +1,7 @@
 import { deepEqual } from "node:assert/strict";
 import type { Member } from "../../../../workflows/contracts/mod.ts";
 import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
-import { supplierOf } from "../../../../workflows/policy/supplier/supplier_of.ts";
+import { supplierOf } from "../../../../workflows/policy/supplier.ts";
 import { members, ours, situationOf, told } from "./simulation/picture.ts";
 import type { Difference } from "./simulation/picture.ts";
 

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import type { Rules, WaveState } from "../../../../workflows/contracts/mod.ts";
-import { machinesOf } from "../../../../workflows/policy/amounts.ts";
+import { machinesOf } from "../../../../workflows/policy/turn.ts";
 import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
 import { waveTargets } from "../../../../workflows/policy/waves.ts";
 import { members, minute, now, situationOf, told } from "./simulation/picture.ts";

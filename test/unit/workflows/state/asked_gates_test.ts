@@ -1,7 +1,13 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { askedGatesOf, gatesInDoubt, noteAskedGates } from "../../../../workflows/state/asked_gates.ts";
-import { carriedState, readCarried } from "../../../../workflows/state/carried.ts";
-import { postponeIdle, retryMachines, takeBack } from "../../../../workflows/state/machines.ts";
+import {
+  askedGatesOf,
+  gatesInDoubt,
+  noteAskedGates,
+  postponeIdle,
+  retryMachines,
+  takeBack,
+} from "../../../../workflows/state/machines.ts";
+import { carriedState, readCarried } from "../../../../workflows/state/input.ts";
 import type { Rollout } from "../../../../workflows/state/rollout.ts";
 import type { Task } from "../../../../workflows/state/tasks.ts";
 import { postponeWave } from "../../../../workflows/state/waves.ts";

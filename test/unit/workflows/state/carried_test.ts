@@ -1,5 +1,5 @@
 import { deepEqual } from "node:assert/strict";
-import { carriedState, freshState, readCarried } from "../../../../workflows/state/carried.ts";
+import { carriedState, freshState, readCarried } from "../../../../workflows/state/input.ts";
 import { carriedNow } from "../../../support/carried_states.ts";
 import { openRun } from "../../../support/open_run.ts";
 

@@ -1,5 +1,5 @@
 import { deepEqual } from "node:assert/strict";
-import { carriedState, readCarried } from "../../../../workflows/state/carried.ts";
+import { carriedState, readCarried } from "../../../../workflows/state/input.ts";
 import { endWaiting, keepWaiting } from "../../../../workflows/state/people.ts";
 import { openRun } from "../../../support/open_run.ts";
 

@@ -1,8 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { recordJoin, recordReplacement } from "../../../../workflows/machine/record.ts";
-import { carriedState } from "../../../../workflows/state/carried.ts";
-import { beginChange } from "../../../../workflows/state/rollout.ts";
-import { tell } from "../../../../workflows/state/view.ts";
+import { recordJoin, recordReplacement } from "../../../../workflows/machine/tasks.ts";
+import { carriedState } from "../../../../workflows/state/input.ts";
+import { beginChange, tell } from "../../../../workflows/state/rollout.ts";
 import { freshWave } from "../../../../workflows/state/waves.ts";
 import { carriedNow } from "../../../support/carried_states.ts";
 import { openRun } from "../../../support/open_run.ts";

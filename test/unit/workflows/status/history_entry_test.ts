@@ -1,6 +1,6 @@
 import { deepEqual } from "node:assert/strict";
 import type { Desired } from "../../../../workflows/contracts/mod.ts";
-import { historyEntry } from "../../../../workflows/status/history_entry.ts";
+import { historyEntry } from "../../../../workflows/status/report.ts";
 import { carriedNow } from "../../../support/carried_states.ts";
 import { openRun } from "../../../support/open_run.ts";
 

@@ -3,7 +3,7 @@ import type { PoolSnapshot } from "../../../../workflows/contracts/mod.ts";
 import type { Blocked, Turn } from "../../../../workflows/policy/turn.ts";
 import type { Rollout } from "../../../../workflows/state/rollout.ts";
 import type { Task } from "../../../../workflows/state/tasks.ts";
-import { activePhase, standingOf } from "../../../../workflows/status/standing.ts";
+import { activePhase, standingOf } from "../../../../workflows/status/describe.ts";
 import { openRun } from "../../../support/open_run.ts";
 import type { Given } from "../../../support/open_run.ts";
 

@@ -1,6 +1,6 @@
 import { ActivityFailure, ApplicationFailure, CancelledFailure, RetryState, TimeoutFailure } from "@temporalio/common";
 import { deepEqual, equal } from "node:assert/strict";
-import { troubleOf } from "../../../../workflows/steps/trouble.ts";
+import { troubleOf } from "../../../../workflows/state/trouble.ts";
 
 /** A normal activity's failure comes wrapped. */
 function wrapped(cause: Error): ActivityFailure {

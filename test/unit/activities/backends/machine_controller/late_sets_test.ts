@@ -1,5 +1,5 @@
 import { deepEqual, match, notEqual } from "node:assert/strict";
-import { LateSets } from "../../../../../activities/backends/machine_controller/late_sets.ts";
+import { LateSets } from "../../../../../activities/backends/machine_controller/mod.ts";
 import { observePool } from "../../../../../activities/backends/machine_controller/observe_pool.ts";
 import { readMembers } from "../../../../../activities/pool/read_pool.ts";
 import { FakeKube } from "../../../../support/fake_kube.ts";

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { Machine } from "../../../../../activities/kube/schemas.ts";
-import { memberOf } from "../../../../../activities/backends/machine_controller/member.ts";
+import { Machine } from "../../../../../activities/kube/resources.ts";
+import { memberOf } from "../../../../../activities/backends/machine_controller/observe_pool.ts";
 import type { Member } from "../../../../../workflows/contracts/mod.ts";
 import { hold, holder, machine, mark, pool } from "../../../../support/machine_objects.ts";
 import type { MachineOverrides } from "../../../../support/machine_objects.ts";

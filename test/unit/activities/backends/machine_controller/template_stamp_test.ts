@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { renderConfig } from "../../../../support/rendered.ts";
-import { stampTemplate } from "../../../../../activities/backends/machine_controller/template_stamp.ts";
+import { stampTemplate } from "../../../../../activities/backends/machine_controller/holds.ts";
 import { closeTemplateEngines } from "../../../../../profiles/mod.ts";
 import { FakeKube } from "../../../../support/fake_kube.ts";
 import { machineDeployment, pool, revisionKey } from "../../../../support/machine_objects.ts";

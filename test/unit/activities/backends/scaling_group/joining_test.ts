@@ -1,10 +1,10 @@
 /** One newcomer on its way in: what is waited for, what fails at once, and what it takes over. */
 import { deepEqual, equal, match } from "node:assert/strict";
-import { hashOf } from "../../../../../activities/node_version/release.ts";
+import { hashOf } from "../../../../../activities/backends/scaling_group/version_release.ts";
 import { awaitMachinesJoined } from "../../../../../activities/pool/await_joined.ts";
 import type { JoinVerdict, Unseen } from "../../../../../workflows/contracts/mod.ts";
 import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
-import { isOld } from "../../../../../activities/node_version/old_records.ts";
+import { isOld } from "../../../../../activities/backends/scaling_group/old_records.ts";
 import { inActivity } from "../../../../support/activity_context.ts";
 import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
 

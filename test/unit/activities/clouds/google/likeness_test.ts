@@ -1,5 +1,5 @@
 import { equal, match, notEqual } from "node:assert/strict";
-import { nameLike } from "../../../../../activities/clouds/google/likeness.ts";
+import { nameLike } from "../../../../../activities/clouds/google/templates.ts";
 
 const properties = { machineType: "n2-standard-4" };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Checklist } from "../../../../../deploy/local/demo/stories/checklist.ts";
-import { checkTaints } from "../../../../../deploy/local/demo/stories/abort.ts";
+import { checkTaints } from "../../../../../deploy/local/demo/stories/catalogue.ts";
 import { Cluster } from "../../../../../deploy/local/demo/stories/cluster.ts";
 import { Stage } from "../../../../../deploy/local/demo/stage.ts";
 import type { ApiConnection } from "../../../../../deploy/local/stack/api_connection.ts";

@@ -2,7 +2,7 @@
 import { snapshotOf } from "../../../../../activities/pool/snapshot.ts";
 import { defaultRules } from "../../../../../activities/policy/default_rules.ts";
 import type { Desired, Member, Rules } from "../../../../../workflows/contracts/mod.ts";
-import { supplierOf } from "../../../../../workflows/policy/supplier/supplier_of.ts";
+import { supplierOf } from "../../../../../workflows/policy/supplier.ts";
 import type { Situation, Step } from "../../../../../workflows/policy/turn.ts";
 
 export const now = 1_000_000_000_000;

@@ -1,13 +1,11 @@
 /** Plays one case from its start to its end, at one speed or by chance. */
 import { defaultRules } from "../../../../../activities/policy/default_rules.ts";
 import type { Rules } from "../../../../../workflows/contracts/mod.ts";
-import type { Supplier } from "../../../../../workflows/policy/supplier/supplier.ts";
-import { supplierOf } from "../../../../../workflows/policy/supplier/supplier_of.ts";
+import { scalingGroup as group, type Supplier, supplierOf } from "../../../../../workflows/policy/supplier.ts";
 import type { Blocked } from "../../../../../workflows/policy/turn.ts";
 import type { Chance } from "./chance.ts";
 import { Clock } from "./clock.ts";
 import type { Fleet, FleetOptions } from "./fleet.ts";
-import { scalingGroup as group } from "../../../../../workflows/policy/supplier/scaling_group.ts";
 import { GroupFleet } from "./group_fleet.ts";
 import { SetFleet } from "./set_fleet.ts";
 import { Promises } from "./promises.ts";

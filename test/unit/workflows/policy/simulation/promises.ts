@@ -1,7 +1,6 @@
 /** What a rollout promises, looked at from outside at every step; a broken promise is an error that names it. */
 import type { Member } from "../../../../../workflows/contracts/mod.ts";
-import { machinesOf } from "../../../../../workflows/policy/amounts.ts";
-import type { Situation, Step } from "../../../../../workflows/policy/turn.ts";
+import { machinesOf, type Situation, type Step } from "../../../../../workflows/policy/turn.ts";
 import type { SimMachine } from "./fleet.ts";
 import type { Run, Watch } from "./run.ts";
 

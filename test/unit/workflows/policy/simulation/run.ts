@@ -1,9 +1,8 @@
 /** A run in virtual time: begins what the planner names, and keeps the state that a workflow would. */
 import type { Boot, Desired, Member, Rules, WaveCount, WaveState } from "../../../../../workflows/contracts/mod.ts";
-import { machinesOf } from "../../../../../workflows/policy/amounts.ts";
+import { type Blocked, machinesOf, type Situation, type Step } from "../../../../../workflows/policy/turn.ts";
 import { planTurn } from "../../../../../workflows/policy/plan_turn.ts";
-import type { Supplier } from "../../../../../workflows/policy/supplier/supplier.ts";
-import type { Blocked, Situation, Step } from "../../../../../workflows/policy/turn.ts";
+import type { Supplier } from "../../../../../workflows/policy/supplier.ts";
 import type { Fleet, SimMachine } from "./fleet.ts";
 import { pictureOf } from "./seen.ts";
 

@@ -1,6 +1,5 @@
 /** Machines of sets that a machine-controller (1.66) rolls. */
-import { machineController } from "../../../../../workflows/policy/supplier/machine_controller.ts";
-import type { Batch } from "../../../../../workflows/policy/supplier/supplier.ts";
+import { type Batch, machineController } from "../../../../../workflows/policy/supplier.ts";
 import { Fleet } from "./fleet.ts";
 
 export class SetFleet extends Fleet {

@@ -1,7 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import type { Phase, Quarantined, Rollback } from "../../../../../workflows/contracts/mod.ts";
-import { conditions } from "../../../../../workflows/status/page/conditions.ts";
-import type { Told } from "../../../../../workflows/status/page/conditions.ts";
+import { conditions, type Told } from "../../../../../workflows/status/page.ts";
 
 const bad: Quarantined = {
   ...{ specHash: "s", templateHash: "t", revision: "4", image: "image-4", kubelet: "k", by: "policy", since: 0 },

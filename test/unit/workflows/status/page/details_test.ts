@@ -1,6 +1,6 @@
 import { equal, match, ok } from "node:assert/strict";
 import type { Progress } from "../../../../../workflows/contracts/mod.ts";
-import { details } from "../../../../../workflows/status/page/details.ts";
+import { details } from "../../../../../workflows/status/page.ts";
 
 const pool = { namespace: "fleet", name: "pool" };
 const since = Date.parse("2026-01-01T00:00:00Z");

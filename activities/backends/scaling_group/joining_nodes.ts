@@ -1,0 +1,205 @@
+/** Writes on a node which components it runs, as its JoiningNode says, and forgets the record then. */
+import type { V1Node } from "@kubernetes/client-node";
+import type { ClusterObject, JoiningOutcome } from "../../../workflows/contracts/mod.ts";
+import { unavailable } from "../../failures.ts";
+import { asMergePatch, type Kube } from "../../kube/client.ts";
+import { deleteClusterObject, readClusterObject } from "../../kube/resources.ts";
+import { attempting, ifFound, statusOf } from "../../kube/status.ts";
+import { type JoiningNode, joiningNodes } from "../../kube/update_kinds.ts";
+import { emitEvents } from "../../status/events.ts";
+import { lackOf, othersFirst } from "../../node_version/joining_control_plane.ts";
+import { marks } from "../../node_version/marks.ts";
+import { passingTaints } from "../../node/node_facts.ts";
+
+const hourMs = 3_600_000;
+/** Of a record that names no deadline; the one that a join service gives a worker. */
+const usualMs = 48 * hourMs;
+/** Whoever writes records may write any time. */
+const mostMs = 7 * 24 * hourMs;
+
+/** Writers that may be faster before it is left to the next try of the activity. */
+const tries = 5;
+
+/** Milliseconds until a control plane that joins is looked at again, as etcd tells no news: soon while it may be about to, seldom later. */
+const lookAgain = { soon: 5_000, seldom: 60_000, soonFor: 600_000 };
+
+type Step = "Annotate" | "Expire" | "Wait";
+
+/** Annotates the node, or gives up a record that has had its time, and deletes what it has read of it. */
+export function ensureNodeAnnotated(
+  kube: Kube,
+  { object: { name } }: { object: ClusterObject },
+): Promise<JoiningOutcome> {
+  return attempting(`admit joining node "${name}"`, async () => {
+    for (let nth = 0; nth < tries; nth++) {
+      const outcome = await admit(kube, name);
+      if (outcome) return outcome;
+    }
+    throw unavailable(`Cannot forget joining node "${name}": it was written ${tries} times meanwhile`);
+  });
+}
+
+/** Undefined where the record was written anew meanwhile. */
+async function admit(kube: Kube, name: string): Promise<JoiningOutcome | undefined> {
+  const record = await ifFound(readClusterObject(kube, joiningNodes, name));
+  if (!record) return { outcome: "Gone" };
+  const { name: wanted, componentsreference: components } = record.spec;
+  const node = wanted === "" ? undefined : await ifFound(kube.core.readNode({ name: wanted }));
+  const step = stepOf(record, node, Date.now());
+  const until = new Date(joinDeadlineOf(record)).toISOString();
+  if (step === "Wait") return { outcome: "Waiting", says: `Waiting until ${until} for node "${wanted}" to come` };
+  const first = step === "Annotate"
+    ? await othersFirst(kube, record, (each) => Date.now() >= joinDeadlineOf(each))
+    : undefined;
+  if (first !== undefined) return { outcome: "Waiting", says: first, againMs: againMsOf(record) };
+  const says = `No node "${wanted}" came until ${until}`;
+  if (step === "Annotate") await annotate(kube, wanted, { node, components });
+  const lacks = step === "Annotate" && record.spec.iscontrolplane ? await lackOf(kube, wanted) : undefined;
+  const isLate = Date.now() >= joinDeadlineOf(record);
+  if (lacks !== undefined && !isLate) {
+    return {
+      outcome: "Waiting",
+      says: `Waiting until ${until} for node "${wanted}": ${lacks}`,
+      againMs: againMsOf(record),
+    };
+  }
+  if (step === "Expire") {
+    await emitEvents(kube, eventSubject(record), [{ type: "Warning", reason: "JoinExpired", message: says }]);
+  }
+  if (await forget(kube, record) === "Changed") return undefined;
+  return step === "Annotate" ? { outcome: "Annotated", node: wanted, components } : { outcome: "Expired", says };
+}
+
+function againMsOf({ metadata }: JoiningNode): number {
+  const isNew = Date.now() < Date.parse(metadata.creationTimestamp) + lookAgain.soonFor;
+  return isNew ? lookAgain.soon : lookAgain.seldom;
+}
+
+/** When a record has had its time (epoch ms). */
+export function joinDeadlineOf({ metadata, spec }: Pick<JoiningNode, "metadata" | "spec">): number {
+  const made = Date.parse(metadata.creationTimestamp);
+  const wanted = spec.deadline ? Date.parse(spec.deadline) : made + usualMs;
+  return Math.min(wanted, made + mostMs);
+}
+
+/**
+ * What is to be done; pure. A node that was there before its record, and is not Ready, may be the one of before with the same
+ * name, which goes: what is written on it would go with it.
+ */
+export function stepOf(record: JoiningNode, node: V1Node | undefined, now: number): Step {
+  const { name, componentsreference } = record.spec;
+  const isUsable = name !== "" && componentsreference !== "";
+  if (isUsable && node && !node.metadata?.deletionTimestamp && isOfRecord(record, node)) return "Annotate";
+  return now >= joinDeadlineOf(record) ? "Expire" : "Wait";
+}
+
+function isOfRecord({ metadata }: JoiningNode, { metadata: of, status }: V1Node): boolean {
+  const made = new Date(of?.creationTimestamp ?? 0).getTime();
+  const isReady = status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+  return isReady || made >= Date.parse(metadata.creationTimestamp);
+}
+
+async function annotate(
+  kube: Kube,
+  name: string,
+  { node, components }: { node: V1Node | undefined; components: string },
+): Promise<void> {
+  const { uid, annotations } = node?.metadata ?? {};
+  if (annotations?.[marks.components] === components) return;
+  // With its UID: another node of the name would refuse it.
+  const body = { metadata: { uid, annotations: { [marks.components]: components } } };
+  await kube.core.patchNode({ name, body }, asMergePatch);
+}
+
+/** Only what was read: a node that joins again writes its record anew. */
+async function forget(kube: Kube, { metadata }: JoiningNode): Promise<"Forgotten" | "Changed"> {
+  try {
+    await ifFound(deleteClusterObject(kube, joiningNodes, metadata));
+    return "Forgotten";
+  } catch (error) {
+    if (statusOf(error) === 409) return "Changed";
+    throw error;
+  }
+}
+
+function eventSubject({ metadata: { name, uid } }: JoiningNode): Parameters<typeof emitEvents>[1] {
+  return { namespace: "", name, uid, object: { apiVersion: "update.edgeless.systems/v1alpha1", kind: "JoiningNode" } };
+}
+
+// What a new node takes over from the old one that it replaces, by policy; pure, and nothing is to be done twice.
+
+/** What a policy has taken over. */
+export interface HandOverRules {
+  labels: boolean;
+  taints: boolean;
+  /** Keys of annotations. */
+  annotations: readonly string[];
+  /** Domains of Kubernetes whose labels are taken over all the same, such as "node-role.kubernetes.io". */
+  reservedDomains: readonly string[];
+}
+
+/** What was written on a node when it was chosen to go. */
+export interface Inheritance {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+  taints: Taint[];
+}
+
+interface Taint {
+  key: string;
+  value?: string;
+  effect: string;
+}
+
+/** What to write on the heir; empty when it has all of it. */
+interface HandOver {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+  /** All taints that it has then; missing where none is to be added. */
+  taints?: Taint[];
+}
+
+/** Of Kubernetes, and of its controllers: a cordon comes and goes with a drain. */
+const notHandedOver = [...passingTaints, "node.kubernetes.io/unschedulable"];
+const reserved = ["kubernetes.io", "k8s.io"];
+
+/** What of a node is kept for its heir. */
+export function inheritanceOf(donor: Inheritance, rules: HandOverRules): Inheritance {
+  const isKept = (key: string): boolean => !isReserved(key) || rules.reservedDomains.includes(domainOf(key));
+  return {
+    labels: rules.labels ? pick(donor.labels, isKept) : {},
+    annotations: pick(donor.annotations, (key) => rules.annotations.includes(key)),
+    taints: rules.taints ? donor.taints.filter(({ key }) => !notHandedOver.includes(key)) : [],
+  };
+}
+
+/** The donor wins where both say something; what the heir has beside stays. */
+export function handOver(kept: Inheritance, heir: Inheritance): HandOver {
+  const isSame = (one: Taint, other: Taint): boolean => one.key === other.key && one.effect === other.effect;
+  const missing = kept.taints.filter((taint) =>
+    !heir.taints.some((has) => isSame(has, taint) && (has.value ?? "") === (taint.value ?? ""))
+  );
+  const others = heir.taints.filter((has) => !missing.some((taint) => isSame(has, taint)));
+  return {
+    labels: differing(kept.labels, heir.labels),
+    annotations: differing(kept.annotations, heir.annotations),
+    ...(missing.length > 0 ? { taints: [...others, ...missing] } : {}),
+  };
+}
+
+function differing(wanted: Record<string, string>, has: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => has[key] !== value));
+}
+
+function pick(from: Record<string, string>, isKept: (key: string) => boolean): Record<string, string> {
+  return Object.fromEntries(Object.entries(from).filter(([key]) => isKept(key)));
+}
+
+function isReserved(key: string): boolean {
+  const domain = domainOf(key);
+  return reserved.some((each) => domain === each || domain.endsWith(`.${each}`));
+}
+
+function domainOf(key: string): string {
+  return key.includes("/") ? key.slice(0, key.indexOf("/")) : "";
+}

@@ -1,0 +1,112 @@
+/** Lets groups take up what a NodeVersion asks for: stage by stage, and that target alone. */
+import type { ClusterObject, VersionStage, VersionStanding } from "../../../workflows/contracts/mod.ts";
+import { moot, unavailable } from "../../failures.ts";
+import type { Kube } from "../../kube/client.ts";
+import { patchClusterStatus, readClusterObject } from "../../kube/resources.ts";
+import { attempting, ifFound, statusOf } from "../../kube/status.ts";
+import { type NodeVersion, nodeVersions, type ScalingGroup } from "../../kube/update_kinds.ts";
+import { emitEvents } from "../../status/events.ts";
+import { createHash } from "node:crypto";
+
+/** Writes what is released; moot where something else is asked for by now. */
+export function ensureStageReleased(
+  kube: Kube,
+  { object: { name }, stage, digest }: { object: ClusterObject; stage: VersionStage; digest: string },
+): Promise<void> {
+  return attempting(`release stage "${stage}" of NodeVersion "${name}"`, async () => {
+    const version = await ifFound(readClusterObject(kube, nodeVersions, name));
+    if (!version || hashOf(askedBy(version)) !== digest) {
+      throw moot(
+        "GenerationStale",
+        `Cannot release stage "${stage}" of NodeVersion "${name}": it asks for something else`,
+      );
+    }
+    await write(kube, version, { released: { stage, digest } });
+  });
+}
+
+/** Takes back what is written there; what groups took up stays with them. */
+export function ensureReleaseEnded(kube: Kube, { object: { name } }: { object: ClusterObject }): Promise<void> {
+  return attempting(`end the release of NodeVersion "${name}"`, async () => {
+    const version = await ifFound(readClusterObject(kube, nodeVersions, name));
+    if (version?.status?.["released"]) await write(kube, version, { released: null });
+  });
+}
+
+/** Condition Ready, and an Event where its reason is news. */
+export function ensureVersionTold(
+  kube: Kube,
+  { object: { name }, standing }: { object: ClusterObject; standing: VersionStanding },
+): Promise<void> {
+  return attempting(`tell of NodeVersion "${name}"`, async () => {
+    const version = await ifFound(readClusterObject(kube, nodeVersions, name));
+    if (!version) return;
+    const { ready: status, reason, message } = standing;
+    const conditions = version.status?.conditions ?? [];
+    const before = conditions.find(({ type }) => type === "Ready");
+    if (before?.reason === reason && before.message === message && before.status === status) return;
+    const lastTransitionTime = (before?.status === status && before.lastTransitionTime) || new Date().toISOString();
+    const observedGeneration = version.metadata.generation ?? 0;
+    const now = { type: "Ready", status, reason, message, observedGeneration, lastTransitionTime };
+    const others = conditions.filter(({ type }) => type !== "Ready");
+    await write(kube, version, { conditions: [...others, now] });
+    if (before?.reason === reason) return;
+    const object = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "NodeVersion" };
+    const isWell = status === "True" || ["Rolling", "HoldingAutoscaler", "OutsideWindow"].includes(reason);
+    const event = { type: isWell ? "Normal" : "Warning", reason, message } as const;
+    await emitEvents(kube, { namespace: "", name, uid: version.metadata.uid, object }, [event]);
+  });
+}
+
+/** Status is required as a whole by those who wrote it before. */
+async function write(kube: Kube, { metadata, status }: NodeVersion, changes: object): Promise<void> {
+  const { name, resourceVersion } = metadata;
+  const least = { budget: 0, activeclusterversionupgrade: false, conditions: [], ...status };
+  try {
+    await patchClusterStatus(kube, nodeVersions, { name, resourceVersion, status: { ...least, ...changes } });
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+    throw unavailable(`Cannot write the status of NodeVersion "${name}": somebody else was faster`);
+  }
+}
+
+// What a NodeVersion asks for, and to which stage of its groups that is released.
+
+/** An image and a set of components, as nodes bear them. */
+export interface Target {
+  image: string;
+  components: string;
+}
+
+/** The identity of a target, in whatever case it is told. */
+export function hashOf({ image, components }: Target): string {
+  return digestOf([image.toLowerCase(), components.toLowerCase()]).slice(0, 10);
+}
+
+/** What a NodeVersion asks for. */
+export function askedBy({ spec }: Pick<NodeVersion, "spec">): Target {
+  return { image: spec.image, components: spec.kubernetesComponentsReference };
+}
+
+type Stage = "ControlPlane" | "Workers";
+
+/** Up to which stage a NodeVersion is released, as its status says; what is released is one target, and no later one. */
+export function releasedStage(version: Pick<NodeVersion, "spec" | "status">): Stage | undefined {
+  const { stage, digest } = (version.status?.["released"] ?? {}) as { stage?: unknown; digest?: unknown };
+  if (digest !== hashOf(askedBy(version))) return undefined;
+  return stage === "ControlPlane" || stage === "Workers" ? stage : undefined;
+}
+
+/** Whether a group may take up what its NodeVersion asks for. What workers may, control planes may not for that alone. */
+export function isReleased(group: Pick<ScalingGroup, "spec">, version: Pick<NodeVersion, "spec" | "status">): boolean {
+  return releasedStage(version) === (isControlPlane(group) ? "ControlPlane" : "Workers");
+}
+
+export function isControlPlane({ spec: { role } }: { spec: Pick<ScalingGroup["spec"], "role"> }): boolean {
+  return /^control-?plane$/i.test(role);
+}
+
+/** A short identity of facts that are plain JSON. */
+export function digestOf(facts: unknown): string {
+  return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
+}

@@ -1,0 +1,273 @@
+/** One look at a NodeVersion, at its groups, and at every node of them; what it sees stands on the object for people. */
+import { createHash } from "node:crypto";
+import type {
+  ClusterObject,
+  StageSurvey,
+  VersionStage,
+  VersionSurvey,
+  VersionTrouble,
+} from "../../../workflows/contracts/mod.ts";
+import { holdersOf } from "../../autoscaler/hold.ts";
+import { askedBy, hashOf, isControlPlane, releasedStage } from "./version_release.ts";
+import { groupKeyOf } from "../../clouds/driver.ts";
+import type { Kube } from "../../kube/client.ts";
+import { listClusterObjects, patchClusterStatus, readClusterObject } from "../../kube/resources.ts";
+import { abreast, attempting, ifFound } from "../../kube/status.ts";
+import {
+  autoscalingStrategies,
+  type AutoscalingStrategy,
+  type NodeVersion,
+  nodeVersions,
+  type PendingNode,
+  pendingNodes,
+  type ScalingGroup,
+  scalingGroups,
+} from "../../kube/update_kinds.ts";
+import { type Classes, classOf, type NodeClass, type NodeTarget, same } from "../../node_version/classify.ts";
+import { type Completion, completionOf } from "../../node_version/completion.ts";
+import { type GroupProgress, readProgress, toldOf } from "../../node_version/group_progress.ts";
+import type { MarkedNode } from "../../node_version/marks.ts";
+import { isOld, readFleet, tendOldRecords } from "./old_records.ts";
+import { isDeepStrictEqual } from "node:util";
+import { cloudOf } from "../../clouds/cloud_of.ts";
+import { failureTypeOf } from "../../failures.ts";
+
+/** Looks, and shows what it saw; a NodeVersion that is gone, or going, is an answer. */
+export function surveyNodeVersion(kube: Kube, { object: { name } }: { object: ClusterObject }): Promise<VersionSurvey> {
+  return attempting(`look at NodeVersion "${name}"`, async () => {
+    const version = await ifFound(readClusterObject(kube, nodeVersions, name));
+    if (!version || version.metadata.deletionTimestamp) return { state: "Gone" };
+    const [all, strategies, records] = await Promise.all([
+      listClusterObjects(kube, scalingGroups),
+      listClusterObjects(kube, autoscalingStrategies),
+      listClusterObjects(kube, pendingNodes),
+    ]);
+    const groups = all.filter(({ spec }) => spec.nodeImage === name);
+    const target = askedBy(version);
+    const progress = await readProgress(kube, groups, version);
+    const keys = progress.map(({ groupId }) => groupKeyOf(groupId));
+    const trouble = await troubleWith(kube, { version, groups, all });
+    const isKnown = !trouble || trouble.reason === "GroupClaimedTwice";
+    const known = isKnown ? groups.map(({ spec }) => spec.groupId) : [];
+    const own = records.filter(({ spec }) => keys.includes(groupKeyOf(spec.groupID)));
+    const ofOld = own.filter(isOld);
+    const fleet = await readFleet(kube, known, { isAsked: ofOld.length > 0 });
+    const workers = new Set(
+      groups.filter((group) => !isControlPlane(group)).map(({ spec }) => groupKeyOf(spec.groupId)),
+    );
+    const mayTake = (group: string): boolean => workers.has(groupKeyOf(group));
+    const old = await tendOldRecords(kube, ofOld, { fleet, target, now: Date.now(), mayTake });
+    const pending = [...own.filter((record) => !isOld(record)), ...old];
+    const classes = classesOf(fleet.nodes, target, pending);
+    const completion = completionOf({ nodes: namesOf(classes), ...movesOf(pending) });
+    await showSurvey(kube, version, { classes, pending, completion });
+    const stages = stagesOf(progress, { nodes: fleet.nodes, target, pending });
+    // Without control planes: whether these are done stands in their stage, by which the workflow goes.
+    const isDone = isStageDone(stages.Workers);
+    const isAllDone = isDone && isStageDone(stages.ControlPlane);
+    return survey(version, {
+      ...{ trouble, stages, ...autoscalersOf(strategies, name) },
+      isSettled: completion.isSettled && isDone && !trouble && pending.length === 0,
+      ...{ invalid: classes.invalid.length, says: saysOf(completion, { isDone, isAllDone, pending }) },
+    });
+  });
+}
+
+type Present = Extract<VersionSurvey, { state: "Present" }>;
+type Seen = Pick<Present, "trouble" | "stages" | "autoscalers" | "isHeld" | "isSettled" | "invalid" | "says">;
+
+/** Records that a message names. */
+const named = 5;
+
+/** What is left; where groups have done their part, people are told whose records nobody sees through. */
+function saysOf(
+  { isSettled, outdated }: Completion,
+  { isDone, isAllDone, pending }: { isDone: boolean; isAllDone: boolean; pending: readonly PendingNode[] },
+): string {
+  if (isSettled && !isDone) return "Waiting for the groups to take up what is wanted";
+  if (!isAllDone || pending.length === 0) return outdated.message;
+  const names = pending.map(({ metadata }) => `"${metadata.name}"`).sort();
+  const rest = names.length > named ? ` and ${names.length - named} more` : "";
+  return `${outdated.message}: PendingNode ${names.slice(0, named).join(", ")}${rest}`;
+}
+
+function survey(version: NodeVersion, seen: Seen): Present {
+  const facts = { digest: hashOf(askedBy(version)), released: releasedStage(version) ?? null, ...seen };
+  const fingerprint = createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
+  return { state: "Present", fingerprint, ...facts };
+}
+
+function classesOf(nodes: readonly MarkedNode[], target: NodeTarget, pending: readonly PendingNode[]): Classes {
+  const classes: Classes = {
+    ...{ upToDate: [], outdated: [], donors: [], heirs: [] },
+    ...{ mints: [], awaitingAnnotation: [], obsolete: [], invalid: [] },
+  };
+  for (const node of nodes) classes[classOf(node, target, pending)].push(node);
+  return classes;
+}
+
+function namesOf(classes: Classes): Record<NodeClass, string[]> {
+  const entries = Object.entries(classes).map(([name, nodes]) => [name, nodes.map((node) => node.name).sort()]);
+  return Object.fromEntries(entries) as Record<NodeClass, string[]>;
+}
+
+function movesOf(pending: readonly PendingNode[]): { joins: number; leaves: number } {
+  const leaves = pending.filter(({ spec }) => spec.goal === "Leave").length;
+  return { joins: pending.length - leaves, leaves };
+}
+
+function stagesOf(
+  groups: readonly GroupProgress[],
+  { nodes, target, pending }: {
+    nodes: readonly MarkedNode[];
+    target: NodeTarget;
+    pending: readonly PendingNode[];
+  },
+): Record<VersionStage, StageSurvey> {
+  const of = (stage: VersionStage): StageSurvey => {
+    const own = groups.filter((group) => group.stage === stage);
+    const keys = own.map(({ groupId }) => groupKeyOf(groupId));
+    const theirs = nodes.filter(({ group }) => keys.includes(groupKeyOf(group)));
+    const skewed = theirs.filter(({ components }) => !same(components, target.components));
+    const outdated = theirs.filter((node) => skewed.includes(node) || !same(node.image, target.image));
+    const done = own.filter(({ isDone }) => isDone).length;
+    const atRest = own.filter(({ isDone, halted, waiting }) => isDone || halted !== "" || waiting !== "").length;
+    return {
+      groups: own.length,
+      done,
+      atRest,
+      outdated: outdated.length,
+      skewed: skewed.length,
+      unannounced: skewed.filter((node) => isUnannounced(node, pending)).length,
+      ...{ halted: toldOf(own, "halted"), waiting: toldOf(own, "waiting") },
+      moving: own.filter(({ isMoving }) => isMoving).length,
+    };
+  };
+  return { ControlPlane: of("ControlPlane"), Workers: of("Workers") };
+}
+
+function isStageDone({ done, groups }: StageSurvey): boolean {
+  return done === groups;
+}
+
+/** It came for an order, and nobody has written on it yet which components it runs. */
+function isUnannounced({ name, providerId, components }: MarkedNode, pending: readonly PendingNode[]): boolean {
+  if (components !== "" || providerId === "") return false;
+  return pending.some(({ spec: { goal, nodeName, providerID } }) =>
+    goal !== "Leave" && (nodeName === name || same(providerID, providerId))
+  );
+}
+
+function autoscalersOf(
+  strategies: readonly AutoscalingStrategy[],
+  name: string,
+): Pick<Present, "autoscalers" | "isHeld"> {
+  const isHeld = strategies.some((strategy) => holdersOf(strategy, Date.now()).includes(name));
+  if (strategies.some(({ spec }) => spec.enabled)) return { autoscalers: "On", isHeld };
+  const isStopping = strategies.some(({ status }) => (status?.replicas ?? 0) > 0);
+  return { autoscalers: isStopping ? "Stopping" : "Off", isHeld };
+}
+
+// Shows on a NodeVersion what the operator of before showed there: its nodes by class, and whether they are outdated.
+
+/** Nodes of a class that are named; the condition tells how many there are. */
+const shown = 200;
+
+/** Only where something of it differs; conditions of others stay. */
+async function showSurvey(
+  kube: Kube,
+  { metadata: { name, generation = 0, resourceVersion }, status }: NodeVersion,
+  { classes, pending, completion }: { classes: Classes; pending: readonly PendingNode[]; completion: Completion },
+): Promise<void> {
+  const { conditions = [], ...before } = status ?? { conditions: [] };
+  const others = conditions.filter(({ type }) => type !== "Outdated");
+  const known = conditions.find(({ type }) => type === "Outdated");
+  const since = known?.status === completion.outdated.status ? known.lastTransitionTime : undefined;
+  const lastTransitionTime = since ?? new Date().toISOString();
+  const outdated = { type: "Outdated", ...completion.outdated, observedGeneration: generation, lastTransitionTime };
+  const wanted = {
+    ...referencesOf(classes),
+    pending: pending.map(({ metadata }) => metadata.name).sort().slice(0, shown).map((name) => ({
+      ...kindOf("PendingNode"),
+      name,
+    })),
+    ...{ budget: completion.budget, activeclusterversionupgrade: false, observedGeneration: generation },
+    conditions: [outdated, ...others],
+  };
+  const has = { ...before, conditions: [known, ...others] } as Record<string, unknown>;
+  const isSame = Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(has[key], value));
+  if (!isSame) await ifFound(patchClusterStatus(kube, nodeVersions, { name, resourceVersion, status: wanted }));
+}
+
+function referencesOf(classes: Classes): Record<string, object[]> {
+  return Object.fromEntries(
+    Object.entries(classes).map(([key, nodes]) => [
+      key,
+      nodes.map((node) => node.name).sort().slice(0, shown).map((name) => ({ ...kindOf("Node"), name })),
+    ]),
+  );
+}
+
+function kindOf(kind: "Node" | "PendingNode"): { apiVersion: string; kind: string } {
+  return { apiVersion: kind === "Node" ? "v1" : "update.edgeless.systems/v1alpha1", kind };
+}
+
+// What has to be mended by a person before anything of a NodeVersion may begin.
+
+/** Groups that are asked for at a time. */
+const width = 10;
+
+/** The first of it; null for none. */
+async function troubleWith(
+  kube: Kube,
+  { version, groups, all }: { version: NodeVersion; groups: readonly ScalingGroup[]; all: readonly ScalingGroup[] },
+): Promise<VersionTrouble | null> {
+  if (version.spec.image === "") return { reason: "ImageMissing", message: "The NodeVersion names no image" };
+  const twice = groups.find((group) => all.some((other) => isSameGroup(group, other)));
+  if (twice) {
+    const others = all.filter((other) => isSameGroup(twice, other)).map(({ metadata }) => `"${metadata.name}"`);
+    const message = `ScalingGroups "${twice.metadata.name}" and ${others.join(", ")} are one group of the cloud`;
+    return { reason: "GroupClaimedTwice", message };
+  }
+  return await newerThanServer(kube, version) ?? await troubleInCloud(kube, groups);
+}
+
+/** What the cloud does not have, or will not tell. */
+async function troubleInCloud(kube: Kube, groups: readonly ScalingGroup[]): Promise<VersionTrouble | null> {
+  try {
+    if (groups.length === 0) return null;
+    const driver = await cloudOf(kube);
+    const found = await abreast(width, [...groups], ({ spec }) => driver.group(spec.groupId));
+    const missing = groups.find((_, nth) => found[nth] === undefined);
+    if (!missing) return null;
+    const { metadata: { name }, spec: { groupId } } = missing;
+    return { reason: "GroupMissing", message: `ScalingGroup "${name}": ${driver.title} has no group "${groupId}"` };
+  } catch (error) {
+    if (failureTypeOf(error) !== "CloudRefused") throw error;
+    return { reason: "CloudRefused", message: error instanceof Error ? error.message : "the cloud refused" };
+  }
+}
+
+function isSameGroup(one: ScalingGroup, other: ScalingGroup): boolean {
+  return one.metadata.uid !== other.metadata.uid && groupKeyOf(one.spec.groupId) === groupKeyOf(other.spec.groupId);
+}
+
+// Whether a NodeVersion asks for a later Kubernetes than its cluster has.
+
+/** No kubelet may be newer than its API server, by minor versions (kubernetes.io, "Version Skew Policy"); null where none would be. */
+async function newerThanServer(kube: Kube, { spec }: Pick<NodeVersion, "spec">): Promise<VersionTrouble | null> {
+  const asked = minorOf(spec.kubernetesClusterVersion);
+  if (asked === undefined) return null;
+  const { gitVersion } = await kube.version.getCode();
+  const server = minorOf(gitVersion);
+  if (server === undefined || asked <= server) return null;
+  const message = `The NodeVersion asks for Kubernetes "${spec.kubernetesClusterVersion}", and the API server is ` +
+    `"${gitVersion}": no kubelet may be newer, and upgrading control planes is not supported yet`;
+  return { reason: "KubernetesTooNew", message };
+}
+
+/** As one number; undefined for what is no version. */
+function minorOf(version: string): number | undefined {
+  const [, major, minor] = /^v?(\d{1,4})\.(\d{1,4})(\D|$)/.exec(version) ?? [];
+  return minor === undefined ? undefined : Number(major) * 10_000 + Number(minor);
+}

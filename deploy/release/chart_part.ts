@@ -1,0 +1,44 @@
+/** The chart as a package, and what it installs as plain manifests. */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runHelm } from "./chart/render_chart.ts";
+import { run, type Source } from "./source.ts";
+import { atOneTime } from "./steady_tar.ts";
+
+/** Folders that `kubectl apply -k` takes, by the name of the file that a release has of them. */
+const folders: Readonly<Record<string, string>> = {
+  "ostler": "kubernetes",
+  "ostler-setup": "kubernetes/setup",
+  "ostler-webhook": "kubernetes/webhook",
+  "ostler-before-1.36": "overlays/before_1.36",
+};
+
+interface Tools {
+  readonly helm: string;
+  readonly kubectl: string;
+}
+
+/** Writes ostler-VERSION.tgz; returns its name. */
+export async function packChart({ helm }: Tools, { version, time }: Source, output: string): Promise<string[]> {
+  const work = await mkdtemp(join(tmpdir(), "ostler-release-"));
+  try {
+    await runHelm(["package", `--destination=${work}`], { helm });
+    const name = `ostler-${version}.tgz`;
+    await writeFile(join(output, name), atOneTime(await readFile(join(work, name)), time));
+    return [name];
+  } finally {
+    await rm(work, { recursive: true });
+  }
+}
+
+/** Writes what `kubectl apply -f` takes, one file for each folder; returns their names. */
+export async function writeManifests({ kubectl }: Tools, { version }: Source, output: string): Promise<string[]> {
+  const names: string[] = [];
+  for (const [name, folder] of Object.entries(folders)) {
+    const file = `${name}-${version}.yaml`;
+    await writeFile(join(output, file), await run(kubectl, ["kustomize", join("deploy", folder)]));
+    names.push(file);
+  }
+  return names;
+}

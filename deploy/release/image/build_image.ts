@@ -1,0 +1,173 @@
+/** Builds the image of Ostler by its recipe, and makes an archive of it that is the same every time. */
+import { spawn } from "node:child_process";
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { getContainerRuntimeClient } from "testcontainers";
+import { debianBase, proxies } from "../../local/machines/debian_base.ts";
+import { debianArchives } from "../../local/mirror/debian_archives.ts";
+import { fillContext, recipe, run } from "./context.ts";
+import { type Architecture, architectures, denoImage } from "./deno_image.ts";
+import { type SteadyImage, steadyImage } from "./steady_image.ts";
+
+export interface BuildOptions {
+  /** Also the tag, and the build id of its workers. */
+  version: string;
+  /** The commit; that of the project's folder unless told. */
+  revision?: string;
+  /** That of this machine unless told. */
+  architecture?: Architecture;
+  /** Image of a Debian for the architecture; one made of Debian's packages unless told. */
+  base?: string;
+  /** Folder of the archive. */
+  output: string;
+  /** What is not made by the same attempt is made anew, though the engine has kept it; with "all" Debian's packages, too. */
+  attempt?: string;
+  onProgress?: (text: string) => void;
+}
+
+/** A file of Deno's cache that gets another name meanwhile is the same file. */
+const calm = ["--warning=no-file-changed"];
+/** The image's name without its tag. */
+const repository = "ostler";
+
+export const ownArchitecture: Architecture = Deno.build.arch === "aarch64" ? "arm64" : "amd64";
+
+/** Builds on the engine that testcontainers is aimed at; throws with the last lines of the step that failed. */
+export async function buildImage(options: BuildOptions): Promise<SteadyImage> {
+  const { version, output, architecture = ownArchitecture, onProgress = () => {} } = options;
+  await mkdir(output, { recursive: true });
+  const work = await mkdtemp(join(output, "work-"));
+  const raw = `ostler-raw:${architecture}-${Date.now()}`;
+  try {
+    const { revision, latest } = await sourceOf(options);
+    const created = new Date(latest * 1000).toISOString().replace(".000", "");
+    const ground = await groundOf(options, work);
+    const args = { ...ground, TARGETARCH: architecture, VERSION: version };
+    onProgress("Collecting what the recipe sees");
+    await fillContext(join(work, "context"));
+    onProgress(`Building for ${architecture}`);
+    const { attempt = "" } = options;
+    const given = { ...args, ATTEMPT: attempt, REVISION: revision, CREATED: created, SOURCE_DATE_EPOCH: `${latest}` };
+    await build(join(work, "context"), { t: raw, buildargs: given, nocache: attempt === "all" });
+    onProgress("Writing the archive");
+    const saved = await save(raw, work);
+    const archive = join(output, `${repository}-${version}-linux-${architecture}.tar`);
+    await copyList(raw, archive.replace(/\.tar$/, ".spdx.json"), work);
+    const baseLayers = await layersOf(ground["BASE"] ?? "");
+    const name = `${repository}:${version}`;
+    return await steadyImage({ saved, work, architecture, name, latest, baseLayers, archive });
+  } finally {
+    await removeImage(raw);
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** Gives the archive to the engine, under its name. */
+export async function loadImage({ archive }: SteadyImage): Promise<void> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  await followed(await dockerode.loadImage(createReadStream(archive)) as Readable);
+}
+
+/** The commit, marked where files differ from it, and its time: no file of the image is later. */
+async function sourceOf({ revision }: BuildOptions): Promise<{ revision: string; latest: number }> {
+  const [commit = "", seconds = ""] = (await run("git", ["log", "-1", "--format=%H %ct"])).trim().split(" ");
+  const isChanged = (await run("git", ["status", "--porcelain", "--untracked-files=no"])).trim() !== "";
+  return { revision: revision ?? (isChanged ? `${commit}-changed` : commit), latest: Number(seconds) };
+}
+
+/** The images that the recipe begins with, and where its packages come from. */
+async function groundOf(
+  { base, architecture = ownArchitecture, onProgress }: BuildOptions,
+  workFolder: string,
+): Promise<Record<string, string>> {
+  const archives = await debianArchives();
+  const progress = onProgress ? { onProgress } : {};
+  const own = (): Promise<string> => debianBase({ workFolder, archives, ...progress });
+  if (architecture !== ownArchitecture && base === undefined) {
+    throw new Error(`Cannot make a Debian for ${architecture} on ${ownArchitecture}: name one with --base`);
+  }
+  return {
+    BASE: base ?? await own(),
+    DENO: await denoImage(architecture, workFolder),
+    ...(architecture === ownArchitecture
+      ? {}
+      : { BUILD_BASE: await own(), BUILD_DENO: await denoImage(ownArchitecture, workFolder) }),
+    ARCHIVE: archives.debian,
+    ...proxies(archives),
+  };
+}
+
+async function build(
+  context: string,
+  options: { t: string; buildargs: Record<string, string>; nocache: boolean },
+): Promise<void> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  const tar = spawn("tar", ["--create", ...calm, "--directory", context, "."], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const answer = await dockerode.buildImage(tar.stdout, { ...options, dockerfile: recipe, rm: true, forcerm: true });
+  await followed(answer as Readable);
+  // What its steps have left behind is of no use to the next build, whose files are others.
+  const filters = { dangling: { true: true }, label: { "dev.ostler.step=build": true } };
+  await dockerode.pruneImages({ filters: JSON.stringify(filters) }).catch(() => undefined);
+}
+
+/** Ends as the engine's work does. */
+async function followed(answer: Readable): Promise<void> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  const lines: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    const end = (error: Error | null): void => error ? reject(tellLines(error, lines)) : resolve();
+    dockerode.modem.followProgress(answer, end, ({ stream }: { stream?: string }) => {
+      if (stream?.trim()) lines.push(stream.trim());
+    });
+  });
+}
+
+function tellLines(error: Error, lines: string[]): Error {
+  return new Error(`Cannot build the image: ${error.message}; ${lines.slice(-5).join("; ")}`, { cause: error });
+}
+
+/** Gives the folder with what the engine has saved. */
+async function save(name: string, work: string): Promise<string> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  const archive = join(work, "saved.tar");
+  await pipeline(await dockerode.getImage(name).get(), createWriteStream(archive));
+  const folder = join(work, "saved");
+  await mkdir(folder);
+  await run("tar", ["--extract", "--file", archive, "--directory", folder]);
+  await rm(archive);
+  return folder;
+}
+
+async function layersOf(image: string): Promise<number> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  return (await dockerode.getImage(image).inspect()).RootFS.Layers?.length ?? 0;
+}
+
+/** Lays what the image is made of beside the archive. */
+async function copyList(image: string, target: string, work: string): Promise<void> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  const container = await dockerode.createContainer({ Image: image });
+  try {
+    const tar = join(work, "list.tar");
+    const listed = await container.getArchive({ path: "/opt/ostler/bill_of_materials.spdx.json" });
+    await pipeline(listed, createWriteStream(tar));
+    await writeFile(target, await run("tar", ["--extract", "--to-stdout", "--file", tar]));
+  } finally {
+    await container.remove({ force: true });
+  }
+}
+
+async function removeImage(name: string): Promise<void> {
+  const { container: { dockerode } } = await getContainerRuntimeClient();
+  await dockerode.getImage(name).remove({ force: true }).catch(() => undefined);
+}
+
+/** Whether that is one we make images for. */
+export function isArchitecture(name: string): name is Architecture {
+  return name in architectures;
+}

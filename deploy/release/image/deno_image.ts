@@ -1,0 +1,40 @@
+/** Deno as an image with nothing but its binary, as its makers have it in a registry. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { hasImage, importArchive } from "../../local/machines/debian_base.ts";
+import { run } from "./context.ts";
+
+/** An architecture of images, and what Deno and its packages call it. */
+export const architectures = {
+  amd64: { deno: "x86_64-unknown-linux-gnu", npm: "x64" },
+  arm64: { deno: "aarch64-unknown-linux-gnu", npm: "arm64" },
+} as const;
+
+export type Architecture = keyof typeof architectures;
+
+/** Gives the name of such an image of the version that runs; its binary is our own, or comes from npm for other machines. */
+export async function denoImage(architecture: Architecture, workFolder: string): Promise<string> {
+  const version = Deno.version.deno;
+  const name = `ostler-deno:${version}-${architecture}`;
+  if (await hasImage(name)) return name;
+  const folder = await mkdtemp(join(workFolder, "deno-"));
+  try {
+    const { deno, npm } = architectures[architecture];
+    const binary = Deno.build.target === deno ? Deno.execPath() : await download(folder, npm);
+    await run("cp", ["--dereference", binary, join(folder, "deno")]);
+    const archive = join(folder, "deno.tar");
+    await run("tar", ["--create", "--owner=0", "--group=0", "--file", archive, "--directory", folder, "deno"]);
+    await importArchive(archive, name);
+    return name;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function download(folder: string, architecture: string): Promise<string> {
+  const name = `@deno/linux-${architecture}-glibc`;
+  await writeFile(join(folder, "package.json"), JSON.stringify({ dependencies: { [name]: Deno.version.deno } }));
+  const args = ["install", "--quiet", "--node-modules-dir=auto", "--os", "linux", "--arch", architecture];
+  await run(Deno.execPath(), args, folder);
+  return join(folder, "node_modules", name, "deno");
+}

@@ -1,0 +1,123 @@
+/** Places of the budget that all pools share: taken before a replacement begins, given back when its victim is gone. */
+import type { BudgetName, Desired, Member } from "../contracts/mod.ts";
+import type { Blocked } from "../policy/turn.ts";
+import { supplierOf } from "../policy/supplier.ts";
+import { write } from "../proxies.ts";
+import type { Part, Seen } from "../state/rollout.ts";
+import { busyWith } from "../state/tasks.ts";
+
+/** A full budget is asked again after this long, and each time after twice as long (ms): many pools may wait for it. */
+const askAgainMs = { first: 15_000, most: 120_000 };
+
+type Sharing = Seen<"settings" | "target" | "machines" | "tasks"> & Part<"slots">;
+
+/** Takes a place for a machine that comes; gives what stands in the way when all are taken. */
+export async function takeSlot(rollout: Sharing, machine: string): Promise<Blocked | undefined> {
+  const { target, slots } = rollout;
+  const limit = target.desired?.isControlPlane ? 1 : target.rules?.budget.cluster ?? null;
+  if (limit === null || slots.held.includes(machine)) return undefined;
+  let { taken, holders } = await ask(rollout, machine, limit);
+  if (!taken && adoptSlots(rollout, holders) === "Adopted") {
+    await giveBackSlots(rollout);
+    ({ taken, holders } = await ask(rollout, machine, limit));
+  }
+  if (taken) {
+    slots.tries = 0;
+    return void slots.held.push(machine);
+  }
+  const pause = Math.min(askAgainMs.most, askAgainMs.first * 2 ** slots.tries++);
+  const by = holders.slice(0, 3).join(", ");
+  const message = target.desired?.isControlPlane
+    ? `One control plane at a time: ${by} has the place`
+    : `All ${limit} places of the shared budget are taken, by ${by}`;
+  return { reason: "ClusterBudget", message, until: Date.now() + pause };
+}
+
+function ask(
+  { settings: { pool }, target }: Seen<"settings" | "target">,
+  machine: string,
+  limit: number,
+): Promise<{ taken: boolean; holders: string[] }> {
+  const summary = `Take a place of the shared budget for ${machine}`;
+  return write.ensureSlotTaken.executeWithOptions({ summary }, [{ pool, machine, limit, ...budgetOf(target) }]);
+}
+
+/** One control plane at a time is out in a whole cluster, whatever else is, and whatever a policy says. */
+function budgetOf({ desired }: Seen["target"]): { of?: BudgetName } {
+  return desired?.isControlPlane ? { of: "ControlPlanes" } : {};
+}
+
+/** Takes over places of this pool that a run of before had no time to give back. */
+function adoptSlots(
+  { settings: { pool }, slots }: Seen<"settings"> & Part<"slots">,
+  holders: string[],
+): "Adopted" | "NoneLeft" {
+  const own = `${pool.namespace}/${pool.name}/`;
+  const left = holders.filter((holder) => holder.startsWith(own)).map((holder) => holder.slice(own.length));
+  const unknown = left.filter((machine) => !slots.held.includes(machine));
+  slots.held = [...unknown, ...slots.held];
+  return unknown.length > 0 ? "Adopted" : "NoneLeft";
+}
+
+/** Gives back the places of replacements that have ended; all of them when `all`. */
+export async function giveBackSlots(rollout: Sharing, all = false): Promise<void> {
+  const { settings: { pool }, slots, target } = rollout;
+  const keep = all ? [] : keptOf(rollout);
+  if (keep.length === slots.held.length) return;
+  await write.ensureSlotsKept.executeWithOptions({ summary: "Give back places of the shared budget" }, [
+    { pool, machines: keep, ...budgetOf(target) },
+  ]);
+  slots.held = keep;
+}
+
+// An update in place has the place of its machine; a replacement has one of those that its pool has.
+function keptOf(rollout: Sharing): string[] {
+  const { settings: { pool }, machines, slots } = rollout;
+  if (!supplierOf(pool.kind).capabilities.updates.includes("Replace")) {
+    return slots.held.filter((machine) => machine in machines.updating);
+  }
+  const out = outOf(rollout);
+  return out === 0 ? [] : slots.held.slice(-out);
+}
+
+/** Replacements under way, as far as can be seen. */
+function outOf(rollout: Seen<"settings" | "target" | "machines" | "tasks" | "slots">): number {
+  const { settings: { pool }, target: { desired }, machines } = rollout;
+  if (desired?.isControlPlane) return Math.max(Object.keys(machines.booting).length, outOfPlanes(rollout, desired));
+  const isBare = desired !== undefined && supplierOf(pool.kind).roomOf(desired) === 0;
+  return Math.max(Object.keys(machines.booting).length, isBare ? missingOf(rollout, desired) : goingOf(rollout));
+}
+
+/** Of control planes each counts that is being mended, goes, or is missing until another has joined. */
+function outOfPlanes(rollout: Seen<"target" | "machines" | "tasks">, { replicas }: Desired): number {
+  const { machines: { snapshot }, tasks } = rollout;
+  if (!snapshot) return 0;
+  const { machines, held, leaving } = snapshot.counts;
+  const missing = Math.max(0, replicas - (machines - held - leaving));
+  return Math.max(goingOf(rollout), busyWith(tasks, "repair").length, missing);
+}
+
+/** Without room: from a drain's begin until another has joined, a machine is missing; one that failed has not joined. */
+function missingOf(rollout: Seen<"machines" | "tasks" | "slots">, { replicas }: Desired): number {
+  const { machines: { snapshot, draining, booting }, tasks } = rollout;
+  if (!snapshot) return 0;
+  const { counts, leaving } = snapshot;
+  // What ended since then is shown as it was; one that nobody holds, such as a newcomer that failed, serves no more.
+  const isBegun = ({ id, held }: Member): boolean => !held || id in draining || tasks.justEnded.includes(id);
+  const begun = leaving.filter(isBegun).length;
+  const kept = failedOf(rollout).filter((machine) => !leaving.some(({ id }) => id === machine)).length;
+  return Math.max(0, replicas - (counts.machines - counts.held - begun - kept - Object.keys(booting).length));
+}
+
+function failedOf({ machines: { failed }, slots: { held } }: Seen<"machines" | "slots">): string[] {
+  return held.length > 0 ? failed : [];
+}
+
+/** Victims that leave or are about to: one whose newcomer failed stays until there is another, and needs no place. */
+function goingOf({ machines: { snapshot, failed }, target: { desired } }: Seen<"machines" | "target">): number {
+  if (!snapshot) return 0;
+  const { machines, held, leaving } = snapshot.counts;
+  const marked = snapshot.old.filter((member) => member.marked).length;
+  const above = Math.max(0, machines - held - leaving - failed.length - (desired?.replicas ?? 0));
+  return leaving + Math.min(marked, above);
+}

@@ -1,0 +1,400 @@
+/** The parts of a run's page in the web UI; each is a few paragraphs, or none where there is nothing to tell. */
+import type {
+  Condition,
+  Phase,
+  Progress,
+  Quarantined,
+  Request,
+  Rollback,
+  Underway,
+  WaveView,
+} from "../contracts/mod.ts";
+
+const rowsShown = 6;
+
+/** How far the pool is, in one line. */
+function numbers({ phase, reason, counts, eta, failedMachines }: Progress): string[] {
+  if (!counts) return [];
+  // Nobody knows when a person will act.
+  const isForeseen = !isOver(phase) && phase !== "Halted" && reason !== "PodsRemaining";
+  const { desired, ready, ...rest } = counts;
+  const updated = updatedOf(counts);
+  const others = [
+    ...Object.entries({ old: rest.old, leaving: rest.leaving, unhealthy: rest.unhealthy, failed: failedMachines }),
+  ].filter(([, count]) => count > 0).map(([what, count]) => `${count} ${what}`);
+  const told = [`**${updated} of ${desired} updated**`, `${ready} ready`, ...others].join(", ");
+  return [`${bar(updated, desired)} ${told}${eta && isForeseen ? `; expected to end about ${moment(eta)}` : ""}`];
+}
+
+// Those that wait to be admitted are updated on paper only.
+function updatedOf({ updated, updatedReady = updated }: NonNullable<Progress["counts"]>): number {
+  return updatedReady;
+}
+
+/** Nothing more is going to happen in this run. */
+function isOver(phase: Progress["phase"]): boolean {
+  return ["Converged", "RolledBack", "Aborted", "Deleting"].includes(phase);
+}
+
+/** Of control planes: who leads, and whether anybody may go. */
+function etcd({ etcd }: Progress): string[] {
+  if (!etcd) return [];
+  const { seats, quorum, doubts } = etcd;
+  const shown = seats.slice(0, rowsShown).map(({ name, role, isWell, version }) => [
+    ...[code(name, 60), role.toLowerCase(), isWell ? "well" : "**not well**", plain(version, 20)],
+  ]);
+  const told = doubts.slice(0, rowsShown).map(({ says }) => `- ${plain(says, 200)}`);
+  return [
+    `**Etcd** ${quorum.well} voters are well, ${quorum.needed} are needed`,
+    ...(shown.length > 0 ? [table(["Member", "Role", "State", "Version"], shown) ?? ""] : []),
+    ...(told.length > 0 ? [told.join("\n")] : []),
+  ];
+}
+
+/** A bar per wave, those around the current one where there are many. */
+function waves(progress: Progress): string[] {
+  const { waves, counts, wave } = progress;
+  if (waves.length < 2 || isOver(progress.phase)) return [];
+  const updated = counts ? updatedOf(counts) : 0;
+  const from = Math.max(0, Math.min(wave - 3, waves.length - rowsShown));
+  const rows = waves.slice(from, from + rowsShown).map((each, index) => {
+    const before = waves[from + index - 1]?.upTo ?? 0;
+    const size = Math.max(0, each.upTo - before);
+    const done = each.state === "Done" ? size : Math.min(size, Math.max(0, updated - before));
+    // A slash between numbers is shown as a fraction.
+    return [`${from + index + 1}`, bar(done, size), `${done} of ${size}`, stateText(each, progress)];
+  });
+  return [
+    `**Wave ${Math.min(wave, waves.length)} of ${waves.length}**`,
+    table(["", "", "Machines", "State"], rows) ?? "",
+  ];
+}
+
+function stateText({ state, soakUntil }: WaveView, { phase, paused, reason }: Progress): string {
+  if (state === "Soaking" && soakUntil) return `soaking until ${moment(soakUntil)}`;
+  if (state === "Waiting" || state === "Done") return state.toLowerCase();
+  if (phase === "Halted" || paused) return paused ? "paused" : "halted";
+  if (reason === "AwaitingApproval") return "waits for approval";
+  return state === "Gates" ? "asking its gates" : "rolling";
+}
+
+/** What is done now and with whom, and what stands in its way. */
+function underway({ underway }: Progress): string[] {
+  const rows = underway.slice(0, rowsShown).map((each) => [
+    code(each.machine, 60),
+    `${each.step}${each.attempt ? ` (attempt ${each.attempt + 1})` : ""}`,
+    minute(each.since),
+    minute(each.until),
+  ]);
+  const shown = table(["Machine", "Step", "Since (UTC)", "At the latest until"], rows);
+  const rest = underway.length - rowsShown;
+  const more = rest > 0 ? [`and ${rest} more`] : [];
+  return [...(shown ? ["**Under way**", shown] : []), ...more, ...blockers(underway)];
+}
+
+function blockers(underway: readonly Underway[]): string[] {
+  const all = underway.flatMap(({ machine, node, blockers = [] }) =>
+    blockers.map((blocker) => ({ where: node ?? machine, ...blocker }))
+  );
+  if (all.length === 0) return [];
+  const lines = all.slice(0, 5).map(({ where, pod, owner, why }) => {
+    const whose = owner ? ` of ${code(owner, 90)}` : "";
+    return `- ${code(where, 60)} is held up by pod ${code(pod, 90)}${whose}: ${plain(why, 160)}`;
+  });
+  return [[...lines, ...(all.length > 5 ? [`- and ${all.length - 5} more pods`] : [])].join("\n")];
+}
+
+/** What people and failures have decided: a pause, a way back, what is held and what stays. */
+function decisions(progress: Progress): string[] {
+  const { pausedBy, rollBack, skipped, setAside } = progress;
+  // What the headline says need not be said twice.
+  const isTold = progress.reason === "Quarantined";
+  const quarantine = progress.quarantine.filter(({ reason }) => !isTold || !progress.message.includes(reason));
+  return [
+    ...(pausedBy ? [`**Paused** by ${plain(pausedBy.by)} since ${moment(pausedBy.since)}${why(pausedBy.reason)}`] : []),
+    ...(rollBack ? [backText(rollBack)] : []),
+    ...quarantine.slice(-3).map(({ revision, image, since, reason }) =>
+      `**Quarantined** revision ${plain(revision)} (${code(image)}) since ${moment(since)}${why(reason, 160)}`
+    ),
+    ...(skipped.length > 0 ? [`**Skipped** ${names(skipped)}`] : []),
+    ...(setAside.length > 0 ? [`**Set aside**, as they could not be drained: ${names(setAside)}`] : []),
+  ];
+}
+
+function backText({ kind, by, reason, revision }: NonNullable<Progress["rollBack"]>): string {
+  const what = kind === "Abort" ? "Aborted" : "Rolled back";
+  return `**${what}** from revision ${plain(revision)} by ${plain(by)}${why(reason)}`;
+}
+
+function why(reason: string, longest = 300): string {
+  return reason ? `: ${plain(reason, longest)}` : "";
+}
+
+/** What the pool is brought to. */
+function target({ target, policy, plan }: Progress): string[] {
+  if (!target) return [];
+  const { image, kubelet, revision, generation, configDigest } = target;
+  return [
+    // Nodes that are updated where they stand have neither a kubelet nor a config of the pool's.
+    `**Target** image ${code(image)}, ${kubelet && `kubelet ${code(kubelet)}, `}revision ${plain(revision)} ` +
+    `(generation ${generation})${configDigest && `, config ${code(configDigest.slice(0, 12))}`}; policy ${
+      code(policy || "defaults")
+    }` +
+    (plan ? `; plan ${code(plan.hash)}${plan.approved ? ", approved" : ""}` : ""),
+  ];
+}
+
+// What a person can do about a rollout as it stands: the command line, and the update for the web UI's own form.
+
+interface Pool {
+  namespace: string;
+  name: string;
+}
+
+/** One way to act: why one would, the verb, and what it takes beyond who asks. */
+interface Way {
+  why: string;
+  verb: string;
+  takes?: { flags: string; fields: Record<string, unknown> };
+}
+
+/** What has to change elsewhere, then what can be asked here; what is most likely wanted first. */
+function advice(pool: Pool, progress: Progress): string[] {
+  const hint = hints[progress.reason];
+  const lines = ways(progress).map((way) => line(pool, way));
+  const input = code(JSON.stringify({ by: "you", reason: "why" }));
+  return [
+    ...(hint ? [`**What now** ${hint}`] : []),
+    ...(lines.length === 0 ? [] : [
+      `**You can** do these on the command line, or here as updates of the same names with ${input}`,
+      lines.join("\n"),
+    ]),
+  ];
+}
+
+/** What has to change outside of Ostler. */
+const hints: Record<string, string> = {
+  PolicyConflict: "Make the selector of one RolloutPolicy more specific, or delete one of them.",
+  Quarantined: "Change the MachineDeployment: another spec is tried by itself.",
+  TooManyUnhealthy: "Look at the nodes: so many at once are rarely the machines' own fault.",
+  PodsRemaining:
+    "Let the pods move: above stands what protects them. The policy's drain rules may be changed meanwhile.",
+  OutsideWindow: "It goes on by itself in the next window; the policy's windows may be changed meanwhile.",
+  WindowTooShort: "It goes on by itself in the next window; the policy's windows may be changed meanwhile.",
+  SetAside: "Let the pods of the machines that were set aside move, then try again.",
+  ProtectedRemain:
+    "Take the protection away in the cloud, or skip the machines; the policy's protectedMachines may say so for all.",
+  ControlPlaneRefused:
+    "Upgrade Kubernetes of control planes by hand: they are replaced for another image, and not for other components yet.",
+  GroupClaimedTwice: "Delete one of the two ScalingGroups: each would count and pace the same machines for itself.",
+  NodeClaimedTwice: "Change the nodeSelector of one of the NodePools: each would bring the node to its own image.",
+  ImageNotAccepted: "See why with ostler image show: an image that is not accepted is rolled out nowhere.",
+  HandsMissing: "Set hands-image on the worker: without it nobody may touch the OS of a node.",
+  EtcdInDoubt:
+    "Mend the member of etcd that is named: until then no control plane comes or goes. docs/how-to/control-planes.md says how.",
+  EtcdAccessMissing:
+    "Put ca.crt, tls.crt and tls.key of etcd into the Secret that is named: see the message for what is wrong.",
+  FailedRemain:
+    "The machines that are named keep what they run: ostler explain tells what failed there, retry tries again.",
+  DownRemain:
+    "Bring the machines that are named back, or take their Nodes out of the cluster: nothing is done with them.",
+  StageRefused: "Mend what the machine names, then retry; nothing on it was stopped.",
+  ApplyRefused: "Mend what the machine names, then retry; it serves as before.",
+  UpdateRolledBack: "The image did not come up and the machine runs the one before: mend the image, or go back.",
+  UpdateNotReady: "The machine runs the image, but not as a node: look at its kubelet, then retry or go back.",
+  UpdateNotBooted: "The machine was told to boot and did not: look what inhibits it, then retry.",
+  UpdateLost:
+    "Look at the machine's console: it went down and did not come back. It keeps its place until retry, until another image is wanted, or until its Node is deleted.",
+  GatesFailed: "The machine runs the image and fails a gate: it stays cordoned until retry, or until it is back.",
+  GateFailed: "The last good revision itself fails a gate: mend what the gate looks at, or the gate, then retry.",
+  ReplacementRefused:
+    "Put the image back and name the new one in the NodePool, or let the policy say ReplaceIfRefused.",
+  SpecReapplied: "Find who applies the bad spec again (GitOps?) and change it there.",
+  RolledBack: "The spec that failed is remembered: applied again it is held, until it changes or somebody sends retry.",
+  Aborted: "The spec that was left is remembered: applied again it is held, until it changes or somebody sends retry.",
+  LastGoodMissing: "Apply a spec that is known to be good: the last good one is not to be found any more.",
+};
+
+function ways(progress: Progress): Way[] {
+  const { phase, paused, plan, reason, rollBack } = progress;
+  if (isOver(phase)) return [];
+  const isSoaking = progress.waves.some(({ state }) => state === "Soaking");
+  const all: [boolean, Way][] = [
+    [paused, { why: "Go on", verb: "resume" }],
+    [plan !== undefined && reason === "AwaitingApproval", approval(plan?.hash ?? "")],
+    [reason === "GateInconclusive", { why: "Take the gate as passed", verb: "promote" }],
+    [reason === "EtcdInDoubt", { why: "Go on although that is in doubt, upon you", verb: "promote" }],
+    [isSoaking, { why: "End the soak now", verb: "promote" }],
+    [phase === "Halted" && reason !== "SpecReapplied", { why: "Try again, with fresh attempts", verb: "retry" }],
+    [!paused && phase !== "Halted", { why: "Admit no more machines", verb: "pause" }],
+    [!rollBack && phase !== "Creating" && phase !== "Preparing" && phase !== "Repairing", {
+      why: "Go back to the last good revision",
+      verb: "abort",
+    }],
+  ];
+  return all.filter(([holds]) => holds).map(([, way]) => way);
+}
+
+function approval(hash: string): Way {
+  return { why: "Let it begin", verb: "approve", takes: { flags: `--plan ${hash}`, fields: { plan: hash } } };
+}
+
+function line({ namespace, name }: Pool, { why, verb, takes }: Way): string {
+  const command = ["ostler", verb, name, "-n", namespace, takes?.flags].filter(Boolean).join(" ");
+  const fields = takes ? `; the update also takes ${code(JSON.stringify(takes.fields))}` : "";
+  return `- ${why}: ${code(command, 300)}${fields}`;
+}
+
+// The live page of a run in the web UI: Markdown that answers what, how far, since when, until when, and what to do.
+
+/** Bytes of a page; what does not fit is left out. */
+const heaviest = 4000;
+/** The web UI shows a page by its URL, and proxies commonly refuse one of more than 8 KB. */
+const longestUrl = 7000;
+
+// The web UI cuts off the last lines of a page.
+const tail = "\u00a0\n\n\u00a0";
+
+/** Renders the page; it stays bounded whatever the size of the pool. */
+export function details(pool: { namespace: string; name: string }, progress: Progress): string {
+  return fitting([
+    ...headline(progress),
+    `**Pool** ${plain(`${pool.namespace}/${pool.name}`)}, ${times(progress)}`,
+    ...numbers(progress),
+    ...decisions(progress),
+    ...waves(progress),
+    ...underway(progress),
+    ...etcd(progress),
+    ...advice(pool, progress),
+    ...target(progress),
+  ]);
+}
+
+// A long sentence is no headline.
+function headline({ phase, reason, message }: Progress): string[] {
+  if (message.length <= 100) return [`## ${phase}: ${plain(message)}`];
+  return [`## ${phase}${reason === phase ? "" : `: ${plain(reason)}`}`, plain(message, 600)];
+}
+
+function times({ since, until }: Progress): string {
+  return `since ${moment(since)}${until ? `, until ${moment(until)} at the latest` : ""}`;
+}
+
+function fitting(parts: readonly string[]): string {
+  const fits = (page: string): boolean => bytesOf(page, 1) <= heaviest && bytesOf(page, 3) <= longestUrl;
+  const page = parts.reduce((page, part) => {
+    const longer = page ? `${page}\n\n${part}` : part;
+    return fits(`${longer}\n\n${tail}`) ? longer : page;
+  }, "");
+  return `${page}\n\n${tail}`;
+}
+
+// In a URL each byte but those of letters, digits and a few marks takes three.
+function bytesOf(text: string, escaped: number): number {
+  const special = text.replaceAll(/[A-Za-z0-9\-_.!~*'()]/g, "");
+  const wide = special.replaceAll(/[\0-\x7f]/g, "").length;
+  return text.length - special.length + (special.length + 2 * wide) * escaped;
+}
+
+// Text for the web UI's Markdown, from words that are not ours: names, reasons, what the API server said.
+
+/**
+ * Words as they are: what Markdown would take for markup is escaped. The web UI drops the whole paragraph that holds
+ * a colon before a word, as it takes ":31" for a directive.
+ */
+function plain(text: string, longest = 400): string {
+  const readable = text.replaceAll(/(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z/g, "$1 $2 UTC");
+  return bounded(readable, longest).replaceAll(/[\\`*_[\]<>|~#]|:(?=\w)/g, "\\$&");
+}
+
+/** A name or a number, to be copied; also fit for the cell of a table. */
+function code(text: string, longest = 120): string {
+  return `\`${bounded(text, longest).replaceAll("`", "'").replaceAll("|", "\\|")}\``;
+}
+
+/** To the second, in UTC; from RFC 3339 or epoch ms. */
+function moment(time: string | number): string {
+  const iso = typeof time === "number" ? new Date(time).toISOString() : time;
+  return code(`${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`);
+}
+
+/** The same to the minute, for a table that names UTC in its head. */
+function minute(time: string): string {
+  return code(`${time.slice(0, 10)} ${time.slice(11, 16)}`);
+}
+
+/** The first few names, and how many more there are. */
+function names(all: readonly string[], shown = 5): string {
+  const rest = all.length - shown;
+  return all.slice(0, shown).map((name) => code(name)).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+}
+
+/** A table; undefined without rows. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string | undefined {
+  if (rows.length === 0) return undefined;
+  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+/** A bar of text; what has begun is seen, and what is not done does not look done. */
+function bar(done: number, total: number, width = 20): string {
+  const share = total <= 0 ? 1 : Math.min(1, Math.max(0, done / total));
+  const filled = Math.round(width * share);
+  const honest = share > 0 && share < 1 ? Math.min(width - 1, Math.max(1, filled)) : filled;
+  return code("█".repeat(honest) + "░".repeat(width - honest));
+}
+
+function bounded(text: string, longest: number): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length <= longest ? line : `${line.slice(0, longest - 1)}…`;
+}
+
+// The conditions of a Rollout, from where the run stands.
+
+export interface Told {
+  phase: Phase;
+  reason: string;
+  message: string;
+  paused: Request | null;
+  /** Why nothing more begins; null while it goes on. */
+  blocked: { reason: string; message: string } | null;
+  /** What was left last, or is being left. */
+  left: Rollback | null;
+  /** The desired change, if it is held because it failed. */
+  quarantined: Quarantined | null;
+}
+
+/** Always all of them, so that `kubectl wait` never looks for a missing one. */
+export function conditions(told: Told): Condition[] {
+  const { phase, reason, message, paused, blocked, left, quarantined } = told;
+  const under = ["Preparing", "Creating", "Rolling", "RollingBack", "Repairing"].includes(phase);
+  const isBack = phase === "RolledBack" || (left?.kind === "RollBack" && phase !== "RollingBack");
+  return [
+    { type: "Ready", status: truth(phase === "Converged"), reason, message },
+    { type: "Progressing", status: truth(under && !paused), reason, message },
+    condition("Blocked", blocked, "NotBlocked"),
+    condition("Paused", paused && { reason: "PauseRequested", message: pauseText(paused) }, "NotPaused"),
+    condition("RolledBack", isBack && left ? { reason: "RolledBack", message: left.reason } : null, "NotRolledBack"),
+    condition("Quarantined", heldText(quarantined), "NotQuarantined"),
+  ];
+}
+
+function condition(
+  type: Condition["type"],
+  holds: { reason: string; message: string } | null,
+  otherwise: string,
+): Condition {
+  return { type, status: truth(holds !== null), reason: holds?.reason ?? otherwise, message: holds?.message ?? "" };
+}
+
+function heldText(bad: Quarantined | null): { reason: string; message: string } | null {
+  return bad && { reason: "Quarantined", message: `Revision ${bad.revision} (${bad.image}) is held: ${bad.reason}` };
+}
+
+function truth(holds: boolean): "True" | "False" {
+  return holds ? "True" : "False";
+}
+
+function pauseText({ by, reason }: Request): string {
+  return `Paused by ${by}${reason ? `: ${reason}` : ""}`;
+}
