@@ -1,6 +1,6 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
-import { debianPackages, goModules } from "../../../../deploy/release/image/materials.ts";
-import { type Material, spdxDocument } from "../../../../deploy/release/image/spdx.ts";
+import { debianPackages, goModules } from "../../../../deploy/image/materials.ts";
+import { type Material, spdxDocument } from "../../../../deploy/image/spdx.ts";
 
 interface Document {
   documentNamespace: string;
