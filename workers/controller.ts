@@ -192,8 +192,6 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
   });
 }
 
-if (import.meta.main) await runProcess(runController);
-
 // Installs the profiles that come with Ostler.
 
 type DefaultProfile = Awaited<ReturnType<typeof defaultProfiles>>[number];
@@ -298,3 +296,5 @@ export async function rollOutNodeVersion(client: Client, { cluster, taskQueue }:
 function digestOf(facts: unknown): string {
   return createHash("sha256").update(JSON.stringify(facts)).digest("base64").slice(0, 16);
 }
+
+if (import.meta.main) await runProcess(runController);

@@ -143,8 +143,6 @@ async function runUntil(workers: Worker[], signal: AbortSignal): Promise<void> {
   }
 }
 
-if (import.meta.main) await runProcess(runWorker);
-
 // A worker that Temporal refuses for a minute fails, and does not always end: the SDK then waits for ever for what it
 // still holds (1.24). The process would stay up, not ready, whatever Temporal says later; so it ends and is started again.
 
@@ -165,3 +163,5 @@ export async function throwOnceFailed(
   await setTimeout(grace, undefined, { signal });
   throw new Error("Cannot go on with workers that Temporal has refused for a minute");
 }
+
+if (import.meta.main) await runProcess(runWorker);
