@@ -1,4 +1,5 @@
 /** Everything a rollout does to the world; the only export that workers use. */
+import type { Cluster } from "./cluster.ts";
 import type {
   AutoscalerActivities,
   AwaitActivities,
@@ -191,7 +192,7 @@ function updateSteps({ kube, handsImage: image = "", giveOrder }: ActivityDeps):
 }
 
 /** What is done for scaling groups beside their rollouts. */
-function versionSteps(kube: Kube): NodeVersionActivities & DiscoveryActivities {
+function versionSteps(kube: Cluster): NodeVersionActivities & DiscoveryActivities {
   return {
     ensureGroupsDiscovered: () => discoverScalingGroups(kube, Date.now()),
     surveyNodeVersion: (input) => surveyNodeVersion(kube, input),

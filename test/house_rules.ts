@@ -62,7 +62,14 @@ export const rooms: Room[] = [
     runtime: [
       ...["cli/", "package.json", "workflows/contracts/", "workflows/policy/", "workflows/status/page/"],
       ...["workflows/commands/messages.ts", "workflows/commands/start_options.ts"],
-      ...["profiles/", "activities/kube/", "activities/temporal/", "activities/node/", "activities/pool/"],
+      ...[
+        "profiles/",
+        "activities/cluster.ts",
+        "activities/kube/",
+        "activities/temporal/",
+        "activities/node/",
+        "activities/pool/",
+      ],
       ...["activities/backends/registry.ts", "activities/backends/contract.ts"],
       ...["note", "pool_nodes", "selected"].map((file) => `activities/backends/node_pool/${file}.ts`),
       ...[

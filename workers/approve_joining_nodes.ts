@@ -2,9 +2,9 @@
  * Has the certificates of new nodes judged as soon as they are asked for, and again while they wait. Only the controller
  * that leads does it; it needs the API server alone, so machines join while Temporal is away.
  */
+import type { Cluster } from "../activities/cluster.ts";
 import type { Logger } from "@temporalio/common";
 import { z } from "zod";
-import type { Kube } from "../activities/kube/client.ts";
 import { Informer } from "../activities/kube/informer.ts";
 import { machineDeployments, type Resource } from "../activities/kube/resources.ts";
 import { approveNode, type KnownPools, type Verdict } from "../activities/node/approve_node.ts";
@@ -14,7 +14,7 @@ import { RecentApprovals } from "../activities/node/recent_approvals.ts";
 import { PendingJoins } from "./pending_joins.ts";
 
 export interface ApproverDeps {
-  kube: Kube;
+  kube: Cluster;
   /** Namespace/name of the service account that machines boot as in place of a token; "" for none. */
   account: string;
   log: Pick<Logger, "info" | "warn">;

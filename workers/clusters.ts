@@ -1,6 +1,7 @@
 /** The API servers of an installation: one, or that of the management cluster and that of the cluster with the pools. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
+import { type Cluster, type ClusterMeans, openCluster } from "../activities/cluster.ts";
 import { type ConfigTold, connectKube, type Kube, loadKubeConfig } from "../activities/kube/client.ts";
 import { HttpsWatch } from "../activities/kube/https_watch.ts";
 import { type Config, rateOf } from "./config.ts";
@@ -23,10 +24,15 @@ export function openClusters(
   return { management, pools: workerClusterKubeconfig === "" ? management : load(workerClusterKubeconfig) };
 }
 
-/** Clients for both, each kind where it is. */
-export function clientsOf({ pools, management }: Clusters, { namespace }: Pick<Config, "namespace">): Kube {
+/** Opens the cluster with the pools; its clients know where each kind is. */
+export function clusterOf(
+  { pools, management }: Clusters,
+  { namespace }: Pick<Config, "namespace">,
+  means: ClusterMeans = {},
+): Cluster {
   const kube = streaming(pools);
-  return management === pools ? kube : { ...kube, management: { kube: streaming(management), namespace } };
+  const both = management === pools ? kube : { ...kube, management: { kube: streaming(management), namespace } };
+  return openCluster(both, means);
 }
 
 function streaming(config: KubeConfig): Kube {

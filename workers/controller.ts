@@ -2,7 +2,7 @@
 import type { Client } from "@temporalio/client";
 import { Claim } from "./claim.ts";
 import { type ClusterIdentity, readClusterIdentity } from "./cluster_identity.ts";
-import { clientsOf, type Clusters, openClusters } from "./clusters.ts";
+import { clusterOf, type Clusters, openClusters } from "./clusters.ts";
 import type { Config } from "./config.ts";
 import { keepCredentialSchedule } from "./credential_schedule.ts";
 import { keepVersionCurrent } from "./current_version.ts";
@@ -103,7 +103,7 @@ async function approveNodes(
 ): Promise<void> {
   if (!config.approveJoiningNodes) return;
   // Pools, machines, nodes and their certificates are of one cluster, whichever has the profiles.
-  const kube = clientsOf(clusters, config);
+  const kube = clusterOf(clusters, config);
   const { approveJoiningNodes } = await import("./approve_joining_nodes.ts");
   await approveJoiningNodes({ kube, account: config.node.bootstrapTokenServiceAccountName ?? "", log }, signal);
 }
@@ -158,7 +158,7 @@ async function tellNoticesOf({ config, connect, watch, metrics, log }: Noticing,
 
 async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
   const { config, clusters, client, self, log, metrics, lead, onReady } = telling;
-  const kube = clientsOf(clusters, config);
+  const kube = clusterOf(clusters, config);
   if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace, log);
   const watch = watchPools({ kube, profileNamespace: config.namespace, log, signal });
   const notifier = new PoolNotifier(watch, {

@@ -3,6 +3,7 @@
  * its place back afterwards. What is asked is noted on the Node; the run of its pool grants it, once there is room, by its
  * policy, and once the node is drained. Nothing is kept here: each worker answers for all.
  */
+import type { Cluster } from "../activities/cluster.ts";
 import type { Logger } from "@temporalio/common";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,13 +11,12 @@ import { z } from "zod";
 import { findClient, type LockClient } from "../activities/backends/node_pool/lock_client.ts";
 import { patchLock } from "../activities/backends/node_pool/lock.ts";
 import { type PoolNode, poolNodesOf, readPoolNode } from "../activities/backends/node_pool/pool_nodes.ts";
-import type { Kube } from "../activities/kube/client.ts";
 
 export interface FleetLock {
   host: string;
   /** 0 serves nothing. */
   port: number;
-  kube: Kube;
+  kube: Cluster;
   log: Pick<Logger, "warn">;
   /** Counts what was answered, by one word. */
   count?: (outcome: string) => void;
@@ -101,7 +101,7 @@ async function granted(
 }
 
 /** One that waits is asked of the watch: thousands may, for long, and cost the API server nothing. What has ended it is read. */
-async function turnOf(kube: Kube, name: string): Promise<PoolNode | undefined> {
+async function turnOf(kube: Cluster, name: string): Promise<PoolNode | undefined> {
   const watch = poolNodesOf(kube);
   watch.ask();
   const known = watch.isFresh ? watch.get(name) : undefined;

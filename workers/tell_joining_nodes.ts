@@ -2,12 +2,12 @@
  * Has nodes admitted that a join service let in, once they have come or their time is over: until then a record costs nothing
  * but its place here, however many there are.
  */
+import type { Cluster } from "../activities/cluster.ts";
 import type { Client } from "@temporalio/client";
 import { Informer } from "../activities/kube/informer.ts";
 import type { InformerDeps } from "../activities/kube/informer.ts";
 import type { Resource } from "../activities/kube/resources.ts";
 import { JoiningNode, joiningNodes } from "../activities/kube/update_kinds.ts";
-import { nodeWatchOf } from "../activities/node/node_watch.ts";
 import { joinDeadlineOf } from "../activities/backends/scaling_group/joining_nodes.ts";
 import { joiningNodeIdOf } from "../workflows/commands/start_options.ts";
 import type { Config } from "./config.ts";
@@ -29,13 +29,15 @@ const records: Resource<RecordFacts> = {
   }),
 };
 
-export type JoiningDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
+export type JoiningDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "log">> & {
+  kube: Cluster;
+};
 
 /** Tells of each record for which something may be done, until `signal` aborts. */
 export async function tellJoiningNodes({ kube, log, ...news }: JoiningDeps, signal: AbortSignal): Promise<void> {
   const watch = new Informer(records, { kube, log, signal });
   await watch.start();
-  const nodes = nodeWatchOf(kube);
+  const nodes = kube.nodes;
   const seen = (): [string, string][] => {
     const names = watch.keys();
     // Nodes are watched as long as there are records.

@@ -15,7 +15,7 @@ import { certificateSourceOf } from "./admission/certificate/certificate_source.
 import { firstShown, keepServing } from "./admission/certificate/keep_serving.ts";
 import { endpointsOf } from "./admission/webhook_endpoint.ts";
 import { createWebhookServer } from "./admission/webhook_server.ts";
-import { clientsOf, openClusters } from "./clusters.ts";
+import { clusterOf, openClusters } from "./clusters.ts";
 import type { Config } from "./config.ts";
 import { serveHealth, type Serving } from "./health.ts";
 import { createLogger } from "./logger.ts";
@@ -44,7 +44,7 @@ export async function runWebhook(
   const log = createLogger(config.logLevel);
   const metrics = await openMetrics("webhook", config);
   const scraped = metrics && serveMetrics({ address: config.metricsAddress, metrics, log });
-  const kube = clientsOf(openClusters(config, { log, requests: requestsTold(metrics) }), config);
+  const kube = clusterOf(openClusters(config, { log, requests: requestsTold(metrics) }), config);
   const endpoints = endpointsOf(config);
   const source = certificateSourceOf({ kube, endpoints, folder: config.certDir, overlapMs: times.overlap });
   const admissions = measuredAdmissions(metrics, admissionsOf(kube, config, log));

@@ -2,13 +2,12 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import { Runtime, Worker } from "@temporalio/worker";
 import { beginToWatch } from "../activities/backends/registry.ts";
-import { useCloud } from "../activities/clouds/cloud_of.ts";
 import { caOf } from "../activities/kube/client.ts";
 import { ensureSearchAttributes } from "../activities/temporal/search_attributes.ts";
 import { columnsOf } from "../workflows/commands/start_options.ts";
 import { Claim } from "./claim.ts";
 import { readClusterIdentity } from "./cluster_identity.ts";
-import { clientsOf, openClusters } from "./clusters.ts";
+import { clusterOf, openClusters } from "./clusters.ts";
 import type { Config } from "./config.ts";
 import { serveFleetLock } from "./fleet_lock.ts";
 import { followAccess } from "./follow_access.ts";
@@ -48,10 +47,8 @@ export async function runWorker(
   const health = serve({ ...config.healthProbeAddress, isReady });
   const scraped = metrics && serveMetrics(scrapeOf({ config, metrics, sdk, log }));
   const clusters = openClusters(config, { log, requests: requestsTold(metrics) });
-  const kube = clientsOf(clusters, config);
+  const kube = clusterOf(clusters, config, { cloud: cloudOpener(config) });
   const locks = serveFleetLock({ ...config.fleetLockAddress, kube, log, count: lockCounter(metrics) });
-  const opener = cloudOpener(config);
-  if (opener) useCloud(kube, opener);
   const options = workersOf(config, {
     kube,
     clusterCa: () => caOf(clusters.pools),

@@ -1,9 +1,9 @@
 /** What the workers of a process are made of: one for workflows and short steps, and one for waits. */
+import type { Cluster } from "../activities/cluster.ts";
 import { readFile } from "node:fs/promises";
 import type { ActivityInterceptorsFactory, WorkerOptions } from "@temporalio/worker";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import type { Kube } from "../activities/kube/client.ts";
 import type { Measures } from "../activities/measures.ts";
 import { type ActivityDeps, createActivities } from "../activities/mod.ts";
 import { waitsQueueOf } from "../workflows/commands/start_options.ts";
@@ -11,9 +11,9 @@ import { forecast } from "../workflows/policy/forecast.ts";
 import type { Config } from "./config.ts";
 import { deploymentNameOf } from "./current_version.ts";
 
-/** The API server that activities talk to, the PEM of the CA by which it is trusted now, and who is told how long things take. */
-export interface Cluster {
-  kube: Kube;
+/** What activities work with: their cluster, the PEM of the CA by which it is trusted now, and what measures them. */
+export interface StepMeans {
+  kube: Cluster;
   clusterCa: () => string;
   measures?: Measures;
   /** What is noted of each step. */
@@ -21,11 +21,11 @@ export interface Cluster {
 }
 
 /** The options of both workers, without their connection. */
-export function workersOf(config: Config, cluster: Cluster): WorkerOptions[] {
-  const activities = activitiesOf(config, cluster);
+export function workersOf(config: Config, means: StepMeans): WorkerOptions[] {
+  const activities = activitiesOf(config, means);
   const common = {
     activities,
-    interceptors: { activity: cluster.steps },
+    interceptors: { activity: means.steps },
     namespace: config.temporal.namespace,
     ...(config.identity ? { identity: config.identity } : {}),
     ...versionOf(config),
@@ -59,9 +59,9 @@ function metricsAccessOf(
   return { hosts, ca, token: async () => file === "" ? "" : (await readFile(file, "utf8")).trim() };
 }
 
-function activitiesOf(config: Config, cluster: Cluster): ReturnType<typeof createActivities> {
+function activitiesOf(config: Config, means: StepMeans): ReturnType<typeof createActivities> {
   return createActivities({
-    ...cluster,
+    ...means,
     environment: process.env,
     cluster: config.cluster,
     profileNamespace: config.namespace,

@@ -2,6 +2,8 @@
  * Writes one artefact so that it is never missing: data and annotations change in one update, then the answer tells that they stand. What
  * is written takes the place of what was read, and of nothing else: whoever was faster has published something newer.
  */
+import type { Cluster } from "../cluster.ts";
+import { Shelf } from "../kube/cache.ts";
 import { createHash } from "node:crypto";
 import { Buffer } from "node:buffer";
 import type { V1DeleteOptions, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
@@ -89,7 +91,7 @@ function verified(
 
 /** Makes the OperatingSystemConfig hold exactly `spec`, which carries no credentials. */
 export async function writeConfig(
-  kube: Kube,
+  kube: Cluster,
   standing: Standing,
   { spec, digest, annotations }: { spec: object; digest: string; annotations: Record<string, string> },
 ): Promise<Written> {
@@ -251,31 +253,23 @@ function foundOf({ metadata = {}, data = {}, immutable }: V1Secret): Found {
 // a known version, so what is known may be out of date: then the API server refuses it. Most often that is known before,
 // as whoever publishes or renews writes the bootstrap secret last.
 
-/** Pools that are remembered, those published last: a few kilobytes each. */
-const most = 1_000;
-
 interface LeftStanding {
   standing: Standings;
   /** When it was left, as `performance.now()` tells. */
   at: number;
 }
 
-const known = new WeakMap<object, Map<string, LeftStanding>>();
+/** Of the pools published last; a few kilobytes each. */
+const published = new Shelf<LeftStanding>(1_000);
 
 /** Remembers it; an edge script is for those who read all. */
-export function leaveStanding(kube: Kube, { namespace, name }: PoolRef, standing: Standings): void {
-  const left = known.get(kube.core) ?? new Map<string, LeftStanding>();
-  known.set(kube.core, left);
+export function leaveStanding(kube: Cluster, { namespace, name }: PoolRef, standing: Standings): void {
   const { config, provisioning, kubeconfig, edgeScript, bootstrap } = standing;
   const all = [config, provisioning, kubeconfig, bootstrap];
   if (edgeScript || all.some(({ found }) => found?.metadata.resourceVersion === undefined)) return;
   const [one, other, third, last] = all.map(withoutText) as [Standing, Standing, Standing, Standing];
   const without = { config: one, provisioning: other, kubeconfig: third, bootstrap: last };
-  left.set(`${namespace}/${name}`, { standing: without, at: performance.now() });
-  for (const oldest of left.keys()) {
-    if (left.size <= most) break;
-    left.delete(oldest);
-  }
+  kube.cache.shelf(published).set(`${namespace}/${name}`, { standing: without, at: performance.now() });
 }
 
 /** What is found in the place of what was left. */
@@ -291,14 +285,15 @@ interface FoundStanding {
  * Taken once: whoever takes it leaves it again when all is written.
  */
 export async function takeStanding(
-  kube: Kube,
+  kube: Cluster,
   pool: PoolRef,
   revision: string,
 ): Promise<FoundStanding | undefined> {
   const key = `${pool.namespace}/${pool.name}`;
-  const left = known.get(kube.core)?.get(key);
+  const kept = kube.cache.shelf(published);
+  const left = kept.get(key);
   if (!left || annotationsOf(left.standing.bootstrap)[secretRevisionAnnotation] === revision) return undefined;
-  known.get(kube.core)?.delete(key);
+  kept.delete(key);
   const bootstrap = await readSecret(kube, namesOf(pool).bootstrap);
   if (versionOf(bootstrap) !== versionOf(left.standing.bootstrap)) return { bootstrap };
   return { bootstrap, left: { ...left, standing: { ...left.standing, bootstrap } } };

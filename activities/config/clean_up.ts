@@ -1,6 +1,6 @@
 /** Removes everything made for a pool; each part may be gone already. */
+import type { Cluster } from "../cluster.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import type { Kube } from "../kube/client.ts";
 import {
   configs,
   deleteObject,
@@ -24,7 +24,7 @@ import { moot } from "../failures.ts";
 
 /** Deletes artefacts, lets held machines go, revokes credentials, and takes the finalizer away last. */
 export function ensurePoolCleanedUp(
-  { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
+  { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
   pool: PoolRef,
 ): Promise<void> {
   return attempting(`clean up after "${ownerOf(pool)}"`, async () => {
@@ -44,7 +44,7 @@ export function ensurePoolCleanedUp(
 
 /** Nothing is published for it: what is left is what was done to its machines, and what is told of it. */
 async function cleanUpBoots(
-  { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
+  { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
   pool: PoolRef,
   { boots, releaseAll }: Pick<Backend, "boots" | "releaseAll">,
 ): Promise<void> {
@@ -60,7 +60,7 @@ async function cleanUpBoots(
  * what bears none may be Operating System Manager's.
  */
 export async function withdraw(
-  { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
+  { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
   pool: PoolRef,
 ): Promise<void> {
   const isOwn: IsOurs = (annotations) => annotations?.[ownerAnnotation] === ownerOf(pool);
@@ -74,7 +74,7 @@ export async function withdraw(
 type IsOurs = (annotations: Record<string, string> | undefined) => boolean;
 
 async function deleteConfig(
-  kube: Kube,
+  kube: Cluster,
   { pool, profileNamespace }: { pool: PoolRef; profileNamespace: string },
   isOurs: IsOurs,
 ): Promise<void> {
@@ -84,7 +84,7 @@ async function deleteConfig(
   if (await isOfThisCluster(kube, config.metadata.annotations)) await ifFound(deleteObject(kube, configs, name));
 }
 
-async function deleteSecrets(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promise<void> {
+async function deleteSecrets(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const { bootstrap, provisioning, kubeletBootstrap, edgeScript } = namesOf(pool);
   const namespace = secretsNamespace;
   for (const name of [bootstrap, provisioning, kubeletBootstrap, edgeScript, keptProfileName(pool)]) {
@@ -98,7 +98,7 @@ async function deleteSecrets(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promise
  * Takes from the pool's machines what they may do, if it is ours. Deleting the service account revokes its tokens at once.
  * Machines can write to the boot report, also who owns it.
  */
-export async function deleteIdentity(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promise<void> {
+export async function deleteIdentity(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const { identity } = namesOf(pool);
   const name = { name: identity, namespace: secretsNamespace };
   const account = await ifFound(kube.core.readNamespacedServiceAccount(name));
@@ -109,7 +109,7 @@ export async function deleteIdentity(kube: Kube, pool: PoolRef, isOurs: IsOurs):
   await ifFound(kube.core.deleteNamespacedServiceAccount(name));
 }
 
-async function deleteBootstrapTokens(kube: Kube, pool: PoolRef, isOurs: IsOurs): Promise<void> {
+async function deleteBootstrapTokens(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const namespace = tokensNamespace;
   for (const { metadata } of await tokensOf(kube, pool)) {
     if (!metadata?.name || !isOurs(metadata.annotations)) continue;
@@ -128,7 +128,7 @@ function notOfOthers(pool: PoolRef): IsOurs {
  * Adds the finalizer where the MachineDeployment has none; must come before anything that it stands for. Moot where that one
  * is gone: nobody would take away what is made for it.
  */
-export async function ensureFinalizer(kube: Kube, pool: PoolRef, { metadata }: MachineDeployment): Promise<void> {
+export async function ensureFinalizer(kube: Cluster, pool: PoolRef, { metadata }: MachineDeployment): Promise<void> {
   const add = (finalizers: string[]): string[] =>
     finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer];
   if (await tryToWrite(kube, { pool, metadata, change: add })) return;
@@ -142,7 +142,7 @@ export async function ensureFinalizer(kube: Kube, pool: PoolRef, { metadata }: M
   throw moot("GenerationStale", `Cannot publish the config of "${ownerOf(pool)}": ${state}`);
 }
 
-async function tryToWrite(kube: Kube, edit: Edit): Promise<boolean> {
+async function tryToWrite(kube: Cluster, edit: Edit): Promise<boolean> {
   try {
     await write(kube, edit);
     return true;
@@ -153,7 +153,7 @@ async function tryToWrite(kube: Kube, edit: Edit): Promise<boolean> {
 }
 
 /** Takes the finalizer away; a MachineDeployment that is gone is done. */
-async function removeFinalizer(kube: Kube, pool: PoolRef): Promise<void> {
+async function removeFinalizer(kube: Cluster, pool: PoolRef): Promise<void> {
   const remove = (finalizers: string[]): string[] => finalizers.filter((name) => name !== finalizer);
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
   if (deployment) await ifFound(write(kube, { pool, metadata: deployment.metadata, change: remove }));
@@ -167,7 +167,7 @@ interface Edit {
 }
 
 // The resource version makes the API server refuse the patch when somebody else changed the list meanwhile.
-async function write(kube: Kube, { pool, metadata, change }: Edit): Promise<void> {
+async function write(kube: Cluster, { pool, metadata, change }: Edit): Promise<void> {
   const { resourceVersion, finalizers = [] } = metadata;
   const wanted = change(finalizers);
   if (wanted.length === finalizers.length) return;

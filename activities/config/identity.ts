@@ -1,4 +1,5 @@
 /** The identity of booting machines: a service account that reads this pool's secrets and writes its boot report. */
+import type { Cluster } from "../cluster.ts";
 import type { V1PolicyRule, V1RoleBinding } from "@kubernetes/client-node";
 import { createHash } from "node:crypto";
 import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
@@ -105,21 +106,19 @@ export const clusterAnnotation = "ostler.dev/cluster-uid";
 
 type Annotations = Record<string, string> | undefined;
 
-const known = new WeakMap<object, Promise<string>>();
-
 /** What tells that a config is of the cluster with these pools; nothing where one cluster has all. */
-export async function clusterMark(kube: Kube): Promise<Record<string, string>> {
+export async function clusterMark(kube: Cluster): Promise<Record<string, string>> {
   return kube.management ? { [clusterAnnotation]: await uidOf(kube) } : {};
 }
 
 /** Whether a config is of no other cluster; one without a mark is of whoever finds it. */
-export async function isOfThisCluster(kube: Kube, annotations: Annotations): Promise<boolean> {
+export async function isOfThisCluster(kube: Cluster, annotations: Annotations): Promise<boolean> {
   const mark = annotations?.[clusterAnnotation];
   return mark === undefined || mark === await uidOf(kube);
 }
 
 /** Refuses to take the place of another cluster's config. */
-export async function claimForCluster(kube: Kube, what: string, annotations: Annotations): Promise<void> {
+export async function claimForCluster(kube: Cluster, what: string, annotations: Annotations): Promise<void> {
   if (await isOfThisCluster(kube, annotations)) return;
   const owner = `pool "${annotations?.[ownerAnnotation]}" of the cluster whose kube-system has UID "${
     annotations?.[clusterAnnotation]
@@ -131,11 +130,8 @@ export async function claimForCluster(kube: Kube, what: string, annotations: Ann
 }
 
 // One API server is of one cluster for as long as a process lives; what failed is asked for again.
-function uidOf(kube: Kube): Promise<string> {
-  const uid = known.get(kube.core) ?? readUid(kube);
-  known.set(kube.core, uid);
-  uid.catch(() => known.delete(kube.core));
-  return uid;
+function uidOf(kube: Cluster): Promise<string> {
+  return kube.cache.read("uid of the cluster", () => readUid(kube), { freshMs: Infinity });
 }
 
 async function readUid(kube: Kube): Promise<string> {

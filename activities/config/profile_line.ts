@@ -1,7 +1,6 @@
 /** A profile and those it is built on: a change of any of them is a change for its pools. */
+import type { Cluster } from "../cluster.ts";
 import { type ObjectName, type OsProfileObject, profiles, readObject } from "../kube/resources.ts";
-import type { Kube } from "../kube/client.ts";
-import { joinedRead } from "../kube/joined_reads.ts";
 import { ifFound } from "../kube/status.ts";
 
 /** No more are looked at: a longer line is refused when it is rendered. */
@@ -31,19 +30,20 @@ export function profileLine(ref: ObjectName, find: (ref: ObjectName) => OsProfil
   return line;
 }
 
-/** The same, read from the API server. */
-export async function readProfileLine(kube: Kube, ref: ObjectName): Promise<LinedProfile[]> {
+/** The same, read from the API server; answers may be `freshMs` old. */
+export async function readProfileLine(kube: Cluster, ref: ObjectName, freshMs = 0): Promise<LinedProfile[]> {
   const line: LinedProfile[] = [];
   for (let next: ObjectName | undefined = ref; next && line.length < longest;) {
-    const object: OsProfileObject | undefined = await ifFound(readProfile(kube, next));
+    const object: OsProfileObject | undefined = await ifFound(readProfile(kube, next, freshMs));
     line.push({ ref: next, object });
     next = parentOf(next, object);
   }
   return line;
 }
 
-function readProfile(kube: Kube, { namespace, name }: ObjectName): Promise<OsProfileObject> {
-  return joinedRead(kube, `profile ${namespace}/${name}`, () => readObject(kube, profiles, { namespace, name }));
+function readProfile(kube: Cluster, { namespace, name }: ObjectName, freshMs: number): Promise<OsProfileObject> {
+  const read = (): Promise<OsProfileObject> => readObject(kube, profiles, { namespace, name });
+  return kube.cache.read(`profile ${namespace}/${name}`, read, { freshMs });
 }
 
 function parentOf({ namespace }: ObjectName, object: OsProfileObject | undefined): ObjectName | undefined {

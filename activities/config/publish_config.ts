@@ -3,10 +3,10 @@
  * config (no credentials) → provisioning secret and kubelet bootstrap kubeconfig → bootstrap secret.
  * The bootstrap secret's revision annotation is the fence: machine-controller orders no instance before it fits.
  */
+import type { Cluster } from "../cluster.ts";
 import { namesOf, specOf } from "../../profiles/mod.ts";
 import type { PoolRef, Publication, Published } from "../../workflows/contracts/mod.ts";
 import { moot, refused } from "../failures.ts";
-import type { Kube } from "../kube/client.ts";
 import { attempting, sideBySide, statusOf } from "../kube/status.ts";
 import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import { ensureBootReport } from "../pool/report_place.ts";
@@ -129,7 +129,7 @@ interface Writing extends Work {
   isRenewal: boolean;
 }
 
-async function writeInOrder(kube: Kube, work: Writing): Promise<Artefact[]> {
+async function writeInOrder(kube: Cluster, work: Writing): Promise<Artefact[]> {
   const { order, rendered, standing } = work;
   const { config, provisioning, kubeconfig, edgeScript, bootstrap } = standing;
   const texts = await renderSecrets(rendered, work.credentials);
@@ -251,6 +251,6 @@ function claimAll(pool: PoolRef, standing: Standings): void {
 }
 
 // Where no machine is wanted none reports; one that is wanted later is a change of scale, which comes here too.
-async function ensureReportPlace(kube: Kube, pool: PoolRef, { deployment }: RenderedPool): Promise<void> {
+async function ensureReportPlace(kube: Cluster, pool: PoolRef, { deployment }: RenderedPool): Promise<void> {
   if (deployment.spec.replicas !== 0) await ensureBootReport(kube, pool);
 }

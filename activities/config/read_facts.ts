@@ -1,4 +1,5 @@
 /** Everything that decides what the machines of a pool boot with, read from wherever it lives. */
+import type { Cluster } from "../cluster.ts";
 import {
   type NodeSettings,
   parseProviderConfig,
@@ -8,20 +9,18 @@ import {
   secretsNamespace,
 } from "../../profiles/mod.ts";
 import type { Kube } from "../kube/client.ts";
-import { askedOnce, type RecentReads } from "../kube/recent_reads.ts";
 import type { MachineDeployment } from "../kube/resources.ts";
 import { Buffer } from "node:buffer";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { missing, refused } from "../failures.ts";
-import { joinedRead } from "../kube/joined_reads.ts";
 import { loadYaml } from "../kube/client_node.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
 import { randomBytes } from "node:crypto";
 import { tokensNamespace } from "./names.ts";
 
 export interface FactReader {
-  kube: Kube;
+  kube: Cluster;
   settings: NodeSettings;
   /** PEM of the CA by which this process trusts the API server now: for a cluster that announces none. */
   clusterCa: () => string;
@@ -29,13 +28,13 @@ export interface FactReader {
   environment: Environment;
   /** Namespaces that a provider spec may point into; all that the worker may read where none is named. */
   referenceNamespaces?: readonly string[];
-  /** Given, what no pool has for itself may be as old as these are. */
-  recent?: RecentReads;
+  /** Age in milliseconds that answers may have which all pools share; 0 unless given. */
+  freshMs?: number;
 }
 
 /** Reads them all but the machines' own credentials, which are made when they are published. */
 export async function readFacts(reader: FactReader, deployment: MachineDeployment): Promise<RenderFacts> {
-  const { kube, settings, clusterCa, recent } = reader;
+  const { kube, settings, clusterCa, freshMs = 0 } = reader;
   const { namespace, name, annotations = {} } = deployment.metadata;
   const spec = deployment.spec.template?.spec;
   const known = {
@@ -44,10 +43,10 @@ export async function readFacts(reader: FactReader, deployment: MachineDeploymen
     settings,
   };
   const [cluster, registryAuths, references, seed] = await Promise.all([
-    askedOnce(recent, "cluster", () => readClusterInfo(kube, settings.kubernetesCaBundle || clusterCa())),
+    readClusterInfo(kube, settings.kubernetesCaBundle || clusterCa(), freshMs),
     readRegistryAuths(kube, settings.nodeRegistryCredentialsSecret),
     readReferences(reader, referencesOf(known)),
-    askedOnce(recent, "seed", () => ensureSeed(kube)),
+    ensureSeed(kube),
   ]);
   return { ...known, cluster, secrets: { token: "", bootstrapKubeconfig: "", registryAuths, references, seed } };
 }
@@ -70,8 +69,8 @@ const Announcement = z.object({
 });
 
 /** The same for all who ask at once; see `readAddress`. */
-export function readClusterInfo(kube: Kube, caPem: string): Promise<ClusterInfo> {
-  return joinedRead(kube, `cluster ${caPem}`, () => readAddress(kube, caPem));
+export function readClusterInfo(kube: Cluster, caPem: string, freshMs = 0): Promise<ClusterInfo> {
+  return kube.cache.read(`cluster ${caPem}`, () => readAddress(kube, caPem), { freshMs });
 }
 
 /**
@@ -171,15 +170,9 @@ const where = { namespace: tokensNamespace, name: "ostler-seed" };
 /** Nobody changes it but by deleting the secret; milliseconds after which that is noticed. */
 const keptMs = 600_000;
 
-const kept = new WeakMap<object, { seed: string; until: number }>();
-
 /** The seed, which is read every so often; made where there is none. */
-export async function ensureSeed(kube: Kube, now = Date.now()): Promise<string> {
-  const known = kept.get(kube.core);
-  if (known && now < known.until) return known.seed;
-  const seed = await readSeed(kube);
-  kept.set(kube.core, { seed, until: now + keptMs });
-  return seed;
+export function ensureSeed(kube: Cluster, now = Date.now()): Promise<string> {
+  return kube.cache.read("seed", () => readSeed(kube), { freshMs: keptMs, now });
 }
 
 async function readSeed(kube: Kube): Promise<string> {

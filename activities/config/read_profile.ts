@@ -1,4 +1,6 @@
 /** The profile of a MachineDeployment with its settings, or what was kept in their place. */
+import type { Cluster } from "../cluster.ts";
+import { Shelf } from "../kube/cache.ts";
 import {
   defaultProfileName,
   type OsProfile,
@@ -17,7 +19,6 @@ import {
   readObject,
   rollouts,
 } from "../kube/resources.ts";
-import { askedOnce, type RecentReads } from "../kube/recent_reads.ts";
 import { ifFound } from "../kube/status.ts";
 import { inputsIn, inputsOf, observedOf, settingsOf } from "./observed.ts";
 import { memoryOf } from "../status/recall.ts";
@@ -29,10 +30,10 @@ import { z } from "zod";
 import { HandedOn } from "../kube/handed_on.ts";
 
 export interface ProfileReader {
-  kube: Kube;
+  kube: Cluster;
   profileNamespace: string;
-  /** Given, profiles may be as old as these are. */
-  recent?: RecentReads;
+  /** Age in milliseconds that profiles may have; 0 unless given. */
+  freshMs?: number;
   /** Given, what is desired has been read already. */
   desired?: DesiredInputs;
 }
@@ -61,7 +62,7 @@ export async function readInputs(
   deployment: MachineDeployment,
   seen?: SeenInputs,
 ): Promise<Inputs> {
-  const { kube, profileNamespace, recent, desired } = reader;
+  const { kube, profileNamespace, freshMs = 0, desired } = reader;
   const ref = profileRef(deployment, profileNamespace);
   if (!ref) {
     throw refused(
@@ -70,8 +71,7 @@ export async function readInputs(
     );
   }
   const settings = settingsOf(deployment.metadata.annotations);
-  const line = desired?.line ??
-    await askedOnce(recent, `profile ${ref.namespace}/${ref.name}`, () => readProfileLine(kube, ref));
+  const line = desired?.line ?? await readProfileLine(kube, ref, freshMs);
   const observed = observedOf(deployment, lineState(line));
   const inputs = inputsOf(deployment, line);
   // Who saw that these are desired has looked for a pin.
@@ -100,7 +100,7 @@ function placeOf({ metadata: { namespace, name } }: MachineDeployment): ObjectNa
   return { namespace, name };
 }
 
-async function resolved(kube: Kube, line: LinedProfile[], deployment: MachineDeployment): Promise<OsProfile> {
+async function resolved(kube: Cluster, line: LinedProfile[], deployment: MachineDeployment): Promise<OsProfile> {
   const [first] = line;
   if (first?.object) return await resolvedProfile(kube, first.object, line);
   const state = `OperatingSystemProfile "${first?.ref.namespace}/${first?.ref.name}" does not exist`;
@@ -159,28 +159,26 @@ function defaultOf({ spec }: MachineDeployment): string | undefined {
 // Profiles as they are rendered, with all that they extend: read once, however many pools are published from one.
 
 /** Those of a fleet that are in use at a time; each has as many bytes as its objects. */
-const most = 16;
-
-/** By API server. */
-const known = new WeakMap<object, Map<string, OsProfile>>();
+const resolvedLines = new Shelf<OsProfile>(16);
 
 /**
  * What stands on the first of a line, with its parents merged in; never to be changed, as others have it too. Throws
  * ProfileRefused. A line holds more profiles than may follow each other, so all that are asked for are in it.
  */
 export async function resolvedProfile(
-  kube: Kube,
+  kube: Cluster,
   first: OsProfileObject,
   line: readonly LinedProfile[],
 ): Promise<OsProfile> {
   const key = lineKey(line);
-  const found = key === undefined ? undefined : known.get(kube.core)?.get(key);
+  const kept = kube.cache.shelf(resolvedLines);
+  const found = key === undefined ? undefined : kept.get(key);
   if (found) return found;
   const profile = await resolveProfile(parseProfile(first.spec), (name) => {
     const parent = line.find(({ ref }) => ref.name === name)?.object;
     return Promise.resolve(parent).then((object) => object && parseProfile(object.spec));
   });
-  if (key !== undefined) keep(kube, key, profile);
+  if (key !== undefined) kept.set(key, profile);
   return profile;
 }
 
@@ -189,13 +187,6 @@ function lineKey(line: readonly LinedProfile[]): string | undefined {
   const versions = line.map(({ object }) => object?.metadata.resourceVersion);
   if (versions.includes(undefined)) return undefined;
   return line.map(({ object }, nth) => `${object?.metadata.uid}@${versions[nth]}`).join(",");
-}
-
-function keep({ core }: Kube, key: string, profile: OsProfile): void {
-  const profiles = known.get(core) ?? new Map<string, OsProfile>();
-  known.set(core, profiles.set(key, profile));
-  const [oldest] = profiles.keys();
-  if (profiles.size > most && oldest !== undefined) profiles.delete(oldest);
 }
 
 // What a run has read of what is desired, for the publication that it asks for next.

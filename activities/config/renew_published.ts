@@ -3,6 +3,7 @@
  * rendered any more goes on scaling and repairing itself. Revision, config and digests stay as they are, and so does the
  * fence. The kubeconfig needs no profile: where it is gone it is made anew.
  */
+import type { Cluster } from "../cluster.ts";
 import { bootstrapKubeconfig, machineCluster, namesOf } from "../../profiles/mod.ts";
 import type { DuePool, PoolRef, Renewal, Rest } from "../../workflows/contracts/mod.ts";
 import { missing, moot } from "../failures.ts";
@@ -169,7 +170,7 @@ function unknown({ name }: Standing): Error {
 // Finds the pools whose credentials are due, by what their Rollouts say.
 
 interface PoolReader {
-  kube: Kube;
+  kube: Cluster;
   profileNamespace: string;
 }
 

@@ -4,10 +4,9 @@
  * are renewed: a secret that is gone, another password of a registry, another address of the API server. Where anything
  * is not as it was left, nothing is written, as that is a rollout's affair.
  */
+import type { Cluster } from "../cluster.ts";
 import { ApplicationFailure } from "@temporalio/common";
 import type { PoolRef, Rest, RestRenewal } from "../../workflows/contracts/mod.ts";
-import type { Kube } from "../kube/client.ts";
-import { recentReadsOf } from "../kube/recent_reads.ts";
 import { machineDeployments, patchStatus, readObject, rollouts } from "../kube/resources.ts";
 import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import { attempting, ifFound } from "../kube/status.ts";
@@ -38,13 +37,15 @@ export function renewResting(publisher: Publisher, order: RestOrder): Promise<Re
   });
 }
 
+/** Age that an answer may have which the work on many pools shares (ms). */
+const sharedFreshMs = 10_000;
+
 /** Undefined where something is not as it was left. */
 async function renewAtRest(publisher: Publisher, { pool, rest }: RestOrder): Promise<Renewed | undefined> {
   const { kube } = publisher;
   const seen = { specHash: rest.specHash, goodSpecHash: rest.specHash };
   // What all pools share may be a moment old: rendered from it, nothing fits what was published from something newer.
-  const recent = recentReadsOf(kube);
-  const work = await readWork({ ...publisher, recent }, { pool, revision: "", seen });
+  const work = await readWork({ ...publisher, freshMs: sharedFreshMs }, { pool, revision: "", seen });
   const { annotations = {} } = work.rendered.deployment.metadata;
   const found = { ...work, order: { pool, revision: annotations[revisionAnnotation] ?? "" } };
   if (!isAsLeft(found, rest)) return undefined;
@@ -62,7 +63,7 @@ function isAsLeft({ order, rendered, standing }: Work, { observed }: Rest): bool
 }
 
 /** Undefined where there is no Rollout. Of two that note at once either may be last: the next look sets it right. */
-async function noted(kube: Kube, pool: PoolRef, renewed: Renewed): Promise<Renewed | undefined> {
+async function noted(kube: Cluster, pool: PoolRef, renewed: Renewed): Promise<Renewed | undefined> {
   const { namespace, name } = pool;
   const { expiresAt, renewAt } = renewed;
   const status = { credentials: { expiresAt, renewAt } };

@@ -1,9 +1,9 @@
 /** Asks the gates of a machine or of a wave until all hold at the same time, one is lost, or the time is over. */
+import type { Cluster } from "../cluster.ts";
 import { Context } from "@temporalio/activity";
 import type { GateQuestion, GateVerdict, PoolRef, Unseen } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
 import { moot } from "../failures.ts";
-import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { machines, readObject } from "../kube/resources.ts";
 import { statusOf } from "../kube/status.ts";
@@ -31,7 +31,7 @@ export interface GateManner {
  * measured is Inconclusive; so are those that another one's failure left unanswered. A machine that is gone is moot.
  */
 export function awaitGates(
-  kube: Kube,
+  kube: Cluster,
   question: GateQuestion,
   { patience = usualPatience, metrics }: GateManner = {},
 ): Promise<GateVerdict[] | Unseen> {
@@ -55,7 +55,7 @@ function hasPassed({ outcome }: GateVerdict): boolean {
 }
 
 interface Asking {
-  kube: Kube;
+  kube: Cluster;
   question: GateQuestion;
   until: number;
   patience: Patience;
@@ -76,13 +76,13 @@ async function look(
   };
 }
 
-async function assureMachine(kube: Kube, { pool, machine }: GateQuestion): Promise<void> {
+async function assureMachine(kube: Cluster, { pool, machine }: GateQuestion): Promise<void> {
   if (machine === undefined) return;
   const isGone = await isMachineGone(kube, pool, machine);
   if (isGone) throw moot("MachineGone", `Cannot ask the gates of machine "${machine}": it is gone`);
 }
 
-async function isMachineGone(kube: Kube, pool: PoolRef, machine: string): Promise<boolean> {
+async function isMachineGone(kube: Cluster, pool: PoolRef, machine: string): Promise<boolean> {
   const name = { namespace: pool.namespace, name: machine };
   // Any other trouble is for the gates to tell.
   if (pool.kind !== undefined) {

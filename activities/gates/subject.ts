@@ -1,13 +1,13 @@
 /** What a gate is asked about: one machine, or the updated machines of a pool after a wave. */
+import type { Cluster } from "../cluster.ts";
 import type { V1Node } from "@kubernetes/client-node";
 import type { Gate, PoolRef } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
-import type { Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import type { MetricsAccess } from "./prometheus_query.ts";
 
 export interface Subject {
-  kube: Kube;
+  kube: Cluster;
   pool: PoolRef;
   gate: Gate;
   /** Without one it is a wave. */
@@ -41,12 +41,12 @@ export async function nodesOf(subject: Subject): Promise<SubjectNodes> {
   };
 }
 
-async function readNodes(kube: Kube, names: readonly string[]): Promise<V1Node[]> {
+async function readNodes(kube: Cluster, names: readonly string[]): Promise<V1Node[]> {
   const nodes = await Promise.all(names.filter(Boolean).map((name) => ifFound(kube.core.readNode({ name }))));
   return nodes.filter((node) => node !== undefined);
 }
 
-async function listedNodes(kube: Kube): Promise<V1Node[]> {
+async function listedNodes(kube: Cluster): Promise<V1Node[]> {
   const nodes: V1Node[] = [];
   let from: string | undefined;
   do {

@@ -1,9 +1,10 @@
 /** Puts our name on what Operating System Manager made for a pool, so that it is ours alone; nothing of it changes. */
+import type { Cluster } from "../cluster.ts";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { ownerAnnotation } from "../config/names.ts";
 import { clusterMark } from "../config/identity.ts";
 import { ensureFinalizer } from "../config/clean_up.ts";
-import { asMergePatch, type Kube } from "../kube/client.ts";
+import { asMergePatch } from "../kube/client.ts";
 import { configs, machineDeployments, patchObject, readObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { artefactNames, type HandoverPool, keyOf, type Place } from "./pools.ts";
@@ -21,7 +22,7 @@ export function adoptionOf(pool: HandoverPool): Adoption {
 
 /** Claims it; safe to run again. Data stays, so immutable secrets stand as they are until the pool is published anew. */
 export function adoptPool(
-  { kube, profileNamespace }: Place & { kube: Kube },
+  { kube, profileNamespace }: Place & { kube: Cluster },
   pool: HandoverPool,
 ): Promise<void> {
   const owner = keyOf(pool);

@@ -1,7 +1,8 @@
 /** Machines and nodes that bear something of ours, and how that is taken away. */
+import type { Cluster } from "../cluster.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
-import { asMergePatch, type Kube } from "../kube/client.ts";
+import { asMergePatch } from "../kube/client.ts";
 import { allPages, machines, machineSets, patchObject } from "../kube/resources.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { ensureNodeUncordoned } from "../node/cordon.ts";
@@ -37,7 +38,7 @@ interface RawMachine extends Owned {
 const initializers = /\/initializers$/;
 
 /** Reads all machines that are of a MachineDeployment. */
-export async function readMachines(kube: Kube): Promise<MachineOfPool[]> {
+export async function readMachines(kube: Cluster): Promise<MachineOfPool[]> {
   const found = await listEach(kube, machines, (object) => ({ set: ownerOf("MachineSet", object), ...seenOf(object) }));
   // In this order: a set is there before its machines, and stays until they are gone.
   const sets = await listEach(kube, machineSets, (object) => {
@@ -78,7 +79,7 @@ export interface Marked {
 }
 
 /** Reads which machines and nodes those are. */
-export async function readMarked(kube: Kube): Promise<Marked[]> {
+export async function readMarked(kube: Cluster): Promise<Marked[]> {
   const [onMachines, onNodes] = await Promise.all([
     listEach(kube, machines, (object) => markedOf("Machine", headOf(object as never))),
     listNodes(kube),
@@ -87,7 +88,7 @@ export async function readMarked(kube: Kube): Promise<Marked[]> {
 }
 
 /** Takes hold, mark, cordon and notes of ours away; what others wrote stays. */
-export function takeMarks(kube: Kube, { kind, namespace, name, pools, others }: Marked): Promise<void> {
+export function takeMarks(kube: Cluster, { kind, namespace, name, pools, others }: Marked): Promise<void> {
   return attempting(`take what is ours from ${kind.toLowerCase()} "${name}"`, async () => {
     for (const pool of pools) {
       if (kind === "Node") await ensureNodeUncordoned(kube, { pool, node: name });
@@ -100,7 +101,7 @@ export function takeMarks(kube: Kube, { kind, namespace, name, pools, others }: 
   });
 }
 
-async function listNodes(kube: Kube): Promise<Marked[][]> {
+async function listNodes(kube: Cluster): Promise<Marked[][]> {
   return await allPages(async (page) => {
     const { items, metadata = {} } = await kube.core.listNode({ ...page });
     return { metadata, items: items.map((node) => markedOf("Node", headOf(node as never))) };

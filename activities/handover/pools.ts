@@ -1,9 +1,9 @@
 /** Every pool with what decides whether and how it can be handed over; read in lists, whatever number of pools there is. */
+import type { Cluster } from "../cluster.ts";
 import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { isOfThisCluster, profileAnnotation } from "../config/identity.ts";
 import { digestAnnotation, ownerAnnotation, secretRevisionAnnotation } from "../config/names.ts";
 import { profileRef } from "../config/read_profile.ts";
-import type { Kube } from "../kube/client.ts";
 import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import { configs, MachineDeployment, machineDeployments, rollouts } from "../kube/resources.ts";
 import { type Head, headOf, listEach, listSecretHeads } from "./listing.ts";
@@ -56,12 +56,12 @@ export interface PoolsSeen {
 }
 
 /** Reads all pools that either system looks after, or has left something of. */
-export async function readPools(kube: Kube, place: Place): Promise<HandoverPool[]> {
+export async function readPools(kube: Cluster, place: Place): Promise<HandoverPool[]> {
   return (await seePools(kube, place)).pools;
 }
 
 /** Reads them with the heads of all configs, whose list is long. */
-export async function seePools(kube: Kube, { profileNamespace }: Place): Promise<PoolsSeen> {
+export async function seePools(kube: Cluster, { profileNamespace }: Place): Promise<PoolsSeen> {
   const [deployments, phases, heads, configHeads, machines] = await Promise.all([
     listEach(kube, machineDeployments, (object) => deploymentOf(object, profileNamespace)),
     listEach(kube, rollouts, (object) => ({ ...headOf(object as never), status: statusOf(object) })),
@@ -112,7 +112,7 @@ export function haveSameNames(one: HandoverPool, other: HandoverPool): boolean {
 }
 
 // Whoever asks a management cluster must not take the pools of others for gone.
-async function configHeadsOf(kube: Kube): Promise<Head[]> {
+async function configHeadsOf(kube: Cluster): Promise<Head[]> {
   const heads = await listEach(kube, configs, (object) => headOf(object as never));
   const own = await Promise.all(heads.map(({ annotations }) => isOfThisCluster(kube, annotations)));
   return heads.filter((_, nth) => own[nth]);

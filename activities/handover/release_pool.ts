@@ -1,4 +1,5 @@
 /** Gives one pool back to Operating System Manager; each step can be done twice, and one that was cut short goes on. */
+import type { Cluster } from "../cluster.ts";
 import { annotationsHash, namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { deleteIdentity, ensurePoolCleanedUp } from "../config/clean_up.ts";
 import { isOfThisCluster, ownerOf, profileAnnotation } from "../config/identity.ts";
@@ -20,7 +21,7 @@ import { releaseTokens, type TokenSeen } from "./tokens.ts";
 
 /** What a release needs beside the pool. */
 export interface Releaser extends Place {
-  kube: Kube;
+  kube: Cluster;
   /** With it machines fetch what sets them up, from now on. */
   getterToken: string;
   /** By the key of their pool. */

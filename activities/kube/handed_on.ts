@@ -2,8 +2,9 @@
  * What one activity has read for the one that its run asks for next: between the two the run itself has done nothing. It
  * reaches only who runs in the same process, within moments; whoever it does not reach reads for itself.
  */
+import type { Cluster } from "../cluster.ts";
+import { Shelf } from "./cache.ts";
 import { asyncLocalStorage } from "@temporalio/activity";
-import type { Kube } from "./client.ts";
 
 const momentMs = 5_000;
 /** Runs of which something is kept. */
@@ -18,24 +19,21 @@ interface Handed<T> {
 }
 
 export class HandedOn<T> {
-  readonly #kept = new WeakMap<object, Map<string, Handed<T>>>();
+  readonly #shelf = new Shelf<Handed<T>>(most);
 
   /** Keeps it for the next activity of the run. */
-  give(kube: Kube, value: T, now = Date.now()): void {
+  give(kube: Cluster, value: T, now = Date.now()): void {
     const { run, nth } = place() ?? {};
     if (run === undefined || nth === undefined) return;
-    const kept = this.#kept.get(kube.core) ?? new Map<string, Handed<T>>();
-    this.#kept.set(kube.core, kept);
-    kept.delete(run);
-    kept.set(run, { value, next: String(nth + 1), until: now + momentMs });
-    for (const [oldest, { until }] of kept) if (until < now || kept.size > most) kept.delete(oldest);
+    kube.cache.shelf(this.#shelf).set(run, { value, next: String(nth + 1), until: now + momentMs });
   }
 
   /** What the activity before has given; once. */
-  take(kube: Kube, now = Date.now()): T | undefined {
+  take(kube: Cluster, now = Date.now()): T | undefined {
     const { run = "", nth } = place() ?? {};
-    const handed = this.#kept.get(kube.core)?.get(run);
-    this.#kept.get(kube.core)?.delete(run);
+    const kept = kube.cache.shelf(this.#shelf);
+    const handed = kept.get(run);
+    kept.delete(run);
     return handed && handed.next === String(nth) && now <= handed.until ? handed.value : undefined;
   }
 }

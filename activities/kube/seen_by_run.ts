@@ -2,8 +2,9 @@
  * What a run has read a moment ago of its pool, for all of its activities in the same process. For those alone to whom it
  * does not matter that the world has moved on since: whoever is told nothing reads for itself.
  */
+import type { Cluster } from "../cluster.ts";
+import { Shelf } from "./cache.ts";
 import { asyncLocalStorage } from "@temporalio/activity";
-import type { Kube } from "./client.ts";
 
 /** As long as a run takes from its look to its report where many begin at once. */
 const momentMs = 30_000;
@@ -17,25 +18,18 @@ interface Noted<T> {
 }
 
 export class SeenByRun<T> {
-  readonly #kept = new WeakMap<object, Map<string, Noted<T>>>();
+  readonly #shelf = new Shelf<Noted<T>>(most);
 
   /** Takes the place of what the run has seen before. */
-  note(kube: Kube, value: T, now = Date.now()): void {
+  note(kube: Cluster, value: T, now = Date.now()): void {
     const run = runId();
     if (run === undefined) return;
-    const kept = this.#kept.get(kube.core) ?? new Map<string, Noted<T>>();
-    this.#kept.set(kube.core, kept);
-    kept.delete(run);
-    kept.set(run, { value, until: now + momentMs });
-    for (const [oldest, { until }] of kept) {
-      if (until >= now && kept.size <= most) break;
-      kept.delete(oldest);
-    }
+    kube.cache.shelf(this.#shelf).set(run, { value, until: now + momentMs });
   }
 
   /** What the run that asks has seen, if it was a moment ago. */
-  get(kube: Kube, now = Date.now()): T | undefined {
-    const noted = this.#kept.get(kube.core)?.get(runId() ?? "");
+  get(kube: Cluster, now = Date.now()): T | undefined {
+    const noted = kube.cache.shelf(this.#shelf).get(runId() ?? "");
     return noted && now <= noted.until ? noted.value : undefined;
   }
 }

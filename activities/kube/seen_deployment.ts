@@ -1,5 +1,5 @@
 /** The MachineDeployment as a run has read it a moment ago. */
-import type { Kube } from "./client.ts";
+import type { Cluster } from "../cluster.ts";
 import { revisionAnnotation } from "./machine_deployment.ts";
 import type { MachineDeployment } from "./resources.ts";
 import { SeenByRun } from "./seen_by_run.ts";
@@ -17,14 +17,14 @@ interface SeenDeployment {
 const seen = new SeenByRun<SeenDeployment>();
 
 /** Notes it for the run that has read it. */
-export function noteDeployment(kube: Kube, { metadata, spec }: Pick<MachineDeployment, "metadata" | "spec">): void {
+export function noteDeployment(kube: Cluster, { metadata, spec }: Pick<MachineDeployment, "metadata" | "spec">): void {
   const { namespace, name, uid, generation = Infinity, annotations } = metadata;
   const revision = annotations?.[revisionAnnotation] ?? "";
   seen.note(kube, { namespace, name, uid, generation, revision, replicas: spec.replicas ?? 1 });
 }
 
 /** What this run has seen of it; undefined where that is no moment ago. */
-export function seenDeployment(kube: Kube, pool: { namespace: string; name: string }): SeenDeployment | undefined {
+export function seenDeployment(kube: Cluster, pool: { namespace: string; name: string }): SeenDeployment | undefined {
   const found = seen.get(kube);
   return found?.namespace === pool.namespace && found.name === pool.name ? found : undefined;
 }

@@ -1,7 +1,8 @@
 /** Approves the certificate of a node that a machine of ours is about to become; all else is left to others, undecided. */
+import type { Cluster } from "../cluster.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { newcomersOf } from "../backends/registry.ts";
-import { asMergePatch, type Kube } from "../kube/client.ts";
+import { asMergePatch } from "../kube/client.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
 import { type Asker, askerOf, faultOf, type JoinFacts } from "./joining_node.ts";
 import { type NodeRequest, ourReason } from "./node_requests.ts";
@@ -14,7 +15,7 @@ export interface KnownPools {
 }
 
 export interface ApproveDeps {
-  kube: Kube;
+  kube: Cluster;
   pools: KnownPools;
   /** Namespace/name of the service account that machines boot as in place of a token; "" for none. */
   account: string;
@@ -58,7 +59,7 @@ function messageFor(node: string, { newcomer }: JoinFacts): string {
 }
 
 // Whoever else wrote to it meanwhile is told by the version; it comes again with what it is then.
-async function approve(kube: Kube, { name, resourceVersion }: NodeRequest, message: string): Promise<boolean> {
+async function approve(kube: Cluster, { name, resourceVersion }: NodeRequest, message: string): Promise<boolean> {
   const conditions = [{ type: "Approved", status: "True", reason: ourReason, message }];
   const body = { metadata: { resourceVersion }, status: { conditions } };
   try {

@@ -1,12 +1,11 @@
 /** Which PodDisruptionBudgets protect a pod. */
+import type { Cluster } from "../cluster.ts";
 import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import { z } from "zod";
 import type { Kube } from "../kube/client.ts";
 import { selects, statusOf } from "../kube/status.ts";
 import { News, sourceOf } from "../kube/polling.ts";
 import { allPages, type Resource } from "../kube/resources.ts";
-import { SharedWatch } from "../kube/informer.ts";
-import { nodeWatchOf } from "./node_watch.ts";
 
 /** The budgets of the namespaces that a drain meets. */
 export class DisruptionBudgets {
@@ -50,14 +49,10 @@ const budgets: Resource<string> = {
   ),
 };
 
-const watches = new WeakMap<object, SharedWatch<string>>();
-
 /** News of what a drain waits for: its node, and the budgets of these namespaces. */
-export function newsOfDrain(kube: Kube, node: string, namespaces: () => ReadonlySet<string>): News {
-  const watch = watches.get(kube.core) ?? new SharedWatch(kube, budgets);
-  watches.set(kube.core, watch);
+export function newsOfDrain(kube: Cluster, node: string, namespaces: () => ReadonlySet<string>): News {
   return new News([
-    sourceOf(watch, ({ key }) => namespaces().has(key.slice(0, key.indexOf("/")))),
-    sourceOf(nodeWatchOf(kube), ({ key }) => key === node),
+    sourceOf(kube.watches.of(budgets), ({ key }) => namespaces().has(key.slice(0, key.indexOf("/")))),
+    sourceOf(kube.nodes, ({ key }) => key === node),
   ]);
 }

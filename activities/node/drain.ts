@@ -1,4 +1,5 @@
 /** Empties a node: through the Eviction API, so that PodDisruptionBudgets are respected, and by force only where told. */
+import type { Cluster } from "../cluster.ts";
 import type { V1OwnerReference, V1Pod } from "@kubernetes/client-node";
 import type { Blocker, DrainOrder, DrainOutcome, Unseen } from "../../workflows/contracts/mod.ts";
 import { abreast, attempting, messageOf, statusOf } from "../kube/status.ts";
@@ -28,7 +29,7 @@ const told = 20;
 const forcedGraceSeconds = 30;
 
 /** Ends when no pod has to move any more, when what blocks has changed since `known` and lasts, or at `until`. */
-export async function awaitNodeDrained(kube: Kube, task: DrainOrder): Promise<DrainOutcome | Unseen> {
+export async function awaitNodeDrained(kube: Cluster, task: DrainOrder): Promise<DrainOutcome | Unseen> {
   const drain = new Drain(kube, task);
   using news = newsOfDrain(kube, task.node, () => drain.namespaces);
   return await poll<DrainOutcome | Unseen>({

@@ -44,12 +44,3 @@ export class NodeWatch extends SharedWatch<NodeFacts> {
     return number > fewNodes || this.#gets.number > manyGets;
   }
 }
-
-const watches = new WeakMap<object, NodeWatch>();
-
-/** The watch of a process on the nodes of one API server; it begins when it is worth it. */
-export function nodeWatchOf(kube: Kube): NodeWatch {
-  const known = watches.get(kube.core) ?? new NodeWatch(kube);
-  watches.set(kube.core, known);
-  return known;
-}

@@ -1,10 +1,9 @@
 /** Waits until a look at a NodeVersion would show something else. */
+import type { Cluster } from "../cluster.ts";
 import type { ClusterObject } from "../../workflows/contracts/mod.ts";
 import { groupNodesOf } from "../backends/scaling_group/group_nodes.ts";
-import type { Kube } from "../kube/client.ts";
 import { News, poll, sourceOf } from "../kube/polling.ts";
 import { RolloutObject, rollouts } from "../kube/resources.ts";
-import { SharedWatch } from "../kube/informer.ts";
 import { autoscalingStrategies, AutoscalingStrategy } from "../kube/update_kinds.ts";
 import { surveyNodeVersion } from "../backends/scaling_group/version_survey.ts";
 
@@ -23,22 +22,16 @@ const switches = {
   schema: AutoscalingStrategy.transform(({ spec, status }) => `${spec.enabled} ${status?.replicas ?? 0}`),
 };
 
-const watches = new WeakMap<object, SharedWatch<string>[]>();
-
-function watchesOf(kube: Kube): SharedWatch<string>[] {
-  const known = watches.get(kube.core) ?? [new SharedWatch(kube, phases), new SharedWatch(kube, switches)];
-  watches.set(kube.core, known);
-  return known;
-}
-
 /** Ends then, at the latest at `until` (epoch ms). */
 export async function awaitNodeVersionChanged(
-  kube: Kube,
+  kube: Cluster,
   { object, fingerprint, until }: { object: ClusterObject; fingerprint: string; until: number },
 ): Promise<void> {
   const isOther = (before: string | undefined, now: string | undefined): boolean => before !== now;
   using news = new News([
-    ...watchesOf(kube).map((watch) => sourceOf(watch, ({ before, now }) => isOther(before, now))),
+    ...[kube.watches.of(phases), kube.watches.of(switches)].map((watch) =>
+      sourceOf(watch, ({ before, now }) => isOther(before, now))
+    ),
     sourceOf(groupNodesOf(kube), ({ before, now }) => JSON.stringify(before) !== JSON.stringify(now)),
   ]);
   return await poll<void>({

@@ -2,6 +2,7 @@
  * Control planes join one at a time (K27): etcd takes one new member at a time, and a record of one stands in the way of the
  * next until its member votes and is well. Whoever gives join tickets gives none while such a record is there.
  */
+import type { Cluster } from "../cluster.ts";
 import type { EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { doubtsOf } from "../etcd/judge.ts";
 import { type Place, placeOf } from "../etcd/place.ts";
@@ -40,7 +41,7 @@ function isBefore(one: JoiningNode["metadata"], other: JoiningNode["metadata"]):
 }
 
 /** What a node lacks to be a control plane, in words. Where nobody gave access to etcd its kubelet is all that is known. */
-export async function lackOf(kube: Kube, node: string): Promise<string | undefined> {
+export async function lackOf(kube: Cluster, node: string): Promise<string | undefined> {
   try {
     const survey = await readSurvey(kube);
     const nodes = await readGroupNodes(kube);

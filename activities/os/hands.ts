@@ -1,9 +1,9 @@
 /** Gives a node's operating system an order by a hand: a pod of that node alone, which is gone when it has answered. */
+import type { Cluster } from "../cluster.ts";
 import type { V1Pod } from "@kubernetes/client-node";
 import { ApplicationFailure } from "@temporalio/common";
 import type { OsOrder, OsOutcome } from "../../workflows/contracts/mod.ts";
 import { moot } from "../failures.ts";
-import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { deletePod } from "../node/drain.ts";
@@ -16,7 +16,7 @@ import { sweepHands } from "./swept_hands.ts";
 
 /** Where nodes are, and what runs on them; "" gives no orders. */
 export interface HandDeps {
-  kube: Kube;
+  kube: Cluster;
   /** As `handsImagePattern` has it. */
   image: string;
 }

@@ -1,7 +1,8 @@
 /** Removes hands that nobody waits for any more: of orders whose worker, or whose run, is gone. */
+import type { Cluster } from "../cluster.ts";
 import type { V1Pod } from "@kubernetes/client-node";
 import { abreast } from "../kube/status.ts";
-import type { Kube } from "../kube/client.ts";
+import { Shelf } from "../kube/cache.ts";
 import { deletePod } from "../node/drain.ts";
 import { handGraceSeconds, handLabels, handsNamespace, untilAnnotation } from "./hand_pod.ts";
 
@@ -11,12 +12,14 @@ const keptMs = 15 * 60_000;
 const pageSize = 200;
 const width = 10;
 
-const sweptAt = new WeakMap<object, number>();
+/** When they were swept last (epoch ms). */
+const sweeps = new Shelf<number>(1);
 
 /** Sweeps one page of hands, once a minute in a process however many orders it gives. */
-export async function sweepHands(kube: Kube, now = Date.now()): Promise<void> {
-  if (now - (sweptAt.get(kube.core) ?? -Infinity) < everyMs) return;
-  sweptAt.set(kube.core, now);
+export async function sweepHands(kube: Cluster, now = Date.now()): Promise<void> {
+  const sweptAt = kube.cache.shelf(sweeps);
+  if (now - (sweptAt.get("") ?? -Infinity) < everyMs) return;
+  sweptAt.set("", now);
   const labelSelector = Object.entries(handLabels).map(([key, value]) => `${key}=${value}`).join(",");
   const { items } = await kube.core.listNamespacedPod({ namespace: handsNamespace, labelSelector, limit: pageSize });
   await abreast(width, items.filter((pod) => isLeft(pod, now)), (pod) => deletePod(kube, pod, handGraceSeconds));

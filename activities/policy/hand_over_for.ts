@@ -1,5 +1,5 @@
 /** What a new node takes over from the one that it replaces, as the policy of its pool says. */
-import type { Kube } from "../kube/client.ts";
+import type { Cluster } from "../cluster.ts";
 import type { HandOverRules } from "../backends/scaling_group/joining_nodes.ts";
 import { candidatesAmong, PolicyFault, readPolicies, readPolicy, type SelectedPool } from "./rules_for.ts";
 
@@ -7,7 +7,7 @@ import { candidatesAmong, PolicyFault, readPolicies, readPolicy, type SelectedPo
 export const usualHandOver: HandOverRules = { labels: true, taints: true, annotations: [], reservedDomains: [] };
 
 /** The most specific policy's word. */
-export async function handOverFor(kube: Kube, pool: SelectedPool): Promise<HandOverRules> {
+export async function handOverFor(kube: Cluster, pool: SelectedPool): Promise<HandOverRules> {
   try {
     const policies = await readPolicies(kube, pool.metadata.namespace);
     const [best, next] = candidatesAmong(policies, pool);

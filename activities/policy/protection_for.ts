@@ -1,5 +1,5 @@
 /** What becomes of machines that their cloud protects, as the policy of their pool says. */
-import type { Kube } from "../kube/client.ts";
+import type { Cluster } from "../cluster.ts";
 import { candidatesAmong, PolicyFault, readPolicies, readPolicy, type SelectedPool } from "./rules_for.ts";
 
 export type Protection = "Wait" | "Skip" | "Replace";
@@ -8,7 +8,7 @@ export type Protection = "Wait" | "Skip" | "Replace";
 export const usualProtection: Protection = "Wait";
 
 /** The most specific policy's word; the usual one where none says, or nobody can say which. */
-export async function protectionFor(kube: Kube, pool: SelectedPool): Promise<Protection> {
+export async function protectionFor(kube: Cluster, pool: SelectedPool): Promise<Protection> {
   try {
     const policies = await readPolicies(kube, pool.metadata.namespace);
     const [best, next] = candidatesAmong(policies, pool);

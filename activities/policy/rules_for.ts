@@ -1,8 +1,7 @@
 /** Chooses the RolloutPolicy of a pool and reads it. */
+import type { Cluster } from "../cluster.ts";
 import { z } from "zod";
 import type { Rules } from "../../workflows/contracts/mod.ts";
-import type { Kube } from "../kube/client.ts";
-import { joinedRead } from "../kube/joined_reads.ts";
 import { attempting, requirementsOf, selects } from "../kube/status.ts";
 import { listObjects, type Metadata, rolloutPolicies, type RolloutPolicyObject } from "../kube/resources.ts";
 import { defaultRules } from "./default_rules.ts";
@@ -30,7 +29,7 @@ export interface Candidate {
  * equally specific are a conflict, not a coin toss, and so is one that cannot be read: nothing new starts then, but
  * secrets are published and renewed as ever.
  */
-export function rulesFor(kube: Kube, pool: SelectedPool, now: number): Promise<Rules> {
+export function rulesFor(kube: Cluster, pool: SelectedPool, now: number): Promise<Rules> {
   const { namespace, name } = pool.metadata;
   return attempting(`read the RolloutPolicies of "${namespace}/${name}"`, async () => {
     const policies = await readPolicies(kube, namespace);
@@ -44,9 +43,9 @@ export function rulesFor(kube: Kube, pool: SelectedPool, now: number): Promise<R
 }
 
 /** The policies of a namespace, read once for all who ask at a time. */
-export function readPolicies(kube: Kube, namespace: string): Promise<RolloutPolicyObject[]> {
+export function readPolicies(kube: Cluster, namespace: string): Promise<RolloutPolicyObject[]> {
   const list = (): Promise<RolloutPolicyObject[]> => listObjects(kube, rolloutPolicies, { namespace });
-  return joinedRead(kube, `policies ${namespace}`, list);
+  return kube.cache.read(`policies ${namespace}`, list);
 }
 
 /** A policy cannot be used; the message names policy, field and value. */

@@ -1,4 +1,5 @@
 /** Watches machines climb the join ladder: instance, address, node registered, node Ready, gates. */
+import type { Cluster } from "../cluster.ts";
 import type {
   JoinDeadlines,
   Joined,
@@ -10,7 +11,6 @@ import type {
 } from "../../workflows/contracts/mod.ts";
 import type { MachineState } from "../backends/contract.ts";
 import { backendOf } from "../backends/registry.ts";
-import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting } from "../kube/status.ts";
 import { certificateStateOf } from "../node/certificate_state.ts";
@@ -34,7 +34,7 @@ export type RungsTold = (rungs: readonly Rung[]) => void;
 
 /** Ends when each machine has joined, is gone, or missed the deadline of the rung it stands before. */
 export async function awaitMachinesJoined(
-  kube: Kube,
+  kube: Cluster,
   question: JoinQuestion,
   told: RungsTold = () => {},
 ): Promise<JoinVerdict | Unseen> {
@@ -79,7 +79,7 @@ interface Watch {
 }
 
 async function look(
-  kube: Kube,
+  kube: Cluster,
   { question, judgeFrom, nodes, told }: Watch,
 ): Promise<{ answer: JoinVerdict } | { missing: string }> {
   const climbs = await Promise.all(question.machines.map(async ({ machine, deadlines }) => ({
@@ -96,7 +96,7 @@ async function look(
   return { answer: { joined, failed, gone } };
 }
 
-async function climbOf(kube: Kube, watch: Pick<Watch, "question" | "nodes">, name: string): Promise<Climb> {
+async function climbOf(kube: Cluster, watch: Pick<Watch, "question" | "nodes">, name: string): Promise<Climb> {
   const { pool, kubelet } = watch.question;
   const backend = backendOf(kube, pool);
   const machine = await backend.state({ pool, machine: name });
@@ -159,7 +159,7 @@ function missing(climbs: { machine: string; climb: Climb }[]): string {
 }
 
 async function failure(
-  kube: Kube,
+  kube: Cluster,
   pool: PoolRef,
   { machine, climb }: { machine: string; climb: Climb },
 ): Promise<JoinFailure> {
@@ -182,7 +182,7 @@ async function failure(
 
 /** The newest Event about an object as "Reason: message", or undefined. */
 async function evidenceFor(
-  kube: Kube,
+  kube: Cluster,
   { kind, namespace, name }: MachineState["object"],
 ): Promise<string | undefined> {
   const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name}`;

@@ -1,15 +1,15 @@
 /** Waits for one machine to be gone. */
+import type { Cluster } from "../cluster.ts";
 import type { MachineState, MemberRef } from "../backends/contract.ts";
 import { backendOf } from "../backends/registry.ts";
 import { expired } from "../failures.ts";
-import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting } from "../kube/status.ts";
 
 type Wait = MemberRef & { until: number };
 
 /** Ends when the machine is gone, and with it instance and node; `until` in epoch ms. */
-export async function awaitMachineGone(kube: Kube, wait: Wait): Promise<void> {
+export async function awaitMachineGone(kube: Cluster, wait: Wait): Promise<void> {
   const backend = backendOf(kube, wait.pool);
   using news = backend.newsOfMachines({ pool: wait.pool, names: [wait.machine] });
   return await poll<void>({
@@ -23,6 +23,6 @@ export async function awaitMachineGone(kube: Kube, wait: Wait): Promise<void> {
   });
 }
 
-function look(kube: Kube, { pool, machine }: Wait): Promise<MachineState | undefined> {
+function look(kube: Cluster, { pool, machine }: Wait): Promise<MachineState | undefined> {
   return attempting(`see machine "${machine}" off`, () => backendOf(kube, pool).seeOff({ pool, machine }));
 }

@@ -1,7 +1,7 @@
 /** Waits until a machine may go, as far as etcd is concerned, and has it hand on what only it has. */
+import type { Cluster } from "../cluster.ts";
 import type { PoolRef, Relieved, RelieveOrder } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
-import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting } from "../kube/status.ts";
 
@@ -10,7 +10,7 @@ const lookEveryMs = 5_000;
 
 /** Ends when it is relieved; at `until` (epoch ms) it says what is in doubt still. */
 export async function awaitMachineRelieved(
-  kube: Kube,
+  kube: Cluster,
   { until, ...order }: RelieveOrder & { pool: PoolRef },
 ): Promise<Relieved> {
   const { relieve } = backendOf(kube, order.pool);

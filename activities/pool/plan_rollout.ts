@@ -1,7 +1,7 @@
 /** Plans a rollout as its run would, from what is there now. */
+import type { Cluster } from "../cluster.ts";
 import type { Desired, Member, Memory, PoolKind, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts/mod.ts";
 import { moot } from "../failures.ts";
-import type { Kube } from "../kube/client.ts";
 import { attempting } from "../kube/status.ts";
 import { recall } from "../status/recall.ts";
 import { readDesired } from "./read_desired.ts";
@@ -22,7 +22,7 @@ export type Forecast = (
 
 /** What planning needs: deciding is not done here, so it is handed in. */
 export interface Planner {
-  kube: Kube;
+  kube: Cluster;
   profileNamespace: string;
   forecast: Forecast;
 }

@@ -1,14 +1,14 @@
 /** Reads what a pool asks for, and the rules that hold for it. */
+import type { Cluster } from "../cluster.ts";
 import type { DesiredState, PoolRef, Rules } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
 import { expired } from "../failures.ts";
-import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting } from "../kube/status.ts";
 import { rulesFor } from "../policy/rules_for.ts";
 
 export interface DesiredReader {
-  kube: Kube;
+  kube: Cluster;
   profileNamespace: string;
 }
 

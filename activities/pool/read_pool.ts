@@ -1,13 +1,12 @@
 /** Reads the machines of a pool as a bounded picture. */
+import type { Cluster } from "../cluster.ts";
 import type { Member, PoolQuestion, PoolRef, PoolSnapshot, RepairRules } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
 import type { Observation } from "../backends/contract.ts";
-import type { Kube } from "../kube/client.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting } from "../kube/status.ts";
 import { illnessOf, isLost, neverRepaired } from "../node/illness.ts";
 import type { NodeFacts } from "../node/node_facts.ts";
-import { nodeWatchOf } from "../node/node_watch.ts";
 import { snapshotOf, withEtcd } from "./snapshot.ts";
 
 export { snapshotOf } from "./snapshot.ts";
@@ -17,18 +16,18 @@ const restPerMachineMs = 5;
 const longestRestMs = 5_000;
 
 /** Counts and the next few members of each group; after an outage nobody is ill enough to be repaired at the first look. */
-export function readPool(kube: Kube, question: PoolQuestion): Promise<PoolSnapshot> {
+export function readPool(kube: Cluster, question: PoolQuestion): Promise<PoolSnapshot> {
   // What comes after that is news, for which a run looks again. A wait sees it only by looking itself.
   const { pool } = question;
   if (backendOf(kube, pool).isSurelyUnused(pool)) return Promise.resolve(snapshotOf([], question));
   return look(kube, question).then(({ snapshot }) => snapshot);
 }
 
-function look(kube: Kube, question: PoolQuestion): Promise<{ found: Observation; snapshot: PoolSnapshot }> {
+function look(kube: Cluster, question: PoolQuestion): Promise<{ found: Observation; snapshot: PoolSnapshot }> {
   const { pool, repair } = question;
   return attempting(`read the machines of "${pool.namespace}/${pool.name}"`, async () => {
     const found = await findMembers(kube, pool, repair);
-    const outlook = outlookOf(kube);
+    const outlook = kube.outlook;
     outlook.looked(Date.now());
     return { found, snapshot: withEtcd(snapshotOf(outlook.tempered(found.members), question), found.etcd) };
   });
@@ -39,7 +38,7 @@ function look(kube: Kube, question: PoolQuestion): Promise<{ found: Observation;
  * waits here waits for who makes the machines, and wakes it where it has not seen what it has to act on.
  */
 export async function awaitPoolChanged(
-  kube: Kube,
+  kube: Cluster,
   { fingerprint, until, ...question }: PoolQuestion & { fingerprint: string; until: number },
 ): Promise<boolean> {
   let members: readonly Member[] = [];
@@ -70,19 +69,23 @@ function wordsOf({ counts }: PoolSnapshot): string {
 }
 
 /** Every member of the pool with the facts of its node; without `repair` nobody's illness is ever due. */
-export async function readMembers(kube: Kube, pool: PoolRef, repair: RepairRules = neverRepaired): Promise<Member[]> {
+export async function readMembers(
+  kube: Cluster,
+  pool: PoolRef,
+  repair: RepairRules = neverRepaired,
+): Promise<Member[]> {
   return (await findMembers(kube, pool, repair)).members;
 }
 
-async function findMembers(kube: Kube, pool: PoolRef, repair: RepairRules): Promise<Observation> {
+async function findMembers(kube: Cluster, pool: PoolRef, repair: RepairRules): Promise<Observation> {
   const seen = await backendOf(kube, pool).observe(pool);
-  const nodes = await nodeWatchOf(kube).find(seen.members.flatMap(({ node }) => node ?? []));
+  const nodes = await kube.nodes.find(seen.members.flatMap(({ node }) => node ?? []));
   const judge = (member: Member): Member => judged({ kube, pool, repair, facts: nodes.get(member.node ?? "") }, member);
   return { ...seen, members: seen.members.map(judge) };
 }
 
 interface Judgement {
-  kube: Kube;
+  kube: Cluster;
   pool: PoolRef;
   repair: RepairRules;
   facts: NodeFacts | undefined;
@@ -93,65 +96,11 @@ function judged({ kube, pool, repair, facts }: Judgement, member: Member): Membe
   const zone = facts?.zone ? { zone: facts.zone } : {};
   const isLeaving = member.phase === "Leaving" && member.node !== undefined;
   if (!isLeaving && member.phase !== "Ready" && member.phase !== "NotReady") return { ...member, ...zone };
-  const outlook = outlookOf(kube);
+  const outlook = kube.outlook;
   const key = `${pool.namespace}/${member.id}`;
   if (facts) outlook.found(key);
   const seen = facts ? { facts } : { goneSince: outlook.missed(key, Date.now()), node: member.node };
   if (isLeaving) return { ...member, ...zone, ...(isLost(seen, repair) ? { lost: true } : {}) };
   const ill = illnessOf(seen, repair);
   return { ...member, ...zone, phase: facts?.ready ? "Ready" : "NotReady", ...(ill ? { ill } : {}) };
-}
-
-// What a process remembers of its looks at one API server, where the server itself keeps no time of it.
-
-/** A longer pause between two looks may have been an outage. */
-const pauseMs = 90_000;
-/** After an outage every kubelet reports again within this time. */
-const graceMs = 30_000;
-/** Who was not asked for this long is forgotten. */
-const rememberedMs = 3_600_000;
-
-/** Judges illness by what was seen since this process looks, without a gap. */
-export class Outlook {
-  #last = -Infinity;
-  #steadySince = -Infinity;
-  #gone = new Map<string, { since: number; asked: number }>();
-
-  /** Notes that the API server answered; after a pause nobody is due before it has had time to report. */
-  looked(now: number): void {
-    if (now - this.#last > pauseMs) this.#steadySince = now;
-    this.#last = now;
-  }
-
-  /** The members, with nobody due, and nobody lost, at the first look after an outage. */
-  tempered(members: Member[]): Member[] {
-    const from = this.#steadySince + graceMs;
-    return members.map(({ lost, ...each }) => ({
-      ...each,
-      ...(lost && this.#last >= from ? { lost } : {}),
-      ...(each.ill ? { ill: { ...each.ill, due: Math.max(each.ill.due, from) } } : {}),
-    }));
-  }
-
-  /** When a machine's node was first missed: nothing in the cluster tells. */
-  missed(machine: string, now: number): number {
-    for (const [key, { asked }] of this.#gone) if (now - asked > rememberedMs) this.#gone.delete(key);
-    const since = this.#gone.get(machine)?.since ?? now;
-    this.#gone.set(machine, { since, asked: now });
-    return since;
-  }
-
-  /** A machine's node is there. */
-  found(machine: string): void {
-    this.#gone.delete(machine);
-  }
-}
-
-const outlooks = new WeakMap<object, Outlook>();
-
-/** The memory about one API server. */
-function outlookOf(kube: Kube): Outlook {
-  const known = outlooks.get(kube.core) ?? new Outlook();
-  outlooks.set(kube.core, known);
-  return known;
 }

@@ -2,6 +2,7 @@
  * The config map that machines report to while they boot. Their token may patch it, and so make it immutable, fill it,
  * hold its deletion up, or have it collected: it is mended or made anew, and no publishing ever depends on it.
  */
+import type { Cluster } from "../cluster.ts";
 import type { V1ConfigMap } from "@kubernetes/client-node";
 import { CancelledFailure } from "@temporalio/common";
 import { randomInt } from "node:crypto";
@@ -9,7 +10,6 @@ import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
 import { asMergePatch } from "../kube/client.ts";
-import type { Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { isFresh, readReports } from "./boot_report.ts";
 
@@ -19,7 +19,7 @@ const lookedAt = 20;
 const largest = 800_000;
 
 /** Makes sure that machines have a place to report to, and forgets a few of those that are gone; does what it can. */
-export async function ensureBootReport(kube: Kube, pool: PoolRef): Promise<void> {
+export async function ensureBootReport(kube: Cluster, pool: PoolRef): Promise<void> {
   try {
     const map = await readReports(kube, pool);
     if (map && isSpoiled(map)) await removeBootReport(kube, pool);
@@ -32,7 +32,7 @@ export async function ensureBootReport(kube: Kube, pool: PoolRef): Promise<void>
 }
 
 /** Takes it away; nobody can hold that up. */
-export async function removeBootReport(kube: Kube, pool: PoolRef): Promise<void> {
+export async function removeBootReport(kube: Cluster, pool: PoolRef): Promise<void> {
   const where = placeOf(pool);
   const body = { metadata: { finalizers: null } };
   if (!await ifFound(kube.core.patchNamespacedConfigMap({ ...where, body }, asMergePatch))) return;
@@ -46,19 +46,19 @@ function isSpoiled(map: V1ConfigMap): boolean {
   return isHeld || map.immutable === true || JSON.stringify(map).length > largest;
 }
 
-async function create(kube: Kube, pool: PoolRef): Promise<void> {
+async function create(kube: Cluster, pool: PoolRef): Promise<void> {
   const { name, namespace } = placeOf(pool);
   await kube.core.createNamespacedConfigMap({ namespace, body: { metadata: { name, namespace } } });
 }
 
-async function forgetGone(kube: Kube, pool: PoolRef, reports: Record<string, string>): Promise<void> {
+async function forgetGone(kube: Cluster, pool: PoolRef, reports: Record<string, string>): Promise<void> {
   const gone = await goneOf(kube, pool, reports);
   if (gone.length === 0) return;
   const data = Object.fromEntries(gone.map((key) => [key, null]));
   await kube.core.patchNamespacedConfigMap({ ...placeOf(pool), body: { data } }, asMergePatch);
 }
 
-async function goneOf(kube: Kube, pool: PoolRef, reports: Record<string, string>): Promise<string[]> {
+async function goneOf(kube: Cluster, pool: PoolRef, reports: Record<string, string>): Promise<string[]> {
   const keys = Object.keys(reports).filter((key) => !isFresh(reports[key]));
   const start = keys.length > lookedAt ? randomInt(keys.length - lookedAt + 1) : 0;
   const looked = await Promise.all(
@@ -68,7 +68,7 @@ async function goneOf(kube: Kube, pool: PoolRef, reports: Record<string, string>
 }
 
 // A key that no machine could have is not asked for: it could be a path of its own.
-async function isMachine(kube: Kube, pool: PoolRef, name: string): Promise<boolean> {
+async function isMachine(kube: Cluster, pool: PoolRef, name: string): Promise<boolean> {
   if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name) || name.includes("..")) return false;
   return await backendOf(kube, pool).state({ pool, machine: name }) !== undefined;
 }

@@ -1,4 +1,5 @@
 /** Stages of one machine, each an order and the wait that follows it in one step, so that a history has one line for each. */
+import type { Cluster } from "../cluster.ts";
 import type {
   DrainOrder,
   DrainOutcome,
@@ -9,7 +10,6 @@ import type {
 } from "../../workflows/contracts/mod.ts";
 import type { MemberRef } from "../backends/contract.ts";
 import { backendOf } from "../backends/registry.ts";
-import type { Kube } from "../kube/client.ts";
 import { ensureNodeCordoned } from "../node/cordon.ts";
 import { awaitNodeDrained } from "../node/drain.ts";
 import { awaitMachinesJoined, type RungsTold } from "./await_joined.ts";
@@ -23,7 +23,7 @@ type Replacement = { pool: PoolRef; kubelet: string; victim: string; machine: st
 
 /** Chooses the victim before the newcomer is admitted: their maker may act as soon as that is Ready. */
 export async function awaitReplacementJoined(
-  kube: Kube,
+  kube: Cluster,
   { pool, kubelet, victim, machine, deadlines }: Replacement,
   told?: RungsTold,
 ): Promise<JoinVerdict | Unseen> {
@@ -36,7 +36,7 @@ export async function awaitReplacementJoined(
 
 /** Cordons a node, then drains it. */
 export async function awaitNodeEmptied(
-  kube: Kube,
+  kube: Cluster,
   order: DrainOrder,
 ): Promise<DrainOutcome | Unseen> {
   const late = await orderFirst(() => ensureNodeCordoned(kube, order));
@@ -45,7 +45,7 @@ export async function awaitNodeEmptied(
 
 /** Releases a drained machine, then sees it gone. */
 export async function awaitVictimGone(
-  kube: Kube,
+  kube: Cluster,
   { node, until, ...member }: MemberRef & { node?: string; until: number },
 ): Promise<Unseen | undefined> {
   const late = await orderFirst(() => backendOf(kube, member.pool).release({ ...member, ...(node ? { node } : {}) }));

@@ -1,4 +1,5 @@
 /** A profile that was left: as long as it stands unchanged, machines boot with the good one that was kept. */
+import type { Cluster } from "../cluster.ts";
 import { z } from "zod";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
@@ -16,7 +17,7 @@ export function pinOf(rollout: RolloutObject | undefined): Pin | undefined {
 }
 
 /** The same, read from the API server, unless that was done right before: only its run writes it. */
-export async function readPin(kube: Kube, { namespace, name }: PoolRef): Promise<Pin | undefined> {
+export async function readPin(kube: Cluster, { namespace, name }: PoolRef): Promise<Pin | undefined> {
   const recalled = recalledRollout(kube);
   if (recalled) return pinOf(recalled.rollout);
   return pinOf(await ifFound(readObject(kube, rollouts, { namespace, name })));

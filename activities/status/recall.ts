@@ -1,7 +1,7 @@
 /** What earlier runs of a pool left on its Rollout. */
+import type { Cluster } from "../cluster.ts";
 import { z } from "zod";
 import type { Memory, PoolRef, Quarantined } from "../../workflows/contracts/mod.ts";
-import type { Kube } from "../kube/client.ts";
 import { HandedOn } from "../kube/handed_on.ts";
 import type { RolloutObject } from "../kube/resources.ts";
 import { attempting } from "../kube/status.ts";
@@ -43,7 +43,7 @@ const Status = z.object({
 });
 
 /** Reads it; a pool without a Rollout, or with one of an earlier version, has nothing to remember. */
-export function recall(kube: Kube, pool: PoolRef): Promise<Memory> {
+export function recall(kube: Cluster, pool: PoolRef): Promise<Memory> {
   return attempting(`recall the rollouts of "${pool.namespace}/${pool.name}"`, async () => {
     const rollout = await readRollout(kube, pool);
     recalled.give(kube, { rollout });
@@ -52,7 +52,7 @@ export function recall(kube: Kube, pool: PoolRef): Promise<Memory> {
 }
 
 /** The Rollout that the run has recalled right before this. */
-export function recalledRollout(kube: Kube): { rollout: RolloutObject | undefined } | undefined {
+export function recalledRollout(kube: Cluster): { rollout: RolloutObject | undefined } | undefined {
   return recalled.take(kube);
 }
 

@@ -1,4 +1,5 @@
 /** Writes what people read: the Rollout object of a pool. */
+import type { Cluster } from "../cluster.ts";
 import { activityInfo } from "@temporalio/activity";
 import type {
   Condition,
@@ -9,7 +10,6 @@ import type {
   RolloutReport,
 } from "../../workflows/contracts/mod.ts";
 import { refused } from "../failures.ts";
-import type { Kube } from "../kube/client.ts";
 import { createObject, patchStatus, readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { backendOf } from "../backends/registry.ts";
 import { attempting, statusOf } from "../kube/status.ts";
@@ -39,7 +39,7 @@ const longestWord = 1_024;
  * Creates or updates the Rollout and emits the Events; does nothing for a MachineDeployment that is gone. A Rollout goes
  * with its MachineDeployment, so one that is there says enough of that.
  */
-export function ensureRolloutReported(kube: Kube, order: ReportOrder): Promise<void> {
+export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promise<void> {
   const { pool } = order;
   return attempting(`report on "${pool.namespace}/${pool.name}"`, async () => {
     const known = knownRollout(kube, pool);
@@ -52,7 +52,7 @@ export function ensureRolloutReported(kube: Kube, order: ReportOrder): Promise<v
 
 /** One that was not read now has to be as it was known; else the report is overtaken. */
 async function reportOn(
-  kube: Kube,
+  kube: Cluster,
   { pool, report, events }: ReportOrder,
   { existing, isRead }: { existing: RolloutObject; isRead: boolean },
 ): Promise<"Reported" | "Overtaken"> {
@@ -75,7 +75,7 @@ async function reportOn(
 
 /** What a Rollout is of; asked for only where the Rollout does not tell, or is on its way out. */
 async function subjectOf(
-  kube: Kube,
+  kube: Cluster,
   pool: PoolRef,
   { metadata: { ownerReferences = [], deletionTimestamp } }: RolloutObject,
 ): Promise<Subject | undefined> {
@@ -90,7 +90,7 @@ async function subjectOf(
   return await backendOf(kube, pool).subject(pool);
 }
 
-async function createRollout(kube: Kube, pool: PoolRef): Promise<RolloutObject | undefined> {
+async function createRollout(kube: Cluster, pool: PoolRef): Promise<RolloutObject | undefined> {
   const subject = await backendOf(kube, pool).subject(pool);
   if (!subject) return undefined;
   const { object = machineDeployment, name: ofName, uid } = subject;

@@ -1,4 +1,5 @@
 /** What commands ask of Kubernetes; answers that mean trouble become failures with an exit code. */
+import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import type { CoreV1Event, KubeConfig } from "@kubernetes/client-node";
 import { connectKube, homeOf, type Kube, listThere } from "../../activities/kube/client.ts";
 import { AuthenticationV1Api } from "../../activities/kube/client_node.ts";
@@ -7,8 +8,8 @@ import { statusOf } from "../../activities/kube/status.ts";
 import { Refusal, Unreachable } from "../failure.ts";
 
 /** One API server as commands see it. */
-export interface Cluster {
-  kube: Kube;
+export interface NamedCluster {
+  kube: Cluster;
   /** Its name in Temporal; missing without one. */
   name?: string;
   /** Its address, for messages. */
@@ -32,14 +33,14 @@ export interface ManagementConfig {
 }
 
 /** Clients for the current context. */
-export function clusterOf(config: KubeConfig, name = "", management?: ManagementConfig): Cluster {
+export function clusterOf(config: KubeConfig, name = "", management?: ManagementConfig): NamedCluster {
   const context = config.getContextObject(config.getCurrentContext());
   const { namespace = "" } = management ?? {};
   return {
-    kube: {
+    kube: openCluster({
       ...connectKube(config),
       ...(management ? { management: { kube: connectKube(management.config), namespace } } : {}),
-    },
+    }),
     ...(name === "" ? {} : { name }),
     server: config.getCurrentCluster()?.server ?? "",
     namespace: context?.namespace || "default",

@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import type { TemporalServer } from "../../activities/temporal/temporal_server.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
-import type { Cluster } from "./cluster.ts";
+import type { NamedCluster } from "./cluster.ts";
 import type { Engine } from "./engine.ts";
 import type { Server } from "./server.ts";
 
@@ -30,7 +30,7 @@ export interface ConnectOptions {
 
 /** Kubernetes, Temporal and the clock; tests bring their own. */
 export interface World {
-  cluster(): Promise<Cluster>;
+  cluster(): Promise<NamedCluster>;
   engine(): Promise<Engine>;
   /** Temporal as who looks after it sees it. */
   server(): Promise<Server>;
@@ -49,12 +49,12 @@ type OpenEngine = Engine & { close(): Promise<void> };
 
 /** The world of this process. */
 export const connectWorld: Connect = (terminal, options) => {
-  let cluster: Promise<Cluster> | undefined;
+  let cluster: Promise<NamedCluster> | undefined;
   let engine: Promise<OpenEngine> | undefined;
   let server: Promise<Server> | undefined;
   const opened: { close(): Promise<void> }[] = [];
   const kept = <T extends { close(): Promise<void> }>(one: T): T => (opened.push(one), one);
-  const openedCluster = (): Promise<Cluster> => cluster ??= openCluster(terminal, options);
+  const openedCluster = (): Promise<NamedCluster> => cluster ??= openCluster(terminal, options);
   return {
     cluster: openedCluster,
     engine: () => engine ??= openEngine(terminal, options).then(kept),
@@ -67,7 +67,7 @@ export const connectWorld: Connect = (terminal, options) => {
   };
 };
 
-async function openCluster(terminal: Terminal, options: ConnectOptions): Promise<Cluster> {
+async function openCluster(terminal: Terminal, options: ConnectOptions): Promise<NamedCluster> {
   const { openKubeConfig } = await import("./kube_config.ts");
   const { clusterOf } = await import("./cluster.ts");
   const { clusterNameOf } = await import("./cluster_name.ts");

@@ -5,7 +5,7 @@ import { type HandoverPool, keyOf, readPools, seePools, strayNamespaces } from "
 import { type KnownProfile, readProfiles } from "../../activities/handover/profiles.ts";
 import { readTokens } from "../../activities/handover/tokens.ts";
 import { abreast } from "../../activities/kube/status.ts";
-import type { Cluster } from "../connect/cluster.ts";
+import type { NamedCluster } from "../connect/cluster.ts";
 import type { ConnectOptions, World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
@@ -59,7 +59,7 @@ interface Claiming {
   flags: AdoptFlags;
 }
 
-async function claimPools({ kube }: Cluster, { pools, telling, flags }: Claiming): Promise<void> {
+async function claimPools({ kube }: NamedCluster, { pools, telling, flags }: Claiming): Promise<void> {
   const { dryRun, profileNamespace } = flags;
   const open = pools.filter((pool) => adoptionOf(pool) === "Claim");
   const about = "pools of Operating System Manager";
@@ -84,7 +84,7 @@ async function claimPools({ kube }: Cluster, { pools, telling, flags }: Claiming
 
 async function tellLeftovers(
   world: World,
-  { kube }: Cluster,
+  { kube }: NamedCluster,
   { telling, flags }: Omit<Claiming, "pools">,
 ): Promise<void> {
   const { profileNamespace } = flags;

@@ -2,7 +2,7 @@
 import { osmLeases } from "../../activities/handover/names.ts";
 import { type LeaseSeen, readAtWork, readLease } from "../../activities/handover/presence.ts";
 import { sharedNamespace } from "../../activities/kube/client.ts";
-import type { Cluster } from "../connect/cluster.ts";
+import type { NamedCluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 
 /** Milliseconds since the last renewal after which nobody is waited for: no two clocks are that far apart. */
@@ -11,7 +11,7 @@ const longGone = 3_600_000;
 /** Reads a Lease until it is renewed, or has not been for as long as it lasts: then who held it has lost it. */
 export async function renewedLease(
   world: World,
-  cluster: Cluster,
+  cluster: NamedCluster,
   where: { namespace: string; name: string },
 ): Promise<LeaseSeen | undefined> {
   const first = await readLease(cluster.kube, where);
@@ -29,7 +29,7 @@ export async function renewedLease(
 /** What is at work, in words, with what stops it; nothing where nothing is. */
 export async function whoIsAtWork(
   world: World,
-  cluster: Cluster,
+  cluster: NamedCluster,
   asked: { what: string; leases: { namespace: string; name: string }[]; deployments: string[] },
 ): Promise<string[]> {
   const { what, leases, deployments } = asked;
@@ -50,7 +50,7 @@ function scaleDown(deployment: string): string {
 }
 
 /** Why nobody else may write now. */
-export async function osmAtWork(world: World, cluster: Cluster, profileNamespace: string): Promise<string[]> {
+export async function osmAtWork(world: World, cluster: NamedCluster, profileNamespace: string): Promise<string[]> {
   const { osm } = await readAtWork(cluster.kube);
   // Of two clusters each may have one.
   const namespaces = [...new Set([profileNamespace, sharedNamespace(cluster.kube, profileNamespace)])];

@@ -1,6 +1,6 @@
 /** Why a release must not be, in words that say what to do first. */
 import { readAtWork } from "../../activities/handover/presence.ts";
-import type { Cluster } from "../connect/cluster.ts";
+import type { NamedCluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 import { keyOf, type PoolsSeen, strayNamespaces } from "../../activities/handover/pools.ts";
 import { workflowIdOf } from "../../workflows/commands/start_options.ts";
@@ -21,7 +21,7 @@ export interface ReleaseFacts {
 /** All of them, so that nobody has to try again for each. */
 export async function hindrancesOf(
   world: World,
-  cluster: Cluster,
+  cluster: NamedCluster,
   { planned, configHeads, getter, flags }: ReleaseFacts,
 ): Promise<string[]> {
   const pools = planned.map(({ pool }) => pool);

@@ -8,7 +8,7 @@ import { type Belonging, readBelongings } from "../../activities/handover/releas
 import { releasePool } from "../../activities/handover/release_pool.ts";
 import { readTokens } from "../../activities/handover/tokens.ts";
 import { abreast } from "../../activities/kube/status.ts";
-import type { Cluster } from "../connect/cluster.ts";
+import type { NamedCluster } from "../connect/cluster.ts";
 import { inCluster } from "../connect/cluster_name.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal, Unreachable } from "../failure.ts";
@@ -80,7 +80,7 @@ interface Carrying {
 }
 
 // What acts on pools goes before them, what they use after them; holds go when nothing sets new ones any more.
-async function carryOut(world: World, cluster: Cluster, carrying: Carrying): Promise<void> {
+async function carryOut(world: World, cluster: NamedCluster, carrying: Carrying): Promise<void> {
   const { plan: { belongings }, flags } = carrying;
   if (flags.withoutTemporal !== true) await leaveTemporal(world, cluster, carrying);
   for (const each of belongings.filter(({ isFirst }) => isFirst)) await removeOne(each, carrying);
@@ -89,7 +89,7 @@ async function carryOut(world: World, cluster: Cluster, carrying: Carrying): Pro
   for (const each of belongings.filter(({ isFirst }) => !isFirst)) await removeOne(each, carrying);
 }
 
-async function leaveTemporal(world: World, cluster: Cluster, { plan, telling, flags }: Carrying): Promise<void> {
+async function leaveTemporal(world: World, cluster: NamedCluster, { plan, telling, flags }: Carrying): Promise<void> {
   const { metadata } = await cluster.kube.core.readNamespace({ name: "kube-system" });
   // Only of what a Rollout names it is sure that it is this cluster's.
   const known = plan.pools.filter(({ pool }) => pool.workflowId !== undefined);
@@ -109,7 +109,7 @@ async function removeOne({ about, remove }: Belonging, { telling, flags }: Carry
   telling.step({ about, outcome: "Removed", message: "removed" });
 }
 
-async function releasePools(world: World, { kube }: Cluster, { plan, telling, flags }: Carrying): Promise<void> {
+async function releasePools(world: World, { kube }: NamedCluster, { plan, telling, flags }: Carrying): Promise<void> {
   const { profileNamespace, dryRun } = flags;
   const { pools, getterToken } = plan;
   const about = "pools of Ostler";
@@ -151,7 +151,7 @@ function overlapped(staying: PlannedPool[], failed: Failed[]): Failed[] {
   });
 }
 
-async function releaseMachines({ kube }: Cluster, { telling, flags }: Carrying): Promise<void> {
+async function releaseMachines({ kube }: NamedCluster, { telling, flags }: Carrying): Promise<void> {
   const marked = await readMarked(kube);
   const about = "holds, marks and cordons of Ostler";
   const on = `on ${counted(marked.length, "machine or node")}`;

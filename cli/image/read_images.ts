@@ -6,7 +6,7 @@ import {
   OSImage,
   osImages,
 } from "../../activities/kube/os_images.ts";
-import { type Cluster, listAll } from "../connect/cluster.ts";
+import { listAll, type NamedCluster } from "../connect/cluster.ts";
 import { Refusal } from "../failure.ts";
 import { printable } from "../fleet/bounded_work.ts";
 import { nearText } from "../rollout/near_names.ts";
@@ -34,13 +34,13 @@ export interface ImageRow {
 }
 
 /** All that can be read, by name. */
-export async function readImages({ kube }: Cluster): Promise<ImageRow[]> {
+export async function readImages({ kube }: NamedCluster): Promise<ImageRow[]> {
   const objects = await listAll(kube, osImages);
   return objects.flatMap((object) => rowOf(object) ?? []).sort((a, b) => a.name.localeCompare(b.name));
 }
 
 /** One; refused with near names where there is none. */
-export async function needImage(cluster: Cluster, name: string): Promise<ImageRow> {
+export async function needImage(cluster: NamedCluster, name: string): Promise<ImageRow> {
   const all = await readImages(cluster);
   const found = all.find((each) => each.name === name);
   if (found) return found;

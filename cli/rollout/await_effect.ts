@@ -1,5 +1,5 @@
 /** What `--wait` waits for after each command. */
-import { type Cluster, clusterFailure } from "../connect/cluster.ts";
+import { clusterFailure, type NamedCluster } from "../connect/cluster.ts";
 import type { CommandName } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal, Unreachable } from "../failure.ts";
@@ -63,7 +63,7 @@ function late({ row }: Awaited, { text }: Patience): Ended {
   return { row, failure: timedOut([row], text) };
 }
 
-async function lookAgain(cluster: Cluster, awaited: Awaited): Promise<void> {
+async function lookAgain(cluster: NamedCluster, awaited: Awaited): Promise<void> {
   try {
     awaited.row = await readRow(cluster, awaited.before.pool);
   } catch (error) {

@@ -1,7 +1,7 @@
 /** `ostler explain MACHINE`: why a machine is where it is, and what happens next and when. */
 import { machineDeployments } from "../../activities/kube/resources.ts";
 import { ifFound } from "../../activities/kube/status.ts";
-import { type Cluster, eventsAbout, ifAllowed, listAll } from "../connect/cluster.ts";
+import { eventsAbout, ifAllowed, listAll, type NamedCluster } from "../connect/cluster.ts";
 import { usualProfileNamespace, type World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
@@ -49,7 +49,7 @@ function shown(terminal: Terminal, text: string): string {
 // A machine that was replaced is asked for often: its name stands in some log.
 async function missing(
   world: World,
-  cluster: Cluster,
+  cluster: NamedCluster,
   { name, namespace }: { name: string; namespace: string },
 ): Promise<Refusal> {
   const heir = await replacementOf(world, cluster, { name, namespace });
@@ -71,7 +71,7 @@ async function missing(
 
 async function replacementOf(
   world: World,
-  { kube }: Cluster,
+  { kube }: NamedCluster,
   { name, namespace }: { name: string; namespace: string },
 ): Promise<Refusal | undefined> {
   const names = (await listAll(kube, machineDeployments, { namespace }))

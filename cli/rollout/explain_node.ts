@@ -5,7 +5,7 @@ import { isSelected } from "../../activities/backends/node_pool/selected.ts";
 import { NodePool, nodePools } from "../../activities/kube/node_pools.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { poolOfNodePool } from "../../workflows/commands/start_options.ts";
-import { type Cluster, ifAllowed, listAll } from "../connect/cluster.ts";
+import { ifAllowed, listAll, type NamedCluster } from "../connect/cluster.ts";
 import { moment } from "../view/durations.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { readRow } from "./pools.ts";
@@ -18,7 +18,7 @@ export interface NodeStory {
 }
 
 /** Undefined for a name that no node has. */
-export async function explainNode(cluster: Cluster, name: string, now: number): Promise<NodeStory | undefined> {
+export async function explainNode(cluster: NamedCluster, name: string, now: number): Promise<NodeStory | undefined> {
   const node = await ifAllowed(readPoolNode(cluster.kube, name));
   if (!node) return undefined;
   const owner = await ownerOf(cluster, node);
@@ -43,7 +43,7 @@ export async function explainNode(cluster: Cluster, name: string, now: number): 
   return { ...story, pool: row.pool, text: sentences.filter((each) => each !== "").join(" ") };
 }
 
-async function ownerOf({ kube }: Cluster, node: PoolNode): Promise<NodePool | undefined> {
+async function ownerOf({ kube }: NamedCluster, node: PoolNode): Promise<NodePool | undefined> {
   const all = await ifAllowed(ifFound(listAll(kube, nodePools, {}))) ?? [];
   return all.flatMap((each) => NodePool.safeParse(each).data ?? []).find((each) => isSelected(each, node));
 }

@@ -1,7 +1,7 @@
 /** Which machine, and of which pool, is meant by the name of a machine or its node. */
 import { Machine, machineDeployments, machines, machineSets } from "../../activities/kube/resources.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { type Cluster, listAll, listReadable } from "../connect/cluster.ts";
+import { listAll, listReadable, type NamedCluster } from "../connect/cluster.ts";
 import { inCluster } from "../connect/cluster_name.ts";
 import { Refusal } from "../failure.ts";
 import { nearText } from "./near_names.ts";
@@ -15,7 +15,7 @@ export interface FoundMachine {
 
 /** Finds by machine name in the namespace, else by machine or node name in all that may be read; undefined for one that is not there. */
 export async function findMachine(
-  cluster: Cluster,
+  cluster: NamedCluster,
   { name, namespace }: { name: string; namespace: string },
 ): Promise<FoundMachine | undefined> {
   const { kube } = cluster;
@@ -28,7 +28,7 @@ export async function findMachine(
 }
 
 async function readableMachines(
-  { kube }: Cluster,
+  { kube }: NamedCluster,
   namespace: string,
 ): Promise<{ machines: Machine[]; isWhole: boolean }> {
   const { items, isWhole } = await listReadable(kube, machines, namespace);
@@ -37,7 +37,7 @@ async function readableMachines(
 
 /** Refuses a name that no machine and no node of a machine has, with near ones. */
 export async function noMachine(
-  cluster: Cluster,
+  cluster: NamedCluster,
   { name, namespace }: { name: string; namespace: string },
 ): Promise<Refusal> {
   const { machines, isWhole } = await readableMachines(cluster, namespace);
@@ -52,7 +52,7 @@ export async function noMachine(
 }
 
 // Machine → MachineSet → MachineDeployment, by owner references as machine-controller writes them.
-async function poolOf({ kube, name: cluster = "" }: Cluster, { metadata }: Machine): Promise<PoolRef | undefined> {
+async function poolOf({ kube, name: cluster = "" }: NamedCluster, { metadata }: Machine): Promise<PoolRef | undefined> {
   const { namespace } = metadata;
   const set = ownerNamed(metadata, "MachineSet");
   if (set === undefined) return undefined;

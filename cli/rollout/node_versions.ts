@@ -1,7 +1,7 @@
 /** NodeVersions as people see them: what each asks for, how far it is released, and the groups that follow it. */
 import { releasedStage } from "../../activities/backends/scaling_group/version_release.ts";
 import { NodeVersion, nodeVersions } from "../../activities/kube/update_kinds.ts";
-import { type Cluster, ifAllowed, listAll } from "../connect/cluster.ts";
+import { ifAllowed, listAll, type NamedCluster } from "../connect/cluster.ts";
 import { Refusal } from "../failure.ts";
 import { nearText } from "./near_names.ts";
 import type { PoolRow } from "./pool_row.ts";
@@ -23,21 +23,21 @@ export interface VersionRow {
 }
 
 /** Those that groups among these pools follow; none where no pool is a group. */
-export async function readVersions(cluster: Cluster, rows: readonly PoolRow[]): Promise<VersionRow[]> {
+export async function readVersions(cluster: NamedCluster, rows: readonly PoolRow[]): Promise<VersionRow[]> {
   const followed = new Set(rows.flatMap(({ follows }) => follows?.version ?? []));
   if (followed.size === 0) return [];
   return (await allVersions(cluster, rows)).filter(({ name }) => followed.has(name));
 }
 
 /** One, also without groups; refused with near names where there is none. */
-export async function needVersion(cluster: Cluster, name: string, rows: readonly PoolRow[]): Promise<VersionRow> {
+export async function needVersion(cluster: NamedCluster, name: string, rows: readonly PoolRow[]): Promise<VersionRow> {
   const all = await allVersions(cluster, rows);
   const found = all.find((each) => each.name === name);
   if (found) return found;
   throw new Refusal(`Cannot find NodeVersion "${name}": no such name${nearText(name, all.map((each) => each.name))}`);
 }
 
-async function allVersions({ kube }: Cluster, rows: readonly PoolRow[]): Promise<VersionRow[]> {
+async function allVersions({ kube }: NamedCluster, rows: readonly PoolRow[]): Promise<VersionRow[]> {
   const objects = await ifAllowed(listAll(kube, nodeVersions)) ?? [];
   return objects.flatMap((object) => versionRow(object, rows) ?? []).sort((a, b) => a.name.localeCompare(b.name));
 }

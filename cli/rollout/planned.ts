@@ -10,7 +10,7 @@ import { byTurn } from "../../activities/pool/snapshot.ts";
 import { recall } from "../../activities/status/recall.ts";
 import type { Desired, PoolKind, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts/mod.ts";
 import { forecast } from "../../workflows/policy/forecast.ts";
-import type { Cluster } from "../connect/cluster.ts";
+import type { NamedCluster } from "../connect/cluster.ts";
 import type { Engine } from "../connect/engine.ts";
 import { Refusal } from "../failure.ts";
 import { templateChanges } from "../view/template_changes.ts";
@@ -35,7 +35,7 @@ export interface Planned {
 
 /** Where the profiles are, as the workers' setting `--namespace` says. */
 export interface PlanPlace {
-  cluster: Cluster;
+  cluster: NamedCluster;
   profileNamespace: string;
   /** For pools whose machines only workers see. */
   engine: () => Promise<Pick<Engine, "plan">>;

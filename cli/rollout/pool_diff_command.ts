@@ -1,7 +1,7 @@
 /** `ostler diff POOL`: what a change that is pending would alter. */
 import { machineDeployments } from "../../activities/kube/resources.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { type Cluster, clusterFailure } from "../connect/cluster.ts";
+import { clusterFailure, type NamedCluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
@@ -29,7 +29,7 @@ export async function diffPool(
 }
 
 // 1 says that something differs, so a pool that is not there, or may not be read, must end with something else.
-async function changeOf(cluster: Cluster, pool: PoolRef): Promise<PendingChange> {
+async function changeOf(cluster: NamedCluster, pool: PoolRef): Promise<PendingChange> {
   try {
     const row = await readRow(cluster, pool);
     const deployment = await rawObject(cluster.kube, machineDeployments, pool);

@@ -3,7 +3,7 @@ import { machineDeployments, rollouts } from "../../activities/kube/resources.ts
 import { ifFound } from "../../activities/kube/status.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { type Cluster, ifAllowed, listAll, listReadable } from "../connect/cluster.ts";
+import { ifAllowed, listAll, listReadable, type NamedCluster } from "../connect/cluster.ts";
 import { inCluster } from "../connect/cluster_name.ts";
 import { Refusal } from "../failure.ts";
 import { UsageError } from "../usage_error.ts";
@@ -27,7 +27,7 @@ export interface Selection {
 export type Chosen = { kind: "one"; pool: PoolRef } | { kind: "many"; namespace?: string; labelSelector?: string };
 
 /** Reads the flags; `whole` allows none at all, which is every pool of the namespace. */
-export function chosenBy(selection: Selection, { namespace: usual, name = "" }: Cluster, whole: boolean): Chosen {
+export function chosenBy(selection: Selection, { namespace: usual, name = "" }: NamedCluster, whole: boolean): Chosen {
   const { pool, namespace = usual, selector, all = false, allNamespaces = false } = selection;
   // An empty one, as from a variable that is not set, would choose everything.
   if (selector?.trim() === "") {
@@ -66,12 +66,12 @@ function refOf(text: string, namespace: string): PoolRef {
 }
 
 /** The chosen pools, by namespace and name; refuses a name that no MachineDeployment has. */
-export async function readRows(cluster: Cluster, chosen: Chosen): Promise<PoolRow[]> {
+export async function readRows(cluster: NamedCluster, chosen: Chosen): Promise<PoolRow[]> {
   return chosen.kind === "one" ? [await readRow(cluster, chosen.pool)] : await readMany(cluster, chosen);
 }
 
 /** One pool; refused with near names where there is none. */
-export async function readRow(cluster: Cluster, pool: PoolRef): Promise<PoolRow> {
+export async function readRow(cluster: NamedCluster, pool: PoolRef): Promise<PoolRow> {
   const [deployment, rollout] = await Promise.all([
     readPool(cluster.kube, pool),
     rawObject(cluster.kube, rollouts, pool),
@@ -87,7 +87,7 @@ function readPool(kube: Kube, pool: PoolRef): Promise<unknown> {
 }
 
 async function readMany(
-  { kube, name }: Cluster,
+  { kube, name }: NamedCluster,
   where: { namespace?: string; labelSelector?: string },
 ): Promise<PoolRow[]> {
   const { labelSelector: _, ...place } = where;
@@ -126,7 +126,7 @@ function keyOf(object: unknown): string {
   return `${namespace}/${name}`;
 }
 
-async function notFound({ kube }: Cluster, { namespace, name }: PoolRef): Promise<string> {
+async function notFound({ kube }: NamedCluster, { namespace, name }: PoolRef): Promise<string> {
   // The answer is known: what may not be read only helps to say it well.
   const listed = await ifAllowed(listReadable(kube, machineDeployments, namespace));
   const names = (listed?.items ?? []).map(keyOf);

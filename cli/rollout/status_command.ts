@@ -1,6 +1,6 @@
 /** `ostler status`: how rollouts stand, read off Kubernetes alone. */
 import { groupsNamespace } from "../../workflows/commands/start_options.ts";
-import type { Cluster } from "../connect/cluster.ts";
+import type { NamedCluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 import type { Terminal } from "../terminal.ts";
 import { asData, type Format } from "../view/output.ts";
@@ -58,7 +58,7 @@ export async function showStatus(terminal: Terminal, world: World, flags: Status
 /** One NodeVersion with its stages and groups. */
 async function showVersion(
   terminal: Terminal,
-  cluster: Cluster,
+  cluster: NamedCluster,
   { version, output }: { version: string; output: Format },
 ): Promise<number> {
   const rows = await readRows(cluster, { kind: "many", namespace: groupsNamespace });

@@ -1,13 +1,13 @@
 /** Whether the processes may do in Kubernetes what they have to; nothing is granted here. */
 import { homeOf, type Kube } from "../../activities/kube/client.ts";
 import { statusOf } from "../../activities/kube/status.ts";
-import type { Cluster } from "../connect/cluster.ts";
+import type { NamedCluster } from "../connect/cluster.ts";
 import { type Places, type Right, rightsOf, rightText } from "./rights.ts";
 import type { Step } from "./step.ts";
 import { judgeWebhook, type WebhookRights, webhookRightsOf } from "./webhook_rights.ts";
 
 /** Asks the API server about each process by the name of its ServiceAccount. */
-export async function checkRights(cluster: Cluster, places: Places): Promise<Step[]> {
+export async function checkRights(cluster: NamedCluster, places: Places): Promise<Step[]> {
   const accounts = Object.entries(rightsOf(places));
   const isSplit = cluster.kube.management !== undefined;
   return await Promise.all([
@@ -22,7 +22,7 @@ export async function checkRights(cluster: Cluster, places: Places): Promise<Ste
   ]);
 }
 
-function lookAtWebhook(cluster: Cluster, places: Places, needed: WebhookRights): Promise<Step> {
+function lookAtWebhook(cluster: NamedCluster, places: Places, needed: WebhookRights): Promise<Step> {
   const { where, judging, certificate } = needed;
   return lookAt(cluster, { places, account: "ostler-webhook", where }, async (missingOf) => {
     const [duties, own, isHeld] = await Promise.all([
@@ -38,7 +38,7 @@ type Finding = Pick<Step, "outcome" | "message">;
 type Look = (missingOf: (needed: Right[]) => Promise<Right[]>) => Promise<Finding>;
 
 async function lookAt(
-  cluster: Cluster,
+  cluster: NamedCluster,
   { places: { system }, account, where = "" }: { places: Places; account: string; where?: string },
   look: Look,
 ): Promise<Step> {
@@ -52,7 +52,7 @@ async function lookAt(
   }
 }
 
-async function hasPolicies({ kube }: Cluster): Promise<boolean> {
+async function hasPolicies({ kube }: NamedCluster): Promise<boolean> {
   const { resources } = await kube.custom.getAPIResources({ group: "admissionregistration.k8s.io", version: "v1" });
   return resources.some(({ name }) => name === "mutatingadmissionpolicies");
 }
@@ -68,7 +68,7 @@ function named(missing: Right[]): string {
   return `${missing.slice(0, mostNamed).map(rightText).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-async function missingOf(cluster: Cluster, user: string, needed: Right[]): Promise<Right[]> {
+async function missingOf(cluster: NamedCluster, user: string, needed: Right[]): Promise<Right[]> {
   const answers = await Promise.all(needed.map(async (right) => {
     const { kube, namespace } = whereNeeded(cluster, right);
     const { verb, group, name } = right;
@@ -84,7 +84,7 @@ async function missingOf(cluster: Cluster, user: string, needed: Right[]): Promi
 }
 
 /** Of profiles one namespace is looked at in a management cluster. */
-function whereNeeded({ kube }: Cluster, right: Right): { kube: Kube; namespace: string | undefined } {
+function whereNeeded({ kube }: NamedCluster, right: Right): { kube: Kube; namespace: string | undefined } {
   const { group, namespace, cluster } = right;
   const { management } = kube;
   if (!management) return { kube, namespace };

@@ -1,4 +1,5 @@
 /** Gates asked of a real API server, by the worker's own identity and with no more than its rights. */
+import { openCluster } from "../../activities/cluster.ts";
 import assert from "node:assert/strict";
 import { awaitGates } from "../../activities/gates/await_gates.ts";
 import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
@@ -27,7 +28,7 @@ async function ask(world: World, check: Check, { wave = false, seconds = 60 } = 
     "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines",
   );
   assert.ok(machine);
-  const kube = connectKube(loadKubeConfig(world.site.kubeconfigs.worker));
+  const kube = openCluster(connectKube(loadKubeConfig(world.site.kubeconfigs.worker)));
   const verdicts = await inActivity(() =>
     awaitGates(kube, {
       pool: { namespace: "kube-system", name: "pool" },

@@ -1,9 +1,10 @@
 /** Who may make a hand, on a real API server: the worker, in one form; and nobody else anything else. */
+import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
 import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
-import { connectKube, type Kube, loadKubeConfig } from "../../activities/kube/client.ts";
+import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
 import { HttpsWatch } from "../../activities/kube/https_watch.ts";
 import { handPodOf } from "../../activities/os/hand_pod.ts";
 import { givenOrder } from "../../activities/os/hands.ts";
@@ -166,10 +167,10 @@ async function endHand({ api }: BareApi, name: string, said: string): Promise<vo
 }
 
 /** The worker's own clients, and the node that there is. */
-async function workerAndNode(server: BareApi): Promise<{ kube: Kube; uid: string }> {
+async function workerAndNode(server: BareApi): Promise<{ kube: Cluster; uid: string }> {
   const account = { serviceAccount: "ostler-worker", namespace: "ostler-system" };
   const config = loadKubeConfig(await kubeconfigFor({ ...server, adminKubeconfig: server.kubeconfig }, account));
-  const kube = { ...connectKube(config), watch: new HttpsWatch(config) };
+  const kube = openCluster({ ...connectKube(config), watch: new HttpsWatch(config) });
   const { uid = "" } = (await kube.core.readNode({ name: "w-1" })).metadata ?? {};
   return { kube, uid };
 }

@@ -346,7 +346,7 @@ const groups: Fault[] = [
     name: "scaling group: the record is written after the order",
     file: "activities/backends/scaling_group/orders.ts",
     from: "return orderOf(await createRecord(kube, body, machine));",
-    to: `await (await cloudOf(kube)).order({ group: spec.groupId, token: machine });
+    to: `await (await kube.cloud.driver()).order({ group: spec.groupId, token: machine });
   return orderOf(await createRecord(kube, body, machine));`,
     caughtBy: {
       file: "test/unit/activities/backends/scaling_group/conformance_test.ts",

@@ -2,6 +2,7 @@
 import { ApiException } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import { accountOf } from "../../activities/config/published_tokens.ts";
+import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 
 /** A stored object, as JSON. */
@@ -64,8 +65,13 @@ export class FakeKube {
   #objects = new Map<string, Stored>();
   #versions = 0;
 
-  /** The client that activities are given. */
-  get client(): Kube {
+  /** The cluster that activities are given. */
+  get client(): Cluster {
+    return openCluster(this.clients);
+  }
+
+  /** Its clients alone. */
+  get clients(): Kube {
     const named = this.#named();
     const groups = {
       core: named,

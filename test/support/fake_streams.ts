@@ -1,6 +1,6 @@
 /** Watches over a fake API server: what changes there is streamed to whoever watches its kind. */
 import type { Watch } from "@kubernetes/client-node";
-import type { Kube } from "../../activities/kube/client.ts";
+import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import type { FakeKube } from "./fake_kube.ts";
 
 type Ends = { handler: Parameters<Watch["watch"]>[2]; done: Parameters<Watch["watch"]>[3] };
@@ -10,7 +10,7 @@ export class FakeStreams {
   readonly opened: string[] = [];
   /** Requests that the API server was asked, watches left out. */
   readonly requests: string[] = [];
-  readonly client: Kube;
+  readonly client: Cluster;
   /** No stream can be opened. */
   isDown = false;
   /** How many could not be opened. */
@@ -19,7 +19,7 @@ export class FakeStreams {
 
   constructor(kube: FakeKube) {
     const watch = { watch: (...request: Parameters<Watch["watch"]>) => this.#open(request) } as unknown as Watch;
-    this.client = { ...kube.client, watch };
+    this.client = openCluster({ ...kube.client, watch });
     kube.onRequest = (request) => void this.requests.push(request);
     kube.onChange = ({ type, plural, object }) => this.#streams.get(plural)?.handler(type, structuredClone(object));
   }

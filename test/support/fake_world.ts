@@ -1,5 +1,5 @@
 /** Kubernetes, Temporal and a clock in memory, around the `ostler` command. */
-import type { Kube } from "../../activities/kube/client.ts";
+import type { Cluster } from "../../activities/cluster.ts";
 import type { CommandName, Order, Step } from "../../cli/connect/engine.ts";
 import type { ConnectOptions, World } from "../../cli/connect/world.ts";
 import { runProgram } from "../../cli/program.ts";
@@ -56,7 +56,7 @@ export class FakeWorld {
     return { code, ...said };
   }
 
-  #clients(): Kube {
+  #clients(): Cluster {
     const { kube: { client }, management } = this;
     return management ? { ...client, management: { ...management, kube: management.kube.client } } : client;
   }

@@ -4,7 +4,7 @@
  */
 import type { Client } from "@temporalio/client";
 import { setTimeout as pause } from "node:timers/promises";
-import { useCloud } from "../../activities/clouds/cloud_of.ts";
+import { useCloud } from "./staged_cluster.ts";
 import { simulatedCloud } from "../../activities/clouds/simulated.ts";
 import type { Activities } from "../../activities/mod.ts";
 import type { Administrator } from "../../deploy/local/cloud/groups/group_ground.ts";

@@ -1,10 +1,10 @@
 /** A scaling group in memory: an API server, a cloud that is asked without a wire, and the backend over both. */
+import type { Cluster } from "../../activities/cluster.ts";
 import { scalingGroup } from "../../activities/backends/scaling_group/mod.ts";
 import type { Backend } from "../../activities/backends/contract.ts";
-import { cloudOf, useCloud } from "../../activities/clouds/cloud_of.ts";
+import { useCloud } from "./staged_cluster.ts";
 import type { BootTemplate, Driver, Instance } from "../../activities/clouds/driver.ts";
 import { refused } from "../../activities/failures.ts";
-import type { Kube } from "../../activities/kube/client.ts";
 import {
   type CloudInstance,
   CloudRefusal,
@@ -90,7 +90,7 @@ function instanceOf({ template, token, ...rest }: CloudInstance): Instance {
 
 export class GroupStage {
   readonly kube = new FakeKube();
-  readonly client: Kube = this.kube.client;
+  readonly client: Cluster = this.kube.client;
   readonly cloud: GroupCloud;
 
   constructor({ capacity, ...change }: Partial<GroupSpec> & { capacity?: number } = {}) {
@@ -111,7 +111,7 @@ export class GroupStage {
   }
 
   driver(): Promise<Driver> {
-    return cloudOf(this.client);
+    return this.client.cloud.driver();
   }
 
   /** What its NodeVersion asks for, released to it. */

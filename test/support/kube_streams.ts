@@ -1,6 +1,6 @@
 /** Watches over a fake API server: any number a kind, each from the version on that it asks for. */
 import type { Watch } from "@kubernetes/client-node";
-import type { Kube } from "../../activities/kube/client.ts";
+import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import type { FakeKube, Stored } from "./fake_kube.ts";
 
 /** Milliseconds from a change until watches report it: the order of things at a real API server, where a writer knows first. */
@@ -15,14 +15,14 @@ interface Event {
 type Handler = Parameters<Watch["watch"]>[2];
 
 export class KubeStreams {
-  /** One client, by which shared watches are found. */
-  readonly client: Kube;
+  /** One cluster, which has the shared watches. */
+  readonly client: Cluster;
   readonly #events: Event[] = [];
   readonly #open = new Set<{ path: string; field: string; handler: Handler }>();
 
   constructor(kube: FakeKube) {
     const watch = { watch: (...request: Parameters<Watch["watch"]>) => this.#watch(request) } as unknown as Watch;
-    this.client = { ...kube.client, watch };
+    this.client = openCluster({ ...kube.client, watch });
     kube.onChange = ({ type, plural, object }) => {
       const event = { type, plural, object: structuredClone(object) };
       this.#events.push(event);

@@ -2,7 +2,8 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { connectKube, type Kube, pooled } from "../../activities/kube/client.ts";
+import { type Cluster, openCluster } from "../../activities/cluster.ts";
+import { connectKube, pooled } from "../../activities/kube/client.ts";
 import { HttpsWatch } from "../../activities/kube/https_watch.ts";
 import { startTlsServer } from "../unit/deploy/cloud/tls_server.ts";
 import type { TlsServer } from "../unit/deploy/cloud/tls_server.ts";
@@ -36,9 +37,9 @@ export class WatchedApi {
     return config;
   }
 
-  get kube(): Kube {
+  get kube(): Cluster {
     const config = pooled(this.config);
-    return { ...connectKube(config), watch: new HttpsWatch(config) };
+    return openCluster({ ...connectKube(config), watch: new HttpsWatch(config) });
   }
 
   /** Stores an object under the path of its kind, such as "/api/v1/nodes", and streams it to whoever watches. */

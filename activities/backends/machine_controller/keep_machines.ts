@@ -4,6 +4,7 @@
  * nothing is rolled: newcomers of the set made in the meantime never boot, and what the set makes from then on boots the new
  * image. What the machines that stay run is brought to them by the NodePools that select their nodes; without, this refuses.
  */
+import type { Cluster } from "../../cluster.ts";
 import type { Keeping, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
 import { imageOf, surgeOf, templateHashLabel } from "../../kube/machine_deployment.ts";
@@ -26,7 +27,7 @@ import { ownMachines } from "./owned.ts";
 import { isSameTemplate, unlabelled, withoutImage } from "./template.ts";
 
 /** Keeps the machines of a pool whose template has another image. Writes nothing where it refuses. */
-export function keepMachines(kube: Kube, pool: PoolRef): Promise<Keeping> {
+export function keepMachines(kube: Cluster, pool: PoolRef): Promise<Keeping> {
   return attempting(`keep the machines of "${pool.namespace}/${pool.name}"`, async () => {
     const deployment = await ifFound(readObject(kube, machineDeployments, pool));
     if (!deployment || deployment.metadata.deletionTimestamp) return { outcome: "Unneeded" };
@@ -71,7 +72,7 @@ function refusalOf({ spec }: MachineDeployment, populated: readonly MachineSet[]
   return isAlone ? undefined : "its template changes in more than the image";
 }
 
-async function strayOf(kube: Kube, running: readonly Machine[]): Promise<string | undefined> {
+async function strayOf(kube: Cluster, running: readonly Machine[]): Promise<string | undefined> {
   const bare = running.find(({ status }) => !status?.nodeRef);
   if (bare) return `machine "${bare.metadata.name}" has no node yet`;
   const stray = await strayNode(kube, running.flatMap(({ status }) => status?.nodeRef?.name ?? []));

@@ -1,4 +1,5 @@
 /** Goes back: the last good template, and the profile and settings that its config was rendered from. */
+import type { Cluster } from "../../cluster.ts";
 import type { Desired, LastGood, PoolEvent, PoolRef } from "../../../workflows/contracts/mod.ts";
 import { readKeptProfile } from "../../config/kept_profile.ts";
 import { refused, unavailable } from "../../failures.ts";
@@ -27,7 +28,7 @@ import { noteDeployment } from "../../kube/seen_deployment.ts";
 import { isSurelyUnsettled, settledBy, watchedHash } from "./pool_watch.ts";
 
 interface Restorer extends ProfilePlace {
-  kube: Kube;
+  kube: Cluster;
 }
 
 /** Writers that may be faster before it is left to the next try of the activity. */
@@ -35,7 +36,7 @@ const tries = 5;
 
 /** Makes it what is desired, and says so in an Event; whether there was anything to do. Refused as "LastGoodMissing". */
 export function restoreLastGood(
-  kube: Kube,
+  kube: Cluster,
   order: RestoreOrder,
   { profileNamespace }: ProfilePlace,
 ): Promise<{ changed: boolean }> {
@@ -136,14 +137,14 @@ function lost({ namespace, name }: PoolRef, state: string): Error {
 // Reads what a MachineDeployment asks for.
 
 interface Reader extends ProfilePlace {
-  kube: Kube;
+  kube: Cluster;
   /** When it began to read, as `performance.now()` tells. */
   since: number;
 }
 
 /** Gone, being deleted, or present with what it asks for. */
 export function readWanted(
-  kube: Kube,
+  kube: Cluster,
   { namespace, name }: PoolRef,
   { profileNamespace }: ProfilePlace,
 ): Promise<Wanted> {
@@ -162,7 +163,7 @@ export function readWanted(
 const momentMs = 2_000;
 
 /** The MachineDeployment, which machine-controller is given a moment to number. */
-async function readNumbered(kube: Kube, pool: PoolRef): Promise<WrittenDeployment | undefined> {
+async function readNumbered(kube: Cluster, pool: PoolRef): Promise<WrittenDeployment | undefined> {
   const read = (): Promise<WrittenDeployment | undefined> => ifFound(readObject(kube, writtenDeployments, pool));
   // Without streams there is nothing that could tell.
   if (!kube.watch) return await read();
@@ -199,7 +200,7 @@ async function desiredOf(reader: Reader, deployment: WrittenDeployment): Promise
 }
 
 /** The hash of its template; undefined while machine-controller has not numbered that. */
-async function numberedHash(kube: Kube, deployment: MachineDeployment): Promise<string | undefined> {
+async function numberedHash(kube: Cluster, deployment: MachineDeployment): Promise<string | undefined> {
   const known = watchedHash(kube, deployment.metadata);
   if (known !== "") return known;
   const set = await currentSet(kube, deployment);

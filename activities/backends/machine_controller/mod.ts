@@ -1,4 +1,5 @@
 /** The backend of MachineDeployments: machine-controller (1.66) makes the machines, paced by annotations alone. */
+import type { Cluster } from "../../cluster.ts";
 import { type Kube, listThere } from "../../kube/client.ts";
 import type { Backend, JoinedMachine, Newcomer, NodeOwners, Observation, OwnedSet, Waker } from "../contract.ts";
 import {
@@ -40,7 +41,7 @@ import { seenDeployment } from "../../kube/seen_deployment.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
 import type { Subject } from "../../status/events.ts";
 
-export function machineController(kube: Kube): Backend {
+export function machineController(kube: Cluster): Backend {
   return {
     maker: "machine-controller",
     boots: undefined,
@@ -76,7 +77,7 @@ export function machineController(kube: Kube): Backend {
 // The MachineDeployment that a Rollout and its Events are about.
 
 /** As it was seen last by this process, or read now; undefined when it is gone. */
-async function readSubject(kube: Kube, pool: PoolRef): Promise<Subject | undefined> {
+async function readSubject(kube: Cluster, pool: PoolRef): Promise<Subject | undefined> {
   // One that goes in this moment has its Rollout collected after it.
   return seenDeployment(kube, pool) ?? (await ifFound(readObject(kube, machineDeployments, pool)))?.metadata;
 }
@@ -145,13 +146,13 @@ const restMs = 5_000;
 
 /** The MachineSets of one pool during one wait. */
 export class LateSets implements Waker {
-  readonly #kube: Kube;
+  readonly #kube: Cluster;
   readonly #pool: PoolRef;
   /** Sets that counted too few at the last look, by template. */
   #late = new Set<string>();
   #lookedAt: number;
 
-  constructor(kube: Kube, pool: PoolRef, now: number) {
+  constructor(kube: Cluster, pool: PoolRef, now: number) {
     this.#kube = kube;
     this.#pool = pool;
     this.#lookedAt = now;

@@ -1,4 +1,5 @@
 /** The machines of a MachineDeployment as its Machines and MachineSets tell them. */
+import type { Cluster } from "../../cluster.ts";
 import type { Member, MemberPhase, PoolRef } from "../../../workflows/contracts/mod.ts";
 import { moot } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -20,11 +21,11 @@ import { isOwnHold } from "../../node/holder.ts";
 import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./holds.ts";
 
 /** Reads them all; without any machine it is not asked which template is wanted. */
-export function observePool(kube: Kube, pool: PoolRef): Promise<Observation> {
+export function observePool(kube: Cluster, pool: PoolRef): Promise<Observation> {
   return attempting(`read the machines of "${pool.namespace}/${pool.name}"`, () => observe(kube, pool));
 }
 
-async function observe(kube: Kube, pool: PoolRef): Promise<Observation> {
+async function observe(kube: Cluster, pool: PoolRef): Promise<Observation> {
   const { namespace, name } = pool;
   const labelSelector = selectorOfEmpty(kube, pool);
   const isBare = labelSelector !== "" && (await listObjects(kube, machines, { namespace, labelSelector })).length === 0;

@@ -1,7 +1,7 @@
 /** Wakes the waits of a process for what happens to pools and machines: one slim watch a kind, for all of them. */
+import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { revisionAnnotation, templateHashLabel } from "../../kube/machine_deployment.ts";
-import type { Kube } from "../../kube/client.ts";
 import { News, sourceOf } from "../../kube/polling.ts";
 import {
   Machine,
@@ -14,42 +14,35 @@ import {
   type Resource,
 } from "../../kube/resources.ts";
 import { seenDeployment } from "../../kube/seen_deployment.ts";
-import { SharedWatch } from "../../kube/informer.ts";
-import { nodeWatchOf } from "../../node/node_watch.ts";
+import type { SharedWatch } from "../../kube/informer.ts";
 import { createHash } from "node:crypto";
 import { selectorText } from "../../kube/status.ts";
 import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./holds.ts";
 
-/** The watches of one API server: that of machines is there while somebody waits, those of templates, which every change needs, for good. */
-class PoolWatches {
+interface PoolWatches {
   readonly deployments: SharedWatch<DeploymentFacts>;
   readonly sets: SharedWatch<SetFacts>;
   readonly machines: SharedWatch<MachineFacts>;
-
-  constructor(kube: Kube) {
-    this.deployments = new SharedWatch(kube, watchedDeployments, { lasts: true });
-    this.sets = new SharedWatch(kube, watchedSets, { lasts: true });
-    this.machines = new SharedWatch(kube, watchedMachines);
-  }
 }
 
-const known = new WeakMap<object, PoolWatches>();
-
-export function poolWatchesOf(kube: Kube): PoolWatches {
-  const watches = known.get(kube.core) ?? new PoolWatches(kube);
-  known.set(kube.core, watches);
-  return watches;
+/** Watches machines while a caller waits, and templates, which every change needs, for as long as the process lives. */
+export function poolWatchesOf({ watches }: Cluster): PoolWatches {
+  return {
+    deployments: watches.of(watchedDeployments, { lasts: true }),
+    sets: watches.of(watchedSets, { lasts: true }),
+    machines: watches.of(watchedMachines),
+  };
 }
 
 /** Begins to watch what tells of templates. */
-export function watchTemplates(kube: Kube): void {
+export function watchTemplates(kube: Cluster): void {
   const { deployments, sets } = poolWatchesOf(kube);
   deployments.ask();
   sets.ask();
 }
 
 /** News of a MachineDeployment and of its sets. */
-export function newsOfTemplate(kube: Kube, { namespace, name }: PoolRef): News {
+export function newsOfTemplate(kube: Cluster, { namespace, name }: PoolRef): News {
   const { deployments, sets } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
   return new News([
@@ -59,7 +52,7 @@ export function newsOfTemplate(kube: Kube, { namespace, name }: PoolRef): News {
 }
 
 /** News of a pool: of its MachineDeployment and sets, of its machines, and of `nodes()`, by name. */
-export function newsOfPool(kube: Kube, { namespace, name }: PoolRef, nodes: () => ReadonlySet<string>): News {
+export function newsOfPool(kube: Cluster, { namespace, name }: PoolRef, nodes: () => ReadonlySet<string>): News {
   const { deployments, sets, machines } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
   // One whose set is not known yet may be anybody's.
@@ -69,20 +62,20 @@ export function newsOfPool(kube: Kube, { namespace, name }: PoolRef, nodes: () =
     sourceOf(deployments, ({ key }) => key === pool),
     sourceOf(sets, ({ before, now }) => before?.pool === pool || now?.pool === pool),
     sourceOf(machines, ({ key, before, now }) => isNear(key) && [before, now].some((each) => each && isOwn(each))),
-    sourceOf(nodeWatchOf(kube), ({ key }) => nodes().has(key)),
+    sourceOf(kube.nodes, ({ key }) => nodes().has(key)),
   ]);
 }
 
 /** News of machines, and of `nodes()` where they matter, by name. */
 export function newsOfMachines(
-  kube: Kube,
+  kube: Cluster,
   { namespace, names }: { namespace: string; names: readonly string[] },
   nodes?: () => ReadonlySet<string>,
 ): News {
   const keys = new Set(names.map((name) => `${namespace}/${name}`));
   return new News([
     sourceOf(poolWatchesOf(kube).machines, ({ key }) => keys.has(key)),
-    ...(nodes ? [sourceOf(nodeWatchOf(kube), ({ key }) => nodes().has(key))] : []),
+    ...(nodes ? [sourceOf(kube.nodes, ({ key }) => nodes().has(key))] : []),
   ]);
 }
 
@@ -91,7 +84,7 @@ export function newsOfMachines(
  * nothing itself. Where nothing is watched yet, it begins to be.
  */
 export async function settledBy(
-  kube: Kube,
+  kube: Cluster,
   pool: PoolRef,
   { generation, until }: { generation: number; until: number },
 ): Promise<boolean> {
@@ -112,7 +105,7 @@ export async function settledBy(
  * The hash of the template that has the MachineDeployment's own revision, where a watch knows it. It may be late, but not
  * wrong: no two sets of one MachineDeployment ever have the same revision.
  */
-export function watchedHash(kube: Kube, { uid, annotations }: Pick<Metadata, "uid" | "annotations">): string {
+export function watchedHash(kube: Cluster, { uid, annotations }: Pick<Metadata, "uid" | "annotations">): string {
   const { sets } = poolWatchesOf(kube);
   const revision = annotations?.[revisionAnnotation] ?? "";
   if (!sets.isFresh || revision === "") return "";
@@ -120,7 +113,7 @@ export function watchedHash(kube: Kube, { uid, annotations }: Pick<Metadata, "ui
 }
 
 /** Whether the watches know better than to ask if machine-controller has numbered the template: it surely has not. */
-export function isSurelyUnsettled(kube: Kube, { namespace, name }: PoolRef): boolean {
+export function isSurelyUnsettled(kube: Cluster, { namespace, name }: PoolRef): boolean {
   const { deployments, sets } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
   const facts = deployments.get(pool);
@@ -130,7 +123,7 @@ export function isSurelyUnsettled(kube: Kube, { namespace, name }: PoolRef): boo
 }
 
 /** The labels of the machines of a pool that has none, but for some on their way out, as watches tell; "" where they do not. */
-export function selectorOfEmpty(kube: Kube, { namespace, name }: PoolRef): string {
+export function selectorOfEmpty(kube: Cluster, { namespace, name }: PoolRef): string {
   const { deployments, sets } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
   if (!deployments.isFresh || !sets.isFresh) return "";
@@ -145,7 +138,7 @@ const changesAtMost = 2;
  * The pool has had no machine yet, as the run that asks has read that it asks for none and has hardly changed, and its sets
  * were made for none. That stays true however late the watch is, as changes come in their order.
  */
-export function isSurelyUnused(kube: Kube, pool: PoolRef): boolean {
+export function isSurelyUnused(kube: Cluster, pool: PoolRef): boolean {
   const seen = seenDeployment(kube, pool);
   const { sets } = poolWatchesOf(kube);
   if (!seen || !sets.isFresh || seen.replicas !== 0 || seen.generation > changesAtMost) return false;
@@ -154,7 +147,7 @@ export function isSurelyUnused(kube: Kube, pool: PoolRef): boolean {
 }
 
 /** Ready nodes that machine-controller counts in each of the pool's sets, by template hash; undefined while not all is known. */
-export function countedReady(kube: Kube, { namespace, name }: PoolRef): ReadonlyMap<string, number> | undefined {
+export function countedReady(kube: Cluster, { namespace, name }: PoolRef): ReadonlyMap<string, number> | undefined {
   const { sets } = poolWatchesOf(kube);
   if (!sets.isFresh) return undefined;
   const own = [...sets.values()].filter(({ pool }) => pool === `${namespace}/${name}`);

@@ -1,4 +1,5 @@
 /** Takes back what we did to the nodes of a pool that is being deleted, whoever selects them by now, and lets it go. */
+import type { Cluster } from "../../cluster.ts";
 import type { PoolRef, Published } from "../../../workflows/contracts/mod.ts";
 import { abreast, attempting, ifFound } from "../../kube/status.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -18,7 +19,7 @@ export const nodePoolFinalizer = "ostler.dev/node-pool";
 const width = 20;
 
 /** Uncordons all nodes that the pool cordoned. */
-export function releaseNodes(kube: Kube, pool: PoolRef): Promise<void> {
+export function releaseNodes(kube: Cluster, pool: PoolRef): Promise<void> {
   return attempting(`uncordon the nodes of "${pool.namespace}/${pool.name}"`, async () => {
     const held = (await readPoolNodes(kube)).filter(({ cordonedBy }) => isOwnHold(pool, cordonedBy));
     await abreast(width, held, ({ name }) => ensureNodeUncordoned(kube, { pool, node: name }));

@@ -1,6 +1,6 @@
 /** Remembers on a node that an image failed there. */
+import type { Cluster } from "../../cluster.ts";
 import type { NodeUpdate } from "../../../workflows/contracts/mod.ts";
-import type { Kube } from "../../kube/client.ts";
 import { attempting } from "../../kube/status.ts";
 import { patchLock } from "./lock.ts";
 import { patchNote, withFailure } from "./note.ts";
@@ -9,7 +9,7 @@ import { isLockTarget, partsOf } from "./target.ts";
 
 /** `at` in epoch ms; a node that is gone needs no memory. */
 export function ensureImageFailed(
-  kube: Kube,
+  kube: Cluster,
   { machine, image, reason, at, isReplaceable }: NodeUpdate & { reason: string; at: number; isReplaceable?: true },
 ): Promise<void> {
   return attempting(`remember on node "${machine}" what failed`, async () => {

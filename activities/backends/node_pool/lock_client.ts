@@ -2,9 +2,9 @@
  * Whose lock is asked for: a FleetLock client names its machine by an id that only tells who knows the machine's own
  * (zincati, "FleetLock protocol"; systemd, `sd_id128_get_machine_app_specific`).
  */
+import type { Cluster } from "../../cluster.ts";
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
-import type { Kube } from "../../kube/client.ts";
 import type { NodePool } from "../../kube/node_pools.ts";
 import { type PoolNode, readPoolNodes } from "./pool_nodes.ts";
 import { poolOf } from "./selected.ts";
@@ -39,7 +39,7 @@ function idOf(node: PoolNode): string {
 
 /** The node of a client, if it is of a pool of FleetLock and of that group; else why it is not, by a stable kind. */
 export async function findClient(
-  kube: Kube,
+  kube: Cluster,
   { id, group }: LockClient,
 ): Promise<{ node: PoolNode; pool: NodePool } | { kind: "unknown_client" | "wrong_group"; message: string }> {
   const wanted = id.replaceAll("-", "").toLowerCase();

@@ -1,6 +1,6 @@
 /** The nodes of a pool as the planner sees them. */
+import type { Cluster } from "../../cluster.ts";
 import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
-import type { Kube } from "../../kube/client.ts";
 import { isOwnHold } from "../../node/holder.ts";
 import type { MachineState, MemberRef, Observation } from "../contract.ts";
 import { lockMemberOf } from "./lock_steps.ts";
@@ -39,7 +39,7 @@ function replaceableOf({ isReady }: PoolNode, { isReplaceable }: Note["failed"][
 }
 
 /** All of them; what they booted is what was seen last under their boot id. */
-export async function observeNodes(kube: Kube, pool: PoolRef): Promise<Observation> {
+export async function observeNodes(kube: Cluster, pool: PoolRef): Promise<Observation> {
   const nodePool = await readNodePool(kube, pool);
   if (!nodePool) return { members: [], templateHash: "", counted: new Map() };
   const image = await imageOf(kube, nodePool);
@@ -53,7 +53,7 @@ export async function observeNodes(kube: Kube, pool: PoolRef): Promise<Observati
 }
 
 /** One of them, of the pool or not; undefined when it is gone. */
-export async function readMember(kube: Kube, { pool, machine }: MemberRef): Promise<Member | undefined> {
+export async function readMember(kube: Cluster, { pool, machine }: MemberRef): Promise<Member | undefined> {
   const [nodePool, node] = [await readNodePool(kube, pool), await readPoolNode(kube, machine)];
   if (!nodePool || !node || !isSelected(nodePool, node)) return undefined;
   const image = await imageOf(kube, nodePool);
@@ -61,7 +61,7 @@ export async function readMember(kube: Kube, { pool, machine }: MemberRef): Prom
 }
 
 /** It has joined for as long as it is there. */
-export async function readState(kube: Kube, { machine }: MemberRef): Promise<MachineState | undefined> {
+export async function readState(kube: Cluster, { machine }: MemberRef): Promise<MachineState | undefined> {
   const node = await readPoolNode(kube, machine);
   if (!node) return undefined;
   return {

@@ -1,5 +1,5 @@
 /** The backend of NodePools: nobody makes their machines, which are nodes that are updated where they stand. */
-import type { Kube } from "../../kube/client.ts";
+import type { Cluster } from "../../cluster.ts";
 import { refused } from "../../failures.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
 import type { Backend, MemberRef, Waker } from "../contract.ts";
@@ -10,7 +10,7 @@ import { restoreImage } from "./restore.ts";
 import { readSubject } from "./subject.ts";
 import { readWanted } from "./wanted.ts";
 
-export function nodePool(kube: Kube): Backend {
+export function nodePool(kube: Cluster): Backend {
   return {
     maker: "the NodePool",
     lookEvery: undefined,

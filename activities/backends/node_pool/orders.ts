@@ -1,8 +1,8 @@
 /** Asks a node's operating system by whoever has hands on it; each asking is one order, however often its step is tried. */
+import type { Cluster } from "../../cluster.ts";
 import { Context } from "@temporalio/activity";
 import { createHash } from "node:crypto";
 import type { NodeUpdate, OsOrder, OsOutcome } from "../../../workflows/contracts/mod.ts";
-import type { Kube } from "../../kube/client.ts";
 import type { NodePool } from "../../kube/node_pools.ts";
 import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import { isSelected, readNodePool } from "./selected.ts";
@@ -13,7 +13,7 @@ export type GiveOrder = (order: OsOrder) => Promise<OsOutcome>;
 
 /** What the steps of an update need. */
 export interface Updating {
-  kube: Kube;
+  kube: Cluster;
   giveOrder: GiveOrder;
 }
 
@@ -24,13 +24,13 @@ export interface Subject {
 }
 
 /** The machine of an update that may begin; undefined when it is gone, or no more of its pool. */
-export async function readUpdated(kube: Kube, update: NodeUpdate): Promise<Subject | undefined> {
+export async function readUpdated(kube: Cluster, update: NodeUpdate): Promise<Subject | undefined> {
   const found = await readBegun(kube, update);
   return found && isSelected(found.nodePool, found.node) ? found : undefined;
 }
 
 /** The machine of an update that has begun, also where its pool selects it no more: it is seen through. */
-export async function readBegun(kube: Kube, { pool, machine }: NodeUpdate): Promise<Subject | undefined> {
+export async function readBegun(kube: Cluster, { pool, machine }: NodeUpdate): Promise<Subject | undefined> {
   const [nodePool, node] = [await readNodePool(kube, pool), await readPoolNode(kube, machine)];
   return nodePool && node && { nodePool, node };
 }

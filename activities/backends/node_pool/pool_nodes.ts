@@ -1,9 +1,8 @@
 /** Nodes as the backend of NodePools needs them, kept up to date by one watch for all pools of a process. */
+import type { Cluster } from "../../cluster.ts";
 import { z } from "zod";
-import type { Kube } from "../../kube/client.ts";
-import { joinedRead } from "../../kube/joined_reads.ts";
 import { allPages, type ListPage, type Resource } from "../../kube/resources.ts";
-import { SharedWatch } from "../../kube/informer.ts";
+import type { SharedWatch } from "../../kube/informer.ts";
 import { ifFound } from "../../kube/status.ts";
 import { cordonedByAnnotation } from "../../node/cordon.ts";
 import { type Lock, lockOf } from "./lock.ts";
@@ -62,29 +61,25 @@ export const poolNode: z.ZodType<PoolNode> = z.object({
 
 const nodes: Resource<PoolNode> = { group: "", version: "v1", plural: "nodes", schema: poolNode };
 
-const watches = new WeakMap<object, SharedWatch<PoolNode>>();
-
 /** The watch of a process on them; it begins when somebody asks. */
-export function poolNodesOf(kube: Kube): SharedWatch<PoolNode> {
-  const known = watches.get(kube.core) ?? new SharedWatch(kube, nodes);
-  watches.set(kube.core, known);
-  return known;
+export function poolNodesOf(kube: Cluster): SharedWatch<PoolNode> {
+  return kube.watches.of(nodes);
 }
 
 /** All nodes; from a list while there is no watch that is up to date. */
-export async function readPoolNodes(kube: Kube): Promise<PoolNode[]> {
+export async function readPoolNodes(kube: Cluster): Promise<PoolNode[]> {
   const watch = poolNodesOf(kube);
   watch.ask();
-  return watch.isFresh ? [...watch.values()] : await joinedRead(kube, "nodes of node pools", () => listNodes(kube));
+  return watch.isFresh ? [...watch.values()] : await kube.cache.read("nodes of node pools", () => listNodes(kube));
 }
 
 /** One node as it is now; undefined when there is none. */
-export async function readPoolNode(kube: Kube, name: string): Promise<PoolNode | undefined> {
+export async function readPoolNode(kube: Cluster, name: string): Promise<PoolNode | undefined> {
   const answer: unknown = await ifFound(kube.core.readNode({ name }));
   return answer === undefined ? undefined : poolNode.parse(JSON.parse(JSON.stringify(answer)));
 }
 
-async function listNodes(kube: Kube): Promise<PoolNode[]> {
+async function listNodes(kube: Cluster): Promise<PoolNode[]> {
   return await allPages(async (page) => {
     const answer: unknown = await kube.core.listNode(page);
     const { items = [], metadata = {} } = JSON.parse(JSON.stringify(answer)) as ListPage<unknown>;

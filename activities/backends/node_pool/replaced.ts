@@ -2,8 +2,8 @@
  * Replaces a node that could not be updated where it stands, by deleting its machine: whoever made that makes another. All is
  * known by its uid, so that neither a node nor a machine is meant that came later under the same name.
  */
+import type { Cluster } from "../../cluster.ts";
 import type { Maker, NodeUpdate } from "../../../workflows/contracts/mod.ts";
-import type { Kube } from "../../kube/client.ts";
 import { poll } from "../../kube/polling.ts";
 import { attempting } from "../../kube/status.ts";
 import { backendOf, remadeOf } from "../registry.ts";
@@ -13,7 +13,7 @@ import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import { isLockTarget } from "./target.ts";
 
 /** Null for nobody; and for a node that updates itself, as it may reboot at any time and be well. Writes nothing. */
-export async function readMaker(kube: Kube, update: NodeUpdate & { bootId: string }): Promise<Maker | null> {
+export async function readMaker(kube: Cluster, update: NodeUpdate & { bootId: string }): Promise<Maker | null> {
   const node = isLockTarget(update.image) ? undefined : (await readBegun(kube, update))?.node;
   // What was ordered to boot has noted under which boot; another one of that name knows nothing of it.
   if (!node || (update.bootId !== "" && node.note.bootId !== update.bootId)) return null;
@@ -29,7 +29,7 @@ export async function readMaker(kube: Kube, update: NodeUpdate & { bootId: strin
  * another node by now, or that nobody would replace any more, stays.
  */
 export async function ensureNodeReplaced(
-  kube: Kube,
+  kube: Cluster,
   { machine: name, maker }: NodeUpdate & { maker: Maker },
 ): Promise<"Replaced" | "Gone" | "Kept"> {
   const { pool, machine, machineUid } = maker;
@@ -43,7 +43,7 @@ export async function ensureNodeReplaced(
 
 /** By its uid: one that came in its stead under the same name is another one. */
 export async function awaitNodeGone(
-  kube: Kube,
+  kube: Cluster,
   { pool, machine: name, maker, until }: NodeUpdate & { maker: Maker; until: number },
 ): Promise<boolean> {
   using news = newsOfNodes(kube, pool, () => new Set([name]));
@@ -59,7 +59,7 @@ export async function awaitNodeGone(
 }
 
 async function readFound(
-  kube: Kube,
+  kube: Cluster,
   { name, maker: { nodeUid } }: { name: string; maker: Maker },
 ): Promise<PoolNode | undefined> {
   const node = await readPoolNode(kube, name);

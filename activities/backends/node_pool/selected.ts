@@ -1,10 +1,10 @@
 /** Which nodes are whose: those that a pool selects, of which no other pool may select any. */
+import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { refused } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import { ifFound, selects } from "../../kube/status.ts";
 import { type NodePool, nodePools } from "../../kube/node_pools.ts";
-import { joinedRead } from "../../kube/joined_reads.ts";
 import { listPage, readObject } from "../../kube/resources.ts";
 import { type PoolNode, readPoolNodes } from "./pool_nodes.ts";
 
@@ -27,17 +27,17 @@ export function isSelected({ spec }: Pick<NodePool, "spec">, node: PoolNode): bo
 }
 
 /** The nodes of a pool, those of another one included. */
-export async function readSelected(kube: Kube, nodePool: Pick<NodePool, "spec">): Promise<PoolNode[]> {
+export async function readSelected(kube: Cluster, nodePool: Pick<NodePool, "spec">): Promise<PoolNode[]> {
   return (await readPoolNodes(kube)).filter((node) => isSelected(nodePool, node));
 }
 
 /** Two pools of one node would each keep to their own budget, and bring it to their own image: neither begins anything. */
 export async function refuseRivals(
-  kube: Kube,
+  kube: Cluster,
   { metadata, spec }: NodePool,
   nodes: readonly PoolNode[],
 ): Promise<void> {
-  const all = await joinedRead(kube, "node pools", () => listAllPools(kube));
+  const all = await kube.cache.read("node pools", () => listAllPools(kube));
   for (const rival of all.filter((other) => other.metadata.uid !== metadata.uid)) {
     const shared = nodes.find((node) => isSelected(rival, node));
     if (!shared) continue;
@@ -51,13 +51,13 @@ export async function refuseRivals(
 }
 
 /** The pool that a node is of; undefined where none selects it, or more than one does. */
-export async function poolOf(kube: Kube, node: PoolNode): Promise<NodePool | undefined> {
+export async function poolOf(kube: Cluster, node: PoolNode): Promise<NodePool | undefined> {
   return (await readOwners(kube))(node);
 }
 
 /** The same for any number of nodes, by one look at the pools. */
-export async function readOwners(kube: Kube): Promise<(node: PoolNode) => NodePool | undefined> {
-  const all = await joinedRead(kube, "node pools", () => listAllPools(kube));
+export async function readOwners(kube: Cluster): Promise<(node: PoolNode) => NodePool | undefined> {
+  const all = await kube.cache.read("node pools", () => listAllPools(kube));
   return (node) => {
     const owners = all.filter((each) => isSelected(each, node));
     return owners.length === 1 ? owners[0] : undefined;

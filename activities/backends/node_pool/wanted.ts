@@ -1,4 +1,5 @@
 /** What a NodePool asks for: its image, on as many nodes as it selects. */
+import type { Cluster } from "../../cluster.ts";
 import { z } from "zod";
 import type { Desired, PoolRef } from "../../../workflows/contracts/mod.ts";
 import { refused } from "../../failures.ts";
@@ -11,7 +12,7 @@ import { nodePoolNameOf, readNodePool, readSelected, refuseRivals } from "./sele
 import { isLockTarget, lockTargetOf, observedOf, partsOf, templateOf } from "./target.ts";
 
 /** Gone, being deleted, or present. Refused where another pool selects one of its nodes, or its image may not be used. */
-export function readWanted(kube: Kube, pool: PoolRef): Promise<Wanted> {
+export function readWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
   return attempting(`read NodePool "${pool.namespace}/${nodePoolNameOf(pool)}"`, async () => {
     const nodePool = await readNodePool(kube, pool);
     if (!nodePool) return { state: "Gone" };

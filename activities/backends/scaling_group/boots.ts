@@ -1,4 +1,5 @@
 /** Has a group boot what it asks for, and keeps what it booted before by the cloud's own id, so that there is a way back. */
+import type { Cluster } from "../../cluster.ts";
 import type {
   Desired,
   EtcdDoubt,
@@ -8,7 +9,6 @@ import type {
   PoolRef,
   Published,
 } from "../../../workflows/contracts/mod.ts";
-import { cloudOf } from "../../clouds/cloud_of.ts";
 import { type BootTemplate, groupKeyOf, type Instance } from "../../clouds/driver.ts";
 import { refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -19,7 +19,6 @@ import {
   readObject,
   rollouts,
 } from "../../kube/resources.ts";
-import { joinedRead } from "../../kube/joined_reads.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type NodeVersion, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { marks } from "../../node_version/marks.ts";
@@ -44,7 +43,7 @@ import { readSurvey } from "../../node_version/cluster_etcd.ts";
 const never = "";
 
 /** Makes it so; nothing is written for a group to which nothing is released yet. */
-export function publishBoots(kube: Kube, { pool, revision }: BootOrder): Promise<Published> {
+export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Promise<Published> {
   return attempting(`have scaling group "${groupNameOf(pool)}" boot revision "${revision}"`, async () => {
     const asked = await needAsked(kube, pool);
     const { target } = asked;
@@ -61,8 +60,11 @@ export function publishBoots(kube: Kube, { pool, revision }: BootOrder): Promise
 }
 
 /** Looks at what the group would boot now, and sets it right; gives what it boots then. */
-export async function ensureBoots(kube: Kube, { pool, asked }: { pool: PoolRef; asked: Asked }): Promise<BootTemplate> {
-  const driver = await cloudOf(kube);
+export async function ensureBoots(
+  kube: Cluster,
+  { pool, asked }: { pool: PoolRef; asked: Asked },
+): Promise<BootTemplate> {
+  const driver = await kube.cloud.driver();
   const { group, ledger, target } = asked;
   const { groupId } = group.spec;
   if (!target) {
@@ -80,8 +82,11 @@ export async function ensureBoots(kube: Kube, { pool, asked }: { pool: PoolRef; 
 }
 
 /** Two objects of one group would each keep to its own numbers and budget: neither takes anything up. */
-async function refuseRivals(kube: Kube, { metadata: { name, uid }, spec: { groupId } }: ScalingGroup): Promise<void> {
-  const all = await joinedRead(kube, "scaling groups", () => listClusterObjects(kube, scalingGroups));
+async function refuseRivals(
+  kube: Cluster,
+  { metadata: { name, uid }, spec: { groupId } }: ScalingGroup,
+): Promise<void> {
+  const all = await kube.cache.read("scaling groups", () => listClusterObjects(kube, scalingGroups));
   const rival = all.find((other) =>
     other.metadata.uid !== uid && groupKeyOf(other.spec.groupId) === groupKeyOf(groupId)
   );
@@ -91,7 +96,7 @@ async function refuseRivals(kube: Kube, { metadata: { name, uid }, spec: { group
 }
 
 interface Booting {
-  kube: Kube;
+  kube: Cluster;
   asked: Asked;
   target: Target;
   boots: BootTemplate;
@@ -105,7 +110,7 @@ function knownFor({ ledger: { pin, boots } }: Asked, target: Target): Boots | un
 /** One that was recorded is gone back to by its id, whatever somebody has made of the group since. */
 async function templateFor({ kube, asked, target, boots }: Booting): Promise<BootTemplate> {
   const { groupId: group } = asked.group.spec;
-  const driver = await cloudOf(kube);
+  const driver = await kube.cloud.driver();
   const known = knownFor(asked, target);
   if (known && known.template === boots.id) return boots;
   return known
@@ -114,10 +119,10 @@ async function templateFor({ kube, asked, target, boots }: Booting): Promise<Boo
 }
 
 /** Of one of its nodes; "" where no node of the group says. */
-async function componentsNow(kube: Kube, { group: { spec } }: Asked): Promise<string> {
+async function componentsNow(kube: Cluster, { group: { spec } }: Asked): Promise<string> {
   const [nodes, instances] = await Promise.all([
     nodesByInstance(kube),
-    readInstances(kube, await cloudOf(kube), spec.groupId),
+    readInstances(kube, await kube.cloud.driver(), spec.groupId),
   ]);
   const named = instances.map(({ providerId }) => nodes.get(providerId.toLowerCase())?.components ?? "");
   return named.find((components) => components !== "") ?? "";
@@ -193,7 +198,7 @@ async function goodBoots(kube: Kube, { ledger: { boots, former } }: Asked, { poo
 // What a scaling group asks for: what its NodeVersion says, as many as its cloud keeps for it.
 
 /** Gone, being deleted, or present with what it asks for. One that follows nothing yet asks for what it has. */
-export function readGroupWanted(kube: Kube, pool: PoolRef): Promise<Wanted> {
+export function readGroupWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
   return attempting(`read scaling group "${groupNameOf(pool)}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked) return { state: "Gone" };
@@ -279,7 +284,7 @@ export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
 }
 
 /** Etcd in one look; undefined where it is none of this group's business. One that cannot be looked at is in doubt. */
-export async function standingFor(kube: Kube, asked: Asked, seen: Seen): Promise<EtcdStanding | undefined> {
+export async function standingFor(kube: Cluster, asked: Asked, seen: Seen): Promise<EtcdStanding | undefined> {
   if (!isOfControlPlane(asked, seen)) return undefined;
   try {
     return standingOf(await readSurvey(kube), seen);

@@ -1,7 +1,6 @@
 /** Nodes as the backend of scaling groups needs them: which instance they are, what they run, and whether we chose them to go. */
+import type { Cluster } from "../../cluster.ts";
 import { z } from "zod";
-import type { Kube } from "../../kube/client.ts";
-import { joinedRead } from "../../kube/joined_reads.ts";
 import {
   allPages,
   createClusterObject,
@@ -11,11 +10,10 @@ import {
   patchClusterObject,
   type Resource,
 } from "../../kube/resources.ts";
-import { SharedWatch } from "../../kube/informer.ts";
+import type { SharedWatch } from "../../kube/informer.ts";
 import { MarkedNode } from "../../node_version/marks.ts";
 import { createHash } from "node:crypto";
 import type { DiscoveryResult } from "../../../workflows/contracts/mod.ts";
-import { cloudOf } from "../../clouds/cloud_of.ts";
 import { type CloudGroup, type Driver, groupKeyOf } from "../../clouds/driver.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
@@ -59,31 +57,27 @@ const GroupNode: z.ZodType<GroupNode> = z.unknown().transform((node) => ({
 
 const groupNodes: Resource<GroupNode> = { group: "", version: "v1", plural: "nodes", schema: GroupNode };
 
-const watches = new WeakMap<object, SharedWatch<GroupNode>>();
-
 /** The watch of a process on them; it begins when somebody asks. */
-export function groupNodesOf(kube: Kube): SharedWatch<GroupNode> {
-  const known = watches.get(kube.core) ?? new SharedWatch(kube, groupNodes);
-  watches.set(kube.core, known);
-  return known;
+export function groupNodesOf(kube: Cluster): SharedWatch<GroupNode> {
+  return kube.watches.of(groupNodes);
 }
 
 /** All nodes; from a list while there is no watch that is up to date. */
-export async function readGroupNodes(kube: Kube): Promise<GroupNode[]> {
+export async function readGroupNodes(kube: Cluster): Promise<GroupNode[]> {
   const watch = groupNodesOf(kube);
   watch.ask();
-  return watch.isFresh ? [...watch.values()] : await joinedRead(kube, "nodes of groups", () => listNodes(kube));
+  return watch.isFresh ? [...watch.values()] : await kube.cache.read("nodes of groups", () => listNodes(kube));
 }
 
 /** Those that are of an instance, by its id in lower case. */
-export async function nodesByInstance(kube: Kube): Promise<Map<string, GroupNode>> {
+export async function nodesByInstance(kube: Cluster): Promise<Map<string, GroupNode>> {
   const nodes = await readGroupNodes(kube);
   return new Map(
     nodes.filter(({ providerId }) => providerId !== "").map((node) => [node.providerId.toLowerCase(), node]),
   );
 }
 
-async function listNodes(kube: Kube): Promise<GroupNode[]> {
+async function listNodes(kube: Cluster): Promise<GroupNode[]> {
   return await allPages(async (page) => {
     const answer: unknown = await kube.core.listNode(page);
     const { items = [], metadata = {} } = JSON.parse(JSON.stringify(answer)) as ListPage<unknown>;
@@ -107,9 +101,9 @@ const first = { nodeImage: "constellation-version", min: 1, max: 10, autoscaling
 type Role = "Worker" | "ControlPlane";
 
 /** Looks once. */
-export function discoverScalingGroups(kube: Kube, now: number): Promise<DiscoveryResult> {
+export function discoverScalingGroups(kube: Cluster, now: number): Promise<DiscoveryResult> {
   return attempting("look for scaling groups", async () => {
-    const driver = await cloudOf(kube);
+    const driver = await kube.cloud.driver();
     const [{ groups, isComplete }, objects] = await Promise.all([
       driver.groups(),
       listClusterObjects(kube, scalingGroups),
@@ -132,19 +126,19 @@ export function discoverScalingGroups(kube: Kube, now: number): Promise<Discover
 }
 
 /** One of which neither its cloud nor a node tells what it is for may be a control plane: it is made once a node tells. */
-async function makeIfClear(kube: Kube, driver: Driver, group: CloudGroup): Promise<string[]> {
+async function makeIfClear(kube: Cluster, driver: Driver, group: CloudGroup): Promise<string[]> {
   const role = group.role || await roleByNodes(kube, driver, group.id);
   return role === undefined ? [] : [await make(kube, group, role)];
 }
 
-async function roleByNodes(kube: Kube, driver: Driver, group: string): Promise<Role | undefined> {
+async function roleByNodes(kube: Cluster, driver: Driver, group: string): Promise<Role | undefined> {
   const [instances, nodes] = await Promise.all([driver.instances(group), nodesByInstance(kube)]);
   const own = instances.flatMap(({ providerId }) => nodes.get(providerId.toLowerCase()) ?? []);
   if (own.some(({ isControlPlane }) => isControlPlane)) return "ControlPlane";
   return own.length > 0 ? "Worker" : undefined;
 }
 
-async function make(kube: Kube, group: CloudGroup, role: Role): Promise<string> {
+async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<string> {
   const { id, name: nodeGroupName, autoscalerName: autoscalerGroupName } = group;
   const spec = { ...first, groupId: id, nodeGroupName, autoscalerGroupName, role };
   const name = nameFor(group);
@@ -172,7 +166,7 @@ function nameFor({ name, id }: CloudGroup): string {
 }
 
 /** Only its name for people follows the cloud. */
-async function keep(kube: Kube, { metadata, spec }: ScalingGroup, { name }: CloudGroup): Promise<void> {
+async function keep(kube: Cluster, { metadata, spec }: ScalingGroup, { name }: CloudGroup): Promise<void> {
   const wasMissed = metadata.annotations?.[missedAnnotation] !== undefined;
   if (!wasMissed && spec.nodeGroupName === name) return;
   const body = {
@@ -183,7 +177,7 @@ async function keep(kube: Kube, { metadata, spec }: ScalingGroup, { name }: Clou
 }
 
 async function miss(
-  kube: Kube,
+  kube: Cluster,
   { metadata: { name, uid, annotations = {} } }: ScalingGroup,
   now: number,
 ): Promise<"Missed" | "Removed"> {

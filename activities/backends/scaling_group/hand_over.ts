@@ -1,4 +1,5 @@
 /** What a newcomer takes over: read off its donor when it is ordered, and written on its node before it counts as joined. */
+import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import { unavailable } from "../../failures.ts";
@@ -20,7 +21,7 @@ import { deleteRecord, type Order, orderOf, recordAnnotations } from "./records.
 import { type Asked, readAsked, readCloud } from "./sight.ts";
 
 /** Writes on the node what it takes over and what it is, and notes that it is in. */
-export function welcomeMember(kube: Kube, { pool, machine }: MemberRef): Promise<string | void> {
+export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Promise<string | void> {
   return attempting(`hand over to machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked) return;

@@ -1,9 +1,9 @@
 /** What a machine leaves to the one that comes for it: read off its node when it is chosen, kept as JSON until that one has it. */
+import type { Cluster } from "../../cluster.ts";
 import type { V1Node } from "@kubernetes/client-node";
 import { z } from "zod";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
-import type { Kube } from "../../kube/client.ts";
 import { ifFound } from "../../kube/status.ts";
 import { type HandOverRules, type Inheritance, inheritanceOf } from "./joining_nodes.ts";
 import { handOverFor } from "../../policy/hand_over_for.ts";
@@ -21,7 +21,7 @@ const Inheritance: z.ZodType<Inheritance> = z.object({
 
 /** What is kept of a donor, by the rules that hold now; undefined where it has no node. */
 export async function inheritanceFor(
-  kube: Kube,
+  kube: Cluster,
   { pool, asked, seen }: { pool: PoolRef; asked: Asked; seen: CloudSight },
   donor: Instance,
 ): Promise<Inheritance | undefined> {
@@ -30,7 +30,7 @@ export async function inheritanceFor(
   return node && inheritanceOf(bearing(node), await rulesOf(kube, pool, asked));
 }
 
-async function rulesOf(kube: Kube, { namespace, name }: PoolRef, { group }: Asked): Promise<HandOverRules> {
+async function rulesOf(kube: Cluster, { namespace, name }: PoolRef, { group }: Asked): Promise<HandOverRules> {
   const labels = group.metadata.labels ?? {};
   return await handOverFor(kube, { metadata: { namespace, name, labels } });
 }

@@ -1,14 +1,14 @@
 /** A newcomer of a control plane has joined once its member of etcd votes and is well, not once its kubelet is Ready (K27). */
+import type { Cluster } from "../../cluster.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import { doubtsOf } from "../../etcd/judge.ts";
-import type { Kube } from "../../kube/client.ts";
 import { openEtcd } from "../../node_version/cluster_etcd.ts";
 import { isOfControlPlane, placeIn } from "./boots.ts";
 import type { Asked, CloudSight } from "./sight.ts";
 
 /** What it lacks, in words. A learner that is in sync is given its vote: who joined it may have given up. */
 export async function joinEtcd(
-  kube: Kube,
+  kube: Cluster,
   { asked, seen }: { asked: Asked; seen: CloudSight },
   instance: Instance,
 ): Promise<string | undefined> {

@@ -1,4 +1,5 @@
 /** Writes on a node which components it runs, as its JoiningNode says, and forgets the record then. */
+import type { Cluster } from "../../cluster.ts";
 import type { V1Node } from "@kubernetes/client-node";
 import type { ClusterObject, JoiningOutcome } from "../../../workflows/contracts/mod.ts";
 import { unavailable } from "../../failures.ts";
@@ -27,7 +28,7 @@ type Step = "Annotate" | "Expire" | "Wait";
 
 /** Annotates the node, or gives up a record that has had its time, and deletes what it has read of it. */
 export function ensureNodeAnnotated(
-  kube: Kube,
+  kube: Cluster,
   { object: { name } }: { object: ClusterObject },
 ): Promise<JoiningOutcome> {
   return attempting(`admit joining node "${name}"`, async () => {
@@ -40,7 +41,7 @@ export function ensureNodeAnnotated(
 }
 
 /** Undefined where the record was written anew meanwhile. */
-async function admit(kube: Kube, name: string): Promise<JoiningOutcome | undefined> {
+async function admit(kube: Cluster, name: string): Promise<JoiningOutcome | undefined> {
   const record = await ifFound(readClusterObject(kube, joiningNodes, name));
   if (!record) return { outcome: "Gone" };
   const { name: wanted, componentsreference: components } = record.spec;

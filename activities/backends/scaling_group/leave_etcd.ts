@@ -1,7 +1,7 @@
 /** A machine is a member of etcd no more before its cloud is told to take it away: one that is gone would count for the quorum. */
+import type { Cluster } from "../../cluster.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import { unavailable } from "../../failures.ts";
-import type { Kube } from "../../kube/client.ts";
 import { openEtcd } from "../../node_version/cluster_etcd.ts";
 import { placeIn } from "./boots.ts";
 import { memberIdOf } from "./member.ts";
@@ -9,7 +9,7 @@ import type { CloudSight } from "./sight.ts";
 
 /** Transient while nobody can tell which member it is, or those that would remain could decide nothing. */
 export async function leaveEtcd(
-  kube: Kube,
+  kube: Cluster,
   seen: Pick<CloudSight, "instances" | "nodes">,
   instance: Instance,
 ): Promise<void> {

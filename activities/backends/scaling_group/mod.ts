@@ -1,6 +1,6 @@
 /** The backend of ScalingGroups: a cloud makes the machines, from a template that we choose, and removes them when it is told to. */
-import { lookEveryOf } from "../../clouds/cloud_of.ts";
-import type { Kube } from "../../kube/client.ts";
+import type { Cluster } from "../../cluster.ts";
+import type { Resource } from "../../kube/resources.ts";
 import type { Backend, Waker } from "../contract.ts";
 import { publishBoots, readGroupWanted, restoreGroup } from "./boots.ts";
 import { admitMember, chooseMember, spareMember } from "./orders.ts";
@@ -11,7 +11,6 @@ import { relieveMember } from "./relieve.ts";
 import { readSubject } from "./subject.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { News, sourceOf } from "../../kube/polling.ts";
-import { SharedWatch } from "../../kube/informer.ts";
 import {
   NodeVersion,
   nodeVersions,
@@ -20,15 +19,14 @@ import {
   ScalingGroup,
   scalingGroups,
 } from "../../kube/update_kinds.ts";
-import { nodeWatchOf } from "../../node/node_watch.ts";
 import { groupNodesOf } from "./group_nodes.ts";
 import { digestOf } from "./version_release.ts";
 import { groupNameOf } from "./sight.ts";
 
-export function scalingGroup(kube: Kube): Backend {
+export function scalingGroup(kube: Cluster): Backend {
   return {
     maker: "the scaling group",
-    lookEvery: () => lookEveryOf(kube),
+    lookEvery: () => kube.cloud.lookEvery,
     boots: {
       publish: (order) => publishBoots(kube, order),
       letGo: (pool) => removeGroupFinalizer(kube, pool),
@@ -62,12 +60,12 @@ export function scalingGroup(kube: Kube): Backend {
 }
 
 /** Wakes nobody: it only looks, as the cloud tells no news. */
-function lookingAgain(kube: Kube, now: number): Waker {
-  let next = now + lookEveryOf(kube);
+function lookingAgain(kube: Cluster, now: number): Waker {
+  let next = now + kube.cloud.lookEvery;
   return {
     lookBy: () => next,
     wake: (_, at) => {
-      next = at + lookEveryOf(kube);
+      next = at + kube.cloud.lookEvery;
       return Promise.resolve();
     },
   };
@@ -75,57 +73,44 @@ function lookingAgain(kube: Kube, now: number): Waker {
 
 // News of groups, of what they follow, of records and of nodes; the cloud tells none, so waits look by the clock too.
 
-/** Identities alone are kept of what is read anew by who is woken. */
-class GroupWatches {
-  readonly groups: SharedWatch<string>;
-  readonly versions: SharedWatch<string>;
-  readonly records: SharedWatch<string>;
-
-  constructor(kube: Kube) {
-    const identity = ({ metadata: { uid, generation, annotations, deletionTimestamp } }: {
-      metadata: {
-        uid: string;
-        generation?: number | undefined;
-        annotations?: object | undefined;
-        deletionTimestamp?: string | undefined;
-      };
-    }): string => digestOf([uid, generation, annotations, deletionTimestamp]);
-    this.groups = new SharedWatch(kube, { ...scalingGroups, schema: ScalingGroup.transform(identity) });
-    this.versions = new SharedWatch(kube, {
-      ...nodeVersions,
-      schema: NodeVersion.transform((version) => digestOf([identity(version), version.status?.["released"]])),
-    });
-    this.records = new SharedWatch(kube, {
-      ...pendingNodes,
-      schema: PendingNode.transform((record) => digestOf([identity(record), record.spec, record.status?.reachedGoal])),
-    });
-  }
-}
-
-const known = new WeakMap<object, GroupWatches>();
-
-function watchesOf(kube: Kube): GroupWatches {
-  const watches = known.get(kube.core) ?? new GroupWatches(kube);
-  known.set(kube.core, watches);
-  return watches;
-}
+// Only identities are kept, as whoever is woken reads the objects anew.
+const identity = ({ metadata: { uid, generation, annotations, deletionTimestamp } }: {
+  metadata: {
+    uid: string;
+    generation?: number | undefined;
+    annotations?: object | undefined;
+    deletionTimestamp?: string | undefined;
+  };
+}): string => digestOf([uid, generation, annotations, deletionTimestamp]);
+const watchedGroups: Resource<string> = { ...scalingGroups, schema: ScalingGroup.transform(identity) };
+const watchedVersions: Resource<string> = {
+  ...nodeVersions,
+  schema: NodeVersion.transform((version) => digestOf([identity(version), version.status?.["released"]])),
+};
+const watchedRecords: Resource<string> = {
+  ...pendingNodes,
+  schema: PendingNode.transform((record) => digestOf([identity(record), record.spec, record.status?.reachedGoal])),
+};
 
 /** What a group asks for. */
-function newsOfGroup(kube: Kube, pool: PoolRef): News {
-  const { groups, versions } = watchesOf(kube);
+function newsOfGroup(kube: Cluster, pool: PoolRef): News {
+  const { watches } = kube;
   const name = groupNameOf(pool);
-  return new News([sourceOf(groups, ({ key }) => key === name), sourceOf(versions, () => true)]);
+  return new News([
+    sourceOf(watches.of(watchedGroups), ({ key }) => key === name),
+    sourceOf(watches.of(watchedVersions), () => true),
+  ]);
 }
 
 /** The same, with its machines: of records and nodes nobody can tell whose they are before they are read. */
-function newsOfMembers(kube: Kube, pool: PoolRef, nodes: () => ReadonlySet<string>): News {
-  const { groups, versions, records } = watchesOf(kube);
+function newsOfMembers(kube: Cluster, pool: PoolRef, nodes: () => ReadonlySet<string>): News {
+  const { watches } = kube;
   const name = groupNameOf(pool);
   return new News([
-    sourceOf(groups, ({ key }) => key === name),
-    sourceOf(versions, () => true),
-    sourceOf(records, () => true),
+    sourceOf(watches.of(watchedGroups), ({ key }) => key === name),
+    sourceOf(watches.of(watchedVersions), () => true),
+    sourceOf(watches.of(watchedRecords), () => true),
     sourceOf(groupNodesOf(kube), ({ before, now }) => before?.providerId !== now?.providerId),
-    sourceOf(nodeWatchOf(kube), ({ key }) => nodes().has(key)),
+    sourceOf(kube.nodes, ({ key }) => nodes().has(key)),
   ]);
 }

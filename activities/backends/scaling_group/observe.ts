@@ -1,6 +1,6 @@
 /** The machines of a scaling group, those that were ordered and those on paper. */
+import type { Cluster } from "../../cluster.ts";
 import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
-import type { Kube } from "../../kube/client.ts";
 import { attempting } from "../../kube/status.ts";
 import { protectionFor } from "../../policy/protection_for.ts";
 import type { Instance } from "../../clouds/driver.ts";
@@ -22,7 +22,7 @@ import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readClo
 import { hashOf } from "./version_release.ts";
 
 /** Reads all of them; papers are no more than could be needed. */
-export function observeGroup(kube: Kube, pool: PoolRef): Promise<Observation> {
+export function observeGroup(kube: Cluster, pool: PoolRef): Promise<Observation> {
   return attempting(`read the machines of scaling group "${groupNameOf(pool)}"`, async () => {
     const asked = await needAsked(kube, pool);
     const { target } = asked;
@@ -40,7 +40,7 @@ export function observeGroup(kube: Kube, pool: PoolRef): Promise<Observation> {
 
 /** What the policy says of protected machines; read only where one is. */
 export async function keptOf(
-  kube: Kube,
+  kube: Cluster,
   { pool: { namespace, name }, asked, seen }: { pool: PoolRef; asked: Asked; seen: CloudSight },
 ): Promise<Pick<Of, "kept">> {
   if (!seen.instances.some(({ isProtected }) => isProtected)) return {};
@@ -50,7 +50,7 @@ export async function keptOf(
 }
 
 /** Reads one as the planner sees it; undefined for what is gone, and for paper that nobody would list. */
-export function readGroupMember(kube: Kube, { pool, machine }: MemberRef): Promise<Member | undefined> {
+export function readGroupMember(kube: Cluster, { pool, machine }: MemberRef): Promise<Member | undefined> {
   return attempting(`read machine "${machine}"`, async () => {
     if (!await readAsked(kube, pool)) return undefined;
     return (await observeGroup(kube, pool)).members.find(({ id }) => id === machine);
@@ -58,7 +58,7 @@ export function readGroupMember(kube: Kube, { pool, machine }: MemberRef): Promi
 }
 
 /** How far one has come; paper is no machine. */
-export function readGroupState(kube: Kube, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
+export function readGroupState(kube: Cluster, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
   return attempting(`read machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked?.target) return undefined;

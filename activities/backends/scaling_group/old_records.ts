@@ -1,5 +1,5 @@
 /** Sees through the PendingNodes that the operator of before left: those of ours are their groups' affair. */
-import { cloudOf } from "../../clouds/cloud_of.ts";
+import type { Cluster } from "../../cluster.ts";
 import { groupKeyOf, type Instance, type InstanceState } from "../../clouds/driver.ts";
 import { deleteRecord, isOwn } from "./records.ts";
 import { type GroupNode, readGroupNodes } from "./group_nodes.ts";
@@ -18,7 +18,7 @@ export function isOld(record: PendingNode): boolean {
 
 /** One step with each; gives those that are left. */
 export async function tendOldRecords(
-  kube: Kube,
+  kube: Cluster,
   records: readonly PendingNode[],
   { fleet, target, now, mayTake }: {
     fleet: GroupFleet;
@@ -57,7 +57,7 @@ function isWanted({ image, components }: GroupNode, target: NodeTarget): boolean
 }
 
 /** K4: told again each time, as its goal is Leave from now on. */
-async function remove(kube: Kube, { metadata: { name, uid }, spec }: PendingNode, fleet: GroupFleet): Promise<void> {
+async function remove(kube: Cluster, { metadata: { name, uid }, spec }: PendingNode, fleet: GroupFleet): Promise<void> {
   // Whoever may write records could name any instance: only those of our groups are removed.
   const isOurs = fleet.instances.some(({ providerId, group, isProtected }) =>
     same(providerId, spec.providerID) && groupKeyOf(group) === groupKeyOf(spec.groupID) && !isProtected
@@ -65,7 +65,7 @@ async function remove(kube: Kube, { metadata: { name, uid }, spec }: PendingNode
   // The operator deleted a node before its record said Leave: one that serves is taken by no record alone.
   const node = fleet.nodes.find(({ providerId }) => same(providerId, spec.providerID));
   if (node && (node.isReady || node.isControlPlane)) return;
-  const driver = await cloudOf(kube);
+  const driver = await kube.cloud.driver();
   if (isOurs) await driver.remove({ group: spec.groupID, providerId: spec.providerID, shrinks: true });
   if (spec.goal === "Leave") return;
   const body = { metadata: { uid }, spec: { goal: "Leave", deadline: null } };
@@ -219,7 +219,7 @@ interface GroupFleet {
  * asked for their instances only where a node does not say, or somebody wants to know (`isAsked`).
  */
 export async function readFleet(
-  kube: Kube,
+  kube: Cluster,
   groupIds: readonly string[],
   { isAsked }: { isAsked: boolean },
 ): Promise<GroupFleet> {
@@ -238,8 +238,8 @@ export async function readFleet(
   return { nodes, instances: owned.map(({ instance }) => instance) };
 }
 
-async function readOwned(kube: Kube, groupIds: readonly string[]): Promise<Owned[]> {
-  const driver = await cloudOf(kube);
+async function readOwned(kube: Cluster, groupIds: readonly string[]): Promise<Owned[]> {
+  const driver = await kube.cloud.driver();
   const lists = await abreast(width, [...groupIds], async (group) => {
     return (await readInstances(kube, driver, group)).map((instance): Owned => ({ group, instance }));
   });

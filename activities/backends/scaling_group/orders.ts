@@ -1,6 +1,6 @@
 /** Lets a newcomer in: its record with its token first, then the order, so that no order is ever given twice or forgotten. */
+import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
-import { cloudOf } from "../../clouds/cloud_of.ts";
 import { type Driver, groupKeyOf, type Instance } from "../../clouds/driver.ts";
 import { moot, refused, unavailable } from "../../failures.ts";
 import { asMergePatch, type Kube } from "../../kube/client.ts";
@@ -34,7 +34,7 @@ import { chosenAnnotation, type GroupNode } from "./group_nodes.ts";
 const joinMs = 1_800_000;
 
 /** Orders it. A machine that is there already is admitted; moot for a token that was used up. */
-export function admitMember(kube: Kube, { pool, machine, victim }: AdmitOrder): Promise<void> {
+export function admitMember(kube: Cluster, { pool, machine, victim }: AdmitOrder): Promise<void> {
   return attempting(`order machine "${machine}"`, async () => {
     const asked = await needAsked(kube, pool);
     const seen = await readCloud(kube, asked);
@@ -56,7 +56,7 @@ interface Place {
 }
 
 async function recorded(
-  kube: Kube,
+  kube: Cluster,
   { pool, asked, seen }: Place,
   { machine, victim }: { machine: string; victim: string | undefined },
 ): Promise<Order> {
@@ -109,10 +109,10 @@ function waitForRival({ instances, records }: CloudSight, machine: string, donor
  * A removal of the donor may have been written down since it was looked at, by which the group keeps its size: both are
  * written before either reads what the other wrote, so one of them sees the other (`removals.ts` waits for this).
  */
-async function withdrawIfLate(kube: Kube, { group: { spec } }: Asked, order: Order): Promise<void> {
+async function withdrawIfLate(kube: Cluster, { group: { spec } }: Asked, order: Order): Promise<void> {
   const { removals } = await readRecords(kube, spec.groupId);
   if (!removals.some(({ member }) => member === order.donor)) return;
-  const instances = await (await cloudOf(kube)).instances(spec.groupId);
+  const instances = await (await kube.cloud.driver()).instances(spec.groupId);
   if (instances.some(({ token }) => token === order.id)) return;
   await deleteRecord(kube, order.record);
   throw moot("MachineGone", `Cannot order machine "${order.id}": who was to go for it goes already`);
@@ -139,8 +139,8 @@ async function noteNumber(kube: Kube, pool: PoolRef, machine: string): Promise<S
   return tokens ? await patchLedger(kube, group.metadata, written({ tokens })) : group;
 }
 
-async function give(kube: Kube, { pool, asked }: Omit<Place, "seen">, order: Order): Promise<void> {
-  const driver = await cloudOf(kube);
+async function give(kube: Cluster, { pool, asked }: Omit<Place, "seen">, order: Order): Promise<void> {
+  const driver = await kube.cloud.driver();
   const { groupId } = asked.group.spec;
   // Somebody may have written the group since: what it would boot is looked at before each order.
   await ensureBoots(kube, { pool, asked });
@@ -178,7 +178,7 @@ async function noteInstance(kube: Kube, { id, uid }: Order, { providerId, node, 
 // Marks a machine as one that goes, for people to see and for us to remember; and takes that back.
 
 /** Marks its node; one without a node is known by what was ordered for it. */
-export function chooseMember(kube: Kube, member: MemberRef): Promise<void> {
+export function chooseMember(kube: Cluster, member: MemberRef): Promise<void> {
   return attempting(`choose machine "${member.machine}" to go`, async () => {
     const asked = await readAsked(kube, member.pool);
     if (!asked) return;
@@ -191,7 +191,7 @@ export function chooseMember(kube: Kube, member: MemberRef): Promise<void> {
 }
 
 /** Takes mark and cordon back; a mark of the operator of before too, as nothing comes for it any more. */
-export function spareMember(kube: Kube, member: MemberRef): Promise<void> {
+export function spareMember(kube: Cluster, member: MemberRef): Promise<void> {
   return attempting(`spare machine "${member.machine}"`, async () => {
     const node = await nodeOf(kube, member);
     if (!node) return;
@@ -213,12 +213,12 @@ async function annotate(
   await ifFound(kube.core.patchNode({ name, body: { metadata: { uid, annotations } } }, asMergePatch));
 }
 
-async function nodeOf(kube: Kube, { pool, machine }: MemberRef): Promise<GroupNode | undefined> {
+async function nodeOf(kube: Cluster, { pool, machine }: MemberRef): Promise<GroupNode | undefined> {
   const asked = await readAsked(kube, pool);
   return asked && nodeIn(await seenFor(kube, asked), machine);
 }
 
-function seenFor(kube: Kube, asked: Asked): Promise<CloudSight> {
+function seenFor(kube: Cluster, asked: Asked): Promise<CloudSight> {
   return readCloud(kube, asked);
 }
 

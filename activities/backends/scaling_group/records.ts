@@ -1,7 +1,7 @@
 /** PendingNodes as what they are to a scaling group: an order that was given, or a machine that was told to go. */
+import type { Cluster } from "../../cluster.ts";
 import type { Kube } from "../../kube/client.ts";
 import { deleteClusterObject, listClusterObjects, patchClusterObject } from "../../kube/resources.ts";
-import { joinedRead } from "../../kube/joined_reads.ts";
 import { ifFound } from "../../kube/status.ts";
 import { type PendingNode, pendingNodes } from "../../kube/update_kinds.ts";
 import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
@@ -77,8 +77,8 @@ export function removalName(group: string, member: string): string {
 }
 
 /** All of a group; read once for all who ask at a time. */
-export async function readRecords(kube: Kube, group: string): Promise<Records> {
-  const all = await joinedRead(kube, "pending nodes", () => listClusterObjects(kube, pendingNodes));
+export async function readRecords(kube: Cluster, group: string): Promise<Records> {
+  const all = await kube.cache.read("pending nodes", () => listClusterObjects(kube, pendingNodes));
   const own = all.filter(({ spec }) => groupKeyOf(spec.groupID) === groupKeyOf(group));
   return {
     orders: own.filter((record) => !isRemoval(record)).map(orderOf),

@@ -1,9 +1,9 @@
 /** Has a machine of a control plane hand on what only it has before it goes: the lead of etcd, and a copy of the data. */
+import type { Cluster } from "../../cluster.ts";
 import type { EtcdSurvey, Relieved } from "../../../workflows/contracts/mod.ts";
 import { bounded, doubtsOf } from "../../etcd/judge.ts";
 import type { Place } from "../../etcd/place.ts";
 import { isLastVoter, leavingDoubts } from "../../etcd/quorum.ts";
-import type { Kube } from "../../kube/client.ts";
 import { attempting } from "../../kube/status.ts";
 import { openEtcd } from "../../node_version/cluster_etcd.ts";
 import type { RelieveMember } from "../contract.ts";
@@ -13,7 +13,7 @@ import { readAsked, readCloud } from "./sight.ts";
 
 /** One that is lost may go although it is in doubt itself. */
 export function relieveMember(
-  kube: Kube,
+  kube: Cluster,
   { pool, machine, isLost, taken, snapshot }: RelieveMember,
 ): Promise<Relieved> {
   return attempting(`have machine "${machine}" hand on its part of etcd`, async () => {

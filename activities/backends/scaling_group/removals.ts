@@ -1,6 +1,6 @@
 /** Has a machine go: what was meant is written down, the cloud is told until it has it no more, and nothing of it is left. */
+import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
-import { cloudOf } from "../../clouds/cloud_of.ts";
 import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
 import { moot, refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -41,7 +41,7 @@ interface Place {
 }
 
 /** Tells the cloud, with its place in the group where that was made for its newcomer, or it is one itself. */
-export function removeMember(kube: Kube, { pool, machine }: MemberRef): Promise<void> {
+export function removeMember(kube: Cluster, { pool, machine }: MemberRef): Promise<void> {
   return attempting(`remove machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked) return;
@@ -53,7 +53,7 @@ export function removeMember(kube: Kube, { pool, machine }: MemberRef): Promise<
 }
 
 /** Tells again where it is still there; forgets its records once it is gone, and gives what is left of it. */
-export function seeMemberOff(kube: Kube, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
+export function seeMemberOff(kube: Cluster, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
   return attempting(`see machine "${machine}" off`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked) return undefined;
@@ -70,7 +70,7 @@ export function seeMemberOff(kube: Kube, { pool, machine }: MemberRef): Promise<
 
 /** The record of it; made by now for one that was given up, and came after all. */
 async function removalFor(
-  kube: Kube,
+  kube: Cluster,
   place: Place,
   { machine, order }: { machine: string; order: Order | undefined },
 ): Promise<Removal | undefined> {
@@ -83,7 +83,7 @@ async function removalFor(
  * An order for it may have been written down since it was looked at: then the group is to be one smaller. One that has not
  * reached the cloud is withdrawn by who gives it, or given: that is waited for.
  */
-async function settled(kube: Kube, { group: { spec } }: Asked, removal: Removal): Promise<Removal> {
+async function settled(kube: Cluster, { group: { spec } }: Asked, removal: Removal): Promise<Removal> {
   if (removal.shrinks) return removal;
   const { orders } = await readRecords(kube, spec.groupId);
   const [rival] = orders.filter(({ donor, goal }) => donor === removal.member && goal === "Join");
@@ -97,7 +97,7 @@ async function settled(kube: Kube, { group: { spec } }: Asked, removal: Removal)
 }
 
 /** The record of it, made where there is none; undefined for what was never there, or is gone without one. */
-async function meant(kube: Kube, { pool, asked, seen }: Place, machine: string): Promise<Removal | undefined> {
+async function meant(kube: Cluster, { pool, asked, seen }: Place, machine: string): Promise<Removal | undefined> {
   const known = seen.records.removals.find(({ member }) => member === machine);
   if (known) return known;
   const instance = seen.instances.find((each) => memberIdOf(each) === machine);
@@ -131,14 +131,14 @@ async function meant(kube: Kube, { pool, asked, seen }: Place, machine: string):
 }
 
 /** Somebody may have had it protected while it was drained; a newcomer that never got in is protected by nobody on purpose. */
-async function refuseProtected(kube: Kube, place: Place, instance: Instance): Promise<void> {
+async function refuseProtected(kube: Cluster, place: Place, instance: Instance): Promise<void> {
   if (!instance.isProtected || (await keptOf(kube, place)).kept === undefined) return;
   throw moot("GenerationStale", `Cannot remove machine "${memberIdOf(instance)}": its cloud protects it by now`);
 }
 
 /** The group makes another by itself, for which no order says what it takes over: it is written down with the group. */
 async function leave(
-  kube: Kube,
+  kube: Cluster,
   place: Place,
   { machine, instance }: { machine: string; instance: Instance },
 ): Promise<void> {
@@ -172,12 +172,12 @@ async function isAbove(
 
 /** Whoever may write records could name any instance: one of another group is left alone. */
 async function tell(
-  kube: Kube,
+  kube: Cluster,
   { asked, seen }: Pick<Place, "asked" | "seen">,
   { providerId, shrinks }: Removal,
 ): Promise<"Going" | "Gone"> {
   const { group } = asked;
-  const driver = await cloudOf(kube);
+  const driver = await kube.cloud.driver();
   const { groupId } = group.spec;
   const instance = await driver.instance(providerId);
   if (instance && groupKeyOf(instance.group) !== groupKeyOf(groupId)) {
@@ -259,7 +259,7 @@ async function deleteNode(kube: Kube, { nodes }: CloudSight, providerId: string)
 const width = 20;
 
 /** All of it; a group that its cloud has no more leaves only records. */
-export function releaseGroup(kube: Kube, pool: PoolRef): Promise<void> {
+export function releaseGroup(kube: Cluster, pool: PoolRef): Promise<void> {
   return attempting(`release the machines of scaling group "${groupNameOf(pool)}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked) return;
@@ -269,7 +269,7 @@ export function releaseGroup(kube: Kube, pool: PoolRef): Promise<void> {
   });
 }
 
-async function chosenOf(kube: Kube, asked: Asked): Promise<string[]> {
+async function chosenOf(kube: Cluster, asked: Asked): Promise<string[]> {
   const seen = await readCloud(kube, asked).catch((error: { type?: string }) => {
     if (error.type === "CloudRefused") return undefined;
     throw error;

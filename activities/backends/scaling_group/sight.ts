@@ -1,11 +1,10 @@
 /** One look at a scaling group: what is asked of it, what its cloud has, and what was written down about both. */
+import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { CloudGroup, Driver, Instance } from "../../clouds/driver.ts";
-import { cloudOf } from "../../clouds/cloud_of.ts";
 import { moot, refused } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import { readClusterObject } from "../../kube/resources.ts";
-import { joinedRead } from "../../kube/joined_reads.ts";
 import { ifFound } from "../../kube/status.ts";
 import { type NodeVersion, nodeVersions, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { type GroupNode, nodesByInstance } from "./group_nodes.ts";
@@ -71,12 +70,12 @@ export interface CloudSight {
 const usualLagMs = 120_000;
 
 /** Reads all that is there, once for all who ask at a time; records before and after the cloud, as it is asked by them. */
-export async function readCloud(kube: Kube, { group: { metadata, spec } }: Asked): Promise<CloudSight> {
-  const driver = await cloudOf(kube);
+export async function readCloud(kube: Cluster, { group: { metadata, spec } }: Asked): Promise<CloudSight> {
+  const driver = await kube.cloud.driver();
   const before = await readRecords(kube, spec.groupId);
   const [instances, nodes] = await Promise.all([readInstances(kube, driver, spec.groupId), nodesByInstance(kube)]);
   // After its machines: the size knows of each that is shown to go, or it would be taken for one too large.
-  const cloud = await joinedRead(kube, `group ${spec.groupId}`, () => driver.group(spec.groupId));
+  const cloud = await kube.cache.read(`group ${spec.groupId}`, () => driver.group(spec.groupId));
   const records = await readRecords(kube, spec.groupId);
   if (!cloud) {
     throw refused(
@@ -89,8 +88,8 @@ export async function readCloud(kube: Kube, { group: { metadata, spec } }: Asked
 }
 
 /** All instances of a group, once for all who ask at a time. */
-export function readInstances(kube: Kube, driver: Driver, groupId: string): Promise<Instance[]> {
-  return joinedRead(kube, `instances of ${groupId}`, () => driver.instances(groupId));
+export function readInstances(kube: Cluster, driver: Driver, groupId: string): Promise<Instance[]> {
+  return kube.cache.read(`instances of ${groupId}`, () => driver.instances(groupId));
 }
 
 /** What of records decides about the size of a group. */

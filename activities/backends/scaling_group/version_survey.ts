@@ -1,4 +1,5 @@
 /** One look at a NodeVersion, at its groups, and at every node of them; what it sees stands on the object for people. */
+import type { Cluster } from "../../cluster.ts";
 import { createHash } from "node:crypto";
 import type {
   ClusterObject,
@@ -29,11 +30,13 @@ import { type GroupProgress, readProgress, toldOf } from "../../node_version/gro
 import type { MarkedNode } from "../../node_version/marks.ts";
 import { isOld, readFleet, tendOldRecords } from "./old_records.ts";
 import { isDeepStrictEqual } from "node:util";
-import { cloudOf } from "../../clouds/cloud_of.ts";
 import { failureTypeOf } from "../../failures.ts";
 
 /** Looks, and shows what it saw; a NodeVersion that is gone, or going, is an answer. */
-export function surveyNodeVersion(kube: Kube, { object: { name } }: { object: ClusterObject }): Promise<VersionSurvey> {
+export function surveyNodeVersion(
+  kube: Cluster,
+  { object: { name } }: { object: ClusterObject },
+): Promise<VersionSurvey> {
   return attempting(`look at NodeVersion "${name}"`, async () => {
     const version = await ifFound(readClusterObject(kube, nodeVersions, name));
     if (!version || version.metadata.deletionTimestamp) return { state: "Gone" };
@@ -219,7 +222,7 @@ const width = 10;
 
 /** The first of it; null for none. */
 async function troubleWith(
-  kube: Kube,
+  kube: Cluster,
   { version, groups, all }: { version: NodeVersion; groups: readonly ScalingGroup[]; all: readonly ScalingGroup[] },
 ): Promise<VersionTrouble | null> {
   if (version.spec.image === "") return { reason: "ImageMissing", message: "The NodeVersion names no image" };
@@ -233,10 +236,10 @@ async function troubleWith(
 }
 
 /** What the cloud does not have, or will not tell. */
-async function troubleInCloud(kube: Kube, groups: readonly ScalingGroup[]): Promise<VersionTrouble | null> {
+async function troubleInCloud(kube: Cluster, groups: readonly ScalingGroup[]): Promise<VersionTrouble | null> {
   try {
     if (groups.length === 0) return null;
-    const driver = await cloudOf(kube);
+    const driver = await kube.cloud.driver();
     const found = await abreast(width, [...groups], ({ spec }) => driver.group(spec.groupId));
     const missing = groups.find((_, nth) => found[nth] === undefined);
     if (!missing) return null;

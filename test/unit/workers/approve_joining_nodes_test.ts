@@ -1,7 +1,7 @@
+import type { Cluster } from "../../../activities/cluster.ts";
 import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { poolGroupOf } from "../../../activities/config/token_group.ts";
-import type { Kube } from "../../../activities/kube/client.ts";
 import { requestNodeCertificate } from "../../../deploy/local/cloud/boot/certificate.ts";
 import { approveJoiningNodes } from "../../../workers/approve_joining_nodes.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -43,7 +43,7 @@ function isApproved(kube: FakeKube, name: string): boolean {
 }
 
 /** An approver at work; disposing of it ends it. */
-function approver(client: Kube): { said: string[]; [Symbol.asyncDispose]: () => Promise<void> } {
+function approver(client: Cluster): { said: string[]; [Symbol.asyncDispose]: () => Promise<void> } {
   const stop = new AbortController();
   const said: string[] = [];
   const log = { info: () => {}, warn: (text: string) => void said.push(text) };

@@ -1,4 +1,5 @@
 /** Which machine is deleted for a node that could not be updated, and which is not. */
+import { openCluster } from "../../../../activities/cluster.ts";
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { noteAnnotation } from "../../../../activities/backends/node_pool/note.ts";
 import { awaitNodeGone, ensureNodeReplaced, readMaker } from "../../../../activities/backends/node_pool/replaced.ts";
@@ -105,7 +106,8 @@ Deno.test("ensureNodeReplaced deletes the machine that was found, once, without 
 
 async function callsOf(): Promise<number> {
   let calls = 0;
-  const counted = interrupted(world().client, { at: Infinity, when: "before", then: "alive" }, () => void calls++);
+  const never = { at: Infinity, when: "before", then: "alive" } as const;
+  const counted = openCluster(interrupted(world().clients, never, () => void calls++));
   await inActivity(() => ensureNodeReplaced(counted, { ...update, maker }));
   return calls;
 }
@@ -115,7 +117,7 @@ Deno.test("ensureNodeReplaced that is killed at any request and tried again dele
   for (const at of Array(calls).keys()) {
     for (const when of ["before", "after"] as const) {
       const kube = world();
-      const broken = interrupted(kube.client, { at, when, then: "dead" }, () => {});
+      const broken = openCluster(interrupted(kube.clients, { at, when, then: "dead" }, () => {}));
       await inActivity(() => ensureNodeReplaced(broken, { ...update, maker })).catch(() => "killed");
       equal(await replaced(kube), "Replaced", `${at} ${when}`);
       const held = kube.all("machines").filter(({ metadata }) => metadata.annotations?.[hold]);

@@ -1,13 +1,13 @@
+import type { Cluster } from "../../../../activities/cluster.ts";
 import { equal, notEqual, rejects } from "node:assert/strict";
 import type { LinedProfile } from "../../../../activities/config/profile_line.ts";
 import { resolvedProfile } from "../../../../activities/config/read_profile.ts";
 import { profiles, readObject } from "../../../../activities/kube/resources.ts";
-import type { Kube } from "../../../../activities/kube/client.ts";
 import { publishingKube, putProfile } from "../../../support/publishing_kube.ts";
 import type { OsProfile } from "../../../../profiles/mod.ts";
 
 /** What stands on profile "osp-ubuntu" now, with those that it is built on. */
-async function resolved(kube: Kube, ...parents: string[]): Promise<OsProfile> {
+async function resolved(kube: Cluster, ...parents: string[]): Promise<OsProfile> {
   const line: LinedProfile[] = [];
   for (const name of ["osp-ubuntu", ...parents]) {
     const ref = { namespace: "kube-system", name };

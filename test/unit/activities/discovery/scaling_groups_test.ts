@@ -1,5 +1,5 @@
 import { deepEqual, rejects } from "node:assert/strict";
-import { useCloud } from "../../../../activities/clouds/cloud_of.ts";
+import { useCloud } from "../../../support/staged_cluster.ts";
 import type { CloudGroup, Driver } from "../../../../activities/clouds/driver.ts";
 import { discoverScalingGroups } from "../../../../activities/backends/scaling_group/group_nodes.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";

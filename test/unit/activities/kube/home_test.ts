@@ -1,4 +1,5 @@
 /** Which API server is asked where profiles and configs are in another cluster than the pools. */
+import { openCluster } from "../../../../activities/cluster.ts";
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { homeOf, type Kube, listThere, sharedNamespace } from "../../../../activities/kube/client.ts";
 import { configs, listPage, machineDeployments, profiles, readObject } from "../../../../activities/kube/resources.ts";
@@ -27,8 +28,9 @@ function server(name: string): Kube {
   } as unknown as Kube;
 }
 
-const one = server("one");
-const two: Kube = { ...server("pools"), management: { kube: server("management"), namespace: "north" } };
+const one = openCluster(server("one"));
+const management = openCluster(server("management"));
+const two = openCluster({ ...server("pools"), management: { kube: management, namespace: "north" } });
 
 Deno.test("where one cluster has all, it is asked for all", async () => {
   asked.length = 0;
@@ -69,6 +71,6 @@ Deno.test("a config in the management cluster bears whose pools it is for, and n
     ],
   );
   // Also by who looks at the management cluster as if it had pools.
-  equal(await isOfThisCluster(two.management?.kube as Kube, await clusterMark(two)), false);
+  equal(await isOfThisCluster(management, await clusterMark(two)), false);
   await rejects(claimForCluster(two, 'config "north/p"', theirs), { type: "NameCollision" });
 });

@@ -1,4 +1,5 @@
 /** What a run has read of its MachineDeployment serves its activities, but none that waits for a change. */
+import type { Cluster } from "../../../../activities/cluster.ts";
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { poolWatchesOf } from "../../../../activities/backends/machine_controller/pool_watch.ts";
 import { beginToWatch } from "../../../../activities/backends/registry.ts";
@@ -7,7 +8,6 @@ import { awaitPoolChanged, readPool } from "../../../../activities/pool/read_poo
 import { neverRepaired } from "../../../../activities/node/illness.ts";
 import { ensureRolloutReported } from "../../../../activities/status/report_rollout.ts";
 import type { ReportOrder } from "../../../../activities/status/report_rollout.ts";
-import type { Kube } from "../../../../activities/kube/client.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { eventually } from "../../../support/eventually.ts";
 import type { FakeKube } from "../../../support/fake_kube.ts";
@@ -19,7 +19,7 @@ const question = { pool, templateHash: "hash-1", unproven: [], repair: neverRepa
 
 interface World {
   kube: FakeKube;
-  client: Kube;
+  client: Cluster;
   requests: string[];
 }
 

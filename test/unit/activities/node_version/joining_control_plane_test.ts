@@ -1,9 +1,9 @@
 /** K27, JN4: control planes join one at a time, and one has joined once its member of etcd votes. */
+import type { Cluster } from "../../../../activities/cluster.ts";
 import { deepEqual, equal } from "node:assert/strict";
-import { useEtcd } from "../../../../activities/etcd/etcd_of.ts";
+import { useEtcd } from "../../../support/staged_cluster.ts";
 import { refused } from "../../../../activities/failures.ts";
 import { ensureNodeAnnotated } from "../../../../activities/backends/scaling_group/joining_nodes.ts";
-import type { Kube } from "../../../../activities/kube/client.ts";
 import { marks } from "../../../../activities/node_version/marks.ts";
 import type { JoiningOutcome } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
@@ -14,7 +14,7 @@ const hourMs = 3_600_000;
 
 interface Joining {
   kube: FakeKube;
-  client: Kube;
+  client: Cluster;
   etcd: StagedEtcd;
 }
 

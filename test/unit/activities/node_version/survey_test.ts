@@ -1,7 +1,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { ensureReleaseEnded, hashOf } from "../../../../activities/backends/scaling_group/version_release.ts";
 import { surveyNodeVersion } from "../../../../activities/backends/scaling_group/version_survey.ts";
-import { useCloud } from "../../../../activities/clouds/cloud_of.ts";
+import { useCloud } from "../../../support/staged_cluster.ts";
 import { unavailable } from "../../../../activities/failures.ts";
 import { observedOf } from "../../../../activities/backends/scaling_group/target.ts";
 import { NodeVersion, ScalingGroup } from "../../../../activities/kube/update_kinds.ts";

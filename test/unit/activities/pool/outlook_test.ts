@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { Outlook } from "../../../../activities/pool/read_pool.ts";
+import { Outlook } from "../../../../activities/pool/outlook.ts";
 import type { Member } from "../../../../workflows/contracts/mod.ts";
 
 const minute = 60_000;

@@ -1,3 +1,4 @@
+import type { Cluster } from "../../../../activities/cluster.ts";
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { awaitMachinesJoined } from "../../../../activities/pool/await_joined.ts";
@@ -6,8 +7,6 @@ import { poolWatchesOf } from "../../../../activities/backends/machine_controlle
 import { awaitDesiredSettled, readDesired } from "../../../../activities/pool/read_desired.ts";
 import { awaitPoolChanged, readPool } from "../../../../activities/pool/read_pool.ts";
 import { neverRepaired } from "../../../../activities/node/illness.ts";
-import { nodeWatchOf } from "../../../../activities/node/node_watch.ts";
-import type { Kube } from "../../../../activities/kube/client.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
@@ -24,7 +23,7 @@ const owned = { ownerReferences: [{ kind: "MachineSet", name: "pool-hash-1", uid
 interface Stage {
   kube: FakeKube;
   streams: FakeStreams;
-  client: Kube;
+  client: Cluster;
 }
 
 function stage(): Stage {
@@ -40,7 +39,7 @@ function stage(): Stage {
 async function quiet({ streams, client }: Stage, kinds: number, last?: string): Promise<void> {
   await eventually("the watches", () => streams.opened.length === kinds);
   const { deployments, sets, machines } = poolWatchesOf(client);
-  const all = [deployments, sets, machines, nodeWatchOf(client)];
+  const all = [deployments, sets, machines, client.nodes];
   await eventually("fresh watches", () => all.filter(({ isFresh }) => isFresh).length === kinds);
   await eventually("the first look", () => last === undefined || streams.requests.includes(last));
   await pause(300);
@@ -87,7 +86,7 @@ const waits: {
   ].map(({ what, change }) => ({
     what: `awaitPoolChanged, told ${what},`,
     kinds: 4,
-    begin: async (kube: Kube) => {
+    begin: async (kube: Cluster) => {
       // As many are Ready as machine-controller counts: nobody has to be woken.
       const { fingerprint } = await readPool(kube, question);
       return await awaitPoolChanged(kube, { ...question, fingerprint, until });
@@ -97,7 +96,7 @@ const waits: {
   })),
 ];
 
-type Begin = (kube: Kube) => Promise<unknown>;
+type Begin = (kube: Cluster) => Promise<unknown>;
 type Change = (kube: FakeKube) => unknown;
 
 interface Waiting {

@@ -1,4 +1,4 @@
-import type { Kube } from "../../../../../activities/kube/client.ts";
+import { openCluster } from "../../../../../activities/cluster.ts";
 import { machineController } from "../../../../../activities/backends/machine_controller/mod.ts";
 import { answer, FakeKube, type Stored } from "../../../../support/fake_kube.ts";
 import { interrupted } from "../../../../support/interrupted.ts";
@@ -57,13 +57,13 @@ function cordoned(name: string): Stored {
 
 function stage(): Stage {
   const kube = world();
-  const alone: Kube = kube.client;
+  const { clients } = kube;
   return {
     ...{ pool, place: { profileNamespace: "kube-system" }, held: "held" },
     serving: { machine: "serving", node: "node-serving" },
     leaving: { machine: "leaving", node: "node-leaving" },
     backend: (interruption, onCall = () => {}) =>
-      machineController(interruption ? interrupted(alone, interruption, onCall) : alone),
+      machineController(openCluster(interruption ? interrupted(clients, interruption, onCall) : clients)),
     world: () => standing(kube),
     clear: () => {
       for (const name of ["serving", "leaving", "held"]) kube.remove("machines", name, "fleet");

@@ -1,5 +1,5 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { useCloud } from "../../../../../activities/clouds/cloud_of.ts";
+import { useCloud } from "../../../../support/staged_cluster.ts";
 import { refused } from "../../../../../activities/failures.ts";
 import { hashOf } from "../../../../../activities/backends/scaling_group/version_release.ts";
 import { inActivity } from "../../../../support/activity_context.ts";

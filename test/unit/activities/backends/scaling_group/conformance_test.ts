@@ -1,4 +1,4 @@
-import { useCloud } from "../../../../../activities/clouds/cloud_of.ts";
+import { openCluster } from "../../../../../activities/cluster.ts";
 import type { Driver } from "../../../../../activities/clouds/driver.ts";
 import { scalingGroup } from "../../../../../activities/backends/scaling_group/mod.ts";
 import { hashOf } from "../../../../../activities/backends/scaling_group/version_release.ts";
@@ -71,12 +71,10 @@ function stage(): Stage {
     idle: ["spare", "replace one that is held", "stamp"],
     backend: (interruption, onCall = () => {}) => {
       const driver = directCloud(group.cloud);
-      const whole = { ...group.client, verbs: driver };
-      const kube = interruption
-        ? interrupted(whole, interruption, onCall)
-        : { ...whole, core: Object.create(whole.core) };
-      useCloud(kube, () => Promise.resolve({ ...driver, ...verbsOf(kube.verbs) }));
-      return scalingGroup(kube);
+      const whole = { ...group.kube.clients, verbs: driver };
+      const kube = interruption ? interrupted(whole, interruption, onCall) : whole;
+      const cloud = (): Promise<Driver> => Promise.resolve({ ...driver, ...verbsOf(kube.verbs) });
+      return scalingGroup(openCluster(kube, { cloud }));
     },
     world: () => standing(group),
     clear: () => {

@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import { useEtcd } from "../../../../../activities/etcd/etcd_of.ts";
+import { useEtcd } from "../../../../support/staged_cluster.ts";
 import { refused } from "../../../../../activities/failures.ts";
 import { hashOf } from "../../../../../activities/backends/scaling_group/version_release.ts";
 import { readDesired } from "../../../../../activities/pool/read_desired.ts";

@@ -1,0 +1,96 @@
+/** One cluster as a process sees it; `workers/` and `cli/` open it once and pass it on. */
+import type { Driver } from "./clouds/driver.ts";
+import type { Etcd } from "./etcd/etcd.ts";
+import { refused } from "./failures.ts";
+import { Cache } from "./kube/cache.ts";
+import type { Kube } from "./kube/client.ts";
+import { SharedWatch } from "./kube/informer.ts";
+import type { Resource } from "./kube/resources.ts";
+import { NodeWatch } from "./node/node_watch.ts";
+import { Outlook } from "./pool/outlook.ts";
+
+/** The clients of its API server, and what the process keeps about it. */
+export interface Cluster extends Kube {
+  readonly watches: Watches;
+  readonly nodes: NodeWatch;
+  readonly cache: Cache;
+  readonly outlook: Outlook;
+  readonly cloud: Cloud;
+  /** Opens the etcd whose members run on these hosts; absent means as it runs on the nodes of control planes. */
+  readonly etcd?: OpenEtcd;
+}
+
+/** Opens an etcd by the addresses of its machines. */
+export type OpenEtcd = (hosts: readonly string[]) => Etcd;
+
+/** What a cluster is opened with besides its clients. */
+export interface ClusterMeans {
+  /** Opens the driver of its cloud; absent means that the cluster has no scaling groups. */
+  cloud?: (() => Promise<Driver>) | undefined;
+  etcd?: OpenEtcd;
+}
+
+/** Opens a cluster over its clients; sends no request. */
+export function openCluster(kube: Kube, { cloud, etcd }: ClusterMeans = {}): Cluster {
+  return {
+    ...kube,
+    watches: new Watches(kube),
+    nodes: new NodeWatch(kube),
+    cache: new Cache(),
+    outlook: new Outlook(),
+    cloud: new Cloud(cloud),
+    ...(etcd ? { etcd } : {}),
+  };
+}
+
+/** One watch for each kind of object that a part of the process follows. */
+export class Watches {
+  readonly #kube: Kube;
+  readonly #watches = new Map<Resource<unknown>, SharedWatch<unknown>>();
+
+  constructor(kube: Kube) {
+    this.#kube = kube;
+  }
+
+  /** Returns the watch of a resource, which begins when a caller asks it; the constant itself is its identity. */
+  of<T>(resource: Resource<T>, options: { lasts?: boolean } = {}): SharedWatch<T> {
+    const known = this.#watches.get(resource) ?? new SharedWatch<unknown>(this.#kube, resource, options);
+    this.#watches.set(resource, known);
+    return known as SharedWatch<T>;
+  }
+}
+
+const usualLookMs = 5_000;
+
+/** The cloud that has the scaling groups of a cluster. */
+export class Cloud {
+  readonly #open: (() => Promise<Driver>) | undefined;
+  #driver: Promise<Driver> | undefined;
+  #lookEvery: number | undefined;
+
+  constructor(open: (() => Promise<Driver>) | undefined) {
+    this.#open = open;
+  }
+
+  /**
+   * Returns the driver, opened by the first caller, as its library is large. Refused (CloudRefused) where no cloud is set; a
+   * driver that failed to open is opened again by the next caller.
+   */
+  async driver(): Promise<Driver> {
+    if (!this.#open) throw refused("CloudRefused", "Cannot look at scaling groups: no cloud is set (--cloud)");
+    this.#driver ??= this.#open();
+    try {
+      const driver = await this.#driver;
+      this.#lookEvery = driver.lookEvery;
+      return driver;
+    } catch (error) {
+      this.#driver = undefined;
+      throw error;
+    }
+  }
+
+  /** Milliseconds between two looks at it while a step waits. */
+  get lookEvery(): number {
+    return this.#lookEvery ?? usualLookMs;
+  }
+}

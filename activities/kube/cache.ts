@@ -1,0 +1,111 @@
+/**
+ * What one process has read of a cluster and still uses. One rule says how long an answer counts: it serves everyone who
+ * asked before the request began, and for `freshMs` after that; what a caller keeps by name counts until it is dropped.
+ */
+
+/** Longer than most answers take: nobody waits longer for a request that hangs. */
+const patienceMs = 1_000;
+/** Answers that are kept; each is small, or shared by many pools. */
+const mostAnswers = 1_000;
+
+interface Answer {
+  current: Promise<unknown>;
+  /** Epoch ms at which the request began. */
+  begunAt: number;
+  freshMs: number;
+  isSettled: boolean;
+  /** The next answer, for all who have come since `current` began. */
+  next?: Promise<unknown>;
+}
+
+export interface Freshness {
+  /** Age in milliseconds at which an answer no longer counts; 0 joins only the callers that wait. */
+  freshMs?: number;
+  now?: number;
+}
+
+export class Cache {
+  /** In the order in which they were asked for. */
+  readonly #answers = new Map<string, Answer>();
+  readonly #shelves = new Map<Shelf<unknown>, Kept<unknown>>();
+
+  /**
+   * Returns the answer to `what`, and calls `read` only where no answer counts. An answer must not be changed, as other
+   * callers have it too. A failed read is not kept.
+   */
+  read<T>(what: string, read: () => Promise<T>, { freshMs = 0, now = Date.now() }: Freshness = {}): Promise<T> {
+    const known = this.#answers.get(what);
+    if (known && now - known.begunAt < freshMs) return known.current as Promise<T>;
+    if (!known || known.isSettled) return this.#begin(what, read, { freshMs, now });
+    known.next ??= settledOrLate(known.current).then(() => this.#begin(what, read, { freshMs, now: Date.now() }));
+    return known.next as Promise<T>;
+  }
+
+  /** Returns the values that are kept on a shelf of this cluster. */
+  shelf<T>(shelf: Shelf<T>): Kept<T> {
+    const known = this.#shelves.get(shelf as Shelf<unknown>) ?? new Kept<unknown>(shelf.most);
+    this.#shelves.set(shelf as Shelf<unknown>, known);
+    return known as Kept<T>;
+  }
+
+  #begin<T>(what: string, read: () => Promise<T>, { freshMs, now }: Required<Freshness>): Promise<T> {
+    this.#sweep(now);
+    const current = read();
+    const answer: Answer = { current, begunAt: now, freshMs, isSettled: false };
+    this.#answers.delete(what);
+    this.#answers.set(what, answer);
+    const settle = (isKept: boolean): void => {
+      answer.isSettled = true;
+      const isLast = this.#answers.get(what) === answer && !answer.next;
+      if (isLast && !isKept) this.#answers.delete(what);
+    };
+    current.then(() => settle(answer.freshMs > 0), () => settle(false));
+    return current;
+  }
+
+  #sweep(now: number): void {
+    for (const [what, { begunAt, freshMs, isSettled }] of this.#answers) {
+      const isOver = isSettled && now - begunAt >= freshMs;
+      if (isOver || this.#answers.size > mostAnswers) this.#answers.delete(what);
+    }
+  }
+}
+
+/** Names a kind of values that are kept; the constant itself is its identity. */
+export class Shelf<T> {
+  declare readonly value: T;
+
+  /** Keeps `most` values, the ones that were set last. */
+  constructor(readonly most: number) {}
+}
+
+/** Values by key, as many as the shelf says. */
+export class Kept<T> {
+  readonly #values = new Map<string, T>();
+
+  constructor(readonly most: number) {}
+
+  get(key: string): T | undefined {
+    return this.#values.get(key);
+  }
+
+  set(key: string, value: T): void {
+    this.#values.delete(key);
+    this.#values.set(key, value);
+    for (const oldest of this.#values.keys()) {
+      if (this.#values.size <= this.most) break;
+      this.#values.delete(oldest);
+    }
+  }
+
+  delete(key: string): void {
+    this.#values.delete(key);
+  }
+}
+
+async function settledOrLate(work: Promise<unknown>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, patienceMs);
+  await Promise.race([work, late]).catch(() => undefined);
+  clearTimeout(timer);
+}
