@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { plainEnglish } from "./words/plain_english.ts";
 
 type Visitor = Deno.lint.LintVisitor;
 type Context = Deno.lint.RuleContext;
@@ -326,6 +327,7 @@ const plugin: Deno.lint.Plugin = {
     "deterministic-workflows": { create: deterministicWorkflows },
     "environment-at-the-edge": { create: environmentAtTheEdge },
     "error-message": { create: errorMessage },
+    "plain-english": { create: (context) => plainEnglish(context, housePath(context.filename)) },
   },
 };
 

@@ -1,0 +1,56 @@
+import { findWords, type Prose } from "./find_words.ts";
+import { mustBePlain } from "./plain_places.ts";
+
+type Comment = Deno.lint.LineComment | Deno.lint.BlockComment;
+
+/** Three words in a row. */
+const sentenceLike = /[A-Za-z][\w'-]*[,;:]? [\w'-]+[,;:]? [\w'-]+/;
+
+/** Lint rule: requires plain English in comments and strings of the files in `plainPlaces`. */
+export function plainEnglish(context: Deno.lint.RuleContext, path: string): Deno.lint.LintVisitor {
+  if (!mustBePlain(path)) return {};
+  const { text: source } = context.sourceCode;
+  const see = (prose: Prose): void => {
+    for (const { at, words, instead } of findWords(prose)) {
+      const message = `"${words}" is not plain English`;
+      context.report({ range: [at, at + words.length], message, hint: `Write: ${instead}` });
+    }
+  };
+  const seeString = (from: number, text: string): void => {
+    if (sentenceLike.test(text)) {
+      see({ at: from + 1, text: text.slice(1, -1).replaceAll("\n", "\f"), place: "message" });
+    }
+  };
+  return {
+    Program(): void {
+      for (const comment of commentsOf(context.sourceCode.getAllComments(), source)) see(comment);
+    },
+    Literal({ range, value }): void {
+      if (typeof value === "string") seeString(range[0], source.slice(...range));
+    },
+    TemplateLiteral({ range: [from, to], expressions }): void {
+      const text = expressions.reduce((rest, { range: [start, end] }) => {
+        return rest.slice(0, start - from) + "_".repeat(end - start) + rest.slice(end - from);
+      }, source.slice(from, to));
+      seeString(from, text);
+    },
+  };
+}
+
+/** Returns comments as prose; `//` comments on adjacent lines are one text. */
+function commentsOf(comments: Comment[], source: string): Prose[] {
+  const texts: { from: number; to: number; isLine: boolean }[] = [];
+  for (const { type, range: [from, to] } of comments) {
+    const last = texts.at(-1);
+    const isLine = type === "Line";
+    if (isLine && last?.isLine && /^\n\s*$/.test(source.slice(last.to, from))) last.to = to;
+    else texts.push({ from, to, isLine });
+  }
+  return texts.map(({ from, to }) => ({ at: from, text: withoutMarks(source.slice(from, to)), place: "comment" }));
+}
+
+/** Removes `//` and `*`; a list item or an indented line is a sentence of its own. */
+function withoutMarks(comment: string): string {
+  const marks = /^[ \t]*(?:\/\/|\/\*+|\*\/|\*)(  +| *(?:[-*]|\d+\.) )?|\*\/$/gm;
+  return comment.replace(marks, (mark, item?: string) => (item ? "\f" : " ").padStart(mark.length));
+}
