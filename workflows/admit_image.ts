@@ -48,11 +48,11 @@ export async function admitImage(object: ClusterObject): Promise<ImageOutcome> {
 
 async function judge(object: ClusterObject): Promise<ImageFinding | "Gone" | "Stale"> {
   try {
-    const look = await resolveImage.executeWithOptions({ summary: `Resolve "${object.name}"` }, [{ object }]);
+    const look = await resolveImage.executeWithOptions({ summary: `Resolve OSImage "${object.name}"` }, [{ object }]);
     if (look.outcome === "Gone") return "Gone";
     if (look.outcome !== "Resolved") return findingOf(look);
     const { image } = look;
-    const summary = `Verify ${image.digest.slice(0, "sha256:".length + 12)}`;
+    const summary = `Verify image ${image.digest.slice(0, "sha256:".length + 12)}`;
     const verdict = await verifyImage.executeWithOptions({ summary }, [{ object, image }]);
     if (verdict.outcome === "Verified") return { state: "Accepted", image, evidence: verdict.evidence };
     return findingOf(verdict, image);
@@ -72,12 +72,12 @@ function findingOf(refusal: Refusal, image?: ResolvedImage): ImageFinding {
 }
 
 async function tell(object: ClusterObject, finding: ImageFinding): Promise<ImageOutcome> {
-  const summary = finding.state === "Accepted" ? "Tell that it is accepted" : `Tell ${finding.reason}`;
+  const summary = finding.state === "Accepted" ? "Report the image as accepted" : `Report ${finding.reason}`;
   const told = await ensureImageTold.executeWithOptions({ summary }, [{ object, finding }]);
   if (told === "Gone") return { outcome: "Gone" };
   if (finding.state === "Accepted") {
     const { image: { repository, digest }, evidence } = finding;
-    setCurrentDetails(`\`${repository}@${digest}\` is accepted, signed by \`${evidence.signedBy}\``);
+    setCurrentDetails(`Image \`${repository}@${digest}\` is accepted, signed by \`${evidence.signedBy}\``);
     return { outcome: "Accepted", digest };
   }
   const { state: outcome, reason, message } = finding;

@@ -42,7 +42,7 @@ export async function admitJoiningNode(object: ClusterObject): Promise<JoiningOu
   setHandler(joiningChanged, () => void (isChanged = true));
   for (;;) {
     isChanged = false;
-    const summary = `Annotate the node that "${object.name}" announces`;
+    const summary = `Annotate the node of JoiningNode "${object.name}"`;
     const seen = await ensureNodeAnnotated.executeWithOptions({ summary }, [{ object }]);
     setCurrentDetails(detailsOf(seen));
     const againMs = seen.outcome === "Waiting" ? seen.againMs : undefined;
@@ -56,7 +56,7 @@ export async function admitJoiningNode(object: ClusterObject): Promise<JoiningOu
 
 function detailsOf(seen: JoiningOutcome): string {
   if ("says" in seen) return seen.says;
-  if (seen.outcome === "Gone") return "The record was deleted by somebody else";
+  if (seen.outcome === "Gone") return "The JoiningNode was deleted by another client";
   return `Node \`${seen.node}\` runs components \`${seen.components}\``;
 }
 
@@ -73,8 +73,10 @@ const { ensureGroupsDiscovered } = proxyActivities<DiscoveryActivities>({
 /** Makes an object for each that has none, and removes those of groups that are gone. */
 export async function discoverScalingGroups({ cluster }: { cluster?: string }): Promise<DiscoveryResult> {
   const object = cluster === undefined ? { name: "" } : { cluster, name: "" };
-  const found = await ensureGroupsDiscovered.executeWithOptions({ summary: "Look for scaling groups" }, [{ object }]);
-  setCurrentDetails(`Made ${found.made.length} and removed ${found.removed.length} of ${found.groups} scaling groups`);
+  const found = await ensureGroupsDiscovered.executeWithOptions({ summary: "Discover scaling groups" }, [{ object }]);
+  setCurrentDetails(
+    `Found ${found.groups} groups; created ${found.made.length} ScalingGroups, deleted ${found.removed.length}`,
+  );
   return found;
 }
 
@@ -95,9 +97,9 @@ export async function keepAutoscaler(object: ClusterObject): Promise<AutoscalerO
   setHandler(autoscalingChanged, () => void (isChanged = true));
   for (;;) {
     isChanged = false;
-    const summary = `Keep the autoscaler of "${object.name}"`;
+    const summary = `Reconcile the autoscaler of AutoscalingStrategy "${object.name}"`;
     const seen = await ensureAutoscalerKept.executeWithOptions({ summary }, [{ object }]);
-    setCurrentDetails(seen.outcome === "Gone" ? "There is no such strategy any more" : seen.says);
+    setCurrentDetails(seen.outcome === "Gone" ? `AutoscalingStrategy "${object.name}" was deleted` : seen.says);
     // No await between this look and the return: a late signal then starts a new run.
     if (!isChanged) return seen;
     // Who writes without end gets a long row of short histories.
@@ -122,7 +124,7 @@ export async function sendNotice({ pool, notice, to }: NoticeInput): Promise<voi
   const taskQueue = waitsQueueOf(workflowInfo().taskQueue);
   const { deliverNotice } = proxyActivities<NoticeActivities>({ ...patient, taskQueue });
   const told = await Promise.allSettled(
-    to.map((target) => deliverNotice.executeWithOptions({ summary: `Tell ${target}` }, [{ pool, notice, target }])),
+    to.map((target) => deliverNotice.executeWithOptions({ summary: `Notify ${target}` }, [{ pool, notice, target }])),
   );
   const failed = told.find((each) => each.status === "rejected");
   if (failed) throw failed.reason;

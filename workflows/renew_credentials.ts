@@ -21,12 +21,12 @@ import { poolOf, shownAtStart, workflowIdOf } from "./commands/start_options.ts"
 /** Renews what is due of pools at rest; starts or tells the rollouts of all others, and never waits for one. */
 export async function renewCredentials(input: RenewInput = {}): Promise<RenewResult> {
   const { after, pools: before } = input.carried ?? { after: undefined, pools: 0 };
-  const { pools, next } = await read.listDuePools.executeWithOptions({ summary: "Look for credentials that are due" }, [
+  const { pools, next } = await read.listDuePools.executeWithOptions({ summary: "List pools with credentials due" }, [
     after === undefined ? {} : { after },
   ]);
   await Promise.all(pools.map((pool) => renew(pool, input)));
   const seen = before + pools.length;
-  setCurrentDetails(`Had the credentials of ${seen} pools renewed${next ? "; looking on" : ""}`);
+  setCurrentDetails(`Requested renewal of the credentials of ${seen} pools${next ? "; listing more" : ""}`);
   if (next === undefined) return { pools: seen };
   return await continueAsNew<typeof renewCredentials>({ ...input, carried: { after: next, pools: seen } });
 }

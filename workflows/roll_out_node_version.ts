@@ -87,7 +87,7 @@ async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVer
 }
 
 function look(object: ClusterObject): Promise<VersionSurvey> {
-  return act.surveyNodeVersion.executeWithOptions({ summary: "Look at the groups and their nodes" }, [{ object }]);
+  return act.surveyNodeVersion.executeWithOptions({ summary: "Survey the groups and their nodes" }, [{ object }]);
 }
 
 async function take(object: ClusterObject, next: NextStep, digest: string): Promise<void> {
@@ -109,7 +109,7 @@ async function hold(object: ClusterObject): Promise<void> {
 }
 
 async function letGo(object: ClusterObject): Promise<void> {
-  await act.ensureAutoscalersLetGo.executeWithOptions({ summary: "Let the autoscaler go" }, [{ object }]);
+  await act.ensureAutoscalersLetGo.executeWithOptions({ summary: "End the hold of the autoscaler" }, [{ object }]);
 }
 
 async function tell(object: ClusterObject, standing: VersionStanding): Promise<void> {
@@ -135,7 +135,7 @@ async function rest(object: ClusterObject, fingerprint: string, news: News): Pro
 
 async function endGone(object: ClusterObject): Promise<NodeVersionOutcome> {
   await letGo(object);
-  return { outcome: "Gone", says: "There is no such NodeVersion any more" };
+  return { outcome: "Gone", says: `NodeVersion "${object.name}" was deleted` };
 }
 
 function wordsOf({ reason, message }: VersionStanding): string {

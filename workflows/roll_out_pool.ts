@@ -194,7 +194,7 @@ async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<void> 
 async function goOnAfterBug(rollout: Rollout, input: RollOutInput, bug: string): Promise<never> {
   countBug(rollout.loop, bug, rollout.settings.durations.recheck);
   await hearLast();
-  const why = `a fault of Ostler itself ended the run before it could look: ${bug}`;
+  const why = `an internal error ended the run before it read the pool: ${bug}`;
   if (!allHandlersFinished()) await answerWaiting(rollout, why);
   callOff(rollout.tasks, () => true);
   return await continueAsNew<typeof rollOutPool>({ ...input, carried: carriedState(rollout) });

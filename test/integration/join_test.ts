@@ -21,12 +21,12 @@ Deno.test("rollOutMachineDeployment halts when no new machine joins, and goes on
       await reportAs(world, await world.until("a new machine", async () => newest(before, await machineNames(world))));
       const halted = await world.untilPhase("pool", "Halted");
       assert.equal(halted.reason, "Quarantined");
-      assert.match(halted.message, /JoinAttemptsExhausted: Machine "pool-\S+" did not get past "registered"/);
+      assert.match(halted.message, /JoinAttemptsExhausted: Machine "pool-\S+" did not pass join stage "registered"/);
       assert.equal(halted.failedMachines, 1, "one for good, after three attempts");
       const now = await machineNames(world);
       assert.deepEqual(before.filter((name) => now.includes(name)), before, "no old machine may go");
       assert.equal((await expiries(world)).length, 3);
-      for (const expiry of await expiries(world)) assert.match(expiry, /did not get past "registered"/);
+      for (const expiry of await expiries(world)) assert.match(expiry, /did not pass join stage "registered"/);
       const reported = (await expiries(world)).filter((expiry) => expiry.includes("no route to the mirror"));
       assert.equal(reported.length, 1, "only one of them had said something");
 

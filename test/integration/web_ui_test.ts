@@ -71,7 +71,7 @@ async function running(world: World, browser: Browser): Promise<void> {
   await world.patch(`${budgets}/web`, { spec: { minAvailable: 3 } });
   await world.until("three pods Running", () => areRunning(world));
   await world.patch(poolPath("pool"), rollTo("1.36.1"));
-  const page = await browser.look(world, { name: "running", pool: "pool", expected: /is held up by/ });
+  const page = await browser.look(world, { name: "running", pool: "pool", expected: /is blocked by/ });
   tells(page.details, [
     /^Rolling: /,
     /1 of 3 updated, [34] ready/,
@@ -80,9 +80,9 @@ async function running(world: World, browser: Browser): Promise<void> {
     /0 of 2\s+waiting/,
     /Under way/,
     /pool-\S+\s+Draining\s+\d{4}-\d\d-\d\d \d\d:\d\d\s+\d{4}-\d\d-\d\d \d\d:\d\d/,
-    /pool-\S+ is held up by pod default\/web-\S+ of Deployment default\/web: .*PodDisruptionBudget/,
-    /Let the pods move/,
-    /Admit no more machines: ostler pause pool -n kube-system/,
+    /pool-\S+ is blocked by pod default\/web-\S+ of Deployment default\/web: .*PodDisruptionBudget/,
+    /Let the pods listed above move/,
+    /Stop admitting machines: ostler pause pool -n kube-system/,
     /Target image docker:\/\/images\.example\/ubuntu:1\.36\.1, kubelet 1\.36\.1/,
     /policy careful/,
   ]);
@@ -117,15 +117,15 @@ async function halted(world: World, browser: Browser): Promise<void> {
   const page = await browser.look(world, { name: "halted", pool: "pool", expected: /^Halted: / });
   tells(page.details, [
     /^Halted: Quarantined/,
-    /Revision \d+ \(docker:\/\/images\.example\/ubuntu:new-broken\) is held since/,
+    /Revision \d+ \(docker:\/\/images\.example\/ubuntu:new-broken\) is quarantined since/,
     /ready/,
     /0 of 3 updated, 3 ready/,
     /1 failed/,
     /Wave 1 of 2/,
     /0 of 1\s+halted/,
     /Change the MachineDeployment/,
-    /Try again, with fresh attempts: ostler retry pool -n kube-system/,
-    /Go back to the last good revision: ostler abort pool -n kube-system/,
+    /Retry with fresh attempts: ostler retry pool -n kube-system/,
+    /Roll back to the last good revision: ostler abort pool -n kube-system/,
   ]);
 }
 
@@ -136,10 +136,10 @@ async function rolledBack(world: World, browser: Browser): Promise<void> {
   const page = await browser.look(world, { name: "rolled-back", pool: "pool", expected: /^RolledBack/ });
   tells(page.details, [
     /^RolledBack\n/,
-    /All 3 machines run \S+:1\.36\.1 again; revision \d+ was rolled back: .*did not get past .ready.*not Ready/,
+    /All 3 machines run \S+:1\.36\.1 again; revision \d+ was rolled back: .*did not pass join stage .ready.*not Ready/,
     /3 of 3 updated, 3 ready, 1 failed/,
     /Quarantined revision \d+ \(docker:\/\/images\.example\/ubuntu:newer-broken\) since/,
-    /What now The spec that failed is remembered/,
+    /What to do The failed spec is quarantined/,
     /Target image docker:\/\/images\.example\/ubuntu:1\.36\.1/,
   ]);
   assert.equal(page.tables, 0);

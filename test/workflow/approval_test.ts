@@ -115,7 +115,7 @@ test("an approval is asked for again when the policy lists other waves", async (
   const { plan } = await stage.sees(pool, "the question again", isAskedAgain);
   equal(pool.count("ensureMachineAdmitted"), 1);
   await eventually("the Event", () => dropped(pool).length === 1);
-  match(dropped(pool)[0] ?? "", new RegExp(`Plan ${hash} is no longer approved: policy or pool were others`));
+  match(dropped(pool)[0] ?? "", new RegExp(`Plan ${hash} is no longer approved: the policy or the pool has changed`));
   await rejects(stage.ask(pool, "approve", { by: "somebody", plan: hash }), isRefusal(/stale/));
   await stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
   equal((await handle.result()).replaced, 3);
@@ -134,7 +134,7 @@ test("an approval is asked for again when the pool grows, and not when it shrink
   await stage.tell(pool);
   await stage.sees(pool, "the question again", isAskedAgain);
   await eventually("the Event", () => dropped(pool).length === 1);
-  match(dropped(pool)[0] ?? "", /it was for 3 machines, and 4 are wanted now/);
+  match(dropped(pool)[0] ?? "", /the approval was for 3 machines, but 4 are desired now/);
   await handle.cancel();
 });
 

@@ -179,7 +179,7 @@ test("rollOutMachineDeployment refuses a workflow id that does not belong to the
   const pool = stage.pool();
   const start = { taskQueue: "ostler", args: [{ ...pool.ref }], workflowId: "machine-deployment/fleet/other" };
   const handle = await stage.client.workflow.start("rollOutMachineDeployment", start);
-  await rejects(handle.result(), refusal(WorkflowFailedError, /workflow id.*machine-deployment\/fleet\/pool/));
+  await rejects(handle.result(), refusal(WorkflowFailedError, /workflow ID.*machine-deployment\/fleet\/pool/));
   deepEqual(pool.calls, []);
 });
 

@@ -108,7 +108,7 @@ for (const activity of ["readDesired", "planRollout"]) {
     if (activity === "readDesired") await pause(300);
     else await answer;
     answered.resolve();
-    deepEqual([seen.plan, await answer], [plan, `Plan ${plan?.hash} may begin with wave 1`]);
+    deepEqual([seen.plan, await answer], [plan, `Plan ${plan?.hash} can begin with wave 1`]);
     equal((await handle.result()).replaced, 3);
     assertOrderly(pool);
   });
@@ -152,7 +152,7 @@ for (const run of ["EachMachine", "EachWave"] as const) {
     await eventually("a wait", () => pool.count("readDesired") >= 3);
     await pause(300);
     isAway = false;
-    equal(await answer, "The wave is taken as good");
+    equal(await answer, "The soak and inconclusive gates count as passed");
     equal((await handle.result()).replaced, 1);
     equal(pool.count("awaitGates"), 0);
     assertOrderly(pool);

@@ -45,7 +45,7 @@ test("control planes are replaced one by one, and each is relieved before it is 
   );
   const kept = pool.events.filter(({ reason }) => reason === "EtcdSaved").map(({ message }) => message);
   equal(kept.length, 3);
-  match(kept[0] ?? "", /5 bytes of etcd are kept at \/var\/backups\/etcd\/cp.db, sha256:aa/);
+  match(kept[0] ?? "", /etcd snapshot of 5 bytes at \/var\/backups\/etcd\/cp.db before .*: sha256:aa/);
 });
 
 test("no snapshot is kept: it is told", async (stage) => {

@@ -72,7 +72,7 @@ test("rollOutMachineDeployment waits for machine-controller to number the templa
   Object.assign(pool, { isControllerDown: true, sets: [], machines: [] });
   const handle = await stage.rollOut(pool);
   const { message } = await stage.stands(handle, "Preparing", "Settling");
-  match(message, /number generation 1/);
+  match(message, /assign a revision to generation 1/);
   equal(pool.published, undefined);
   pool.unblock();
   equal((await handle.result()).outcome, "Converged");

@@ -35,7 +35,7 @@ test("abort is refused in the moment in which a rollout converges: nothing is le
   pool.change({ image: "image-2" });
   equal((await (await stage.rollOut(pool)).result()).outcome, "Converged");
   assertRuns(pool, "image-2");
-  deepEqual([refusal.includes("nothing is being rolled out"), pool.rollout.left ?? null], [true, null]);
+  deepEqual([refusal.includes("no rollout is in progress"), pool.rollout.left ?? null], [true, null]);
 });
 
 test("a cancelled rollout takes back more holds than one look names", async (stage) => {

@@ -31,7 +31,7 @@ test("rollOutMachineDeployment halts in plain sight when its own code breaks aga
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines });
   const { message } = await stage.sees(pool, "a halt", ({ reason }) => reason === "InternalError");
-  match(message, /^A fault of Ostler itself, 3 times in a row: TypeError: /);
+  match(message, /^Internal error, 3 times in a row: TypeError: /);
   await eventually("a report", () => pool.reports.at(-1)?.blockedReason === "InternalError");
   mend();
   await stage.ask(pool, "retry", { by: "ada" });
@@ -74,7 +74,7 @@ test("rollOutMachineDeployment takes a failure that it has no word for as a faul
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines });
   const { message } = await stage.stands(handle, "Halted", "InternalError");
-  equal(message, 'A step failed with "TypeError": x is not a function');
+  equal(message, 'Activity failed with error type "TypeError": x is not a function');
   isBroken = false;
   await stage.tell(pool);
   equal((await handle.result()).outcome, "Converged");
@@ -93,7 +93,10 @@ test("what is asked of a run that breaks before its first look is done by the ne
     await pause(300);
   };
   const handle = await stage.rollOut(pool, { deadlines });
-  match(await answer.promise, /^Cannot skip: a fault of Ostler itself ended the run .*: TypeError: .*; ask again$/);
+  match(
+    await answer.promise,
+    /^Cannot skip: an internal error ended the run .*: TypeError: .*; send the command again$/,
+  );
   pool.unblock();
   equal((await stage.stands(handle, "Rolling", "Paused")).pausedBy?.by, "ada");
   await stage.ask(pool, "resume");

@@ -47,7 +47,7 @@ test("skip of a machine that the pool does not have is told, and forgotten", asy
   const told = (): string[] =>
     pool.events.filter(({ reason }) => reason === "CommandIgnored").map(({ message }) => message);
   await eventually("the Event", () => told().length > 0);
-  deepEqual(told(), [`Cannot skip "${pool.nth(3)}-typo": the pool has no such machine`]);
+  deepEqual(told(), [`Cannot skip "${pool.nth(3)}-typo": no such machine in this pool`]);
   await handle.cancel();
 });
 
@@ -69,7 +69,7 @@ test("skip refuses a machine that is on its way out", async (stage) => {
   await stage.stands(handle, "Rolling", "PodsRemaining");
   await rejects(stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(1) }), (error) => {
     ok(error instanceof WorkflowUpdateFailedError, String(error));
-    match(error.cause?.message ?? "", /already leaving/);
+    match(error.cause?.message ?? "", /already being removed/);
     return true;
   });
   await handle.cancel();

@@ -26,7 +26,7 @@ test("A11 rollOutMachineDeployment recreates a machine that does not join, tells
   deepEqual(pool.writes().filter((call) => call.startsWith("deleteMachine")), [`deleteMachine ${pool.ref.name}-4`]);
   assertOrderly(pool);
   const [event] = pool.events.filter(({ reason }) => reason === "JoinDeadlineExceeded");
-  match(event?.message ?? "", /did not get past "address"/);
+  match(event?.message ?? "", /did not pass join stage "address"/);
 });
 
 test("rollOutMachineDeployment halts when no attempt to join is left, and keeps every old machine", async (stage) => {

@@ -30,7 +30,7 @@ const pause: Effect = {
     const isNew = people.paused === null;
     people.paused ??= { ...said(command), since: Date.now() };
     if (isNew) tell(view, "Paused", `Paused by ${byWhom(command)}`);
-    return "No machine is admitted until resume; joins under way, repairs and renewals go on";
+    return "Ostler admits no machine until resume; running joins, repairs and renewals continue";
   },
 };
 
@@ -40,7 +40,7 @@ const resume: Effect = {
   apply({ people, view }, command): string {
     if (people.paused) tell(view, "Resumed", `Resumed by ${byWhom(command)}`);
     people.paused = null;
-    return "Machines are admitted again";
+    return "Ostler admits machines again";
   },
 };
 
@@ -49,7 +49,7 @@ const retry: Effect = {
   // On the way back only machines of the last good revision can be tried again.
   refuse: ({ memory, machines }) =>
     memory.rollback && machines.failed.length === 0
-      ? "it goes back to the last good revision; apply the change again after that"
+      ? "the pool is rolling back to the last good revision; apply the change again after the rollback"
       : undefined,
   apply({ target, people, waves, machines, memory, tasks, loop, view }, command): string {
     if (isLastGood(target, memory.lastGood) && !memory.rollback) memory.quarantine = [];
@@ -64,21 +64,21 @@ const retry: Effect = {
     // A machine that ran out of time gets a fresh start, and a wave whose gates failed is asked again.
     callOff(tasks, ({ kind }) => kind === "join" || kind === "gates");
     waves.gates = null;
-    tell(view, "Retried", `Tried again by ${byWhom(command)}`);
-    return "It is tried again now, with fresh attempts";
+    tell(view, "Retried", `Retried by ${byWhom(command)}`);
+    return "Ostler retries now, with fresh attempts";
   },
 };
 
 const approve: Effect = {
-  takes: "{plan, by, reason}; plan is the hash of the plan that is meant",
+  takes: "{plan, by, reason}; plan is the hash of the plan to approve",
   refuse(rollout, { plan }): string | undefined {
     if (wasApproved(rollout, plan)) return undefined;
     const { people } = rollout;
-    if (!people.plan) return "no plan waits for approval";
+    if (!people.plan) return "no plan is waiting for approval";
     const { hash } = people.plan;
     const which = isApproved(rollout)
-      ? `"${people.approvedHash}" is approved already`
-      : `the plan that waits is "${hash}"`;
+      ? `plan "${people.approvedHash}" is already approved`
+      : `the plan waiting for approval is "${hash}"`;
     if (plan === undefined) return `field "plan" is missing; ${which}`;
     return plan === hash ? undefined : `plan "${plan}" is stale; ${which}`;
   },
@@ -90,14 +90,14 @@ const approve: Effect = {
       people.approvedHash = plan;
       people.approvedTerms = people.plan?.terms ?? null;
       waves.current = { ...waves.current, approved: true };
-      tell(view, "Approved", `Plan ${plan}, wave ${wave}, approved by ${byWhom(command)}`);
+      tell(view, "Approved", `Plan ${plan}, wave ${wave}, was approved by ${byWhom(command)}`);
     }
-    return `Plan ${plan} may begin with wave ${wave}`;
+    return `Plan ${plan} can begin with wave ${wave}`;
   },
 };
 
 const promote: Effect = {
-  takes: "{full, by, reason}; with full all that is left becomes one wave",
+  takes: "{full, by, reason}; with full, all remaining waves become one",
   refuse({ waves, machines, tasks, people }, { full }): string | undefined {
     const doubts = [
       ...doubtful(tasks),
@@ -105,21 +105,27 @@ const promote: Effect = {
       ...untaken({ machines, tasks, people }),
     ];
     const isSoaking = waves.current.soakUntil !== null || doubts.length > 0;
-    return isSoaking || (full && waves.rolled) ? undefined : "nothing soaks, and nothing in doubt waits for a word";
+    return isSoaking || (full && waves.rolled)
+      ? undefined
+      : "no wave is soaking, and no gate or etcd check is inconclusive";
   },
   apply({ target, waves, machines, tasks, people, view }, command): string {
     const doubts = untaken({ machines, tasks, people });
     if (doubts.length > 0) {
       people.takenDoubts = [...people.takenDoubts, ...doubts];
-      warn(view, "DoubtsTaken", `${byWhom(command)} goes on although ${doubts.join("; ")}`);
+      warn(
+        view,
+        "DoubtsTaken",
+        `Continuing despite inconclusive etcd checks (${doubts.join("; ")}), as requested by ${byWhom(command)}`,
+      );
     }
     for (const each of [...doubtful(tasks), ...gatesInDoubt({ machines, waves }, promoted)]) each.doubt = promoted;
     const { current } = waves;
     waves.current = current.soakUntil === null ? current : { ...current, soakUntil: Date.now() };
     if (command.full) beginLastWave({ waves, target });
-    tell(view, "Promoted", `Promoted ${command.full ? "to the end " : ""}by ${byWhom(command)}`);
-    if (doubts.length > 0) return `It goes on although ${doubts.join("; ")}`;
-    return command.full ? "All that is left is one wave now" : "The wave is taken as good";
+    tell(view, "Promoted", `Promoted ${command.full ? "to the last wave " : ""}by ${byWhom(command)}`);
+    if (doubts.length > 0) return `Ostler continues despite inconclusive etcd checks: ${doubts.join("; ")}`;
+    return command.full ? "All remaining waves are one wave now" : "The soak and inconclusive gates count as passed";
   },
 };
 
@@ -128,16 +134,20 @@ const skip: Effect = {
   refuse({ machines, memory }, { machine }): string | undefined {
     if (machine === undefined) return 'field "machine" is missing';
     const { leaving = [], old = [] } = machines.snapshot ?? {};
-    if (leaving.some(({ id }) => id === machine)) return `machine "${machine}" is already leaving`;
-    if (old.some(({ id, marked }) => marked && id === machine)) return `machine "${machine}" is already chosen to go`;
-    return memory.rollback ? "it goes back to the last good revision, which leaves no machine out" : undefined;
+    if (leaving.some(({ id }) => id === machine)) return `machine "${machine}" is already being removed`;
+    if (old.some(({ id, marked }) => marked && id === machine)) {
+      return `machine "${machine}" is already marked for removal`;
+    }
+    return memory.rollback
+      ? "the pool is rolling back to the last good revision, and a rollback skips no machine"
+      : undefined;
   },
   apply({ people, view }, { machine = "", ...command }): string {
     if (!people.skipped.includes(machine)) {
       people.skipped = [...people.skipped, machine];
-      tell(view, "Skipped", `${machine} is left as it is, by ${byWhom(command)}`);
+      tell(view, "Skipped", `Machine "${machine}" was skipped by ${byWhom(command)}`);
     }
-    return `Machine "${machine}" is left as it is until retry`;
+    return `Machine "${machine}" is skipped until retry`;
   },
 };
 
@@ -148,13 +158,13 @@ const abort: Effect = {
     // One that is being told as converged is over.
     const isRolling = waves.rolled && view.standing.phase !== "Converged";
     const isUnder = isRolling || isQuarantined(rollout) || !isLastGood(target, memory.lastGood);
-    return isUnder || memory.rollback ? undefined : "nothing is being rolled out";
+    return isUnder || memory.rollback ? undefined : "no rollout is in progress";
   },
   apply({ people, memory, view }, command): string {
-    if (memory.rollback) return "It goes back already";
+    if (memory.rollback) return "The pool is already rolling back";
     people.abortAsked ??= { ...said(command), since: Date.now() };
     warn(view, "AbortRequested", `Abort requested by ${byWhom(command)}`);
-    return "Nothing new begins; the pool goes back to the last good revision";
+    return "Ostler begins nothing new and rolls the pool back to the last good revision";
   },
 };
 
@@ -200,15 +210,15 @@ const flags = ["full"];
 /** What is wrong with a command, naming the field; undefined for a good one. */
 export function wrongField(command: unknown): string | undefined {
   if (command === undefined || command === null) return undefined;
-  const needed = 'one object is needed, such as {"by": "ada", "reason": "incident 12"}';
-  if (typeof command !== "object" || Array.isArray(command)) return `it is no object; ${needed}`;
+  const needed = 'expected an object such as {"by": "ada", "reason": "incident 12"}';
+  if (typeof command !== "object" || Array.isArray(command)) return `the command is not an object; ${needed}`;
   for (const [field, value] of Object.entries(command)) {
     const isText = texts.includes(field);
     if (!isText && !flags.includes(field)) {
-      return `field "${field}" is not known; known are ${[...texts, ...flags].join(", ")}`;
+      return `field "${field}" is unknown; known fields are ${[...texts, ...flags].join(", ")}`;
     }
-    if (isText && typeof value !== "string") return `field "${field}" is no text`;
-    if (!isText && typeof value !== "boolean") return `field "${field}" is neither true nor false`;
+    if (isText && typeof value !== "string") return `field "${field}" is not a string`;
+    if (!isText && typeof value !== "boolean") return `field "${field}" is not a boolean`;
   }
   return undefined;
 }

@@ -15,9 +15,9 @@ import { type Rollout, type Seen, warn } from "../state/rollout.ts";
 
 /** Registers every handler; must run before the first await, or an early message is lost. */
 export function listen(rollout: Rollout): void {
-  setHandler(messages.progress, () => describe(rollout), { description: "Where the rollout is" });
+  setHandler(messages.progress, () => describe(rollout), { description: "Progress of the rollout" });
   setHandler(messages.desiredChanged, (told) => noteAnnounced(rollout.loop, told ?? {}), {
-    description: "Read the world again",
+    description: "Read the pool again",
   });
   const { pause, resume, retry, approve, promote, skip, abort } = messages;
   const effects = Object.entries(commands);
@@ -88,7 +88,7 @@ function hear(rollout: Rollout, { update, signal, effect }: Hearing): void {
   const answered = async (command: Command): Promise<Answer> => {
     if (target.known) return apply(rollout, judging, command ?? {});
     callForLook();
-    if (await firstLook(rollout) === "Over") refuse(`${loop.over}; ask again`);
+    if (await firstLook(rollout) === "Over") refuse(`${loop.over}; send the command again`);
     refuse(effect.refuse(rollout, command ?? {}));
     return apply(rollout, judging, command ?? {});
   };

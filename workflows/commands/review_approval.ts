@@ -34,8 +34,8 @@ export function reviewApproval(
   return drop(
     rollout,
     approvedTerms.hash === now.hash
-      ? `it was for ${approvedTerms.replicas} machines, and ${now.replicas} are wanted now`
-      : "policy or pool were others when it was looked at",
+      ? `the approval was for ${approvedTerms.replicas} machines, but ${now.replicas} are desired now`
+      : "the policy or the pool has changed since the plan was made",
   );
 }
 
@@ -44,12 +44,12 @@ export function dropOvertaken(rollout: Approval, shown: string | undefined): "Ke
   const { people } = rollout;
   const hash = people.plan?.hash;
   if (!isApproved(rollout) || people.approvedHash !== shown || hash === shown) return "Kept";
-  return drop(rollout, `plan ${hash} had taken its place`);
+  return drop(rollout, `plan ${hash} had replaced it`);
 }
 
 function drop({ people, waves, view }: Approval, why: string): "Dropped" {
   const which = people.approvedHash === "" ? `Wave ${waves.current.index + 1}` : `Plan ${people.approvedHash}`;
-  warn(view, "ApprovalDropped", `${which} is no longer approved: ${why}; look at the plan and approve it again`);
+  warn(view, "ApprovalDropped", `${which} is no longer approved: ${why}; review the plan and approve it again`);
   forgetApproval(people);
   waves.current = { ...waves.current, approved: false };
   return "Dropped";

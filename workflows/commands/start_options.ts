@@ -137,7 +137,7 @@ export function shownAtStart({ cluster, kind = "MachineDeployment", namespace, n
   const place = cluster === undefined ? "" : ` of cluster \`${cluster}\``;
   return {
     staticSummary: `Roll out ${namespace}/${name}`,
-    staticDetails: `Brings the machines of ${kind} \`${namespace}/${name}\`${place} to what it asks for.`,
+    staticDetails: `Brings the machines of ${kind} \`${namespace}/${name}\`${place} to the desired state.`,
     typedSearchAttributes: [
       ...(cluster === undefined ? [] : [{ key: searchAttributes.cluster, value: cluster }]),
       { key: searchAttributes.namespace, value: namespace },

@@ -99,7 +99,7 @@ function noteBlockers(
   if (!first) return key; // what blocked it has eased
   const rest = blockers.length > 1 ? ` and ${blockers.length - 1} more` : "";
   const what = `${first.pod} of ${first.owner} (${first.why})${rest}`;
-  warn(view, "DrainBlocked", `Draining ${task.node}: ${what}`);
+  warn(view, "DrainBlocked", `Draining ${task.node}: waiting for ${what}`);
   return key;
 }
 
@@ -112,8 +112,8 @@ function setAside({ machines, view }: Part<"machines" | "view">, { subject, kind
   machines.setAside = [...new Set([...machines.setAside, subject])];
   delete machines.draining[subject]; // after a retry it has its time again
   const state = kind === "update"
-    ? "it stays as it is, and in service"
-    : "it stays cordoned and held, and counts in the budget";
-  const message = `Machine "${subject}" could not be drained in time: ${state}`;
+    ? "the machine stays unchanged and in service"
+    : "the machine stays cordoned and held, and counts in the budget";
+  const message = `Failed to drain machine "${subject}" in time; ${state}`;
   warn(view, "MachineSetAside", message);
 }

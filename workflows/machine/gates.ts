@@ -74,10 +74,10 @@ function areUnknown({ target, memory }: Seen<"target" | "memory">): boolean {
 /** Waits until one policy says which gates there are, or somebody says that none matters. */
 async function waitForPolicy(rollout: Asking, task: Task): Promise<"Promoted" | "Known"> {
   const message = rollout.target.rules?.conflict ?? "";
-  noteDoubt(rollout, task, { what: "which gates there are is not known: ", message });
+  noteDoubt(rollout, task, { what: "the gates are unknown: ", message });
   const isOver = (): boolean => task.doubt === promoted || !areUnknown(rollout);
   const { recheck } = rollout.settings.durations;
-  while (!await condition(isOver, recheck, { summary: "Wait for one policy that says which gates there are" }));
+  while (!await condition(isOver, recheck, { summary: "Wait for one policy that defines the gates" }));
   const isPromoted = task.doubt === promoted;
   task.doubt = "";
   return isPromoted ? "Promoted" : "Known";
@@ -105,11 +105,11 @@ async function judge(rollout: Asking, task: Task, question: Question): Promise<G
     }
     const unclear = verdicts && unclearOf(verdicts);
     if (!unclear) return verdicts;
-    noteDoubt(rollout, task, { what: `gate "${unclear.gate}" could not be judged: `, message: unclear.message });
+    noteDoubt(rollout, task, { what: `gate "${unclear.gate}" is inconclusive: `, message: unclear.message });
     noteAskedGates(rollout, task, { name, since: null, doubt: task.doubt });
     const { recheck } = rollout.settings.durations;
     task.until = Date.now() + recheck;
-    const summary = `Gate ${unclear.gate} in doubt: wait for a word, or ask again at ${iso(task.until)}`;
+    const summary = `Gate ${unclear.gate} is inconclusive; next check at ${iso(task.until)} (or use promote, retry)`;
     if (await condition(question.isOver, recheck, { summary })) return undefined;
   }
 }
@@ -128,7 +128,7 @@ async function ask(
   task.until = until;
   const key = keyOf(rollout, asked);
   const which = gates.length === 1 ? `gate ${gates[0]?.name}` : `${gates.length} gates`;
-  const summary = `Ask ${which} about ${task.subject}`;
+  const summary = `Evaluate ${which} for ${task.subject}`;
   return await unlessOver(
     isOver,
     () => awaits.awaitGates.executeWithOptions({ summary }, [{ pool, gates, ...asked, key, since, until }]),

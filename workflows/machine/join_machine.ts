@@ -95,7 +95,7 @@ async function enterAndJoin(rollout: Joining, task: Task): Promise<JoinVerdict |
   const { subject: machine, victim = "", since } = task;
   const { kubelet = "" } = machines.booting[machine] ?? {};
   const begun = Date.now();
-  const summary = `Admit ${machine}, which replaces ${victim}, and wait for it to join`;
+  const summary = `Admit ${machine} to replace ${victim}, and wait for it to join`;
   try {
     return await awaits.awaitReplacementJoined.executeWithOptions({ summary }, [
       { pool, kubelet, victim, machine, deadlines: deadlines(rollout, since) },
@@ -121,8 +121,8 @@ async function recreate(rollout: Joining, task: Task, { machine, rung, evidence 
   const attempt = (machines.booting[machine]?.attempt ?? 0) + 1;
   const allowed = target.rules?.join.attempts ?? settings.attempts;
   const isLast = attempt > allowed;
-  const next = isLast ? "it was the last attempt" : `recreating it, ${attempt} of ${allowed}`;
-  const message = `Machine "${machine}" did not get past "${rung}": ${evidence}`;
+  const next = isLast ? "no attempts left" : `recreating the machine, attempt ${attempt} of ${allowed}`;
+  const message = `Machine "${machine}" did not pass join stage "${rung}": ${evidence}`;
   warn(view, "JoinDeadlineExceeded", `${message}; ${next}`);
   if (isLast && judgeFailed(rollout, machine, message) === "GivenUp") return;
   const { pool } = settings;
@@ -140,7 +140,11 @@ function isOfEarlier({ desired }: Readonly<Target>, { templateHash }: Task): boo
 // It says nothing about what is desired now; as an old machine it is replaced in its turn.
 function dropEarlier({ machines, view }: Part<"machines" | "view">, machine: string): void {
   delete machines.booting[machine];
-  warn(view, "MachineDropped", `Machine "${machine}" of an earlier change did not join: it is replaced in its turn`);
+  warn(
+    view,
+    "MachineDropped",
+    `Machine "${machine}" of an earlier change failed to join; its replacement waits for its turn`,
+  );
 }
 
 // The last one that may fail is kept, so that somebody can look at it.
@@ -184,7 +188,7 @@ export async function admit(rollout: Admitting, step: Step & { kind: "admit" }):
   if (isStale(rollout, newcomer)) return undefined;
   // One that never was admitted begins now, however long ago it was chosen.
   if (newcomer.phase === "Held") restartBoot(machines, newcomer.id);
-  const replaces = victim ? `, which replaces ${victim.id}` : "";
+  const replaces = victim ? ` to replace ${victim.id}` : "";
   tell(view, "MachineAdmitted", `Admitted ${newcomer.id}${replaces}`);
   if (victim) {
     beginJoin(rollout, { machine: newcomer.id, attempt, victim: victim.id }, "ByWait");

@@ -38,7 +38,7 @@ export function giveUp(rollout: GivingUp, { reason, message }: { reason: string;
   if (!isKnownGood) quarantine(rollout, bad);
   // Where no machine failed either, nothing else would stop it: it would be tried again at once, and for ever.
   else if (machines.failed.length === 0) loop.mishaps.push({ kind: "halt", reason, message });
-  warn(view, reason, `${message}; no old machine is removed`);
+  warn(view, reason, `${message}; Ostler removes no old machine`);
   if (!isKnownGood && target.rules?.onFailure === "Rollback" && memory.lastGood) {
     goBack(rollout, { kind: "RollBack", by: "policy", reason: bad.reason, since: Date.now(), bad, reapplied: 0 });
   }
@@ -48,7 +48,7 @@ export function giveUp(rollout: GivingUp, { reason, message }: { reason: string;
 /** Remembers a change as bad, and says so. */
 export function quarantine({ memory, view }: Part<"memory" | "view">, bad: Quarantined): void {
   rememberBad(memory, bad);
-  warn(view, "Quarantined", `Revision ${bad.revision} (${bad.image}) is held: ${bad.reason}`);
+  warn(view, "Quarantined", `Revision ${bad.revision} (${bad.image}) is quarantined: ${bad.reason}`);
 }
 
 /** Takes the way back; everything that came for the bad change is called off. */
@@ -62,7 +62,7 @@ export function goBack(
   callOff(tasks, ({ kind }) => kind === "join" || kind === "gates" || kind === "stage");
   callOffUpdates({ machines, tasks }, () => true);
   dropAllBoots(machines);
-  const what = `Going back from revision ${rollback.bad.revision} to ${lastGood?.revision} (${lastGood?.image})`;
+  const what = `Rolling back from revision ${rollback.bad.revision} to ${lastGood?.revision} (${lastGood?.image})`;
   const event = rollback.kind === "Abort" ? "AbortStarted" : "RollbackStarted";
   warn(view, event, `${what}: ${rollback.bad.reason}`);
   nudge(loop);

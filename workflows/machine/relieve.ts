@@ -50,7 +50,7 @@ async function untilRelieved(
     const says = seen.doubts.join("; ");
     if (says === told) continue;
     told = says;
-    warn(view, "EtcdInDoubt", `Machine "${member.id}" stays as it is: ${says}`);
+    warn(view, "EtcdInDoubt", `Keeping machine "${member.id}" unchanged: ${says}`);
     nudge(loop);
   }
 }
@@ -77,7 +77,7 @@ async function askOnce(rollout: Relieving, order: RelieveOrder): Promise<Relieve
   const { settings: { pool }, target, people } = rollout;
   const { takenDoubts } = people;
   const rules = JSON.stringify(target.rules?.etcd);
-  const summary = `Have ${order.machine} hand on its part of etcd`;
+  const summary = `Hand over the etcd part of ${order.machine}`;
   return await unlessOver(
     () => people.takenDoubts !== takenDoubts || JSON.stringify(target.rules?.etcd) !== rules,
     () => awaits.awaitMachineRelieved.executeWithOptions({ summary }, [{ pool, ...order }]),
@@ -94,11 +94,11 @@ function tellSnapshot(
     return tell(
       view,
       "EtcdSaved",
-      `Before machine "${machine}" goes: ${bytes} bytes of etcd are kept at ${at}, ${digest}`,
+      `Saved an etcd snapshot of ${bytes} bytes at ${at} before removing machine "${machine}": ${digest}`,
     );
   }
   // One that is gone has nothing to keep.
   if (rules?.etcd) return;
-  const todo = "etcd.snapshot of its RolloutPolicy says where to";
-  warn(view, "EtcdNotSaved", `No snapshot of etcd is kept before machine "${machine}" goes: ${todo}`);
+  const todo = "set etcd.snapshot in its RolloutPolicy";
+  warn(view, "EtcdNotSaved", `No etcd snapshot is saved before removing machine "${machine}"; ${todo}`);
 }

@@ -28,7 +28,7 @@ export function beginRemoval(rollout: Removing, victim: Member): void {
 /** Begins to replace an unhealthy machine: machine-controller makes another as soon as this one goes. */
 export function beginRepair(rollout: Removing, ill: Member): void {
   const task: Task = { ...removalTask(rollout, ill), kind: "repair", step: "Repairing" };
-  tell(rollout.view, "RepairStarted", `Replacing ${ill.id}: ${ill.ill?.why ?? "it is unhealthy"}`);
+  tell(rollout.view, "RepairStarted", `Replacing ${ill.id}: ${ill.ill?.why ?? "unhealthy"}`);
   begin(rollout, task, async () => {
     // It may have got well while etcd was in doubt.
     if (needsRelief(rollout) && await relieveIll(rollout, task, ill) === "Well") return;
@@ -51,7 +51,7 @@ export async function spare(
   machine: string,
   { letGo = false, by = write }: { letGo?: boolean; by?: Sparer } = {},
 ): Promise<void> {
-  const summary = `Spare ${machine}`;
+  const summary = `Uncordon and unmark ${machine}`;
   await by.ensureVictimUnmarked.executeWithOptions({ summary }, [{ pool, machine, letGo }]);
 }
 
@@ -114,7 +114,9 @@ async function letGo(rollout: Removing, task: Task, { id, node }: Member): Promi
 /** Both in one step, of which one line of the history tells; a release that came late takes nothing from the time to go. */
 async function releaseAndSeeGone(pool: PoolRef, task: Task, node?: string): Promise<void> {
   const { subject: machine, until } = task;
-  const late = await awaits.awaitVictimGone.executeWithOptions({ summary: `Let ${machine} go, and see it gone` }, [
+  const late = await awaits.awaitVictimGone.executeWithOptions({
+    summary: `Release ${machine} and wait until it is gone`,
+  }, [
     { pool, machine, until, ...(node ? { node } : {}) },
   ]);
   if (!late) return;
@@ -142,7 +144,7 @@ async function deleteIll(rollout: Removing, task: Task, { id, node, templateHash
   const isOwn = templateHash === target.desired?.templateHash && !machines.repaired.includes(id);
   if (isOwn) noteRepaired(machines, id);
   task.until = Date.now() + durations.gone;
-  await write.deleteMachine.executeWithOptions({ summary: `Replace ${id}, which is unhealthy` }, [
+  await write.deleteMachine.executeWithOptions({ summary: `Replace unhealthy ${id}` }, [
     { pool, machine: id, drain: false, ...(node ? { node } : {}) },
   ]);
   task.until = Date.now() + durations.gone;

@@ -35,7 +35,7 @@ export async function leaveToReplace(
   // Counted when it is replaced: it may be well by then.
   await remember(pool, machine, { image, reason: "StageRefused", at, isReplaceable: true });
   noteLately(machines, machine, { is: "Refused", templateHash, at });
-  const message = `Machine "${machine}": ${seen.reason}: ${seen.message}; in its turn it is asked again, and replaced`;
+  const message = `Machine "${machine}": ${seen.reason}: ${seen.message}; to be retried in its turn, then replaced`;
   warn(view, "StageRefused", message);
   return true;
 }
@@ -91,7 +91,7 @@ async function deleteMachine(
   const summary = `Replace ${machine}: ${why}`.slice(0, 200);
   const outcome = await updates.ensureNodeReplaced.executeWithOptions({ summary }, [{ pool, machine, image, maker }]);
   if (outcome === "Replaced") {
-    warn(view, "NodeReplaced", `Node "${machine}" goes with machine "${maker.machine}", for another: ${why}`);
+    warn(view, "NodeReplaced", `Replacing node "${machine}" and machine "${maker.machine}": ${why}`);
   }
   return outcome;
 }
@@ -118,7 +118,7 @@ async function seeGone(
     const summary = `Wait until node ${machine} is gone`;
     const input = { pool, machine, image, maker, until: task.until };
     if (await updates.awaitNodeGone.executeWithOptions({ summary }, [input])) return;
-    warn(view, "MachineRemains", `Node "${machine}" is not gone yet, and keeps its place`);
+    warn(view, "MachineRemains", `Node "${machine}" still exists and keeps its slot`);
   }
 }
 
@@ -129,7 +129,7 @@ async function findMaker(
   { image, bootId = "" }: { image: string; bootId?: string | undefined },
 ): Promise<Maker | null> {
   if (pool.kind !== "NodePool" || !replacesRefused(target.rules)) return null;
-  const summary = `Read who makes ${machine}`;
+  const summary = `Read the pool that recreates ${machine}`;
   return await updates.readMaker.executeWithOptions({ summary }, [{ pool, machine, image, bootId }]);
 }
 

@@ -28,8 +28,8 @@ export async function takeSlot(rollout: Sharing, machine: string): Promise<Block
   const pause = Math.min(askAgainMs.most, askAgainMs.first * 2 ** slots.tries++);
   const by = holders.slice(0, 3).join(", ");
   const message = target.desired?.isControlPlane
-    ? `One control plane at a time: ${by} has the place`
-    : `All ${limit} places of the shared budget are taken, by ${by}`;
+    ? `Only one control plane can be out at a time: ${by} has the slot`
+    : `All ${limit} slots of the shared budget are taken, by ${by}`;
   return { reason: "ClusterBudget", message, until: Date.now() + pause };
 }
 
@@ -38,7 +38,7 @@ function ask(
   machine: string,
   limit: number,
 ): Promise<{ taken: boolean; holders: string[] }> {
-  const summary = `Take a place of the shared budget for ${machine}`;
+  const summary = `Take a slot of the shared budget for ${machine}`;
   return write.ensureSlotTaken.executeWithOptions({ summary }, [{ pool, machine, limit, ...budgetOf(target) }]);
 }
 
@@ -64,7 +64,7 @@ export async function giveBackSlots(rollout: Sharing, all = false): Promise<void
   const { settings: { pool }, slots, target } = rollout;
   const keep = all ? [] : keptOf(rollout);
   if (keep.length === slots.held.length) return;
-  await write.ensureSlotsKept.executeWithOptions({ summary: "Give back places of the shared budget" }, [
+  await write.ensureSlotsKept.executeWithOptions({ summary: "Give back slots of the shared budget" }, [
     { pool, machines: keep, ...budgetOf(target) },
   ]);
   slots.held = keep;

@@ -44,7 +44,7 @@ async function stage(rollout: Updated, task: Task, image: string): Promise<void>
 export function messageOf(
   seen: { outcome: "Refused"; reason: string; message: string } | { outcome: "Unknown"; message: string },
 ): string {
-  return seen.outcome === "Refused" ? `${seen.reason}: ${seen.message}` : `it did not answer: ${seen.message}`;
+  return seen.outcome === "Refused" ? `${seen.reason}: ${seen.message}` : `no answer: ${seen.message}`;
 }
 
 /**
@@ -63,6 +63,6 @@ export async function askStaged(
       { pool, machine, image, retriedAt, until, ...(isAskedAgain ? { isAskedAgain } : {}) },
     ]);
     if (!mayPass(seen, asked) || Date.now() + pauseMs >= until) return seen;
-    await sleep(pauseMs, { summary: `Ask ${machine} again: ${messageOf(seen)}`.slice(0, 200) });
+    await sleep(pauseMs, { summary: `Retry ${machine}: ${messageOf(seen)}`.slice(0, 200) });
   }
 }

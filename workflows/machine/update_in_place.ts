@@ -111,7 +111,7 @@ async function orderBoot(rollout: Updated, task: Task, begun: Updating): Promise
     return "Down";
   }
   if (ordered.outcome === "Rebooted") {
-    const message = `Machine "${machine}" booted by itself before it was told to: it is asked what it runs`;
+    const message = `Machine "${machine}" rebooted before Ostler ordered a reboot; checking its image`;
     warn(view, "UpdateInterrupted", message);
   }
   return await serve(rollout, task);
@@ -137,7 +137,7 @@ async function awaitBoot(rollout: Updated, task: Task, begun: Updating): Promise
   noteStage(loop);
   for (;;) {
     Object.assign(task, { step: "Rebooting", until: boot.until, blockers: [] });
-    const summary = boot.id === "" ? `See what ${machine} runs` : `See ${machine} back`;
+    const summary = boot.id === "" ? `Check what ${machine} runs` : `Wait for ${machine} to boot`;
     const input = { pool, machine, image: begun.image, bootId: boot.id, until: boot.until };
     const seen = await updates.awaitNodeBooted.executeWithOptions({ summary }, [input]);
     if (!("unseenMs" in seen)) return seen;
@@ -200,7 +200,7 @@ async function soak(rollout: Updated, task: Task, begun: Updating): Promise<stri
     noteStage(loop);
     await sleep(until - Date.now(), { summary: `Soak ${task.subject}` });
   }
-  const summary = `See ${task.subject} after its soak`;
+  const summary = `Check ${task.subject} after its soak`;
   for (;;) {
     const input = { pool, machine: task.subject, image: begun.image, bootId: "", until: Date.now() + minute };
     const seen = await updates.awaitNodeBooted.executeWithOptions({ summary }, [input]);

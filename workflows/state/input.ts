@@ -46,12 +46,12 @@ const fields = ["cluster", "kind", "namespace", "name", "deadlines", "attempts",
 
 /** Parses the argument, or fails the run with a message that names the field. */
 export function parseInput(input: RollOutInput): ParsedInput {
-  if (typeof input !== "object" || input === null) refuse("the input", "one JSON object is needed");
+  if (typeof input !== "object" || input === null) refuse("the input", "must be one JSON object");
   refuseUnknown(input, fields, "");
   const pool = poolField(input);
   const expected = workflowIdOf(pool);
   if (workflowInfo().workflowId !== expected) {
-    refuse("the workflow id", `it is "${workflowInfo().workflowId}" but must be "${expected}" for this input`);
+    refuse(`workflow ID "${workflowInfo().workflowId}"`, `must be "${expected}" for this input`);
   }
   return {
     pool,
@@ -65,27 +65,27 @@ export function parseInput(input: RollOutInput): ParsedInput {
 function poolField(input: RollOutInput): PoolRef {
   const { cluster, kind }: { cluster?: unknown; kind?: unknown } = input;
   if (cluster !== undefined && (typeof cluster !== "string" || !/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(cluster))) {
-    refuse('field "cluster"', "a DNS label is needed");
+    refuse('field "cluster"', "must be a DNS label");
   }
   const pool = poolOf({ ...input, namespace: nameField(input, "namespace"), name: nameField(input, "name") });
   if (kind === "ScalingGroup" && groupOfPool(pool) === undefined) {
     refuse(
       'field "name"',
-      `for a scaling group it is "${poolOfGroup("NAME").name}", in namespace "${groupsNamespace}"`,
+      `must be "${poolOfGroup("NAME").name}" in namespace "${groupsNamespace}" for a ScalingGroup`,
     );
   }
   if (kind === "NodePool" && nodePoolOf(pool) === undefined) {
-    refuse('field "name"', `for a NodePool it is "${poolOfNodePool("", "NAME").name}"`);
+    refuse('field "name"', `must be "${poolOfNodePool("", "NAME").name}" for a NodePool`);
   }
   const isKnown = kind === undefined || ["MachineDeployment", "ScalingGroup", "NodePool"].includes(String(kind));
-  if (!isKnown) refuse('field "kind"', '"MachineDeployment", "ScalingGroup" or "NodePool" is needed');
+  if (!isKnown) refuse('field "kind"', 'must be "MachineDeployment", "ScalingGroup" or "NodePool"');
   return pool;
 }
 
 function nameField(input: RollOutInput, field: "namespace" | "name"): string {
   const value: unknown = input[field];
   if (typeof value !== "string" || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(value)) {
-    refuse(`field "${field}"`, "a Kubernetes name is needed");
+    refuse(`field "${field}"`, "must be a Kubernetes name");
   }
   return value;
 }
@@ -93,26 +93,28 @@ function nameField(input: RollOutInput, field: "namespace" | "name"): string {
 function attempts(input: RollOutInput): number {
   const value: unknown = input.attempts ?? defaultAttempts;
   if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > 10) {
-    refuse('field "attempts"', "a whole number from 1 to 10 is needed");
+    refuse('field "attempts"', "must be an integer from 1 to 10");
   }
   return value;
 }
 
 function publishOnly(input: RollOutInput): boolean {
   const value: unknown = input.publishOnly ?? false;
-  if (typeof value !== "boolean") refuse('field "publishOnly"', "true or false is needed");
+  if (typeof value !== "boolean") refuse('field "publishOnly"', "must be true or false");
   return value;
 }
 
 function carried(input: RollOutInput): CarriedState | undefined {
   const value: unknown = input.carried;
   if (value === undefined) return undefined;
-  if (typeof value !== "object" || value === null) refuse('field "carried"', "it is written by continue-as-new only");
+  if (typeof value !== "object" || value === null) {
+    refuse('field "carried"', "must be absent, as only continue-as-new writes it");
+  }
   return readCarried(value, Date.now());
 }
 
 function durations(given: Partial<Deadlines>): Durations {
-  if (typeof given !== "object" || given === null) refuse('field "deadlines"', "an object is needed");
+  if (typeof given !== "object" || given === null) refuse('field "deadlines"', "must be an object");
   refuseUnknown(given, Object.keys(defaultDeadlines), "deadlines.");
   const merged = { ...defaultDeadlines, ...given };
   const pairs = Object.entries(merged).map(([name, value]) => [name, milliseconds(name, value)]);
@@ -122,7 +124,7 @@ function durations(given: Partial<Deadlines>): Durations {
 function milliseconds(name: string, value: unknown): number {
   const number = typeof value === "number" ? value : tryDuration(value);
   if (!Number.isFinite(number) || number <= 0) {
-    refuse(`field "deadlines.${name}"`, 'milliseconds above 0 or a text such as "15m" is needed');
+    refuse(`field "deadlines.${name}"`, 'must be a number of milliseconds above 0 or a duration such as "15m"');
   }
   return number;
 }
@@ -136,11 +138,11 @@ function tryDuration(value: unknown): number {
 
 function refuseUnknown(given: object, known: readonly string[], prefix: string): void {
   const unknown = Object.keys(given).find((key) => !known.includes(key));
-  if (unknown !== undefined) refuse(`field "${prefix}${unknown}"`, `it is not known; known are ${known.join(", ")}`);
+  if (unknown !== undefined) refuse(`field "${prefix}${unknown}"`, `is unknown; known fields are ${known.join(", ")}`);
 }
 
 function refuse(what: string, state: string): never {
-  throw ApplicationFailure.nonRetryable(`Cannot start the rollout with ${what}: ${state}`, "InvalidInput");
+  throw ApplicationFailure.nonRetryable(`Cannot start the rollout: ${what} ${state}`, "InvalidInput");
 }
 
 // Reads and writes what one run of a chain hands to the next, also when another version wrote it.

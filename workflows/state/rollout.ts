@@ -98,7 +98,7 @@ const newsKept = 50;
 /** A run that begins. */
 function openView(now: number): View {
   return {
-    standing: { phase: "Preparing", reason: "Starting", message: "Reading what is desired", since: now },
+    standing: { phase: "Preparing", reason: "Starting", message: "Reading the desired state", since: now },
     blocked: null,
     shown: "",
     news: [],

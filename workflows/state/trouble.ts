@@ -58,5 +58,5 @@ export function troubleOf(error: unknown): Trouble {
   // A worker of another version may not know the step yet.
   if (outOfReach.includes(type)) return { kind: "unreachable", message: cause.message };
   const reason: BugType = "InternalError";
-  return { kind: "halt", reason, message: `A step failed with "${type}": ${cause.message}` };
+  return { kind: "halt", reason, message: `Activity failed with error type "${type}": ${cause.message}` };
 }

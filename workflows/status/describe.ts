@@ -143,22 +143,23 @@ function quarantined(
 ): Pick<Standing, "reason" | "message"> {
   const bad = memory.quarantine.find(({ specHash }) => specHash === desired?.specHash);
   if (!bad) {
-    const message = `Of the last good revision too, ${failed.slice(0, 3).join(", ")} did not join; ` +
-      '"ostler explain" tells why: mend that, then send retry';
+    // Without a colon before the names, as a notice of this reason is known by its message up to the first colon.
+    const message = `Machines ${failed.slice(0, 3).join(", ")} of the last good revision failed to join too; ` +
+      'fix the cause that "ostler explain" shows, then send retry';
     return { reason: "JoinAttemptsExhausted", message };
   }
   const since = iso(bad.since).slice(0, 16).replace("T", " ");
   return {
     reason: blocked.reason,
-    message: `Revision ${bad.revision} (${bad.image}) is held since ${since} UTC: ${bad.reason}; ` +
-      "change it, or send retry",
+    message: `Revision ${bad.revision} (${bad.image}) is quarantined since ${since} UTC: ${bad.reason}; ` +
+      "change the spec, or send retry",
   };
 }
 
 function drainSentence({ subject, node, blockers, until }: Task): Pick<Standing, "message" | "until"> {
   const [first] = blockers;
   const rest = blockers.length > 1 ? ` and ${blockers.length - 1} more` : "";
-  const message = `Draining ${subject} (${node}): ${first?.pod} of ${first?.owner}, ${first?.why}${rest}`;
+  const message = `Draining ${subject} (${node}): waiting for ${first?.pod} of ${first?.owner}, ${first?.why}${rest}`;
   return { message, until };
 }
 

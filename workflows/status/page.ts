@@ -41,11 +41,11 @@ function etcd({ etcd }: Progress): string[] {
   if (!etcd) return [];
   const { seats, quorum, doubts } = etcd;
   const shown = seats.slice(0, rowsShown).map(({ name, role, isWell, version }) => [
-    ...[code(name, 60), role.toLowerCase(), isWell ? "well" : "**not well**", plain(version, 20)],
+    ...[code(name, 60), role.toLowerCase(), isWell ? "healthy" : "**unhealthy**", plain(version, 20)],
   ]);
   const told = doubts.slice(0, rowsShown).map(({ says }) => `- ${plain(says, 200)}`);
   return [
-    `**Etcd** ${quorum.well} voters are well, ${quorum.needed} are needed`,
+    `**etcd** ${quorum.well} voters are healthy, ${quorum.needed} are required`,
     ...(shown.length > 0 ? [table(["Member", "Role", "State", "Version"], shown) ?? ""] : []),
     ...(told.length > 0 ? [told.join("\n")] : []),
   ];
@@ -74,8 +74,8 @@ function stateText({ state, soakUntil }: WaveView, { phase, paused, reason }: Pr
   if (state === "Soaking" && soakUntil) return `soaking until ${moment(soakUntil)}`;
   if (state === "Waiting" || state === "Done") return state.toLowerCase();
   if (phase === "Halted" || paused) return paused ? "paused" : "halted";
-  if (reason === "AwaitingApproval") return "waits for approval";
-  return state === "Gates" ? "asking its gates" : "rolling";
+  if (reason === "AwaitingApproval") return "waiting for approval";
+  return state === "Gates" ? "running its gates" : "rolling";
 }
 
 /** What is done now and with whom, and what stands in its way. */
@@ -86,7 +86,7 @@ function underway({ underway }: Progress): string[] {
     minute(each.since),
     minute(each.until),
   ]);
-  const shown = table(["Machine", "Step", "Since (UTC)", "At the latest until"], rows);
+  const shown = table(["Machine", "Step", "Since (UTC)", "Deadline (UTC)"], rows);
   const rest = underway.length - rowsShown;
   const more = rest > 0 ? [`and ${rest} more`] : [];
   return [...(shown ? ["**Under way**", shown] : []), ...more, ...blockers(underway)];
@@ -99,7 +99,7 @@ function blockers(underway: readonly Underway[]): string[] {
   if (all.length === 0) return [];
   const lines = all.slice(0, 5).map(({ where, pod, owner, why }) => {
     const whose = owner ? ` of ${code(owner, 90)}` : "";
-    return `- ${code(where, 60)} is held up by pod ${code(pod, 90)}${whose}: ${plain(why, 160)}`;
+    return `- ${code(where, 60)} is blocked by pod ${code(pod, 90)}${whose}: ${plain(why, 160)}`;
   });
   return [[...lines, ...(all.length > 5 ? [`- and ${all.length - 5} more pods`] : [])].join("\n")];
 }
@@ -117,7 +117,7 @@ function decisions(progress: Progress): string[] {
       `**Quarantined** revision ${plain(revision)} (${code(image)}) since ${moment(since)}${why(reason, 160)}`
     ),
     ...(skipped.length > 0 ? [`**Skipped** ${names(skipped)}`] : []),
-    ...(setAside.length > 0 ? [`**Set aside**, as they could not be drained: ${names(setAside)}`] : []),
+    ...(setAside.length > 0 ? [`**Set aside**, not drained in time: ${names(setAside)}`] : []),
   ];
 }
 
@@ -164,9 +164,9 @@ function advice(pool: Pool, progress: Progress): string[] {
   const lines = ways(progress).map((way) => line(pool, way));
   const input = code(JSON.stringify({ by: "you", reason: "why" }));
   return [
-    ...(hint ? [`**What now** ${hint}`] : []),
+    ...(hint ? [`**What to do** ${hint}`] : []),
     ...(lines.length === 0 ? [] : [
-      `**You can** do these on the command line, or here as updates of the same names with ${input}`,
+      `**Commands** to run on the command line, or to send here as updates of the same names with ${input}`,
       lines.join("\n"),
     ]),
   ];
@@ -175,44 +175,39 @@ function advice(pool: Pool, progress: Progress): string[] {
 /** What has to change outside of Ostler. */
 const hints: Record<string, string> = {
   PolicyConflict: "Make the selector of one RolloutPolicy more specific, or delete one of them.",
-  Quarantined: "Change the MachineDeployment: another spec is tried by itself.",
-  TooManyUnhealthy: "Look at the nodes: so many at once are rarely the machines' own fault.",
-  PodsRemaining:
-    "Let the pods move: above stands what protects them. The policy's drain rules may be changed meanwhile.",
-  OutsideWindow: "It goes on by itself in the next window; the policy's windows may be changed meanwhile.",
-  WindowTooShort: "It goes on by itself in the next window; the policy's windows may be changed meanwhile.",
-  SetAside: "Let the pods of the machines that were set aside move, then try again.",
+  Quarantined: "Change the MachineDeployment: Ostler rolls out a changed spec without a retry.",
+  TooManyUnhealthy: "Check the nodes: so many unhealthy machines at once rarely fail for reasons of their own.",
+  PodsRemaining: "Let the pods listed above move, or change the drain rules of the policy meanwhile.",
+  OutsideWindow: "Wait for the next window, or change the windows of the policy.",
+  WindowTooShort: "Wait for the next window, or change the windows of the policy.",
+  SetAside: "Let the pods of the machines that were set aside move, then retry.",
   ProtectedRemain:
-    "Take the protection away in the cloud, or skip the machines; the policy's protectedMachines may say so for all.",
+    "Remove the protection in the cloud, or skip the machines; protectedMachines of the policy can skip them all.",
   ControlPlaneRefused:
-    "Upgrade Kubernetes of control planes by hand: they are replaced for another image, and not for other components yet.",
-  GroupClaimedTwice: "Delete one of the two ScalingGroups: each would count and pace the same machines for itself.",
+    "Upgrade Kubernetes of control planes by hand: Ostler replaces them for a new image, not yet for new components.",
+  GroupClaimedTwice: "Delete one of the two ScalingGroups: each would count and pace the same machines separately.",
   NodeClaimedTwice: "Change the nodeSelector of one of the NodePools: each would bring the node to its own image.",
-  ImageNotAccepted: "See why with ostler image show: an image that is not accepted is rolled out nowhere.",
-  HandsMissing: "Set hands-image on the worker: without it nobody may touch the OS of a node.",
+  ImageNotAccepted: "Run ostler image show to see why: Ostler rolls out only accepted images.",
+  HandsMissing: "Set hands-image on the worker: without hands-image, Ostler cannot change the OS of a node.",
   EtcdInDoubt:
-    "Mend the member of etcd that is named: until then no control plane comes or goes. docs/how-to/control-planes.md says how.",
-  EtcdAccessMissing:
-    "Put ca.crt, tls.crt and tls.key of etcd into the Secret that is named: see the message for what is wrong.",
-  FailedRemain:
-    "The machines that are named keep what they run: ostler explain tells what failed there, retry tries again.",
-  DownRemain:
-    "Bring the machines that are named back, or take their Nodes out of the cluster: nothing is done with them.",
-  StageRefused: "Mend what the machine names, then retry; nothing on it was stopped.",
-  ApplyRefused: "Mend what the machine names, then retry; it serves as before.",
-  UpdateRolledBack: "The image did not come up and the machine runs the one before: mend the image, or go back.",
-  UpdateNotReady: "The machine runs the image, but not as a node: look at its kubelet, then retry or go back.",
-  UpdateNotBooted: "The machine was told to boot and did not: look what inhibits it, then retry.",
+    "Fix the named etcd member (docs/how-to/control-planes.md): until then Ostler adds and removes no control plane.",
+  EtcdAccessMissing: "Put ca.crt, tls.crt and tls.key of etcd into the named Secret: the message says what is wrong.",
+  FailedRemain: "The named machines keep their version: run ostler explain to see what failed, then retry.",
+  DownRemain: "Bring the named machines back, or delete their Nodes: Ostler does not touch these machines.",
+  StageRefused: "Fix the problem in the message, then retry; nothing on the machine was stopped.",
+  ApplyRefused: "Fix the problem in the message, then retry; the machine serves as before.",
+  UpdateRolledBack: "The image failed to boot and the machine runs the previous one: fix the image, or roll back.",
+  UpdateNotReady: "The machine runs the image, but its Node is not Ready: check its kubelet, then retry or roll back.",
+  UpdateNotBooted: "The machine did not reboot when ordered: check what inhibits the reboot, then retry.",
   UpdateLost:
-    "Look at the machine's console: it went down and did not come back. It keeps its place until retry, until another image is wanted, or until its Node is deleted.",
-  GatesFailed: "The machine runs the image and fails a gate: it stays cordoned until retry, or until it is back.",
-  GateFailed: "The last good revision itself fails a gate: mend what the gate looks at, or the gate, then retry.",
-  ReplacementRefused:
-    "Put the image back and name the new one in the NodePool, or let the policy say ReplaceIfRefused.",
-  SpecReapplied: "Find who applies the bad spec again (GitOps?) and change it there.",
-  RolledBack: "The spec that failed is remembered: applied again it is held, until it changes or somebody sends retry.",
-  Aborted: "The spec that was left is remembered: applied again it is held, until it changes or somebody sends retry.",
-  LastGoodMissing: "Apply a spec that is known to be good: the last good one is not to be found any more.",
+    "Check the machine's console: it did not come back. It keeps its slot until retry, another image or Node deletion.",
+  GatesFailed: "The machine runs the image and fails a gate: it stays cordoned until retry or rollback.",
+  GateFailed: "The last good revision itself fails a gate: fix what the gate measures, or the gate, then retry.",
+  ReplacementRefused: "Restore the image and set the new one in the NodePool, or set ReplaceIfRefused in the policy.",
+  SpecReapplied: "Find the client that applies the bad spec again (GitOps?) and change the spec there.",
+  RolledBack: "The failed spec is quarantined: applied again, it is held until it changes or you send retry.",
+  Aborted: "The aborted spec is quarantined: applied again, it is held until it changes or you send retry.",
+  LastGoodMissing: "Apply a spec that is known to be good: the last good one no longer exists.",
 };
 
 function ways(progress: Progress): Way[] {
@@ -220,15 +215,15 @@ function ways(progress: Progress): Way[] {
   if (isOver(phase)) return [];
   const isSoaking = progress.waves.some(({ state }) => state === "Soaking");
   const all: [boolean, Way][] = [
-    [paused, { why: "Go on", verb: "resume" }],
+    [paused, { why: "Admit machines again", verb: "resume" }],
     [plan !== undefined && reason === "AwaitingApproval", approval(plan?.hash ?? "")],
-    [reason === "GateInconclusive", { why: "Take the gate as passed", verb: "promote" }],
-    [reason === "EtcdInDoubt", { why: "Go on although that is in doubt, upon you", verb: "promote" }],
+    [reason === "GateInconclusive", { why: "Count the gate as passed", verb: "promote" }],
+    [reason === "EtcdInDoubt", { why: "Continue despite the etcd check, at your own risk", verb: "promote" }],
     [isSoaking, { why: "End the soak now", verb: "promote" }],
-    [phase === "Halted" && reason !== "SpecReapplied", { why: "Try again, with fresh attempts", verb: "retry" }],
-    [!paused && phase !== "Halted", { why: "Admit no more machines", verb: "pause" }],
+    [phase === "Halted" && reason !== "SpecReapplied", { why: "Retry with fresh attempts", verb: "retry" }],
+    [!paused && phase !== "Halted", { why: "Stop admitting machines", verb: "pause" }],
     [!rollBack && phase !== "Creating" && phase !== "Preparing" && phase !== "Repairing", {
-      why: "Go back to the last good revision",
+      why: "Roll back to the last good revision",
       verb: "abort",
     }],
   ];
@@ -236,7 +231,7 @@ function ways(progress: Progress): Way[] {
 }
 
 function approval(hash: string): Way {
-  return { why: "Let it begin", verb: "approve", takes: { flags: `--plan ${hash}`, fields: { plan: hash } } };
+  return { why: "Let the plan begin", verb: "approve", takes: { flags: `--plan ${hash}`, fields: { plan: hash } } };
 }
 
 function line({ namespace, name }: Pool, { why, verb, takes }: Way): string {
@@ -388,7 +383,8 @@ function condition(
 }
 
 function heldText(bad: Quarantined | null): { reason: string; message: string } | null {
-  return bad && { reason: "Quarantined", message: `Revision ${bad.revision} (${bad.image}) is held: ${bad.reason}` };
+  return bad &&
+    { reason: "Quarantined", message: `Revision ${bad.revision} (${bad.image}) is quarantined: ${bad.reason}` };
 }
 
 function truth(holds: boolean): "True" | "False" {

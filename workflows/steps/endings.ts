@@ -47,7 +47,7 @@ export async function endAborted(
 ): Promise<RollOutResult> {
   await releaseAll(rollout);
   await giveBackSlots(rollout, true);
-  const message = `Aborted by ${by}${reason ? ` (${reason})` : ""}; machines stay as they are`;
+  const message = `Aborted by ${by}${reason ? ` (${reason})` : ""}; machines stay unchanged`;
   warn(rollout.view, "RolloutAborted", message);
   await report(rollout, { phase: "Aborted", reason: "Aborted", message });
   return ended(rollout, "Aborted");
@@ -57,16 +57,16 @@ export async function endAborted(
 export async function cleanUp(rollout: Telling & Part<"tasks" | "slots" | "target">): Promise<RollOutResult> {
   const { settings: { pool }, tasks, target } = rollout;
   callOff(tasks, () => true);
-  stand(rollout, { phase: "Deleting", reason: "Deleting", message: "Removing everything made for this pool" });
+  stand(rollout, { phase: "Deleting", reason: "Deleting", message: "Deleting all objects created for this pool" });
   await giveBackSlots(rollout, true);
-  await write.ensurePoolCleanedUp.executeWithOptions({ summary: "Remove config, secrets and holds" }, [{ pool }]);
+  await write.ensurePoolCleanedUp.executeWithOptions({ summary: "Delete config, secrets and holds" }, [{ pool }]);
   target.cleanedUp = true;
   return ended(rollout, "Deleted");
 }
 
 /** Lets in what came while local steps ran, which nobody would answer in a run that has ended. */
 export async function hearLast(): Promise<void> {
-  await sleep(1, { summary: "Hear what came meanwhile" });
+  await sleep(1, { summary: "Receive pending signals and updates" });
 }
 
 /** The MachineDeployment is gone: nothing is left to be done. */
@@ -79,7 +79,7 @@ export async function endGone(rollout: Seen & Part<"tasks" | "slots">): Promise<
 
 /** The pool stays as the cancelled rollout left it; a real change meanwhile makes this a rollout like any other. */
 export async function renewOnly(rollout: Telling): Promise<RollOutResult> {
-  const message = "Cancelled before: only the credentials were renewed";
+  const message = "The rollout stays cancelled; only the credentials were renewed";
   await report(rollout, { phase: "Aborted", reason: "CredentialsRenewed", message });
   return ended(rollout, "Published");
 }
@@ -92,7 +92,7 @@ export async function stop(rollout: Telling & Part<"target" | "tasks" | "slots" 
     await seeTarget(rollout);
     await releaseAll(rollout);
     await giveBackSlots(rollout, true);
-    const message = "Cancelled: machines not admitted yet stay held, old machines stay";
+    const message = "Cancelled; machines not yet admitted stay held, and old machines stay";
     warn(view, "RolloutAborted", message);
     // On the way back every newcomer is held; nobody would admit those of the good template any more.
     const news = rollback && lastGood ? { convergedTemplateHash: lastGood.templateHash } : {};
@@ -101,7 +101,7 @@ export async function stop(rollout: Telling & Part<"target" | "tasks" | "slots" 
     const trouble = troubleOf(error);
     if (trouble.kind === "rethrow") throw error;
     // A cancelled run ends as cancelled; what could not be taken back is found again by the next one.
-    const why = "message" in trouble ? trouble.message : "the pool is gone";
+    const why = "message" in trouble ? trouble.message : "the pool was deleted";
     stand(rollout, { phase: "Aborted", reason: "Cancelled", message: `Cancelled; holds may remain: ${why}` });
   }
 }
@@ -109,7 +109,7 @@ export async function stop(rollout: Telling & Part<"target" | "tasks" | "slots" 
 // A run that goes on after another one may be cancelled before its first look, with the other's holds in place.
 async function seeTarget({ settings: { pool }, target }: Seen<"settings"> & Part<"target">): Promise<void> {
   if (target.desired && target.rules) return;
-  const seen = await read.readDesired.executeWithOptions({ summary: "Read what is desired" }, [{ pool }]);
+  const seen = await read.readDesired.executeWithOptions({ summary: "Read the desired state" }, [{ pool }]);
   if (seen.state !== "Present") return;
   target.desired = seen.desired;
   target.rules = seen.rules;
@@ -131,7 +131,7 @@ export async function releaseAll(
   const question = { ...questionOf(rollout, desired, rules), limit: 1000 };
   const known = new Set<string>();
   for (let looks = 1;; looks++) {
-    const pool = await read.readPool.executeWithOptions({ summary: "Read what is held" }, [question]);
+    const pool = await read.readPool.executeWithOptions({ summary: "Read held machines" }, [question]);
     // On the way back one that failed is not let serve what it failed with.
     const updating = letGo ? Object.keys(machines.updating) : [];
     const found = [...new Set([...boundIn(pool, machines), ...updating])].filter((machine) => !known.has(machine));
@@ -164,7 +164,7 @@ function ended(
 }
 
 function convergedText({ replicas, revision }: Desired): { reason: string; message: string } {
-  if (replicas === 0) return { reason: "ScaledToZero", message: "No machines are wanted; secrets are published" };
+  if (replicas === 0) return { reason: "ScaledToZero", message: "Scaled to zero machines; secrets are published" };
   return { reason: "Converged", message: `All ${replicas} machines run revision ${revision}` };
 }
 

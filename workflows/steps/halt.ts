@@ -14,7 +14,7 @@ export async function halt(rollout: Telling, reason: string, message: string): P
   if (isNews) warn(view, reason, message);
   await report(rollout, { phase: "Halted", reason, message, until });
   await condition(() => loop.nudged || loop.mishaps.length > told, durations.recheck, {
-    summary: `Halted (${reason}): wait for a change, or look again at ${iso(until)}`,
+    summary: `Halted (${reason}); next check at ${iso(until)}, or on a change`,
   });
 }
 
@@ -24,5 +24,5 @@ export async function waitOutage(rollout: Telling, message: string): Promise<voi
   const { phase } = rollout.view.standing;
   const until = Date.now() + pause;
   stand(rollout, { phase, reason: "Unreachable", message: `Waiting for the API: ${message}`, until });
-  await sleep(pause, { summary: "The API does not answer: look again soon" });
+  await sleep(pause, { summary: "API unavailable; retrying soon" });
 }

@@ -32,7 +32,7 @@ export async function waitAfterBug(rollout: Rollout): Promise<void> {
   const { loop, settings: { durations } } = rollout;
   if (loop.bugs === 0) return;
   const pause = Math.min(durations.recheck, firstPauseMs * 2 ** (loop.bugs - 1));
-  const summary = `Go on at ${iso(Date.now() + pause)} after a fault of Ostler itself: ${loop.bug}`;
+  const summary = `Continue at ${iso(Date.now() + pause)} after an internal error: ${loop.bug}`;
   await condition(() => loop.nudged, pause, { summary });
   if (loop.bugs >= triesAtMost && !loop.nudged) await haltAfterBugs(rollout);
   loop.steadySince = Date.now();
@@ -40,8 +40,7 @@ export async function waitAfterBug(rollout: Rollout): Promise<void> {
 
 async function haltAfterBugs(rollout: Rollout): Promise<void> {
   const { bugs, bug } = rollout.loop;
-  const message =
-    `A fault of Ostler itself, ${bugs} times in a row: ${bug}; it is tried again, also by a newer version`;
+  const message = `Internal error, ${bugs} times in a row: ${bug}; Ostler keeps retrying, also after an upgrade`;
   try {
     await recallEarlier(rollout);
     await halt(rollout, "InternalError", message);

@@ -30,7 +30,7 @@ export async function keepMachines(
   { onImageChange }: Rules,
 ): Promise<"GoOn" | "LookAgain"> {
   const { settings: { pool }, target, view } = rollout;
-  const summary = "See that no machine is replaced for another image";
+  const summary = "Keep the machines for the new image";
   const kept = await write.ensureMachinesKept.executeWithOptions({ summary }, [{ pool }]);
   if (kept.outcome === "Unneeded") return "GoOn";
   if (kept.outcome !== "Refused") return await waitForMaker(rollout, templateHash);
@@ -52,10 +52,14 @@ async function waitForMaker(rollout: Telling & Part<"target">, templateHash: str
   const { since } = target.keeping;
   const until = since + durations.settle;
   if (now >= until) {
-    await halt(rollout, "SettleExpired", "machine-controller has not taken up that machines stay, for another image");
+    await halt(
+      rollout,
+      "SettleExpired",
+      "machine-controller did not adopt the template that keeps the machines in time",
+    );
     return "LookAgain";
   }
-  const message = "Waiting for machine-controller to take up that machines stay";
+  const message = "Waiting for machine-controller to adopt the template that keeps the machines";
   stand(rollout, { phase: "Preparing", reason: "Settling", message, until });
   await sleep(now - since < pauses.after ? pauses.atFirst : pauses.later, { summary: message });
   return "LookAgain";

@@ -116,7 +116,7 @@ export function noteWaves(
     }
     waves.countedBy = { waves: rules.waves, growth: rules.growth, replicas: desired.replicas };
   }
-  if (wave.index > current.index) tell(view, "WaveCompleted", `Wave ${current.index + 1} is done`);
+  if (wave.index > current.index) tell(view, "WaveCompleted", `Wave ${current.index + 1} completed`);
   if (wave.soakUntil !== null && current.soakUntil === null && wave.soakUntil > Date.now()) {
     tell(view, "SoakStarted", `Wave ${wave.index + 1} soaks until ${iso(wave.soakUntil)}`);
   }
@@ -166,7 +166,7 @@ export async function readRound(
   { machines, tasks }: Part<"machines" | "tasks">,
   question: PoolQuestion,
 ): Promise<DesiredState> {
-  const [summary, asked] = ["Read what is desired, and the machines", JSON.stringify(question)];
+  const [summary, asked] = ["Read the desired state and the machines", JSON.stringify(question)];
   tasks.justEnded = [];
   const { seen, pool } = await readBeside(tasks).readRound.executeWithOptions({ summary }, [question]);
   if (pool) machines.glance = { asked, pool };
@@ -207,7 +207,7 @@ function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }
   if (mistyped.length === 0) return;
   people.skipped = people.skipped.filter((machine) => !unknown.includes(machine));
   const names = mistyped.map((machine) => `"${machine}"`).join(", ");
-  warn(view, "CommandIgnored", `Cannot skip ${names}: the pool has no such machine`);
+  warn(view, "CommandIgnored", `Cannot skip ${names}: no such machine in this pool`);
 }
 
 /** Without those that somebody removed; one that is Ready is listed nowhere, so in doubt all are there. */

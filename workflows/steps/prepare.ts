@@ -51,12 +51,12 @@ async function renewStanding(
 ): Promise<void> {
   const { kind } = troubleOf(error);
   if (kind === "rethrow" || kind === "replan" || !areDue(target)) return;
-  const summary = "Renew the credentials of what stands published";
+  const summary = "Renew the credentials of the published config";
   try {
     const renewal = await by.ensureCredentialsRenewed.executeWithOptions({ summary }, [{ pool }]);
     if (renewal.news !== "Unpublished") target.credentials = lifeOf(renewal);
     if (renewal.news === "Renewed") {
-      tell(view, "CredentialsRenewed", "Renewed the credentials of what stands published");
+      tell(view, "CredentialsRenewed", "Renewed the credentials of the published config");
     }
   } catch (failure) {
     const trouble = troubleOf(failure);
@@ -126,9 +126,9 @@ export async function observe(rollout: Telling & Part<"target" | "machines" | "t
   // Two awaits, as a function around both would take a turn of its own in histories of before.
   const seen = question
     ? await readRound(rollout, question)
-    : await readBeside(tasks).readDesired.executeWithOptions({ summary: "Read what is desired" }, [{ pool }]);
+    : await readBeside(tasks).readDesired.executeWithOptions({ summary: "Read the desired state" }, [{ pool }]);
   if (seen.state !== "Present" || seen.desired.settled) return seen;
-  const message = `Waiting for machine-controller to number generation ${seen.desired.generation}`;
+  const message = `Waiting for machine-controller to assign a revision to generation ${seen.desired.generation}`;
   const until = Date.now() + durations.settle;
   target.desired ??= seen.desired;
   stand(rollout, { phase: "Preparing", reason: "Settling", message, until });

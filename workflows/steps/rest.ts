@@ -26,7 +26,7 @@ export function noteSettling(
   const fingerprint = `${pool.fingerprint}${isSettling ? "" : " at rest"}`;
   if (loop.settling.fingerprint !== fingerprint) loop.settling = { fingerprint, since: Date.now() };
   const isOverdue = isSettling && !isWoken(loop) && Date.now() >= settleEnd(rollout);
-  return isOverdue ? { overdue: `Nothing changed in time; still waiting for ${turn.waitsFor}` } : "InTime";
+  return isOverdue ? { overdue: `The pool did not change in time; still waiting for ${turn.waitsFor}` } : "InTime";
 }
 
 async function rest(rollout: Resting, turn: Turn, pool: PoolSnapshot): Promise<void> {
@@ -111,7 +111,7 @@ async function sleepOrWatch(
   { until, watchUntil }: { until: number; watchUntil: number },
 ): Promise<void> {
   const scope = new CancellationScope();
-  const summary = `Look again at ${iso(until)}, or at news`;
+  const summary = `Next check at ${iso(until)}, or on a change`;
   const woken = scope.run(() => condition(() => isWoken(rollout.loop), until - Date.now(), { summary }));
   const isWatched = watchUntil > Date.now() + 50;
   const changed = isWatched ? scope.run(() => watch(rollout, pool, watchUntil)) : woken;

@@ -28,7 +28,7 @@ export async function restoreLastGood(rollout: Rollout, desired: Desired): Promi
   if (desired.specHash !== rollback.bad.specHash) return await leaveWayBack(rollout, desired);
   if (rollback.reapplied > takenBackAtMost) return await askPerson(rollout);
   const { by, bad } = rollback;
-  const message = `Going back from revision ${bad.revision} to ${lastGood?.image}: ${bad.reason}`;
+  const message = `Rolling back from revision ${bad.revision} to ${lastGood?.image}: ${bad.reason}`;
   await report(rollout, { phase: "RollingBack", reason: rollback.kind, message }, { convergedTemplateHash: holdsAll });
   try {
     await chooseUnproven(rollout, desired);
@@ -54,10 +54,10 @@ async function chooseUnproven(
 ): Promise<void> {
   if (!rules) return;
   const question = { pool, templateHash, unproven: [], repair: rules.repair, limit: chosenAtMost };
-  const seen = await read.readPool.executeWithOptions({ summary: "Read who has not joined" }, [question]);
+  const seen = await read.readPool.executeWithOptions({ summary: "Read machines that have not joined" }, [question]);
   await Promise.all(
     [...seen.waiting, ...seen.joining].map(({ id }) =>
-      write.ensureVictimMarked.executeWithOptions({ summary: `Choose ${id} to go` }, [{ pool, machine: id }])
+      write.ensureVictimMarked.executeWithOptions({ summary: `Mark ${id} for removal` }, [{ pool, machine: id }])
     ),
   );
 }
@@ -78,7 +78,7 @@ async function giveUpRestoring(rollout: Rollout, error: unknown): Promise<Outcom
 // Somebody asks for a third thing: that is a change like any other, and the way back is over.
 async function leaveWayBack(rollout: Rollout, { specHash }: Desired): Promise<Outcome> {
   rollout.memory.rollback = null;
-  const message = "Something else is desired now: the way back is left";
+  const message = "Rollback cancelled: the desired template changed";
   tell(rollout.view, "RollbackLeft", message);
   await report(rollout, { phase: "Preparing", reason: "RollbackLeft", message }, convergedNews(rollout));
   beginChange(rollout, specHash);
@@ -93,7 +93,7 @@ function convergedNews({ memory: { lastGood } }: Seen<"memory">): News {
 async function askPerson(rollout: Telling): Promise<Outcome> {
   const { bad, reapplied } = rollout.memory.rollback ?? { bad: { revision: "" }, reapplied: 0 };
   const message =
-    `Revision ${bad.revision} was applied again ${reapplied} times while going back: change it at its source`;
+    `Revision ${bad.revision} was applied again ${reapplied} times during the rollback; change it at its source`;
   await halt(rollout, "SpecReapplied", message);
   return "LookAgain";
 }

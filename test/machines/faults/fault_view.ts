@@ -82,7 +82,7 @@ export class FaultView {
     } catch (error) {
       throw new Error(`Rollout "${this.pool}" stands at ${JSON.stringify(last)}`, { cause: error });
     }
-    const start = `Machine "${this.name}" did not get past "${rung}": `;
+    const start = `Machine "${this.name}" did not pass join stage "${rung}": `;
     let told: string[] = [];
     try {
       // A report writes the status first, and its Events after that.

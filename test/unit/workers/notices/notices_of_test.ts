@@ -40,7 +40,7 @@ Deno.test("a rollout that is halted is told with its reason, and the same halt i
 Deno.test("of one rollout each machine that a gate leaves in doubt is told, and each look at it again is not", () => {
   const inDoubt = (machine: string, why: string): object => ({
     ...halted,
-    ...{ reason: "GateInconclusive", message: `${machine}: gate "errors" cannot be judged: ${why}`, quarantine: [] },
+    ...{ reason: "GateInconclusive", message: `${machine}: gate "errors" is inconclusive: ${why}`, quarantine: [] },
   });
   const first = idOf(inDoubt("workers-1", "Prometheus is away"));
   equal(idOf(inDoubt("workers-1", "no data since 10 minutes")), first);
@@ -52,7 +52,7 @@ Deno.test("the last good revision that fails again is told with the machines tha
     ...halted,
     ...{
       reason: "JoinAttemptsExhausted",
-      message: `Of the last good revision too, ${machines} did not join`,
+      message: `Machines ${machines} of the last good revision failed to join too`,
       quarantine: [],
     },
   });

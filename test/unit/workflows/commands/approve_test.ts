@@ -34,14 +34,14 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
     // Whatever was read since: machines of this wave are replaced.
     planned(rollout, "two");
     equal(approve.refuse(rollout, { plan: "one" }), undefined);
-    equal(approve.apply(rollout, { plan: "one", by: "ben" }), "Plan one may begin with wave 1");
+    equal(approve.apply(rollout, { plan: "one", by: "ben" }), "Plan one can begin with wave 1");
     deepEqual([rollout.view.news, rollout.waves.current, rollout.people.approvedHash], [news, wave, "one"]);
   });
 
   Deno.test(`approve refuses a stale plan though another was approved, with ${approval}`, () => {
     match(
       approve.refuse(approved(approval), { plan: "none" }) ?? "",
-      /plan "none" is stale; "one" is approved already/,
+      /plan "none" is stale; plan "one" is already approved/,
     );
   });
 }
@@ -50,11 +50,11 @@ Deno.test("approve of one wave is not that of the next one", () => {
   const rollout = approved("BeforeEachWave");
   rollout.waves.current = { ...freshWave(), index: 1 };
   rollout.people.plan = null;
-  match(approve.refuse(rollout, { plan: "one" }) ?? "", /no plan waits/);
+  match(approve.refuse(rollout, { plan: "one" }) ?? "", /no plan is waiting/);
   planned(rollout, "two");
-  match(approve.refuse(rollout, { plan: "one" }) ?? "", /stale; the plan that waits is "two"/);
+  match(approve.refuse(rollout, { plan: "one" }) ?? "", /stale; the plan waiting for approval is "two"/);
   equal(approve.refuse(rollout, { plan: "two" }), undefined);
-  equal(approve.apply(rollout, { plan: "two" }), "Plan two may begin with wave 2");
+  equal(approve.apply(rollout, { plan: "two" }), "Plan two can begin with wave 2");
 });
 
 Deno.test("approve holds for the change that it was given for, and not when that comes again", () => {

@@ -60,7 +60,7 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
     read(rollout, "two", rules);
     equal(dropOvertaken(rollout, "one"), "Dropped");
     deepEqual(gone(rollout), ["", "", null, false, ["ApprovalDropped"]]);
-    match(rollout.view.news[0]?.message ?? "", /^Plan one is no longer approved: plan two had taken its place/);
+    match(rollout.view.news[0]?.message ?? "", /^Plan one is no longer approved: plan two had replaced it/);
     equal(rollout.people.plan?.hash, "two");
   });
 }

@@ -57,7 +57,7 @@ Deno.test("standingOf puts a drain that is blocked before what goes on", () => {
   equal(reason, "PodsRemaining");
   match(
     message,
-    /^Draining m-1 \(n-1\): default\/web-1 of Deployment default\/web, PodDisruptionBudget .* and 1 more$/,
+    /^Draining m-1 \(n-1\): waiting for default\/web-1 of Deployment default\/web, PodDisruptionBudget .* and 1 more$/,
   );
 });
 
@@ -66,7 +66,7 @@ Deno.test("standingOf halts only where a person is needed", () => {
   equal(standingOf(rollout(blockedBy("Quarantined")), idle).phase, "Halted");
   const window = standingOf(rollout(blockedBy("OutsideWindow", 70)), idle);
   deepEqual(window, { phase: "Rolling", reason: "OutsideWindow", message: "because", until: 70 });
-  const doubtful = { a: task("m-1", { step: "Gates", doubt: 'gate "web" could not be judged: no samples' }) };
+  const doubtful = { a: task("m-1", { step: "Gates", doubt: 'gate "web" is inconclusive: no samples' }) };
   const { phase, reason } = standingOf(rollout({ tasks: { running: doubtful } }), idle);
   deepEqual([phase, reason], ["Halted", "GateInconclusive"]);
 });

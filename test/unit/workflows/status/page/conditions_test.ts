@@ -56,7 +56,7 @@ const facts: [name: string, difference: Partial<Told>, expected: string[], messa
     "a change that is held",
     { phase: "Halted", quarantined: bad },
     ["Quarantined"],
-    "Revision 4 (image-4) is held: JoinAttemptsExhausted: w-9",
+    "Revision 4 (image-4) is quarantined: JoinAttemptsExhausted: w-9",
   ],
 ];
 

@@ -49,7 +49,7 @@ Deno.test("details shows each wave as a bar with its state", () => {
   );
   tells({ phase: "Halted" }, "| 2 of 10 | halted |");
   tells({ paused: true }, "| 2 of 10 | paused |");
-  tells({ reason: "AwaitingApproval" }, "| 2 of 10 | waits for approval |");
+  tells({ reason: "AwaitingApproval" }, "| 2 of 10 | waiting for approval |");
 });
 
 Deno.test("details counts those as updated that joined, not those that wait to be admitted", () => {
@@ -78,9 +78,9 @@ Deno.test("details foresees no end where a person or a pod has to move first, an
 });
 
 Deno.test("details says what has to change elsewhere, also when the run is over", () => {
-  tells({ reason: "PodsRemaining" }, "**What now** Let the pods move");
+  tells({ reason: "PodsRemaining" }, "**What to do** Let the pods listed above move");
   const back = { phase: "RolledBack" as const, reason: "RolledBack", message: `All machines run ${"x".repeat(100)}` };
-  tells(back, "## RolledBack\n\nAll machines run xxx", "**What now** The spec that failed is remembered");
+  tells(back, "## RolledBack\n\nAll machines run xxx", "**What to do** The failed spec is quarantined");
 });
 
 Deno.test("details shows of many waves those around the current one", () => {
@@ -108,7 +108,7 @@ Deno.test("details names the machines under way and what holds them up", () => {
       ],
     },
     ...["| `a` | Draining | `2026-01-01 00:05` | `2026-01-01 00:35` |", "| `b` | Joining (attempt 2) |"],
-    "- `node-a` is held up by pod `default/web-1` of `Deployment default/web`: PodDisruptionBudget default/web allows 0",
+    "- `node-a` is blocked by pod `default/web-1` of `Deployment default/web`: PodDisruptionBudget default/web allows 0",
   );
 });
 
@@ -123,7 +123,7 @@ Deno.test("details tells what people and failures have decided", () => {
     ...["**Paused** by bob since `2026-01-01 00:00:00 UTC`: freeze"],
     ...["**Rolled back** from revision 2 by Ostler: 2 machines failed"],
     ...["**Quarantined** revision 2 (`image-x`) since `2026-01-01 00:00:00 UTC`: gate web failed"],
-    ...["**Skipped** `s1`", "**Set aside**, as they could not be drained: `s2`"],
+    ...["**Skipped** `s1`", "**Set aside**, not drained in time: `s2`"],
   );
 });
 
@@ -157,13 +157,13 @@ Deno.test("details gives the exact command that approves the plan that waits", (
 });
 
 Deno.test("details says a long sentence once, below its reason", () => {
-  const message = `Revision 3 is held: ${"gate web failed: measured 1, wanted < 1; ".repeat(3)}`;
+  const message = `Revision 3 is quarantined: ${"gate web failed: measured 1, wanted < 1; ".repeat(3)}`;
   const quarantine = [{
     ...{ by: "Ostler", specHash: "s", templateHash: "t", revision: "3", image: "i", kubelet: "k", since },
     reason: "gate web failed",
   }];
   const page = details(pool, progress({ phase: "Halted", reason: "Quarantined", message, quarantine }));
-  match(page, /^## Halted: Quarantined\n\nRevision 3 is held: gate web failed: measured 1, wanted \\< 1/);
+  match(page, /^## Halted: Quarantined\n\nRevision 3 is quarantined: gate web failed: measured 1, wanted \\< 1/);
   ok(!page.includes("**Quarantined**"));
 });
 
@@ -223,7 +223,7 @@ Deno.test("details shows the members of etcd, who leads, and what keeps control 
   const doubts = [{ says: 'member "cp-2" is a learner, without a vote yet' }];
   tells(
     { etcd: { seats, quorum: { needed: 1, well: 1 }, doubts } },
-    ...["**Etcd** 1 voters are well, 1 are needed", "| `cp-1` | leader | well | 3.6.8 |"],
-    ...["| `cp-2` | learner | **not well** |  |", '- member "cp-2" is a learner, without a vote yet'],
+    ...["**etcd** 1 voters are healthy, 1 are required", "| `cp-1` | leader | healthy | 3.6.8 |"],
+    ...["| `cp-2` | learner | **unhealthy** |  |", '- member "cp-2" is a learner, without a vote yet'],
   );
 });
