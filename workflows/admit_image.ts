@@ -1,6 +1,7 @@
 /**
- * Admits an image of an operating system: what its reference stands for, and whose signature lets it run. A run ends when
- * that is told in the status; it is started when the spec changes, when somebody asks, and for what is not accepted yet.
+ * Admits an OSImage: resolves its reference to a digest and verifies whose signature admits that digest. A run ends
+ * when the result is in the status. A run starts when the spec changes, on request, and for images that are not yet
+ * accepted.
  */
 import {
   ActivityFailure,
@@ -21,7 +22,7 @@ import type {
   ResolvedImage,
 } from "./contracts/mod.ts";
 
-// An API server may be away for an hour. A registry is given up after fewer tries, by the activity that asks it.
+// The API server can be unavailable for an hour; the activity that asks a registry gives up after fewer tries.
 const { resolveImage, verifyImage, ensureImageTold } = proxyActivities<ImageActivities>({
   startToCloseTimeout: "2m",
   scheduleToCloseTimeout: "2h",
@@ -29,19 +30,19 @@ const { resolveImage, verifyImage, ensureImageTold } = proxyActivities<ImageActi
   retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
 });
 
-/** Judges the image of one OSImage by its spec as it is then; its id is `os-image/<name>`. */
+/** Evaluates one OSImage by its current spec and reports the result; its workflow ID is `os-image/<name>`. */
 export async function admitImage(object: ClusterObject): Promise<ImageOutcome> {
   let isChanged = false;
   setHandler(imageChanged, () => void (isChanged = true));
   for (;;) {
     isChanged = false;
     const finding = await judge(object);
-    // Its spec changed while it was judged.
+    // The spec changed during the evaluation.
     if (finding === "Stale") isChanged = true;
     const outcome = typeof finding === "string" ? { outcome: "Gone" as const } : await tell(object, finding);
-    // No await between this look and the return: a late signal then starts a new run.
+    // Without an await between this check and the return, a late signal starts a new run.
     if (!isChanged) return outcome;
-    // Who writes without end gets a long row of short histories.
+    // Frequent changes lead to many short histories instead of one long history.
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof admitImage>(object);
   }
 }

@@ -1,5 +1,5 @@
-/** The bundle: the workflow functions and nothing else. */
-// JavaScript's Temporal API would show the real time inside the sandbox, unlike Date; workflows must not see it.
+/** The bundle: exports the workflow functions and nothing else. */
+// JavaScript's Temporal API would show the real time inside the sandbox, unlike Date, so workflows must not see it.
 delete (globalThis as { Temporal?: unknown }).Temporal;
 
 export { admitImage } from "./admit_image.ts";

@@ -1,7 +1,7 @@
 /**
- * A node that was let in: writes on it what it runs, and forgets its record. A run begins when the node has come or its
- * deadline has, and waits for nothing: a thousand records whose nodes never come cost nobody a slot. A control plane alone is
- * waited for by its run, of which there is one at a time.
+ * Admits a node: writes the components that the node runs on the Node, and deletes its JoiningNode. A run starts when
+ * the node or its deadline has come and does not wait, so that a thousand JoiningNodes whose nodes never come take no
+ * slot. Only a control plane node is waited for by its run, one node at a time.
  */
 import {
   condition,
@@ -28,7 +28,7 @@ import type {
 } from "./contracts/mod.ts";
 import { waitsQueueOf } from "./commands/start_options.ts";
 
-// An API server may be away for an hour.
+// The API server can be unavailable for an hour.
 const { ensureNodeAnnotated } = proxyActivities<JoiningActivities>({
   startToCloseTimeout: "30s",
   scheduleToCloseTimeout: "2h",
@@ -36,7 +36,7 @@ const { ensureNodeAnnotated } = proxyActivities<JoiningActivities>({
   retry: { initialInterval: "200ms", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
 });
 
-/** Admits the node that one JoiningNode announces; its id is `joining-node/<name>`. */
+/** Admits the node that one JoiningNode announces; its workflow ID is `joining-node/<name>`. */
 export async function admitJoiningNode(object: ClusterObject): Promise<JoiningOutcome> {
   let isChanged = false;
   setHandler(joiningChanged, () => void (isChanged = true));
@@ -47,9 +47,9 @@ export async function admitJoiningNode(object: ClusterObject): Promise<JoiningOu
     setCurrentDetails(detailsOf(seen));
     const againMs = seen.outcome === "Waiting" ? seen.againMs : undefined;
     if (againMs !== undefined && !isChanged) await condition(() => isChanged, againMs);
-    // No await between this look and the return: a late signal then starts a new run.
+    // Without an await between this check and the return, a late signal starts a new run.
     else if (!isChanged) return seen;
-    // Whose node comes and goes without end gets a long row of short histories.
+    // A node that joins and leaves repeatedly leads to many short histories instead of one long history.
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof admitJoiningNode>(object);
   }
 }
@@ -60,9 +60,9 @@ function detailsOf(seen: JoiningOutcome): string {
   return `Node \`${seen.node}\` runs components \`${seen.components}\``;
 }
 
-// Finds the scaling groups of a cluster in its cloud. Started by the Schedule `discover-scaling-groups`.
+// Discovers the scaling groups of a cluster in its cloud; the Schedule `discover-scaling-groups` starts the runs.
 
-// What the cloud does not tell now, the next look of the Schedule asks for again.
+// When the cloud does not answer, the next run of the Schedule retries.
 const { ensureGroupsDiscovered } = proxyActivities<DiscoveryActivities>({
   startToCloseTimeout: "2m",
   scheduleToCloseTimeout: "10m",
@@ -70,7 +70,7 @@ const { ensureGroupsDiscovered } = proxyActivities<DiscoveryActivities>({
   retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 20 },
 });
 
-/** Makes an object for each that has none, and removes those of groups that are gone. */
+/** Creates a ScalingGroup for each group without one, and deletes the ScalingGroups of deleted groups. */
 export async function discoverScalingGroups({ cluster }: { cluster?: string }): Promise<DiscoveryResult> {
   const object = cluster === undefined ? { name: "" } : { cluster, name: "" };
   const found = await ensureGroupsDiscovered.executeWithOptions({ summary: "Discover scaling groups" }, [{ object }]);
@@ -80,10 +80,10 @@ export async function discoverScalingGroups({ cluster }: { cluster?: string }): 
   return found;
 }
 
-// Keeps one cluster-autoscaler as its AutoscalingStrategy and the scaling groups say. A run ends when that is done, or has to
-// wait for a person: whoever changes something starts the next one.
+// Keeps one cluster-autoscaler as its AutoscalingStrategy and the scaling groups require. A run ends when the
+// autoscaler is as required or a person must act; the next change starts the next run.
 
-// An API server may be away for an hour; what it would have been told is read afresh by each try.
+// The API server can be unavailable for an hour, and each try reads the state again.
 const { ensureAutoscalerKept } = proxyActivities<AutoscalerActivities>({
   startToCloseTimeout: "30s",
   scheduleToCloseTimeout: "2h",
@@ -91,7 +91,7 @@ const { ensureAutoscalerKept } = proxyActivities<AutoscalerActivities>({
   retry: { initialInterval: "200ms", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
 });
 
-/** Looks until nothing has changed meanwhile; its id is `autoscaling-strategy/<name>`. */
+/** Reconciles until nothing has changed meanwhile; its workflow ID is `autoscaling-strategy/<name>`. */
 export async function keepAutoscaler(object: ClusterObject): Promise<AutoscalerOutcome> {
   let isChanged = false;
   setHandler(autoscalingChanged, () => void (isChanged = true));
@@ -100,17 +100,17 @@ export async function keepAutoscaler(object: ClusterObject): Promise<AutoscalerO
     const summary = `Reconcile the autoscaler of AutoscalingStrategy "${object.name}"`;
     const seen = await ensureAutoscalerKept.executeWithOptions({ summary }, [{ object }]);
     setCurrentDetails(seen.outcome === "Gone" ? `AutoscalingStrategy "${object.name}" was deleted` : seen.says);
-    // No await between this look and the return: a late signal then starts a new run.
+    // Without an await between this check and the return, a late signal starts a new run.
     if (!isChanged) return seen;
-    // Who writes without end gets a long row of short histories.
+    // Frequent changes lead to many short histories instead of one long history.
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof keepAutoscaler>(object);
   }
 }
 
-// Tells people outside of Kubernetes one thing about a rollout. A run of its own, as a rollout must not wait for a chat;
-// its id is that of the thing, so that the same thing is told once, whoever sees it how often.
+// Sends one notice about a rollout to receivers outside of Kubernetes, in a run of its own, as a rollout must not wait
+// for a chat. The workflow ID is derived from the notice, so that a notice is sent once, however often it is found.
 
-// A receiver may be away for a night; who reads of it a day later reads the Rollout instead.
+// A receiver can be unavailable for a night; after a day the Rollout is the better source.
 const patient = {
   startToCloseTimeout: "30s",
   scheduleToCloseTimeout: "24h",
@@ -118,9 +118,9 @@ const patient = {
   retry: { initialInterval: "2s", backoffCoefficient: 2, maximumInterval: "10m", maximumAttempts: 200 },
 } as const;
 
-/** Delivers to each target by itself: that one is away is no reason to tell another twice. */
+/** Delivers to each target separately, so that one unavailable target causes no second delivery to another. */
 export async function sendNotice({ pool, notice, to }: NoticeInput): Promise<void> {
-  // Among waits: a thousand tries of a receiver that never answers take no slot from a step.
+  // On the queue for waits, as a thousand tries of a receiver that never answers must take no slot from a step.
   const taskQueue = waitsQueueOf(workflowInfo().taskQueue);
   const { deliverNotice } = proxyActivities<NoticeActivities>({ ...patient, taskQueue });
   const told = await Promise.allSettled(
@@ -130,9 +130,9 @@ export async function sendNotice({ pool, notice, to }: NoticeInput): Promise<voi
   if (failed) throw failed.reason;
 }
 
-// What a rollout would do, asked of a worker: only workers see the clouds of scaling groups. Nothing is changed.
+// Plans a rollout on a worker, as only workers can reach the clouds of scaling groups; changes nothing.
 
-// A person waits for it.
+// A person waits for the plan, so the deadlines are short.
 const { planRollout } = proxyActivities<ReadActivities>({
   startToCloseTimeout: "40s",
   scheduleToCloseTimeout: "1m",
@@ -140,7 +140,9 @@ const { planRollout } = proxyActivities<ReadActivities>({
   retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "5s", maximumAttempts: 5 },
 });
 
-/** The plan as its run would make it from what is there now; its id is `plan/<id of the rollout>`. */
+/**
+ * Returns the plan that the rollout would make from the current state; its workflow ID is `plan/<id of the rollout>`.
+ */
 export async function planPool(pool: PoolRef): Promise<RolloutPlan> {
   return await planRollout.executeWithOptions({ summary: "Plan the rollout" }, [{ pool }]);
 }

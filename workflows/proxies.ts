@@ -1,4 +1,4 @@
-/** The activities in four classes of timeout and retry; every retry is bounded, every wait has a deadline of its own. */
+/** The activities in four classes of timeouts and retries; every retry is bounded, and every wait has a deadline. */
 import { proxyActivities, proxyLocalActivities, workflowInfo } from "@temporalio/workflow";
 import type { ActivityInterfaceFor, LocalActivityInterfaceFor } from "@temporalio/workflow";
 import { waitsQueueOf } from "./commands/start_options.ts";
@@ -12,7 +12,7 @@ import type {
 import { isIdle } from "./state/tasks.ts";
 import type { Tasks } from "./state/tasks.ts";
 
-// Eight tries in half a minute: longer trouble is left to the main loop, which says so and looks again.
+// Eight tries in half a minute: the main loop reports longer outages and reads again.
 const briefRetry = {
   initialInterval: "200ms",
   backoffCoefficient: 2,
@@ -20,51 +20,53 @@ const briefRetry = {
   maximumAttempts: 8,
 } as const;
 
-// A longer pause between tries becomes a timer, so that no workflow task is kept open for it.
+// A longer pause between tries becomes a timer, so that it keeps no workflow task open.
 const localRetryThreshold = "1s";
 
-// A killed worker is noticed by its missing heartbeat, so the timeout is the pause a kill costs. A slow API server is not
-// taken for one: short steps give signs of life too while they are at work.
+// A killed worker is detected by its missing heartbeat, so this timeout is the pause that a kill costs. Short steps
+// send heartbeats too, so that a slow API server is not mistaken for a killed worker.
 const heartbeatTimeout = "10s";
 
-// One step of a round reads what is desired and the machines.
+// One step of a reconcile reads the desired state and the machines.
 const reading = { startToCloseTimeout: "40s", scheduleToCloseTimeout: "2m", retry: briefRetry } as const;
 
 const publishing = { startToCloseTimeout: "30s", scheduleToCloseTimeout: "3m", retry: briefRetry } as const;
 
-/** Reads on ways that are rare, or that may take long. */
+/** Reads on paths that are rare or that can take long. */
 export const read = proxyActivities<ReadActivities>({ ...reading, heartbeatTimeout });
 /**
- * Publishes beside others, and reports: what comes while a run tells of its end is heard before it ends, which a local
- * activity would leave no time for.
+ * Publishes beside other activities, and reports. A run that reports its end receives signals and updates until the
+ * report is written, which a local activity would leave no time for.
  */
 export const publish = proxyActivities<PublishActivities>({ ...publishing, heartbeatTimeout });
 
 const readAlone = proxyLocalActivities<ReadActivities>({ ...reading, localRetryThreshold });
 const publishAlone = proxyLocalActivities<PublishActivities>({ ...publishing, localRetryThreshold });
 
-/** Reports what is about to begin, as long as nothing is under way yet; and takes marks back by the same rule. */
+/** Reports the steps that are about to begin while no task is running, and removes marks by the same rule. */
 export const tellAlone = publishAlone;
 export const writeAlone = proxyLocalActivities<WriteActivities>({ ...publishing, localRetryThreshold });
 
-/** One class of activities, each in a way of its own or local. */
+/** One class of activities, as normal or as local activities. */
 export type Either<Activities> = ActivityInterfaceFor<Activities> | LocalActivityInterfaceFor<Activities>;
 
 /**
- * Reads of every round. Local while nothing else is under way: a round is then one workflow task. Beside other
- * activities, a query that comes in between makes a replay resolve local ones in another order than they came in, and
- * the run could never go on after a restart of its worker.
+ * Returns the reads of a reconcile: local activities while no task is running, so that a reconcile is one workflow
+ * task. Beside other activities they must be normal ones: a query in between makes a replay resolve local activities in
+ * another order than recorded, and the run could not continue after a restart of its worker.
  */
 export function readBeside(tasks: Readonly<Tasks>): Either<ReadActivities> {
   return isIdle(tasks) ? readAlone : read;
 }
 
-/** Publishes by the same rule; no machine can boot before it is done. */
+/**
+ * Returns the publishing activities by the rule of `readBeside`; no machine can boot before the publication is done.
+ */
 export function publishBeside(tasks: Readonly<Tasks>): Either<PublishActivities> {
   return isIdle(tasks) ? publishAlone : publish;
 }
 
-/** Writes to machines and nodes: normal activities, so that each stands in the history by itself. */
+/** Writes to machines and nodes, as normal activities, so that each write is in the history. */
 export const write = proxyActivities<WriteActivities>({
   startToCloseTimeout: "30s",
   scheduleToCloseTimeout: "3m",
@@ -79,11 +81,12 @@ const waiting = {
 } as const;
 
 /**
- * Waits: heartbeats tell what is still missing; the absolute deadline is part of the input. On a queue of their own, as
- * one may last a day: thousands of them take no slot from a step. Which queue only a run knows, so it is asked for late.
+ * Waits: heartbeats report what is missing, and the absolute deadline is part of the input. They have a queue of their
+ * own, as a wait can last a day and thousands of them must take no slot from a step. Only a run knows the name of the
+ * queue, so the proxy reads the name at each call.
  */
 export const awaits = onWaitsQueue<AwaitActivities>();
-/** Steps of an update in place: each lasts until its machine has answered. */
+/** Steps of an update in place; each lasts until its machine has answered. */
 export const updates = onWaitsQueue<NodeUpdateActivities>();
 
 function onWaitsQueue<Activities>(): ActivityInterfaceFor<Activities> {

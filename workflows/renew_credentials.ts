@@ -1,7 +1,7 @@
 /**
- * Has credentials renewed before they are old: those of a pool at rest at once; of any other whose time has come the
- * rollout is started, or told where it runs already. Started by the Schedule `renew-credentials`; a run looks at one page
- * of pools, and the next goes on.
+ * Renews credentials before they expire. Pools at rest are renewed at once; for any other pool whose credentials are
+ * due, the rollout is started, or signalled if it runs. The Schedule `renew-credentials` starts the runs; a run reads
+ * one page of pools, and the next run continues.
  */
 import {
   ChildWorkflowCancellationType,
@@ -18,7 +18,7 @@ import { publish, read } from "./proxies.ts";
 import { rollOutMachineDeployment } from "./roll_out_pool.ts";
 import { poolOf, shownAtStart, workflowIdOf } from "./commands/start_options.ts";
 
-/** Renews what is due of pools at rest; starts or tells the rollouts of all others, and never waits for one. */
+/** Renews due credentials of pools at rest; starts or signals the rollouts of all other pools, and waits for none. */
 export async function renewCredentials(input: RenewInput = {}): Promise<RenewResult> {
   const { after, pools: before } = input.carried ?? { after: undefined, pools: 0 };
   const { pools, next } = await read.listDuePools.executeWithOptions({ summary: "List pools with credentials due" }, [
@@ -38,7 +38,7 @@ async function renew({ publishOnly, rest, ...due }: DuePool, { cluster, deadline
     workflowId: workflowIdOf(pool),
     args: [{ ...pool, ...(deadlines ? { deadlines } : {}), ...(publishOnly ? { publishOnly } : {}) }],
     ...shownAtStart(pool),
-    // It is a rollout like any other, which goes on whatever becomes of this run.
+    // The child is a rollout like any other, and continues whatever becomes of this run.
     parentClosePolicy: ParentClosePolicy.ABANDON,
     cancellationType: ChildWorkflowCancellationType.ABANDON,
   });
@@ -48,7 +48,7 @@ async function renew({ publishOnly, rest, ...due }: DuePool, { cluster, deadline
   });
 }
 
-// What cannot be done here a rollout tries for as long as it takes, and tells.
+// The rollout retries a failed renewal for as long as it takes, and reports the failure.
 async function renewAtRest(pool: PoolRef, rest: Rest): Promise<"Done" | "RolloutNeeded"> {
   const summary = `Renew the credentials of ${pool.namespace}/${pool.name}`;
   try {
@@ -60,7 +60,7 @@ async function renewAtRest(pool: PoolRef, rest: Rest): Promise<"Done" | "Rollout
   }
 }
 
-// A rollout that ended in this very moment is found by the next look, if it left anything to renew.
+// If the rollout ends at this moment and leaves credentials to renew, the next run finds the pool again.
 async function tell(pool: PoolRef): Promise<void> {
   await getExternalWorkflowHandle(workflowIdOf(pool)).signal(desiredChanged, {}).catch((error: unknown) => {
     if (isCancellation(error)) throw error;

@@ -1,8 +1,8 @@
-/** Brings every node of one NodePool to the image that it asks for, where they stand: the entry by its name on the wire. */
+/** Brings every node of one NodePool to its desired image in place; the entry point by its registered name. */
 import type { RollOutInput, RollOutResult } from "./contracts/mod.ts";
 import { rollOutPool } from "./roll_out_pool.ts";
 
-/** Rolls out one NodePool; its id is `node-pool/<namespace>/<name>`. */
+/** Rolls out one NodePool; its workflow ID is `node-pool/<namespace>/<name>`. */
 export async function rollOutNodePool(input: RollOutInput): Promise<RollOutResult> {
   return await rollOutPool(input);
 }

@@ -1,10 +1,10 @@
 /**
- * Brings all nodes of a NodeVersion's scaling groups to what it asks for:
- *   look → hold the autoscaler → release stage after stage → look again until nothing is left → end the release → let the
- *   autoscaler go.
- * Groups are rolled by runs of their own, which go on without this one: what is released stands on the NodeVersion.
- * Invariants: nothing is released while an autoscaler runs or a stage before is not done; what was turned off is turned on
- * again, by this run, or by whoever looks once its hold is over.
+ * Brings all nodes of a NodeVersion's scaling groups to the desired version:
+ * survey → hold the autoscaler → release stage after stage → survey until nothing is left → end the release → end the
+ * hold of the autoscaler.
+ * Groups are rolled by runs of their own, which continue without this one; the released stage is stored on the
+ * NodeVersion. Invariants: no stage is released while an autoscaler runs or an earlier stage is not done; an autoscaler
+ * that was turned off is turned on again, by this run, or by the next reader once its hold has expired.
  */
 import {
   CancellationScope,
@@ -29,7 +29,7 @@ import type {
 } from "./contracts/mod.ts";
 import { type NextStep, nextStep } from "./node_version/next_step.ts";
 
-// API server and cloud may be away for an hour.
+// The API server and the cloud can be unavailable for an hour.
 const patient = {
   heartbeatTimeout: "10s",
   retry: { initialInterval: "200ms", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
@@ -46,19 +46,22 @@ const waits = (): ActivityInterfaceFor<NodeVersionWaits> =>
     taskQueue: waitsQueueOf(workflowInfo().taskQueue),
   });
 
-/** Milliseconds after which it is looked again, whatever happens; and for which a hold stands from each look on: API server or
- * cloud may be away for an hour, and no look is had meanwhile. */
+/**
+ * Milliseconds until the next survey in any case, and milliseconds for which each survey extends a hold: the API server
+ * or the cloud can be unavailable for an hour, without any survey.
+ */
 const lookMs = 300_000;
 const holdMs = 5_400_000;
 
-/** Looks until all is as asked for; its id is `node-version/<name>`. */
+/** Surveys until every node runs the desired version; its workflow ID is `node-version/<name>`. */
 export async function rollOutNodeVersion(object: ClusterObject): Promise<NodeVersionOutcome> {
   const news = { isChanged: false };
   setHandler(nodeVersionChanged, () => void (news.isChanged = true));
   try {
     return await untilUpToDate(object, news);
   } catch (error) {
-    // Cancelled by a person: machines stay as their groups' runs have them, and the autoscaler is what it was.
+    // After a cancellation by a person, the machines stay as the runs of their groups have them, and the autoscaler
+    // returns to its previous state.
     if (isCancellation(error)) await CancellationScope.nonCancellable(() => letGo(object));
     throw error;
   }
@@ -79,7 +82,7 @@ async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVer
     told = wordsOf(next.standing);
     if (survey.isHeld && next.step !== "LetGo") await hold(object);
     await take(object, next, survey.digest);
-    // No await between this look and the return: a late signal then starts a new run.
+    // Without an await between this check and the return, a late signal starts a new run.
     if (next.step === "Done" && !news.isChanged) return { outcome: "UpToDate", says: next.standing.message };
     if (next.step === "Wait") await rest(object, survey.fingerprint, news);
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof rollOutNodeVersion>(object);

@@ -1,9 +1,11 @@
 /**
- * A pool's way from a change to converged, for a pool of any kind:
- *   read what is desired → render → publish → look at the machines, begin what may begin, until nothing is left to do.
- * Each round looks at the world afresh, so a restart, a partition or a newer change needs no case of its own.
- * Invariants: no machine goes before enough others are Ready; no more are out or changing than the budget says; every
- * wait has a deadline; a run ends only when the pool has converged, has gone back, was aborted, or is gone.
+ * Rolls out a pool of any kind, from a change to converged:
+ * read the desired state → render → publish → read the machines and begin the permitted steps, until nothing is left to
+ * do.
+ * Each reconcile reads the current state, so that a restart, a partition or a newer change needs no special case.
+ * Invariants: no machine is removed before enough others are Ready; no more machines are out or changing than the
+ * budget permits; every wait has a deadline; a run ends only when the pool has converged, was rolled back, was aborted,
+ * or is gone.
  */
 import {
   allHandlersFinished,
@@ -53,15 +55,15 @@ export async function rollOutPool(input: RollOutInput): Promise<RollOutResult> {
   }
 }
 
-// A change that was told while it stopped would be nobody's: who calls has done so. It is for a run of its own.
+// A signal received while stopping would be lost, as its sender does not repeat it, so the run continues as new.
 async function endCancelled(rollout: Rollout, input: RollOutInput, why: unknown): Promise<never> {
   const { loop, target } = rollout;
   const before = Math.max(loop.announced, target.desired?.generation ?? 0);
   await CancellationScope.nonCancellable(() => stop(rollout)).catch((error: unknown) => {
-    if (bugIn(error) === undefined) throw error; // what broke here would break again: it ends all the same
+    if (bugIn(error) === undefined) throw error; // it would fail again, so the run ends all the same
   });
   if (!allHandlersFinished()) await answerWaiting(rollout, "the rollout was cancelled");
-  // Where nothing was known before, what is only told again undoes no cancellation.
+  // A repeated signal for a known generation does not undo a cancellation.
   const known = before || (target.desired?.generation ?? 0);
   const { carried: _, publishOnly: __, ...anew } = input;
   if (loop.announced > known) await continueAsNew<typeof rollOutPool>(anew);
@@ -75,10 +77,11 @@ async function untilNothingIsLeft(rollout: Rollout, input: RollOutInput): Promis
     loop.nudged = false;
     const result = await round(rollout);
     if (loop.thrown) throw loop.thrown;
-    // No await between this look and the return: a late signal then starts a new round, or a new run.
+    // Without an await between this check and the return, a late signal starts a new reconcile, or a new run.
     const seen = result?.outcome === "Converged" ? target.desired?.observed : undefined;
     if (result && !isBehind(loop, seen)) return result;
-    // Who calls now would else have started a new run, which publishes what cannot be seen to have changed too.
+    // A sender of this signal would otherwise have started a new run, which also publishes changes that cannot be
+    // observed.
     if (result) target.publication = undefined;
   }
 }
@@ -96,7 +99,7 @@ async function round(rollout: Rollout): Promise<RollOutResult | undefined> {
   }
 }
 
-/** One round: what is desired is read, published and answered; then the machines have their turn. */
+/** Reconciles once: reads and publishes the desired state and answers commands, then plans the machines. */
 async function reconcile(rollout: Rollout): Promise<RollOutResult | undefined> {
   const { settings, target } = rollout;
   await recallEarlier(rollout);
@@ -117,7 +120,7 @@ async function reconcile(rollout: Rollout): Promise<RollOutResult | undefined> {
   return await takeTurn(rollout, desired, held);
 }
 
-/** Looks at the machines, begins what the plan names, and rests; gives a result when nothing is left to do. */
+/** Reads the machines, begins the planned steps, and rests; returns a result when nothing is left to do. */
 async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promise<RollOutResult | undefined> {
   const { waves, view, memory, tasks, loop } = rollout;
   const pool = await look(rollout, desired, rules);
@@ -126,7 +129,7 @@ async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promi
   if (missed.length > 0) await noteMissed(rollout, missed);
   await giveBackSlots(rollout);
   await planWhereAsked(rollout, desired, rules);
-  // Given up while this was read: a turn on the way back is planned by what it leads to.
+  // The change was given up during these reads, so the next reconcile restores the last good template before it plans.
   if (memory.rollback && isGivenUp(rollout)) return undefined;
   const found = { desired, rules, pool };
   const turn = planOf(rollout, found);
@@ -151,15 +154,15 @@ async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promi
 }
 
 /**
- * With nothing under way, what begins is told before its first step: in the workflow task that has looked, as nothing can
- * come between then. Gives who tells.
+ * Holds new tasks back while no task is running, so that they are reported before their first step, in the same
+ * workflow task that read the machines; returns the activities that report.
  */
 function holdBack(tasks: Tasks): Teller {
   tasks.areHeld = isIdle(tasks);
   return tasks.areHeld ? tellAlone : publish;
 }
 
-// Before anything is read: what was left may be desired again by a word.
+// Reports before anything is read, as a command can make an abandoned change desired again.
 async function showHeard(rollout: Telling & Part<"people">): Promise<void> {
   const { people, view } = rollout;
   people.heard = false;
@@ -170,19 +173,19 @@ async function showHeard(rollout: Telling & Part<"people">): Promise<void> {
 }
 
 async function endWithoutPool(rollout: Rollout, state: "Gone" | "Deleting"): Promise<RollOutResult> {
-  rollout.target.known = true; // whoever asked for something gets an answer
+  rollout.target.known = true; // pending commands get an answer
   return await (state === "Deleting" ? cleanUp(rollout) : endGone(rollout));
 }
 
-// Who asked for something while the API was out of reach waits for an answer, which only a round can give.
+// Pending updates are answered by the next reconcile.
 function mayGoOnAfresh({ memory, target }: Seen<"memory" | "target">): boolean {
   return memory.recalled && (target.known || allHandlersFinished());
 }
 
-// Tasks are begun again by the next run: it finds in the world, and in what is carried, where they stood.
+// The next run begins the tasks again, and finds their state in the cluster and in the carried state.
 async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<void> {
   await tellRest(rollout);
-  // Somebody may have asked meanwhile, whom only a round can answer.
+  // A command may have arrived meanwhile, and only a reconcile can answer it.
   if (!mayGoOnAfresh(rollout)) return;
   await condition(allHandlersFinished);
   callOff(rollout.tasks, () => true);
@@ -190,7 +193,7 @@ async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<void> 
   await continueAsNew<typeof rollOutPool>({ ...input, carried: carriedState(rollout) });
 }
 
-// In a history of its own, which a version without the fault can follow; this one it could not.
+// The next run has a new history, which a fixed version can replay; it could not replay this one.
 async function goOnAfterBug(rollout: Rollout, input: RollOutInput, bug: string): Promise<never> {
   countBug(rollout.loop, bug, rollout.settings.durations.recheck);
   await hearLast();
@@ -200,13 +203,13 @@ async function goOnAfterBug(rollout: Rollout, input: RollOutInput, bug: string):
   return await continueAsNew<typeof rollOutPool>({ ...input, carried: carriedState(rollout) });
 }
 
-// What a signal asked for is carried; who waits for an answer gets one.
+// Signals are carried to the next run, but the sender of an update must get an answer from this one.
 async function answerWaiting({ loop }: Part<"loop">, why: string): Promise<void> {
   loop.over = why;
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
 }
 
-// Events, and what people asked for, are not carried; out of reach, they are given up.
+// Events and unreported commands are not carried; while the API is unavailable, they are dropped.
 async function tellRest(rollout: Telling): Promise<void> {
   if (!rollout.people.heard && rollout.view.news.length === 0) return;
   await report(rollout, rollout.view.standing).catch((error: unknown) => {
@@ -214,16 +217,16 @@ async function tellRest(rollout: Telling): Promise<void> {
   });
 }
 
-// Brings every machine of one MachineDeployment to what it asks for: the entry by its name on the wire.
+// Brings every machine of one MachineDeployment to its desired template; the entry point by its registered name.
 
-/** Rolls out one MachineDeployment; its id is `machine-deployment/<namespace>/<name>`. */
+/** Rolls out one MachineDeployment; its workflow ID is `machine-deployment/<namespace>/<name>`. */
 export async function rollOutMachineDeployment(input: RollOutInput): Promise<RollOutResult> {
   return await rollOutPool(input);
 }
 
-// Brings every machine of one scaling group to what its NodeVersion asks for: the entry by its name on the wire.
+// Brings every machine of one scaling group to the version of its NodeVersion; the entry point by its registered name.
 
-/** Rolls out one ScalingGroup; its id is `scaling-group/<name>`. */
+/** Rolls out one ScalingGroup; its workflow ID is `scaling-group/<name>`. */
 export async function rollOutScalingGroup(input: RollOutInput): Promise<RollOutResult> {
   return await rollOutPool(input);
 }

@@ -1,4 +1,6 @@
-/** What people may ask of a rollout: when it is refused, and what it changes. Each is safe to ask twice. */
+/**
+ * The commands of people to a rollout: when each is refused, and what each changes. Every command is safe to repeat.
+ */
 import { promoted } from "../machine/gates.ts";
 import { callOff } from "../machine/tasks.ts";
 import { waveTargets } from "../policy/waves.ts";
@@ -13,11 +15,11 @@ import { isApproved, wasApproved } from "../state/approval.ts";
 import type { Command } from "./messages.ts";
 
 export interface Effect {
-  /** Its fields, for the list of handlers in the web UI. */
+  /** The fields of the command, for the list of handlers in the web UI. */
   takes: string;
-  /** Why it cannot be done now; undefined when it can. */
+  /** Returns why the command cannot run now; undefined when the command can run. */
   refuse: (rollout: Seen, command: Command) => string | undefined;
-  /** Does it, and says what that leads to; the groups that it takes are those that it touches. */
+  /** Runs the command and returns its answer; the groups that it takes are those that it changes. */
   apply: (rollout: Rollout, command: Command) => string;
 }
 
@@ -46,7 +48,7 @@ const resume: Effect = {
 
 const retry: Effect = {
   takes: "{by, reason}",
-  // On the way back only machines of the last good revision can be tried again.
+  // During a rollback, only machines of the last good revision can be retried.
   refuse: ({ memory, machines }) =>
     memory.rollback && machines.failed.length === 0
       ? "the pool is rolling back to the last good revision; apply the change again after the rollback"
@@ -59,9 +61,9 @@ const retry: Effect = {
     people.abortAsked = null;
     people.retriedAt = Date.now();
     loop.mishaps = [];
-    // What machines boot with may be what failed: somebody may have taken it away.
+    // The published config may be the cause of the failure, and may have been fixed, so it is published again.
     target.publication = undefined;
-    // A machine that ran out of time gets a fresh start, and a wave whose gates failed is asked again.
+    // A machine that ran out of time starts again, and the gates of a wave that failed are evaluated again.
     callOff(tasks, ({ kind }) => kind === "join" || kind === "gates");
     waves.gates = null;
     tell(view, "Retried", `Retried by ${byWhom(command)}`);
@@ -155,7 +157,7 @@ const abort: Effect = {
   takes: "{by, reason}",
   refuse(rollout): string | undefined {
     const { memory, target, waves, view } = rollout;
-    // One that is being told as converged is over.
+    // A rollout that is being reported as converged is over.
     const isRolling = waves.rolled && view.standing.phase !== "Converged";
     const isUnder = isRolling || isQuarantined(rollout) || !isLastGood(target, memory.lastGood);
     return isUnder || memory.rollback ? undefined : "no rollout is in progress";
@@ -168,7 +170,7 @@ const abort: Effect = {
   },
 };
 
-/** All of them, by their names on the wire. */
+/** All commands, by their registered names. */
 export const commands = { pause, resume, retry, approve, promote, skip, abort };
 
 function said({ by, reason }: Command): { by: string; reason: string } {
@@ -184,7 +186,7 @@ function doubtful({ running }: Seen["tasks"]): Task[] {
   return Object.values(running).filter(({ doubt }) => doubt !== "" && doubt !== promoted);
 }
 
-/** What etcd has against letting a machine go, but for what somebody took upon himself already. */
+/** Returns the etcd checks that keep a control plane, without those that a person has already accepted. */
 function untaken(
   { machines: { snapshot }, tasks: { running }, people }: Seen<"machines" | "tasks" | "people">,
 ): string[] {
@@ -196,18 +198,18 @@ function untaken(
 function beginLastWave({ waves, target: { rules, desired } }: Part<"waves"> & Seen<"target">): void {
   if (!rules || !desired) return;
   const { replicas } = desired;
-  // By the rules that it is counted in, which may be newer than those of the last look.
+  // The wave counts by these rules, which can be newer than those of the last read.
   waves.countedBy = { waves: rules.waves, growth: rules.growth, replicas };
   const index = Math.max(0, waveTargets(rules, replicas).length - 1);
   waves.current = { ...freshWave(), index, approved: true };
 }
 
-// The fields of a command, as people and scripts write them.
+// Validates the fields of a command, as people and scripts write them.
 
 const texts = ["by", "reason", "plan", "machine"];
 const flags = ["full"];
 
-/** What is wrong with a command, naming the field; undefined for a good one. */
+/** Returns what is wrong with a command, naming the field; undefined for a valid command. */
 export function wrongField(command: unknown): string | undefined {
   if (command === undefined || command === null) return undefined;
   const needed = 'expected an object such as {"by": "ada", "reason": "incident 12"}';

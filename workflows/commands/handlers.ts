@@ -1,6 +1,6 @@
 /**
- * Signals, updates and the query of a rollout: thin, only touching its state, and waiting for no more than its first look.
- * A run that ends before that hands its signals on, and refuses its updates.
+ * Handles the signals, updates and the query of a rollout. Handlers only touch its state, and wait for no more than its
+ * first read. A run that ends before that read carries its signals to the next run, and refuses its updates.
  */
 import { ApplicationFailure, condition, setHandler } from "@temporalio/workflow";
 import type { WaitingCommand } from "../contracts/mod.ts";
@@ -23,7 +23,7 @@ export function listen(rollout: Rollout): void {
   const effects = Object.entries(commands);
   for (const waiting of rollout.people.waiting) {
     const [name, effect] = effects.find(([each]) => each === waiting.name) ?? [];
-    // Nobody has just asked: that it waits is no reason to look before its time.
+    // A carried command is not new, so it is no reason to read before the scheduled time.
     if (name && effect) void goOn(rollout, { name, effect, waiting });
   }
   hear(rollout, { update: pause, signal: messages.pauseRequested, effect: commands.pause });
@@ -55,7 +55,7 @@ function apply(rollout: Rollout, { effect }: Judging, command: Command): Answer 
   return { phase: view.standing.phase, message };
 }
 
-// Nothing can be judged yet, and a word that comes first must not be lost under what is read.
+// Before the first read, a command cannot be validated, and what is read must not overwrite it.
 async function firstLook({ target, loop }: Seen<"target" | "loop">): Promise<"Known" | "Over"> {
   await condition(() => target.known || loop.over !== "");
   return target.known ? "Known" : "Over";
@@ -67,7 +67,7 @@ async function goOn(rollout: Rollout, { waiting, ...judging }: Judging & { waiti
   obey(rollout, judging, waiting.fields);
 }
 
-// A signal cannot be refused: one that makes no sense is told and left.
+// A signal cannot be refused: an invalid one is reported and dropped.
 function obey(rollout: Rollout, judging: Judging, command: Command): void {
   const why = judging.effect.refuse(rollout, command);
   if (why === undefined) return void apply(rollout, judging, command);
@@ -75,7 +75,7 @@ function obey(rollout: Rollout, judging: Judging, command: Command): void {
   stir(rollout.loop);
 }
 
-// The same command as an update for people, who get an answer, and as a signal for tctl and batches.
+// Registers a command as an update, which answers people, and as a signal, for tctl and batches.
 function hear(rollout: Rollout, { update, signal, effect }: Hearing): void {
   const { target, people, loop } = rollout;
   const judging = { name: update.name, effect };
@@ -83,7 +83,7 @@ function hear(rollout: Rollout, { update, signal, effect }: Hearing): void {
     if (why !== undefined) throw ApplicationFailure.nonRetryable(`Cannot ${update.name}: ${why}`, "CommandRefused");
   };
   const callForLook = (): void => {
-    if (loop.bugs > 0) nudge(loop); // it may wait before it looks
+    if (loop.bugs > 0) nudge(loop); // the run may wait before its first read
   };
   const answered = async (command: Command): Promise<Answer> => {
     if (target.known) return apply(rollout, judging, command ?? {});
@@ -96,7 +96,7 @@ function hear(rollout: Rollout, { update, signal, effect }: Hearing): void {
     refuse(wrongField(command) ?? (target.known ? effect.refuse(rollout, command ?? {}) : undefined));
   };
   setHandler(update, answered, { validator, description: `${update.name}: ${effect.takes}` });
-  // One with wrong fields is taken without them.
+  // A signal with invalid fields counts as one without fields.
   setHandler(signal, async (given) => {
     const command = wrongField(given) === undefined ? given ?? {} : {};
     const waiting = { name: update.name, fields: { ...command } };

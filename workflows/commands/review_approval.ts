@@ -1,4 +1,4 @@
-/** An approval holds for the plan that was looked at. */
+/** Keeps an approval only as long as the approved plan holds. */
 import type { Desired, PoolSnapshot, Rules, WaveState } from "../contracts/mod.ts";
 import { isCovered, planTerms } from "../policy/forecast.ts";
 import { supplierOf } from "../policy/supplier.ts";
@@ -11,7 +11,10 @@ import { read } from "../proxies.ts";
 
 type Approval = Seen<"target"> & Part<"people" | "waves" | "view">;
 
-/** Drops the approval when policy or pool are no longer those that it was given for, and machines are left to replace. */
+/**
+ * Drops the approval when the policy or the pool no longer matches the approved plan, and machines remain to be
+ * replaced.
+ */
 export function reviewApproval(
   rollout: Approval & Seen<"settings" | "machines" | "tasks">,
   desired: Desired,
@@ -19,12 +22,12 @@ export function reviewApproval(
 ): "Kept" | "Dropped" {
   const { settings, people, machines: { snapshot } } = rollout;
   if (!isApproved(rollout)) {
-    // That of a wave which is done is not one of the whole plan, should the policy ask for that from now on.
+    // An approval of a completed wave does not approve the whole plan, should the policy require that from now on.
     forgetApproval(people);
     return "Kept";
   }
   const isLeft = snapshot === undefined || isOldLeft(snapshot, rollout, desired);
-  // Under a conflict nobody can say which rules hold, and nothing begins.
+  // During a policy conflict, the rules are unknown, and nothing begins.
   if (rules.conflict !== null || desired.replicas === 0 || !isLeft) return "Kept";
   const now = planTerms(supplierOf(settings.pool.kind), desired, rules);
   people.approvedTerms ??= now;
@@ -39,7 +42,7 @@ export function reviewApproval(
   );
 }
 
-/** Drops an approval that came while the plan was read anew: of `shown`, though another had taken its place. */
+/** Drops an approval of the plan `shown` that arrived while another plan was read in its place. */
 export function dropOvertaken(rollout: Approval, shown: string | undefined): "Kept" | "Dropped" {
   const { people } = rollout;
   const hash = people.plan?.hash;
@@ -60,9 +63,11 @@ function isOldLeft({ counts, leaving }: PoolSnapshot, { tasks }: Seen<"tasks">, 
   return counts.old > 0 || leaving.some((each) => each.templateHash !== templateHash && !begun.includes(each.id));
 }
 
-// The plan that a person is asked about.
+// Reads the plan that a person has to approve.
 
-/** Reads the plan, only where somebody has to approve it: it reads the whole pool. Drops an approval that holds no more. */
+/**
+ * Reads the plan only if it has to be approved, as this reads the whole pool; drops an approval that no longer holds.
+ */
 export async function planWhereAsked(
   rollout:
     & Seen<"settings" | "target" | "memory" | "machines" | "tasks">
@@ -74,28 +79,28 @@ export async function planWhereAsked(
   if (rules.approval === "Never" || !waves.rolled || memory.rollback) return;
   reviewApproval(rollout, desired, rules);
   const wasApproved = isApproved(rollout);
-  // Until it is approved it is read at every look: machines come and go, and policies are edited.
+  // Until its approval, the plan is read in every reconcile: machines come and go, and policies are edited.
   if (isLastDone(rollout, rules, desired) || (wasApproved && people.plan && people.isPlanRead)) return;
   const shown = people.plan?.hash;
   const { templateHash } = desired;
   const summary = "Plan the rollout";
   const { hash, terms } = await read.planRollout.executeWithOptions({ summary }, [{ pool, templateHash }]);
   people.isPlanRead = true;
-  // What was approved in a run before stays what people see.
+  // A plan that was approved in an earlier run stays the displayed plan.
   if (wasApproved && people.plan) return;
   people.plan = { hash, ...(terms ? { terms } : {}) };
   if (wasApproved || dropOvertaken(rollout, shown) === "Dropped") return;
-  // What was looked at may be newer than what this round goes by.
+  // The plan may have been read from a newer state than this reconcile has.
   reviewApproval(rollout, desired, rules);
 }
 
-// By the waves that the index counts in: the policy may list others by now.
+// Counts by the waves of the index, as the policy may list other waves by now.
 function isLastDone({ waves: { current, countedBy } }: Seen<"waves">, rules: Rules, { replicas }: Desired): boolean {
   const counted = countedBy ?? { ...rules, replicas };
   return current.index >= waveTargets(counted, counted.replicas).length;
 }
 
-/** Drops the plan when the waves have moved on from the one that it was about, as what is left needs a word of its own. */
+/** Drops the plan when the waves have moved on from its wave, as the remaining waves need an approval of their own. */
 export function dropPlan(
   { target, waves, people }: Seen<"target" | "waves"> & Part<"people">,
   before: WaveState,

@@ -1,22 +1,22 @@
-/** How the rollout of a pool is started, by whomever: one id, and what the run list shows of it. */
+/** How every client starts the rollout of a pool: one workflow ID, and the fields of the run list. */
 import type { ClusterObject, PoolKind, PoolRef } from "../contracts/mod.ts";
 import { searchAttributes } from "../status/search_attributes.ts";
 import { nodePoolOf } from "./node_pool.ts";
 
-// A scaling group as a pool: its object is in no namespace, but what belongs to a pool is, such as its Rollout and policies.
-// So it has a namespace and a name of its own among those of MachineDeployments.
+// Maps a ScalingGroup to a pool. A ScalingGroup is cluster-scoped, but the objects of a pool, such as its Rollout and
+// policies, are namespaced, so a group has a namespace and a name among those of MachineDeployments.
 
-/** Where Rollouts and policies of scaling groups are. */
+/** The namespace of Rollouts and policies of scaling groups. */
 export const groupsNamespace = "kube-system";
 const prefix = "scaling-group.";
 
-/** The pool of the ScalingGroup of that name. */
+/** Returns the pool of the ScalingGroup of that name. */
 export function poolOfGroup(name: string, cluster?: string): PoolRef {
   const pool: PoolRef = { kind: "ScalingGroup", namespace: groupsNamespace, name: `${prefix}${name}` };
   return cluster === undefined ? pool : { cluster, ...pool };
 }
 
-/** The name of a pool's ScalingGroup; undefined for what is no name of one. */
+/** Returns the name of a pool's ScalingGroup; undefined for a pool of another namespace or without the prefix. */
 export function groupOfPool({ namespace, name }: Pick<PoolRef, "namespace" | "name">): string | undefined {
   const isGroup = namespace === groupsNamespace && name.startsWith(prefix) && name.length > prefix.length;
   return isGroup ? name.slice(prefix.length) : undefined;
@@ -24,20 +24,20 @@ export function groupOfPool({ namespace, name }: Pick<PoolRef, "namespace" | "na
 
 export { nodePoolOf, poolOfNodePool } from "./node_pool.ts";
 
-/** Names of the columns of the run list that the runs of a cluster fill; "" is the one without a name. */
+/** Returns the names of the search attributes that runs of a cluster set; "" is the cluster without a name. */
 export function columnsOf(cluster: string): string[] {
   const { cluster: ofCluster, ...plain } = searchAttributes;
   return Object.values(cluster === "" ? plain : { ofCluster, ...plain }).map(({ name }) => name);
 }
 
-/** The part of an id that a pool has by itself; each kind has another beginning. */
+/** The pool's part of a workflow ID; each kind has another prefix. */
 const idParts: Record<PoolKind, (pool: PoolRef) => string> = {
   MachineDeployment: ({ namespace, name }) => `machine-deployment/${namespace}/${name}`,
   ScalingGroup: (pool) => `scaling-group/${groupOfPool(pool) ?? ""}`,
   NodePool: (pool) => `node-pool/${pool.namespace}/${nodePoolOf(pool) ?? ""}`,
 };
 
-/** The workflow of each kind of pool, by its name on the wire. */
+/** The workflow of each kind of pool, by its registered name. */
 const types: Record<PoolKind, string> = {
   MachineDeployment: "rollOutMachineDeployment",
   ScalingGroup: "rollOutScalingGroup",
@@ -47,88 +47,91 @@ const types: Record<PoolKind, string> = {
 /** Names of all workflows that roll pools. */
 export const rolloutTypes: readonly string[] = Object.values(types);
 
-/** The workflow that rolls a pool, by its name on the wire. */
+/** Returns the registered name of the workflow that rolls a pool. */
 export function workflowTypeOf({ kind = "MachineDeployment" }: PoolRef): string {
   return types[kind];
 }
 
-/** The workflow id that belongs to a pool, so that no pool can have two rollouts. */
+/** Returns the workflow ID of a pool, which prevents two rollouts of one pool. */
 export function workflowIdOf({ cluster, kind = "MachineDeployment", namespace, name }: PoolRef): string {
   const id = idParts[kind]({ namespace, name });
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
-/** The workflow id of a plan that somebody asks for; who asks at the same time reads the same one. */
+/** Returns the workflow ID of a requested plan; concurrent requests share one run. */
 export function planIdOf(pool: PoolRef): string {
   const { cluster, ...own } = pool;
   return cluster === undefined ? `plan/${workflowIdOf(own)}` : `${cluster}/plan/${workflowIdOf(own)}`;
 }
 
-/** The workflow id of a notice. */
+/** Returns the workflow ID of a notice. */
 export function noticeIdOf({ cluster, namespace, name }: PoolRef, id: string): string {
   const plain = `notice/${namespace}/${name}/${id}`;
   return cluster === undefined ? plain : `${cluster}/${plain}`;
 }
 
-/** The workflow id of a node that was let in, by the name of its record. */
+/** Returns the workflow ID of an admitted node, by the name of its JoiningNode. */
 export function joiningNodeIdOf({ cluster, name }: ClusterObject): string {
   const id = `joining-node/${name}`;
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
-/** The workflow id of a cluster-autoscaler, by the name of its strategy. */
+/** Returns the workflow ID of a cluster-autoscaler, by the name of its AutoscalingStrategy. */
 export function autoscalerIdOf({ cluster, name }: ClusterObject): string {
   const id = `autoscaling-strategy/${name}`;
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
-/** The workflow id of an OSImage. */
+/** Returns the workflow ID of an OSImage. */
 export function imageIdOf({ cluster, name }: ClusterObject): string {
   const id = `os-image/${name}`;
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
-/** The workflow id of a NodeVersion. */
+/** Returns the workflow ID of a NodeVersion. */
 export function nodeVersionIdOf({ cluster, name }: ClusterObject): string {
   const id = `node-version/${name}`;
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
-/** The task queue of an installation, unless it is told another; "" is the one whose cluster has no name. */
+/** Returns the default task queue of an installation; "" is the cluster without a name. */
 export function taskQueueOf(cluster: string): string {
   return cluster === "" ? "ostler" : `ostler-${cluster}`;
 }
 
-/** The task queue for waits that belongs to one for workflows and short steps. */
+/** Returns the task queue for waits that belongs to a task queue for workflows and short steps. */
 export function waitsQueueOf(taskQueue: string): string {
   return `${taskQueue}-waits`;
 }
 
-/** The workflow that a Schedule of ours starts, by which it is known. */
+/** The workflow that the renewal Schedule starts, and by which the Schedule is recognized. */
 export const renewalType = "renewCredentials";
 
-/** Id of the Schedule that renews an installation's credentials, and of its runs, to which Temporal adds the time. */
+/**
+ * Returns the ID of the Schedule that renews an installation's credentials, and of its runs, to which Temporal adds the
+ * time.
+ */
 export function renewalIdOf(cluster: string): string {
   return cluster === "" ? "renew-credentials" : `${cluster}/renew-credentials`;
 }
 
-/** Id of the Schedule that looks for scaling groups, and of its runs, to which Temporal adds the time. */
+/** Returns the ID of the Schedule that discovers scaling groups, and of its runs, to which Temporal adds the time. */
 export function discoveryIdOf(cluster: string): string {
   return cluster === "" ? "discover-scaling-groups" : `${cluster}/discover-scaling-groups`;
 }
 
-/** The pool alone of what has more fields; what is absent there stays absent. */
+/** Returns only the fields of the pool from an object with more fields; absent fields stay absent. */
 export function poolOf({ cluster, kind, namespace, name }: PoolRef): PoolRef {
   const where = cluster === undefined ? {} : { cluster };
   return kind === undefined ? { ...where, namespace, name } : { ...where, kind, namespace, name };
 }
 
-/** The column of the run list that tells the cluster; none for the one without a name. */
+/** Returns the search attribute of the cluster; an empty list for the cluster without a name. */
 export function clusterColumn(cluster: string): { key: typeof searchAttributes.cluster; value: string }[] {
   return cluster === "" ? [] : [{ key: searchAttributes.cluster, value: cluster }];
 }
 
-/** Title, text and columns of a new run. */
+/** Returns the title, text and search attributes of a new run. */
 export function shownAtStart({ cluster, kind = "MachineDeployment", namespace, name }: PoolRef): {
   staticSummary: string;
   staticDetails: string;

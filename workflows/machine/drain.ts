@@ -1,6 +1,6 @@
 /**
- * Empties a node: cordon, then drain by the rules, which may change meanwhile. What blocks a drain is shown; after its
- * time it is waited for, its machine is set aside, or it is forced.
+ * Empties a node: cordons it, then drains it by the rules, which can change meanwhile. What blocks a drain is reported;
+ * after the drain timeout, the run keeps waiting, sets the machine aside, or forces the drain.
  */
 import type { DrainOrder, DrainOutcome, DrainRules, Member, Unseen } from "../contracts/mod.ts";
 import { awaits } from "../proxies.ts";
@@ -12,18 +12,18 @@ import { giveBackOutage, unlessOver } from "./tasks.ts";
 
 const standardDrain: DrainRules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" };
 
-/** What draining touches. */
+/** The groups that draining changes. */
 export type Draining = Seen<"settings" | "target"> & Part<"machines" | "loop" | "view">;
 
-/** The machine whose node it is. */
+/** The machine of the node to drain. */
 type Drained = Pick<Member, "id" | "node">;
 
-/** When a drain that began at `since` has had its time (epoch ms). */
+/** Returns the end of the drain timeout for a drain that began at `since` (epoch ms). */
 export function drainEnd({ settings, target }: Seen<"settings" | "target">, since: number): number {
   return since + (rulesOf(target).timeout ?? settings.durations.drain);
 }
 
-/** Drains the node of a machine; one that could not be drained in time may be set aside by the rules. */
+/** Drains the node of a machine; after the timeout, the rules can set the machine aside. */
 export async function drain(rollout: Draining, task: Task, { id, node }: Drained): Promise<"Drained" | "SetAside"> {
   if (!node) return "Drained";
   let isCordoned = false;
@@ -43,7 +43,7 @@ export async function drain(rollout: Draining, task: Task, { id, node }: Drained
   }
 }
 
-/** One look that lasts until something is news; undefined when the rules changed meanwhile. */
+/** Drains until a blocker changes or the time is over; returns undefined if the rules changed meanwhile. */
 function drainOnce(
   rollout: Draining,
   task: Task,
@@ -53,7 +53,7 @@ function drainOnce(
   const rules = rulesOf(target);
   const end = drainEnd({ settings, target }, task.since);
   const isOver = Date.now() >= end;
-  // Past its time it is looked at again and again: each look has a deadline, and each is told when something changed.
+  // After the timeout the drain continues in attempts, each with a deadline, that end when a blocker changes.
   const until = isOver ? Date.now() + settings.durations.recheck : end;
   task.until = until;
   const force = isOver && rules.onBlocked === "Force";
@@ -69,7 +69,7 @@ function drainOnce(
   );
 }
 
-/** Both in one step, of which one line of the history tells. */
+/** Cordons and drains in one activity, so that the history has one entry. */
 async function cordonAndDrain(
   rollout: Draining,
   task: Task,
@@ -96,7 +96,7 @@ function noteBlockers(
   task.blockers = blockers;
   nudge(loop);
   const [first] = blockers;
-  if (!first) return key; // what blocked it has eased
+  if (!first) return key; // the blocker is gone
   const rest = blockers.length > 1 ? ` and ${blockers.length - 1} more` : "";
   const what = `${first.pod} of ${first.owner} (${first.why})${rest}`;
   warn(view, "DrainBlocked", `Draining ${task.node}: waiting for ${what}`);
@@ -108,9 +108,9 @@ function maySetAside({ target }: Seen<"target">, { kind }: Task): boolean {
 }
 
 function setAside({ machines, view }: Part<"machines" | "view">, { subject, kind }: Task): void {
-  // Once, however often its task is begun again: plans count them.
+  // A set, as a task can begin again and plans count the machines that are set aside.
   machines.setAside = [...new Set([...machines.setAside, subject])];
-  delete machines.draining[subject]; // after a retry it has its time again
+  delete machines.draining[subject]; // a retry restarts the timeout
   const state = kind === "update"
     ? "the machine stays unchanged and in service"
     : "the machine stays cordoned and held, and counts in the budget";

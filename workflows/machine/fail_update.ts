@@ -1,4 +1,7 @@
-/** An image failed on a machine: it is not tried there again unasked, and too many failures stop the pool. */
+/**
+ * Records the failure of an image on a machine: the image is not tried there again without a retry, and too many
+ * failures stop the pool.
+ */
 import type { PoolRef, UpdateFailureType } from "../contracts/mod.ts";
 import { updates } from "../proxies.ts";
 import { noteLately } from "../state/machines.ts";
@@ -6,19 +9,19 @@ import { type Part, type Seen, warn } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
 import { giveUp } from "./quarantine.ts";
 
-/** What updating a machine in place touches. */
+/** The groups that an update in place changes. */
 export type Updated =
   & Seen<"settings" | "target" | "people">
   & Part<"waves" | "machines" | "tasks" | "records" | "memory" | "loop" | "view">;
 
-/** What went wrong: `reason` is stable, `message` in words. */
+/** A failed update: `reason` is stable, `message` is for people. */
 export interface UpdateFailure {
   image: string;
   reason: UpdateFailureType;
   message: string;
 }
 
-/** Remembers it on the machine and counts it; with as many as may not be, nothing more of the image is begun. */
+/** Records the failure on the machine and counts it; at `maxFailed` failures, no further machine begins the update. */
 export async function failUpdate(
   rollout: Updated,
   task: Task,
@@ -30,7 +33,7 @@ export async function failUpdate(
   await remember(pool, machine, { image, reason, at });
   noteLately(machines, machine, { is: "Failed", templateHash, at });
   warn(view, reason, `Machine "${machine}": ${message}`);
-  // It says nothing about what is desired by now.
+  // The failure says nothing about the current desired state.
   if (templateHash !== target.desired?.templateHash) return;
   machines.failures += 1;
   if (machines.failures >= (target.rules?.maxFailed ?? 1)) {
@@ -38,7 +41,7 @@ export async function failUpdate(
   }
 }
 
-/** Remembers it on the machine alone. */
+/** Records the failure only on the machine. */
 export async function remember(
   pool: PoolRef,
   machine: string,

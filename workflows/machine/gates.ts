@@ -1,4 +1,7 @@
-/** Asks gates, of one machine or of a wave; what cannot be judged waits for a person, and is asked again meanwhile. */
+/**
+ * Evaluates the gates of a machine or of a wave; an inconclusive gate waits for a person, and is evaluated again
+ * meanwhile.
+ */
 import { condition, isCancellation } from "@temporalio/workflow";
 import type { Gate, GateVerdict, Unseen } from "../contracts/mod.ts";
 import { planHash } from "../policy/forecast.ts";
@@ -14,7 +17,7 @@ import { giveUp, type GivingUp } from "./quarantine.ts";
 
 interface Asked {
   run: Gate["run"];
-  /** Tells this asking from all others, for what gates create. */
+  /** Identifies this evaluation among all others, for the objects that gates create. */
   key: string;
   machine?: string;
   node?: string;
@@ -22,18 +25,18 @@ interface Asked {
 
 interface Question extends Asked {
   gates: Gate[];
-  /** Of it and its gates. */
+  /** Identifies the key and its gates. */
   name: string;
-  /** Nobody waits for an answer any more: the gates were taken as passed, or the policy has others. */
+  /** Returns whether the answer is no longer needed: the gates were promoted, or the policy has other gates. */
   isOver: () => boolean;
 }
 
-/** What asking gates touches. */
+/** The groups that evaluating gates changes. */
 type Asking =
   & Seen<"settings" | "target" | "people" | "memory">
   & Part<"machines" | "waves" | "loop" | "view">;
 
-/** Gives undefined when all have passed or were taken as passed, else what failed. */
+/** Returns undefined when all gates have passed or were promoted, otherwise the failed gate. */
 export async function passGates(rollout: Asking, task: Task, asked: Asked): Promise<string | undefined> {
   try {
     for (;;) {
@@ -46,12 +49,12 @@ export async function passGates(rollout: Asking, task: Task, asked: Asked): Prom
       const verdicts = await judge(rollout, task, { ...asked, gates, name, isOver });
       const isPromoted = task.doubt === promoted;
       task.doubt = "";
-      // A run that ends before this has had its effect carries the word to the next one.
+      // A run that ends before the promotion takes effect carries it to the next run.
       if (isPromoted) return undefined;
       if (verdicts) return ended(rollout, task, verdicts);
     }
   } catch (error) {
-    // What was called off may be asked by the next run, by the time that it has; what broke is asked afresh.
+    // The next run may continue a cancelled evaluation in its remaining time; after an error, it evaluates anew.
     if (!isCancellation(error)) ended(rollout, task);
     throw error;
   }
@@ -63,15 +66,15 @@ function ended(rollout: Asking, task: Task, verdicts: GateVerdict[] = []): strin
   return failed && `gate "${failed.gate}" failed: ${failed.message}`;
 }
 
-// Policies contradict each other, and this run has not seen them agree: the rules that hold meanwhile have no gates. What
-// was good before is not held up by that.
+// Returns whether policies conflict and this run has not read rules without a conflict, so that the gates are unknown;
+// the last good change does not wait for known gates.
 function areUnknown({ target, memory }: Seen<"target" | "memory">): boolean {
   const { rules } = target;
   if (!rules || rules.conflict === null || rules.source !== "none") return false;
   return !isLastGood(target, memory.lastGood);
 }
 
-/** Waits until one policy says which gates there are, or somebody says that none matters. */
+/** Waits until one policy defines the gates, or a person promotes. */
 async function waitForPolicy(rollout: Asking, task: Task): Promise<"Promoted" | "Known"> {
   const message = rollout.target.rules?.conflict ?? "";
   noteDoubt(rollout, task, { what: "the gates are unknown: ", message });
@@ -88,19 +91,20 @@ function gatesOf({ target: { rules } }: Seen<"target">, asked: Asked): Gate[] {
 }
 
 /**
- * Asks until there is no doubt, at times of its own too: somebody may have mended what is measured, or taken the machine
- * away. By the same key, so that a gate's Job is not run anew. Gives undefined when the question is over.
+ * Evaluates gates until none is inconclusive, also at scheduled times, as the measured system may be fixed or the
+ * machine deleted meanwhile. The key stays the same, so that the Job of a gate does not run again. Returns undefined
+ * when the answer is no longer needed.
  */
 async function judge(rollout: Asking, task: Task, question: Question): Promise<GateVerdict[] | undefined> {
   const { name } = question;
   const before = askedGatesOf(rollout, task);
   if (before?.name === name) task.doubt ||= before.doubt;
-  if (question.isOver()) return undefined; // promoted before this run had begun to ask
+  if (question.isOver()) return undefined; // promoted before this run began to evaluate
   for (;;) {
     const verdicts = await ask(rollout, task, question);
     if (question.isOver()) return undefined;
     if (verdicts && "unseenMs" in verdicts) {
-      noteAskedGates(rollout, task, null); // they have their whole time again
+      noteAskedGates(rollout, task, null); // the gates have their whole time again
       continue;
     }
     const unclear = verdicts && unclearOf(verdicts);
@@ -135,7 +139,7 @@ async function ask(
   );
 }
 
-/** After a retry it is another question. */
+/** Returns another key after a retry, so that the gates are evaluated from the start. */
 function keyOf({ people: { retriedAt } }: Seen<"people">, { key }: Pick<Asked, "key">): string {
   return [key, ...(retriedAt ? [retriedAt] : [])].join(" ");
 }
@@ -145,7 +149,7 @@ function unclearOf(verdicts: GateVerdict[]): GateVerdict | undefined {
   return verdicts.find(({ outcome }) => outcome === "Inconclusive");
 }
 
-// An Event for each gate in doubt; that it still is, and what was measured since, is no news.
+// Emits one Event for each inconclusive gate; later measurements are not reported again.
 function noteDoubt(
   { loop, view }: Part<"loop" | "view">,
   task: Task,
@@ -157,12 +161,12 @@ function noteDoubt(
   if (task.doubt !== before) nudge(loop);
 }
 
-/** What `promote` writes in the place of a doubt. */
+/** The value that `promote` writes in place of an inconclusive result. */
 export const promoted = "promoted";
 
-// Asks the gates of a wave; what fails gives the change up.
+// Evaluates the gates of a wave; a failed gate gives the change up.
 
-/** Begins to ask them; when all have passed the wave has. */
+/** Begins to evaluate the gates; when all have passed, the wave has passed. */
 export function beginWaveGates(
   rollout: Asking & GivingUp & Part<"waves">,
   { wave: index, upTo }: Step & { kind: "gates" },
@@ -186,13 +190,13 @@ export function beginWaveGates(
     const key = `${templateHash} ${subject} up to ${upTo} ${target.startedAt}`;
     const failed = await passGates(rollout, task, { run: "EachWave", key });
     if (failed) return giveUp(rollout, { reason: "GateFailed", message: `${subject}: ${failed}` });
-    // Promoted to the end meanwhile, this is another wave.
+    // After a promotion of all remaining waves, this is another wave.
     if (waves.current.index === index) waves.current = { ...waves.current, passed: true };
-    noteAskedGates(rollout, task, null); // not before: what was promoted has had its effect
+    noteAskedGates(rollout, task, null); // only now, as the promotion has taken effect
   });
 }
 
-/** As people count. */
+/** Returns the name of a wave, counted from 1. */
 export function waveName(index: number): string {
   return `wave ${index + 1}`;
 }

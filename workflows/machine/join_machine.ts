@@ -1,4 +1,7 @@
-/** Sees one machine join within its deadlines and pass its gates; one that does not is recreated, a bounded number of times. */
+/**
+ * Waits until one machine joins within its deadlines and passes its gates; a machine that does not is recreated, up to
+ * a limit.
+ */
 import { CancellationScope } from "@temporalio/workflow";
 import type { Joined, JoinFailure, JoinVerdict, Member, Unseen } from "../contracts/mod.ts";
 import { joinDeadlines } from "../policy/waves.ts";
@@ -13,22 +16,22 @@ import { begin, giveBackOutage, giveBackTime, recordJoin } from "./tasks.ts";
 import type { Blocked, Step } from "../policy/turn.ts";
 import { takeSlot } from "./slots.ts";
 
-/** What a join touches: it may be the one that its change is given up for. */
+/** The groups that a join changes; its machine may be the one for which the change is given up. */
 type Joining =
   & Seen<"settings" | "target" | "people">
   & Part<"waves" | "machines" | "tasks" | "records" | "memory" | "loop" | "view">;
 
-/** How a machine gets in: by orders before it is waited for, or by the wait itself. */
+/** How a machine is admitted: by writes before the wait, or by the wait itself. */
 type Entering = (() => Promise<void>) | "ByWait";
 
-/** Begins to watch a machine that boots; `enter` lets it boot first. */
+/** Begins to watch a machine that boots; `enter` admits the machine first. */
 function beginJoin(
   rollout: Joining,
   { machine, attempt, victim }: { machine: string; attempt: number; victim?: string },
   enter: Entering = () => Promise.resolve(),
 ): void {
   const { templateHash: desired = "", kubelet = "" } = rollout.target.desired ?? {};
-  // A join that is begun again is of the change that its machine was admitted for, whatever is desired by now.
+  // A resumed join keeps the template its machine was admitted for.
   const boot = ensureBoot(rollout.machines, machine, { since: Date.now(), attempt, templateHash: desired, kubelet });
   const task: Task = {
     kind: "join",
@@ -67,7 +70,7 @@ async function seeJoin(rollout: Joining, task: Task, { isIn }: { isIn: boolean }
   delete machines.booting[machine];
 }
 
-/** Its deadlines move on by the time in which nobody could look. */
+/** Extends the deadlines by the time in which the API was unavailable. */
 async function awaitJoin(rollout: Joining, task: Task, isIn: boolean): Promise<JoinVerdict | undefined> {
   const { machines } = rollout;
   const machine = task.subject;
@@ -89,7 +92,7 @@ function askJoined(rollout: Joining, { subject: machine, since }: Task): Promise
   ]);
 }
 
-/** Both in one step, of which one line of the history tells. */
+/** Admits and waits in one activity, so that the history has one entry. */
 async function enterAndJoin(rollout: Joining, task: Task): Promise<JoinVerdict | Unseen> {
   const { settings: { pool }, machines } = rollout;
   const { subject: machine, victim = "", since } = task;
@@ -128,7 +131,7 @@ async function recreate(rollout: Joining, task: Task, { machine, rung, evidence 
   const { pool } = settings;
   await write.deleteMachine.executeWithOptions({ summary: `Recreate ${machine}` }, [{ pool, machine }]);
   if (isCalledOff()) return;
-  // Not before it is on its way out: one that is Ready, and boots no more, is taken for one that passed its gates.
+  // Only after the deletion began: a Ready machine without a boot would count as one that passed its gates.
   delete machines.booting[machine];
   if (!isLast && !isOfEarlier(target, task)) machines.retries = [...machines.retries, attempt];
 }
@@ -137,7 +140,7 @@ function isOfEarlier({ desired }: Readonly<Target>, { templateHash }: Task): boo
   return templateHash !== desired?.templateHash;
 }
 
-// It says nothing about what is desired now; as an old machine it is replaced in its turn.
+// The failure says nothing about the current desired state; as an old machine, this one is replaced in its turn.
 function dropEarlier({ machines, view }: Part<"machines" | "view">, machine: string): void {
   delete machines.booting[machine];
   warn(
@@ -147,7 +150,7 @@ function dropEarlier({ machines, view }: Part<"machines" | "view">, machine: str
   );
 }
 
-// The last one that may fail is kept, so that somebody can look at it.
+// Keeps the last machine that may fail, so that a person can inspect it.
 function judgeFailed(rollout: Joining, machine: string, message: string): "Tolerated" | "GivenUp" {
   const { target, machines } = rollout;
   if (countFailure(machines, machine) < (target.rules?.maxFailed ?? 1)) return "Tolerated";
@@ -156,7 +159,7 @@ function judgeFailed(rollout: Joining, machine: string, message: string): "Toler
   return "GivenUp";
 }
 
-// What was asked may be answered yet, but whoever called it off has begun something else.
+// The activity may still answer, but whoever called the task off has begun another step.
 function isCalledOff(): boolean {
   return CancellationScope.current().consideredCancelled;
 }
@@ -174,19 +177,19 @@ function deadlines(
   });
 }
 
-// One machine in: admitted with a place of the shared budget where it replaces another, and seen to join.
+// Admits one machine, with a slot of the shared budget if it replaces another, and waits until it joins.
 
-/** What admitting touches. */
+/** The groups that admitting changes. */
 export type Admitting = Joining & Part<"slots">;
 
-/** Admits a machine that is held, or has one of our choice go for one that boots unasked. */
+/** Admits a held machine; if it boots without admission, removes a machine of our choice for it. */
 export async function admit(rollout: Admitting, step: Step & { kind: "admit" }): Promise<Blocked | undefined> {
   const { settings: { pool }, machines, view } = rollout;
   const { newcomer, victim, attempt } = step;
   const full = victim ? await takeSlot(rollout, newcomer.id) : undefined;
   if (full) return full;
   if (isStale(rollout, newcomer)) return undefined;
-  // One that never was admitted begins now, however long ago it was chosen.
+  // A machine that was never admitted begins now, however long ago it was chosen.
   if (newcomer.phase === "Held") restartBoot(machines, newcomer.id);
   const replaces = victim ? ` to replace ${victim.id}` : "";
   tell(view, "MachineAdmitted", `Admitted ${newcomer.id}${replaces}`);
@@ -202,22 +205,22 @@ export async function admit(rollout: Admitting, step: Step & { kind: "admit" }):
   return undefined;
 }
 
-/** Sees a machine through that boots already: with a place of the shared budget where it gave its own back and there is one. */
+/** Watches a machine that already boots; takes a slot of the shared budget again if one was given back and is free. */
 export async function watchAgain(rollout: Admitting, step: Step & { kind: "join" }): Promise<void> {
   if (hasLostPlace(rollout, step.machine)) {
     await takeSlot(rollout, step.machine);
-    // Somebody may have asked for something meanwhile, or the change was given up: plan again.
+    // A command arrived meanwhile, or the change was given up: plan again.
     if (rollout.people.heard || isGivenUp(rollout)) return;
   }
   beginJoin(rollout, step);
 }
 
-// Somebody paused or aborted since this was planned, or the change was given up: plan again.
+// A pause or an abort arrived after the plan, or the change was given up: plan again.
 function isStale(rollout: Seen<"people" | "machines" | "memory" | "target">, { phase }: Member): boolean {
   return rollout.people.heard || (phase === "Held" && isGivenUp(rollout));
 }
 
-// One that failed for good has given it back, and replaces somebody again when it is tried again.
+// A machine that failed for good has given its slot back, and replaces another machine again when it is retried.
 function hasLostPlace(
   { target: { rules }, people, machines, slots }: Seen<"target" | "people" | "machines" | "slots">,
   machine: string,

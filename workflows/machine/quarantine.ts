@@ -1,4 +1,7 @@
-/** A change that failed: it is remembered as bad, nothing more of it is admitted, and by policy it is left again. */
+/**
+ * Gives up a change that failed: the change is quarantined, no further machine of it is admitted, and the policy can
+ * roll it back.
+ */
 import type { Quarantined, Rollback } from "../contracts/mod.ts";
 import { callOff, callOffUpdates } from "./tasks.ts";
 import { nudge } from "../state/loop.ts";
@@ -8,35 +11,38 @@ import { type Part, type Seen, warn } from "../state/rollout.ts";
 import { isLastGood } from "../state/target.ts";
 import type { Target } from "../state/target.ts";
 
-/** What giving a change up touches. */
+/** The groups that giving a change up changes. */
 export type GivingUp = Seen<"target"> & Part<"memory" | "machines" | "tasks" | "loop" | "view">;
 
-/** The change that is desired, as it is remembered. */
+/** Returns the desired change in the form in which it is stored. */
 export function badChange({ desired }: Readonly<Target>, by: string, reason: string): Quarantined {
   const { specHash = "", templateHash = "", revision = "", image = "", kubelet = "" } = desired ?? {};
   return { specHash, templateHash, revision, image, kubelet, by, reason, since: Date.now() };
 }
 
-/** The desired change failed before, and nobody said retry. */
+/** Returns whether the desired change failed before and has not been retried. */
 export function isQuarantined({ machines, memory, target }: Seen<"machines" | "memory" | "target">): boolean {
   if (machines.failed.length > 0 && memory.rollback === null) return true;
   return isBad(memory, target.desired?.specHash);
 }
 
-/** Nothing of what is desired may be admitted: it is quarantined, or left and not yet taken back. */
+/**
+ * Returns whether no machine of the desired change may be admitted: it is in quarantine, or is abandoned but not
+ * reverted yet.
+ */
 export function isGivenUp(rollout: Seen<"machines" | "memory" | "target">): boolean {
   const { memory, target } = rollout;
   return memory.rollback ? !isLastGood(target, memory.lastGood) : isQuarantined(rollout);
 }
 
-/** Nothing more is admitted of this change; with `onFailure: Rollback` the pool goes back to the last good one. */
+/** Stops admitting machines of this change; with `onFailure: Rollback`, the pool rolls back to the last good change. */
 export function giveUp(rollout: GivingUp, { reason, message }: { reason: string; message: string }): void {
   const { target, memory, machines, loop, view } = rollout;
-  // A machine of the last good change that fails says nothing against the change: halted, but not remembered.
+  // A failed machine of the last good change says nothing against that change: the run halts without a quarantine.
   const isKnownGood = isLastGood(target, memory.lastGood);
   const bad = badChange(target, "policy", `${reason}: ${message}`);
   if (!isKnownGood) quarantine(rollout, bad);
-  // Where no machine failed either, nothing else would stop it: it would be tried again at once, and for ever.
+  // If no machine failed either, only this halt prevents an immediate and endless retry.
   else if (machines.failed.length === 0) loop.mishaps.push({ kind: "halt", reason, message });
   warn(view, reason, `${message}; Ostler removes no old machine`);
   if (!isKnownGood && target.rules?.onFailure === "Rollback" && memory.lastGood) {
@@ -45,13 +51,13 @@ export function giveUp(rollout: GivingUp, { reason, message }: { reason: string;
   nudge(loop);
 }
 
-/** Remembers a change as bad, and says so. */
+/** Adds a change to the quarantine, and reports it. */
 export function quarantine({ memory, view }: Part<"memory" | "view">, bad: Quarantined): void {
   rememberBad(memory, bad);
   warn(view, "Quarantined", `Revision ${bad.revision} (${bad.image}) is quarantined: ${bad.reason}`);
 }
 
-/** Takes the way back; everything that came for the bad change is called off. */
+/** Begins a rollback, and calls off every task for the failed change. */
 export function goBack(
   { memory, machines, tasks, loop, view }: Part<"memory" | "machines" | "tasks" | "loop" | "view">,
   rollback: Rollback,

@@ -1,6 +1,6 @@
 /**
- * A machine of a control plane hands on what only it has before it is drained: the lead of etcd, and a copy of the data. While
- * anything about etcd is in doubt it stays, for as long as that takes: what is lost here comes back by no retry.
+ * Relieves a machine of a control plane before its drain: moves the leadership of etcd, and saves a snapshot of the
+ * data. While an etcd check is inconclusive, the machine stays, without a time limit, as no retry restores lost data.
  */
 import type { Member, Relieved, RelieveOrder, SnapshotTaken } from "../contracts/mod.ts";
 import { awaits } from "../proxies.ts";
@@ -10,15 +10,18 @@ import { type Part, type Seen, tell, warn } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
 import { unlessOver } from "./tasks.ts";
 
-/** What relieving touches. */
+/** The groups that relieving changes. */
 export type Relieving = Seen<"settings" | "target" | "people"> & Part<"machines" | "loop" | "view">;
 
-/** Whether machines have anything to hand on. Where they have not, nothing may be awaited either: histories of before did not. */
+/**
+ * Returns whether machines have to be relieved. If not, nothing may be awaited either, as recorded histories have no
+ * such step.
+ */
 export function needsRelief({ target: { desired } }: Seen<"target">): boolean {
   return desired?.isControlPlane === true;
 }
 
-/** Ends once the machine may be drained, whose time begins then. */
+/** Returns once the machine can be drained; its drain time begins then. */
 export async function relieve(rollout: Relieving, task: Task, member: Member): Promise<void> {
   const { id } = member;
   const [begun, step] = [Date.now(), task.step];
@@ -31,7 +34,7 @@ export async function relieve(rollout: Relieving, task: Task, member: Member): P
   Object.assign(task, { step, since: task.since + ms, until: task.until + ms });
 }
 
-/** Each look has a deadline; what is in doubt is told when it changes. */
+/** Asks in attempts with a deadline; reports changes of the inconclusive checks. */
 async function untilRelieved(
   rollout: Relieving,
   task: Task,
@@ -55,7 +58,7 @@ async function untilRelieved(
   }
 }
 
-/** By the rules and the state of the machine as they are by now. */
+/** Uses the current rules and the current state of the machine. */
 function orderFor(
   { target: { rules }, people, machines: { snapshot } }: Relieving,
   member: Member,
@@ -72,7 +75,7 @@ function orderFor(
   };
 }
 
-/** Undefined when somebody took doubts upon himself, or the rules changed, meanwhile. */
+/** Asks once; returns undefined if a person accepted checks, or the rules changed, meanwhile. */
 async function askOnce(rollout: Relieving, order: RelieveOrder): Promise<Relieved | undefined> {
   const { settings: { pool }, target, people } = rollout;
   const { takenDoubts } = people;
@@ -97,7 +100,7 @@ function tellSnapshot(
       `Saved an etcd snapshot of ${bytes} bytes at ${at} before removing machine "${machine}": ${digest}`,
     );
   }
-  // One that is gone has nothing to keep.
+  // With a snapshot rule, only a machine that is gone has no snapshot.
   if (rules?.etcd) return;
   const todo = "set etcd.snapshot in its RolloutPolicy";
   warn(view, "EtcdNotSaved", `No etcd snapshot is saved before removing machine "${machine}"; ${todo}`);

@@ -1,4 +1,7 @@
-/** One machine out: drained by the rules, let go, and seen gone; an unhealthy one is replaced where it stands. */
+/**
+ * Removes one machine: drains it by the rules, releases it, and waits until it is gone; an unhealthy machine is
+ * replaced.
+ */
 import type { Member, PoolRef, PoolSnapshot, WriteActivities } from "../contracts/mod.ts";
 import { awaits, write } from "../proxies.ts";
 import type { Either } from "../proxies.ts";
@@ -11,12 +14,12 @@ import { drain, drainEnd } from "./drain.ts";
 import { begin, recordReplacement } from "./tasks.ts";
 import { needsRelief, relieve } from "./relieve.ts";
 
-/** What removing a machine touches. */
+/** The groups that removing a machine changes. */
 export type Removing =
   & Seen<"settings" | "target" | "people">
   & Part<"machines" | "tasks" | "records" | "memory" | "loop" | "view">;
 
-/** Begins to drain a machine that machine-controller is removing, lets it go, and sees it gone. */
+/** Begins to drain a machine that machine-controller is deleting, releases it, and waits until it is gone. */
 export function beginRemoval(rollout: Removing, victim: Member): void {
   const task = removalTask(rollout, victim);
   begin(rollout, task, async () => {
@@ -25,14 +28,14 @@ export function beginRemoval(rollout: Removing, victim: Member): void {
   });
 }
 
-/** Begins to replace an unhealthy machine: machine-controller makes another as soon as this one goes. */
+/** Begins to replace an unhealthy machine: machine-controller creates another one as soon as this one is deleted. */
 export function beginRepair(rollout: Removing, ill: Member): void {
   const task: Task = { ...removalTask(rollout, ill), kind: "repair", step: "Repairing" };
   tell(rollout.view, "RepairStarted", `Replacing ${ill.id}: ${ill.ill?.why ?? "unhealthy"}`);
   begin(rollout, task, async () => {
-    // It may have got well while etcd was in doubt.
+    // The machine may have recovered while an etcd check was inconclusive.
     if (needsRelief(rollout) && await relieveIll(rollout, task, ill) === "Well") return;
-    // Nothing answers on a dead node, so nothing can be drained there; any other illness leaves time to move the pods.
+    // A dead node answers nothing, so it cannot be drained; on other unhealthy nodes there is time to move the pods.
     const isDead = ill.phase === "NotReady";
     if (!isDead && await drain(rollout, task, ill) === "SetAside") return;
     await deleteIll(rollout, task, ill);
@@ -45,7 +48,9 @@ async function relieveIll(rollout: Removing, task: Task, { id, ...ill }: Member)
   return snapshot && !snapshot.ill.some((each) => each.id === id) ? "Well" : "Ill";
 }
 
-/** Takes back mark, hold and cordon of a machine that stays; a leaving one runs on, held, unless it is let go. */
+/**
+ * Removes mark, hold and cordon of a machine that stays; a machine that is being deleted keeps its hold unless `letGo`.
+ */
 export async function spare(
   pool: PoolRef,
   machine: string,
@@ -55,22 +60,25 @@ export async function spare(
   await by.ensureVictimUnmarked.executeWithOptions({ summary }, [{ pool, machine, letGo }]);
 }
 
-/** Who spares: a step beside others, or one of its own while nothing is under way. */
+/** The activities that unmark machines: normal ones beside others, or local ones while no task is running. */
 export type Sparer = Pick<Either<WriteActivities>, "ensureVictimUnmarked">;
 
-/** Machines that were drained and are listed no more. */
+/** Returns machines that were drained and are no longer listed. */
 export function missedIn(
   { leaving, old, ill, counts }: PoolSnapshot,
   { machines, tasks }: Seen<"machines" | "tasks">,
 ): string[] {
   const lists = [[counts.leaving, leaving], [counts.old, old], [counts.ill, ill]] as const;
-  if (lists.some(([number, listed]) => number > listed.length)) return []; // not all are named
+  if (lists.some(([number, listed]) => number > listed.length)) return []; // not all machines are named
   const seen = [...leaving, ...old, ...ill].map(({ id }) => id);
   const there = new Set([...seen, ...Object.values(tasks.running).map(({ subject }) => subject)]);
   return Object.keys(machines.draining).filter((machine) => !there.has(machine));
 }
 
-/** Takes note that they went while one run followed the other, or got well again: then a cordon has to be taken back. */
+/**
+ * Records that these machines were deleted between two runs, or recovered; the cordon of a recovered machine is
+ * removed.
+ */
 export async function noteMissed(
   rollout: Seen<"settings" | "target"> & Part<"machines" | "records" | "memory">,
   missed: string[],
@@ -96,7 +104,7 @@ function removalTask({ machines, settings, target }: Removing, victim: Member): 
   };
 }
 
-/** Gives when it began, which may have been in a run before. */
+/** Returns when the drain began, which may have been in an earlier run. */
 function beginDraining({ draining }: Machines, { id, templateHash, image, kubelet }: Member): number {
   const begun = draining[id] ??= { since: Date.now(), templateHash, image, kubelet };
   return begun.since;
@@ -111,7 +119,10 @@ async function letGo(rollout: Removing, task: Task, { id, node }: Member): Promi
   recordGone(rollout, id, drainedSeconds);
 }
 
-/** Both in one step, of which one line of the history tells; a release that came late takes nothing from the time to go. */
+/**
+ * Releases and waits in one activity, so that the history has one entry; a late release does not shorten the time to
+ * delete.
+ */
 async function releaseAndSeeGone(pool: PoolRef, task: Task, node?: string): Promise<void> {
   const { subject: machine, until } = task;
   const late = await awaits.awaitVictimGone.executeWithOptions({

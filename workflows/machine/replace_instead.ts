@@ -1,7 +1,7 @@
 /**
- * A machine that could not be updated where it stands is replaced by who made it, where the policy says so and somebody would.
- * Never without its place in the budget, which it keeps until its node is gone. Each counts as a failure, so that an image, or
- * a template, that works nowhere cannot eat the fleet.
+ * Replaces a machine that could not be updated in place, if the policy permits that and another controller would
+ * recreate it. The replacement needs a slot of the budget, which it keeps until the node is gone. Each replacement
+ * counts as a failure, so that an image, or a template, that works nowhere cannot consume the fleet.
  */
 import type { Maker, Replacing, StageOutcome, UpdateFailureType, Updating } from "../contracts/mod.ts";
 import { isOwnRefusal, replacesRefused } from "../policy/replaced.ts";
@@ -14,7 +14,7 @@ import { drain } from "./drain.ts";
 import { failUpdate, remember } from "./fail_update.ts";
 import type { Updated } from "./fail_update.ts";
 
-/** What went wrong with an update; `isOwn` where it says that it is the machine, and not the image. */
+/** A failed update; `isOwn` if the failure is of the machine, and not of the image. */
 export interface Failing {
   begun: Updating;
   reason: UpdateFailureType;
@@ -22,7 +22,9 @@ export interface Failing {
   isOwn: boolean;
 }
 
-/** True where a machine that refused its stage waits for its place, in which it is asked again and replaced. */
+/**
+ * Returns true if a machine that refused the image waits for its slot, in which it is asked again and then replaced.
+ */
 export async function leaveToReplace(
   rollout: Updated,
   task: Task,
@@ -32,7 +34,7 @@ export async function leaveToReplace(
   const { subject: machine, templateHash } = task;
   if (!isOwnRefusal(seen.reason) || !await findMaker(rollout, task, { image })) return false;
   const at = Date.now();
-  // Counted when it is replaced: it may be well by then.
+  // Counted only when it is replaced, as the machine may have recovered by then.
   await remember(pool, machine, { image, reason: "StageRefused", at, isReplaceable: true });
   noteLately(machines, machine, { is: "Refused", templateHash, at });
   const message = `Machine "${machine}": ${seen.reason}: ${seen.message}; to be retried in its turn, then replaced`;
@@ -40,27 +42,30 @@ export async function leaveToReplace(
   return true;
 }
 
-/** Counts the failure. Doomed: the machine is to be replaced for it. */
+/** Counts the failure; returns Doomed if the machine has to be replaced for it. */
 export async function failOrDoom(rollout: Updated, task: Task, failing: Failing): Promise<"Doomed" | "Kept"> {
   const { begun, reason, message, isOwn } = failing;
   const { image, boot } = begun;
   const maker = isOwn ? await findMaker(rollout, task, { image, bootId: boot?.id }) : null;
   await failUpdate(rollout, task, { image, reason, message });
   if (!maker || !mayReplace(rollout, task)) return "Kept";
-  // Such a one was drained before it was told to boot.
+  // A lost or not Ready machine was drained before its reboot.
   const isDead = boot !== undefined && (reason === "UpdateLost" || reason === "UpdateNotReady");
   begun.replacing = { maker, why: `${reason}: ${message}`, isDead };
-  delete begun.drainSince; // it has its time again
+  delete begun.drainSince; // the drain has its whole time again
   return "Doomed";
 }
 
-/** Empties it, has its machine deleted, and sees its node gone; Kept where it has to stay after all. */
+/**
+ * Drains the node, has its machine deleted, and waits until the node is gone; returns Kept if the machine has to stay
+ * after all.
+ */
 export async function replace(rollout: Updated, task: Task, begun: Updating): Promise<"Gone" | "Kept"> {
   const { machines } = rollout;
   const { replacing } = begun;
   if (replacing && await orderReplaced(rollout, task, { begun, replacing }) === "Ordered") {
     await seeGone(rollout, task, { begun, replacing });
-    delete machines.lately[task.subject]; // what comes under its name is another one
+    delete machines.lately[task.subject]; // a new node of this name is another one
     return "Gone";
   }
   delete begun.replacing;
@@ -96,7 +101,9 @@ async function deleteMachine(
   return outcome;
 }
 
-/** False where it is not to be replaced any more: a policy counts at once, also for what is under way. */
+/**
+ * Returns false if the node must not be replaced any more: a changed policy also applies to replacements in progress.
+ */
 async function empties(rollout: Updated, task: Task, { begun, replacing }: Doomed): Promise<boolean> {
   if (!replacesRefused(rollout.target.rules)) return false;
   if (replacing.isDead) return true;
@@ -122,7 +129,7 @@ async function seeGone(
   }
 }
 
-/** Who would make it anew, where the policy has machines replaced. */
+/** Returns the owner that would recreate the machine; null unless the policy permits replacement. */
 async function findMaker(
   { settings: { pool }, target }: Updated,
   { subject: machine }: Task,
@@ -133,7 +140,7 @@ async function findMaker(
   return await updates.readMaker.executeWithOptions({ summary }, [{ pool, machine, image, bootId }]);
 }
 
-/** No more are replaced than may fail, and none for what is not desired any more. */
+/** Returns whether one more machine can be replaced: at most `maxFailed`, and only while its template is desired. */
 function mayReplace({ target: { rules, desired }, machines }: Updated, { templateHash }: Task): boolean {
   if (!rules || !replacesRefused(rules) || templateHash !== desired?.templateHash) return false;
   return machines.failures <= rules.maxFailed;

@@ -1,4 +1,7 @@
-/** Places of the budget that all pools share: taken before a replacement begins, given back when its victim is gone. */
+/**
+ * Slots of the budget that all pools share: taken before a replacement begins, and given back when the old machine is
+ * gone.
+ */
 import type { BudgetName, Desired, Member } from "../contracts/mod.ts";
 import type { Blocked } from "../policy/turn.ts";
 import { supplierOf } from "../policy/supplier.ts";
@@ -6,12 +9,12 @@ import { write } from "../proxies.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import { busyWith } from "../state/tasks.ts";
 
-/** A full budget is asked again after this long, and each time after twice as long (ms): many pools may wait for it. */
+/** The pause before a full budget is asked again, which doubles each time (ms), as many pools can wait for it. */
 const askAgainMs = { first: 15_000, most: 120_000 };
 
 type Sharing = Seen<"settings" | "target" | "machines" | "tasks"> & Part<"slots">;
 
-/** Takes a place for a machine that comes; gives what stands in the way when all are taken. */
+/** Takes a slot for a machine; returns what blocks it when all slots are taken. */
 export async function takeSlot(rollout: Sharing, machine: string): Promise<Blocked | undefined> {
   const { target, slots } = rollout;
   const limit = target.desired?.isControlPlane ? 1 : target.rules?.budget.cluster ?? null;
@@ -42,12 +45,12 @@ function ask(
   return write.ensureSlotTaken.executeWithOptions({ summary }, [{ pool, machine, limit, ...budgetOf(target) }]);
 }
 
-/** One control plane at a time is out in a whole cluster, whatever else is, and whatever a policy says. */
+/** Only one control plane of a cluster is out at a time, whatever else is out and whatever a policy says. */
 function budgetOf({ desired }: Seen["target"]): { of?: BudgetName } {
   return desired?.isControlPlane ? { of: "ControlPlanes" } : {};
 }
 
-/** Takes over places of this pool that a run of before had no time to give back. */
+/** Takes over slots of this pool that an earlier run had no time to give back. */
 function adoptSlots(
   { settings: { pool }, slots }: Seen<"settings"> & Part<"slots">,
   holders: string[],
@@ -59,7 +62,7 @@ function adoptSlots(
   return unknown.length > 0 ? "Adopted" : "NoneLeft";
 }
 
-/** Gives back the places of replacements that have ended; all of them when `all`. */
+/** Gives back the slots of replacements that have ended; every slot with `all`. */
 export async function giveBackSlots(rollout: Sharing, all = false): Promise<void> {
   const { settings: { pool }, slots, target } = rollout;
   const keep = all ? [] : keptOf(rollout);
@@ -70,7 +73,7 @@ export async function giveBackSlots(rollout: Sharing, all = false): Promise<void
   slots.held = keep;
 }
 
-// An update in place has the place of its machine; a replacement has one of those that its pool has.
+// An update in place has the slot of its machine; a replacement has any of the pool's slots.
 function keptOf(rollout: Sharing): string[] {
   const { settings: { pool }, machines, slots } = rollout;
   if (!supplierOf(pool.kind).capabilities.updates.includes("Replace")) {
@@ -80,7 +83,7 @@ function keptOf(rollout: Sharing): string[] {
   return out === 0 ? [] : slots.held.slice(-out);
 }
 
-/** Replacements under way, as far as can be seen. */
+/** Returns the replacements in progress, as far as the snapshot shows them. */
 function outOf(rollout: Seen<"settings" | "target" | "machines" | "tasks" | "slots">): number {
   const { settings: { pool }, target: { desired }, machines } = rollout;
   if (desired?.isControlPlane) return Math.max(Object.keys(machines.booting).length, outOfPlanes(rollout, desired));
@@ -88,7 +91,7 @@ function outOf(rollout: Seen<"settings" | "target" | "machines" | "tasks" | "slo
   return Math.max(Object.keys(machines.booting).length, isBare ? missingOf(rollout, desired) : goingOf(rollout));
 }
 
-/** Of control planes each counts that is being mended, goes, or is missing until another has joined. */
+/** Counts control planes that are being repaired or removed, or that are missing until another has joined. */
 function outOfPlanes(rollout: Seen<"target" | "machines" | "tasks">, { replicas }: Desired): number {
   const { machines: { snapshot }, tasks } = rollout;
   if (!snapshot) return 0;
@@ -97,12 +100,15 @@ function outOfPlanes(rollout: Seen<"target" | "machines" | "tasks">, { replicas 
   return Math.max(goingOf(rollout), busyWith(tasks, "repair").length, missing);
 }
 
-/** Without room: from a drain's begin until another has joined, a machine is missing; one that failed has not joined. */
+/**
+ * Without surge, a machine is missing from the begin of a drain until another has joined; a failed one has not joined.
+ */
 function missingOf(rollout: Seen<"machines" | "tasks" | "slots">, { replicas }: Desired): number {
   const { machines: { snapshot, draining, booting }, tasks } = rollout;
   if (!snapshot) return 0;
   const { counts, leaving } = snapshot;
-  // What ended since then is shown as it was; one that nobody holds, such as a newcomer that failed, serves no more.
+  // A task that ended since the snapshot is shown in its earlier state; a machine without a hold, such as a failed new
+  // one, no longer serves.
   const isBegun = ({ id, held }: Member): boolean => !held || id in draining || tasks.justEnded.includes(id);
   const begun = leaving.filter(isBegun).length;
   const kept = failedOf(rollout).filter((machine) => !leaving.some(({ id }) => id === machine)).length;
@@ -113,7 +119,10 @@ function failedOf({ machines: { failed }, slots: { held } }: Seen<"machines" | "
   return held.length > 0 ? failed : [];
 }
 
-/** Victims that leave or are about to: one whose newcomer failed stays until there is another, and needs no place. */
+/**
+ * Counts old machines that are being removed or are about to be: one whose new machine failed stays until there is
+ * another, and needs no slot.
+ */
 function goingOf({ machines: { snapshot, failed }, target: { desired } }: Seen<"machines" | "target">): number {
   if (!snapshot) return 0;
   const { machines, held, leaving } = snapshot.counts;

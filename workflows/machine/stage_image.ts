@@ -1,4 +1,4 @@
-/** One machine fetches the image that it is to boot; nothing on it is stopped for that. */
+/** Lets one machine fetch the image for its next boot; nothing on the machine is stopped. */
 import { sleep } from "@temporalio/workflow";
 import type { Member, StageOutcome } from "../contracts/mod.ts";
 import { inPlaceOf, mayPass } from "../policy/in_place.ts";
@@ -11,10 +11,10 @@ import type { Updated } from "./fail_update.ts";
 import { leaveToReplace } from "./replace_instead.ts";
 import { begin } from "./tasks.ts";
 
-/** How long is waited before it is asked again (ms). */
+/** The pause before a machine is asked again (ms). */
 const pauseMs = 30_000;
 
-/** Begins to stage what is desired on a machine that stays in service. */
+/** Begins to stage the desired image on a machine that stays in service. */
 export function beginStage(rollout: Updated, machine: Member): void {
   const { desired, rules } = rollout.target;
   if (!desired || !rules) return;
@@ -40,7 +40,7 @@ async function stage(rollout: Updated, task: Task, image: string): Promise<void>
   if (seen.outcome === "Staged") tell(view, "ImageStaged", `Staged ${image} on ${subject}`);
 }
 
-/** Why a machine has nothing staged, in words. */
+/** Returns why nothing is staged on a machine. */
 export function messageOf(
   seen: { outcome: "Refused"; reason: string; message: string } | { outcome: "Unknown"; message: string },
 ): string {
@@ -48,8 +48,9 @@ export function messageOf(
 }
 
 /**
- * Asks until it is staged or refused for good. What may pass is asked again, some times; a machine or a registry that does not
- * answer, until the time is over. With `isAskedAgain` also where it failed before.
+ * Asks until the image is staged or refused for good. A refusal that may pass is retried a few times; a machine or a
+ * registry that does not answer is retried until the time is over. With `isAskedAgain`, also asks a machine on which
+ * the image failed before.
  */
 export async function askStaged(
   { settings: { pool }, people: { retriedAt } }: Pick<Updated, "settings" | "people">,

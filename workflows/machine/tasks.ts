@@ -1,4 +1,4 @@
-/** Work beside the main loop: one task per machine, each in a scope in which it can be called off. */
+/** Runs the work beside the main loop: one task per machine, each in a scope that can be cancelled. */
 import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
 import type { Joined, ReplacementRecord, Updating } from "../contracts/mod.ts";
 import { type Loop, type Mishap, nudge } from "../state/loop.ts";
@@ -9,10 +9,10 @@ import { postpone } from "../state/machines.ts";
 import { noteUsual } from "../state/memory.ts";
 import { addJoin, addReplacement } from "../state/records.ts";
 
-/** The scopes of tasks; they are no state: a continued run begins its tasks anew. */
+/** The scopes of tasks are not state: a continued run begins its tasks again. */
 const scopes = new WeakMap<Task, CancellationScope>();
 
-/** Begins a task unless it is under way; its end wakes the main loop. */
+/** Begins a task unless it is running; its end wakes the main loop. */
 export function begin(rollout: Part<"tasks" | "loop" | "machines">, task: Task, work: () => Promise<void>): void {
   const { tasks, loop } = rollout;
   const key = keyOf(task);
@@ -25,14 +25,14 @@ export function begin(rollout: Part<"tasks" | "loop" | "machines">, task: Task, 
     .catch((error: unknown) => void (noted = noteFailure({ tasks, loop }, task, error)))
     .finally(() => {
       tasks.justEnded.push(task.subject);
-      if (!isOn(tasks, task)) return; // whoever called it off knows
+      if (!isOn(tasks, task)) return; // the caller of the cancellation knows
       delete tasks.running[key];
-      // A mishap wakes by itself: as news too it would end the very halt that it is told with.
+      // A failure wakes the main loop by itself; as an event too, it would end the halt that reports it.
       if (noted === "Nothing") nudge(loop);
     });
 }
 
-// In an outage that is later, and costs its machine no time.
+// In an outage the report is late, and the delay costs the machine no time.
 async function onceTold(
   rollout: Part<"tasks" | "machines">,
   task: Task,
@@ -44,7 +44,7 @@ async function onceTold(
   await work();
 }
 
-/** Calls off all tasks that `fits` names. */
+/** Cancels all tasks that match `fits`. */
 export function callOff({ running }: Tasks, fits: (task: Task) => boolean): void {
   for (const [key, task] of Object.entries(running)) {
     if (!fits(task)) continue;
@@ -53,7 +53,9 @@ export function callOff({ running }: Tasks, fits: (task: Task) => boolean): void
   }
 }
 
-/** Calls off updates in place whose boot was not ordered yet: their machines serve on, and are uncordoned by the next plan. */
+/**
+ * Cancels updates in place without an ordered reboot: their machines stay in service, and the next plan uncordons them.
+ */
 export function callOffUpdates(
   { machines, tasks }: Part<"machines" | "tasks">,
   fits: (update: Pick<Updating, "templateHash">) => boolean,
@@ -66,7 +68,7 @@ export function callOffUpdates(
   machines.updating = Object.fromEntries(Object.entries(machines.updating).filter(([id]) => !dropped.includes(id)));
 }
 
-// A bug must end the round, not the process: the main loop throws it again.
+// An internal error must end the reconcile, not the process: the main loop throws it again.
 function noteFailure({ tasks, loop }: Part<"tasks" | "loop">, task: Task, error: unknown): "Mishap" | "Nothing" {
   if (isCancellation(error)) return "Nothing";
   const trouble = troubleOf(error);
@@ -92,9 +94,12 @@ function keyOf({ kind, subject }: Task): string {
   return `${kind} ${subject}`;
 }
 
-// Work that is called off as soon as nobody waits for its answer any more.
+// Runs work that is cancelled as soon as its result is no longer needed.
 
-/** Gives what the work gives; undefined when it was over before, and then nothing of it is left running. */
+/**
+ * Returns the result of the work; undefined if it was no longer needed before, and then none of the work is still
+ * running.
+ */
 export async function unlessOver<T>(isOver: () => boolean, work: () => Promise<T>): Promise<T | undefined> {
   const scope = new CancellationScope();
   const answer = scope.run(work);
@@ -102,18 +107,18 @@ export async function unlessOver<T>(isOver: () => boolean, work: () => Promise<T
   try {
     return await Promise.race([answer, over.then(() => undefined)]);
   } finally {
-    scope.cancel(); // neither is left waiting
+    scope.cancel(); // ends both waits
     await answer.catch(() => undefined);
   }
 }
 
-// Orders about a machine whose time runs: an outage that holds one up costs it nothing. Whoever gives one catches for itself:
-// a function around both would take a turn of its own, and what ends together would end in another order than recorded.
+// Extends times for orders to a machine: an outage that delays an order costs the machine no time. The caller catches
+// errors itself, as a function around both would change the order of events in recorded histories.
 
-/** One that takes longer (ms) was tried again and again. */
+/** An order that takes longer (ms) was retried. */
 const promptMs = 5_000;
 
-/** Gives back the time since `begun` (epoch ms) in which an order could not get through, or got through late. */
+/** Gives back the time since `begun` (epoch ms) in which an order could not be delivered, or was delivered late. */
 export function giveBackTime(
   { machines }: Part<"machines">,
   task: Task,
@@ -127,7 +132,7 @@ export function giveBackTime(
   task.until += ms;
 }
 
-/** The same where order and wait are one step, which nobody could take: that is no time of its machine's. */
+/** Does the same for an order and its wait in one activity that no worker could take. */
 export function giveBackOutage(
   rollout: Part<"machines">,
   task: Task,
@@ -136,9 +141,9 @@ export function giveBackOutage(
   if (troubleOf(error).kind === "unreachable") giveBackTime(rollout, task, { begun, error });
 }
 
-// Notes what became of a machine: for the query and the result, and for what is usual in this pool.
+// Records the result for a machine, for the query, the result and the typical durations of this pool.
 
-/** It joined and passed its gates: when it began to boot is forgotten. */
+/** Records a machine that joined and passed its gates, and forgets when it began to boot. */
 export function recordJoin(
   { machines: { booting }, records, memory }: Part<"machines" | "records" | "memory">,
   { readyAt, ...join }: Joined,
@@ -150,7 +155,7 @@ export function recordJoin(
   noteUsual(memory, "join", joinedSeconds);
 }
 
-/** It went, after `seconds` in all. */
+/** Records a machine that was replaced within `seconds` in all. */
 export function recordReplacement(
   { records, memory }: Part<"records" | "memory">,
   replacement: ReplacementRecord,

@@ -1,8 +1,8 @@
 /**
- * One machine updated where it stands: cordon → drain → boot what was staged → see it back → gates and soak → uncordon.
- * That it is Ready says nothing: another boot, the wanted image booted, Ready, and its gates passed do. One that is in
- * doubt keeps its place, and its deadline decides; one that failed stays out of service, unless it came back with what it ran before,
- * or is replaced.
+ * Updates one machine in place: cordon → drain → boot the staged image → wait until it is back → gates and soak →
+ * uncordon. A Ready Node proves nothing: proof is another boot, with the desired image, Ready, and with passed gates. A
+ * machine in an unknown state keeps its slot, and its deadline decides; a failed machine stays out of service, unless
+ * it came back with its previous image or is replaced.
  */
 import { sleep } from "@temporalio/workflow";
 import type { BootVerdict, Member, Updating } from "../contracts/mod.ts";
@@ -25,10 +25,10 @@ import { askStaged, messageOf } from "./stage_image.ts";
 
 const minute = 60_000;
 
-/** With its place in hand a machine is given this long (ms) to tell that it is still ready. */
+/** How long a machine with a slot has to confirm that it is still ready to update (ms). */
 const askedAgainMs = 10 * minute;
 
-/** Begins it, or goes on with one that was begun before. */
+/** Begins an update, or continues one that an earlier run began. */
 export function beginUpdate(rollout: Updated, { id, replaceable }: Member): void {
   const { machines, target: { desired } } = rollout;
   if (!desired) return;
@@ -45,7 +45,9 @@ export function beginUpdate(rollout: Updated, { id, replaceable }: Member): void
   });
 }
 
-/** Ended: it serves, as before or updated, or is gone. Out: it failed, and does not. */
+/**
+ * Ended: the machine serves, unchanged or updated, or is gone. Out: the update failed and the machine does not serve.
+ */
 type End = "Ended" | "Out";
 
 async function update(rollout: Updated, task: Task, begun: Updating): Promise<End> {
@@ -65,17 +67,17 @@ async function bringBack(rollout: Updated, task: Task, begun: Updating): Promise
   return "Back";
 }
 
-/** Nothing more is done with it: what we cordoned is uncordoned, where it is still there. */
+/** Ends the work on a machine: removes our cordon if the node still exists. */
 async function serve({ settings: { pool } }: Pick<Updated, "settings">, { subject }: Task): Promise<"Ended"> {
   await spare(pool, subject);
   return "Ended";
 }
 
-/** Down: it was told to boot, or runs the image already. */
+/** Returns Down if the machine was ordered to reboot, or runs the image already. */
 async function bringDown(rollout: Updated, task: Task, begun: Updating): Promise<"Down" | End> {
   const { image, isRefused: isAskedAgain } = begun;
   if (begun.isOrdering) return await orderBoot(rollout, task, begun);
-  // What was staged may be gone, and what runs may be another by now: nothing is stopped before both are known.
+  // The staged image may be gone, and the running image may have changed: nothing is stopped before both are known.
   const seen = await askStaged(rollout, { ...task, until: Date.now() + askedAgainMs }, { image, isAskedAgain });
   if (seen.outcome === "Booted") return "Down";
   if (seen.outcome === "Gone" || seen.outcome === "Failed") return await serve(rollout, task);
@@ -105,7 +107,7 @@ async function orderBoot(rollout: Updated, task: Task, begun: Updating): Promise
     return await leave(rollout, task, { begun, reason: "ApplyRefused", message: messageOf(ordered), isOwn });
   }
   if (ordered.outcome === "Ordered") {
-    // From now on: the order may have been held up.
+    // The time to boot begins now, as the order may have been delayed.
     begun.boot = { id: ordered.bootId, until: Date.now() + boot };
     tell(view, "BootOrdered", `Booting ${image} on ${machine}`);
     return "Down";
@@ -117,7 +119,7 @@ async function orderBoot(rollout: Updated, task: Task, begun: Updating): Promise
   return await serve(rollout, task);
 }
 
-// Nothing on it was changed: unless it is replaced, it serves as before.
+// Nothing on the machine was changed: it serves as before, unless it is replaced.
 async function leave(rollout: Updated, task: Task, failing: Failing): Promise<End> {
   if (await failOrDoom(rollout, task, failing) === "Doomed") return await replaceInstead(rollout, task, failing.begun);
   return await serve(rollout, task);
@@ -125,11 +127,11 @@ async function leave(rollout: Updated, task: Task, failing: Failing): Promise<En
 
 async function replaceInstead(rollout: Updated, task: Task, begun: Updating): Promise<End> {
   if (await replace(rollout, task, begun) === "Gone") return "Ended";
-  // One that was told to boot may do so yet.
+  // A machine that was ordered to reboot may still do so.
   return begun.boot ? "Out" : await serve(rollout, task);
 }
 
-/** Sees it back; the time in which nobody could look does not count. */
+/** Waits until the machine is back; the time in which the API was unavailable does not count. */
 async function awaitBoot(rollout: Updated, task: Task, begun: Updating): Promise<BootVerdict> {
   const { settings: { pool }, loop } = rollout;
   const machine = task.subject;
@@ -157,20 +159,20 @@ async function fail(
   task: Task,
   { begun, verdict, evidence }: { begun: Updating; verdict: keyof typeof reasons; evidence: string },
 ): Promise<End> {
-  // One that went back says that the image is bad; it runs what it ran before, and serves.
+  // A machine that went back to its previous image shows that the new image is bad, and serves.
   const isOwn = verdict !== "RolledBack";
   const failing: Failing = { begun, reason: reasons[verdict], message: evidence, isOwn };
   if (await failOrDoom(rollout, task, failing) === "Doomed") return await replaceInstead(rollout, task, begun);
-  // Any other stays out of service, as it may boot yet.
+  // Any other machine stays out of service, as it may still boot.
   return isOwn ? "Out" : await serve(rollout, task);
 }
 
-/** Gates, and a soak after which it still has to be as it was. */
+/** Evaluates the gates, and soaks; after the soak the machine must be unchanged. */
 async function prove(rollout: Updated, task: Task, begun: Updating): Promise<End> {
   const { machines, target } = rollout;
   const { subject: machine, templateHash } = task;
   const { image, since, soakUntil } = begun;
-  // Something else is wanted by now: it serves on, and is updated again in its turn.
+  // The desired image changed: the machine stays in service, and is updated again in its turn.
   if (templateHash !== target.desired?.templateHash) return await serve(rollout, task);
   Object.assign(task, { step: "Gates" });
   noteStage(rollout.loop);
@@ -189,7 +191,7 @@ async function prove(rollout: Updated, task: Task, begun: Updating): Promise<End
   return "Ended";
 }
 
-/** Gives why it is not as it was at its end; undefined for no reason, and for a machine that is gone. */
+/** Returns what is wrong at the end of the soak; undefined if nothing is, or if the machine is gone. */
 async function soak(rollout: Updated, task: Task, begun: Updating): Promise<string | undefined> {
   const { settings: { pool }, loop, target } = rollout;
   const ms = inPlaceOf(target.rules).soak;

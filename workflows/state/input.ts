@@ -1,4 +1,4 @@
-/** Reads the one argument of a rollout: defaults in, unknown or wrong fields refused by name. */
+/** Reads the one argument of a rollout: adds defaults, and refuses unknown or invalid fields by name. */
 import { ApplicationFailure, workflowInfo } from "@temporalio/workflow";
 import type { CarriedState, Deadlines, PoolRef, RollOutInput } from "../contracts/mod.ts";
 import { nodePoolOf, poolOfNodePool } from "../commands/node_pool.ts";
@@ -15,11 +15,11 @@ import { freshWaves } from "./waves.ts";
 /** Deadlines in milliseconds. */
 type Durations = Record<keyof Deadlines, number>;
 
-/** What a run is given once and for all. */
+/** The fixed settings of a run. */
 export interface Settings {
   readonly pool: PoolRef;
   readonly durations: Durations;
-  /** How often a machine that does not join is recreated, where the policy says nothing. */
+  /** How often a machine that does not join is recreated, unless the policy sets a number. */
   readonly attempts: number;
   readonly publishOnly: boolean;
 }
@@ -28,7 +28,7 @@ export interface ParsedInput extends Settings {
   carried: CarriedState | undefined;
 }
 
-/** Defaults; docs/reference/deadlines.md is checked against them. */
+/** Default deadlines; a test compares docs/reference/deadlines.md with them. */
 const defaultDeadlines: Record<keyof Deadlines, string> = {
   settle: "10m",
   instance: "10m",
@@ -145,9 +145,9 @@ function refuse(what: string, state: string): never {
   throw ApplicationFailure.nonRetryable(`Cannot start the rollout: ${what} ${state}`, "InvalidInput");
 }
 
-// Reads and writes what one run of a chain hands to the next, also when another version wrote it.
+// Reads and writes the state that one run of a chain carries to the next, also across versions.
 
-/** What the first run of a chain begins with; its fields are those that are carried. */
+/** Returns the state of the first run of a chain; its fields are those that are carried. */
 export function freshState(now: number): CarriedState {
   return {
     schemaVersion: 1,
@@ -162,7 +162,7 @@ export function freshState(now: number): CarriedState {
   };
 }
 
-/** What the next run of the chain needs to go on, of the groups of a rollout. */
+/** Returns the groups and fields of a rollout that the next run of the chain needs. */
 export function carriedState(groups: Omit<CarriedState, "schemaVersion">): CarriedState {
   const { schemaVersion, ...fresh } = freshState(0);
   const picked = Object.entries(fresh).map(([group, fields]) => {
@@ -173,8 +173,9 @@ export function carriedState(groups: Omit<CarriedState, "schemaVersion">): Carri
 }
 
 /**
- * Reads what a run of any version handed on. What it lacks is taken as in a fresh run, what is not known is left: a
- * chain goes on under a newer version and under the one before, and never ends because of its own state.
+ * Reads the state carried by a run of any version. A missing field gets its initial value, and an unknown field is
+ * dropped, so that a chain continues under a newer version and under the previous one, and never ends because of its
+ * own state.
  */
 export function readCarried(given: object, now: number): CarriedState {
   const fresh = freshState(now);
@@ -184,8 +185,8 @@ export function readCarried(given: object, now: number): CarriedState {
 // Reads plain JSON of an unknown version by the shape of a whole value.
 
 /**
- * The fields of `fresh`, each from `given` where that has a value of the same kind. An empty object stands for a record,
- * whose entries are taken as they are; a null for anything.
+ * Returns the fields of `fresh`, each from `given` if that has a value of the same kind. An empty object in `fresh`
+ * stands for a record, whose entries are taken unchanged, and null for any value.
  */
 function filled<Value>(fresh: Value, given: unknown): Value {
   if (given === undefined || (given === null && fresh !== null)) return fresh;

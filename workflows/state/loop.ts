@@ -1,7 +1,7 @@
 /** What wakes the main loop, and what ends it. */
 import type { CarriedLoop } from "../contracts/mod.ts";
 
-/** What a task stopped with; the main loop says so and looks again. */
+/** The failure that stopped a task; the main loop reports it and reads again. */
 export interface Mishap {
   kind: "halt" | "unreachable";
   reason: string;
@@ -9,33 +9,33 @@ export interface Mishap {
 }
 
 export interface Loop extends CarriedLoop {
-  /** Somebody said that the world changed, a task ended, or somebody asked for something. */
+  /** A change was reported, a task ended, or a command arrived. */
   nudged: boolean;
-  /** All that was said is that this is desired, by its identity; undefined when there is more to it. */
+  /** The identity of the desired state, if its change is the only event; undefined if there are others. */
   nudgedFor: string | undefined;
-  /** When somebody last said that the world changed (epoch ms). */
+  /** When a change was last reported (epoch ms). */
   stirredAt: number;
-  /** The newest generation that somebody told of; 0 for none. */
+  /** The newest generation that was reported; 0 for none. */
   announced: number;
   mishaps: Mishap[];
-  /** Something under way has come to its next stage: to be told, and no reason to look. */
+  /** A task has reached its next step, which must be reported but needs no read. */
   hasNewStage: boolean;
-  /** What the pool looks like, and since when it does (epoch ms). */
+  /** The fingerprint of the pool, and since when the pool has it (epoch ms). */
   settling: { fingerprint: string; since: number };
-  /** A broken promise of our own code, found beside the main loop, which throws it. */
+  /** An internal error found beside the main loop, which throws it. */
   thrown: unknown;
-  /** Why this run ends, though it may not have looked yet; empty while it goes on. */
+  /** Why this run ends, possibly before its first read; empty while the run continues. */
   over: string;
   /** When this run of the chain began its work (epoch ms). */
   steadySince: number;
 }
 
-/** No fault of ours was seen. */
+/** Returns the state without internal errors. */
 export function freshLoop(): CarriedLoop {
   return { bugs: 0, bug: "" };
 }
 
-/** Nothing has happened yet. */
+/** Returns the loop of a run in which nothing has happened yet. */
 export function openLoop(carried: CarriedLoop, now: number): Loop {
   const settling = { fingerprint: "", since: now };
   return {
@@ -53,30 +53,33 @@ export function openLoop(carried: CarriedLoop, now: number): Loop {
   };
 }
 
-/** Counts a fault of our own code; one after a long time without any is the first again. */
+/** Counts an internal error; an error after `steadyMs` without one is the first again. */
 export function countBug(loop: Loop, bug: string, steadyMs: number): void {
   const isSteady = Date.now() - loop.steadySince >= steadyMs;
   loop.bugs = isSteady ? 1 : loop.bugs + 1;
   loop.bug = bug;
 }
 
-/** A run that came so far that its history was long has no fault of ours. */
+/** Forgets internal errors: a run whose history grew long had none. */
 export function forgetBugs(loop: Loop): void {
   Object.assign(loop, freshLoop());
 }
 
-/** Has the main loop look again. */
+/** Makes the main loop read again. */
 export function nudge(loop: Loop): void {
   loop.nudged = true;
   loop.nudgedFor = undefined;
 }
 
-/** Has the main loop tell where things stand, which changes nothing that it would plan. */
+/** Makes the main loop report the current steps, which changes nothing that it would plan. */
 export function noteStage(loop: Loop): void {
   loop.hasNewStage = true;
 }
 
-/** The same, as the world changed; `observed` is the identity of what is desired now, where nothing else is the news. */
+/**
+ * Makes the main loop read again after a change; `observed` is the identity of the desired state, if its change is the
+ * only event.
+ */
 export function stir(loop: Loop, observed?: string): void {
   loop.stirredAt = Date.now();
   const isSame = !loop.nudged || loop.nudgedFor === observed;
@@ -84,12 +87,12 @@ export function stir(loop: Loop, observed?: string): void {
   loop.nudgedFor = isSame ? observed : undefined;
 }
 
-/** Something was said that a round which saw `observed` does not know. */
+/** Returns whether an event arrived that a reconcile of the desired state `observed` does not include. */
 export function isBehind({ nudged, nudgedFor }: Readonly<Loop>, observed: string | undefined): boolean {
   return nudged && (nudgedFor === undefined || nudgedFor !== observed);
 }
 
-/** Notes that somebody told of a change, of this generation and to this where it is known. */
+/** Records a reported change, with its generation and the identity of the desired state if they are known. */
 export function noteAnnounced(
   loop: Loop,
   { generation = 0, observed }: { generation?: number; observed?: string } = {},
@@ -98,20 +101,20 @@ export function noteAnnounced(
   stir(loop, observed);
 }
 
-/** Forgets what stopped tasks of another change, and since when nothing moves. */
+/** Forgets the failures of tasks of another change, and since when the pool is unchanged. */
 export function beginLoop(loop: Loop): void {
   loop.mishaps = [];
   loop.settling = { fingerprint: "", since: Date.now() };
 }
 
-/** Something was said, a task has ended, or one has stopped with what has to be told. */
+/** Returns whether an event arrived, a task ended, or a task stopped with a failure to report. */
 export function isWoken({ nudged, mishaps }: Readonly<Loop>): boolean {
   return nudged || mishaps.length > 0;
 }
 
-// Times as people read them.
+// Formats times for people.
 
-/** Epoch milliseconds as RFC 3339. */
+/** Returns epoch milliseconds as RFC 3339. */
 export function iso(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }

@@ -1,21 +1,23 @@
-/** Single machines: what was last seen of them, and which of them boot, are drained, failed or wait. */
+/** The state of single machines: their last snapshot, and which of them boot, are drained, failed or wait. */
 import type { AskedGates, Boot, CarriedMachines, Lately, PoolSnapshot, Updating } from "../contracts/mod.ts";
 import type { Task, Tasks } from "./tasks.ts";
 import type { Waves } from "./waves.ts";
 
 export interface Machines extends CarriedMachines {
   snapshot: PoolSnapshot | undefined;
-  /** Read with what is desired, for the look of the same round; `asked` tells what was asked. */
+  /**
+   * A snapshot read together with the desired state, for the same reconcile; `asked` is the question that it answers.
+   */
   glance: { asked: string; pool: PoolSnapshot } | undefined;
 }
 
-/** Machines of changes that were left which are remembered. */
+/** How many machines of abandoned changes are remembered. */
 const droppedKept = 200;
 
-/** Of a converged pool nobody has to admit those that come, so that nothing else takes them off. */
+/** How many repaired machines are remembered: in a converged pool, no admission removes them from the list. */
 const repairsKept = 100;
 
-/** Nothing is done with any machine. */
+/** Returns the state without any machine in progress. */
 export function freshMachines(): CarriedMachines {
   return {
     booting: {},
@@ -31,30 +33,32 @@ export function freshMachines(): CarriedMachines {
   };
 }
 
-/** Notes what came of a machine, until a look has seen it. */
+/** Records the result for a machine, until a snapshot contains the result. */
 export function noteLately(machines: Machines, machine: string, what: Lately): void {
   machines.lately = { ...machines.lately, [machine]: what };
 }
 
-/** Goes on with what the run before had under way; the machines are looked at again. */
+/** Continues with the machines of the previous run; the snapshot is read again. */
 export function openMachines(carried: CarriedMachines): Machines {
   return { ...carried, snapshot: undefined, glance: undefined };
 }
 
-/** Gives the boot of a machine, which begins now unless it has begun; its attempt is taken from those that wait. */
+/**
+ * Returns the boot of a machine, which begins now unless it has begun; removes its attempt from the pending retries.
+ */
 export function ensureBoot(machines: Machines, machine: string, boot: Boot): Boot {
   const known = machines.booting[machine];
-  // Whoever boots for a place that failed takes its attempts over, once.
+  // A machine that boots in place of a failed one takes over its attempts, once.
   if (!known) machines.retries = without(machines.retries, boot.attempt);
   return machines.booting[machine] = { ...boot, ...known };
 }
 
-/** Starts the time of a machine anew that has not been admitted yet, however long ago it was chosen. */
+/** Restarts the time of a machine that has not been admitted yet, however long ago it was chosen. */
 export function restartBoot({ booting }: Machines, machine: string): void {
   if (booting[machine]) booting[machine] = { ...booting[machine], since: Date.now() };
 }
 
-/** Adds time that counts for nothing to what a machine has. */
+/** Extends the time of a machine by `ms` that must not count. */
 export function postpone({ booting, draining, updating }: Machines, machine: string, ms: number): void {
   const boot = booting[machine];
   if (boot) boot.since += ms;
@@ -64,20 +68,20 @@ export function postpone({ booting, draining, updating }: Machines, machine: str
   if (update?.drainSince !== undefined) update.drainSince += ms;
 }
 
-/** The same for all machines that nothing is under way for. */
+/** Extends the time of all machines without a running task by `ms`. */
 export function postponeIdle(machines: Machines, { running }: Readonly<Tasks>, ms: number): void {
   const busy = new Set(Object.values(running).map(({ subject }) => subject));
   const all = new Set([...Object.keys(machines.booting), ...Object.keys(machines.draining)]);
   for (const machine of all) if (!busy.has(machine)) postpone(machines, machine, ms);
 }
 
-/** Fresh attempts and times for all that boot or failed for good; nothing is skipped any more or counts as failed. */
+/** Gives fresh attempts and times to all machines that boot or failed for good; clears skipped and failed machines. */
 export function retryMachines(machines: Machines): void {
   const fresh = { since: Date.now(), attempt: 0 };
   const known = Object.entries(machines.booting).map((
     [id, { counted: _, gates: __, ...boot }],
   ) => [id, { ...boot, ...fresh }]);
-  // Also those that failed for good: one that is Ready must not be taken for one that passed its gates.
+  // Includes machines that failed for good: a Ready one must not count as one that passed its gates.
   machines.booting = Object.fromEntries([...known, ...machines.failed.map((id) => [id, { ...fresh }])]);
   machines.failed = [];
   machines.failures = 0;
@@ -86,7 +90,7 @@ export function retryMachines(machines: Machines): void {
   machines.lately = Object.fromEntries(
     Object.entries(machines.lately).filter(([, { is }]) => !["Failed", "Refused"].includes(is)),
   );
-  // They keep their places, and are gone on with from the start.
+  // They keep their slots, and start again.
   const again = Object.entries(machines.updating).map(([id, update]): [string, Updating] => {
     const { templateHash, image } = update;
     return [id, update.isOut ? { since: Date.now(), templateHash, image } : update];
@@ -94,13 +98,13 @@ export function retryMachines(machines: Machines): void {
   machines.updating = Object.fromEntries(again);
 }
 
-/** Gives up the places of machines that failed in place and are out of service. */
+/** Gives up the slots of machines whose update in place failed and that are out of service. */
 export function dropOut(machines: Machines, fits: (machine: string, update: Updating) => boolean): void {
   const kept = Object.entries(machines.updating).filter(([id, update]) => !update.isOut || !fits(id, update));
   machines.updating = Object.fromEntries(kept);
 }
 
-/** Forgets what was counted of another change, except where that is still being left. */
+/** Forgets the counts of another change, unless that change is still being rolled back. */
 export function forgetFailures(machines: Machines, { keepCounts }: { keepCounts: boolean }): void {
   if (!keepCounts) {
     machines.failures = 0;
@@ -111,7 +115,7 @@ export function forgetFailures(machines: Machines, { keepCounts }: { keepCounts:
   machines.repaired = [];
 }
 
-/** Counts a machine that failed for good, once, however often its deletion has to be tried again. */
+/** Counts a machine that failed for good, only once, however often its deletion is retried; returns all failures. */
 export function countFailure(machines: Machines, machine: string): number {
   const boot = machines.booting[machine];
   if (!boot?.counted) machines.failures += 1;
@@ -119,13 +123,13 @@ export function countFailure(machines: Machines, machine: string): number {
   return machines.failures;
 }
 
-/** Keeps a machine that failed for good, so that somebody can look at it. */
+/** Keeps a machine that failed for good, so that a person can inspect it. */
 export function keepFailed(machines: Machines, machine: string): void {
   machines.failed = [...machines.failed, machine];
   delete machines.booting[machine];
 }
 
-/** Drops boots of a change that is left: one of them that is Ready would else be taken for one that passed its gates. */
+/** Drops the boots of an abandoned change, as a Ready one would otherwise count as one that passed its gates. */
 export function dropBoots(machines: Machines, isDropped: (boot: Boot) => boolean, templateHash: string): void {
   const entries = Object.entries(machines.booting);
   const failed = machines.failed.map((id): [string, Boot] => [id, { since: 0, attempt: 0, templateHash }]);
@@ -134,13 +138,13 @@ export function dropBoots(machines: Machines, isDropped: (boot: Boot) => boolean
   machines.booting = Object.fromEntries(entries.filter(([, boot]) => !isDropped(boot)));
 }
 
-/** Drops everything that boots. */
+/** Drops all boots. */
 export function dropAllBoots(machines: Machines): void {
   machines.dropped = { ...machines.dropped, ...machines.booting };
   machines.booting = {};
 }
 
-/** Takes dropped machines of this template back, with a fresh start. */
+/** Restores dropped machines of this template, with a fresh start. */
 export function takeBack(machines: Machines, templateHash: string): void {
   const isBack = ([, boot]: [string, Boot]): boolean => boot.templateHash === templateHash;
   const entries = Object.entries(machines.dropped);
@@ -149,7 +153,7 @@ export function takeBack(machines: Machines, templateHash: string): void {
   machines.booting = { ...machines.booting, ...Object.fromEntries(back) };
 }
 
-/** Notes a machine that was replaced for being unhealthy. */
+/** Records a machine that was replaced because it was unhealthy. */
 export function noteRepaired(machines: Machines, machine: string): void {
   machines.repaired = [...machines.repaired, machine].slice(-repairsKept);
 }
@@ -159,23 +163,23 @@ function without(numbers: number[], one: number): number[] {
   return at < 0 ? numbers : numbers.toSpliced(at, 1);
 }
 
-// Gates that are asked, of a machine or of a wave, so that the next run of a chain goes on with them.
+// Records the gates that are evaluated for a machine or a wave, so that the next run of a chain continues with them.
 
 interface Asked {
   readonly machines: Machines;
   readonly waves: Waves;
 }
 
-/** What is asked about the subject of a task. */
+/** Returns the gates that are evaluated for the subject of a task. */
 export function askedGatesOf({ machines, waves }: Asked, { kind, subject }: Readonly<Task>): AskedGates | null {
   return kind === "gates" ? waves.gates : of(machines, { kind, subject })?.gates ?? null;
 }
 
-/** Notes what is asked about it; null for nothing. */
+/** Records the gates that are evaluated for the subject of a task; null for none. */
 export function noteAskedGates({ machines, waves }: Asked, { kind, subject }: Task, asked: AskedGates | null): void {
   if (kind === "gates") return void (waves.gates = asked);
   const boot = of(machines, { kind, subject });
-  if (!boot) return; // its change was left
+  if (!boot) return; // its change was abandoned
   delete boot.gates;
   if (asked) boot.gates = asked;
 }
@@ -187,7 +191,7 @@ function of(
   return kind === "update" ? updating[subject] : booting[subject];
 }
 
-/** Those that could not be judged, also where their task has not begun again. */
+/** Returns the inconclusive gates, also those whose task has not begun again. */
 export function gatesInDoubt({ machines, waves }: Asked, promoted: string): AskedGates[] {
   const asked = [...Object.values(machines.booting), ...Object.values(machines.updating)];
   const all = [...asked.map(({ gates }) => gates), waves.gates];

@@ -1,16 +1,16 @@
-/** What outlives a run, on the Rollout object, and the way back that is under way. */
+/** The state that outlives a run, on the Rollout object, and the rollback in progress. */
 import type { CarriedMemory, Memory as Recalled, Quarantined } from "../contracts/mod.ts";
 
-/** All of it is carried. */
+/** All fields are carried. */
 export type Memory = CarriedMemory;
 
-/** Changes a pool remembers as bad. */
+/** How many failed changes a pool remembers. */
 const remembered = 5;
 
-/** Times kept of each kind. */
+/** How many durations of each kind are kept. */
 const samplesKept = 20;
 
-/** A pool without a past. */
+/** Returns the memory of a pool without earlier rollouts. */
 export function freshMemory(): CarriedMemory {
   return {
     recalled: false,
@@ -22,28 +22,28 @@ export function freshMemory(): CarriedMemory {
   };
 }
 
-/** Takes over what earlier runs left on the Rollout object. */
+/** Takes over the state that earlier runs stored on the Rollout object. */
 export function adoptMemory(memory: Memory, { quarantine, lastGood, usual, left = null }: Recalled): void {
   Object.assign(memory, { quarantine, lastGood, usual, lastRollback: left, recalled: true });
 }
 
-/** Remembers a change as bad. */
+/** Adds a change to the quarantine. */
 export function rememberBad(memory: Memory, bad: Quarantined): void {
   memory.quarantine = [...withoutBad(memory, bad.specHash), bad].slice(-remembered);
 }
 
-/** Forgets that a change is bad. */
+/** Removes a change from the quarantine. */
 export function forgetBad(memory: Memory, specHash: string | undefined): void {
   memory.quarantine = withoutBad(memory, specHash);
 }
 
-/** Notes how many seconds something took. */
+/** Records how many seconds a join or a replacement took. */
 export function noteUsual(memory: Memory, what: keyof Memory["usual"], seconds: number): void {
   const { usual } = memory;
   memory.usual = { ...usual, [what]: [...usual[what], seconds].slice(-samplesKept) };
 }
 
-/** The change with this spec failed before. */
+/** Returns whether the change with this spec is in quarantine. */
 export function isBad({ quarantine }: Readonly<Memory>, specHash: string | undefined): boolean {
   return quarantine.some((bad) => bad.specHash === specHash);
 }

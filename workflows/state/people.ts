@@ -1,19 +1,22 @@
-/** What people asked for. */
+/** The commands of people. */
 import type { CarriedPeople, WaitingCommand } from "../contracts/mod.ts";
 
 export interface People extends CarriedPeople {
-  /** This run has read a plan: that of the run before may be of other machines. */
+  /** Whether this run has read a plan; the plan of the previous run may be about other machines. */
   isPlanRead: boolean;
-  /** Doubts about etcd that somebody takes upon himself, as they are told; forgotten by the next run of the chain, which asks again. */
+  /**
+   * The inconclusive etcd checks that a person has accepted, by their text; the next run of the chain forgets them and
+   * asks again.
+   */
   takenDoubts: string[];
-  /** Somebody asked for something that the Rollout object does not say yet. */
+  /** Whether a command has arrived that the Rollout object does not show yet. */
   heard: boolean;
 }
 
-/** More than people send in a time in which nobody can look. */
+/** More commands than people send while the API is unavailable. */
 const waitingKept = 50;
 
-/** Nobody asked for anything. */
+/** Returns the state without any command. */
 export function freshPeople(): CarriedPeople {
   return {
     paused: null,
@@ -28,28 +31,28 @@ export function freshPeople(): CarriedPeople {
   };
 }
 
-/** Goes on with what people asked of the run before. */
+/** Continues with the commands of the previous run. */
 export function openPeople(carried: CarriedPeople): People {
   return { ...carried, isPlanRead: false, takenDoubts: [], heard: false };
 }
 
-/** Keeps a command until it can be judged, also in the next run of the chain. */
+/** Keeps a command until it can be validated, also in the next run of the chain. */
 export function keepWaiting(people: People, command: WaitingCommand): void {
   people.waiting = [...people.waiting, command].slice(-waitingKept);
 }
 
-/** It is judged now. */
+/** Removes a command that is validated now. */
 export function endWaiting(people: People, command: WaitingCommand): void {
   people.waiting = people.waiting.filter((each) => each !== command);
 }
 
-/** Forgets which plan was approved, also of a spec that was desired before: its plan is another by now. */
+/** Forgets which plan was approved, also for a spec that was desired before, as its plan is another one by now. */
 export function forgetPlan(people: People): void {
   people.plan = null;
   forgetApproval(people);
 }
 
-/** The plan that waits has to be approved anew. */
+/** Requires a new approval of the waiting plan. */
 export function forgetApproval(people: People): void {
   people.approvedPlan = "";
   people.approvedHash = "";

@@ -1,4 +1,4 @@
-/** The state of one run, as plain JSON, in groups; each group's file holds the small steps that change it. */
+/** The state of one run, as plain JSON, in groups; each group's file has the small functions that change it. */
 import type { CarriedState, Phase, PoolEvent } from "../contracts/mod.ts";
 import { freshState, type ParsedInput, type Settings } from "./input.ts";
 import { beginLoop, type Loop, openLoop } from "./loop.ts";
@@ -29,13 +29,13 @@ export interface Rollout {
 /** The groups that a function may change. */
 export type Part<Group extends keyof Rollout> = Pick<Rollout, Group>;
 
-/** The groups that a function only looks at; all of them when none is named. */
+/** The groups that a function only reads; all groups when none is named. */
 export type Seen<Group extends keyof Rollout = keyof Rollout> = { readonly [Each in Group]: Readonly<Rollout[Each]> };
 
-/** All of it to look at, and what people read to change. */
+/** All groups to read, and the view to change. */
 export type Telling = Seen & Part<"view">;
 
-/** Opens a run, or goes on where the run before it in the chain stopped. */
+/** Opens a run, or continues where the previous run of the chain stopped. */
 export function openRollout({ carried, ...settings }: ParsedInput): Rollout {
   const now = Date.now();
   const state: CarriedState = carried ?? freshState(now);
@@ -54,7 +54,7 @@ export function openRollout({ carried, ...settings }: ParsedInput): Rollout {
   };
 }
 
-/** Starts the counters afresh for another spec; on the way back those of the spec that is left are kept. */
+/** Resets the counters for another spec; a rollback keeps the counts of the abandoned spec. */
 export function beginChange(
   { target, people, waves, machines, loop, memory }:
     & Part<"target" | "people" | "waves" | "machines" | "loop">
@@ -71,9 +71,9 @@ export function beginChange(
   beginLoop(loop);
 }
 
-// What people are told.
+// What the Rollout and the web UI show.
 
-/** What people see about now; `until` is the absolute deadline of what is waited for. */
+/** The current status; `until` is the absolute deadline of the current wait. */
 export interface Standing {
   phase: Phase;
   reason: string;
@@ -86,16 +86,16 @@ interface View {
   standing: Standing;
   /** Why nothing more begins. */
   blocked: Blocked | null;
-  /** What was last written to the Rollout object. */
+  /** The last state written to the Rollout object. */
   shown: string;
-  /** Events to be written with the next report. */
+  /** Events for the next report. */
   news: PoolEvent[];
 }
 
-/** Events that wait for a report: in an outage they must not grow for ever. */
+/** How many Events wait for a report, so that an outage does not grow the list without limit. */
 const newsKept = 50;
 
-/** A run that begins. */
+/** Returns the view of a run that begins. */
 function openView(now: number): View {
   return {
     standing: { phase: "Preparing", reason: "Starting", message: "Reading the desired state", since: now },
@@ -105,12 +105,12 @@ function openView(now: number): View {
   };
 }
 
-/** Says something that deserves an Event, with the next report. */
+/** Adds a Normal Event to the next report. */
 export function tell(view: View, reason: string, message: string): void {
   add(view, { type: "Normal", reason, message });
 }
 
-/** Says something that somebody should look at, with the next report. */
+/** Adds a Warning Event to the next report. */
 export function warn(view: View, reason: string, message: string): void {
   add(view, { type: "Warning", reason, message });
 }

@@ -1,17 +1,17 @@
-/** Places of the budget that all pools share. */
+/** Slots of the budget that all pools share. */
 import type { CarriedSlots } from "../contracts/mod.ts";
 
 export interface Slots extends CarriedSlots {
-  /** How often in a row all were taken. */
+  /** How often in a row all slots were taken. */
   tries: number;
 }
 
-/** None. */
+/** Returns the state without slots. */
 export function freshSlots(): CarriedSlots {
   return { held: [] };
 }
 
-/** Goes on with those that the run before had. */
+/** Continues with the slots of the previous run. */
 export function openSlots(carried: CarriedSlots): Slots {
   return { ...carried, tries: 0 };
 }

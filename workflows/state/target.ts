@@ -1,4 +1,4 @@
-/** What is desired, by which rules, and what was published for it. */
+/** The desired state, its rules, and the publication for it. */
 import type { CarriedTarget, Desired, Publication, Rendering, Rules } from "../contracts/mod.ts";
 
 export interface Target extends CarriedTarget {
@@ -6,24 +6,24 @@ export interface Target extends CarriedTarget {
   rules: Rules | undefined;
   rendering: Rendering | undefined;
   publication: Publication | undefined;
-  /** The life of the credentials that stand published, also where what is desired cannot be. */
+  /** The expiry of the published credentials, also while the desired state cannot be published. */
   credentials: Pick<Publication, "expiresAt" | "renewAt"> | undefined;
-  /** It was seen in this run: from now on what people ask for can be judged. */
+  /** Whether this run has read the desired state, so that commands can be validated. */
   known: boolean;
-  /** What was made for the pool has been removed. */
+  /** Whether all objects created for the pool have been deleted. */
   cleanedUp: boolean;
-  /** The template that machines are replaced for, as they could not be kept; "" for none. */
+  /** The template for which machines are replaced because they could not be kept; "" for none. */
   replacedFor: string;
-  /** The template whose machines are about to stay, since when (epoch ms) its maker has to see that. */
+  /** The template whose machines are about to be kept, since when (epoch ms) machine-controller has to adopt it. */
   keeping: { templateHash: string; since: number } | undefined;
 }
 
-/** Nothing is known yet. */
+/** Returns the state before the first read. */
 export function freshTarget(now: number): CarriedTarget {
   return { change: "", startedAt: now, startedFor: "", begun: null };
 }
 
-/** Goes on with what the run before knew; the rest is read again. */
+/** Continues with the target of the previous run; the rest is read again. */
 export function openTarget(carried: CarriedTarget): Target {
   return {
     ...carried,
@@ -39,7 +39,7 @@ export function openTarget(carried: CarriedTarget): Target {
   };
 }
 
-/** What is desired is what the pool came to rest with last. */
+/** Returns whether the desired spec is the last good one. */
 export function isLastGood({ desired }: Readonly<Target>, lastGood: { specHash: string } | null): boolean {
   return desired?.specHash === lastGood?.specHash;
 }

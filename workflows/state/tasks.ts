@@ -1,13 +1,13 @@
-/** What is under way beside the main loop. */
+/** The tasks that run beside the main loop. */
 import type { Blocker, Underway } from "../contracts/mod.ts";
 
-/** Something under way for one machine, or the gates of a wave; times in epoch ms. */
+/** A task for one machine, or the gates of a wave; times in epoch ms. */
 export interface Task {
   kind: "join" | "leave" | "repair" | "gates" | "stage" | "update";
   /** The machine, or "wave 1". */
   subject: string;
   node?: string;
-  /** The machine that was chosen to go for it. */
+  /** The machine that this one replaces. */
   victim?: string;
   templateHash: string;
   step: Underway["step"];
@@ -15,32 +15,32 @@ export interface Task {
   until: number;
   attempt: number;
   blockers: Blocker[];
-  /** Gates could not be judged: why, until they can be, or somebody says promote or retry. */
+  /** Why gates are inconclusive, until they are not, or a person sends promote or retry. */
   doubt: string;
-  /** Of a control plane that is to go: what etcd has against it, until that is gone or somebody says promote. */
+  /** For a control plane to be removed: the inconclusive etcd checks, until they pass or a person sends promote. */
   etcdDoubts?: string[];
 }
 
 export interface Tasks {
   /** By kind and subject. */
   running: Record<string, Task>;
-  /** What tasks ended about since the machines were last asked for: that look may be older than their end. */
+  /** Subjects whose tasks ended since the last read of the machines began: that read may be older than the end. */
   justEnded: string[];
-  /** What has begun waits with its first step until it has been told. */
+  /** New tasks wait before their first step until they have been reported. */
   areHeld: boolean;
 }
 
-/** Nothing; a continued run begins its tasks anew. */
+/** Returns the state without tasks; a continued run begins its tasks again. */
 export function openTasks(): Tasks {
   return { running: {}, justEnded: [], areHeld: false };
 }
 
-/** Tasks of one kind, as the names of what they are about. */
+/** Returns the subjects of the running tasks of one kind. */
 export function busyWith({ running }: Readonly<Tasks>, kind: Task["kind"]): string[] {
   return Object.values(running).filter((task) => task.kind === kind).map(({ subject }) => subject);
 }
 
-/** Nothing is under way. */
+/** Returns whether no task is running. */
 export function isIdle({ running }: Readonly<Tasks>): boolean {
   return Object.keys(running).length === 0;
 }

@@ -1,4 +1,4 @@
-/** A run as people see it: the answer to the query `progress`. */
+/** Describes a run for people: the answer to the query `progress`. */
 import { isApproved } from "../state/approval.ts";
 import type { Phase, PoolSnapshot, Progress, Rollback, Underway, WaveView } from "../contracts/mod.ts";
 import { etaOf } from "../policy/forecast.ts";
@@ -40,12 +40,12 @@ export function describe(rollout: Seen): Progress {
   };
 }
 
-/** Everything under way, the oldest first. */
+/** Returns the running tasks, the oldest first. */
 export function underway({ running }: Seen["tasks"]): Underway[] {
   return Object.values(running).sort((a, b) => a.since - b.since).map(shown);
 }
 
-/** The waves of this rollout; none when it is no rollout. */
+/** Returns the waves of this rollout; an empty list if the run is not a rollout. */
 export function wavesNow(
   { target: { rules, desired }, waves, memory, tasks }: Seen<"target" | "waves" | "memory" | "tasks">,
 ): WaveView[] {
@@ -54,7 +54,7 @@ export function wavesNow(
   return waveViews({ rules, replicas: desired.replicas, wave: waves.current, asking });
 }
 
-/** When it should be over (epoch ms), if anything is known. */
+/** Returns the estimated end (epoch ms), or null if it cannot be estimated. */
 export function etaNow(
   { settings, target: { rules, desired }, machines: { snapshot }, memory: { usual }, waves, view: { blocked } }: Seen<
     "settings" | "target" | "machines" | "memory" | "waves" | "view"
@@ -99,15 +99,15 @@ function shown({ subject, node, step, since, until, attempt, blockers }: Task): 
   };
 }
 
-// Where a run stands, in one phase, one reason and one sentence.
+// The status of a run, as one phase, one reason and one sentence.
 
-/** What a standing is told by. */
+/** The groups that determine the status. */
 type Told = Seen<"target" | "waves" | "machines" | "tasks" | "memory" | "view">;
 
-/** Reasons that need a person: the run stands still until one acts. */
+/** Reasons that need a person: the run halts until a person acts. */
 const halting: Blocked["reason"][] = ["PolicyConflict", "Quarantined", "OnlySkippedRemain", "SetAside"];
 
-/** What is said after a look; what stands in the way comes before what goes on. */
+/** Returns the status after a read; an obstacle comes before the running steps. */
 export function standingOf(rollout: Told, turn: Turn): Omit<Standing, "since"> {
   const tasks = Object.values(rollout.tasks.running);
   const doubtful = tasks.find(({ doubt }) => doubt !== "");
@@ -125,7 +125,7 @@ export function standingOf(rollout: Told, turn: Turn): Omit<Standing, "since"> {
   return { phase: activePhase(rollout), reason: "Settling", message: `Waiting for ${turn.waitsFor}`, ...until };
 }
 
-/** The phase of a run that goes on. */
+/** Returns the phase of a run that continues. */
 export function activePhase({ memory, waves, machines }: Seen<"memory" | "waves" | "machines">): Phase {
   if (memory.rollback) return "RollingBack";
   if (waves.rolled) return "Rolling";
@@ -136,14 +136,14 @@ function sentence({ reason, message, until }: Blocked): Pick<Standing, "reason" 
   return { reason, message, ...(until === null ? {} : { until }) };
 }
 
-// The reason of the failure says more than that it is remembered.
+// The reason of the failure says more than the fact that the change is in quarantine.
 function quarantined(
   { memory, target: { desired }, machines: { failed } }: Seen<"memory" | "target" | "machines">,
   blocked: Blocked,
 ): Pick<Standing, "reason" | "message"> {
   const bad = memory.quarantine.find(({ specHash }) => specHash === desired?.specHash);
   if (!bad) {
-    // Without a colon before the names, as a notice of this reason is known by its message up to the first colon.
+    // The names come before any colon, as a notice with this reason is identified by its message up to the first colon.
     const message = `Machines ${failed.slice(0, 3).join(", ")} of the last good revision failed to join too; ` +
       'fix the cause that "ostler explain" shows, then send retry';
     return { reason: "JoinAttemptsExhausted", message };

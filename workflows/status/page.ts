@@ -1,4 +1,4 @@
-/** The parts of a run's page in the web UI; each is a few paragraphs, or none where there is nothing to tell. */
+/** Renders the parts of a run's page in the web UI; each part is a few paragraphs, or empty. */
 import type {
   Condition,
   Phase,
@@ -12,10 +12,10 @@ import type {
 
 const rowsShown = 6;
 
-/** How far the pool is, in one line. */
+/** Returns the progress of the pool in one line. */
 function numbers({ phase, reason, counts, eta, failedMachines }: Progress): string[] {
   if (!counts) return [];
-  // Nobody knows when a person will act.
+  // Nobody can predict when a person acts, so no end is estimated.
   const isForeseen = !isOver(phase) && phase !== "Halted" && reason !== "PodsRemaining";
   const { desired, ready, ...rest } = counts;
   const updated = updatedOf(counts);
@@ -26,17 +26,17 @@ function numbers({ phase, reason, counts, eta, failedMachines }: Progress): stri
   return [`${bar(updated, desired)} ${told}${eta && isForeseen ? `; expected to end about ${moment(eta)}` : ""}`];
 }
 
-// Those that wait to be admitted are updated on paper only.
+// Machines that wait for admission have the new template, but do not run it yet.
 function updatedOf({ updated, updatedReady = updated }: NonNullable<Progress["counts"]>): number {
   return updatedReady;
 }
 
-/** Nothing more is going to happen in this run. */
+/** Returns whether this run does nothing more. */
 function isOver(phase: Progress["phase"]): boolean {
   return ["Converged", "RolledBack", "Aborted", "Deleting"].includes(phase);
 }
 
-/** Of control planes: who leads, and whether anybody may go. */
+/** Returns the members of etcd, and the checks that keep control planes. */
 function etcd({ etcd }: Progress): string[] {
   if (!etcd) return [];
   const { seats, quorum, doubts } = etcd;
@@ -51,7 +51,7 @@ function etcd({ etcd }: Progress): string[] {
   ];
 }
 
-/** A bar per wave, those around the current one where there are many. */
+/** Returns one bar per wave, and of many waves those around the current one. */
 function waves(progress: Progress): string[] {
   const { waves, counts, wave } = progress;
   if (waves.length < 2 || isOver(progress.phase)) return [];
@@ -61,7 +61,7 @@ function waves(progress: Progress): string[] {
     const before = waves[from + index - 1]?.upTo ?? 0;
     const size = Math.max(0, each.upTo - before);
     const done = each.state === "Done" ? size : Math.min(size, Math.max(0, updated - before));
-    // A slash between numbers is shown as a fraction.
+    // The web UI shows a slash between numbers as a fraction.
     return [`${from + index + 1}`, bar(done, size), `${done} of ${size}`, stateText(each, progress)];
   });
   return [
@@ -78,7 +78,7 @@ function stateText({ state, soakUntil }: WaveView, { phase, paused, reason }: Pr
   return state === "Gates" ? "running its gates" : "rolling";
 }
 
-/** What is done now and with whom, and what stands in its way. */
+/** Returns the running steps, their machines, and what blocks them. */
 function underway({ underway }: Progress): string[] {
   const rows = underway.slice(0, rowsShown).map((each) => [
     code(each.machine, 60),
@@ -104,10 +104,10 @@ function blockers(underway: readonly Underway[]): string[] {
   return [[...lines, ...(all.length > 5 ? [`- and ${all.length - 5} more pods`] : [])].join("\n")];
 }
 
-/** What people and failures have decided: a pause, a way back, what is held and what stays. */
+/** Returns what people and failures have decided: pause, rollback, quarantine, skipped and set-aside machines. */
 function decisions(progress: Progress): string[] {
   const { pausedBy, rollBack, skipped, setAside } = progress;
-  // What the headline says need not be said twice.
+  // The headline already has this reason.
   const isTold = progress.reason === "Quarantined";
   const quarantine = progress.quarantine.filter(({ reason }) => !isTold || !progress.message.includes(reason));
   return [
@@ -130,12 +130,12 @@ function why(reason: string, longest = 300): string {
   return reason ? `: ${plain(reason, longest)}` : "";
 }
 
-/** What the pool is brought to. */
+/** Returns the target of the pool. */
 function target({ target, policy, plan }: Progress): string[] {
   if (!target) return [];
   const { image, kubelet, revision, generation, configDigest } = target;
   return [
-    // Nodes that are updated where they stand have neither a kubelet nor a config of the pool's.
+    // Nodes that are updated in place have neither a kubelet nor a config of the pool.
     `**Target** image ${code(image)}, ${kubelet && `kubelet ${code(kubelet)}, `}revision ${plain(revision)} ` +
     `(generation ${generation})${configDigest && `, config ${code(configDigest.slice(0, 12))}`}; policy ${
       code(policy || "defaults")
@@ -144,21 +144,21 @@ function target({ target, policy, plan }: Progress): string[] {
   ];
 }
 
-// What a person can do about a rollout as it stands: the command line, and the update for the web UI's own form.
+// The actions of a person on a rollout: the command, and the update for the form of the web UI.
 
 interface Pool {
   namespace: string;
   name: string;
 }
 
-/** One way to act: why one would, the verb, and what it takes beyond who asks. */
+/** One action: its purpose, its verb, and its input beyond the name of the user. */
 interface Way {
   why: string;
   verb: string;
   takes?: { flags: string; fields: Record<string, unknown> };
 }
 
-/** What has to change elsewhere, then what can be asked here; what is most likely wanted first. */
+/** Returns what to change elsewhere, then the commands; the most likely one first. */
 function advice(pool: Pool, progress: Progress): string[] {
   const hint = hints[progress.reason];
   const lines = ways(progress).map((way) => line(pool, way));
@@ -172,7 +172,7 @@ function advice(pool: Pool, progress: Progress): string[] {
   ];
 }
 
-/** What has to change outside of Ostler. */
+/** What to change outside of Ostler, by reason. */
 const hints: Record<string, string> = {
   PolicyConflict: "Make the selector of one RolloutPolicy more specific, or delete one of them.",
   Quarantined: "Change the MachineDeployment: Ostler rolls out a changed spec without a retry.",
@@ -240,17 +240,18 @@ function line({ namespace, name }: Pool, { why, verb, takes }: Way): string {
   return `- ${why}: ${code(command, 300)}${fields}`;
 }
 
-// The live page of a run in the web UI: Markdown that answers what, how far, since when, until when, and what to do.
+// The live page of a run in the web UI: Markdown that says what happens, how far, since when, until when, and what to
+// do.
 
-/** Bytes of a page; what does not fit is left out. */
+/** The largest page in bytes; parts that do not fit are left out. */
 const heaviest = 4000;
-/** The web UI shows a page by its URL, and proxies commonly refuse one of more than 8 KB. */
+/** The web UI shows a page by its URL, and proxies commonly refuse a URL of more than 8 KB. */
 const longestUrl = 7000;
 
 // The web UI cuts off the last lines of a page.
 const tail = "\u00a0\n\n\u00a0";
 
-/** Renders the page; it stays bounded whatever the size of the pool. */
+/** Renders the page, which stays bounded whatever the size of the pool. */
 export function details(pool: { namespace: string; name: string }, progress: Progress): string {
   return fitting([
     ...headline(progress),
@@ -265,7 +266,7 @@ export function details(pool: { namespace: string; name: string }, progress: Pro
   ]);
 }
 
-// A long sentence is no headline.
+// A long sentence does not fit into a headline.
 function headline({ phase, reason, message }: Progress): string[] {
   if (message.length <= 100) return [`## ${phase}: ${plain(message)}`];
   return [`## ${phase}${reason === phase ? "" : `: ${plain(reason)}`}`, plain(message, 600)];
@@ -284,54 +285,54 @@ function fitting(parts: readonly string[]): string {
   return `${page}\n\n${tail}`;
 }
 
-// In a URL each byte but those of letters, digits and a few marks takes three.
+// In a URL, each byte takes three, except letters, digits and a few marks.
 function bytesOf(text: string, escaped: number): number {
   const special = text.replaceAll(/[A-Za-z0-9\-_.!~*'()]/g, "");
   const wide = special.replaceAll(/[\0-\x7f]/g, "").length;
   return text.length - special.length + (special.length + 2 * wide) * escaped;
 }
 
-// Text for the web UI's Markdown, from words that are not ours: names, reasons, what the API server said.
+// Escapes names, reasons and messages of the API server for the Markdown of the web UI.
 
 /**
- * Words as they are: what Markdown would take for markup is escaped. The web UI drops the whole paragraph that holds
- * a colon before a word, as it takes ":31" for a directive.
+ * Escapes everything that Markdown would read as markup. The web UI reads ":31" as a directive, and drops the whole
+ * paragraph with a colon before a word.
  */
 function plain(text: string, longest = 400): string {
   const readable = text.replaceAll(/(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z/g, "$1 $2 UTC");
   return bounded(readable, longest).replaceAll(/[\\`*_[\]<>|~#]|:(?=\w)/g, "\\$&");
 }
 
-/** A name or a number, to be copied; also fit for the cell of a table. */
+/** Returns a name or a number to be copied, which is also safe in the cell of a table. */
 function code(text: string, longest = 120): string {
   return `\`${bounded(text, longest).replaceAll("`", "'").replaceAll("|", "\\|")}\``;
 }
 
-/** To the second, in UTC; from RFC 3339 or epoch ms. */
+/** Returns a time in UTC to the second, from RFC 3339 or epoch ms. */
 function moment(time: string | number): string {
   const iso = typeof time === "number" ? new Date(time).toISOString() : time;
   return code(`${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`);
 }
 
-/** The same to the minute, for a table that names UTC in its head. */
+/** Returns a time in UTC to the minute, for a table whose head names UTC. */
 function minute(time: string): string {
   return code(`${time.slice(0, 10)} ${time.slice(11, 16)}`);
 }
 
-/** The first few names, and how many more there are. */
+/** Returns the first few names, and how many more there are. */
 function names(all: readonly string[], shown = 5): string {
   const rest = all.length - shown;
   return all.slice(0, shown).map((name) => code(name)).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }
 
-/** A table; undefined without rows. */
+/** Returns a table; undefined without rows. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string | undefined {
   if (rows.length === 0) return undefined;
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** A bar of text; what has begun is seen, and what is not done does not look done. */
+/** Returns a bar of text, which is empty only at 0 and full only at the end. */
 function bar(done: number, total: number, width = 20): string {
   const share = total <= 0 ? 1 : Math.min(1, Math.max(0, done / total));
   const filled = Math.round(width * share);
@@ -344,22 +345,22 @@ function bounded(text: string, longest: number): string {
   return line.length <= longest ? line : `${line.slice(0, longest - 1)}…`;
 }
 
-// The conditions of a Rollout, from where the run stands.
+// Derives the conditions of a Rollout from the status of the run.
 
 export interface Told {
   phase: Phase;
   reason: string;
   message: string;
   paused: Request | null;
-  /** Why nothing more begins; null while it goes on. */
+  /** Why nothing more begins; null while the run continues. */
   blocked: { reason: string; message: string } | null;
-  /** What was left last, or is being left. */
+  /** The latest rollback, finished or in progress. */
   left: Rollback | null;
-  /** The desired change, if it is held because it failed. */
+  /** The desired change, if it is in quarantine. */
   quarantined: Quarantined | null;
 }
 
-/** Always all of them, so that `kubectl wait` never looks for a missing one. */
+/** Returns every condition each time, so that `kubectl wait` never misses one. */
 export function conditions(told: Told): Condition[] {
   const { phase, reason, message, paused, blocked, left, quarantined } = told;
   const under = ["Preparing", "Creating", "Rolling", "RollingBack", "Repairing"].includes(phase);

@@ -1,4 +1,4 @@
-/** Tells people where the run stands: the web UI's page, the search attributes, the Rollout object and Events. */
+/** Reports the status of the run: the page of the web UI, the search attributes, the Rollout object and Events. */
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
 import type { HistoryEntry, PoolEvent, PublishActivities, Rollback, RolloutReport } from "../contracts/mod.ts";
 import type { Turn } from "../policy/turn.ts";
@@ -11,17 +11,17 @@ import { searchAttributes } from "./search_attributes.ts";
 import { isApproved } from "../state/approval.ts";
 import { iso } from "../state/loop.ts";
 
-/** What a report brings that the state does not say. */
+/** The parts of a report that are not in the state. */
 export interface News {
   events?: PoolEvent[];
   history?: HistoryEntry;
   convergedTemplateHash?: string;
 }
 
-/** Who writes a report: a step beside others, or one of its own while nothing is under way. */
+/** The activities that write a report: normal ones beside others, or local ones while no task is running. */
 export type Teller = Pick<Either<PublishActivities>, "ensureRolloutReported">;
 
-/** Changes the standing and shows it in the web UI only; for states in which Kubernetes may be out of reach. */
+/** Changes the status and shows it only in the web UI, for states in which Kubernetes may be unavailable. */
 export function stand(rollout: Telling, standing: Omit<Standing, "since">): void {
   const { view } = rollout;
   const before = view.standing;
@@ -31,12 +31,12 @@ export function stand(rollout: Telling, standing: Omit<Standing, "since">): void
   if (before.phase !== standing.phase) index(rollout);
 }
 
-/** Shows the state as it is now in the web UI. */
+/** Shows the current state in the web UI. */
 export function refresh(rollout: Seen): void {
   setCurrentDetails(details(rollout.settings.pool, describe(rollout)));
 }
 
-/** Shows where the run stands after a look; the Rollout object is written only when something is new. */
+/** Shows the status after a read; writes the Rollout object only if something changed. */
 export async function show(rollout: Telling, turn: Turn, by: Teller = publish): Promise<void> {
   const { view } = rollout;
   const standing = standingOf(rollout, turn);
@@ -46,12 +46,12 @@ export async function show(rollout: Telling, turn: Turn, by: Teller = publish): 
   await report(rollout, standing, { ...convergedNews(rollout), by });
 }
 
-// The run that went back may have ended by force, with every newcomer held, also those of the good template.
+// The run that rolled back may have been terminated while it held every new machine, also those of the good template.
 function convergedNews({ memory: { lastRollback, lastGood, rollback } }: Seen<"memory">): News {
   return lastRollback && lastGood && !rollback ? { convergedTemplateHash: lastGood.templateHash } : {};
 }
 
-/** Changes the standing and writes it to the Rollout object, with Events when there is news. */
+/** Changes the status and writes it to the Rollout object, with the pending Events. */
 export async function report(
   rollout: Telling,
   standing: Omit<Standing, "since">,
@@ -59,7 +59,7 @@ export async function report(
 ): Promise<void> {
   const { settings: { pool }, memory, view } = rollout;
   stand(rollout, standing);
-  // A report writes back what earlier runs left, which must have been read.
+  // A report writes back what earlier runs stored, so that must have been read.
   if (!memory.recalled) return;
   const told = reportOf(rollout);
   const { eta: _, ...lasting } = told;
@@ -72,7 +72,7 @@ export async function report(
       { pool, report: { ...told, ...newsPart(news) }, events: [...before.news, ...(news.events ?? [])] },
     ]);
   } catch (error) {
-    // Out of reach, it is told later; what is refused would be refused again.
+    // While the API is unavailable, the report is retried later; a refused report would be refused again.
     if (troubleOf(error).kind === "unreachable") {
       view.shown = before.shown;
       view.news = [...before.news, ...view.news];
@@ -81,7 +81,10 @@ export async function report(
   }
 }
 
-/** Indexes a run that begins, unless who started it has: each time costs a write of Temporal's. */
+/**
+ * Sets the search attributes of a run that begins unless its starter has set them, as each change costs a write in
+ * Temporal.
+ */
 export function indexAtStart(rollout: Indexed): void {
   const { typedSearchAttributes: given } = workflowInfo();
   const isGiven = attributesOf(rollout).every(({ key, value }) => given.get(key) === value);
@@ -114,12 +117,12 @@ function newsPart({ history, convergedTemplateHash }: News): Partial<RolloutRepo
   return { ...(history ? { history } : {}), ...(convergedTemplateHash ? { convergedTemplateHash } : {}) };
 }
 
-// A run as its Rollout object says it.
+// Maps a run to its Rollout object.
 
-/** Members named on the Rollout object. */
+/** How many tasks the Rollout object names. */
 const named = 20;
 
-/** Everything but what ended, which a step says. */
+/** Returns everything but the end of a rollout, which a step adds. */
 function reportOf(rollout: Seen): RolloutReport {
   const { target, people, machines, tasks, memory, view } = rollout;
   const { phase, reason, message } = view.standing;
@@ -149,7 +152,7 @@ function reportOf(rollout: Seen): RolloutReport {
   };
 }
 
-/** What stands in the way, as far as a reader cares: a soak is no obstacle, it is the plan. */
+/** Returns what blocks the run, as far as a reader is concerned: a soak is not an obstacle but part of the plan. */
 function blockedNow(
   { view: { standing, blocked }, tasks }: Seen<"view" | "tasks">,
 ): { reason: string; message: string } | null {
@@ -163,13 +166,15 @@ function conditionsNow(rollout: Seen): RolloutReport["conditions"] {
   const { target: { desired }, people, memory, view } = rollout;
   const { phase, reason, message } = view.standing;
   const left = memory.rollback ?? lastRollbackNow(rollout);
-  // A person may have said retry since then.
+  // A person may have sent retry since then.
   const bad = memory.quarantine.find(({ specHash }) => [desired?.specHash, left?.bad.specHash].includes(specHash));
   const blocked = blockedNow(rollout);
   return conditions({ phase, reason, message, paused: people.paused, blocked, left, quarantined: bad ?? null });
 }
 
-/** What was left last, as long as nothing else is desired than that, or what the pool went back to. */
+/**
+ * Returns the last rollback, while the desired spec is the abandoned one or the one that the pool was rolled back to.
+ */
 function lastRollbackNow({ memory, target: { desired } }: Seen<"memory" | "target">): Rollback | null {
   const { lastRollback, lastGood } = memory;
   const isStill = [lastGood?.specHash, lastRollback?.bad.specHash].includes(desired?.specHash);
@@ -190,7 +195,7 @@ function countsPart(rollout: Seen<"target" | "machines" | "waves" | "memory" | "
   const waves = wavesNow(rollout);
   const current = Math.min(rollout.waves.current.index + 1, waves.length);
   return {
-    // Held newcomers are paper.
+    // Held new machines do not run anything yet.
     updatedReplicas: Math.max(updatedReady, updated - held),
     readyReplicas: ready,
     updated: `${updatedReady}/${desired.replicas}`,
@@ -212,7 +217,7 @@ function publicationPart(
 
 // One line of a pool's history.
 
-/** The line for a rollout that ends now. */
+/** Returns the line for a rollout that ends now. */
 export function historyEntry(
   { target, machines, records, memory: { rollback } }: Seen<"target" | "machines" | "records" | "memory">,
   outcome: HistoryEntry["outcome"],

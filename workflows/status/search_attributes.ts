@@ -1,6 +1,6 @@
-/** The columns of the run list; the worker registers them when it starts. */
+/** The search attributes of runs; the worker registers them when it starts. */
 
-/** Keys as the SDK's typed search attributes want them. */
+/** Keys in the form of the SDK's typed search attributes. */
 export const searchAttributes = {
   cluster: { name: "KubernetesCluster", type: "KEYWORD" },
   namespace: { name: "KubernetesNamespace", type: "KEYWORD" },

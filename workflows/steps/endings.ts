@@ -1,4 +1,4 @@
-/** How a run ends, and what it says then. */
+/** The ends of a run, and what it reports then. */
 import { sleep } from "@temporalio/workflow";
 import type { Desired, Phase, PoolSnapshot, RollOutResult } from "../contracts/mod.ts";
 import { spare } from "../machine/remove_machine.ts";
@@ -10,7 +10,7 @@ import { questionOf } from "./plan.ts";
 import { giveBackSlots } from "../machine/slots.ts";
 import { troubleOf } from "../state/trouble.ts";
 
-/** Everything runs what is desired: says so, and remembers the template whose machines need no admission. */
+/** Reports that every machine runs the desired state, and stores the template whose machines need no admission. */
 export async function converge(
   rollout: Telling & Part<"slots" | "memory" | "waves">,
   desired: Desired,
@@ -23,7 +23,7 @@ export async function converge(
   memory.lastRollback = null;
   const { specHash, templateHash, revision, image, kubelet } = desired;
   const configDigest = target.rendering?.configDigest ?? "";
-  // Scaling and repair are no rollouts: they are not for the history.
+  // Scaling and repair are not rollouts, and not part of the history.
   const isNews = waves.rolled || lastGood?.configDigest !== configDigest;
   memory.lastGood = { specHash, templateHash, revision, image, kubelet, configDigest };
   try {
@@ -32,14 +32,16 @@ export async function converge(
       ...(isNews ? { history: historyEntry(rollout, "Converged") } : {}),
     });
   } catch (error) {
-    Object.assign(memory, { lastGood, lastRollback }); // else it would be no news when it can be told
+    Object.assign(memory, { lastGood, lastRollback }); // else the retry would report no change
     throw error;
   }
-  waves.rolled = false; // it is told: who calls now has a round begun that is no rollout
+  waves.rolled = false; // reported: an event from now on leads to a reconcile that is not a rollout
   return ended(rollout, "Converged");
 }
 
-/** The run stops where it is, by a person's word, where there is nothing to go back to. */
+/**
+ * Ends the run with its present machines, on request of a person, as there is no last good template to roll back to.
+ */
 export async function endAborted(
   rollout: Telling & Part<"slots" | "machines">,
   by: string,
@@ -53,7 +55,7 @@ export async function endAborted(
   return ended(rollout, "Aborted");
 }
 
-/** The MachineDeployment is going: so does everything that was made for it. */
+/** Deletes all objects created for a MachineDeployment that is being deleted. */
 export async function cleanUp(rollout: Telling & Part<"tasks" | "slots" | "target">): Promise<RollOutResult> {
   const { settings: { pool }, tasks, target } = rollout;
   callOff(tasks, () => true);
@@ -64,12 +66,12 @@ export async function cleanUp(rollout: Telling & Part<"tasks" | "slots" | "targe
   return ended(rollout, "Deleted");
 }
 
-/** Lets in what came while local steps ran, which nobody would answer in a run that has ended. */
+/** Receives signals and updates that arrived during local activities, and that an ended run would not answer. */
 export async function hearLast(): Promise<void> {
   await sleep(1, { summary: "Receive pending signals and updates" });
 }
 
-/** The MachineDeployment is gone: nothing is left to be done. */
+/** Ends the run after the MachineDeployment was deleted; nothing is left to do. */
 export async function endGone(rollout: Seen & Part<"tasks" | "slots">): Promise<RollOutResult> {
   callOff(rollout.tasks, () => true);
   await giveBackSlots(rollout, true);
@@ -77,14 +79,17 @@ export async function endGone(rollout: Seen & Part<"tasks" | "slots">): Promise<
   return ended(rollout, rollout.target.cleanedUp ? "Deleted" : "Gone");
 }
 
-/** The pool stays as the cancelled rollout left it; a real change meanwhile makes this a rollout like any other. */
+/**
+ * Renews only the credentials, and leaves the pool as the cancelled rollout left it; a change of the spec meanwhile
+ * makes this run a normal rollout.
+ */
 export async function renewOnly(rollout: Telling): Promise<RollOutResult> {
   const message = "The rollout stays cancelled; only the credentials were renewed";
   await report(rollout, { phase: "Aborted", reason: "CredentialsRenewed", message });
   return ended(rollout, "Published");
 }
 
-/** Cancelled in Temporal: leaves no hold on a machine that runs, and says what stands where. */
+/** Handles a cancellation in Temporal: removes holds from running machines, and reports the state of the machines. */
 export async function stop(rollout: Telling & Part<"target" | "tasks" | "slots" | "machines">): Promise<void> {
   const { tasks, view, memory: { lastGood, rollback } } = rollout;
   callOff(tasks, () => true);
@@ -94,19 +99,19 @@ export async function stop(rollout: Telling & Part<"target" | "tasks" | "slots" 
     await giveBackSlots(rollout, true);
     const message = "Cancelled; machines not yet admitted stay held, and old machines stay";
     warn(view, "RolloutAborted", message);
-    // On the way back every newcomer is held; nobody would admit those of the good template any more.
+    // A rollback holds every new machine, and no run would admit those of the good template any more.
     const news = rollback && lastGood ? { convergedTemplateHash: lastGood.templateHash } : {};
     await report(rollout, { phase: "Aborted", reason: "Cancelled", message }, news);
   } catch (error) {
     const trouble = troubleOf(error);
     if (trouble.kind === "rethrow") throw error;
-    // A cancelled run ends as cancelled; what could not be taken back is found again by the next one.
+    // A cancelled run ends as cancelled; the next run finds and removes remaining marks and holds.
     const why = "message" in trouble ? trouble.message : "the pool was deleted";
     stand(rollout, { phase: "Aborted", reason: "Cancelled", message: `Cancelled; holds may remain: ${why}` });
   }
 }
 
-// A run that goes on after another one may be cancelled before its first look, with the other's holds in place.
+// A continued run may be cancelled before its first read, with the holds of the previous run in place.
 async function seeTarget({ settings: { pool }, target }: Seen<"settings"> & Part<"target">): Promise<void> {
   if (target.desired && target.rules) return;
   const seen = await read.readDesired.executeWithOptions({ summary: "Read the desired state" }, [{ pool }]);
@@ -115,13 +120,13 @@ async function seeTarget({ settings: { pool }, target }: Seen<"settings"> & Part
   target.rules = seen.rules;
 }
 
-/** Of each group an answer names more than so many before it is cut. */
+/** A snapshot names at least this many machines of each group before it cuts the list. */
 const namedAtLeast = 50;
 
-/** Looks at a pool that has more than one look names: enough for 10,000 machines. */
+/** How often a pool is read that has more machines than one snapshot names: enough for 10,000 machines. */
 const looksAtMost = 100;
 
-/** Takes back every mark and hold of machines that run; one that is leaving is left to machine-controller. */
+/** Removes every mark and hold of running machines; a machine that is being deleted is left to machine-controller. */
 export async function releaseAll(
   rollout: Seen<"settings" | "target"> & Part<"machines">,
   letGo = true,
@@ -132,7 +137,7 @@ export async function releaseAll(
   const known = new Set<string>();
   for (let looks = 1;; looks++) {
     const pool = await read.readPool.executeWithOptions({ summary: "Read held machines" }, [question]);
-    // On the way back one that failed is not let serve what it failed with.
+    // During a rollback, a machine whose update failed must not return to service with the failed image.
     const updating = letGo ? Object.keys(machines.updating) : [];
     const found = [...new Set([...boundIn(pool, machines), ...updating])].filter((machine) => !known.has(machine));
     await Promise.all(found.map((machine) => spare(settings.pool, machine, { letGo })));
@@ -142,16 +147,16 @@ export async function releaseAll(
   }
 }
 
-/** Machines that bear something of ours, as far as they are named. */
+/** Returns machines with our marks, holds or cordons, as far as the snapshot names them. */
 function boundIn(pool: PoolSnapshot, { draining }: Part<"machines">["machines"]): string[] {
   const all = [...pool.old, ...pool.stale, ...pool.leaving];
   const ours = all.filter(({ phase, marked, held }) => phase !== "Held" && (marked || held)).map(({ id }) => id);
-  // One that is drained because it is unhealthy, and not leaving yet, bears nothing but a cordon.
+  // A machine that is drained because it is unhealthy, and is not being deleted, has only our cordon.
   const cordoned = Object.keys(draining).filter((machine) => !pool.leaving.some(({ id }) => id === machine));
   return [...new Set([...ours, ...cordoned])];
 }
 
-/** The result of a run. */
+/** Returns the result of a run. */
 function ended(
   { target: { desired, rendering }, records }: Seen<"target" | "records">,
   outcome: RollOutResult["outcome"],
@@ -168,7 +173,7 @@ function convergedText({ replicas, revision }: Desired): { reason: string; messa
   return { reason: "Converged", message: `All ${replicas} machines run revision ${revision}` };
 }
 
-/** The way back is at its end. */
+/** Ends a rollback. */
 async function arriveBack(rollout: Telling & Part<"memory" | "waves">, desired: Desired): Promise<RollOutResult> {
   const { memory, waves, view } = rollout;
   const outcome = memory.rollback?.kind === "Abort" ? "Aborted" : "RolledBack";
@@ -178,13 +183,13 @@ async function arriveBack(rollout: Telling & Part<"memory" | "waves">, desired: 
   warn(view, outcome === "Aborted" ? "RolloutAborted" : "RolledBack", text);
   const news = { convergedTemplateHash: desired.templateHash, history };
   await report(rollout, { phase, reason: phase, message: text }, news);
-  // Not before it stands in the history: an outage in between would lose it.
+  // Only after the history has the rollback, as an outage in between would lose it.
   memory.rollback = null;
   waves.rolled = false;
   return ended(rollout, outcome);
 }
 
-/** Nothing but scaling, repair or renewal happened since the pool went back: that is still what people have to know. */
+/** Reports the rollback again, as only scaling, repair or renewal has happened since. */
 async function stayBack(rollout: Telling, desired: Desired): Promise<RollOutResult> {
   const { text, phase } = backText(rollout, desired);
   await report(rollout, { phase, reason: phase, message: text }, { convergedTemplateHash: desired.templateHash });

@@ -1,10 +1,10 @@
-/** Standing still in plain sight: halted until something changes or a person says retry, with regular looks of its own. */
+/** Halts a run visibly until something changes or a person sends retry, with scheduled checks. */
 import { condition, sleep } from "@temporalio/workflow";
 import { iso } from "../state/loop.ts";
 import { type Telling, warn } from "../state/rollout.ts";
 import { report, stand } from "../status/report.ts";
 
-/** Says why nothing goes on, and waits for a nudge; looks at the world again after `recheck` in any case. */
+/** Reports why nothing continues, and waits for an event; reads again after `recheck` in any case. */
 export async function halt(rollout: Telling, reason: string, message: string): Promise<void> {
   const { settings: { durations }, loop, view } = rollout;
   const { standing } = view;
@@ -18,7 +18,7 @@ export async function halt(rollout: Telling, reason: string, message: string): P
   });
 }
 
-/** Waits out a time in which the world cannot be seen: unknown is neither success nor failure. */
+/** Waits while the API is unavailable: an unknown state is neither success nor failure. */
 export async function waitOutage(rollout: Telling, message: string): Promise<void> {
   const pause = Math.min(15_000, rollout.settings.durations.recheck);
   const { phase } = rollout.view.standing;

@@ -1,6 +1,6 @@
 /**
- * Faults of our own code. Thrown at the engine they would be tried again without end, unseen by people, and look like an
- * outage. So the run ends and another one goes on; after some of them it stands still in plain sight.
+ * Handles internal errors. Thrown at Temporal, an error would be retried without end, unseen by people, and would look
+ * like an outage. So the run ends and continues as new; after several internal errors in a row, the run halts visibly.
  */
 import { condition, ContinueAsNew, TemporalFailure } from "@temporalio/workflow";
 import { iso } from "../state/loop.ts";
@@ -10,23 +10,23 @@ import { halt } from "./halt.ts";
 import { waitOver } from "./mishaps.ts";
 import { troubleOf } from "../state/trouble.ts";
 
-/** In a row, before a person is asked. */
+/** How many internal errors in a row before the run halts. */
 const triesAtMost = 3;
 
-/** The first pause after one; each is twice as long as the one before, up to `recheck` (ms). */
+/** The pause after the first internal error; each further pause is twice as long, up to `recheck` (ms). */
 const firstPauseMs = 500;
 
-/** What of ours was broken, in words; undefined for what the engine has to know: its own failures and requests. */
+/** Returns the text of an internal error; undefined for failures and requests that are Temporal's own. */
 export function bugIn(error: unknown): string | undefined {
   if (error instanceof TemporalFailure || error instanceof ContinueAsNew || !(error instanceof Error)) return undefined;
-  // The engine tells by it that the code does not fit the history: it must stop the task, until code comes that does.
+  // Temporal reports by this error that the code does not fit the history: the task must fail until fitting code runs.
   if (error.name === "DeterminismViolationError") return undefined;
   return `${error.name}: ${error.message}`;
 }
 
 /**
- * Waits after a run that ended by such a fault: a moment, and after some of them in plain sight, until something changes
- * or a person says retry.
+ * Waits after a run that an internal error ended: briefly, and after several errors halted, until something changes or
+ * a person sends retry.
  */
 export async function waitAfterBug(rollout: Rollout): Promise<void> {
   const { loop, settings: { durations } } = rollout;

@@ -1,4 +1,7 @@
-/** Another image where a policy lets no machine be replaced for it: machines stay, and their nodes follow NodePools. */
+/**
+ * Keeps the machines of a pool when its image changes and the policy permits no replacement; NodePools update the
+ * nodes.
+ */
 import { sleep } from "@temporalio/workflow";
 import type { Desired, Rules } from "../contracts/mod.ts";
 import { write } from "../proxies.ts";
@@ -6,23 +9,30 @@ import { type Part, type Seen, type Telling, warn } from "../state/rollout.ts";
 import { stand } from "../status/report.ts";
 import { halt } from "./halt.ts";
 
-/** Between looks whether machine-controller has taken up what it was given (ms): it does so in moments, or is away. */
+/**
+ * Pauses between checks whether machine-controller has adopted the template (ms): it does so in moments, or is down.
+ */
 const pauses = { atFirst: 2_000, later: 15_000, after: 20_000 };
 
-/** Another image is asked for by such a policy; no await of runs without one, whose histories have none there. */
+/**
+ * Returns whether the image changed under such a policy; without such a policy nothing may be awaited, as recorded
+ * histories have no such step.
+ */
 export function isToKeep(
   { settings: { pool }, target, memory: { lastGood, rollback } }: Seen<"settings" | "target" | "memory">,
   { templateHash }: Desired,
   { onImageChange = "Replace" }: Rules,
 ): boolean {
   if (onImageChange === "Replace" || pool.kind !== undefined) return false;
-  // What runs everywhere changes nothing, what is gone back to has been good, and what was refused once is being replaced.
+  // The last good template changes nothing, a rollback restores a good template, and a refused image is already being
+  // replaced.
   return ![lastGood?.templateHash, target.replacedFor].includes(templateHash) && !rollback;
 }
 
 /**
- * LookAgain: what is desired was changed, is about to be, or may not be done. By policy, what cannot be done so is done by
- * replacement; else nothing is. Asked in every round until it is done, as nothing may be begun before.
+ * Keeps the machines, in every reconcile until that is done, as nothing may begin before. Returns LookAgain if the
+ * desired state was changed, is about to be changed, or must not be rolled out. If the machines cannot be kept, the
+ * policy decides between replacement and a halt.
  */
 export async function keepMachines(
   rollout: Telling & Part<"target">,
@@ -44,7 +54,7 @@ export async function keepMachines(
   return "GoOn";
 }
 
-// Within the time that it has for any change of a template.
+// Waits as long as for any change of a template.
 async function waitForMaker(rollout: Telling & Part<"target">, templateHash: string): Promise<"LookAgain"> {
   const { settings: { durations }, target } = rollout;
   const now = Date.now();

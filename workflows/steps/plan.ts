@@ -1,4 +1,4 @@
-/** Asks the planner what may begin now, and notes where the waves stand. */
+/** Calls the planner, begins the planned steps, and records the state of the waves. */
 import { isApproved } from "../state/approval.ts";
 import type { Boot, Desired, DesiredState, Member, PoolQuestion, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { callOff } from "../machine/tasks.ts";
@@ -22,17 +22,19 @@ import { beginUpdate } from "../machine/update_in_place.ts";
 import { beginWaveGates, waveName } from "../machine/gates.ts";
 import { takeSlot } from "../machine/slots.ts";
 
-/** What a look at the pool found. */
+/** The result of a read of the pool. */
 interface Found {
   desired: Desired;
   rules: Rules;
   pool: PoolSnapshot;
 }
 
-/** What the planner is asked with. */
+/** The groups that the planner reads. */
 type Planning = Seen<"settings" | "target" | "people" | "waves" | "machines" | "tasks" | "memory">;
 
-/** What a person took upon himself counts as long as it is told: the same an hour later is in doubt anew. */
+/**
+ * Forgets accepted etcd checks that are no longer reported, so that the same check an hour later is inconclusive again.
+ */
 export function forgetTaken(
   { people, tasks: { running } }: Part<"people"> & Seen<"tasks">,
   { etcd }: PoolSnapshot,
@@ -46,11 +48,11 @@ export function forgetTaken(
   if (left.length < people.takenDoubts.length) people.takenDoubts = left;
 }
 
-/** Everything that may begin now, and what holds the rest up. */
+/** Returns the steps that can begin now, and what blocks the rest. */
 export function planOf(rollout: Planning, found: Found): Turn {
   const turn = planTurn(situation(rollout, found));
   const isOff = ({ kind }: Step): boolean =>
-    // Gates that failed say the same again until a person says retry.
+    // Failed gates fail again until a person sends retry.
     ((kind === "admit" || kind === "stage") && isFinishingEarlier(rollout)) ||
     (kind === "gates" && isQuarantined(rollout));
   return { ...turn, steps: turn.steps.filter((step) => !isOff(step)) };
@@ -93,14 +95,14 @@ function situation(rollout: Planning, { desired, rules, pool }: Found): Situatio
   };
 }
 
-/** Machines of an earlier change are still under way, and the policy wants them finished first. */
+/** Returns whether machines of an earlier change still boot and the policy requires them to finish first. */
 function isFinishingEarlier({ machines, target: { desired, rules } }: Seen<"machines" | "target">): boolean {
-  // Not by what is under way: that may have been called off to be begun again.
+  // Boots decide and not tasks, as a task may have been called off to begin again.
   const isEarlier = ({ templateHash = desired?.templateHash }: Boot): boolean => templateHash !== desired?.templateHash;
   return rules?.onNewChange === "Finish" && Object.values(machines.booting).some(isEarlier);
 }
 
-/** Takes over where the waves stand after a plan, and tells what is news about that. */
+/** Takes over the state of the waves from a plan, and reports its changes. */
 export function noteWaves(
   { waves, tasks, view }: Part<"waves" | "tasks" | "view">,
   { wave }: Turn,
@@ -108,7 +110,7 @@ export function noteWaves(
 ): void {
   const { current, countedBy } = waves;
   if (rules.conflict === null) {
-    // What is asked about a wave that is no more says nothing about the one that has its number now.
+    // Gates of a wave that no longer exists say nothing about the wave that has its number now.
     const isOther = wave.index < current.index || (countedBy && isRelisted(countedBy, rules));
     if (isOther) {
       callOff(tasks, ({ kind }) => kind === "gates");
@@ -123,9 +125,9 @@ export function noteWaves(
   waves.current = wave;
 }
 
-// How a run looks at its machines.
+// Reads the machines of a run.
 
-/** How this run looks at its pool. */
+/** Returns the question by which this run reads its pool. */
 export function questionOf(
   { settings, machines, people }: Seen<"settings" | "machines"> & Partial<Seen<"people">>,
   desired: Desired,
@@ -142,7 +144,7 @@ export function questionOf(
   };
 }
 
-/** The same for a look, which finds out about those that people named too. */
+/** Returns the question of a reconcile, which also names skipped machines and machines whose update failed. */
 function lookQuestionOf(
   { people, ...rollout }: Seen<"settings" | "people" | "machines">,
   desired: Desired,
@@ -153,7 +155,10 @@ function lookQuestionOf(
   return { ...questionOf({ ...rollout, people }, desired, rules), ...(named.length > 0 ? { named } : {}) };
 }
 
-/** What the next look will ask unless something else is desired; undefined while nobody knows what is. */
+/**
+ * Returns the next question of a reconcile unless the desired state changes; undefined while the desired state is
+ * unknown.
+ */
 export function nextQuestionOf(
   { settings, people, machines, target: { desired, rules } }: Seen<"settings" | "people" | "machines" | "target">,
 ): PoolQuestion | undefined {
@@ -161,7 +166,7 @@ export function nextQuestionOf(
   return lookQuestionOf({ settings, people, machines }, desired, rules);
 }
 
-/** Reads what is desired, and the machines with it: the look of this round takes them unless it would ask something else. */
+/** Reads the desired state and the machines; this reconcile uses the snapshot unless its question has changed. */
 export async function readRound(
   { machines, tasks }: Part<"machines" | "tasks">,
   question: PoolQuestion,
@@ -201,7 +206,10 @@ function isUnknown({ unknown = [] }: PoolSnapshot, machine: string): boolean {
   return unknown.includes(machine);
 }
 
-/** No list names all machines, so only a look can tell that a name was mistyped, or that its machine is gone. */
+/**
+ * Drops skipped machines that the pool does not have: no list names all machines, so only a read finds a mistyped name
+ * or a deleted machine.
+ */
 function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }: PoolSnapshot): void {
   const mistyped = people.skipped.filter((machine) => unknown.includes(machine));
   if (mistyped.length === 0) return;
@@ -210,19 +218,19 @@ function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }
   warn(view, "CommandIgnored", `Cannot skip ${names}: no such machine in this pool`);
 }
 
-/** Without those that somebody removed; one that is Ready is listed nowhere, so in doubt all are there. */
+/** Returns failed machines that still exist; a Ready machine is listed nowhere, so when in doubt all of them exist. */
 function stillThere(failed: string[], { counts, waiting, joining }: PoolSnapshot, limit: number): string[] {
   const unlisted = counts.updated - counts.updatedReady - waiting.length - joining.length;
   if (unlisted > 0 || joining.length >= limit) return failed;
   return failed.filter((machine) => joining.some(({ id }) => id === machine));
 }
 
-// Begins what a plan names.
+// Begins the steps of a plan.
 
-/** What the steps of a plan touch: not what is desired, nor what people asked for. */
+/** The groups that steps change: neither the desired state nor the commands of people. */
 type Beginning = Admitting & Part<"waves">;
 
-/** Begins all of them, except about what ended since the machines were looked at; gives what stood in the way. */
+/** Begins all steps, except for machines whose task ended since the machines were read; returns what blocked a step. */
 export async function beginSteps(rollout: Beginning, planned: readonly Step[]): Promise<Blocked | undefined> {
   const { settings: { pool }, tasks, loop } = rollout;
   const steps = planned.filter((step) => !tasks.justEnded.includes(subjectOf(step)));
@@ -231,7 +239,7 @@ export async function beginSteps(rollout: Beginning, planned: readonly Step[]): 
   await Promise.all(spared.map(({ id }) => spare(pool, id, { by })));
   let shut: Blocked | undefined;
   for (const step of steps) {
-    // What needs no place of the shared budget goes on.
+    // Steps without a slot of the shared budget continue.
     if (shut && needsPlace(rollout, step)) continue;
     shut = await beginStep(rollout, step) ?? shut;
   }
@@ -239,14 +247,17 @@ export async function beginSteps(rollout: Beginning, planned: readonly Step[]): 
   return shut;
 }
 
-/** As many are spared in one workflow task as surely have time in it. */
+/** How many machines are unmarked in one workflow task: as many as surely fit. */
 const sparedAlone = 10;
 
 function sparerOf(tasks: Seen["tasks"], { length }: Member[]): Sparer {
   return length > 0 && length <= sparedAlone && isIdle(tasks) ? writeAlone : write;
 }
 
-/** What is planned next may depend on its mark or hold: not so where a newcomer has passed and bears nothing but a mark. */
+/**
+ * Returns whether the next plan may depend on the mark or hold of a machine: it does not for a new machine that has
+ * passed its gates and has only a mark.
+ */
 function isCounted({ target: { desired } }: Seen<"target">, { held, templateHash }: Member): boolean {
   return held || templateHash !== desired?.templateHash;
 }
@@ -273,13 +284,16 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
   }
 }
 
-/** It begins a replacement: by letting a newcomer in for another, or, where there is no room, by draining. */
+/**
+ * Returns whether a step begins a replacement, by admitting a new machine for an old one or, without surge, by
+ * draining.
+ */
 function needsPlace({ settings, target: { desired } }: Seen<"settings" | "target">, step: Step): boolean {
   if (step.kind === "admit") return step.victim !== null;
   if (step.kind === "update") return !step.isResumed;
   if (step.kind !== "leave" || !desired || supplierOf(settings.pool.kind).roomOf(desired) > 0) return false;
   const { node, lost, templateHash } = step.machine;
-  // One that serves nobody was out before.
+  // A machine that serves nothing was already out.
   return desired.replicas > 0 && node !== undefined && !lost && templateHash !== desired.templateHash;
 }
 
@@ -287,13 +301,16 @@ async function remove(rollout: Beginning, step: Step & { kind: "leave" }): Promi
   if (needsPlace(rollout, step)) {
     const full = await takeSlot(rollout, step.machine.id);
     if (full) return full;
-    // Somebody paused or aborted meanwhile, or the change was given up: plan again.
+    // A pause, an abort or a given-up change arrived meanwhile: plan again.
     if (rollout.people.heard || isGivenUp(rollout)) return undefined;
   }
   return void beginRemoval(rollout, step.machine);
 }
 
-/** So that no other control plane goes meanwhile. Where all are taken it is mended all the same: who is ill was out before. */
+/**
+ * Takes the slot so that no other control plane is removed meanwhile. Without a free slot the repair continues: an
+ * unhealthy machine was already out.
+ */
 async function takePlace(rollout: Beginning, { id }: Member): Promise<void> {
   await takeSlot(rollout, id);
 }

@@ -1,4 +1,4 @@
-/** Renders and publishes what a machine of the desired revision boots with. */
+/** Renders and publishes the config that a machine of the desired revision boots with. */
 import type { Boot, Desired, DesiredState, Publication, Published, Rules } from "../contracts/mod.ts";
 import { awaits, publishBeside, readBeside, write } from "../proxies.ts";
 import { beginChange, type Part, type Seen, tell, type Telling, warn } from "../state/rollout.ts";
@@ -11,13 +11,13 @@ import { callOff, callOffUpdates } from "../machine/tasks.ts";
 import { dropBoots, takeBack } from "../state/machines.ts";
 import { adoptMemory } from "../state/memory.ts";
 
-/** Makes sure that the secrets of this revision are published; a second call for the same change does nothing. */
+/** Ensures that the secrets of this revision are published; a second call for the same change does nothing. */
 export async function prepare(rollout: Telling & Part<"target">, desired: Desired): Promise<void> {
   const { target, tasks } = rollout;
   const isKnown = isPrepared(target, desired);
   target.desired = desired;
   if (isKnown) return;
-  // Until the new one stands, nothing may take the old publication for it.
+  // Until the new publication exists, nothing may use the old one in its place.
   target.publication = undefined;
   const by = publishBeside(tasks);
   const { rendering, ...publication } = await publishBy(by, rollout, desired).catch(async (error: unknown) => {
@@ -41,8 +41,8 @@ async function publishBy(
 }
 
 /**
- * What cannot be published, say for its profile, leaves what stands: machines go on booting from that, with credentials
- * that are renewed in time. What went wrong is told as ever.
+ * Renews the credentials of the published config if the desired state cannot be published, for example because of its
+ * profile: machines continue to boot from that config. The error is reported all the same.
  */
 async function renewStanding(
   { settings: { pool }, target, view }: Telling & Part<"target">,
@@ -73,7 +73,7 @@ function lifeOf({ expiresAt, renewAt }: Pick<Publication, "expiresAt" | "renewAt
   return { expiresAt, renewAt };
 }
 
-/** Where the policy wants machines replaced for a new config, makes that a change of the template. */
+/** Changes the template if the policy requires that machines are replaced for a new config. */
 export async function rollProfile(
   { settings: { pool }, target, memory, machines }: Seen<"settings" | "memory" | "machines"> & Part<"target">,
   desired: Desired,
@@ -82,7 +82,7 @@ export async function rollProfile(
   const { rendering } = target;
   if (!rendering) return "Unchanged";
   const before = bootedBefore({ memory, target }, desired);
-  // One that changes before all machines have it would else be told as what they all have.
+  // A config that changes before all machines have it would otherwise be recorded as the config of all machines.
   target.begun = before ?? { templateHash: desired.templateHash, configDigest: rendering.configDigest };
   const isRolled = rules.onProfileChange === "Roll" && !memory.rollback && !isQuarantined({ machines, memory, target });
   if (!isRolled || !before || before.configDigest === rendering.configDigest) return "Unchanged";
@@ -92,38 +92,38 @@ export async function rollProfile(
   return "Stamped";
 }
 
-/** What machines of the desired template have booted with until now. */
+/** Returns the config that machines of the desired template have booted with until now. */
 function bootedBefore({ memory, target }: Seen<"memory" | "target">, { templateHash }: Desired): Target["begun"] {
   return [memory.lastGood, target.begun].find((each) => each?.templateHash === templateHash) ?? null;
 }
 
 function isPrepared({ publication, desired: before }: Readonly<Target>, desired: Desired): boolean {
-  // A profile that is left for the last good one changes nothing that can be observed, but what is rendered.
+  // A return to the last good profile changes the rendered config, but no observed field.
   const isSame = before?.observed === desired.observed && before.specHash === desired.specHash;
   if (!publication || !isSame) return false;
   return !isDue(publication.renewAt);
 }
 
-/** What has no end is never due. */
+/** An empty time is never due. */
 function isDue(renewAt: string): boolean {
   return renewAt !== "" && Date.now() >= Date.parse(renewAt);
 }
 
-// In one with what is told next: a machine can boot by now, whoever reads of it.
+// Reported with the next status write, as machines can already boot.
 function announce(rollout: Telling, { revision }: Desired): void {
   const message = `Published config and secrets of revision ${revision}`;
   stand(rollout, { phase: "Preparing", reason: "Published", message });
   tell(rollout.view, "ConfigPublished", message);
 }
 
-// Reads what is desired.
+// Reads the desired state.
 
-/** Reads it, and waits until machine-controller has numbered it. */
+/** Reads the desired state, and waits until machine-controller has assigned a revision. */
 export async function observe(rollout: Telling & Part<"target" | "machines" | "tasks">): Promise<DesiredState> {
   const { settings: { pool, durations }, target, tasks } = rollout;
   rollout.machines.glance = undefined;
   const question = nextQuestionOf(rollout);
-  // Two awaits, as a function around both would take a turn of its own in histories of before.
+  // Two awaits, as one function around both would change the order of events in recorded histories.
   const seen = question
     ? await readRound(rollout, question)
     : await readBeside(tasks).readDesired.executeWithOptions({ summary: "Read the desired state" }, [{ pool }]);
@@ -135,9 +135,9 @@ export async function observe(rollout: Telling & Part<"target" | "machines" | "t
   return await awaits.awaitDesiredSettled.executeWithOptions({ summary: message }, [{ pool, until }]);
 }
 
-// What a run does when it learns what is desired, for the first time or anew.
+// Handles a new desired state, for the first time or after a change.
 
-/** Recalls what earlier runs left, once; before anything is reported, as a report writes it back. */
+/** Reads once what earlier runs stored, before anything is reported, as a report writes it back. */
 export async function recallEarlier(
   { settings: { pool }, target, memory, people, tasks }:
     & Seen<"settings" | "tasks">
@@ -147,12 +147,12 @@ export async function recallEarlier(
   const by = readBeside(tasks);
   const earlier = await by.recall.executeWithOptions({ summary: "Recall earlier rollouts" }, [{ pool }]);
   people.paused = earlier.paused;
-  // Whoever wants no more than credentials means what stands; what changed since is more.
+  // A run that only renews credentials applies to the state stored last; a later change requires a rollout.
   target.startedFor ||= earlier.observed ?? "";
   adoptMemory(memory, earlier);
 }
 
-/** Takes over the rules as they are now, and begins afresh for another spec. */
+/** Takes over the current rules, and resets the state for another spec. */
 export function noteChange(
   rollout: Part<"target" | "people" | "waves" | "machines" | "tasks" | "loop"> & Seen<"memory" | "view">,
   { desired, rules }: { desired: Desired; rules: Rules },
@@ -163,18 +163,18 @@ export function noteChange(
   target.startedFor ||= desired.observed;
   if (target.change === desired.specHash) return;
   if (target.change !== "") supersede(rollout, desired, target.rules);
-  // An abort that was done is over when something else is desired.
+  // A finished abort is over when another spec is desired.
   if (view.standing.phase === "Aborted") people.abortAsked = null;
   beginChange(rollout, desired.specHash);
 }
 
-// Nobody can say which rules hold: what is under way goes on by those it began with, and nobody is called unhealthy.
+// During a policy conflict the rules are unknown: running steps keep their rules, and no machine counts as unhealthy.
 function rulesNow({ rules: before }: Readonly<Target>, rules: Rules): Rules {
   const { conflict, repair } = rules;
   return conflict !== null && before ? { ...before, conflict, repair } : rules;
 }
 
-// Machines of the earlier change that are dropped become old ones that are not Ready, and so the first victims.
+// Dropped machines of the earlier change become old machines that are not Ready, and are the first to be replaced.
 function supersede(
   { target, machines, memory, tasks }: Seen<"target" | "memory"> & Part<"machines" | "tasks">,
   desired: Desired,
@@ -184,10 +184,10 @@ function supersede(
     onNewChange === "Supersede" && templateHash !== desired.templateHash;
   callOffUpdates({ machines, tasks }, isDropped);
   callOff(tasks, (task) => task.kind === "gates" || task.kind === "stage" || (task.kind === "join" && isDropped(task)));
-  // What has been called off may have ended by the next look, which has to be a new one to know of that.
+  // A task that was called off may have ended by the next read, which has to be a new one to include that.
   machines.glance = undefined;
-  // Not by what is under way: a run that has just begun, or comes out of an outage, watches nothing yet.
+  // Boots decide and not tasks: a run that has just begun, or recovers from an outage, has no tasks yet.
   dropBoots(machines, isDropped, target.desired?.templateHash ?? "");
-  // Applied again on the way back, it is left again.
+  // A change that is applied again during its rollback is abandoned again.
   if (memory.rollback?.bad.specHash !== desired.specHash) takeBack(machines, desired.templateHash);
 }

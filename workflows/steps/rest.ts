@@ -1,4 +1,4 @@
-/** Waits until it is time to look again: something was said, a task ended, the pool changed, or a time has come. */
+/** Waits until the next read: for an event, the end of a task, a change of the pool, or a time. */
 import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
 import type { PoolSnapshot } from "../contracts/mod.ts";
 import { machinesOf, type Turn } from "../policy/turn.ts";
@@ -9,12 +9,17 @@ import { isIdle } from "../state/tasks.ts";
 import { show } from "../status/report.ts";
 import { questionOf } from "./plan.ts";
 
-/** A pool that waits for a window or a person is watched this long after news (ms); then it is news that wakes. */
+/**
+ * How long a pool that waits for a window or a person is watched after an event (ms); then only events wake the run.
+ */
 const watchedAfterNewsMs = 30_000;
 
 type Resting = Seen<"settings" | "target" | "machines" | "tasks" | "loop" | "view">;
 
-/** Notes since when nothing changes; says what is still waited for once that has lasted too long and nothing explains it. */
+/**
+ * Records since when the pool is unchanged; returns what is still awaited when that takes too long without an
+ * explanation.
+ */
 export function noteSettling(
   rollout: Resting & Part<"loop">,
   turn: Turn,
@@ -22,7 +27,7 @@ export function noteSettling(
 ): "InTime" | { overdue: string } {
   const { loop } = rollout;
   const isSettling = isWaitingForNothing(rollout, turn);
-  // A pool that rested while something else was waited for begins to settle when that is over.
+  // A pool that was unchanged while another wait lasted begins to settle when that wait is over.
   const fingerprint = `${pool.fingerprint}${isSettling ? "" : " at rest"}`;
   if (loop.settling.fingerprint !== fingerprint) loop.settling = { fingerprint, since: Date.now() };
   const isOverdue = isSettling && !isWoken(loop) && Date.now() >= settleEnd(rollout);
@@ -35,7 +40,7 @@ async function rest(rollout: Resting, turn: Turn, pool: PoolSnapshot): Promise<v
   await sleepOrWatch(rollout, pool, { until, watchUntil: watchTime(rollout, turn, { pool, until }) });
 }
 
-/** Rests after a look, and meanwhile tells of each new stage of what is under way. */
+/** Rests after a read, and reports each new step of the running tasks meanwhile. */
 export async function restAndTell(
   rollout: Telling & Part<"loop">,
   turn: Turn,
@@ -55,7 +60,7 @@ export async function restAndTell(
 async function tellStages(rollout: Telling & Part<"loop">, turn: Turn): Promise<never> {
   const { loop } = rollout;
   for (;;) {
-    await condition(() => loop.hasNewStage && !isWoken(loop)); // a look tells of it too
+    await condition(() => loop.hasNewStage && !isWoken(loop)); // a reconcile reports it too
     loop.hasNewStage = false;
     await CancellationScope.nonCancellable(() => show(rollout, turn));
   }
@@ -79,7 +84,7 @@ function wakeTime(
   return Math.max(Date.now() + 1, Math.min(...times, Date.now() + durations.recheck));
 }
 
-/** A newcomer could not be let in anyhow before something that is under way has ended, which wakes. */
+/** Returns whether no new machine can be admitted until a running task ends, which wakes the run. */
 function isFull({ target: { rules, desired }, tasks }: Seen<"target" | "tasks">): boolean {
   const running = Object.values(tasks.running);
   if (!rules || running.length === 0) return false;
@@ -87,7 +92,7 @@ function isFull({ target: { rules, desired }, tasks }: Seen<"target" | "tasks">)
   return replacing.length >= machinesOf(rules.budget.machines, desired?.replicas ?? 0);
 }
 
-/** Until when the pool itself is watched; 0 when others tell all that matters. */
+/** Returns until when the pool is watched; 0 if other events report everything that matters. */
 function watchTime(
   rollout: Resting,
   turn: Turn,
@@ -96,7 +101,7 @@ function watchTime(
   const { target, tasks, view, loop, settings: { durations } } = rollout;
   const { replicas = 0 } = target.desired ?? {};
   const { machines, leaving, ready, old } = pool.counts;
-  // machine-controller owes us something: a victim to be picked, or a newcomer to be made.
+  // machine-controller is expected to choose a machine to remove, or to create one.
   const isNextOwed = pool.waiting.length === 0 && old > 0 && !isFull(rollout);
   const isOwed = ready > replicas || machines - leaving < replicas || isNextOwed;
   if (!isIdle(tasks) && !isOwed) return 0;
@@ -116,7 +121,7 @@ async function sleepOrWatch(
   const isWatched = watchUntil > Date.now() + 50;
   const changed = isWatched ? scope.run(() => watch(rollout, pool, watchUntil)) : woken;
   try {
-    // Not by the time it is here: the clock of the worker that watched may be ahead of it.
+    // The result decides and not the time, as the clock of the worker that watched may be ahead.
     const isNews = await Promise.race([woken.then(() => true), changed]);
     if (!isNews) await woken;
   } finally {
@@ -125,7 +130,7 @@ async function sleepOrWatch(
   }
 }
 
-// Whichever came second is called off.
+// Waits for the end of the wait that was called off.
 async function ended(wait: Promise<unknown>): Promise<void> {
   await wait.catch((error: unknown) => {
     if (!isCancellation(error)) throw error;

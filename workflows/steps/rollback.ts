@@ -1,4 +1,4 @@
-/** Going back to the last good template, also while somebody applies the bad one again and again. */
+/** Rolls back to the last good template, also while a client keeps applying the failed one. */
 import type { Desired, RollOutResult } from "../contracts/mod.ts";
 import { read, write } from "../proxies.ts";
 import { beginChange, type Rollout, type Seen, tell, type Telling, warn } from "../state/rollout.ts";
@@ -9,19 +9,21 @@ import { callOff } from "../machine/tasks.ts";
 import { endAborted, releaseAll } from "./endings.ts";
 import { badChange, goBack, quarantine } from "../machine/quarantine.ts";
 
-/** Whether the world has to be read again before anything else. */
+/** Whether everything has to be read again before the next step. */
 export type Outcome = "LookAgain" | "GoOn";
 
-/** The value of `convergedTemplateHash` on the way back: no template has it, so every newcomer waits to be admitted. */
+/**
+ * The value of `convergedTemplateHash` during a rollback: no template has it, so every new machine waits for admission.
+ */
 const holdsAll = "rolling-back";
 
-/** More newcomers than any surge brings. */
+/** More new machines than any surge creates. */
 const chosenAtMost = 500;
 
-/** How often a bad change that is applied again is taken back before a person is asked. */
+/** How often a failed change that is applied again is reverted before a person has to act. */
 const takenBackAtMost = 30;
 
-/** On the way back, makes the last good template the desired one. */
+/** Makes the last good template the desired one during a rollback. */
 export async function restoreLastGood(rollout: Rollout, desired: Desired): Promise<Outcome> {
   const { settings: { pool }, memory: { rollback, lastGood } } = rollout;
   if (!rollback || desired.specHash === lastGood?.specHash) return "GoOn";
@@ -32,7 +34,7 @@ export async function restoreLastGood(rollout: Rollout, desired: Desired): Promi
   await report(rollout, { phase: "RollingBack", reason: rollback.kind, message }, { convergedTemplateHash: holdsAll });
   try {
     await chooseUnproven(rollout, desired);
-    // Counted whether it changed anything: what cannot be restored must not be tried for ever.
+    // Counted even if nothing changed, as a template that cannot be restored must not be retried forever.
     rollback.reapplied += 1;
     await write.ensureLastGoodRestored.executeWithOptions(
       { summary: `Restore the template of revision ${lastGood?.revision}` },
@@ -45,8 +47,8 @@ export async function restoreLastGood(rollout: Rollout, desired: Desired): Promi
 }
 
 /**
- * As soon as the good template is back, machine-controller removes as many bad machines as are not Ready, and of them
- * any, unless some are marked: then those that have not joined, so that none goes that serves.
+ * Marks machines that have not joined. Once the good template is restored, machine-controller removes as many bad
+ * machines as are not Ready, and any of them unless some are marked; with the marks, it removes no machine that serves.
  */
 async function chooseUnproven(
   { settings: { pool }, target: { rules } }: Seen<"settings" | "target">,
@@ -62,7 +64,7 @@ async function chooseUnproven(
   );
 }
 
-// There is nothing to go back to: the bad change stays held, and a person has to apply a good one.
+// Without a last good template, the failed change stays held, and a person has to apply a good one.
 async function giveUpRestoring(rollout: Rollout, error: unknown): Promise<Outcome> {
   const trouble = troubleOf(error);
   if (trouble.kind !== "halt" || trouble.reason !== "LastGoodMissing") throw error;
@@ -75,7 +77,7 @@ async function giveUpRestoring(rollout: Rollout, error: unknown): Promise<Outcom
   return "GoOn";
 }
 
-// Somebody asks for a third thing: that is a change like any other, and the way back is over.
+// A third spec is a change like any other, and ends the rollback.
 async function leaveWayBack(rollout: Rollout, { specHash }: Desired): Promise<Outcome> {
   rollout.memory.rollback = null;
   const message = "Rollback cancelled: the desired template changed";
@@ -85,7 +87,7 @@ async function leaveWayBack(rollout: Rollout, { specHash }: Desired): Promise<Ou
   return "GoOn";
 }
 
-// Nobody holds back newcomers of the last good template any more.
+// Stops holding new machines of the last good template.
 function convergedNews({ memory: { lastGood } }: Seen<"memory">): News {
   return lastGood ? { convergedTemplateHash: lastGood.templateHash } : {};
 }
@@ -98,23 +100,23 @@ async function askPerson(rollout: Telling): Promise<Outcome> {
   return "LookAgain";
 }
 
-// Stopping by a person's word: nothing of ours is left on a machine, and the pool goes back to the last good template.
+// Aborts on request of a person: removes our marks, holds and cordons, and rolls back to the last good template.
 
-/** Begins what somebody asked for; gives a result where there is nothing to go back to. */
+/** Begins a requested abort; returns a result if there is no last good template to roll back to. */
 export async function answerAbort(rollout: Rollout, desired: Desired): Promise<RollOutResult | undefined> {
   const { people, target, tasks, memory } = rollout;
   if (!people.abortAsked) return undefined;
   target.desired = desired;
-  target.publication = undefined; // it may be of another revision
+  target.publication = undefined; // the publication may be of another revision
   const { by, reason } = people.abortAsked;
   callOff(tasks, () => true);
   if (!memory.lastGood || memory.lastGood.specHash === desired.specHash) {
-    // Asked until the run has ended: neither an outage nor news on the way may make it go on.
+    // The request stays until the run has ended, so that neither an outage nor an event cancels the abort.
     return await endAborted(rollout, by, reason);
   }
-  // Those that are leaving stay held until others stand in their place.
+  // Machines that are being deleted stay held until others have replaced them.
   await releaseAll(rollout, false);
-  if (!people.abortAsked) return undefined; // somebody has said retry meanwhile
+  if (!people.abortAsked) return undefined; // a person has sent retry meanwhile
   people.abortAsked = null;
   const bad = badChange(target, by, `aborted by ${by}${reason ? ` (${reason})` : ""}`);
   quarantine(rollout, bad);

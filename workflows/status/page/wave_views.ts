@@ -1,8 +1,8 @@
-/** The waves of a rollout as people see them. */
+/** Renders the waves of a rollout for people. */
 import type { Rules, WaveState, WaveView } from "../../contracts/mod.ts";
 import { waveTargets } from "../../policy/waves.ts";
 
-/** One view per wave, in order. */
+/** Returns one view per wave, in order. */
 export function waveViews(
   { rules, replicas, wave, asking }: { rules: Rules; replicas: number; wave: WaveState; asking: boolean },
 ): WaveView[] {
