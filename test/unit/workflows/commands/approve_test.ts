@@ -28,17 +28,17 @@ function approved(approval: Rules["approval"]): Rollout {
 }
 
 for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
-  Deno.test(`approve answers the same request the same, and tells it once, with ${approval}`, () => {
+  Deno.test(`approve: repeats its answer and reports one Event when the request is repeated, with ${approval}`, () => {
     const rollout = approved(approval);
     const [news, wave] = [rollout.view.news, rollout.waves.current];
-    // Whatever was read since: machines of this wave are replaced.
+    // A plan that was read since changes nothing, as the machines of this wave are being replaced.
     planned(rollout, "two");
     equal(approve.refuse(rollout, { plan: "one" }), undefined);
     equal(approve.apply(rollout, { plan: "one", by: "ben" }), "Plan one can begin with wave 1");
     deepEqual([rollout.view.news, rollout.waves.current, rollout.people.approvedHash], [news, wave, "one"]);
   });
 
-  Deno.test(`approve refuses a stale plan though another was approved, with ${approval}`, () => {
+  Deno.test(`approve: refuses a stale plan when another plan is approved, with ${approval}`, () => {
     match(
       approve.refuse(approved(approval), { plan: "none" }) ?? "",
       /plan "none" is stale; plan "one" is already approved/,
@@ -46,7 +46,7 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
   });
 }
 
-Deno.test("approve of one wave is not that of the next one", () => {
+Deno.test("approve: requires another approval when the next wave begins", () => {
   const rollout = approved("BeforeEachWave");
   rollout.waves.current = { ...freshWave(), index: 1 };
   rollout.people.plan = null;
@@ -57,7 +57,7 @@ Deno.test("approve of one wave is not that of the next one", () => {
   equal(approve.apply(rollout, { plan: "two" }), "Plan two can begin with wave 2");
 });
 
-Deno.test("approve holds for the change that it was given for, and not when that comes again", () => {
+Deno.test("approve: holds only for its change, and not when that change is applied again", () => {
   const rollout = approved("BeforeFirst");
   beginChange(rollout, "another");
   beginChange(rollout, "spec");

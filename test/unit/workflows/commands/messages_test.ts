@@ -14,7 +14,7 @@ import * as messages from "../../../../workflows/commands/messages.ts";
 import { groupNameOf } from "../../../../activities/backends/scaling_group/sight.ts";
 import { pool } from "../../../support/machine_objects.ts";
 
-Deno.test("every message bears on the wire the name of its constant", () => {
+Deno.test("messages: each is registered by the name of its constant", () => {
   const names = Object.entries(messages).map(([constant, { name }]) => [constant, name]);
   deepEqual(names.map(([, name]) => name), names.map(([constant]) => constant));
   deepEqual(names.map(([constant]) => constant).sort(), [
@@ -34,7 +34,7 @@ Deno.test("every message bears on the wire the name of its constant", () => {
   ]);
 });
 
-Deno.test("holds and marks bear the id of the workflow that may take them back", () => {
+Deno.test("holderOf: returns the ID of the workflow that may remove the hold or mark", () => {
   equal(holderOf(pool), workflowIdOf(pool));
   equal(workflowIdOf(pool), "machine-deployment/fleet/pool");
   const named = { ...pool, cluster: "north" };
@@ -42,7 +42,7 @@ Deno.test("holds and marks bear the id of the workflow that may take them back",
   equal(workflowIdOf(named), "north/machine-deployment/fleet/pool");
 });
 
-Deno.test("what is in no namespace has an id of its own in each cluster", () => {
+Deno.test("workflow IDs: differ by cluster for cluster-scoped objects", () => {
   const ids = (object: { cluster?: string; name: string }): string[] =>
     [joiningNodeIdOf, autoscalerIdOf, nodeVersionIdOf].map((idOf) => idOf(object));
   deepEqual(ids({ name: "a" }), ["joining-node/a", "autoscaling-strategy/a", "node-version/a"]);
@@ -51,7 +51,7 @@ Deno.test("what is in no namespace has an id of its own in each cluster", () => 
   equal(workflowIdOf(poolOfGroup("a", "north")), "north/scaling-group/a");
 });
 
-Deno.test("a hold of before the cluster had a name is the pool's own, one of another cluster is not", () => {
+Deno.test("isOwnHold: accepts a hold from before the cluster had a name, and none of another cluster", () => {
   const named = { ...pool, cluster: "north" };
   equal(isOwnHold(named, "machine-deployment/fleet/pool"), true);
   equal(isOwnHold(named, "north/machine-deployment/fleet/pool"), true);
@@ -60,7 +60,7 @@ Deno.test("a hold of before the cluster had a name is the pool's own, one of ano
   equal(isOwnHold(named, undefined), false);
 });
 
-Deno.test("a pool of an installation without a name starts with the id, input and columns that it always had", () => {
+Deno.test("start options: keep ID, input and search attributes when the cluster does not have a name", () => {
   const plain = { ...pool };
   deepEqual(poolOf({ ...plain, kind: "MachineDeployment" }), { ...plain, kind: "MachineDeployment" });
   equal(workflowIdOf({ ...plain, kind: "MachineDeployment" }), workflowIdOf(plain));
@@ -70,7 +70,7 @@ Deno.test("a pool of an installation without a name starts with the id, input an
   equal(shownAtStart({ ...plain, cluster: "north" }).typedSearchAttributes[0]?.value, "north");
 });
 
-Deno.test("a scaling group has one name as a pool, for whoever reads it", () => {
+Deno.test("groupOfPool, groupNameOf: return the name that poolOfGroup got", () => {
   for (const name of ["workers", "a.b", "scaling-group.x"]) {
     deepEqual([groupOfPool(poolOfGroup(name)), groupNameOf(poolOfGroup(name))], [name, name]);
   }

@@ -37,16 +37,16 @@ const gone = ({ people, waves, view }: Rollout): unknown => [
 ];
 
 for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
-  Deno.test(`reviewApproval keeps one that policy and pool are still those of, with ${approval}`, () => {
+  Deno.test(`reviewApproval: keeps the approval when policy and pool still match it, with ${approval}`, () => {
     const { rollout, rules } = approved(approval);
     equal(reviewApproval(rollout, desired, rules), "Kept");
-    // Machines of the wave are replaced by now.
+    // Machines of the wave have been replaced since.
     read(rollout, "two", rules);
     equal(reviewApproval(rollout, { ...desired, replicas: desired.replicas - 1 }, rules), "Kept");
     deepEqual([rollout.people.approvedHash, rollout.view.news], ["one", []]);
   });
 
-  Deno.test(`reviewApproval drops one that was given under other rules, also after continue-as-new, with ${approval}`, () => {
+  Deno.test(`reviewApproval: drops the approval when rules change, also after continuing as new, with ${approval}`, () => {
     const { rollout: before, rules } = approved(approval);
     const rollout = openRun({ target: { rules } }, carriedState(before));
     equal(reviewApproval(rollout, desired, { ...rules, maxFailed: 9 }), "Dropped");
@@ -54,7 +54,7 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
     equal(rollout.people.plan, null);
   });
 
-  Deno.test(`dropOvertaken drops one of a plan that was being read anew and is another now, with ${approval}`, () => {
+  Deno.test(`dropOvertaken: drops the approval when another plan was read meanwhile, with ${approval}`, () => {
     const { rollout, rules } = approved(approval);
     equal(dropOvertaken(rollout, "one"), "Kept");
     read(rollout, "two", rules);
@@ -65,7 +65,7 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
   });
 }
 
-Deno.test("reviewApproval takes one of an earlier version to be for what is so now, and drops it at the next change", () => {
+Deno.test("reviewApproval: applies an approval of an earlier version to the current plan until the next change", () => {
   const { rollout, rules } = approved("BeforeFirst");
   rollout.people.approvedTerms = null;
   equal(reviewApproval(rollout, desired, rules), "Kept");
@@ -73,7 +73,7 @@ Deno.test("reviewApproval takes one of an earlier version to be for what is so n
   equal(reviewApproval(rollout, desired, { ...rules, maxFailed: 9 }), "Dropped");
 });
 
-Deno.test("reviewApproval waits with its judgement while policies conflict, no machine is wanted, or none is left", () => {
+Deno.test("reviewApproval: keeps the approval while policies conflict, replicas are 0, or no machine is left", () => {
   const { rollout, rules } = approved("BeforeFirst");
   const others = { ...rules, maxFailed: 9 };
   equal(reviewApproval(rollout, desired, { ...others, conflict: "a and b" }), "Kept");
@@ -86,14 +86,14 @@ Deno.test("reviewApproval waits with its judgement while policies conflict, no m
   deepEqual(rollout.view.news, []);
 });
 
-Deno.test("reviewApproval forgets that of a wave that is done, so that it lets no other one begin", () => {
+Deno.test("reviewApproval: forgets the approval of a completed wave, so that no other wave begins", () => {
   const { rollout, rules } = approved("BeforeEachWave");
   rollout.waves.current = { ...rollout.waves.current, index: 1, approved: false };
   reviewApproval(rollout, desired, rules);
   deepEqual(gone(rollout), ["", "", null, false, []]);
 });
 
-Deno.test("dropPlan drops a plan that was read before the waves moved on, whoever approved", () => {
+Deno.test("dropPlan: drops the plan when the waves have moved on, also if the plan is approved", () => {
   const { rollout } = approved("BeforeEachWave");
   const before = { ...rollout.waves.current, approved: false };
   rollout.waves.current = { ...before, index: 1 };
@@ -101,7 +101,7 @@ Deno.test("dropPlan drops a plan that was read before the waves moved on, whoeve
   equal(rollout.people.plan, null);
 });
 
-Deno.test("what an approval rests on is carried, and the plan that waits for one", () => {
+Deno.test("carriedState: includes the terms of an approval, and the plan that waits for approval", () => {
   const approvedTerms = { hash: "h", replicas: 3 };
   const plan = { hash: "p", terms: approvedTerms };
   const carried = { ...carriedNow, people: { ...carriedNow.people, approvedTerms, plan } };

@@ -32,19 +32,19 @@ function questions(rollout: Rollout): unknown[] {
   return [join, wave].map((task) => askedGatesOf(rollout, task)?.since);
 }
 
-Deno.test("noteAskedGates keeps what is asked for the next run of the chain", () => {
+Deno.test("noteAskedGates: keeps the gates for the next run of the chain", () => {
   const next = openRun({}, readCarried(JSON.parse(JSON.stringify(carriedState(asking()))) as object, 0));
   deepEqual([askedGatesOf(next, join), askedGatesOf(next, wave)], [asked, asked]);
 });
 
-Deno.test("noteAskedGates notes nothing about a machine whose change was left", () => {
+Deno.test("noteAskedGates: records nothing when the change of the machine was abandoned", () => {
   const rollout = asking();
   rollout.machines.booting = {};
   noteAskedGates(rollout, join, asked);
   deepEqual([askedGatesOf(rollout, join), rollout.machines.booting], [null, {}]);
 });
 
-Deno.test("gates that nobody asks while nobody can look have their time moved on, and no others", () => {
+Deno.test("postponeIdle, postponeWave: extend only the time of gates without a running task", () => {
   const rollout = asking();
   rollout.tasks.running = { "gates wave 1": wave };
   postponeIdle(rollout.machines, rollout.tasks, 50);
@@ -55,7 +55,7 @@ Deno.test("gates that nobody asks while nobody can look have their time moved on
   deepEqual(questions(rollout), [1050, 1050]);
 });
 
-Deno.test("a machine that is tried again, or taken back, is asked about afresh", () => {
+Deno.test("retryMachines, takeBack: gates of a machine are evaluated from the start", () => {
   const [retried, left] = [asking(), asking()];
   retryMachines(retried.machines);
   left.machines.dropped = left.machines.booting;
@@ -64,7 +64,7 @@ Deno.test("a machine that is tried again, or taken back, is asked about afresh",
   deepEqual([retried, left].map((rollout) => askedGatesOf(rollout, join)), [null, null]);
 });
 
-Deno.test("gatesInDoubt gives those that could not be judged, and not those that were promoted", () => {
+Deno.test("gatesInDoubt: returns inconclusive gates without promoted ones", () => {
   const rollout = asking();
   equal(gatesInDoubt(rollout, "promoted").length, 0);
   noteAskedGates(rollout, join, { ...unclear });

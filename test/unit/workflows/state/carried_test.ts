@@ -9,12 +9,12 @@ function throughJson<Value>(value: Value): Value {
   return JSON.parse(JSON.stringify(value)) as Value;
 }
 
-Deno.test("carriedState survives JSON and the next run of the chain", () => {
+Deno.test("carriedState: is unchanged after JSON and the next run of the chain", () => {
   const read = readCarried(throughJson(carriedNow), now);
   deepEqual(carriedState(openRun({}, read)), carriedNow);
 });
 
-Deno.test("carriedState leaves behind what the next run reads or begins anew", () => {
+Deno.test("carriedState: excludes state that the next run reads or begins again", () => {
   const groups = Object.entries(carriedState(openRun({}, carriedNow)));
   deepEqual(groups.map(([group]) => group), [
     ...["schemaVersion", "target", "people", "waves", "machines", "records", "slots", "memory", "loop"],
@@ -30,7 +30,7 @@ Deno.test("carriedState leaves behind what the next run reads or begins anew", (
 
 for (const [group, fields] of Object.entries(carriedNow).filter(([group]) => group !== "schemaVersion")) {
   for (const field of Object.keys(fields as object)) {
-    Deno.test(`readCarried takes the default of ${group}.${field} where it lacks, and all else as it is`, () => {
+    Deno.test(`readCarried: returns the default of ${group}.${field} when missing, and the rest unchanged`, () => {
       const { [field]: _, ...lacking } = throughJson(fields as Record<string, unknown>);
       const fresh = freshState(now)[group as "waves"][field as "rolled"];
       const read = readCarried({ ...throughJson(carriedNow), [group]: lacking }, now);
@@ -39,13 +39,13 @@ for (const [group, fields] of Object.entries(carriedNow).filter(([group]) => gro
   }
 }
 
-Deno.test("readCarried takes what is empty, or of no version, as a fresh run", () => {
+Deno.test("readCarried: returns the initial state when the input is empty or without a version", () => {
   deepEqual(readCarried({}, now), freshState(now));
   deepEqual(readCarried({ schemaVersion: 1 }, now), freshState(now));
   deepEqual(readCarried([], now), freshState(now));
 });
 
-Deno.test("readCarried reads what it knows of a newer version, and leaves the rest", () => {
+Deno.test("readCarried: reads known fields and drops the rest when a newer version wrote the state", () => {
   const newer = {
     ...throughJson(carriedNow),
     schemaVersion: 9,
@@ -58,7 +58,7 @@ Deno.test("readCarried reads what it knows of a newer version, and leaves the re
   deepEqual(read, { ...rest, waves: { ...waves, countedBy: null } });
 });
 
-Deno.test("readCarried takes the default for a field of another kind than it knows", () => {
+Deno.test("readCarried: returns the default when a field has another type", () => {
   const odd = { schemaVersion: 9, people: { skipped: { e: true }, retriedAt: "never", approvedPlan: null }, waves: [] };
   deepEqual(readCarried(odd, now), freshState(now));
 });

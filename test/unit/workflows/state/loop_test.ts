@@ -3,25 +3,37 @@ import { freshLoop, isBehind, nudge, openLoop, stir } from "../../../../workflow
 import type { Loop } from "../../../../workflows/state/loop.ts";
 
 const said: { what: string; say: (loop: Loop) => void; behind: boolean }[] = [
-  { what: "nothing", say: () => {}, behind: false },
-  { what: "what it saw", say: (loop) => stir(loop, "g2"), behind: false },
-  { what: "what it saw, twice", say: (loop) => (stir(loop, "g2"), stir(loop, "g2")), behind: false },
-  { what: "something else", say: (loop) => stir(loop, "g3"), behind: true },
-  { what: "something else and then what it saw", say: (loop) => (stir(loop, "g3"), stir(loop, "g2")), behind: true },
-  { what: "that anything changed", say: (loop) => stir(loop), behind: true },
-  { what: "what it saw, and a task has ended", say: (loop) => (stir(loop, "g2"), nudge(loop)), behind: true },
-  { what: "that a task has ended, and then what it saw", say: (loop) => (nudge(loop), stir(loop, "g2")), behind: true },
+  { what: "no event", say: () => {}, behind: false },
+  { what: "a signal for the read state", say: (loop) => stir(loop, "g2"), behind: false },
+  { what: "two signals for the read state", say: (loop) => (stir(loop, "g2"), stir(loop, "g2")), behind: false },
+  { what: "a signal for another state", say: (loop) => stir(loop, "g3"), behind: true },
+  {
+    what: "signals for another state and the read state",
+    say: (loop) => (stir(loop, "g3"), stir(loop, "g2")),
+    behind: true,
+  },
+  { what: "a signal without a state", say: (loop) => stir(loop), behind: true },
+  {
+    what: "a signal for the read state and the end of a task",
+    say: (loop) => (stir(loop, "g2"), nudge(loop)),
+    behind: true,
+  },
+  {
+    what: "the end of a task and a signal for the read state",
+    say: (loop) => (nudge(loop), stir(loop, "g2")),
+    behind: true,
+  },
 ];
 
 for (const { what, say, behind } of said) {
-  Deno.test(`a round is ${behind ? "" : "not "}behind that was told ${what}`, () => {
+  Deno.test(`isBehind: returns ${behind} after ${what}`, () => {
     const loop = openLoop(freshLoop(), 0);
     say(loop);
     equal(isBehind(loop, "g2"), behind);
   });
 }
 
-Deno.test("a round that saw nothing is behind whatever it was told", () => {
+Deno.test("isBehind: returns true when the reconcile read nothing", () => {
   const loop = openLoop(freshLoop(), 0);
   stir(loop, "g2");
   equal(isBehind(loop, undefined), true);

@@ -8,7 +8,7 @@ const waits = (nth: number): { name: string; fields: Record<string, unknown> } =
   fields: { by: `ada ${nth}` },
 });
 
-Deno.test("keepWaiting keeps commands for the next run of the chain until they are judged, the last fifty", () => {
+Deno.test("keepWaiting: keeps the last fifty commands for the next run of the chain until they are validated", () => {
   const { people, ...rest } = openRun();
   const all = Array.from({ length: 52 }, (_, nth) => waits(nth));
   for (const each of all) keepWaiting(people, each);

@@ -9,7 +9,7 @@ import { openRun } from "../../../support/open_run.ts";
 const join = { machine: "b", node: "node-b", image: "i", kubelet: "k" };
 const replacement = { machine: "a", replacedBy: "b", image: "i", kubelet: "k", drainedSeconds: 1 };
 
-Deno.test("openRollout starts empty without a run before it, and has to recall", () => {
+Deno.test("openRollout: starts empty and has to recall when there is no previous run", () => {
   const rollout = openRun();
   const { target, people, memory, waves, machines, records } = carriedState(rollout);
   equal(Math.abs(Date.now() - target.startedAt) < 10_000, true);
@@ -18,11 +18,11 @@ Deno.test("openRollout starts empty without a run before it, and has to recall",
   equal(rollout.memory.recalled, false);
 });
 
-Deno.test("openRollout has nothing to recall after a run of the same chain", () => {
+Deno.test("openRollout: has nothing to recall after a run of the same chain", () => {
   equal(openRun({}, carriedNow).memory.recalled, true);
 });
 
-Deno.test("beginChange starts the counters afresh, but keeps what is being left on the way back", () => {
+Deno.test("beginChange: resets the counters, but keeps those of the abandoned change during a rollback", () => {
   const { memory } = carriedNow;
   const rollout = openRun({}, { ...carriedNow, memory: { ...memory, rollback: null } });
   beginChange(rollout, "s3");
@@ -35,7 +35,7 @@ Deno.test("beginChange starts the counters afresh, but keeps what is being left 
   deepEqual([change, back.machines.failures, back.machines.retries, startedAt], ["s1", 2, [], 1000]);
 });
 
-Deno.test("recordJoin measures from the start of the boot and forgets it", () => {
+Deno.test("recordJoin: measures from the start of the boot and forgets it", () => {
   const booting = { b: { since: 10_000, attempt: 0 }, c: { since: 1, attempt: 0 } };
   const rollout = openRun({ machines: { booting } });
   recordJoin(rollout, { ...join, readyAt: 22_300 });
@@ -45,7 +45,7 @@ Deno.test("recordJoin measures from the start of the boot and forgets it", () =>
   deepEqual([Object.keys(rollout.machines.booting), rollout.memory.usual.join], [["c"], [12.3]]);
 });
 
-Deno.test("recordReplacement counts all, and keeps the last hundred and the last twenty times", () => {
+Deno.test("recordReplacement: counts all replacements, keeps the last hundred and the last twenty durations", () => {
   const { records, memory } = openRun();
   for (let nth = 0; nth < 150; nth++) {
     recordReplacement({ records, memory }, { ...replacement, machine: `m${nth}` }, nth);
@@ -54,7 +54,7 @@ Deno.test("recordReplacement counts all, and keeps the last hundred and the last
   deepEqual([memory.usual.leave.length, memory.usual.leave[0]], [20, 130]);
 });
 
-Deno.test("tell keeps what happened last when nothing can be written", () => {
+Deno.test("tell: keeps the latest Events while nothing can be written", () => {
   const { view } = openRun();
   for (let nth = 0; nth < 200; nth++) tell(view, "Admitted", `m${nth}`);
   equal(view.news.length <= 50, true);

@@ -4,7 +4,7 @@ import { historyEntry } from "../../../../workflows/status/report.ts";
 import { carriedNow } from "../../../support/carried_states.ts";
 import { openRun } from "../../../support/open_run.ts";
 
-Deno.test("historyEntry is about the change that was left, and who left it", () => {
+Deno.test("historyEntry: describes the abandoned change and its actor after a rollback", () => {
   const desired = { revision: "3", image: "i1", kubelet: "k1", actor: "kubectl" } as Desired;
   const rollout = openRun({ target: { desired } }, carriedNow);
   const left = historyEntry(rollout, "Aborted");

@@ -35,7 +35,7 @@ function blockedBy(reason: Blocked["reason"], until: number | null = null): Give
   return { view: { blocked: { reason, message: "because", until } } };
 }
 
-Deno.test("standingOf names what goes on, the soonest deadline, and three of many", () => {
+Deno.test("standingOf: names the running steps, the soonest deadline, and three of many machines", () => {
   const tasks = Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, task(name)]));
   tasks["e"] = task("e", { kind: "leave", step: "Draining", until: 50 });
   const { phase, message, until } = standingOf(rollout({ tasks: { running: tasks } }), idle);
@@ -43,7 +43,7 @@ Deno.test("standingOf names what goes on, the soonest deadline, and three of man
   equal(message, "Joining a, b, c and 1 more; Draining e");
 });
 
-Deno.test("standingOf puts a drain that is blocked before what goes on", () => {
+Deno.test("standingOf: shows a blocked drain before the running steps", () => {
   const blockers = [
     {
       pod: "default/web-1",
@@ -61,7 +61,7 @@ Deno.test("standingOf puts a drain that is blocked before what goes on", () => {
   );
 });
 
-Deno.test("standingOf halts only where a person is needed", () => {
+Deno.test("standingOf: halts only when a person must act", () => {
   equal(standingOf(rollout(blockedBy("PolicyConflict")), idle).phase, "Halted");
   equal(standingOf(rollout(blockedBy("Quarantined")), idle).phase, "Halted");
   const window = standingOf(rollout(blockedBy("OutsideWindow", 70)), idle);
@@ -71,12 +71,12 @@ Deno.test("standingOf halts only where a person is needed", () => {
   deepEqual([phase, reason], ["Halted", "GateInconclusive"]);
 });
 
-Deno.test("standingOf says what is waited for when nothing is under way", () => {
+Deno.test("standingOf: says what the run waits for when no task is running", () => {
   const { reason, message, until } = standingOf(rollout(), { ...idle, lookAgainAt: 9 });
   deepEqual([reason, message, until], ["Settling", "Waiting for machine-controller to create a machine", 9]);
 });
 
-Deno.test("activePhase tells a rollout from scaling and from repair", () => {
+Deno.test("activePhase: distinguishes a rollout from scaling and repair", () => {
   const counts = { ill: 1 } as PoolSnapshot["counts"];
   equal(activePhase(rollout()), "Rolling");
   equal(activePhase(rollout({ waves: {} })), "Creating");

@@ -35,25 +35,25 @@ const table: [string, string][] = [
 ];
 
 for (const [type, kind] of table) {
-  Deno.test(`troubleOf takes ${type} for ${kind}, from normal and local activities alike`, () => {
+  Deno.test(`troubleOf: returns ${kind} when a normal or local activity fails with ${type}`, () => {
     equal(troubleOf(wrapped(failed(type))).kind, kind);
     equal(troubleOf(failed(type)).kind, kind);
   });
 }
 
-Deno.test("troubleOf halts with the type as the reason and the message as it is", () => {
+Deno.test("troubleOf: halts with the type as the reason and the unchanged message", () => {
   deepEqual(troubleOf(wrapped(failed("MachineRemains"))), {
     ...{ kind: "halt", reason: "MachineRemains", message: "Cannot do it" },
   });
 });
 
-Deno.test("troubleOf takes a timeout for a time in which nothing could be seen", () => {
+Deno.test("troubleOf: returns unreachable when an activity times out", () => {
   const timeout = new TimeoutFailure("activity timed out", undefined, "START_TO_CLOSE");
   equal(troubleOf(wrapped(timeout)).kind, "unreachable");
   equal(troubleOf(timeout).kind, "unreachable");
 });
 
-Deno.test("troubleOf leaves cancellations and bugs to others", () => {
+Deno.test("troubleOf: rethrows cancellations and internal errors", () => {
   equal(troubleOf(new CancelledFailure("cancelled")).kind, "rethrow");
   equal(troubleOf(wrapped(new CancelledFailure("cancelled"))).kind, "rethrow");
   equal(troubleOf(new TypeError("undefined is not a function")).kind, "rethrow");

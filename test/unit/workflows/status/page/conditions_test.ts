@@ -41,7 +41,7 @@ const phases: [Phase, string[]][] = [
 ];
 
 for (const [phase, expected] of phases) {
-  Deno.test(`conditions of ${phase}: ${expected.join(", ") || "none"} holds, and none is missing`, () => {
+  Deno.test(`conditions: ${expected.join(", ") || "none"} is True, none is missing when the phase is ${phase}`, () => {
     deepEqual(holding({ phase }), expected);
     deepEqual(conditions(told({ phase })).map(({ type }) => type), types);
   });
@@ -53,7 +53,7 @@ const facts: [name: string, difference: Partial<Told>, expected: string[], messa
   ["a rollback", { phase: "RolledBack", left }, ["RolledBack"], bad.reason],
   ["an earlier rollback", { phase: "Converged", left }, ["Ready", "RolledBack"], bad.reason],
   [
-    "a change that is held",
+    "a change in quarantine",
     { phase: "Halted", quarantined: bad },
     ["Quarantined"],
     "Revision 4 (image-4) is quarantined: JoinAttemptsExhausted: w-9",
@@ -61,18 +61,18 @@ const facts: [name: string, difference: Partial<Told>, expected: string[], messa
 ];
 
 for (const [name, difference, expected, message] of facts) {
-  Deno.test(`conditions shows ${name}`, () => {
+  Deno.test(`conditions: shows ${name}`, () => {
     const all = conditions(told(difference));
     deepEqual(holding(difference), expected);
     equal(all.find(({ type }) => type === expected.at(-1))?.message, message);
   });
 }
 
-Deno.test("conditions has not rolled back while it goes back", () => {
+Deno.test("conditions: RolledBack is not True during the rollback", () => {
   deepEqual(holding({ phase: "RollingBack", left }), ["Progressing"]);
 });
 
-Deno.test("conditions always gives a reason that Kubernetes accepts", () => {
+Deno.test("conditions: always has a reason that Kubernetes accepts", () => {
   for (const { reason } of phases.flatMap(([phase]) => conditions(told({ phase })))) {
     equal(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/.test(reason), true, reason);
   }

