@@ -98,8 +98,8 @@ function noteBlockers(
   const [first] = blockers;
   if (!first) return key; // the blocker is gone
   const rest = blockers.length > 1 ? ` and ${blockers.length - 1} more` : "";
-  const what = `${first.pod} of ${first.owner} (${first.why})${rest}`;
-  warn(view, "DrainBlocked", `Draining ${task.node}: waiting for ${what}`);
+  const what = `pod "${first.pod}" of ${first.owner} (${first.why})${rest}`;
+  warn(view, "DrainBlocked", `Draining node "${task.node}": waiting for ${what}`);
   return key;
 }
 

@@ -191,8 +191,8 @@ export async function admit(rollout: Admitting, step: Step & { kind: "admit" }):
   if (isStale(rollout, newcomer)) return undefined;
   // A machine that was never admitted begins now, however long ago it was chosen.
   if (newcomer.phase === "Held") restartBoot(machines, newcomer.id);
-  const replaces = victim ? ` to replace ${victim.id}` : "";
-  tell(view, "MachineAdmitted", `Admitted ${newcomer.id}${replaces}`);
+  const replaces = victim ? ` to replace machine "${victim.id}"` : "";
+  tell(view, "MachineAdmitted", `Admitted machine "${newcomer.id}"${replaces}`);
   if (victim) {
     beginJoin(rollout, { machine: newcomer.id, attempt, victim: victim.id }, "ByWait");
     return undefined;

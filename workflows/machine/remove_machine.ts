@@ -31,7 +31,7 @@ export function beginRemoval(rollout: Removing, victim: Member): void {
 /** Begins to replace an unhealthy machine: machine-controller creates another one as soon as this one is deleted. */
 export function beginRepair(rollout: Removing, ill: Member): void {
   const task: Task = { ...removalTask(rollout, ill), kind: "repair", step: "Repairing" };
-  tell(rollout.view, "RepairStarted", `Replacing ${ill.id}: ${ill.ill?.why ?? "unhealthy"}`);
+  tell(rollout.view, "RepairStarted", `Replacing machine "${ill.id}": ${ill.ill?.why ?? "unhealthy"}`);
   begin(rollout, task, async () => {
     // The machine may have recovered while an etcd check was inconclusive.
     if (needsRelief(rollout) && await relieveIll(rollout, task, ill) === "Well") return;

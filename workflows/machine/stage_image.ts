@@ -37,7 +37,7 @@ async function stage(rollout: Updated, task: Task, image: string): Promise<void>
     return await failUpdate(rollout, task, { image, reason: "StageRefused", message: messageOf(seen) });
   }
   noteLately(machines, subject, { is: seen.outcome === "Booted" ? "Updated" : "Staged", templateHash, at: Date.now() });
-  if (seen.outcome === "Staged") tell(view, "ImageStaged", `Staged ${image} on ${subject}`);
+  if (seen.outcome === "Staged") tell(view, "ImageStaged", `Staged image "${image}" on node "${subject}"`);
 }
 
 /** Returns why nothing is staged on a machine. */

@@ -109,7 +109,7 @@ async function orderBoot(rollout: Updated, task: Task, begun: Updating): Promise
   if (ordered.outcome === "Ordered") {
     // The time to boot begins now, as the order may have been delayed.
     begun.boot = { id: ordered.bootId, until: Date.now() + boot };
-    tell(view, "BootOrdered", `Booting ${image} on ${machine}`);
+    tell(view, "BootOrdered", `Booting image "${image}" on node "${machine}"`);
     return "Down";
   }
   if (ordered.outcome === "Rebooted") {
@@ -187,7 +187,7 @@ async function prove(rollout: Updated, task: Task, begun: Updating): Promise<End
   noteLately(machines, machine, { is: "Updated", templateHash, at: Date.now() });
   machines.booting[machine] = { since, attempt: 0 };
   recordJoin(rollout, { machine, node: machine, image, kubelet: "", readyAt: Date.now() });
-  tell(rollout.view, "MachineUpdated", `Machine ${machine} runs ${image}`);
+  tell(rollout.view, "MachineUpdated", `Machine "${machine}" runs image "${image}"`);
   return "Ended";
 }
 

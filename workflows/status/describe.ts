@@ -159,7 +159,8 @@ function quarantined(
 function drainSentence({ subject, node, blockers, until }: Task): Pick<Standing, "message" | "until"> {
   const [first] = blockers;
   const rest = blockers.length > 1 ? ` and ${blockers.length - 1} more` : "";
-  const message = `Draining ${subject} (${node}): waiting for ${first?.pod} of ${first?.owner}, ${first?.why}${rest}`;
+  const pod = `pod "${first?.pod}" of ${first?.owner} (${first?.why})${rest}`;
+  const message = `Draining machine "${subject}" on node "${node}": waiting for ${pod}`;
   return { message, until };
 }
 

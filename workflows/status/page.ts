@@ -176,7 +176,7 @@ function advice(pool: Pool, progress: Progress): string[] {
 const hints: Record<string, string> = {
   PolicyConflict: "Make the selector of one RolloutPolicy more specific, or delete one of them.",
   Quarantined: "Change the MachineDeployment: Ostler rolls out a changed spec without a retry.",
-  TooManyUnhealthy: "Check the nodes: so many unhealthy machines at once rarely fail for reasons of their own.",
+  TooManyUnhealthy: "Check the nodes for a common cause: so many machines rarely become unhealthy on their own.",
   PodsRemaining: "Let the pods listed above move, or change the drain rules of the policy meanwhile.",
   OutsideWindow: "Wait for the next window, or change the windows of the policy.",
   WindowTooShort: "Wait for the next window, or change the windows of the policy.",
@@ -192,7 +192,7 @@ const hints: Record<string, string> = {
   EtcdInDoubt:
     "Fix the named etcd member (docs/how-to/control-planes.md): until then Ostler adds and removes no control plane.",
   EtcdAccessMissing: "Put ca.crt, tls.crt and tls.key of etcd into the named Secret: the message says what is wrong.",
-  FailedRemain: "The named machines keep their version: run ostler explain to see what failed, then retry.",
+  FailedRemain: "The named machines keep their current image: run ostler explain to see what failed, then retry.",
   DownRemain: "Bring the named machines back, or delete their Nodes: Ostler does not touch these machines.",
   StageRefused: "Fix the problem in the message, then retry; nothing on the machine was stopped.",
   ApplyRefused: "Fix the problem in the message, then retry; the machine serves as before.",

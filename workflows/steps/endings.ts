@@ -59,7 +59,7 @@ export async function endAborted(
 export async function cleanUp(rollout: Telling & Part<"tasks" | "slots" | "target">): Promise<RollOutResult> {
   const { settings: { pool }, tasks, target } = rollout;
   callOff(tasks, () => true);
-  stand(rollout, { phase: "Deleting", reason: "Deleting", message: "Deleting all objects created for this pool" });
+  stand(rollout, { phase: "Deleting", reason: "Deleting", message: "Removing config, secrets and holds of this pool" });
   await giveBackSlots(rollout, true);
   await write.ensurePoolCleanedUp.executeWithOptions({ summary: "Delete config, secrets and holds" }, [{ pool }]);
   target.cleanedUp = true;

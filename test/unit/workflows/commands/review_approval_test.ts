@@ -46,7 +46,7 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
     deepEqual([rollout.people.approvedHash, rollout.view.news], ["one", []]);
   });
 
-  Deno.test(`reviewApproval: drops the approval when rules change, also after continuing as new, with ${approval}`, () => {
+  Deno.test(`reviewApproval: drops the approval when rules change, also in the next run, with ${approval}`, () => {
     const { rollout: before, rules } = approved(approval);
     const rollout = openRun({ target: { rules } }, carriedState(before));
     equal(reviewApproval(rollout, desired, { ...rules, maxFailed: 9 }), "Dropped");

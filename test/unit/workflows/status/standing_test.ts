@@ -57,7 +57,7 @@ Deno.test("standingOf: shows a blocked drain before the running steps", () => {
   equal(reason, "PodsRemaining");
   match(
     message,
-    /^Draining m-1 \(n-1\): waiting for default\/web-1 of Deployment default\/web, PodDisruptionBudget .* and 1 more$/,
+    /^Draining machine "m-1" on node "n-1": waiting for pod "default\/web-1" of Deployment .* \(PodDis.*\) and 1 more$/,
   );
 });
 
