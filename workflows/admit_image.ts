@@ -36,10 +36,10 @@ export async function admitImage(object: ClusterObject): Promise<ImageOutcome> {
   setHandler(imageChanged, () => void (isChanged = true));
   for (;;) {
     isChanged = false;
-    const finding = await judge(object);
+    const finding = await evaluate(object);
     // The spec changed during the evaluation.
     if (finding === "Stale") isChanged = true;
-    const outcome = typeof finding === "string" ? { outcome: "Gone" as const } : await tell(object, finding);
+    const outcome = typeof finding === "string" ? { outcome: "Gone" as const } : await report(object, finding);
     // Without an await between this check and the return, a late signal starts a new run.
     if (!isChanged) return outcome;
     // Frequent changes lead to many short histories instead of one long history.
@@ -47,12 +47,14 @@ export async function admitImage(object: ClusterObject): Promise<ImageOutcome> {
   }
 }
 
-async function judge(object: ClusterObject): Promise<ImageFinding | "Gone" | "Stale"> {
+async function evaluate(object: ClusterObject): Promise<ImageFinding | "Gone" | "Stale"> {
   try {
-    const look = await resolveImage.executeWithOptions({ summary: `Resolve OSImage "${object.name}"` }, [{ object }]);
-    if (look.outcome === "Gone") return "Gone";
-    if (look.outcome !== "Resolved") return findingOf(look);
-    const { image } = look;
+    const resolved = await resolveImage.executeWithOptions({ summary: `Resolve OSImage "${object.name}"` }, [{
+      object,
+    }]);
+    if (resolved.outcome === "Gone") return "Gone";
+    if (resolved.outcome !== "Resolved") return findingOf(resolved);
+    const { image } = resolved;
     const summary = `Verify image ${image.digest.slice(0, "sha256:".length + 12)}`;
     const verdict = await verifyImage.executeWithOptions({ summary }, [{ object, image }]);
     if (verdict.outcome === "Verified") return { state: "Accepted", image, evidence: verdict.evidence };
@@ -72,10 +74,10 @@ function findingOf(refusal: Refusal, image?: ResolvedImage): ImageFinding {
   return { state: "Refused", reason: refusal.reason, message, generation, ...(image ? { image } : {}) };
 }
 
-async function tell(object: ClusterObject, finding: ImageFinding): Promise<ImageOutcome> {
+async function report(object: ClusterObject, finding: ImageFinding): Promise<ImageOutcome> {
   const summary = finding.state === "Accepted" ? "Report the image as accepted" : `Report ${finding.reason}`;
-  const told = await ensureImageTold.executeWithOptions({ summary }, [{ object, finding }]);
-  if (told === "Gone") return { outcome: "Gone" };
+  const reported = await ensureImageTold.executeWithOptions({ summary }, [{ object, finding }]);
+  if (reported === "Gone") return { outcome: "Gone" };
   if (finding.state === "Accepted") {
     const { image: { repository, digest }, evidence } = finding;
     setCurrentDetails(`Image \`${repository}@${digest}\` is accepted, signed by \`${evidence.signedBy}\``);

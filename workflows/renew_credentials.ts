@@ -44,7 +44,7 @@ async function renew({ publishOnly, rest, ...due }: DuePool, { cluster, deadline
   });
   await started.catch(async (error: unknown) => {
     if (isCancellation(error)) throw error;
-    await tell(pool);
+    await signalRollout(pool);
   });
 }
 
@@ -61,7 +61,7 @@ async function renewAtRest(pool: PoolRef, rest: Rest): Promise<"Done" | "Rollout
 }
 
 // If the rollout ends at this moment and leaves credentials to renew, the next run finds the pool again.
-async function tell(pool: PoolRef): Promise<void> {
+async function signalRollout(pool: PoolRef): Promise<void> {
   await getExternalWorkflowHandle(workflowIdOf(pool)).signal(desiredChanged, {}).catch((error: unknown) => {
     if (isCancellation(error)) throw error;
   });

@@ -62,7 +62,7 @@ export async function rollOutNodeVersion(object: ClusterObject): Promise<NodeVer
   } catch (error) {
     // After a cancellation by a person, the machines stay as the runs of their groups have them, and the autoscaler
     // returns to its previous state.
-    if (isCancellation(error)) await CancellationScope.nonCancellable(() => letGo(object));
+    if (isCancellation(error)) await CancellationScope.nonCancellable(() => endHold(object));
     throw error;
   }
 }
@@ -72,14 +72,14 @@ interface News {
 }
 
 async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVersionOutcome> {
-  let told = "";
+  let reported = "";
   for (;;) {
     news.isChanged = false;
-    const survey = await look(object);
+    const survey = await readSurvey(object);
     if (survey.state === "Gone") return await endGone(object);
     const next = nextStep(survey);
-    if (told !== wordsOf(next.standing)) await tell(object, next.standing);
-    told = wordsOf(next.standing);
+    if (reported !== textOf(next.standing)) await report(object, next.standing);
+    reported = textOf(next.standing);
     if (survey.isHeld && next.step !== "LetGo") await hold(object);
     await take(object, next, survey.digest);
     // Without an await between this check and the return, a late signal starts a new run.
@@ -89,13 +89,13 @@ async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVer
   }
 }
 
-function look(object: ClusterObject): Promise<VersionSurvey> {
+function readSurvey(object: ClusterObject): Promise<VersionSurvey> {
   return act.surveyNodeVersion.executeWithOptions({ summary: "Survey the groups and their nodes" }, [{ object }]);
 }
 
 async function take(object: ClusterObject, next: NextStep, digest: string): Promise<void> {
   if (next.step === "Hold") await hold(object);
-  if (next.step === "LetGo") await letGo(object);
+  if (next.step === "LetGo") await endHold(object);
   if (next.step === "EndRelease") await endRelease(object);
   if (next.step !== "Release") return;
   const { stage } = next;
@@ -111,11 +111,11 @@ async function hold(object: ClusterObject): Promise<void> {
   await act.ensureAutoscalersHeld.executeWithOptions({ summary: "Hold the autoscaler" }, [{ object, until }]);
 }
 
-async function letGo(object: ClusterObject): Promise<void> {
+async function endHold(object: ClusterObject): Promise<void> {
   await act.ensureAutoscalersLetGo.executeWithOptions({ summary: "End the hold of the autoscaler" }, [{ object }]);
 }
 
-async function tell(object: ClusterObject, standing: VersionStanding): Promise<void> {
+async function report(object: ClusterObject, standing: VersionStanding): Promise<void> {
   setCurrentDetails(standing.message);
   await act.ensureVersionTold.executeWithOptions({ summary: standing.message.slice(0, 200) }, [{ object, standing }]);
 }
@@ -127,20 +127,20 @@ async function rest(object: ClusterObject, fingerprint: string, news: News): Pro
   const change = scope.run(() =>
     waits().awaitNodeVersionChanged.executeWithOptions({ summary }, [{ object, fingerprint, until }])
   );
-  const told = scope.run(() => condition(() => news.isChanged));
+  const signalled = scope.run(() => condition(() => news.isChanged));
   try {
-    await Promise.race([change, told]);
+    await Promise.race([change, signalled]);
   } finally {
     scope.cancel();
-    await Promise.allSettled([change, told]);
+    await Promise.allSettled([change, signalled]);
   }
 }
 
 async function endGone(object: ClusterObject): Promise<NodeVersionOutcome> {
-  await letGo(object);
+  await endHold(object);
   return { outcome: "Gone", says: `NodeVersion "${object.name}" was deleted` };
 }
 
-function wordsOf({ reason, message }: VersionStanding): string {
+function textOf({ reason, message }: VersionStanding): string {
   return `${reason} ${message}`;
 }

@@ -92,8 +92,8 @@ const machines: Fault[] = [
   {
     name: "drain: a machine is removed without a drain",
     file: "workflows/machine/remove_machine.ts",
-    from: 'if (await drain(rollout, task, victim) === "Drained") await letGo(rollout, task, victim);',
-    to: "await letGo(rollout, task, victim);",
+    from: 'if (await drain(rollout, task, victim) === "Drained") await release(rollout, task, victim);',
+    to: "await release(rollout, task, victim);",
     caughtBy: {
       file: "test/workflow/rolling_test.ts",
       filter: "takes the steps of one replacement in their order",

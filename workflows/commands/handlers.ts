@@ -24,29 +24,29 @@ export function listen(rollout: Rollout): void {
   for (const waiting of rollout.people.waiting) {
     const [name, effect] = effects.find(([each]) => each === waiting.name) ?? [];
     // A carried command is not new, so it is no reason to read before the scheduled time.
-    if (name && effect) void goOn(rollout, { name, effect, waiting });
+    if (name && effect) void applyOnceKnown(rollout, { name, effect, waiting });
   }
-  hear(rollout, { update: pause, signal: messages.pauseRequested, effect: commands.pause });
-  hear(rollout, { update: resume, signal: messages.resumeRequested, effect: commands.resume });
-  hear(rollout, { update: retry, signal: messages.retryRequested, effect: commands.retry });
-  hear(rollout, { update: approve, signal: messages.approveRequested, effect: commands.approve });
-  hear(rollout, { update: promote, signal: messages.promoteRequested, effect: commands.promote });
-  hear(rollout, { update: skip, signal: messages.skipRequested, effect: commands.skip });
-  hear(rollout, { update: abort, signal: messages.abortRequested, effect: commands.abort });
+  register(rollout, { update: pause, signal: messages.pauseRequested, effect: commands.pause });
+  register(rollout, { update: resume, signal: messages.resumeRequested, effect: commands.resume });
+  register(rollout, { update: retry, signal: messages.retryRequested, effect: commands.retry });
+  register(rollout, { update: approve, signal: messages.approveRequested, effect: commands.approve });
+  register(rollout, { update: promote, signal: messages.promoteRequested, effect: commands.promote });
+  register(rollout, { update: skip, signal: messages.skipRequested, effect: commands.skip });
+  register(rollout, { update: abort, signal: messages.abortRequested, effect: commands.abort });
 }
 
-interface Hearing {
+interface Registration {
   update: typeof messages.pause;
   signal: typeof messages.pauseRequested;
   effect: Effect;
 }
 
-interface Judging {
+interface NamedEffect {
   name: string;
   effect: Effect;
 }
 
-function apply(rollout: Rollout, { effect }: Judging, command: Command): Answer {
+function apply(rollout: Rollout, { effect }: NamedEffect, command: Command): Answer {
   const { people, loop, view } = rollout;
   const message = effect.apply(rollout, command);
   people.heard = true;
@@ -56,41 +56,44 @@ function apply(rollout: Rollout, { effect }: Judging, command: Command): Answer 
 }
 
 // Before the first read, a command cannot be validated, and what is read must not overwrite it.
-async function firstLook({ target, loop }: Seen<"target" | "loop">): Promise<"Known" | "Over"> {
+async function firstRead({ target, loop }: Seen<"target" | "loop">): Promise<"Known" | "Over"> {
   await condition(() => target.known || loop.over !== "");
   return target.known ? "Known" : "Over";
 }
 
-async function goOn(rollout: Rollout, { waiting, ...judging }: Judging & { waiting: WaitingCommand }): Promise<void> {
-  if (await firstLook(rollout) === "Over") return;
+async function applyOnceKnown(
+  rollout: Rollout,
+  { waiting, ...named }: NamedEffect & { waiting: WaitingCommand },
+): Promise<void> {
+  if (await firstRead(rollout) === "Over") return;
   endWaiting(rollout.people, waiting);
-  obey(rollout, judging, waiting.fields);
+  applySignal(rollout, named, waiting.fields);
 }
 
 // A signal cannot be refused: an invalid one is reported and dropped.
-function obey(rollout: Rollout, judging: Judging, command: Command): void {
-  const why = judging.effect.refuse(rollout, command);
-  if (why === undefined) return void apply(rollout, judging, command);
-  warn(rollout.view, "CommandIgnored", `Cannot ${judging.name}: ${why}`);
+function applySignal(rollout: Rollout, named: NamedEffect, command: Command): void {
+  const why = named.effect.refuse(rollout, command);
+  if (why === undefined) return void apply(rollout, named, command);
+  warn(rollout.view, "CommandIgnored", `Cannot ${named.name}: ${why}`);
   stir(rollout.loop);
 }
 
 // Registers a command as an update, which answers people, and as a signal, for tctl and batches.
-function hear(rollout: Rollout, { update, signal, effect }: Hearing): void {
+function register(rollout: Rollout, { update, signal, effect }: Registration): void {
   const { target, people, loop } = rollout;
-  const judging = { name: update.name, effect };
+  const named = { name: update.name, effect };
   const refuse = (why: string | undefined): void => {
     if (why !== undefined) throw ApplicationFailure.nonRetryable(`Cannot ${update.name}: ${why}`, "CommandRefused");
   };
-  const callForLook = (): void => {
+  const requestRead = (): void => {
     if (loop.bugs > 0) nudge(loop); // the run may wait before its first read
   };
   const answered = async (command: Command): Promise<Answer> => {
-    if (target.known) return apply(rollout, judging, command ?? {});
-    callForLook();
-    if (await firstLook(rollout) === "Over") refuse(`${loop.over}; send the command again`);
+    if (target.known) return apply(rollout, named, command ?? {});
+    requestRead();
+    if (await firstRead(rollout) === "Over") refuse(`${loop.over}; send the command again`);
     refuse(effect.refuse(rollout, command ?? {}));
-    return apply(rollout, judging, command ?? {});
+    return apply(rollout, named, command ?? {});
   };
   const validator = (command: Command): void => {
     refuse(wrongField(command) ?? (target.known ? effect.refuse(rollout, command ?? {}) : undefined));
@@ -101,9 +104,9 @@ function hear(rollout: Rollout, { update, signal, effect }: Hearing): void {
     const command = wrongField(given) === undefined ? given ?? {} : {};
     const waiting = { name: update.name, fields: { ...command } };
     if (!target.known) {
-      callForLook();
+      requestRead();
       keepWaiting(people, waiting);
     }
-    await goOn(rollout, { ...judging, waiting });
+    await applyOnceKnown(rollout, { ...named, waiting });
   }, { description: `${update.name}, without an answer: ${effect.takes}` });
 }

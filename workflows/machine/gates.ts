@@ -46,7 +46,7 @@ export async function passGates(rollout: Asking, task: Task, asked: Asked): Prom
       const told = JSON.stringify(gates);
       const isOver = (): boolean => task.doubt === promoted || JSON.stringify(gatesOf(rollout, asked)) !== told;
       const name = planHash([keyOf(rollout, asked), gates]);
-      const verdicts = await judge(rollout, task, { ...asked, gates, name, isOver });
+      const verdicts = await evaluate(rollout, task, { ...asked, gates, name, isOver });
       const isPromoted = task.doubt === promoted;
       task.doubt = "";
       // A run that ends before the promotion takes effect carries it to the next run.
@@ -95,7 +95,7 @@ function gatesOf({ target: { rules } }: Seen<"target">, asked: Asked): Gate[] {
  * machine deleted meanwhile. The key stays the same, so that the Job of a gate does not run again. Returns undefined
  * when the answer is no longer needed.
  */
-async function judge(rollout: Asking, task: Task, question: Question): Promise<GateVerdict[] | undefined> {
+async function evaluate(rollout: Asking, task: Task, question: Question): Promise<GateVerdict[] | undefined> {
   const { name } = question;
   const before = askedGatesOf(rollout, task);
   if (before?.name === name) task.doubt ||= before.doubt;

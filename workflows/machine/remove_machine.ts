@@ -24,7 +24,7 @@ export function beginRemoval(rollout: Removing, victim: Member): void {
   const task = removalTask(rollout, victim);
   begin(rollout, task, async () => {
     if (needsRelief(rollout)) await relieve(rollout, task, victim);
-    if (await drain(rollout, task, victim) === "Drained") await letGo(rollout, task, victim);
+    if (await drain(rollout, task, victim) === "Drained") await release(rollout, task, victim);
   });
 }
 
@@ -110,7 +110,7 @@ function beginDraining({ draining }: Machines, { id, templateHash, image, kubele
   return begun.since;
 }
 
-async function letGo(rollout: Removing, task: Task, { id, node }: Member): Promise<void> {
+async function release(rollout: Removing, task: Task, { id, node }: Member): Promise<void> {
   const { settings: { pool, durations }, loop } = rollout;
   const drainedSeconds = secondsSince(task.since);
   Object.assign(task, { step: "Removing", until: Date.now() + durations.gone, blockers: [] });

@@ -152,7 +152,7 @@ interface Pool {
 }
 
 /** One action: its purpose, its verb, and its input beyond the name of the user. */
-interface Way {
+interface Action {
   why: string;
   verb: string;
   takes?: { flags: string; fields: Record<string, unknown> };
@@ -161,7 +161,7 @@ interface Way {
 /** Returns what to change elsewhere, then the commands; the most likely one first. */
 function advice(pool: Pool, progress: Progress): string[] {
   const hint = hints[progress.reason];
-  const lines = ways(progress).map((way) => line(pool, way));
+  const lines = actions(progress).map((action) => line(pool, action));
   const input = code(JSON.stringify({ by: "you", reason: "why" }));
   return [
     ...(hint ? [`**What to do** ${hint}`] : []),
@@ -210,11 +210,11 @@ const hints: Record<string, string> = {
   LastGoodMissing: "Apply a spec that is known to be good: the last good one no longer exists.",
 };
 
-function ways(progress: Progress): Way[] {
+function actions(progress: Progress): Action[] {
   const { phase, paused, plan, reason, rollBack } = progress;
   if (isOver(phase)) return [];
   const isSoaking = progress.waves.some(({ state }) => state === "Soaking");
-  const all: [boolean, Way][] = [
+  const all: [boolean, Action][] = [
     [paused, { why: "Admit machines again", verb: "resume" }],
     [plan !== undefined && reason === "AwaitingApproval", approval(plan?.hash ?? "")],
     [reason === "GateInconclusive", { why: "Count the gate as passed", verb: "promote" }],
@@ -227,14 +227,14 @@ function ways(progress: Progress): Way[] {
       verb: "abort",
     }],
   ];
-  return all.filter(([holds]) => holds).map(([, way]) => way);
+  return all.filter(([holds]) => holds).map(([, action]) => action);
 }
 
-function approval(hash: string): Way {
+function approval(hash: string): Action {
   return { why: "Let the plan begin", verb: "approve", takes: { flags: `--plan ${hash}`, fields: { plan: hash } } };
 }
 
-function line({ namespace, name }: Pool, { why, verb, takes }: Way): string {
+function line({ namespace, name }: Pool, { why, verb, takes }: Action): string {
   const command = ["ostler", verb, name, "-n", namespace, takes?.flags].filter(Boolean).join(" ");
   const fields = takes ? `; the update also takes ${code(JSON.stringify(takes.fields))}` : "";
   return `- ${why}: ${code(command, 300)}${fields}`;
