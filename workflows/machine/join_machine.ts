@@ -159,7 +159,7 @@ function judgeFailed(rollout: Joining, machine: string, message: string): "Toler
   return "GivenUp";
 }
 
-// The activity may still answer, but whoever called the task off has begun another step.
+// The activity may still answer, but the caller that cancelled the task has begun another step.
 function isCalledOff(): boolean {
   return CancellationScope.current().consideredCancelled;
 }
