@@ -109,7 +109,7 @@ async function protects({ ground, admin, world }: Scene): Promise<void> {
   });
   assert.equal(kept.state, "Ready");
   const plan = JSON.parse(await ostler(world, ["plan", "sg/alpha", "-o", "json"]));
-  assert.deepEqual(plan.plan.stays, [`until their cloud protects them no more: ${id}`]);
+  assert.deepEqual(plan.plan.stays, [`until the cloud no longer protects them: ${id}`]);
   assert.match(await ostler(world, ["status", "nodeversion/constellation-version"]), /sg\/alpha +2\/3 /);
   ground.cloud.set(kept.providerId, { isProtected: false });
   await upToDate(world, version, alpha.size);

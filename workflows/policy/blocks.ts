@@ -18,13 +18,14 @@ export function holdsAll({ paused, quarantined, rollingBack }: Situation): boole
 export function blocksOf(situation: Situation, wave: WaveLook): Blocked[] {
   const { rules, paused, quarantined, rollingBack } = situation;
   const blocks: (Blocked | undefined)[] = [
-    paused ? block("Paused", "Paused; resume to go on") : undefined,
+    paused ? block("Paused", "Paused; run ostler resume to continue") : undefined,
     etcdBlock(situation),
   ];
   if (!rollingBack) {
     if (rules.conflict !== null) blocks.push(block("PolicyConflict", rules.conflict));
     if (quarantined) {
-      blocks.push(block("Quarantined", "This change failed before and is held; change it, or retry"));
+      const remedy = "apply a different change, or run ostler retry";
+      blocks.push(block("Quarantined", `The change failed before and is quarantined; ${remedy}`));
     }
     blocks.push(windowBlock(situation), approvalBlock(situation, wave), soakBlock(wave));
   }
@@ -41,22 +42,22 @@ function etcdBlock({ pool, busy, booting }: Situation): Blocked | undefined {
 
 function windowBlock({ rules, now, usual }: Situation): Blocked | undefined {
   const { open, opened, closes, opens } = lookAtWindows(rules.windows, now);
-  const next = opens === null ? "no other one is known" : `the next one opens at ${iso(opens)}`;
-  if (!open) return block("OutsideWindow", `Outside the windows; ${next}`, opens);
+  const next = opens === null ? "no later window is known" : `the next window opens at ${iso(opens)}`;
+  if (!open) return block("OutsideWindow", `Outside the maintenance windows; ${next}`, opens);
   if (opened === null || closes === null || usual === null) return undefined;
   // What fits into no window begins when one opens: else nothing would ever be replaced, or measured anew.
   if (now + Math.min(usual, mostOfWindow * (closes - opened)) <= closes) return undefined;
   const minutes = Math.ceil(usual / 60_000);
-  const message = `A replacement takes up to ${minutes} min, and the window closes at ${iso(closes)}; ${next}`;
+  const message = `A replacement takes up to ${minutes}m, but the window closes at ${iso(closes)}; ${next}`;
   return block("WindowTooShort", message, opens);
 }
 
 function approvalBlock({ rules, approved }: Situation, wave: WaveLook): Blocked | undefined {
   if (rules.approval === "BeforeFirst" && !approved) {
-    return block("AwaitingApproval", "Waiting for somebody to approve the plan (ostler plan, then ostler approve)");
+    return block("AwaitingApproval", "Waiting for approval of the plan; run ostler plan, then ostler approve");
   }
   if (rules.approval !== "BeforeEachWave" || wave.done || wave.state.approved) return undefined;
-  return block("AwaitingApproval", `Waiting for somebody to approve wave ${wave.state.index + 1} (ostler approve)`);
+  return block("AwaitingApproval", `Waiting for approval of wave ${wave.state.index + 1}; run ostler approve`);
 }
 
 function soakBlock({ soaking, state }: WaveLook): Blocked | undefined {
@@ -72,25 +73,31 @@ export function remainderBlocks({ skipped, setAside, pool }: Situation, census: 
   const down = pool.old.filter(({ kept }) => kept === "Down").map(({ id }) => id);
   const isOver = census.onlyKeptRemain && census.joins === 0 && census.going === 0;
   if (!isOver) return [];
-  const kept = stays.length > 0 ? [block("OnlySkippedRemain", `Only skipped machines are old: ${named(stays)}`)] : [];
-  const aside = setAside.length > 0 ? [asideBlock(setAside)] : [];
   return [
-    ...kept,
-    ...aside,
+    ...(stays.length > 0 ? [skippedBlock(stays)] : []),
+    ...(setAside.length > 0 ? [asideBlock(setAside)] : []),
     ...(waits.length > 0 ? [protectedBlock(waits)] : []),
     ...(failed.length > 0 ? [failedBlock(failed)] : []),
-    ...(down.length > 0 ? [block("DownRemain", `Machines that are left do not answer: ${named(down)}`)] : []),
+    ...(down.length > 0 ? [downBlock(down)] : []),
   ];
 }
 
+function skippedBlock(skipped: string[]): Blocked {
+  return block("OnlySkippedRemain", `Remaining outdated machines are skipped: ${named(skipped)}`);
+}
+
 function failedBlock(failed: string[]): Blocked {
-  const todo = "ostler explain NODE tells why; ostler retry tries it there again";
-  return block("FailedRemain", `The image failed on the machines that are left: ${named(failed)}; ${todo}`);
+  const remedy = "run ostler explain NODE for the cause, then ostler retry";
+  return block("FailedRemain", `The image failed on the remaining outdated machines: ${named(failed)}; ${remedy}`);
+}
+
+function downBlock(down: string[]): Blocked {
+  return block("DownRemain", `Remaining outdated machines do not respond: ${named(down)}`);
 }
 
 function protectedBlock(waits: string[]): Blocked {
-  const todo = "take that away there, or skip them, or set protectedMachines in the policy";
-  return block("ProtectedRemain", `Their cloud protects the machines that are left: ${named(waits)}; ${todo}`);
+  const remedy = "remove the protection in the cloud, run ostler skip, or set protectedMachines in the policy";
+  return block("ProtectedRemain", `The cloud protects the remaining outdated machines: ${named(waits)}; ${remedy}`);
 }
 
 /** Which old machines a plan leaves as they are, as their cloud protects them. */
@@ -99,21 +106,21 @@ export function staysOf(members: readonly Member[], templateHash: string): strin
   const of = (kept: Member["kept"]): string[] => old.filter((each) => each.kept === kept).map(({ id }) => id);
   const [skipped, waiting] = [of("Skip"), of("Wait")];
   return [
-    ...(skipped.length > 0 ? [`protected by their cloud, and left by the policy: ${named(skipped)}`] : []),
-    ...(waiting.length > 0 ? [`until their cloud protects them no more: ${named(waiting)}`] : []),
+    ...(skipped.length > 0 ? [`protected by the cloud and skipped by the policy: ${named(skipped)}`] : []),
+    ...(waiting.length > 0 ? [`until the cloud no longer protects them: ${named(waiting)}`] : []),
   ];
 }
 
 /** Machines that could not be drained use up what may be out. */
 export function asideBlock(setAside: string[]): Blocked {
-  return block("SetAside", `Could not be drained and were set aside: ${named(setAside)}`);
+  return block("SetAside", `Machines are set aside because they could not be drained: ${named(setAside)}`);
 }
 
 /** Too many are ill at once for a repair to be safe. */
 export function illBlock({ pool, rules }: Situation, { booted }: Census): Blocked {
   const { ill } = pool.counts;
-  const message =
-    `${ill} of ${booted} machines are unhealthy, more than ${rules.repair.maxUnhealthy} %: none is repaired`;
+  const limit = `repair.maxUnhealthy (${rules.repair.maxUnhealthy}%)`;
+  const message = `${ill} of ${booted} machines are unhealthy, more than ${limit}; no machine is repaired`;
   return block("TooManyUnhealthy", message);
 }
 
@@ -149,15 +156,16 @@ export function waitsForOf(situation: Situation, findings: Findings): string {
   const { machines, held, old, updated } = pool.counts;
   const ours = pool.leaving.find((member) => isIdle(situation, member) && member.node !== undefined);
   const leaving = pool.counts.leaving - pool.leaving.filter(({ id }) => setAside.includes(id)).length;
-  if (ours && !isEnoughReady(situation)) return `others to be Ready before ${ours.id} may go`;
-  if (leaving > 0) return `${leaving} machine(s) to go`;
+  if (ours && !isEnoughReady(situation)) return `other machines to be Ready before ${ours.id} is drained`;
+  if (leaving > 0) return `${leaving} machine(s) to be removed`;
   if (census.joins > 0) return `${census.joins} machine(s) to join`;
   if (wave.gatesDue) return `the gates of wave ${wave.state.index + 1}`;
-  if (blocks[0]) return `the end of what blocks it: ${blocks[0].message}`;
+  if (blocks[0]) return `condition Blocked to clear: ${blocks[0].message}`;
   if (findings.isSpent) return budgetText(findings);
-  // Short of one that serves, nobody adds or removes any.
+  // While a machine is not Ready, machine-controller adds and removes none.
   const missed = pool.ill.find(({ phase }) => phase === "NotReady");
   if (missed) return `${missed.id} to be Ready again`;
+  if (!supplier.capabilities.updates.includes("Replace")) return "all machines to be updated and Ready";
   if (updated < desired.replicas && held === 0) return `${supplier.title} to create a machine`;
   if (old > 0 || machines > desired.replicas) return `${supplier.title} to remove a machine`;
   return "every machine to be Ready";

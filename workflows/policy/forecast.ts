@@ -65,8 +65,8 @@ function keptText({ kind, desired, rules, members }: ForecastQuestion): string[]
   if (rules.onImageChange !== "InPlace" || kind !== undefined) return undefined;
   const old = members.filter(({ templateHash }) => templateHash !== desired.templateHash);
   if (old.every(({ image }) => image === desired.image)) return undefined;
-  const todo = "their nodes follow NodePools, or it halts as ReplacementRefused";
-  return [`onImageChange is InPlace: no machine is replaced for image ${desired.image}; ${todo}`];
+  const instead = "NodePools update the nodes, or the rollout halts with ReplacementRefused";
+  return [`onImageChange is InPlace, so no machine is replaced for image ${desired.image}; ${instead}`];
 }
 
 function rangeOf(question: Question): RolloutPlan["seconds"] {

@@ -153,7 +153,7 @@ export const scalingGroup: Supplier = {
 
 /** Its rules: as many are wanted as there are, and none ever comes or goes on our account. */
 const nodePool: Supplier = {
-  title: "nobody",
+  title: "the NodePool",
   capabilities: { updates: ["InPlace"], removal: "ByItself", makesUpForAside: false },
   roomOf: () => 0,
   owedOf: () => 0,

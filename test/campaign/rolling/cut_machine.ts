@@ -16,7 +16,7 @@ const graceMs = 45_000;
 /** A request that was under way when the network went may go unanswered. */
 const answerMs = 5_000;
 /** What a rollout says while too few machines are there to go on. */
-const waiting = /^Waiting for (room in the budget|others to be Ready|\S+ to be Ready again)/;
+const waiting = /^Waiting for (room in the budget|other machines to be Ready|\S+ to be Ready again)/;
 
 /**
  * While the second newcomer boots, cuts off the first one, which carries a guest by now. It comes back when the rollout

@@ -82,7 +82,7 @@ Deno.test("ostler plan of a scaling group asks a worker, as only workers see its
   made.plan = {
     ...{ hash: "abc", machines: 3, seconds: null, blocked: [] },
     waves: [{ size: 2, machines: ["alpha-1", "alpha-2"], soakSeconds: 0 }],
-    stays: ["until their cloud protects them no more: alpha-3"],
+    stays: ["until the cloud no longer protects them: alpha-3"],
   };
   const { code, out } = await made.run(["plan", "sg/alpha"]);
   assert.equal(code, 0);
@@ -91,7 +91,7 @@ Deno.test("ostler plan of a scaling group asks a worker, as only workers see its
     const part of [
       /^kube-system\/scaling-group\.alpha: 2 of 3 machines will be replaced, in 1 wave$/m,
       /alpha-1, alpha-2/,
-      /^stays +until their cloud protects them no more: alpha-3$/m,
+      /^stays +until the cloud no longer protects them: alpha-3$/m,
     ]
   ) assert.match(out, part);
   assert.ok(!out.includes("not released"));

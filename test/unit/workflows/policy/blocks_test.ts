@@ -113,7 +113,10 @@ Deno.test("planTurn repairs nothing when too many are ill", () => {
   const situation = situationOf(members("new", [5, "Ready"], [5, "NotReady", ill]), { desired: { replicas: 10 } });
   const turn = planTurn(situation);
   deepEqual(turn.steps, []);
-  match(turn.blocked?.message ?? "", /5 of 10 machines are unhealthy, more than 40 %/);
+  match(
+    turn.blocked?.message ?? "",
+    /^5 of 10 machines are unhealthy, more than repair\.maxUnhealthy \(40%\); no machine is repaired$/,
+  );
 });
 
 Deno.test("planTurn repairs no ill machine that its cloud protects", () => {

@@ -44,8 +44,8 @@ Deno.test("forecast names who stays as its cloud protects it, and plans without 
   const answer = plan({ pool: [...members("old", [1, "Ready"]), ...kept] });
   deepEqual(names(answer), [["old Ready 1"]]);
   deepEqual(answer.stays, [
-    "protected by their cloud, and left by the policy: left",
-    "until their cloud protects them no more: waits",
+    "protected by the cloud and skipped by the policy: left",
+    "until the cloud no longer protects them: waits",
   ]);
   equal(plan().stays, undefined);
 });

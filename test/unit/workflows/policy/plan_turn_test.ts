@@ -267,8 +267,12 @@ for (const [name, pool, difference, converged] of ends) {
 const illSoon = { ill: { why: "", since: now, due: now + 1 } };
 
 const waits: [pool: Member[], difference: Difference, says: RegExp][] = [
-  [[...members("old", [1, "Ready"], [2, "Leaving", ours])], {}, /others to be Ready before old Leaving 1 may go/],
-  [[...full, ...members("old", [1, "Leaving"])], {}, /1 machine\(s\) to go/],
+  [
+    [...members("old", [1, "Ready"], [2, "Leaving", ours])],
+    {},
+    /other machines to be Ready before old Leaving 1 is drained/,
+  ],
+  [[...full, ...members("old", [1, "Leaving"])], {}, /1 machine\(s\) to be removed/],
   [[...full, ...waiting], { busy: { joining: ["new Held 1"] } }, /1 machine\(s\) to join/],
   [full, {}, /machine-controller to create a machine/],
   [
@@ -278,7 +282,11 @@ const waits: [pool: Member[], difference: Difference, says: RegExp][] = [
   ],
   [members("new", [4, "Ready"]), {}, /machine-controller to remove a machine/],
   [members("new", [2, "Ready"], [1, "NotReady"]), {}, /every machine to be Ready/],
-  [[...full, ...waiting], { situation: { paused: true } }, /resume to go on/],
+  [
+    [...full, ...waiting],
+    { situation: { paused: true } },
+    /condition Blocked to clear: Paused; run ostler resume to continue/,
+  ],
   [
     [
       ...members("old", [2, "Ready"]),
