@@ -1,4 +1,4 @@
-/** What the workflow asks of the world, by class of timeout and retry. */
+/** The activities that workflows call, grouped by class of timeout and retry. */
 import type {
   DesiredState,
   DrainRules,
@@ -14,21 +14,21 @@ import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict, Keeping, Un
 import type { PoolEvent, RolloutPlan, RolloutReport } from "./progress.ts";
 import type { DuePool, Published, Renewal, Rest, RestRenewal, TemplateStamp } from "./publication.ts";
 
-/** Short, and without any effect. */
+/** Short activities without side effects. */
 export interface ReadActivities {
   readDesired(input: { pool: PoolRef }): Promise<DesiredState>;
   readPool(input: PoolQuestion): Promise<PoolSnapshot>;
-  /** What is desired, and with it the machines as long as that is what the question is about; else null. */
+  /** Reads the desired state, and the machines if its template is settled and matches the question; else null. */
   readRound(input: PoolQuestion): Promise<{ seen: DesiredState; pool: PoolSnapshot | null }>;
-  /** What earlier runs left for this one. */
+  /** Reads what earlier runs of the pool left on its Rollout. */
   recall(input: { pool: PoolRef }): Promise<Memory>;
-  /** What the rollout would do from here, with a hash that tells a stale plan; bounded. */
+  /** Plans the rollout from the current state, with a hash that identifies a stale plan; the result is bounded. */
   planRollout(input: { pool: PoolRef; templateHash?: string }): Promise<RolloutPlan>;
-  /** Some pools whose credentials are due, and where to go on looking; bounded, however many there are. */
+  /** Lists pools whose credentials are due for renewal, in bounded pages; `next` continues the list. */
   listDuePools(input: { after?: string }): Promise<{ pools: DuePool[]; next?: string }>;
 }
 
-/** What to publish; `seen` are the identities of what is desired and of what was last good ("" for nothing), as the run knows them. */
+/** What to publish; `seen` has the run's identities of the desired spec and the last good spec ("" for none). */
 export interface PublishInput {
   pool: PoolRef;
   revision: string;
@@ -37,99 +37,105 @@ export interface PublishInput {
 }
 
 export interface PublishActivities {
-  /** Renders first; with a digest, moot when another config is rendered by now. */
+  /** Renders the config and publishes it; fails as moot if `configDigest` is given and another config is rendered. */
   publishConfig(input: PublishInput): Promise<Published>;
-  /** Renews the credentials in what stands published, where they are due; for a pool that cannot be rendered. */
+  /** Renews due credentials in the published artefacts of a pool that cannot be rendered. */
   ensureCredentialsRenewed(input: { pool: PoolRef }): Promise<Renewal>;
-  /** Renews the credentials of a pool at rest, without a rollout, and notes it on the Rollout; or says that one is needed. */
+  /** Renews the credentials of a pool at rest and records it on the Rollout, or returns that a rollout is needed. */
   ensureRestRenewed(input: { pool: PoolRef; rest: Rest }): Promise<RestRenewal>;
   ensureRolloutReported(input: { pool: PoolRef; report: RolloutReport; events: PoolEvent[] }): Promise<void>;
 }
 
-/** Change machines and nodes; each is safe to run twice and absent objects count as done. */
+/** Activities that change machines and nodes; each is idempotent, and an absent object counts as success. */
 export interface WriteActivities {
   ensureVictimMarked(input: { pool: PoolRef; machine: string }): Promise<void>;
-  /** Spares a victim; one that is already leaving stays held, unless `letGo` hands it to machine-controller. */
+  /**
+   * Uncordons and unmarks a machine that was to be replaced. A machine that is already being deleted stays held, unless
+   * `letGo` releases it to machine-controller.
+   */
   ensureVictimUnmarked(input: { pool: PoolRef; machine: string; letGo?: boolean }): Promise<void>;
   ensureMachineAdmitted(input: { pool: PoolRef; machine: string }): Promise<void>;
-  /** Without `drain` machine-controller does not evict its pods first. */
+  /** Deletes a machine; without `drain` machine-controller does not evict its pods first. */
   deleteMachine(input: { pool: PoolRef; machine: string; node?: string; drain?: boolean }): Promise<void>;
   /**
-   * Makes the last good template, and the profile it was rendered from, what is desired; a second call does nothing.
-   * Refused with "LastGoodMissing" when it cannot be found any more.
+   * Restores the last good template, and the profile it was rendered from, as the desired state; a second call does
+   * nothing. Fails with "LastGoodMissing" if the last good template no longer exists.
    */
   ensureLastGoodRestored(input: { pool: PoolRef; by: string; reason: string }): Promise<{ changed: boolean }>;
-  /** Makes the config a change of the template; a second call of the same order does nothing. */
+  /** Stamps the config digest into the template, which changes the template; a second call does nothing. */
   ensureTemplateStamped(input: TemplateStamp): Promise<void>;
-  /** Has another image in the template replace no machine; nothing is written where that cannot be. */
+  /** Makes a new image in the template replace no machine; writes nothing if that is impossible. */
   ensureMachinesKept(input: { pool: PoolRef }): Promise<Keeping>;
-  /** Takes one place of the budget that all pools share, if there is one; else names holders, those of the pool first. */
+  /** Takes a slot of the shared budget if one is free; otherwise returns its holders, those of the pool first. */
   ensureSlotTaken(
     input: { pool: PoolRef; machine: string; limit: number; of?: BudgetName },
   ): Promise<{ taken: boolean; holders: string[] }>;
-  /** Gives back all places of the pool except those of `machines`. */
+  /** Releases all slots of the pool except those of `machines`. */
   ensureSlotsKept(input: { pool: PoolRef; machines: string[]; of?: BudgetName }): Promise<void>;
   ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
 }
 
-/** Whose budget a place is of: that of all pools, unless told. */
+/** The shared budget that a slot belongs to; the default is that of all pools. */
 export type BudgetName = "Pools" | "ControlPlanes";
 
 /** How a node is drained. */
 export interface DrainOrder {
   pool: PoolRef;
-  /** Whose node it is. */
+  /** The machine that the node belongs to. */
   machine: string;
   node: string;
   /** Epoch ms. */
   until: number;
   rules: DrainRules;
-  /** The key of the blockers that were told last, "" for none. */
+  /** The key of the blockers that were reported last, "" for none. */
   known: string;
-  /** Deletes what is left, whatever protects it. */
+  /** Deletes the remaining pods, whatever protects them. */
   force: boolean;
 }
 
-/** What gates are asked: of a machine, or of a wave without one. */
+/** Gates to evaluate for a machine, or for a wave if `machine` is absent. */
 export interface GateQuestion {
   pool: PoolRef;
   gates: Gate[];
   machine?: string;
   node?: string;
-  /** Names the attempt or the wave: a Job runs once for each. */
+  /** Identifies the attempt or the wave, because a Job runs once for each. */
   key: string;
-  /** When it was first put (epoch ms), from which the time of each gate counts; else now, as an earlier version asks. */
+  /** Start of the first evaluation (epoch ms), from which `within` counts; now if absent, as in earlier versions. */
   since?: number;
   /** Epoch ms. */
   until: number;
 }
 
 /**
- * Poll with heartbeats until an absolute time (epoch ms). Those that judge by a deadline give `Unseen` instead, when
- * nobody could look for a while and the answer would be none, or a bad one.
+ * Activities that poll with heartbeats until an absolute time (epoch ms). An activity that evaluates a deadline returns
+ * `Unseen` if the state could not be read for a while and the result would otherwise be missing or a failure.
  */
 export interface AwaitActivities {
-  /** Chooses the victim, admits the newcomer, and sees it join; what its orders took too long is told as `Unseen`. */
+  /** Marks `victim`, admits `machine`, and waits until it joins; returns the delay of late writes as `Unseen`. */
   awaitReplacementJoined(
     input: { pool: PoolRef; kubelet: string; victim: string; machine: string; deadlines: JoinDeadlines },
   ): Promise<JoinVerdict | Unseen>;
-  /** Cordons the node first, then drains it as `awaitNodeDrained` does. */
+  /** Cordons the node, then drains it as `awaitNodeDrained` does. */
   awaitNodeEmptied(input: DrainOrder): Promise<DrainOutcome | Unseen>;
-  /** Releases a drained machine and waits until it is gone; `Unseen` where the release came late: then it is still there. */
+  /** Releases a drained machine and waits until it is gone; returns `Unseen` if the release was late and it remains. */
   awaitVictimGone(
     input: { pool: PoolRef; machine: string; node?: string; until: number },
   ): Promise<Unseen | undefined>;
   awaitDesiredSettled(input: { pool: PoolRef; until: number }): Promise<DesiredState>;
-  /** Ends when the pool looks different, which is true then, at the latest at `until`. */
+  /** Returns true when the pool's fingerprint changes, and false at `until`. */
   awaitPoolChanged(input: PoolQuestion & { fingerprint: string; until: number }): Promise<boolean>;
   awaitMachinesJoined(
     input: { pool: PoolRef; kubelet: string; machines: { machine: string; deadlines: JoinDeadlines }[] },
   ): Promise<JoinVerdict | Unseen>;
-  /** Evicts by `rules` until nothing is left or `until`; forced, it deletes what remains. */
+  /** Evicts pods by `rules` until none remains or until `until`; with `force` it deletes the remaining pods. */
   awaitNodeDrained(input: DrainOrder): Promise<DrainOutcome | Unseen>;
-  /** Asks gates until all have passed, one has failed, or `until`. */
+  /** Evaluates gates until all have passed, one has failed, or `until` is reached. */
   awaitGates(input: GateQuestion): Promise<GateVerdict[] | Unseen>;
   awaitMachineGone(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
-  /** Has a machine of a control plane hand on what only it has, once nothing about etcd is in doubt; at `until` it says what is. */
+  /**
+   * Waits until etcd has no problem, then makes a control plane machine hand over what only it has; returns the
+   * remaining problems at `until`.
+   */
   awaitMachineRelieved(input: RelieveOrder & { pool: PoolRef }): Promise<Relieved>;
 }

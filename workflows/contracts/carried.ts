@@ -1,116 +1,116 @@
-/** What continue-as-new hands to the next run of a chain: the lasting part of each group of a run's state. */
+/** The state that continue-as-new hands to the next run of a chain: the lasting part of each group of a run's state. */
 import type { LastGood, Quarantined, Request, Rollback } from "./memory.ts";
 import type { AskedPlan, JoinRecord, PlanTerms, ReplacementRecord } from "./progress.ts";
 import type { PoolRef, WaveCount, WaveState } from "./pool.ts";
 import type { Maker } from "./node_update.ts";
 
-/** Of what is desired. */
+/** Lasting state of the desired spec. */
 export interface CarriedTarget {
-  /** The spec that everything counted is about. */
+  /** The spec that all counts refer to. */
   change: string;
   /** When its rollout began (epoch ms). */
   startedAt: number;
-  /** What was desired when the run before it ended, as the controller tells it apart; else what it saw first. */
+  /** Identity (`observed`) of the desired state at the end of the previous run, or else of the first one read. */
   startedFor: string;
   /** The config that machines of the desired template first booted with. */
   begun: { templateHash: string; configDigest: string } | null;
 }
 
-/** A command without an answer that came before anything could be judged: its name, and its fields as they came. */
+/** A command without a result that arrived before the first read: its name, and its fields as received. */
 export interface WaitingCommand {
   name: string;
   fields: Record<string, unknown>;
 }
 
-/** Of what people asked for. */
+/** Lasting state of people's requests. */
 export interface CarriedPeople {
   paused: Request | null;
-  /** Somebody asked for it and it has not begun. */
+  /** A requested abort that has not begun. */
   abortAsked: Request | null;
-  /** Machines that a person wants to keep as they are. */
+  /** Machines that a person skipped. */
   skipped: string[];
-  /** The plan that waits for a word, or was approved; null for none, and where a run of an earlier version had it. */
+  /** The plan that waits for approval, or was approved; null for none, and after a run of an earlier version. */
   plan: AskedPlan | null;
   /** The spec whose plan was approved. */
   approvedPlan: string;
   /** The hash that this plan was approved by. */
   approvedHash: string;
-  /** What this approval rests on; null without one, and until the next look where a run of an earlier version had it. */
+  /** The approved terms; null without an approval, and after a run of an earlier version until the next read. */
   approvedTerms: PlanTerms | null;
-  /** When somebody last said retry (epoch ms, 0 for never): gates are asked afresh then. */
+  /** Time of the last `retry` command (epoch ms, 0 for never), after which gates are evaluated again. */
   retriedAt: number;
-  /** What waits for the first look, in its order. */
+  /** Commands that wait for the first read, in the order in which they arrived. */
   waiting: WaitingCommand[];
 }
 
-/** Of the waves. */
+/** Lasting state of the waves. */
 export interface CarriedWaves {
   current: WaveState;
-  /** What `current` counts in; null before the first look. */
+  /** The waves and the replicas that `current` refers to; null before the first read. */
   countedBy: WaveCount | null;
-  /** Old machines were seen in this rollout: only then it is one. */
+  /** Whether this rollout has had old machines; without any it is not a rollout. */
   rolled: boolean;
-  /** Those that are asked about `current`. */
+  /** The gates of `current` that are being evaluated. */
   gates: AskedGates | null;
 }
 
-/** Of single machines. */
+/** Lasting state of single machines. */
 export interface CarriedMachines {
   booting: Record<string, Boot>;
-  /** Machines of changes that were left before these had passed: they have not, should their change come back. */
+  /** Machines of abandoned changes that had not passed yet; they stay unproven if the change is applied again. */
   dropped: Record<string, Boot>;
   draining: Record<string, Draining>;
   /** Machines set aside because they could not be drained. */
   setAside: string[];
-  /** Machines that were replaced for being unhealthy, and for which no other one has been admitted yet. */
+  /** Machines that were removed as unhealthy, and for which no new machine has been admitted yet. */
   repaired: string[];
-  /** Machines kept to look at: they failed for good. */
+  /** Machines that failed for good and are kept for inspection. */
   failed: string[];
-  /** How many failed for good, those included that are gone. */
+  /** Number of machines that failed for good, including those that are gone. */
   failures: number;
-  /** Attempts of places whose machine failed and that wait for their next one. */
+  /** Attempts so far for each failed machine that waits for its next attempt. */
   retries: number[];
-  /** Machines that are being updated where they stand, from their cordon to the end of it. */
+  /** Machines that are being updated in place, from cordon to uncordon. */
   updating: Record<string, Updating>;
-  /** What lately came of single machines, which a look may not have seen yet. */
+  /** Recent results of single machines, which a pool snapshot may not show yet. */
   lately: Record<string, Lately>;
 }
 
-/** What machines joined and which went, for the query and the result. */
+/** Machines that joined and machines that were removed, for the query and the result. */
 export interface CarriedRecords {
   /** The last hundred. */
   joins: JoinRecord[];
   /** The last hundred. */
   replacements: ReplacementRecord[];
-  /** All of them. */
+  /** Number of all replacements. */
   replaced: number;
 }
 
-/** Of the budget that all pools share. */
+/** Lasting state of the shared budget. */
 export interface CarriedSlots {
-  /** Places that the pool has, by the machine that came for each. */
+  /** Slots that the pool holds, by the new machine that each was taken for. */
   held: string[];
 }
 
-/** Of what outlives the chain too, on the Rollout object, and the way back that is under way. */
+/** Lasting state that is also kept on the Rollout object and outlives the chain, and the current rollback. */
 export interface CarriedMemory {
-  /** What earlier runs left was read; before that nothing may be written over it. */
+  /** Whether the state of earlier runs was read; before that the Rollout must not be overwritten. */
   recalled: boolean;
   quarantine: Quarantined[];
   lastGood: LastGood | null;
-  /** Seconds that machines lately took to join, and to be drained and removed; the newest last. */
+  /** Seconds that recent machines took to join, and to be drained and removed; the newest last. */
   usual: { join: number[]; leave: number[] };
-  /** What was rolled back or aborted last, until another change converges. */
+  /** The last rollback or abort, until another change converges. */
   lastRollback: Rollback | null;
-  /** Going back, by policy or by a person who aborted. */
+  /** The rollback in progress, started by policy or by an abort. */
   rollback: Rollback | null;
 }
 
-/** Of the main loop. */
+/** Lasting state of the main loop. */
 export interface CarriedLoop {
-  /** How often in a row a run of the chain ended by a fault of our own code. */
+  /** Number of consecutive runs of the chain that ended with an internal error. */
   bugs: number;
-  /** What the last of them was. */
+  /** Message of the last internal error. */
   bug: string;
 }
 
@@ -127,32 +127,32 @@ export interface CarriedState {
   loop: CarriedLoop;
 }
 
-// Machines that come and go, as a run keeps them in mind.
+// Machines in progress, as a run remembers them.
 
-/** Gates that are asked about a machine or a wave. */
+/** Gates that are being evaluated for a machine or a wave. */
 export interface AskedGates {
-  /** Changes with the question, and with the gates that it is put to. */
+  /** Changes with the machine or wave, and with its gates. */
   name: string;
-  /** When it was put (epoch ms); null once it was answered, in doubt. */
+  /** Start of the evaluation (epoch ms); null once the result was inconclusive. */
   since: number | null;
-  /** Why they could not be judged; empty for no doubt. */
+  /** Why the result was inconclusive; empty if it was not. */
   doubt: string;
 }
 
-/** A machine that comes: when it began to boot (epoch ms), and which attempt of its place it is, from 0. */
+/** A new machine: when it began to boot (epoch ms), and the number of its attempt, from 0. */
 export interface Boot {
   since: number;
   attempt: number;
-  /** Of the change that it was admitted for; a run of before that was noted carried neither. */
+  /** Template hash of the change that the machine was admitted for; runs of earlier versions carried neither field. */
   templateHash?: string;
   kubelet?: string;
-  /** It failed for good and is among the failed machines that are counted, though it is not deleted yet. */
+  /** The machine failed for good and is counted as failed, but is not deleted yet. */
   counted?: true;
-  /** It is Ready, and they have not answered. */
+  /** Gates of a Ready machine that have no result yet. */
   gates?: AskedGates;
 }
 
-/** A machine that is drained or removed: what it was, and when that began (epoch ms). */
+/** A machine that is being drained or removed: what it ran, and when the drain began (epoch ms). */
 export interface Draining {
   since: number;
   templateHash: string;
@@ -160,55 +160,55 @@ export interface Draining {
   kubelet: string;
 }
 
-/** A machine that is updated where it stands; times in epoch ms. */
+/** A machine that is being updated in place; times in epoch ms. */
 export interface Updating {
   since: number;
-  /** What it is brought to. */
+  /** The target template. */
   templateHash: string;
   image: string;
-  /** When its drain began. */
+  /** Start of the drain. */
   drainSince?: number;
-  /** Its boot is being ordered: nobody can say that it was not. */
+  /** The boot is being ordered, so the machine may already have received the order. */
   isOrdering?: true;
-  /** Once its boot was ordered: the boot id of before, and by when it has to be back. */
+  /** Set when the boot was ordered: the previous boot id, and the deadline for the machine to be back. */
   boot?: { id: string; until: number };
-  /** It is back, with the image. */
+  /** The machine is back and runs the image. */
   isBack?: true;
-  /** Its gates are asked, and have not answered. */
+  /** Gates that are being evaluated and have no result yet. */
   gates?: AskedGates;
-  /** They have passed, and it is watched until then. */
+  /** The gates have passed, and the machine soaks until this time. */
   soakUntil?: number;
-  /** It failed, and is out of service: it keeps its place until somebody says retry, something else is wanted, or it is gone. */
+  /** The update failed and the machine is out of service: it keeps its slot until retry, a new change or deletion. */
   isOut?: true;
-  /** Its stage was refused: with its place in hand it is asked again, and replaced where that is still so. */
+  /** Staging was refused: with its slot, the machine is asked to stage again, and replaced if it refuses again. */
   isRefused?: true;
   replacing?: Replacing;
 }
 
-/** It could not be updated, and its maker is to make another in its stead. */
+/** Replacement of a machine that could not be updated in place, by the pool that makes it (`maker`). */
 export interface Replacing {
   maker: Maker;
-  /** What was wrong, in words. */
+  /** Why the update in place failed, for people. */
   why: string;
-  /** It does not answer: nothing can be drained there. */
+  /** The machine does not respond, so its node cannot be drained. */
   isDead: boolean;
-  /** Its machine may be deleted by now: its place is kept until the node is gone. */
+  /** The machine may already be deleted; its slot is kept until the node is gone. */
   isOrdered?: true;
-  /** It is. */
+  /** The machine is deleted. */
   isDeleted?: true;
 }
 
-/** What came of one machine at a time (epoch ms). */
+/** The result of one machine at a time (epoch ms). */
 export interface Lately {
-  /** Refused: it failed on it before, or just now, and may yet be asked again in its turn. */
+  /** Refused: the image was refused on the machine before or just now, and may be tried again when its turn comes. */
   is: "Staged" | "Updated" | "Failed" | "Refused";
   templateHash: string;
   at: number;
 }
 
-// What a rollout is started with, and how it ends.
+// Inputs and results of a rollout.
 
-/** How long each wait may take, in milliseconds or as "15m"; all of them have documented defaults. */
+/** How long each wait may take, in milliseconds or as "15m"; each has a documented default. */
 export interface Deadlines {
   /** machine-controller observes a change and creates or removes the machines it implies. */
   settle: number | string;
@@ -218,22 +218,22 @@ export interface Deadlines {
   ready: number | string;
   drain: number | string;
   gone: number | string;
-  /** A halted rollout looks at the world again after this long, even when nothing told it to. */
+  /** How long a halted rollout waits before it reads the pool again without a signal. */
   recheck: number | string;
 }
 
 /** The single argument of `rollOutMachineDeployment`. */
 export interface RollOutInput extends PoolRef {
   deadlines?: Partial<Deadlines>;
-  /** How often machines that do not join are recreated before the rollout halts. Default 2. */
+  /** How often a machine that does not join is recreated before the rollout halts; the default is 2. */
   attempts?: number;
-  /** Only publish, with fresh credentials where they are due; no machine is touched. */
+  /** Only publishes, and renews credentials that are due; no machine is changed. */
   publishOnly?: boolean;
-  /** State of an earlier run of the same chain; written by continue-as-new only. */
+  /** State of an earlier run of the same chain; only continue-as-new writes it. */
   carried?: CarriedState;
 }
 
-/** How a run ended. */
+/** The result of a run. */
 export interface RollOutResult {
   outcome: "Converged" | "RolledBack" | "Aborted" | "Published" | "Deleted" | "Gone";
   generation?: number;

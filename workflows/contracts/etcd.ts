@@ -1,65 +1,65 @@
-/** What is known of an etcd that runs on control planes: ids, addresses and counts, never what is stored there. */
+/** State of an etcd cluster on control planes: ids, addresses and counts, never the stored data. */
 
-/** Ids are hexadecimal, as etcdctl prints them. */
+/** A member of etcd; ids are hexadecimal, as etcdctl prints them. */
 export interface EtcdMember {
   id: string;
-  /** "" until it started for the first time. */
+  /** "" until the member starts for the first time. */
   name: string;
   peerUrls: string[];
-  /** None until it started for the first time. */
+  /** Empty until the member starts for the first time. */
   clientUrls: string[];
-  /** It has no vote yet. */
+  /** Whether the member is a learner, without a vote. */
   isLearner: boolean;
-  /** The one of the endpoints at which it answers. */
+  /** The endpoint at which the member responds. */
   endpoint?: string;
   status?: EtcdStatus;
-  /** Why there is no status. */
+  /** Why `status` is absent. */
   silence?: string;
 }
 
-/** What a member says of itself. */
+/** The status that a member reports. */
 export interface EtcdStatus {
   version: string;
-  /** The id of the leader that it follows; "" for none. */
+  /** Id of the leader that the member follows; "" for none. */
   leader: string;
   raftIndex: number;
   appliedIndex: number;
   raftTerm: number;
   /** Bytes. */
   dbSize: number;
-  /** Bytes; members older than 3.6 do not tell. */
+  /** Bytes; absent from members older than 3.6. */
   dbQuota?: number;
   errors: string[];
 }
 
-/** An alarm that stands; members stay under it until a person disarms it. */
+/** An active alarm; it lasts until a person disarms it. */
 export interface EtcdAlarm {
-  /** The id of the member that raised it. */
+  /** Id of the member that raised the alarm. */
   member: string;
-  /** NOSPACE, CORRUPT, or what later versions know. */
+  /** NOSPACE, CORRUPT, or a type of a later version. */
   type: string;
 }
 
-/** One look at all members. */
+/** One read of all members. */
 export interface EtcdSurvey {
   members: EtcdMember[];
-  /** "" where there is none, or no quorum. */
+  /** Id of the leader; "" without a leader or without quorum. */
   leader: string;
   alarms: EtcdAlarm[];
-  /** Who was asked. */
+  /** The endpoints that were queried. */
   endpoints: string[];
-  /** Why the members did not agree on this answer, such as a lost quorum; missing where they did. */
+  /** Why the members did not agree on this result, such as a lost quorum; absent if they agreed. */
   silence?: string;
 }
 
-/** A snapshot that was kept. */
+/** A stored snapshot. */
 export interface EtcdSnapshot {
   name: string;
-  /** Bytes, the digest that etcd appends counted in. */
+  /** Bytes, including the digest that etcd appends. */
   size: number;
-  /** Of all these bytes, in hexadecimal. */
+  /** SHA-256 of all these bytes, in hexadecimal. */
   sha256: string;
 }
 
-/** What became of a learner that was to vote. */
+/** The result of promoting a learner to a voter. */
 export type EtcdPromotion = "Promoted" | "NotInSync" | "Voter" | "Absent";

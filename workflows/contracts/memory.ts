@@ -1,13 +1,13 @@
-/** What outlives a run, on the Rollout object. */
+/** State that outlives a run, on the Rollout object. */
 
-/** Who asked, why, and since when (epoch ms). */
+/** A request: by whom, why, and since when (epoch ms). */
 export interface Request {
   by: string;
   reason: string;
   since: number;
 }
 
-/** A change that failed; it is held until it changes or a person says retry. */
+/** A failed change; it is held until the desired spec changes or a person runs retry. */
 export interface Quarantined extends Request {
   specHash: string;
   templateHash: string;
@@ -16,7 +16,7 @@ export interface Quarantined extends Request {
   kubelet: string;
 }
 
-/** What a pool came to rest with. */
+/** The spec with which a pool last converged. */
 export interface LastGood {
   templateHash: string;
   revision: string;
@@ -26,24 +26,24 @@ export interface LastGood {
   specHash: string;
 }
 
-/** What earlier runs of a pool left on its Rollout; lists are bounded where they are written. */
+/** State that earlier runs of a pool left on its Rollout; the writer bounds the lists. */
 export interface Memory {
   paused: Request | null;
   quarantine: Quarantined[];
   lastGood: LastGood | null;
-  /** Seconds that machines of this pool lately took to join and to be drained and removed; the newest last. */
+  /** Seconds that recent machines of this pool took to join, and to be drained and removed; the newest last. */
   usual: { join: number[]; leave: number[] };
-  /** What was left last, until another change converges; the fleet runs the last good template meanwhile. */
+  /** The last rollback or abort, until another change converges; meanwhile the fleet runs the last good template. */
   left?: Rollback | null;
-  /** The identity of what was desired when its state was told last; an earlier version does not give it. */
+  /** Identity of the desired state when the state was last reported; absent from earlier versions. */
   observed?: string;
 }
 
-/** Going back to the last good template; by policy or by a person who aborted. */
+/** A rollback to the last good template, started by policy or by an abort. */
 export interface Rollback extends Request {
   kind: "RollBack" | "Abort";
-  /** The change that is left. */
+  /** The change that is rolled back. */
   bad: Quarantined;
-  /** How often the bad change was applied again meanwhile and taken back. */
+  /** How often the bad change was applied again during the rollback and reverted. */
   reapplied: number;
 }

@@ -1,6 +1,6 @@
 /**
- * What the workflow asks of the world and tells it: types only, so the decider never names the doer.
- * Everything here crosses Temporal as plain JSON and carries names, digests and sizes, never secret bytes.
+ * The types of activities, inputs and results: types only, so that workflows never import activities.
+ * All of them cross Temporal as plain JSON with names, digests and sizes, never with secret bytes.
  */
 export type * from "./activities.ts";
 export type * from "./node_version.ts";

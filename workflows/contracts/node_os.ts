@@ -1,49 +1,53 @@
-/** What is asked of a node's operating system, and what it answers: verbs that every driver of an OS has. */
+/** Orders to a node's operating system and their results: the verbs that every OS driver implements. */
 
-/** Who speaks to the OS: the tool that keeps its images. FleetLock asks by itself, and is never asked. */
+/** The tool on the node that manages OS images. FleetLock is not a driver: its clients send requests themselves. */
 export type OsDriver = "bootc" | "rpm-ostree" | "ostree";
 
-/** What a node booted and will boot. Digests are "sha256:" and 64 hex digits, of the image; with ostree, of the commit. */
+/**
+ * The image that a node booted and those it can boot. Digests are "sha256:" and 64 hex digits, of the image; with
+ * ostree, of the commit.
+ */
 export interface OsStatus {
-  /** Another one after each boot. */
+  /** Changes with each boot. */
   bootId: string;
   booted: string;
-  /** What the next boot brings; "" for the booted one. */
+  /** Digest that the next boot starts; "" if it is the booted one. */
   staged: string;
-  /** What going back would bring; "" for none. */
+  /** Digest that a rollback would boot; "" for none. */
   fallback: string;
 }
 
-/** Something of the node that an update would trip over, or lose. */
+/** A state of the node that would make an update fail, or that an update would lose. */
 export interface OsFinding {
   kind: "BootSpace" | "EtcChanged" | "OtherUpdater" | "LayeredPackages";
-  /** It must be mended first; else it is only told. */
+  /** Whether it stops the update until it is fixed; otherwise it is only reported. */
   stops: boolean;
   message: string;
 }
 
-/** One order; the same order given twice is carried out once. */
+/** One order; an order that is sent twice is carried out once. */
 export interface OsOrder {
-  /** The Node's name and uid: a node of the same name that came later is another one. */
+  /** Name and uid of the Node; a later Node of the same name is a different node. */
   node: string;
   uid: string;
   driver: OsDriver;
   /**
-   * Status: tell. Check: tell, and look for findings. Stage: fetch `digest` for a boot that is not yet ordered. Apply: boot
-   * it now. GoBack: boot the fallback now. Apply and GoBack do nothing once the boot id is not `bootId`.
+   * Status: report the status. Check: report the status and the findings. Stage: fetch `digest` for a boot that is
+   * ordered later. Apply: boot `digest` now. GoBack: boot the fallback now. Apply and GoBack do nothing if the boot id
+   * is not `bootId`.
    */
   verb: "Status" | "Check" | "Stage" | "Apply" | "GoBack";
-  /** Where `digest` is fetched from, without tag or digest, such as "registry.example/os/worker". */
+  /** Repository of `digest`, without tag or digest, such as "registry.example/os/worker". */
   image: string;
   digest: string;
   bootId: string;
-  /** Tells this order from an earlier one of the same words: an attempt. At most 63 of [a-z0-9-]. */
+  /** Identifies the attempt, so that it differs from an earlier equal order; at most 63 characters of [a-z0-9-]. */
   token: string;
-  /** Epoch ms after which nobody waits for an answer. */
+  /** Deadline for the result (epoch ms). */
   until: number;
 }
 
-/** Why a node refused an order: it stays as it is until something is mended, or a person says retry. */
+/** Why a node refused an order; the node stays unchanged until the cause is fixed or a person runs retry. */
 export type OsRefusal =
   | "ImageNotFound"
   | "RegistryUnreachable"
@@ -55,7 +59,10 @@ export type OsRefusal =
   | "NothingToGoBackTo"
   | "DriverFailed";
 
-/** Done: as ordered. Refused: it says why. Unknown: the node did not answer until the end; nobody knows what it did. */
+/**
+ * Done: the node carried out the order. Refused: the node refused it, with the reason. Unknown: the node did not
+ * respond in time, so whether it carried out the order is unknown.
+ */
 export type OsOutcome =
   | { outcome: "Done"; status: OsStatus; findings: OsFinding[] }
   | { outcome: "Refused"; reason: OsRefusal; message: string }

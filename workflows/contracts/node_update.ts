@@ -1,9 +1,9 @@
-/** Updating a machine where it stands, step by step; each may run twice. */
+/** The steps that update a machine in place; each step is idempotent. */
 import type { OsFinding, OsRefusal } from "./node_os.ts";
 import type { Unseen } from "./outcomes.ts";
 import type { PoolRef } from "./pool.ts";
 
-/** One machine, and the image that it is brought to, as "repository@sha256:…". */
+/** One machine and its target image, as "repository@sha256:…". */
 export interface NodeUpdate {
   pool: PoolRef;
   machine: string;
@@ -11,35 +11,38 @@ export interface NodeUpdate {
 }
 
 /**
- * Booted: the machine runs the image already. Staged: its next boot brings it. Refused: nothing on it was changed, and why
- * not. Unknown: it did not answer. Failed: the image failed on it since anybody said retry. Gone: there is no such machine
- * any more, or it is of the pool no more.
+ * Booted: the machine already runs the image. Staged: its next boot starts the image. Refused: the machine is
+ * unchanged, with the reason. Unknown: the machine did not respond. Failed: the image failed on the machine since the
+ * last retry. Gone: the machine was deleted or is no longer a member of the pool.
  */
 export type StageOutcome =
   | { outcome: "Booted" | "Staged" | "Failed" | "Gone" }
   | { outcome: "Refused"; reason: OsRefusal | OsFinding["kind"]; message: string }
   | { outcome: "Unknown"; message: string };
 
-/** Ordered: it is about to boot, and had this boot id. Rebooted: it booted by itself since it was staged, unordered. */
+/** Ordered: the machine is about to boot and had this boot id. Rebooted: it booted after staging without an order. */
 export type BootOrdered =
   | { outcome: "Ordered"; bootId: string }
   | { outcome: "Refused"; reason: OsRefusal; message: string }
   | { outcome: "Rebooted" | "Gone" };
 
 /**
- * What a machine did with the order to boot. Updated: another boot, the wanted image, and Ready. RolledBack: another boot,
- * but another image. NotReady: the wanted image, but its node did not get Ready in time. NotBooted: it never went down.
- * Lost: it went down and did not come back in time. Gone: there is no such machine any more.
+ * The result of an order to boot. Updated: the machine booted the desired image and is Ready. RolledBack: it booted a
+ * different image. NotReady: it booted the desired image, but its node was not Ready in time. NotBooted: it never went
+ * down. Lost: it went down and did not come back in time. Gone: the machine was deleted.
  */
 export interface BootVerdict {
   verdict: "Updated" | "RolledBack" | "NotReady" | "NotBooted" | "Lost" | "Gone";
-  /** The last thing known, in words. */
+  /** The last known state of the machine, for people. */
   evidence: string;
 }
 
-/** Who makes a node's machine anew once that is deleted. Each of them by its uid: another of the same name is another one. */
+/**
+ * The pool that recreates a node's machine once that is deleted. Machine and node are identified by uid, because a
+ * later object may have the same name.
+ */
 export interface Maker {
-  /** Of the maker. */
+  /** The pool that recreates the machine. */
   pool: PoolRef;
   machine: string;
   machineUid: string;
@@ -48,25 +51,28 @@ export interface Maker {
 
 export interface NodeUpdateActivities {
   /**
-   * Looks what the machine runs and whether an update would trip, and has it fetch the image for its next boot; both times in
-   * epoch ms. With `isAskedAgain` also where the image failed on it before.
+   * Reads what the machine runs, checks for findings, and makes it fetch the image for its next boot; both times are in
+   * epoch ms. With `isAskedAgain` it stages the image even if the image failed on the machine before.
    */
   awaitImageStaged(
     input: NodeUpdate & { retriedAt: number; until: number; isAskedAgain?: true },
   ): Promise<StageOutcome>;
-  /** Has it boot what is staged. */
+  /** Orders the machine to boot the staged image. */
   awaitBootOrdered(input: NodeUpdate & { until: number }): Promise<BootOrdered>;
-  /** Sees it come back from boot `bootId`. */
+  /** Waits until the machine has booted again, that is, until its boot id is not `bootId`. */
   awaitNodeBooted(input: NodeUpdate & { bootId: string; until: number }): Promise<BootVerdict | Unseen>;
   /**
-   * Remembers on the machine that the image failed there, at `at` (epoch ms), so that nobody tries it again unasked; with
-   * `isReplaceable` that it may be replaced for it in its turn.
+   * Records on the machine that the image failed there at `at` (epoch ms), so that it is tried again only on request;
+   * with `isReplaceable` also records that the machine may be replaced when its turn comes.
    */
   ensureImageFailed(input: NodeUpdate & { reason: string; at: number; isReplaceable?: true }): Promise<void>;
-  /** Who would make it anew; null for nobody. One that came since boot `bootId` was ordered, "" for none, is not meant. */
+  /**
+   * Returns the pool that would recreate the machine, or null if none would. A machine that was created after boot
+   * `bootId` was ordered ("" for none) does not count.
+   */
   readMaker(input: NodeUpdate & { bootId: string }): Promise<Maker | null>;
-  /** Deletes the machine that was found, and no other. Gone: its node is. Kept: that is no more what it was found to be. */
+  /** Deletes exactly the machine in `maker`. Gone: its node is gone. Kept: the objects do not match `maker`. */
   ensureNodeReplaced(input: NodeUpdate & { maker: Maker }): Promise<"Replaced" | "Gone" | "Kept">;
-  /** Waits until the node that was found is gone; false where it is there at `until` (epoch ms). */
+  /** Waits until the node in `maker` is gone; returns false if it still exists at `until` (epoch ms). */
   awaitNodeGone(input: NodeUpdate & { maker: Maker; until: number }): Promise<boolean>;
 }

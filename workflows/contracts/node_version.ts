@@ -1,62 +1,62 @@
-/** What all nodes of some scaling groups are to run, and how far they are. */
+/** The desired version of all nodes of scaling groups, and the progress of its rollout. */
 
-/** Stages in their order: no group of one begins before those of the stage before are done. */
+/** Stages in order; no group of a stage begins before all groups of the previous stage are done. */
 export type VersionStage = "ControlPlane" | "Workers";
 
 /** Groups of one stage. */
 export interface StageSurvey {
   groups: number;
-  /** Those whose machines all run what is wanted. */
+  /** Groups whose machines all run the desired version. */
   done: number;
-  /** Nodes that run something else; and of these, those with other components, such as another kubelet. */
+  /** Outdated nodes; and of these, the nodes with different components, such as a different kubelet. */
   outdated: number;
   skewed: number;
-  /** Of these, newcomers that a record tells of, and nobody yet what they run. */
+  /** Skewed nodes that joined for an order (PendingNode) and are not annotated with their components yet. */
   unannounced: number;
-  /** Those that are done, or wait for a person or a window. */
+  /** Groups that are done, or wait for a person or a window. */
   atRest: number;
-  /** Groups whose rollout waits for a person, with its reason; some of them. */
+  /** Some groups whose rollout waits for a person, with the reason. */
   halted: string[];
-  /** The same of those that wait for their window, of which nothing is under way. */
+  /** Some groups that wait for their window without anything in progress, with the reason. */
   waiting: string[];
-  /** Groups of which something is under way. */
+  /** Groups with something in progress. */
   moving: number;
 }
 
-/** What stands in the way of everything: a stable reason, and words for people. */
+/** A failure that blocks all groups: a stable reason, and a message for people. */
 export interface VersionTrouble {
   reason: "CloudRefused" | "ImageMissing" | "GroupMissing" | "GroupClaimedTwice" | "KubernetesTooNew";
   message: string;
 }
 
-/** One look at a NodeVersion, its groups and their nodes; bounded, however many there are. */
+/** One read of a NodeVersion, its groups and their nodes; bounded, whatever their number. */
 export type VersionSurvey =
   | { state: "Gone" }
   | {
     state: "Present";
-    /** Changes when anything below does. */
+    /** Changes when any field below changes. */
     fingerprint: string;
-    /** Of what it asks for now. */
+    /** Digest of the current spec. */
     digest: string;
-    /** What is released of that; null for nothing. */
+    /** The last stage for which the spec is released; null for none. */
     released: VersionStage | null;
     trouble: VersionTrouble | null;
     stages: Record<VersionStage, StageSurvey>;
-    /** Off: none runs. Stopping: all are told to be off, and one still runs. On: one is to run. */
+    /** Off: none runs. Stopping: all are scaled down, but one still runs. On: at least one is to run. */
     autoscalers: "On" | "Stopping" | "Off";
-    /** Some are off for our sake. */
+    /** Whether Ostler keeps some of them off. */
     isHeld: boolean;
-    /** Every node runs what is wanted, groups of workers took it up, and nothing is on its way in or out. */
+    /** Every node runs the desired version, all worker groups use it, and no machine is joining or leaving. */
     isSettled: boolean;
-    /** Nodes of which nobody can tell what they run. */
+    /** Nodes whose version cannot be determined. */
     invalid: number;
-    /** What is left, in words. */
+    /** What remains to be done, for people. */
     says: string;
   };
 
-/** What is told of it: on the object, in an Event where it is news, and in the web UI. */
+/** The reported status of a NodeVersion: on the object, in an Event when it changes, and in the web UI. */
 export interface VersionStanding {
-  /** True when all is as wanted; Unknown while nobody can tell. */
+  /** True when all is as desired. */
   ready: "True" | "False";
   reason: string;
   message: string;
@@ -64,35 +64,35 @@ export interface VersionStanding {
 
 export interface NodeVersionActivities {
   /**
-   * Looks at all of it; writes on nodes what they are where nobody has, sees records of the operator of before through, and
-   * shows on the object what it has seen.
+   * Reads the NodeVersion, its groups and their nodes; annotates nodes that lack their version, completes the records
+   * of the Constellation node operator, and writes the result to the status of the object.
    */
   surveyNodeVersion(input: { object: ClusterObject }): Promise<VersionSurvey>;
-  /** Lets groups up to a stage take up what is asked for; moot where something else is asked for by now. */
+  /** Releases the spec to the groups up to `stage`; fails as moot if the spec no longer has `digest`. */
   ensureStageReleased(input: { object: ClusterObject; stage: VersionStage; digest: string }): Promise<void>;
-  /** Lets no further group take it up: what was released stays with those that took it. */
+  /** Ends the release: no further group takes the spec, and groups that took it keep it. */
   ensureReleaseEnded(input: { object: ClusterObject }): Promise<void>;
-  /** Turns off every autoscaler that is on, until a time (epoch ms) after which anybody may take that for over. */
+  /** Turns off every running autoscaler until a time (epoch ms), after which anyone may treat the hold as expired. */
   ensureAutoscalersHeld(input: { object: ClusterObject; until: number }): Promise<void>;
-  /** Turns on again those that were turned off by this, as they were found. */
+  /** Turns on the autoscalers that `ensureAutoscalersHeld` turned off, as they were before. */
   ensureAutoscalersLetGo(input: { object: ClusterObject }): Promise<void>;
   ensureVersionTold(input: { object: ClusterObject; standing: VersionStanding }): Promise<void>;
 }
 
 export interface NodeVersionWaits {
-  /** Ends when a look would show something else, at the latest at `until` (epoch ms). */
+  /** Waits until the fingerprint of the survey changes, or until `until` (epoch ms). */
   awaitNodeVersionChanged(input: { object: ClusterObject; fingerprint: string; until: number }): Promise<void>;
 }
 
-/** How a run ended. */
+/** The result of a run. */
 export interface NodeVersionOutcome {
   outcome: "UpToDate" | "Gone";
   says: string;
 }
 
-// Finding scaling groups in a cloud.
+// Discovery of scaling groups in a cloud.
 
-/** Groups of the cloud, and the objects that were made, and removed. */
+/** Number of groups in the cloud, and the objects that were created and deleted. */
 export interface DiscoveryResult {
   groups: number;
   made: string[];
@@ -100,22 +100,22 @@ export interface DiscoveryResult {
 }
 
 export interface DiscoveryActivities {
-  /** Makes an object for each group that has none; removes one whose group three whole looks have not found. */
+  /** Creates an object for each group without one; deletes an object if three complete scans did not find its group. */
   ensureGroupsDiscovered(input: { object: ClusterObject }): Promise<DiscoveryResult>;
 }
 
-// A node that was let into the cluster, and whose record says what it runs.
+// A node that was admitted to the cluster, and the record that states what it runs.
 
-/** An object that is in no namespace; without a cluster it is of the installation whose cluster has no name. */
+/** A cluster-scoped object; without `cluster` it belongs to the installation whose cluster has no name. */
 export interface ClusterObject {
   cluster?: string;
   name: string;
 }
 
 /**
- * What became of the record. Annotated: the node bears what it says. Expired: no node came in time. Gone: somebody else
- * deleted it. Waiting: for what `says` names; whoever sees that come starts another run, unless it is to be looked
- * again after `againMs`.
+ * The result for a JoiningNode record. Annotated: the node has the annotations of the record. Expired: no node joined
+ * in time. Gone: another client deleted the record. Waiting: for what `says` names; a watch that sees it starts another
+ * run, or the record is read again after `againMs` if that is set.
  */
 export type JoiningOutcome =
   | { outcome: "Annotated"; node: string; components: string }
@@ -124,18 +124,18 @@ export type JoiningOutcome =
   | { outcome: "Gone" };
 
 export interface JoiningActivities {
-  /** Annotates the node that a JoiningNode names, where it is there, and deletes the record; at its deadline it is deleted all the same. */
+  /** Annotates the node that a JoiningNode names, and deletes the record then or at its deadline. */
   ensureNodeAnnotated(input: { object: ClusterObject }): Promise<JoiningOutcome>;
 }
 
-// The cluster-autoscaler of a cluster, as an AutoscalingStrategy says.
+// The cluster-autoscaler of a cluster, as configured by an AutoscalingStrategy.
 
-/** Kept: it is as the strategy says. Waiting: for what `says` names. Gone: there is no strategy. */
+/** Kept: the Deployment matches the strategy. Waiting: for what `says` names. Gone: the strategy was deleted. */
 export type AutoscalerOutcome =
   | { outcome: "Kept" | "Waiting"; reason: string; says: string }
   | { outcome: "Gone" };
 
 export interface AutoscalerActivities {
-  /** Brings the Deployment to what strategy and groups say, and the strategy's status to what is there. */
+  /** Updates the Deployment from the strategy and the groups, and the status of the strategy from the cluster. */
   ensureAutoscalerKept(input: { object: ClusterObject }): Promise<AutoscalerOutcome>;
 }

@@ -1,10 +1,10 @@
-/** Images of operating systems: which digest a name stands for, and whether it may run here. */
+/** OS images: which digest a reference resolves to, and whether the image is accepted. */
 import type { ClusterObject } from "./node_version.ts";
 
-/** Why nothing is known of an image for now: none of these says anything about the image. */
+/** Why an image could not be checked; none of these reasons is about the image itself. */
 export type ImageDoubt = "RegistryUnreachable" | "RegistryDenied" | "CredentialsMissing";
 
-/** Why an image is not accepted; `docs/how-to/os-images.md` has what to do about each. */
+/** Why an image is not accepted; `docs/how-to/os-images.md` lists the remedy for each reason. */
 export type ImageFault =
   | "SpecInvalid"
   | "NotFound"
@@ -18,43 +18,43 @@ export type ImageFault =
   | "ScanMissing"
   | "ScanInvalid";
 
-/** What a reference stands for at a registry; each digest is that of bytes that we have read. */
+/** The image that a reference resolves to at a registry; each digest was computed from the bytes that were read. */
 export interface ResolvedImage {
-  /** Of the object whose spec was followed. */
+  /** Generation of the OSImage whose spec was used. */
   generation: number;
   /** Registry and path, without tag and digest. */
   repository: string;
-  /** Of the manifest for the wanted platform. */
+  /** Digest of the manifest for the requested platform. */
   digest: string;
-  /** Of the index that lists it, where there is one. */
+  /** Digest of the index that lists the manifest, if there is an index. */
   indexDigest?: string;
-  /** When the image says that it was made (RFC 3339). */
+  /** Creation time that the image states (RFC 3339). */
   created?: string;
 }
 
-/** A statement about an image that somebody signed whose signature counts. */
+/** A statement about an image with a trusted signature. */
 export interface ImageStatement {
   predicateType: string;
-  /** As in the evidence. */
+  /** The signer, in the format of `ImageEvidence.signedBy`. */
   signedBy: string;
-  /** Who built it, as a provenance tells. */
+  /** The builder that a provenance names. */
   builder?: string;
   buildType?: string;
-  /** When a scan ended (RFC 3339). */
+  /** End of a scan (RFC 3339). */
   finishedOn?: string;
 }
 
-/** Whose word an image was accepted on. */
+/** The signatures and statements on which an image was accepted. */
 export interface ImageEvidence {
-  /** "sha256:" and the SHA-256 of the key's SubjectPublicKeyInfo; of a keyless signature "ISSUER SUBJECT". */
+  /** "sha256:" and the SHA-256 of the key's SubjectPublicKeyInfo, or "ISSUER SUBJECT" for a keyless signature. */
   signedBy: string;
-  /** The digest that was signed: of the manifest, or of the index that lists it. */
+  /** The signed digest: of the manifest, or of the index that lists it. */
   signed: string;
   provenance?: ImageStatement;
   scan?: ImageStatement;
 }
 
-/** Refused: for good, as things are. Unknown: by a registry that does not let us look. */
+/** Refused: the image was checked and is not accepted. Unknown: the registry could not be read. */
 export type ImageRefusal =
   | { outcome: "Refused"; generation: number; reason: ImageFault; message: string }
   | { outcome: "Unknown"; generation: number; reason: ImageDoubt; message: string };
@@ -63,28 +63,28 @@ export type ImageLook = { outcome: "Resolved"; image: ResolvedImage } | ImageRef
 
 export type ImageVerdict = { outcome: "Verified"; evidence: ImageEvidence } | ImageRefusal;
 
-/** What an object is told: accepted, refused (with what it stands for, where that is known), or that nobody can tell. */
+/** The result written to an OSImage: accepted, refused (with the resolved image if it is known), or unknown. */
 export type ImageFinding =
   | { state: "Accepted"; image: ResolvedImage; evidence: ImageEvidence }
   | { state: "Refused"; reason: ImageFault; message: string; generation: number; image?: ResolvedImage }
   | { state: "Unknown"; reason: ImageDoubt; message: string };
 
-/** How a run of `admitImage` ended. */
+/** The result of a run of `admitImage`. */
 export type ImageOutcome =
   | { outcome: "Accepted"; digest: string }
   | { outcome: "Refused" | "Unknown"; reason: string; message: string }
   | { outcome: "Gone" };
 
-/** Whether a pool may use an image, by the name of its OSImage; `image` is without tag and digest. */
+/** Whether a pool may use the image of an OSImage; `image` is without tag and digest. */
 export type AcceptedImage =
   | { state: "Accepted"; image: string; digest: string }
   | { state: "Refused" | "Waiting" | "Missing"; reason: string; message: string };
 
 export interface ImageActivities {
-  /** Asks the registry what the reference stands for; throws RegistryUnreachable where nobody answers. */
+  /** Resolves the reference at the registry; throws RegistryUnreachable if the registry does not respond. */
   resolveImage(input: { object: ClusterObject }): Promise<ImageLook>;
-  /** Looks for signatures and statements about those digests; throws GenerationStale where the spec is another by now. */
+  /** Verifies signatures and statements for the resolved digests; throws GenerationStale if the spec has changed. */
   verifyImage(input: { object: ClusterObject; image: ResolvedImage }): Promise<ImageVerdict>;
-  /** Writes a finding into the status; "Gone" where there is no object any more. */
+  /** Writes a finding to the status; returns "Gone" if the object was deleted. */
   ensureImageTold(input: { object: ClusterObject; finding: ImageFinding }): Promise<"Told" | "Gone">;
 }

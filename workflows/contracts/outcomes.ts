@@ -1,6 +1,6 @@
-/** What came of waiting: machines that join, gates that are asked, nodes that are drained. */
+/** Results of waits: for machines to join, for gates, and for drains. */
 
-/** Absolute times (epoch ms) by which a machine must have reached each rung of the join ladder. */
+/** Absolute times (epoch ms) by which a machine must have reached each join stage. */
 export interface JoinDeadlines {
   instance: number;
   address: number;
@@ -8,14 +8,15 @@ export interface JoinDeadlines {
   ready: number;
 }
 
-/** For so long (ms) nobody could look: the API server, Temporal or all workers were away. No deadline counts that time. */
+/** Time (ms) in which the API server, Temporal or all workers were down; no deadline counts this time. */
 export interface Unseen {
   unseenMs: number;
 }
 
 /**
- * What became of machines that another image in their template is not to replace. Unneeded: nothing is to be done. Kept: what
- * makes them makes the new image from now on, and none of them goes. Pending: their maker has yet to see that.
+ * Whether machines are kept although the image in their template changed. Unneeded: nothing to do. Kept: the owner of
+ * the machines creates new machines with the new image and deletes none of the old ones. Pending: the owner has yet to
+ * observe the change.
  */
 export type Keeping = { outcome: "Unneeded" | "Kept" | "Pending" } | { outcome: "Refused"; message: string };
 
@@ -33,35 +34,35 @@ export interface Joined {
 export interface JoinFailure {
   machine: string;
   rung: Rung;
-  /** The last thing known about the machine, in words. */
+  /** The last known state of the machine, for people. */
   evidence: string;
 }
 
 export interface JoinVerdict {
   joined: Joined[];
   failed: JoinFailure[];
-  /** Machines that somebody removed meanwhile. */
+  /** Machines that were deleted during the wait. */
   gone: string[];
 }
 
-/** What came of asking one gate. */
+/** The result of one gate. */
 export interface GateVerdict {
   gate: string;
   outcome: "Passed" | "Failed" | "Inconclusive";
-  /** What was measured, in words. */
+  /** What was measured, for people. */
   message: string;
 }
 
-/** A pod that does not move, and what protects it. */
+/** A pod that blocks a drain, and what protects it. */
 export interface Blocker {
   pod: string;
-  /** As "Deployment default/web". */
+  /** The owner, such as "Deployment default/web". */
   owner: string;
-  /** As "PodDisruptionBudget default/web allows 0 disruptions", or "node unreachable". */
+  /** The cause, such as "PodDisruptionBudget default/web allows 0 disruptions" or "node unreachable". */
   why: string;
 }
 
 export type DrainOutcome =
   | { outcome: "Drained"; evicted: number }
-  /** Pods remain: told when what blocks has changed since `known`, and when the time is over. */
+  /** Pods remain: returned when the blockers differ from `known`, and at the deadline. */
   | { outcome: "Blocked"; evicted: number; blockers: Blocker[]; key: string };

@@ -1,13 +1,13 @@
-/** A pool and its machines as the planner sees them; only activities know whose annotation does what. */
+/** A pool and its machines as the planner sees them; only activities know the annotations of each backend. */
 
-/** What makes and removes the machines of a pool; each kind has its own place in workflow ids. */
+/** The kind of object that owns the machines of a pool; workflow ids contain the kind. */
 export type PoolKind = "MachineDeployment" | "ScalingGroup" | "NodePool";
 
 /**
- * One pool of machines, which are rolled together. Without a cluster it is one of the installation that has no name for
- * its cluster; without a kind its machines are those of a MachineDeployment. A pool has the name of its Rollout, which a
- * scaling group has in a namespace though it is in none itself (`commands/scaling_group.ts`), and a NodePool with a word
- * before its own (`commands/node_pool.ts`).
+ * One pool of machines that are rolled together. Without `cluster` the pool belongs to the installation whose cluster
+ * has no name; without `kind` it is a MachineDeployment. A pool has the namespace and name of its Rollout: the Rollout
+ * of a cluster-scoped ScalingGroup is in a namespace (`commands/scaling_group.ts`), and the Rollout of a NodePool has a
+ * name with a prefix (`commands/node_pool.ts`).
  */
 export interface PoolRef {
   cluster?: string;
@@ -17,9 +17,9 @@ export interface PoolRef {
 }
 
 /**
- * Held: waits to be admitted. Provisioning: no instance yet. Booting: an instance without a node.
- * Joining: a node that was never Ready. Ready: joined, and Ready now. NotReady: joined, but not Ready now, which may be
- * no more than a partition. Leaving: on its way out.
+ * Held: waits to be admitted. Provisioning: without an instance. Booting: with an instance, without a node. Joining:
+ * with a node that was never Ready. Ready: joined, and Ready now. NotReady: joined, but not Ready now, possibly only
+ * because of a network partition. Leaving: being deleted.
  */
 export type MemberPhase = "Held" | "Provisioning" | "Booting" | "Joining" | "Ready" | "NotReady" | "Leaving";
 
@@ -32,103 +32,104 @@ export interface Member {
   phase: MemberPhase;
   /** RFC 3339 time of creation. */
   since: string;
-  /** Chosen to be removed next, by us. */
+  /** Ostler chose the machine to be removed next. */
   marked: boolean;
-  /** Stopped on purpose, by us. */
+  /** Ostler holds the machine on purpose. */
   held: boolean;
-  /** Marked by a person, or broken: machine-controller would pick it before others, so we do. */
+  /** A person marked the machine, or it is broken; Ostler removes it first, as machine-controller would. */
   expendable: boolean;
-  /** Of its node's label `topology.kubernetes.io/zone`. */
+  /** Value of the node label `topology.kubernetes.io/zone`. */
   zone?: string;
   /**
-   * Why it stays as it is. Its cloud protects it, and the policy says so: for good, or until that ends. It is updated in
-   * place, and the target failed on it; or it does not answer.
+   * Why the machine stays unchanged. Skip, Wait: the cloud protects it, and the policy skips it for good, or waits
+   * until the protection ends. Failed, Down: it is updated in place, and the target failed on it, or it does not
+   * respond.
    */
   kept?: "Skip" | "Wait" | "Failed" | "Down";
-  /** When the target failed on it (epoch ms). */
+  /** When the target failed on the machine (epoch ms). */
   failedAt?: number;
-  /** It could not fetch the target, and somebody would make it anew: it may be replaced, where the policy says so. */
+  /** The machine could not fetch the target and its owner would recreate it, so the policy may allow to replace it. */
   replaceable?: true;
-  /** Updated in place: the target stands ready on it for its next boot. */
+  /** The target image is staged for the next boot of a machine that is updated in place. */
   staged?: true;
-  /** On its way out, and its node has been not Ready for as long as makes a machine unhealthy. */
+  /** The machine is being deleted, and its node has been NotReady long enough to be unhealthy. */
   lost?: true;
-  /** What is wrong with its node, since when, and when that is long enough to repair it (epoch ms). */
+  /** What is wrong with the node, since when, and from when the machine is due for repair (epoch ms). */
   ill?: { why: string; since: number; due: number };
 }
 
 /**
- * A bounded picture of a pool: exact counts, and of each group the few members that matter next, oldest first.
- * It never carries the whole pool, so a history does not grow with the fleet.
+ * A bounded snapshot of a pool: exact counts, and of each group the few members that matter next, oldest first.
+ * It never has all members, so that workflow histories do not grow with the fleet.
  */
 export interface PoolSnapshot {
-  /** Changes when anything below does. */
+  /** Changes when any field below changes. */
   fingerprint: string;
   counts: {
     machines: number;
-    /** Of the target template, not leaving. */
+    /** Machines of the target template that are not leaving. */
     updated: number;
-    /** Ready now and not leaving. */
+    /** Machines that are Ready now and not leaving. */
     ready: number;
     updatedReady: number;
-    /** Of another template, not leaving. */
+    /** Machines of other templates that are not leaving. */
     old: number;
-    /** Held before they booted: they exist on paper only. */
+    /** Machines that are held before they boot: pending, without an instance. */
     held: number;
     leaving: number;
-    /** Joined once and unhealthy now, not leaving. */
+    /** Machines that joined, are unhealthy now, and are not leaving. */
     ill: number;
   };
   old: Member[];
   waiting: Member[];
   joining: Member[];
-  /** Of the target template, yet held or marked by us: left over from a change that was taken back. */
+  /** Machines of the target template that Ostler still holds or marks because of a reverted change. */
   stale: Member[];
   leaving: Member[];
-  /** Unhealthy ones of any template, not leaving; who is due first comes first. */
+  /** Unhealthy machines of any template that are not leaving, the first one due first. */
   ill: Member[];
-  /** Of control planes alone. */
+  /** Only for pools of control planes. */
   etcd?: EtcdStanding;
-  /** Of the machines that were named, those that the pool does not have. */
+  /** The machines of `named` that are not members of the pool. */
   unknown?: string[];
 }
 
-/** How a pool is looked at. */
+/** The parameters of a pool snapshot. */
 export interface PoolQuestion {
   pool: PoolRef;
   templateHash: string;
-  /** Machines that are Ready but have not passed their gates: not counted as ready. */
+  /** Machines that are Ready but have not passed their gates, and so are not counted as ready. */
   unproven: string[];
   repair: RepairRules;
-  /** Members of each group that are listed. */
+  /** Maximum number of members that each group lists. */
   limit: number;
-  /** Machines that people named: it is told who of them is no member. */
+  /** Machines that people named; the snapshot reports which of them are not members. */
   named?: string[];
-  /** When somebody last said retry (epoch ms): a target that failed on a machine before may be tried there again. */
+  /** Time of the last `retry` command (epoch ms); a target that failed on a machine before it may be tried again. */
   retriedAt?: number;
 }
 
-// What a pool asks for now.
+// The desired state of a pool.
 
-/** What a MachineDeployment asks for now. */
+/** The desired state of a pool. */
 export interface Desired {
   generation: number;
-  /** Identity of everything a rollout depends on; the controller signals when it changes. */
+  /** Identity of everything that a rollout depends on; the controller signals when it changes. */
   observed: string;
-  /** The part of it that decides what machines boot with; scaling leaves it alone. */
+  /** Identity of everything that decides what machines boot with; scaling does not change it. */
   change: string;
-  /** The same without machine-controller's numbering: equal again when an earlier template is applied again. */
+  /** Like `change`, without machine-controller's revision: equal again if an earlier template is applied again. */
   specHash: string;
-  /** Who wrote the template last, as far as the API server knows: a field manager. */
+  /** The field manager that wrote the template last, as far as the API server knows. */
   actor: string;
-  /** machine-controller has seen this generation and numbered its template. */
+  /** Whether machine-controller has observed this generation and numbered its template. */
   settled: boolean;
   revision: string;
   templateHash: string;
   replicas: number;
   /** Machines above `replicas` while rolling; with 0 machine-controller removes an old machine first. */
   surge: number;
-  /** Its machines are members of etcd: one at a time goes, in all groups of a cluster, and none while etcd is in doubt. */
+  /** The machines are etcd members: one at a time leaves, in all groups of a cluster, none while etcd has a problem. */
   isControlPlane?: true;
   image: string;
   kubelet: string;
@@ -140,46 +141,46 @@ export type DesiredState =
   | { state: "Deleting" }
   | { state: "Present"; desired: Desired; rules: Rules };
 
-// Where the waves of a rollout stand.
+// The progress of the waves of a rollout.
 
-/** Where the waves stand. */
+/** The current wave and its progress. */
 export interface WaveState {
-  /** From 0; the number of waves when all are done. */
+  /** Index of the current wave from 0; the number of waves when all are done. */
   index: number;
-  /** Its machines are updated and its gates passed; epoch ms at which the soak ends. */
+  /** End of the soak (epoch ms), set when the machines are updated and the gates have passed. */
   soakUntil: number | null;
-  /** Its gates passed. */
+  /** Whether the gates have passed. */
   passed: boolean;
-  /** Somebody allowed this one to start. */
+  /** Whether this wave was approved. */
   approved: boolean;
 }
 
-/** What waves are counted in: those of the policy, and how many machines are wanted. */
+/** What a wave index refers to: the waves of the policy, and the number of replicas. */
 export interface WaveCount extends Pick<Rules, "waves" | "growth"> {
   replicas: number;
 }
 
 // A RolloutPolicy as a run uses it: defaults filled in, durations in milliseconds, windows as absolute times.
-// Cron and time zones are resolved by the activity that reads it, as their tables belong to the environment.
+// The activity that reads it resolves cron and time zones, because their tables belong to the environment.
 
-/** A number of machines, or a share of the wanted ones such as "10%". */
+/** A number of machines, or a percentage of the replicas such as "10%". */
 export type Amount = number | string;
 
-/** The machines updated between two soaks; `upTo` counts from the start of the rollout, not from the wave before. */
+/** The machines updated between two soaks; `upTo` counts from the start of the rollout, not from the previous wave. */
 export interface Wave {
   upTo: Amount;
-  /** Milliseconds of watched waiting after it. */
+  /** Milliseconds of the soak after the wave. */
   soak: number;
 }
 
-/** What a gate looks at; one of these. */
+/** The check of a gate. */
 export type Check =
   | { kind: "NodeCondition"; type: string; status: "True" | "False" }
-  /** Every DaemonSet that these labels select, and that wants a pod on the node, has a Ready one there. */
+  /** Passes when every selected DaemonSet that schedules a pod to the node has a Ready pod there. */
   | { kind: "DaemonSets"; namespace: string | null; selector: string }
-  /** At least `min` pods are selected, and all that are selected are Ready. */
+  /** Passes when at least `min` pods are selected and all selected pods are Ready. */
   | { kind: "Pods"; namespace: string; selector: string; min: number }
-  /** The value of `query` is `operator` `threshold`; judged only with `minSamples` samples of `samples`. */
+  /** Passes when `query` `operator` `threshold` is true; unknown with fewer than `minSamples` samples of `samples`. */
   | {
     kind: "Prometheus";
     url: string;
@@ -189,119 +190,119 @@ export type Check =
     samples: string | null;
     minSamples: number;
   }
-  /** A Job made from a CronJob's template, which is best suspended. */
+  /** Runs a Job from the template of a CronJob, which is best suspended. */
   | { kind: "Job"; namespace: string; cronJob: string };
 
 export interface Gate {
   name: string;
-  /** After each machine that joined, or after each wave. */
+  /** Runs after each machine that joined, or after each wave. */
   run: "EachMachine" | "EachWave";
-  /** Milliseconds it has to pass in, from when it is first asked. */
+  /** Milliseconds in which the gate must pass, from its first evaluation. */
   within: number;
   check: Check;
 }
 
 /** How machines are drained. */
 export interface DrainRules {
-  /** Milliseconds; null leaves it to the run's deadlines. */
+  /** Milliseconds; null means the deadline of the run. */
   timeout: number | null;
-  /** When pods remain after the timeout: go on waiting, set the machine aside, or delete the pods. */
+  /** What to do when pods remain after the timeout: continue to wait, set the machine aside, or delete the pods. */
   onBlocked: "Wait" | "SetAside" | "Force";
-  /** Pods with an emptyDir: their data may go, or they block. */
+  /** Whether the drain deletes the data of pods with an emptyDir, or is blocked by these pods. */
   localStorage: "Delete" | "Block";
-  /** The lowest priority goes first, and must be gone before the next one is evicted; or all at once. */
+  /** Whether pods of a lower priority must be gone before those of the next priority are evicted, or all go at once. */
   order: "ByPriority" | "AllAtOnce";
 }
 
-/** How machines are updated where they stand. */
+/** How machines are updated in place. */
 export interface InPlaceRules {
-  /** Machines that fetch an image at once, before any of them is cordoned. */
+  /** Machines that fetch an image concurrently, before any of them is cordoned. */
   stageAtOnce: number;
-  /** Milliseconds that staging may take, and a boot. */
+  /** Milliseconds that staging may take, and that a boot may take. */
   stage: number;
   boot: number;
-  /** Milliseconds that a machine is watched once its gates have passed, before pods may come back. */
+  /** Milliseconds that a machine soaks after its gates have passed, before it is uncordoned. */
   soak: number;
 }
 
-/** What is done for etcd before a machine of a control plane is drained. */
+/** What to do for etcd before a control plane machine is drained. */
 export interface EtcdRules {
-  /** Where a snapshot is kept. */
+  /** Where to store a snapshot. */
   snapshot:
-    /** An absolute path on the machine of the worker. */
+    /** An absolute path on the worker's machine. */
     | { keep: "Folder"; folder: string }
-    /** A snapshot is PUT below `url`; the token is read from the Secret by who sends it. */
+    /** The snapshot is PUT below `url`; the sender reads the token from the Secret. */
     | { keep: "Url"; url: string; token?: { namespace: string; name: string; key: string } };
 }
 
-/** When a machine that had joined is unhealthy enough to be replaced. */
+/** When a joined machine is unhealthy enough to be replaced. */
 export interface RepairRules {
   enabled: boolean;
   /** Milliseconds. */
   notReadyFor: number;
   conditions: { type: string; status: "True" | "False" | "Unknown"; for: number }[];
-  /** With a larger share of the pool unhealthy, in percent, nothing is repaired. */
+  /** Percentage of unhealthy machines in the pool above which no machine is repaired. */
   maxUnhealthy: number;
 }
 
 export interface Rules {
-  /** The RolloutPolicy that was chosen, or "defaults"; "none" while nobody can say which. */
+  /** The selected RolloutPolicy, or "defaults"; "none" while there is a conflict. */
   source: string;
-  /** Why no policy could be chosen: two select the pool equally well. Nothing new starts then. */
+  /** Why no policy could be selected, such as two that select the pool equally well; no replacement begins then. */
   conflict: string | null;
   waves: Wave[];
-  /** Instead of `waves`: the first wave, and by how much each is larger than the one before. */
+  /** Instead of `waves`: the size of the first wave, and the factor by which each wave is larger than the previous. */
   growth: { from: number; factor: number; soak: number } | null;
   budget: {
     machines: Amount;
-    /** Machines out or changing in one zone. */
+    /** Machines that may be out or changing in one zone. */
     perZone: Amount | null;
     zones: "Parallel" | "OneAfterAnother";
-    /** Of all pools together. */
+    /** Size of the budget that all pools share. */
     cluster: number | null;
   };
-  /** Absolute times (epoch ms) in which something new may start, in order; null is always. */
+  /** Absolute times (epoch ms) between which replacements may begin, in order; null means always. */
   windows: { from: number; to: number }[] | null;
   join: {
-    /** Milliseconds; null leaves it to the run's deadlines. */
+    /** Milliseconds; null means the deadline of the run. */
     instance: number | null;
     address: number | null;
     registered: number | null;
     ready: number | null;
     gates: number;
-    /** How often a machine that does not join is recreated; null leaves it to the run. */
+    /** How often a machine that does not join is recreated; null means the `attempts` of the run. */
     attempts: number | null;
   };
   drain: DrainRules;
   gates: Gate[];
   onFailure: "Halt" | "Rollback";
-  /** Machines that may fail for good, attempts and all, before the revision is quarantined. */
+  /** Machines that may fail for good, after all attempts, before the revision is quarantined. */
   maxFailed: number;
   onProfileChange: "NewMachinesOnly" | "Roll";
-  /** What a newer change does to machines under way: they are finished first, or dropped. */
+  /** Whether machines in progress are finished before a newer change, or abandoned for it. */
   onNewChange: "Finish" | "Supersede";
   approval: "Never" | "BeforeFirst" | "BeforeEachWave";
   repair: RepairRules;
   /**
-   * Whether another image replaces machines. InPlace: never, their nodes follow a NodePool. ReplaceIfRefused: only those that
-   * cannot follow. Left out, it does.
+   * Whether a new image replaces machines; the default is Replace. InPlace: never, a NodePool updates their nodes.
+   * ReplaceIfRefused: only machines that cannot be updated in place.
    */
   onImageChange?: "Replace" | "InPlace" | "ReplaceIfRefused";
-  /** What the policy says of it; the rest is as documented. */
+  /** The fields that the policy sets; the others have documented defaults. */
   inPlace?: Partial<InPlaceRules>;
-  /** Left out, no snapshot of etcd is kept. */
+  /** If absent, no snapshot of etcd is stored. */
   etcd?: EtcdRules;
 }
 
-// Machines that are members of etcd too: what stands in the way of touching one, and what is done before it goes.
+// Machines that are members of etcd: what blocks the removal of one, and what to do before it is removed.
 
-/** Something about etcd that keeps its machines where they are; `machine` is the one that it is about, where one is known. */
+/** A problem of etcd that blocks the removal of its machines; `machine` is the affected machine, if it is known. */
 export interface EtcdDoubt {
   machine?: string;
   says: string;
 }
 
-/** One member, for people to see. */
+/** One member of etcd, as shown to people. */
 export interface EtcdSeat {
   name: string;
   machine?: string;
@@ -310,40 +311,40 @@ export interface EtcdSeat {
   version: string;
 }
 
-/** Etcd in one look; bounded, and free of numbers that change by themselves. */
+/** Status of etcd; bounded, and without numbers that change on their own. */
 export interface EtcdStanding {
   seats: EtcdSeat[];
-  /** Voters that a decision needs, and those that are well. */
+  /** Number of voters that the quorum needs, and number of healthy voters. */
   quorum: { needed: number; well: number };
-  /** Empty when a machine may go. */
+  /** Empty when a machine may be removed. */
   doubts: EtcdDoubt[];
 }
 
-/** Where a snapshot goes. */
+/** Where a snapshot is stored. */
 export type SnapshotKeep = EtcdRules["snapshot"];
 
-/** A copy of all of etcd's data as it was. */
+/** A stored copy of all data of etcd. */
 export interface SnapshotTaken {
-  /** "sha256:…" of the file. */
+  /** Digest of the file, "sha256:…". */
   digest: string;
   bytes: number;
-  /** Where it is: a path, or a URL. */
+  /** Location of the file: a path or a URL. */
   at: string;
 }
 
-/** What came of having a machine hand on what only it has. */
+/** The result of `awaitMachineRelieved`. */
 export type Relieved =
   | { state: "Relieved"; snapshot: SnapshotTaken | null }
   | { state: "InDoubt"; doubts: string[] };
 
-/** A machine that is to go, and for how long doubts about etcd are waited for (epoch ms). */
+/** A machine to be removed, and until when (epoch ms) to wait for problems of etcd to end. */
 export interface RelieveOrder {
   machine: string;
   until: number;
-  /** It serves nobody: what is in doubt about itself keeps nobody from letting it go. */
+  /** Whether the machine is lost, so that problems of its own member do not block its removal. */
   isLost: boolean;
-  /** Doubts that a person took upon himself, as they were told. */
+  /** Texts of the problems that a person accepted. */
   taken: string[];
-  /** Missing where none is kept; `name` is that of the file, by which a second try takes the place of the first. */
+  /** Absent if no snapshot is stored; `name` is the file name, so that a second try overwrites the first. */
   snapshot?: SnapshotKeep & { name: string };
 }

@@ -1,9 +1,9 @@
-/** Where a rollout is: the answer to the query `progress`. */
+/** Progress of a rollout: the result of the query `progress`. */
 import type { EtcdStanding } from "./pool.ts";
 import type { Blocker } from "./outcomes.ts";
 import type { LastGood, Quarantined, Request, Rollback } from "./memory.ts";
 
-/** `RollingBack` and `RolledBack` are a rollout that went back; `Repairing` replaces an unhealthy machine and is no rollout. */
+/** `RollingBack` and `RolledBack` are for a rollback; `Repairing` replaces an unhealthy machine without a rollout. */
 export type Phase =
   | "Preparing"
   | "Creating"
@@ -16,7 +16,7 @@ export type Phase =
   | "Aborted"
   | "Deleting";
 
-/** What is done with one machine now; `until` is the deadline of its step. Times are RFC 3339. */
+/** The current step of one machine; `until` is the deadline of the step. Times are RFC 3339. */
 export interface Underway {
   machine: string;
   node?: string;
@@ -27,12 +27,12 @@ export interface Underway {
   blockers?: Blocker[];
 }
 
-/** One wave as people see it. */
+/** One wave as shown to people. */
 export interface WaveView {
-  /** Machines up to and with this wave. */
+  /** Number of machines up to and including this wave. */
   upTo: number;
   state: "Waiting" | "Rolling" | "Gates" | "Soaking" | "Done";
-  /** RFC 3339, while it soaks. */
+  /** RFC 3339; only while the wave soaks. */
   soakUntil?: string;
 }
 
@@ -46,14 +46,14 @@ export interface JoinRecord {
 
 export interface ReplacementRecord {
   machine: string;
-  /** The machine that joined last before it went. */
+  /** The last machine that joined before this machine was removed. */
   replacedBy: string;
   image: string;
   kubelet: string;
   drainedSeconds: number;
 }
 
-/** Where the rollout is. */
+/** Progress of the rollout. */
 export interface Progress {
   phase: Phase;
   reason: string;
@@ -69,7 +69,7 @@ export interface Progress {
     desired: number;
     machines: number;
     updated: number;
-    /** Of those that joined and passed their gates. */
+    /** Updated machines that joined and passed their gates. */
     updatedReady?: number;
     ready: number;
     old: number;
@@ -77,14 +77,14 @@ export interface Progress {
     unhealthy: number;
   };
   waves: WaveView[];
-  /** From 1; how many there are is the length of `waves`. */
+  /** The current wave, from 1; the length of `waves` is the total. */
   wave: number;
   eta?: string;
   plan?: { hash: string; approved: boolean };
   rollBack?: { kind: "RollBack" | "Abort"; by: string; reason: string; revision: string };
   quarantine: Quarantined[];
   failedMachines: number;
-  /** Of control planes alone. */
+  /** Only for pools of control planes. */
   etcd?: EtcdStanding;
   skipped: string[];
   setAside: string[];
@@ -93,7 +93,7 @@ export interface Progress {
   replacements: ReplacementRecord[];
 }
 
-// What a rollout tells people in Kubernetes: on the Rollout object and in Events.
+// What a rollout reports in Kubernetes: on the Rollout object and in Events.
 
 export interface Condition {
   type: "Ready" | "Progressing" | "Paused" | "Blocked" | "RolledBack" | "Quarantined";
@@ -102,7 +102,7 @@ export interface Condition {
   message: string;
 }
 
-/** One line of a pool's bounded history. */
+/** One entry of a pool's bounded history. */
 export interface HistoryEntry {
   revision: string;
   image: string;
@@ -111,17 +111,17 @@ export interface HistoryEntry {
   startedAt: string;
   endedAt: string;
   outcome: "Converged" | "RolledBack" | "Aborted";
-  /** Machines that joined. */
+  /** Number of machines that joined. */
   machines: number;
   failed: number;
-  /** Who changed the template, or who aborted. */
+  /** The author of the template change, or of the abort. */
   actor: string;
-  /** Why it was left, empty when it converged. */
+  /** Why the change was rolled back or aborted; empty if it converged. */
   reason: string;
   seconds: number;
 }
 
-/** What a person reads in Kubernetes; the activity adds run ids and keeps condition times. */
+/** The status of a Rollout; the activity adds run ids and keeps condition times. */
 export interface RolloutReport {
   phase: Phase;
   reason: string;
@@ -135,14 +135,14 @@ export interface RolloutReport {
   updated?: string;
   revision?: string;
   targetTemplateHash?: string;
-  /** Machines of this template boot unasked. */
+  /** Machines of this template boot without admission. */
   convergedTemplateHash?: string;
   image?: string;
   kubelet?: string;
   configDigest?: string;
   profile?: { name: string; namespace: string; version: string };
   policy?: string;
-  /** As "2/3", for people. */
+  /** For people, such as "2/3". */
   wave?: string;
   waves?: WaveView[];
   blockedReason: string | null;
@@ -151,18 +151,18 @@ export interface RolloutReport {
   quarantine: Quarantined[];
   lastGood?: LastGood;
   usual?: { join: number[]; leave: number[] };
-  /** What was rolled back or aborted last, until another change converges. */
+  /** The last rollback or abort, until another change converges. */
   left: Rollback | null;
-  /** RFC 3339; null when nothing is known or nothing is under way. */
+  /** RFC 3339; null without measurements or without a rollout in progress. */
   eta: string | null;
   plan: { hash: string; approved: boolean } | null;
   credentials?: { expiresAt: string; renewAt: string };
-  /** Of control planes alone. */
+  /** Only for pools of control planes. */
   etcd?: EtcdStanding;
-  /** The first twenty. */
+  /** The first twenty machines in progress. */
   underway: Underway[];
   conditions: Condition[];
-  /** Given when a rollout ended; appended, with an Event, when it is news. The object keeps the last ten. */
+  /** Set when a rollout ended; appended with an Event if it is new. The object keeps the last ten entries. */
   history?: HistoryEntry;
 }
 
@@ -173,32 +173,32 @@ export interface PoolEvent {
   message: string;
 }
 
-// What a person is asked to approve.
+// Plans that people approve.
 
-/** What an approval rests on: when it changes, somebody has to look again. */
+/** The terms that an approval covers; if they change, the plan must be approved again. */
 export interface PlanTerms {
-  /** Of the spec and the rules that matter to it. */
+  /** Hash of the spec and of the rules that matter to the plan. */
   hash: string;
-  /** How many machines were wanted. */
+  /** Number of replicas. */
   replicas: number;
 }
 
-/** A plan that waits for a word, or was approved, as far as an approval needs it. */
+/** The part of a plan that its approval needs; the plan waits for approval, or is approved. */
 export type AskedPlan = Pick<RolloutPlan, "hash" | "terms">;
 
-/** What a rollout would do: the same planner as the run's, played forward. */
+/** What a rollout would do, simulated with the planner of the run. */
 export interface RolloutPlan {
-  /** Changes when anything below but the prediction does. */
+  /** Changes when any field below changes, except the prediction. */
   hash: string;
-  /** Machines of each wave in their order; at most 20 are named. */
+  /** Machines of each wave in order; at most 20 are named. */
   waves: { size: number; machines: string[]; soakSeconds: number }[];
-  /** Why it does not start now, in words. */
+  /** Why the rollout does not start now, for people. */
   blocked: string[];
-  /** Who stays as it is although it is old, and until when, in words; missing where nobody does. */
+  /** Outdated machines that stay unchanged, and until when, for people; absent if there are none. */
   stays?: string[];
-  /** Seconds until converged, as a range; null when nothing is known about this pool yet. */
+  /** Seconds until the pool has converged, as a range; null without measurements of this pool. */
   seconds: { low: number; high: number } | null;
   machines: number;
-  /** What its approval rests on; absent when an earlier version made the plan. */
+  /** The terms that an approval covers; absent in plans of earlier versions. */
   terms?: PlanTerms;
 }

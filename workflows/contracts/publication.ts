@@ -1,8 +1,8 @@
-/** What machines boot with: rendered, published and read back; by name only. */
+/** Configs that machines boot with: rendered, published and read back; only by name. */
 import type { PoolRef } from "./pool.ts";
 import type { Deadlines } from "./carried.ts";
 
-/** A rendered config, by name only. */
+/** A rendered config, only by name. */
 export interface Rendering {
   configDigest: string;
   profileVersion: string;
@@ -10,53 +10,53 @@ export interface Rendering {
   bytes: number;
 }
 
-/** What was published and read back, and until when it can be used. */
+/** The published artefacts after they were read back, and until when they are valid. */
 export interface Publication {
   artefacts: { kind: string; name: string; digest: string; bytes: number }[];
-  /** Nothing that a machine reads was written, the same config got fresh credentials, or something new is out. */
+  /** None: no change to what machines read. Renewed: the same config, new credentials. Published: a new config. */
   news: "None" | "Renewed" | "Published";
-  /** RFC 3339. Machines must not boot from credentials after this; "" in both where there are none, and nothing ends. */
+  /** RFC 3339. Machines must not boot with the credentials after this time; both fields are "" without credentials. */
   expiresAt: string;
   renewAt: string;
 }
 
-/** What a template is stamped with, so that machines with another config are replaced. */
+/** The config digest to stamp into a template, so that machines with a different config are replaced. */
 export interface TemplateStamp {
   pool: PoolRef;
-  /** The template without it: the same config may have been stamped into an earlier one. */
+  /** Hash of the template without the stamp, because an earlier template may have the same stamp. */
   templateHash: string;
   configDigest: string;
 }
 
-/** What was published, and what was rendered for it. */
+/** The published artefacts and the rendered config. */
 export interface Published extends Publication {
   rendering: Rendering;
 }
 
-/** What came of renewing the credentials in what stands published; times in RFC 3339. */
+/** The result of renewing the credentials in the published artefacts; times in RFC 3339. */
 export type Renewal =
   | { news: "Unpublished" }
   | { news: "None" | "Renewed"; expiresAt: string; renewAt: string };
 
-// Having credentials renewed before they are old.
+// Renewal of credentials before they expire.
 
-/** A pool whose credentials are due. */
+/** A pool whose credentials are due for renewal. */
 export interface DuePool extends PoolRef {
-  /** Its last rollout was cancelled: only its credentials are wanted. */
+  /** The last rollout was cancelled, so only the credentials are renewed. */
   publishOnly: boolean;
-  /** Its rollout has converged: as long as all is as that left it, no other is needed. */
+  /** Set if the rollout has converged; while nothing has changed since, no rollout is needed. */
   rest?: Rest;
 }
 
-/** What a rollout that converged had seen, as the Rollout tells it. */
+/** The state with which a rollout converged, as recorded on the Rollout. */
 export interface Rest {
   observed: string;
   specHash: string;
 }
 
 /**
- * What came of renewing the credentials of a pool at rest, times in RFC 3339: something is not as its rollout left it,
- * it is not ours any more, or what stands is fresh now.
+ * The result of renewing the credentials of a pool at rest, times in RFC 3339. RolloutNeeded: the pool has changed
+ * since its rollout. Unserved: Ostler no longer manages the pool. None, Renewed: the credentials are fresh.
  */
 export type RestRenewal =
   | { news: "RolloutNeeded" | "Unserved" }
@@ -64,27 +64,27 @@ export type RestRenewal =
 
 /** The single argument of `renewCredentials`. */
 export interface RenewInput {
-  /** The name of the cluster whose pools they are, where it has one. */
+  /** Name of the cluster of the pools, if it has one. */
   cluster?: string;
-  /** Those of the rollouts that are started. */
+  /** Deadlines of the rollouts that the run starts. */
   deadlines?: Partial<Deadlines>;
-  /** Where an earlier run of the same chain stopped; written by continue-as-new only. */
+  /** Where the previous run of the same chain stopped; only continue-as-new writes it. */
   carried?: { after: string; pools: number };
 }
 
-/** How many pools a chain of runs had renewed. */
+/** Number of pools for which a chain of runs renewed the credentials, or triggered the renewal. */
 export interface RenewResult {
   pools: number;
 }
 
-// What people outside of Kubernetes are told of a rollout.
+// Notifications about a rollout outside of Kubernetes.
 
-/** What a notice is about; those at the end are ends. */
+/** What a notification is about; the last three are ends of a rollout. */
 export type NoticeKind = "Halted" | "RollingBack" | "AwaitingApproval" | "Converged" | "RolledBack" | "Aborted";
 
-/** One thing that happened to a pool; texts are bounded. */
+/** A notification about one event of a pool; texts are bounded. */
 export interface Notice {
-  /** The same for the same thing, however often it is seen. */
+  /** Identifies the event; the same event always has the same id. */
   id: string;
   kind: NoticeKind;
   /** RFC 3339. */
@@ -95,7 +95,7 @@ export interface Notice {
   image: string;
 }
 
-/** Where notices go: a webhook with a template, or a receiver of CloudEvents. */
+/** Where notifications are sent: a webhook with a template, or a receiver of CloudEvents. */
 export type NoticeTarget = "Webhook" | "CloudEvents";
 
 /** The single argument of `sendNotice`. */
@@ -106,13 +106,13 @@ export interface NoticeInput {
 }
 
 export interface NoticeActivities {
-  /** Delivers a notice to one target. */
+  /** Delivers a notification to one target. */
   deliverNotice(input: { pool: PoolRef; notice: Notice; target: NoticeTarget }): Promise<void>;
 }
 
-// Why an activity gave up, sorted by what happens next.
+// Failure types of activities, grouped by what happens next.
 
-/** Why an activity gave up, sorted by what happens next (docs/how-to/operate.md tells what to do about each). */
+/** Failures that need a change; docs/how-to/operate.md lists the remedy for each. */
 export type RefusedType =
   | "ProfileMissing"
   | "ProfileInvalid"
@@ -138,7 +138,7 @@ export type RefusedType =
   | "EtcdAccessMissing"
   | "LastGoodMissing";
 
-/** What went wrong with a machine that is updated in place; a pool halts with the last one that it may not have. */
+/** Failures of a machine that is updated in place; a pool halts with the failure that exceeds its limit. */
 export type UpdateFailureType =
   | "StageRefused"
   | "ApplyRefused"
@@ -150,13 +150,13 @@ export type UpdateFailureType =
 
 export type MootType = "MachineGone" | "GenerationStale";
 
-/** A wait whose deadline passed; the message says what remains. */
+/** Waits whose deadline passed; the message names what remains. */
 export type ExpiredType = "SettleExpired" | "MachineRemains";
 
-/** A broken promise of our own code: tried a few times, then a person or a newer version is needed. */
+/** Internal errors; after a few retries a person or a newer version is needed. */
 export type BugType = "InternalError";
 
-/** Who has to answer does not, for now: retried within bounds. */
+/** Temporary failures of a server to respond; retried within bounds. */
 export type TransientType = "ApiUnavailable" | "RegistryUnreachable";
 
 export type FailureType = RefusedType | MootType | ExpiredType | BugType | TransientType;
