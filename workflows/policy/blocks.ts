@@ -162,7 +162,7 @@ export function waitsForOf(situation: Situation, findings: Findings): string {
   if (wave.gatesDue) return `the gates of wave ${wave.state.index + 1}`;
   if (blocks[0]) return `condition Blocked to clear: ${blocks[0].message}`;
   if (findings.isSpent) return budgetText(findings);
-  // While a machine is not Ready, machine-controller adds and removes none.
+  // While a machine is not Ready, the owner of the machines adds and removes none.
   const missed = pool.ill.find(({ phase }) => phase === "NotReady");
   if (missed) return `${missed.id} to be Ready again`;
   if (!supplier.capabilities.updates.includes("Replace")) return "all machines to be updated and Ready";
