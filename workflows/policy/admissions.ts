@@ -1,4 +1,4 @@
-/** Which newcomers boot now, and who goes for them. */
+/** Which new machines to admit now, and which machines they replace. */
 import type { Member } from "../contracts/mod.ts";
 import { holdsAll } from "./blocks.ts";
 import { hasRoomFor, withJoin, withVictim } from "./budget.ts";
@@ -10,60 +10,60 @@ import type { Situation, Step } from "./turn.ts";
 
 export interface Admissions {
   steps: Step[];
-  /** Newcomers wait and nothing forbids them but a budget that is spent. */
+  /** Whether new machines wait only because the budget is spent. */
   isSpent: boolean;
 }
 
-interface Hall {
+interface Admission {
   situation: Situation;
   census: Census;
   budget: Budget;
   victims: Victims;
-  /** Machines that may be updated in this wave. */
+  /** Number of machines that may be updated up to this wave. */
   upTo: number;
   attempts: number[];
 }
 
-/** Newcomers that are held, in their order, and those that boot unasked; `open` when replacements may begin. */
+/** Returns the steps for held new machines and for machines that already boot; `open` means replacements may begin. */
 export function admissionsOf(
   situation: Situation,
   { census, budget, upTo, open }: { census: Census; budget: Budget; upTo: number; open: boolean },
 ): Admissions {
   const attempts = [...situation.retries].sort((a, b) => b - a);
-  const hall: Hall = { situation, census, budget, upTo, attempts, victims: victimsOf(situation, census) };
-  const seen = joinsOf(hall);
-  const { steps, isSpent } = admitHeld(hall, open);
+  const admission: Admission = { situation, census, budget, upTo, attempts, victims: victimsOf(situation, census) };
+  const seen = joinsOf(admission);
+  const { steps, isSpent } = admitHeld(admission, open);
   return { steps: [...seen, ...steps], isSpent };
 }
 
-/** Who boots already: seen to join, and where it will push out an old machine, one of our choice. */
-function joinsOf(hall: Hall): Step[] {
-  const { situation, census } = hall;
+/** Returns the steps for machines that already boot; where one will replace an old machine, chooses that machine. */
+function joinsOf(admission: Admission): Step[] {
+  const { situation, census, attempts, victims } = admission;
   const { pool, busy, booting, desired } = situation;
   let owed = census.staying - desired.replicas - census.chosen.size;
   const loose = pool.joining.filter(({ id }) => !busy.joining.includes(id));
   const joins = loose.map((newcomer): Step => {
-    const attempt = booting[newcomer.id]?.attempt ?? hall.attempts.shift() ?? 0;
-    const victim = owed-- > 0 ? hall.victims.takeAny() : null;
+    const attempt = booting[newcomer.id]?.attempt ?? attempts.shift() ?? 0;
+    const victim = owed-- > 0 ? victims.takeAny() : null;
     if (victim) return { kind: "admit", newcomer, victim, attempt };
     return { kind: "join", machine: newcomer.id, attempt };
   });
   return [...joins, ...forgotten(situation)];
 }
 
-// After a restart nobody watches them any more.
+// After a restart no task waits for these machines to join.
 function forgotten({ pool, busy, booting }: Situation): Step[] {
   const seen = new Set([...pool.waiting, ...pool.joining].map(({ id }) => id).concat(busy.joining));
   const lost = Object.entries(booting).filter(([id]) => !seen.has(id));
   return lost.map(([machine, { attempt }]) => ({ kind: "join", machine, attempt }));
 }
 
-function admitHeld(hall: Hall, open: boolean): Admissions {
-  const { situation, census } = hall;
+function admitHeld(admission: Admission, open: boolean): Admissions {
+  const { situation, census } = admission;
   const { pool, busy, desired } = situation;
   const steps: Step[] = [];
   const most = mostMissing(situation);
-  const upTo = Math.min(hall.upTo, desired.replicas);
+  const upTo = Math.min(admission.upTo, desired.replicas);
   const isReplaced = situation.supplier.capabilities.updates.includes("Replace");
   for (const newcomer of pool.waiting.filter(({ id }) => !busy.joining.includes(id))) {
     const [booted, staying] = [census.booted + steps.length, census.staying + steps.length];
@@ -71,23 +71,23 @@ function admitHeld(hall: Hall, open: boolean): Admissions {
     const isMissing = staying + census.owed < desired.replicas;
     if ((staying < desired.replicas && !isMissing) || (isMissing && steps.length >= most)) break;
     if (!isMissing && (!isReplaced || !open || most < Infinity || census.started + steps.length >= upTo)) break;
-    const victim = isMissing ? null : nextVictim(hall);
-    if (isMissing) hall.budget = withJoin(hall.budget);
-    if (!isMissing && !victim) return { steps, isSpent: hall.victims.remain };
-    const attempt = situation.booting[newcomer.id]?.attempt ?? hall.attempts.shift() ?? 0;
+    const victim = isMissing ? null : nextVictim(admission);
+    if (isMissing) admission.budget = withJoin(admission.budget);
+    if (!isMissing && !victim) return { steps, isSpent: admission.victims.remain };
+    const attempt = situation.booting[newcomer.id]?.attempt ?? admission.attempts.shift() ?? 0;
     steps.push({ kind: "admit", newcomer, victim, attempt });
   }
   return { steps, isSpent: false };
 }
 
-// A repair goes on while it is paused, and takes two: one that goes, and one that comes.
+// A repair that has begun continues while the rollout is paused, so the new machine for a removed one is admitted.
 function mostMissing(situation: Situation): number {
   if (!holdsAll(situation)) return Infinity;
   return situation.quarantined && !situation.rollingBack ? 0 : situation.repaired?.length ?? 0;
 }
 
-function nextVictim(hall: Hall): Member | null {
-  const victim = hall.victims.take((member) => hasRoomFor(hall.budget, member));
-  if (victim) hall.budget = withVictim(hall.budget, victim);
+function nextVictim(admission: Admission): Member | null {
+  const victim = admission.victims.take((member) => hasRoomFor(admission.budget, member));
+  if (victim) admission.budget = withVictim(admission.budget, victim);
   return victim;
 }

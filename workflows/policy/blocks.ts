@@ -1,4 +1,4 @@
-/** Why nothing more begins, the strongest reason first. */
+/** Reasons why nothing more begins, the strongest first. */
 import type { Member, Rules } from "../contracts/mod.ts";
 import { type Census, isIdle } from "./census.ts";
 import type { Blocked, Situation } from "./turn.ts";
@@ -6,15 +6,15 @@ import type { WaveLook } from "./waves.ts";
 import type { Budget } from "./budget.ts";
 import { isEnoughReady } from "./departures.ts";
 
-/** More of a window need not be left for a machine to begin, however long one usually takes. */
+/** Share of a window that must remain at most for a replacement to begin, however long replacements typically take. */
 const mostOfWindow = 0.95;
 
-/** Whether newcomers stay held even where machines are missing. */
+/** Returns whether new machines stay held even if machines are missing. */
 export function holdsAll({ paused, quarantined, rollingBack }: Situation): boolean {
   return paused || (quarantined && !rollingBack);
 }
 
-/** What keeps replacements from beginning; empty when they may. */
+/** Returns what blocks replacements from beginning; empty if they may begin. */
 export function blocksOf(situation: Situation, wave: WaveLook): Blocked[] {
   const { rules, paused, quarantined, rollingBack } = situation;
   const blocks: (Blocked | undefined)[] = [
@@ -32,9 +32,9 @@ export function blocksOf(situation: Situation, wave: WaveLook): Blocked[] {
   return blocks.filter((each) => each !== undefined);
 }
 
-/** On the way back too: a quorum that is lost comes back by no rollout. */
+/** Blocks a rollback too, because no rollout restores a lost quorum. */
 function etcdBlock({ pool, busy, booting }: Situation): Blocked | undefined {
-  // One that joins is in doubt until it votes, and is waited for by itself.
+  // A joining member is a problem until it votes, and its join step already waits for it.
   const isJoining = (machine = ""): boolean => busy.joining.includes(machine) || machine in booting;
   const [first, ...rest] = (pool.etcd?.doubts ?? []).filter(({ machine }) => !isJoining(machine));
   return first && block("EtcdInDoubt", `${first.says}${rest.length > 0 ? `; and ${rest.length} more` : ""}`);
@@ -45,7 +45,7 @@ function windowBlock({ rules, now, usual }: Situation): Blocked | undefined {
   const next = opens === null ? "no later window is known" : `the next window opens at ${iso(opens)}`;
   if (!open) return block("OutsideWindow", `Outside the maintenance windows; ${next}`, opens);
   if (opened === null || closes === null || usual === null) return undefined;
-  // What fits into no window begins when one opens: else nothing would ever be replaced, or measured anew.
+  // A replacement that fits into no window begins when one opens, otherwise none would ever run or be measured again.
   if (now + Math.min(usual, mostOfWindow * (closes - opened)) <= closes) return undefined;
   const minutes = Math.ceil(usual / 60_000);
   const message = `A replacement takes up to ${minutes}m, but the window closes at ${iso(closes)}; ${next}`;
@@ -65,7 +65,7 @@ function soakBlock({ soaking, state }: WaveLook): Blocked | undefined {
   return block("Soaking", `Wave ${state.index + 1} soaks until ${iso(state.soakUntil)}`, state.soakUntil);
 }
 
-/** Why nothing more can ever begin by itself: machines that people, or their pods, keep where they are. */
+/** Returns why nothing more can begin without a person: the remaining outdated machines are kept on purpose. */
 export function remainderBlocks({ skipped, setAside, pool }: Situation, census: Census): Blocked[] {
   const stays = pool.old.filter(({ id, kept }) => kept === "Skip" || skipped.includes(id)).map(({ id }) => id);
   const waits = pool.old.filter(({ id, kept }) => kept === "Wait" && !skipped.includes(id)).map(({ id }) => id);
@@ -100,7 +100,7 @@ function protectedBlock(waits: string[]): Blocked {
   return block("ProtectedRemain", `The cloud protects the remaining outdated machines: ${named(waits)}; ${remedy}`);
 }
 
-/** Which old machines a plan leaves as they are, as their cloud protects them. */
+/** Returns which old machines a plan keeps unchanged because the cloud protects them, for people. */
 export function staysOf(members: readonly Member[], templateHash: string): string[] {
   const old = members.filter((each) => each.templateHash !== templateHash && each.phase !== "Leaving");
   const of = (kept: Member["kept"]): string[] => old.filter((each) => each.kept === kept).map(({ id }) => id);
@@ -111,12 +111,12 @@ export function staysOf(members: readonly Member[], templateHash: string): strin
   ];
 }
 
-/** Machines that could not be drained use up what may be out. */
+/** Returns the block for machines that could not be drained and so use up the budget. */
 export function asideBlock(setAside: string[]): Blocked {
   return block("SetAside", `Machines are set aside because they could not be drained: ${named(setAside)}`);
 }
 
-/** Too many are ill at once for a repair to be safe. */
+/** Returns the block for a pool with too many unhealthy machines for a safe repair. */
 export function illBlock({ pool, rules }: Situation, { booted }: Census): Blocked {
   const { ill } = pool.counts;
   const limit = `repair.maxUnhealthy (${rules.repair.maxUnhealthy}%)`;
@@ -137,19 +137,19 @@ function iso(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-// What a pool waits for when there is nothing to begin, in words.
+// What a pool waits for when nothing can begin, for people.
 
-/** What of a turn is already known. */
+/** The parts of a turn that are already computed. */
 interface Findings {
   census: Census;
   budget: Budget;
   wave: WaveLook;
   blocks: Blocked[];
-  /** Newcomers wait for room in the budget or in a zone. */
+  /** New machines wait for room in the budget or in a zone. */
   isSpent: boolean;
 }
 
-/** The end of the sentence "waiting for …". */
+/** Returns the end of the sentence "Waiting for …". */
 export function waitsForOf(situation: Situation, findings: Findings): string {
   const { pool, desired, setAside, supplier } = situation;
   const { census, wave, blocks } = findings;
@@ -180,13 +180,13 @@ function budgetText({ budget: { changing, ill, total } }: Findings): string {
 
 interface WindowLook {
   open: boolean;
-  /** When the open one began and ends, and when the next one begins (epoch ms); null for never. */
+  /** Start and end of the open window, and start of the next one (epoch ms); null if there is none. */
   opened: number | null;
   closes: number | null;
   opens: number | null;
 }
 
-/** Whether something may begin at `now` (epoch ms); windows that touch are one. */
+/** Returns whether a window is open at `now` (epoch ms); adjacent windows count as one. */
 export function lookAtWindows(windows: Rules["windows"], now: number): WindowLook {
   if (windows === null) return { open: true, opened: null, closes: null, opens: null };
   let [opened, closes] = [-Infinity, -Infinity];

@@ -1,16 +1,19 @@
 /**
- * How many machines may be out or changing at once. The one formula:
+ * The budget: how many machines may be out or changing at once. The only formula:
  *
  *   changing = the larger of
- *                machines above the wanted number, which are what replacements add from admission until a victim is gone,
- *                and joins + leaving - (joins that are Ready and unproven, whose victim may be leaving already)
- *              + ill machines being repaired
- *   ill      = machines that joined and are ill, not leaving, neither chosen to go nor being repaired or updated in place
+ *                machines above the replicas, which replacements add from admission until the old machine is gone,
+ *                and joins + leaving - (joins that are Ready and unproven, whose old machine may be leaving already)
+ *              + unhealthy machines being repaired
+ *              + machines out of service after a failed update in place
+ *   ill      = machines that joined and are unhealthy, not leaving, and neither chosen to be replaced nor being
+ *              repaired nor updated in place
  *
- * A machine that is updated in place counts among the joins, from its cordon to the end of it.
+ * A machine that is updated in place counts as a join from cordon to uncordon.
  *
- * A healthy victim needs changing + ill < budget. An ill one needs changing < budget: it was out before, and replacing it
- * must never be blocked by itself. So does a repair, which leaves out who is held and still serves, and who was set aside.
+ * To replace a healthy machine, changing + ill must be less than the budget. To replace an unhealthy machine, changing
+ * must be less than the budget: the machine was out before, and must never block its own replacement. The same holds
+ * for a repair, which does not count leaving machines that are held and still serve, or that were set aside.
  */
 import type { Member } from "../contracts/mod.ts";
 import { machinesOf, type Situation } from "./turn.ts";
@@ -21,11 +24,11 @@ export interface Budget {
   total: number;
   changing: number;
   ill: number;
-  /** What counts for repairs. */
+  /** Machines that count against the budget of repairs. */
   repairing: number;
 }
 
-/** What is spent before anything new begins. */
+/** Returns what is spent of the budget before any new step begins. */
 export function spent(situation: Situation, census: Census): Budget {
   const { rules, desired, pool, busy } = situation;
   const { joins, unproven, booted, chosen } = census;
@@ -44,27 +47,27 @@ export function spent(situation: Situation, census: Census): Budget {
   };
 }
 
-/** Ill machines that are being repaired. */
+/** Returns the number of unhealthy machines that are being repaired. */
 export function repairsIn({ pool, busy }: Pick<Situation, "pool" | "busy">): number {
   return pool.ill.filter(({ id }) => busy.repairing.includes(id)).length;
 }
 
-/** Updated in place, failed, and out of service since. */
+/** Returns the number of machines that are out of service after a failed update in place. */
 function outOf({ updatesBegun = {} }: Situation): number {
   return Object.values(updatesBegun).filter(({ isOut }) => isOut).length;
 }
 
-/** Whether one more may go. */
+/** Returns whether the budget allows to replace one more machine. */
 export function hasRoomFor({ total, changing, ill }: Budget, victim: Member): boolean {
   return (victim.ill ? changing : changing + ill) < total;
 }
 
-/** What is spent once it goes. */
+/** Returns what is spent once the machine is being replaced. */
 export function withVictim(budget: Budget, victim: Member): Budget {
   return { ...budget, changing: budget.changing + 1, ill: budget.ill - (victim.ill && !victim.marked ? 1 : 0) };
 }
 
-/** What is spent once a missing machine is added: nothing forbids that, but it joins like any other. */
+/** Returns what is spent once a missing machine is added, which is always allowed but counts as a join. */
 export function withJoin(budget: Budget): Budget {
   return { ...budget, changing: budget.changing + 1 };
 }

@@ -1,38 +1,38 @@
-/** What is on its way in a pool, counted once for all rules of a turn. */
+/** Counts of machines in progress, computed once for all rules of a turn. */
 import type { Member } from "../contracts/mod.ts";
 import type { SupplierView } from "./supplier.ts";
 import type { Situation } from "./turn.ts";
 
 export interface Census {
-  /** Machines that have an instance or may get one: held newcomers are paper, leaving ones still run. */
+  /** Machines that have an instance or may get one: leaving machines count, new machines that are held do not. */
   booted: number;
-  /** The same without those that leave. */
+  /** `booted` without the machines that are leaving. */
   staying: number;
-  /** Machines that may be there above the wanted ones; with none, a replacement begins with the drain. */
+  /** Machines that may exist above the replicas; if 0, a replacement begins with the drain. */
   room: number;
-  /** Machines that may be there at most. */
+  /** Maximum number of machines. */
   most: number;
-  /** Machines that the supplier is about to make, maybe of an old template, which then boot unasked. */
+  /** Machines that the owner is expected to create, possibly of an old template, and that boot without admission. */
   owed: number;
-  /** Of the target template, admitted or there. */
+  /** Machines of the target template that were admitted or exist. */
   started: number;
-  /** Machines that were admitted, or boot unasked, and have not passed yet. */
+  /** Machines that were admitted, or boot without admission, and have not passed yet. */
   joins: number;
-  /** Of these, Ready ones: the supplier may already have removed a machine for each. */
+  /** Ready machines among `joins`; the owner may already have removed a machine for each. */
   unproven: number;
-  /** Leaving machines that hold up what comes after them; nobody set them aside. */
+  /** Leaving machines, without those set aside, that must be gone before the next steps begin. */
   going: number;
-  /** Of the leaving ones those that we do not hold back any more. */
+  /** Leaving machines that Ostler no longer holds. */
   draining: number;
-  /** Leaving ones that we hold and have not begun to drain. */
+  /** Leaving machines that Ostler holds and has not begun to drain. */
   idle: number;
-  /** Old machines that are chosen to go and have not been asked to. */
+  /** Old machines that are chosen to be replaced but are not being deleted yet. */
   chosen: Set<string>;
-  /** No old machine is left but those that stay on purpose. */
+  /** Whether all remaining old machines are kept on purpose. */
   onlyKeptRemain: boolean;
 }
 
-/** Counts; a look at the pool may be older than what the run has begun since. */
+/** Counts the machines; the pool snapshot may be older than the steps that the run has begun. */
 export function censusOf(situation: Situation): Census {
   const { pool, busy, setAside, supplier, desired } = situation;
   const { counts } = pool;
@@ -52,7 +52,7 @@ export function censusOf(situation: Situation): Census {
     started: counts.updated - updatedHeld(situation) + admitted + pool.old.filter(isUpdating(situation)).length,
     joins: coming.size,
     unproven: [...coming].filter((id) => !seen.has(id)).length,
-    // Without room one goes before another comes; those that wait for their turn hold up no wave.
+    // Without room an old machine is removed first; machines that wait for their drain do not delay the wave.
     going: room === 0 ? leaving - idle : leaving,
     draining: leaving - idle,
     idle,
@@ -61,22 +61,22 @@ export function censusOf(situation: Situation): Census {
   };
 }
 
-/** Stays on purpose, or is no machine yet. */
+/** Returns whether the machine is kept on purpose, or is held before it boots. */
 export function isKept({ skipped, setAside }: Situation, { id, phase, kept }: Member): boolean {
   return kept !== undefined || skipped.includes(id) || setAside.includes(id) || phase === "Held";
 }
 
-/** On its way out, but held by us and not begun. */
+/** Returns whether a leaving machine is held by Ostler and its drain has not begun. */
 export function isIdle({ busy, setAside }: Situation, { id, held }: Member): boolean {
   return held && !busy.leaving.includes(id) && !setAside.includes(id);
 }
 
-/** It is being updated where it stands; also where nobody sees to it since a restart. */
+/** Returns a test for machines that are being updated in place, including those without a task since a restart. */
 export function isUpdating({ busy, updatesBegun = {} }: Situation): (member: Pick<Member, "id">) => boolean {
   return ({ id }) => id in updatesBegun || (busy.updating?.includes(id) ?? false);
 }
 
-// A machine that failed for good is kept busy; once its template is left it is just an old one.
+// A machine that failed for good stays in `booting`; once its template is abandoned it counts as an old machine.
 function comingIds({ pool, busy, booting, updatesBegun = {} }: Situation): Set<string> {
   const waiting = new Set(pool.waiting.filter(({ id }) => !busy.joining.includes(id)).map(({ id }) => id));
   const others = new Set(pool.old.concat(pool.leaving).map(({ id }) => id));
@@ -93,8 +93,8 @@ function updatedHeld({ pool }: Situation): number {
 function chosenIds(situation: Situation): Set<string> {
   const { pool, busy } = situation;
   const isNext = nextOf(situation);
-  // Newcomers may bear a mark too, until they have passed: as paper they go for nobody, and running ones nobody holds.
-  // Who is updated where it stands goes for nobody.
+  // New machines may have a mark until they have passed: they are excluded because pending ones are in phase Held, and
+  // running ones are not held. Machines that are updated in place are never chosen to be replaced.
   if (!situation.supplier.capabilities.updates.includes("Replace")) return new Set();
   const chosen = (member: Member): boolean =>
     member.phase !== "Held" && isNext(member) &&
@@ -102,12 +102,12 @@ function chosenIds(situation: Situation): Set<string> {
   return new Set(pool.old.filter(chosen).map(({ id }) => id));
 }
 
-/** Who of the old machines the supplier may take next. */
+/** Returns a test for the old machines that the owner may remove next. */
 export function nextOf(situation: Situation): (member: Member) => boolean {
   return situation.supplier.nextOf(situation.pool.old.filter((each) => !isKept(situation, each)));
 }
 
-/** What a supplier is asked about. */
+/** Returns the part of the situation that the rules of the owner depend on. */
 export function viewOf({ desired, pool, busy }: Situation): SupplierView {
   return { desired, pool, repairing: busy.repairing };
 }

@@ -1,4 +1,4 @@
-/** Who may be drained and let go, who is spared, and who is ill enough to be replaced where it stands. */
+/** Which machines to drain and release, which to uncordon and unmark, and which unhealthy machines to repair. */
 import type { Member, PoolSnapshot } from "../contracts/mod.ts";
 import { type Budget, hasRoomFor, repairsIn } from "./budget.ts";
 import { type Census, censusOf, isIdle, isKept, isUpdating, viewOf } from "./census.ts";
@@ -7,9 +7,9 @@ import { surplus, victimsOf } from "./order.ts";
 import { machinesOf, type Situation, type Step } from "./turn.ts";
 
 /**
- * Marks and holds of an earlier change, or of a machine that a person skipped, or had protected, while another can go for it. A newcomer may
- * bear a mark until it has passed: when its template is left meanwhile, the supplier then takes it, and not one
- * that serves.
+ * Returns the machines to uncordon and unmark: those with a mark or hold of an earlier change, and those that a person
+ * skipped or protected, if another machine can be replaced instead. A new machine may keep a mark until it has passed:
+ * if its template is abandoned meanwhile, the owner removes it rather than a machine that serves.
  */
 export function sparesOf(situation: Situation, census: Census, updates: readonly Step[]): Step[] {
   const { pool, busy, booting, skipped, supplier } = situation;
@@ -23,9 +23,9 @@ export function sparesOf(situation: Situation, census: Census, updates: readonly
 }
 
 /**
- * Cordoned for an update that nobody goes on with, as it was called off or its run was ended. Only those that are taken now stay
- * so: any other would be out for as long as its image is fetched, and count nowhere. Who failed and did not get well stays
- * out on purpose.
+ * Returns the machines that are cordoned for an update in place that was cancelled, or whose run was ended. Machines
+ * whose update begins now stay cordoned; any other would be out of service while it fetches its image, without being
+ * counted. A machine whose update failed stays out of service on purpose.
  */
 function idleUpdates(situation: Situation, updates: readonly Step[]): Step[] {
   const isBegun = isUpdating(situation);
@@ -35,13 +35,13 @@ function idleUpdates(situation: Situation, updates: readonly Step[]): Step[] {
 }
 
 /**
- * Machines on their way out that we hold. One without a node serves nobody and may go at once. Nothing else goes that is
- * old while the change is quarantined: one whose node is lost serves nobody either, any other only when those that stay
- * are enough by themselves, and nothing about their etcd is in doubt.
+ * Returns the leaving machines that Ostler holds and may now drain and release. A machine without a node serves no pods
+ * and is released at once. While the change is quarantined, no old machine with a node is released. Otherwise a machine
+ * with a lost node is released, and any other one only if enough machines are Ready and etcd has no problem.
  */
 export function leavesOf(situation: Situation, census: Census, room: Room): Step[] {
   const idle = situation.pool.leaving.filter((member) => isIdle(situation, member));
-  // A share of no machines is none, and nobody is wanted whom a window, a wave or a failed change could protect.
+  // With zero replicas a percentage is zero, and no window, wave or failed change needs to protect a machine.
   if (situation.desired.replicas === 0) return idle.map((machine) => ({ kind: "leave", machine }));
   const bare = idle.filter(({ node }) => node === undefined);
   const there = idle.filter((member) => member.node !== undefined && !isQuarantinedAway(situation, member));
@@ -55,16 +55,16 @@ export function leavesOf(situation: Situation, census: Census, room: Room): Step
   return [...bare, ...lost, ...free].map((machine) => ({ kind: "leave", machine }));
 }
 
-/** Of control planes none goes by rules that nobody can tell: where a copy of etcd is kept is among them. */
+/** Keeps control planes while policies conflict, because the policy decides where the snapshot of etcd is stored. */
 function mayLeave({ pool, rules }: Situation): boolean {
   return !isEtcdInDoubt(pool) && (pool.etcd === undefined || rules.conflict === null);
 }
 
 interface Room {
   budget: Budget;
-  /** Machines that may be updated in this wave. */
+  /** Number of machines that may be updated up to this wave. */
   upTo: number;
-  /** Replacements may begin. */
+  /** Whether replacements may begin. */
   open: boolean;
 }
 
@@ -72,12 +72,12 @@ function isQuarantinedAway({ quarantined, rollingBack, desired }: Situation, { t
   return quarantined && !rollingBack && templateHash !== desired.templateHash;
 }
 
-/** Enough others are proven for one that serves to go. */
+/** Returns whether enough other machines are proven to drain a machine that serves. */
 export function isEnoughReady(situation: Situation): boolean {
   return situation.supplier.isEnoughReady(viewOf(situation));
 }
 
-// Without room the drain is where a replacement begins, so what paces admissions elsewhere paces drains here.
+// Without room a replacement begins with the drain, so the limits of admissions apply to drains here.
 function paced(
   situation: Situation,
   census: Census,
@@ -89,7 +89,7 @@ function paced(
   let out = Math.max(0, desired.replicas - serving);
   let begun = census.started + Math.max(0, desired.replicas - census.staying - census.idle);
   const old = running.filter(isOld).filter((member) => {
-    // One that is ill was out before.
+    // An unhealthy machine was out before.
     if (!open || begun >= upTo || out - (member.ill ? 1 : 0) >= budget.total) return false;
     begun += 1;
     if (!member.ill) out += 1;
@@ -101,13 +101,14 @@ function paced(
 export interface Repairs {
   steps: Step[];
   tooMany: boolean;
-  /** The next one comes due (epoch ms); null for never. */
+  /** When the next repair is due (epoch ms); null for never. */
   next: number | null;
 }
 
 /**
- * Ill machines that are due. An old one is rather taken as the next victim, unless replacements cannot begin now
- * (`open` is false, the budget is spent, or the pool is full): then it gives way to another of its own template.
+ * Returns the repairs of unhealthy machines that are due. An old machine is replaced by the rollout instead, unless
+ * replacements cannot begin now (`open` is false, the budget is spent, or the pool is full): then it is repaired with a
+ * new machine of its own template.
  */
 export function repairsOf(situation: Situation, census: Census, { budget, open }: Room): Repairs {
   const { rules, pool, now } = situation;
@@ -120,7 +121,7 @@ export function repairsOf(situation: Situation, census: Census, { budget, open }
   const later = mine.flatMap(({ ill }) => ill && ill.due > now ? [ill.due] : []);
   const next = later.length > 0 ? Math.min(...later) : null;
   const tooMany = due.length > 0 && isTooMany(situation, census);
-  // A lost member of etcd is alone in this list, as it is a doubt about every other one.
+  // A lost member of etcd is alone in this list, because it is a problem for the removal of all other machines.
   const isHolding = due.some(({ id }) => isLostMember(pool, id));
   const spent = isHolding ? repairsIn(situation) : budget.repairing;
   const room = tooMany ? 0 : Math.max(0, budget.total - spent);
@@ -136,23 +137,23 @@ function isRepairable(
   const { id, templateHash, kept } = member;
   const isBusy = [busy.joining, busy.leaving, busy.repairing, setAside, skipped].some((ids) => ids.includes(id));
   if (isBusy || kept !== undefined) return false;
-  // One that is chosen is as good as gone, unless nobody comes for it, or can.
+  // A chosen machine is replaced anyway, unless no new machine comes for it, or none can join.
   const isGoing = census.chosen.has(id) && surplus(situation, census) === 0;
   if (isGoing && !isLostMember(situation.pool, id)) return false;
   if (templateHash === desired.templateHash) return !quarantined || rollingBack;
   return !open || census.booted >= census.most;
 }
 
-// One ill machine is never too many, or a pool of two would never be mended.
+// One unhealthy machine is never too many, otherwise a pool of two would never be repaired.
 function isTooMany({ pool, rules }: Situation, { booted }: Census): boolean {
   const { ill } = pool.counts;
   return ill > 1 && ill * 100 > rules.repair.maxUnhealthy * booted;
 }
 
-// Where no machine is removed before we say so, the planner sees those whose turn has come as others show them: on their
-// way out and held, so that what it knows of drains, budgets and waves holds for them too.
+// If only Ostler removes machines, the planner treats those to be removed next as leaving and held, as other backends
+// report them, so that the rules of drains, budgets and waves apply to them too.
 
-/** The situation with those on their way out whom nobody but us removes; the same where a supplier does it by itself. */
+/** Returns the situation with the machines to be removed as leaving; unchanged if the owner removes them by itself. */
 export function withRemovals(situation: Situation): Situation {
   const { supplier, busy, setAside } = situation;
   if (supplier.capabilities.removal === "ByItself") return situation;
@@ -163,14 +164,14 @@ export function withRemovals(situation: Situation): Situation {
   return { ...known, pool: leavingFrom(known.pool, next) };
 }
 
-/** Those in whose place others stand: chosen ones, and old ones that are too many. */
+/** Returns the old machines that have been replaced: chosen machines first, then machines above the replicas. */
 function replacedOf(situation: Situation, census: Census): Member[] {
   const { pool, desired: { replicas } } = situation;
   const coming = census.joins + pool.old.filter(isComing).length;
   const left = { staying: census.staying, joined: census.staying - coming, ready: pool.counts.ready };
   const byTurn = [...pool.old].sort((a, b) => Number(census.chosen.has(b.id)) - Number(census.chosen.has(a.id)));
   const gone = byTurn.filter((member) => {
-    // One that never joined is missed by nobody; one that serves, or may again, has to have another in its place.
+    // A machine that never joined serves no pods; a machine that serves, or may serve again, needs a replacement first.
     const others = isComing(member) ? left.staying : member.phase === "Ready" ? left.ready : left.joined;
     if (isKept(situation, member) || others <= replicas) return false;
     left.staying -= 1;
@@ -178,7 +179,7 @@ function replacedOf(situation: Situation, census: Census): Member[] {
     if (member.phase === "Ready") left.ready -= 1;
     return true;
   });
-  // An ill one serves nobody: no other has to get Ready before it may go.
+  // An unhealthy machine serves no pods, so it is released before other machines are Ready.
   return gone.map((member) => member.ill ? { ...member, lost: true } : member);
 }
 
@@ -186,7 +187,7 @@ function isComing({ phase }: Member): boolean {
   return phase === "Provisioning" || phase === "Booting" || phase === "Joining";
 }
 
-/** Without room one has to go before another comes: as many as may be out, of which pacing lets go who may. */
+/** Returns the old machines that may be out and, without room, leave before new ones join; `paced` then limits them. */
 function firstToGo(situation: Situation, census: Census): Member[] {
   const { rules, desired, pool } = situation;
   const victims = victimsOf(situation, census);

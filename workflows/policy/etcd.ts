@@ -1,21 +1,21 @@
-/** What etcd says about letting a machine of a control plane go; for all others it says nothing. */
+/** Whether etcd allows the removal of a control plane machine; other machines have no etcd status. */
 import type { PoolSnapshot } from "../contracts/mod.ts";
 
-/** Whether anything is in doubt but the machine itself: one that serves nobody may go all the same. */
+/** Returns whether etcd has a problem with anything but machine `beside`, as a lost machine may be removed anyway. */
 export function isEtcdInDoubt({ etcd }: Pick<PoolSnapshot, "etcd">, beside?: string): boolean {
   return etcd?.doubts.some(({ machine }) => machine === undefined || machine !== beside) ?? false;
 }
 
 /**
- * Whether its own member is all that etcd has against it. While a voter is gone etcd takes nobody in: who comes waits for this
- * one to be removed, which must not wait for who comes.
+ * Returns whether the machine's own member is the only problem of etcd. While a voter is lost, etcd accepts no new
+ * member: new machines wait for the removal of this machine, so the removal must not wait for them.
  */
 export function isLostMember(pool: Pick<PoolSnapshot, "etcd">, machine: string): boolean {
   const isItsOwn = pool.etcd?.doubts.some((doubt) => doubt.machine === machine) ?? false;
   return isItsOwn && !isEtcdInDoubt(pool, machine);
 }
 
-/** The picture of a pool without the doubts that a person took upon himself; what is told anew is in doubt anew. */
+/** Returns the pool without the etcd problems whose exact text a person accepted; a changed text counts again. */
 export function withoutTaken(pool: PoolSnapshot, taken: readonly string[]): PoolSnapshot {
   const { etcd } = pool;
   if (!etcd || taken.length === 0) return pool;

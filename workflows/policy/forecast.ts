@@ -1,4 +1,4 @@
-/** What a rollout would do from here: the run's own planner, played forward over a virtual pool with a virtual clock. */
+/** Forecast of a rollout: runs the planner of the workflow on a virtual pool with a virtual clock. */
 import type {
   Desired,
   Member,
@@ -20,27 +20,27 @@ import { waveTargets } from "./waves.ts";
 interface ForecastQuestion {
   /** Epoch ms. */
   now: number;
-  /** Of the pool; absent is the usual one. */
+  /** Kind of the pool; the default is that of `supplierOf`. */
   kind?: PoolKind;
   desired: Desired;
   rules: Rules;
   memory: Memory;
-  /** All of them, in the order of going. */
+  /** All machines, in the order of their replacement. */
   members: readonly Member[];
 }
 
 type Question = ForecastQuestion & { supplier: Supplier };
 
 /**
- * Order, waves, what blocks at the start, and how long it takes: with every machine as fast as the median of those
- * before, to all as slow as the slowest tenth. People are taken to approve and resume at once. Names every machine.
+ * Returns order, waves, blocks at the start, and duration of a rollout, with the names of all machines. The duration
+ * ranges from the median of past machines to their slowest tenth, and assumes that people approve and resume at once.
  */
 export function forecast(asked: ForecastQuestion, supplier = supplierOf(asked.kind)): RolloutPlan {
   const kept = keptText(asked);
-  // Who stays goes in no wave.
+  // Machines that are kept are in no wave.
   const question = { ...asked, supplier, members: kept ? [] : asked.members };
   const { desired, rules, members } = question;
-  // Nothing about time may change the order that a hash stands for.
+  // The hash covers the order of machines, so times must not change that order.
   const timeless = { ...rules, windows: null, waves: rules.waves.map(({ upTo }) => ({ upTo, soak: 0 })) };
   const { order } = play({ ...question, rules: timeless }, { join: 1000, leave: 1000 });
   const waves = waveTargets(rules, desired.replicas).map(({ soak }, index) => {
@@ -60,7 +60,7 @@ export function forecast(asked: ForecastQuestion, supplier = supplierOf(asked.ki
   };
 }
 
-/** Why machines are replaced by none, as another image may not do that; undefined where they are, or one is of that image. */
+/** Returns why no machine is replaced for a new image; undefined if machines are replaced or all run the image. */
 function keptText({ kind, desired, rules, members }: ForecastQuestion): string[] | undefined {
   if (rules.onImageChange !== "InPlace" || kind !== undefined) return undefined;
   const old = members.filter(({ templateHash }) => templateHash !== desired.templateHash);
@@ -87,19 +87,19 @@ function situationOf(question: Question): Situation {
 }
 
 interface Played {
-  /** Victims in the order they were chosen, and the wave each goes in. */
+  /** Replaced machines in the order in which they were chosen, with their wave. */
   order: { id: string; wave: number }[];
-  /** Epoch ms; Infinity when it does not end by itself. */
+  /** Epoch ms; Infinity if the rollout does not end without a person. */
   end: number;
   situation: Situation;
 }
 
-/** Far more than any rollout takes: a play that goes round must not keep its process from everything else. */
+/** Returns far more turns than any rollout takes, so that an endless simulation cannot block its process. */
 function turnsAtMost({ desired, members }: ForecastQuestion): number {
   return 1000 + 100 * (desired.replicas + members.length);
 }
 
-/** Plays turns until it has converged, nothing moves any more, or `turns` are over. */
+/** Simulates turns until the pool has converged, nothing changes any more, or `turns` is reached. */
 function play(question: Question, pace: Pace, turns = turnsAtMost(question)): Played {
   const { supplier, desired, rules, members, memory, now } = question;
   const { machines, perZone, zones } = rules.budget;
@@ -166,33 +166,33 @@ function note(chosen: Map<string, number>, id: string, wave: number): void {
   if (!chosen.has(id)) chosen.set(id, wave);
 }
 
-// What the approval of a plan rests on.
+// The terms of a plan that an approval covers.
 
 /**
- * Of the pool and its rules as they are. Nothing in it changes by itself while the rollout goes on: which machines are
- * left, waves that are done and the times of windows are not in it; nor is the name of the policy. Of the room for
- * newcomers only whether there is any, as a share of the machines is rounded anew whenever their number changes.
+ * Returns the terms of a plan, which do not change while the rollout proceeds: remaining machines, finished waves, the
+ * times of windows and the name of the policy are excluded. The terms include whether there is room for new machines,
+ * but not how much, because a percentage is rounded again whenever the number of machines changes.
  */
 export function planTerms(supplier: Supplier, desired: Desired, rules: Rules): PlanTerms {
   const { specHash, replicas } = desired;
   const { source: _source, conflict: _conflict, windows, inPlace, ...lasting } = rules;
   const hasRoom = supplier.roomOf(desired) > 0;
-  // Of pools whose machines are only ever replaced it says nothing.
+  // The rules of updates in place do not affect pools whose machines are only replaced.
   const update = supplier.capabilities.updates.includes("InPlace") && inPlace ? { inPlace } : {};
   return { hash: planHash([specHash, hasRoom, { ...lasting, ...update, windows: windows !== null }]), replicas };
 }
 
 /**
- * What was approved covers what is so now. A pool that shrinks, or grows again to what it was, stays covered: else each
- * move of an autoscaler would ask a person. One that grows beyond it is more than anybody looked at.
+ * Returns whether the approved terms cover the current terms. A pool that shrinks, or grows back to its approved size,
+ * stays covered, otherwise each change by an autoscaler would need a new approval. A larger pool is not covered.
  */
 export function isCovered(approved: PlanTerms, now: PlanTerms): boolean {
   return approved.hash === now.hash && now.replicas <= approved.replicas;
 }
 
-// A short name for a plan, so that a stale one can be told.
+// A short hash of a plan, so that a stale plan can be recognized.
 
-/** 16 hex digits that change with the value, whatever the order of its keys; it tells apart and protects nothing. */
+/** Returns a hash of the value as 16 hex digits, independent of the order of keys; the hash is not cryptographic. */
 export function planHash(value: unknown): string {
   const text = canonical(value);
   return `${lane(text, 0x811c9dc5)}${lane(text, 0x9747b28c)}`;
@@ -201,13 +201,13 @@ export function planHash(value: unknown): string {
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  // What is undefined is lost on the way to another process, where the hash has to be the same.
+  // Undefined values are lost in JSON, and the hash must be the same in another process.
   const given = Object.entries(value).filter(([, each]) => each !== undefined);
   const entries = given.sort(([a], [b]) => a < b ? -1 : 1);
   return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`;
 }
 
-/** 32 bits: each character is mixed in and spread, and all bits at the end (the finish of MurmurHash3). */
+/** Returns 32 bits as 8 hex digits: mixes in each character, then all bits with the finalizer of MurmurHash3. */
 function lane(text: string, seed: number): string {
   let bits = seed;
   for (let at = 0; at < text.length; at++) {
@@ -219,12 +219,12 @@ function lane(text: string, seed: number): string {
   return ((bits ^ (bits >>> 16)) >>> 0).toString(16).padStart(8, "0");
 }
 
-// When a rollout should be over: an honest guess from what this pool took lately, or nothing.
+// The estimated end of a rollout, only from recent measurements of the pool.
 
 export interface EtaQuestion {
   now: number;
   rules: Rules;
-  /** Machines that may be there above the wanted ones. */
+  /** Number of machines that may exist above the replicas. */
   room: number;
   desired: Desired;
   counts: PoolSnapshot["counts"];
@@ -233,7 +233,7 @@ export interface EtaQuestion {
   blocked: Blocked | null;
 }
 
-/** Epoch ms; null when nothing was measured, or when it is up to a person. */
+/** Returns the estimated end (epoch ms); null without measurements, or if the rollout waits for a person. */
 export function etaOf({ now, rules, room, desired, counts, usual, wave, blocked }: EtaQuestion): number | null {
   if (usual.join.length === 0 || (blocked !== null && blocked.until === null)) return null;
   const start = Math.max(now, blocked?.until ?? now);

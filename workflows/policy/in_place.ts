@@ -1,37 +1,37 @@
-/** How machines are updated where they stand, as far as a policy leaves it open; and what lately came of them. */
+/** Defaults of updates in place, retries of staging, and recent results that a pool snapshot does not show yet. */
 import type { InPlaceRules, Lately, Member, PoolSnapshot, Rules, StageOutcome } from "../contracts/mod.ts";
 
 const minute = 60_000;
 
-/** What holds where a policy says nothing. */
+/** Values for fields that a policy does not set. */
 export const defaultInPlace: InPlaceRules = { stageAtOnce: 5, stage: 30 * minute, boot: 25 * minute, soak: 0 };
 
-/** Its rules, with defaults. */
+/** Returns the rules of updates in place, with defaults. */
 export function inPlaceOf(rules: Pick<Rules, "inPlace"> | undefined): InPlaceRules {
   return { ...defaultInPlace, ...rules?.inPlace };
 }
 
-/** How often a machine is asked that says why it cannot stage. */
-const askedAtMost = 5;
-/** Reasons that may be over by the next time; all others say the same again. */
+/** Maximum number of attempts to stage on a machine that refuses for a passing reason. */
+const maxAttempts = 5;
+/** Reasons that may be gone at the next attempt; all other reasons last. */
 const passing: readonly string[] = ["PullStalled", "DriverFailed"];
-/** Who does not answer, machine or registry, says nothing of the image: it is asked until the time is over. */
-const away = "RegistryUnreachable";
+/** An unreachable registry says nothing about the image, so staging is retried until its deadline. */
+const unreachable = "RegistryUnreachable";
 
-/** Whether it is worth asking again, after it was asked so many times. */
+/** Returns whether staging is worth a retry after `asked` attempts. */
 export function mayPass(
   seen: StageOutcome,
   asked: number,
 ): seen is StageOutcome & { outcome: "Refused" | "Unknown" } {
   if (seen.outcome === "Unknown") return true;
   if (seen.outcome !== "Refused") return false;
-  return seen.reason === away || (passing.includes(seen.reason) && asked < askedAtMost);
+  return seen.reason === unreachable || (passing.includes(seen.reason) && asked < maxAttempts);
 }
 
-/** For so long (ms) a look may not have seen what came of a machine: what it shows later has come about since. */
+/** Time (ms) for which a pool snapshot may not show a machine's result yet; a later difference is a newer change. */
 const lateMs = 60_000;
 
-/** What is still worth knowing at `now` (epoch ms): neither told by the look nor too old. */
+/** Returns the results that are still needed at `now` (epoch ms): not shown by the snapshot, and not too old. */
 export function stillNews(
   lately: Readonly<Record<string, Lately>>,
   { old, stale }: PoolSnapshot,
@@ -41,13 +41,13 @@ export function stillNews(
   const isNews = ([id, { is, at }]: [string, Lately]): boolean => {
     const member = shown.get(id);
     if (!member || now - at > lateMs) return false;
-    if (is === "Failed" && member.replaceable) return true; // it has failed since
+    if (is === "Failed" && member.replaceable) return true; // the failure is newer than the snapshot
     return is === "Updated" || (is === "Staged" ? !member.staged : member.kept !== "Failed");
   };
   return Object.fromEntries(Object.entries(lately).filter(isNews));
 }
 
-/** The pool as it is with what is known beyond the look: who is updated is not old, and waves must not go too far. */
+/** Returns the pool with recent results applied, so that updated machines are not old and waves do not go too far. */
 export function withLately(
   pool: PoolSnapshot,
   lately: Readonly<Record<string, Lately>>,
@@ -55,7 +55,7 @@ export function withLately(
 ): PoolSnapshot {
   const of = ({ id }: Member): Lately["is"] | undefined =>
     lately[id]?.templateHash === templateHash ? lately[id].is : undefined;
-  // One that has something to boot again has come to that since.
+  // A machine with a staged image was staged again after its update.
   const isUpdated = (member: Member): boolean => of(member) === "Updated" && !member.staged;
   const updated = pool.old.filter(isUpdated);
   const ready = updated.filter(({ phase }) => phase === "Ready").length;
@@ -68,7 +68,7 @@ export function withLately(
   return {
     ...pool,
     old,
-    // Its cordon has been lifted, or stays on purpose.
+    // A machine with a recent result was uncordoned, or stays cordoned on purpose.
     stale: pool.stale.filter((member) => of(member) === undefined),
     counts: {
       ...counts,

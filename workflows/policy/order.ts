@@ -1,20 +1,20 @@
-/** Who goes next: the order is the pool's, the zones are the policy's. */
+/** Which machines to replace next, in the order of the pool and within the zone rules of the policy. */
 import type { Member } from "../contracts/mod.ts";
 import { machinesOf, type Situation } from "./turn.ts";
 import { isKept, isUpdating, nextOf } from "./census.ts";
 import type { Census } from "./census.ts";
 
-/** Hands out victims one by one. */
+/** Iterates over the machines to be replaced. */
 export interface Victims {
-  /** The next old machine that fits, which is not handed out again; null when none may go. */
+  /** Returns the next old machine that fits, each at most once; null if none may be replaced now. */
   take(fits: (member: Member) => boolean): Member | null;
-  /** The same, whatever the zones say. */
+  /** Returns the next old machine regardless of zones. */
   takeAny(): Member | null;
-  /** Somebody is left who may go one day. */
+  /** Whether old machines remain that may be replaced now or later. */
   remain: boolean;
 }
 
-/** The old machines of a turn in their order, without those that are chosen already or stay on purpose. */
+/** Returns the old machines in order, without those that are already chosen or kept on purpose. */
 export function victimsOf(situation: Situation, census: Census): Victims {
   const { pool } = situation;
   const isNext = nextOf(situation);
@@ -40,15 +40,15 @@ export function victimsOf(situation: Situation, census: Census): Victims {
 }
 
 /**
- * More are chosen than newcomers will push out, as some of those are no more: the next ones take them over. Newcomers and
- * victims are no pairs, so any of the chosen will do.
+ * Returns chosen machines whose new machine is gone, for the next new machines to replace. New and old machines are not
+ * paired, so any chosen machine will do.
  */
 function orphans(situation: Situation, census: Census): Member[] {
   const chosen = situation.pool.old.filter(({ id }) => census.chosen.has(id));
   return chosen.slice(0, surplus(situation, census)).filter((each) => !isKept(situation, each));
 }
 
-/** How many more machines are chosen than newcomers will push out. */
+/** Returns how many more machines are chosen than new machines will replace. */
 export function surplus({ desired }: Situation, { chosen, staying }: Census): number {
   return chosen.size - Math.min(chosen.size, Math.max(0, staying - desired.replicas));
 }
@@ -66,7 +66,7 @@ function zoneRules(situation: Situation, census: Census, candidates: Member[]): 
   const out = perZone === null ? new Map<string, number>() : outByZone(situation, census);
   return {
     allow(member): boolean {
-      // It serves nobody where it is, and who makes the machines waits for nobody's zones to be rid of it.
+      // An unhealthy machine serves no pods in its zone, and the owner of the machines removes it regardless of zones.
       if (member.ill) return true;
       return (out.get(zoneOf(member)) ?? 0) < most && (current?.every((zone) => zone === zoneOf(member)) ?? true);
     },
@@ -80,7 +80,7 @@ function zoneOf({ zone }: Member): string {
   return zone ?? "";
 }
 
-/** The zones in which something is under way, maybe of an earlier change; else the first in which something is left to do. */
+/** Returns the zones with machines in progress, possibly of an earlier change; else the first zone with candidates. */
 function zonesNow(situation: Situation, { chosen }: Census, candidates: Member[]): string[] {
   const { pool, setAside, desired } = situation;
   const going = pool.leaving.filter((each) =>
@@ -91,7 +91,7 @@ function zonesNow(situation: Situation, { chosen }: Census, candidates: Member[]
   return underWay.length > 0 ? underWay : candidates.map(zoneOf).sort().slice(0, 1);
 }
 
-/** Chosen, also when another is taken before it by now. */
+/** Returns whether the machine is chosen, even if another one is now replaced before it. */
 function isOut({ id, phase, marked, held }: Member, chosen: Set<string>): boolean {
   return chosen.has(id) || (phase !== "Held" && marked && held);
 }

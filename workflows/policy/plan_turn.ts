@@ -1,4 +1,4 @@
-/** What to do now with a pool: a pure function of what is desired, what is allowed and what is there. */
+/** The planner of a pool: a pure function of the desired state, the rules and the current machines. */
 import { admissionsOf } from "./admissions.ts";
 import { asideBlock, blocksOf, illBlock, lookAtWindows, remainderBlocks, waitsForOf } from "./blocks.ts";
 import { spent } from "./budget.ts";
@@ -9,13 +9,13 @@ import { updatesOf } from "./updates.ts";
 import { lookAtWaves } from "./waves.ts";
 import type { WaveLook } from "./waves.ts";
 
-/** Decides everything that may begin now, where the waves stand, and what holds the rest up. */
+/** Returns all steps that may begin now, the state of the waves, and the strongest reason that blocks the rest. */
 export function planTurn(situation: Situation): Turn {
   const { turn, blocks } = look(situation);
   return { ...turn, blocked: blocks[0] ?? null };
 }
 
-/** Everything that would hold up a turn, the strongest reason first. */
+/** Returns all reasons that would block a turn, the strongest first. */
 export function blockersOf(situation: Situation): Blocked[] {
   return look(situation).blocks;
 }
@@ -39,9 +39,9 @@ function look(given: Situation): { turn: Omit<Turn, "blocked">; blocks: Blocked[
     ...updates.steps,
     ...(wave.gatesDue ? [{ kind: "gates" as const, wave: wave.state.index, upTo: wave.upTo }] : []),
   ];
-  // A machine that is ill but Ready is there, yet not well: somebody has to look again when its repair comes due.
+  // An unhealthy machine may be Ready, so the pool has not converged while a repair is pending.
   const isWell = repairs.next === null && !repairs.tooMany;
-  // A change that failed is not good because nothing of it is missing any more.
+  // A failed change has not converged even if all its machines exist.
   const isHeld = situation.quarantined && !situation.rollingBack;
   const converged = isWell && !isHeld && isConverged(situation, { wave, steps });
   const isSpent = admissions.isSpent || updates.isSpent;
@@ -56,7 +56,7 @@ function look(given: Situation): { turn: Omit<Turn, "blocked">; blocks: Blocked[
   return { turn: { steps, wave: wave.state, converged, waitsFor, lookAgainAt }, blocks };
 }
 
-// Repairs and scaling are no rollout: windows and approvals are none of their business.
+// Repairs and scaling are not a rollout, so windows and approvals do not block them.
 function isUnfinished({ pool, paused, quarantined, rolled }: Situation, wave: WaveLook): boolean {
   return pool.counts.old > 0 || pool.waiting.length > 0 || (rolled && !wave.done) || paused || quarantined;
 }

@@ -1,70 +1,71 @@
 /**
- * What the owner of a pool's machines does by itself, in pure functions: the one thing of a backend that planning has to
- * know. Waves, windows, budgets, blocks and gates are the same for all and see no more of it than these answers.
+ * What the owner of a pool's machines does by itself, in pure functions: the only part of a backend that the planner
+ * knows. Waves, windows, budgets, blocks and gates are the same for all backends and depend only on these functions.
  *
- * A newcomer that waits to be admitted (phase Held) may be a machine that was made and is held, or paper: a record with a
- * token, which admission turns into an order. To the planner they are one.
+ * A new machine that waits to be admitted (phase Held) may be a machine that exists and is held, or a pending record
+ * with a token, which admission turns into an order. The planner treats both alike.
  */
 import type { Desired, Member, PoolKind, PoolSnapshot } from "../contracts/mod.ts";
 
-/** How a machine can be brought to another template. */
+/** How a machine can be updated to a new template. */
 type Update = "Replace" | "InPlace";
 
-/** What a backend can do, as data: what it cannot do is never asked of it. */
+/** Capabilities of a backend; the planner uses no others. */
 interface Capabilities {
   readonly updates: readonly Update[];
   /**
-   * ByItself: once others stand in their place it removes machines, the chosen ones first, and we only hold, drain and
-   * let go. WhenTold: none goes before we say so; then the planner says which, by the same rules.
+   * ByItself: the owner removes machines once others replace them, the chosen ones first, and Ostler only holds, drains
+   * and releases them. WhenTold: only Ostler removes machines, which the planner chooses by the same rules.
    */
   readonly removal: "ByItself" | "WhenTold";
-  /** What is set aside is made up for by others beside it; else it uses up the room. */
+  /** Whether the owner creates extra machines for those set aside; otherwise these use up the room. */
   readonly makesUpForAside: boolean;
 }
 
-/** What is asked about: what is wanted, what is there, and who is being repaired. */
+/** The input of the owner's rules: the desired state, the current machines, and the machines being repaired. */
 export interface SupplierView {
   desired: Desired;
   pool: PoolSnapshot;
   repairing: readonly string[];
 }
 
-/** The machines of one template that stay, and how many of them serve and are proven. */
+/** Number of staying machines of one template, and how many of them are Ready and proven. */
 export interface Batch {
   size: number;
   ready: number;
 }
 
-/** One move of its own. */
+/** One step that the owner takes by itself. */
 interface Move {
-  /** Newcomers of the target template that come up, held or as paper; below 0 when there are more than are wanted. */
+  /** Number of new machines of the target template, held or pending; negative if there are more than the replicas. */
   makes: number;
-  /** How many machines each old batch gives up. */
+  /** Number of machines removed from each old batch. */
   takes: number[];
 }
 
-/** How many machines are wanted, and how many may be there above. */
+/** Number of replicas, and of machines that may exist above them. */
 type Wanted = Pick<Desired, "replicas" | "surge">;
 
+/** Rules of the owner of a pool's machines. */
 export interface Supplier {
-  /** Who people wait for. */
+  /** Name of the owner, for people. */
   readonly title: string;
   readonly capabilities: Capabilities;
-  /** Machines that may be there above the wanted ones while some are replaced; with none, one goes before another comes. */
+  /** Returns how many machines may exist above the replicas; if 0, an old machine is removed before a new one joins. */
   roomOf(desired: Desired): number;
-  /** Machines it is about to make that boot unasked, maybe of an old template. */
+  /** Returns how many machines the owner is expected to create, possibly of an old template, that boot unadmitted. */
   owedOf(view: SupplierView): number;
-  /** Of the old machines that may go: who can be the next one, whatever we choose. */
+  /** Returns a test for the machines of `mayGo` that the owner may remove next, whatever Ostler chooses. */
   nextOf(mayGo: readonly Member[]): (member: Member) => boolean;
-  /** Enough others are proven for those to go that are on their way out, whatever else it may remove by itself. */
+  /** Returns whether enough machines are proven to release the leaving ones, whatever else the owner may remove. */
   isEnoughReady(view: SupplierView): boolean;
-  /** What it does next by itself; `old` from the oldest batch to the youngest. */
+  /** Returns the next step of the owner; `old` is ordered from the oldest batch to the youngest. */
   moveOf(desired: Wanted, batches: { old: readonly Batch[]; target: Batch }): Move;
 }
 
-// machine-controller (1.66): rolls a MachineDeployment by itself, over MachineSets of which each has one template.
+// machine-controller (1.66) rolls a MachineDeployment by itself, with one MachineSet for each template.
 
-/** Its rules, as far as a planner has to reckon with them. */
+/** Rules of machine-controller, as far as they affect the planner. */
 export const machineController: Supplier = {
   title: "machine-controller",
   capabilities: { updates: ["Replace"], removal: "ByItself", makesUpForAside: true },
@@ -75,7 +76,7 @@ export const machineController: Supplier = {
   moveOf,
 };
 
-// While it rolls it keeps as many machines as are wanted and the surge; of which set is for it to say.
+// While machine-controller rolls, it keeps replicas plus surge machines, and decides in which MachineSet it adds them.
 function owedOf({ desired, pool, repairing }: SupplierView): number {
   const { machines, leaving, updated, old } = pool.counts;
   const isOld = ({ templateHash }: Member): boolean => templateHash !== desired.templateHash;
@@ -87,8 +88,8 @@ function owedOf({ desired, pool, repairing }: SupplierView): number {
 }
 
 /**
- * It takes machines that serve from the oldest of the old sets first, whatever is marked in others
- * (`scaleDownOldMachineSetsForRollingUpdate`); those that do not serve it takes from any (`cleanupUnhealthyReplicas`).
+ * machine-controller removes Ready machines from the oldest MachineSet first, whatever is marked in others
+ * (`scaleDownOldMachineSetsForRollingUpdate`), and machines that are not Ready from any (`cleanupUnhealthyReplicas`).
  */
 function nextOf(mayGo: readonly Member[]): (member: Member) => boolean {
   const oldest = mayGo.reduce<Member | undefined>((found, each) => {
@@ -97,7 +98,8 @@ function nextOf(mayGo: readonly Member[]): (member: Member) => boolean {
   return ({ phase, templateHash }) => phase !== "Ready" || !oldest || templateHash === oldest.templateHash;
 }
 
-// For each old machine that is not Ready it may yet remove any other of its set, Ready or not: each asks for one more.
+// For each old machine that is not Ready, machine-controller may remove any other machine of the MachineSet, Ready or
+// not, so each such machine needs one more Ready machine.
 function isEnoughReady({ pool, desired }: SupplierView): boolean {
   const { ready, updatedReady, old } = pool.counts;
   const unsound = old - (ready - updatedReady);
@@ -105,8 +107,9 @@ function isEnoughReady({ pool, desired }: SupplierView): boolean {
 }
 
 /**
- * One rolling step: the new set grows up to the surge, or shrinks to what is wanted; then old sets give up what is not available, and what is above
- * the least. Without surge its unavailable number is 1: one goes before another comes, and nobody was asked which.
+ * Returns one rolling step: the new MachineSet grows up to the surge, or shrinks to the replicas; then old MachineSets
+ * lose unavailable machines, and machines above the minimum. Without surge maxUnavailable is 1: machine-controller
+ * removes an old machine, of its own choice, before it adds a new one.
  */
 function moveOf(
   { replicas, surge }: Wanted,
@@ -135,10 +138,10 @@ function sum(batches: readonly Batch[], of: (batch: Batch) => number): number {
   return batches.reduce((total, each) => total + of(each), 0);
 }
 
-// A scaling group of a cloud: it keeps as many machines as its size says, makes up for those that it loses from what it boots
-// now, and removes none by itself. Newcomers are paper until they are ordered.
+// A scaling group of a cloud keeps as many machines as its size, replaces lost machines with the template that it boots
+// now, and removes none by itself. New machines are pending until they are ordered.
 
-/** Its rules; `surge` is what its most leaves above the wanted number. */
+/** Rules of a scaling group; `surge` is the difference between its maximum size and the replicas. */
 export const scalingGroup: Supplier = {
   title: "the scaling group",
   capabilities: { updates: ["Replace"], removal: "WhenTold", makesUpForAside: false },
@@ -149,9 +152,9 @@ export const scalingGroup: Supplier = {
   moveOf: ({ replicas }, { old, target }) => ({ makes: replicas - target.size, takes: old.map(() => 0) }),
 };
 
-// Nobody makes the machines of a NodePool: they are there, and are updated where they stand.
+// Ostler creates no machines for a NodePool: they exist already and are updated in place.
 
-/** Its rules: as many are wanted as there are, and none ever comes or goes on our account. */
+/** Rules of a NodePool: its replicas are its current machines, and Ostler neither adds nor removes any. */
 const nodePool: Supplier = {
   title: "the NodePool",
   capabilities: { updates: ["InPlace"], removal: "ByItself", makesUpForAside: false },
@@ -162,7 +165,7 @@ const nodePool: Supplier = {
   moveOf: (_, { old }) => ({ makes: 0, takes: old.map(() => 0) }),
 };
 
-// Finds the supplier of a pool by the pool's kind, so that state names it and stays plain JSON.
+// State has the kind of a pool instead of its rules, so that it stays plain JSON.
 
 const suppliers: Record<PoolKind, Supplier> = {
   MachineDeployment: machineController,
@@ -170,7 +173,7 @@ const suppliers: Record<PoolKind, Supplier> = {
   NodePool: nodePool,
 };
 
-/** Who supplies a pool of that kind; absent is a MachineDeployment. */
+/** Returns the rules of the owner for a kind of pool; the default kind is MachineDeployment. */
 export function supplierOf(kind: PoolKind = "MachineDeployment"): Supplier {
   return suppliers[kind];
 }

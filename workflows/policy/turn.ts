@@ -1,4 +1,4 @@
-/** What the planner sees and says, so that a run, `ostler plan` and a simulation ask the same question. */
+/** Input and output of the planner, which runs, `ostler plan` and simulations share. */
 import type {
   Amount,
   Boot,
@@ -12,72 +12,73 @@ import type {
 } from "../contracts/mod.ts";
 import type { Supplier } from "./supplier.ts";
 
-/** Everything that decides what may begin now. */
+/** All facts that decide which steps may begin now. */
 export interface Situation {
   /** Epoch ms. */
   now: number;
-  /** Who makes and removes the machines; all else is plain data. */
+  /** The owner of the machines, which creates and deletes them; all other fields are plain data. */
   supplier: Supplier;
   desired: Desired;
   rules: Rules;
   pool: PoolSnapshot;
-  /** Machines that something is being done with: seen to join, or leaving. */
+  /** Machines in progress, by step. */
   busy: {
     joining: string[];
     leaving: string[];
     repairing: string[];
-    /** Chosen to go for one that is joining; a look at the pool may be older than their mark. */
+    /** Machines to be replaced by a machine that is joining; a pool snapshot may be older than their mark. */
     victims?: string[];
-    /** Fetching their image, and updated where they stand. */
+    /** Machines that fetch their image, and machines that are updated in place. */
     staging?: string[];
     updating?: string[];
   };
-  /** Updates in place that have begun, by machine; of some of them nobody may know since a restart. */
+  /** Updates in place that have begun, by machine; after a restart some of them have no running task. */
   updatesBegun?: Readonly<Record<string, Updating>>;
-  /** Machines that began to boot and have not passed yet; those in `pool` that are Ready are unproven. */
+  /** Machines that began to boot and have not passed yet; the Ready machines of `pool` among them are unproven. */
   booting: Record<string, Boot>;
-  /** Old machines were seen in this rollout: only then waves count. */
+  /** Whether this rollout has had old machines; only then waves count. */
   rolled: boolean;
   wave: WaveState;
-  /** What `wave` counts in, when that may be something else than `rules` and `desired` say now. */
+  /** The waves and the replicas that `wave` refers to, if they may differ from `rules` and `desired`. */
   countedBy?: WaveCount | undefined;
-  /** Attempts that places whose machine failed have behind them; the next admitted machines take them over. */
+  /** Attempts so far for each failed machine; the next admitted machines take them over. */
   retries: number[];
   skipped: string[];
-  /** Machines that could not be drained and were set aside: they run on and count as out. */
+  /** Machines that were set aside because they could not be drained: they keep running and count as out. */
   setAside: string[];
-  /** Machines that were replaced for being ill, and for which no other one has been admitted yet. */
+  /** Machines that were removed as unhealthy, and for which no new machine has been admitted yet. */
   repaired?: readonly string[];
   paused: boolean;
-  /** The desired change failed before: nothing of it is admitted. */
+  /** The desired change failed before, so no machine of it is admitted. */
   quarantined: boolean;
-  /** Going back: waves, soaks, approvals and windows do not hold it up, budgets and gates do. */
+  /** A rollback is in progress: budgets and gates apply, but waves, soaks, approvals and windows do not. */
   rollingBack: boolean;
-  /** The plan as a whole was approved; asked for only where the rules say so. */
+  /** Whether the plan as a whole was approved; only used if the rules require approval. */
   approved: boolean;
-  /** Milliseconds that a replacement takes at most as a rule; null when nothing is known. */
+  /** Typical maximum duration of a replacement in milliseconds; null without measurements. */
   usual: number | null;
 }
 
+/** A step that the planner starts. */
 export type Step =
-  /** A machine that stays carries a mark or a hold of an earlier change: take it back. */
+  /** Uncordon and unmark a machine that stays, but has a mark or a hold of an earlier change. */
   | { kind: "spare"; machine: Member }
-  /** A machine boots that nobody has to admit, or was admitted before: see it join. */
+  /** Wait for a machine to join that boots without admission, or was admitted before. */
   | { kind: "join"; machine: string; attempt: number }
-  /** A machine on its way out is held by us, and enough others are proven: drain it and let it go. */
+  /** Drain and release a machine that is being deleted and that Ostler holds, as enough other machines are proven. */
   | { kind: "leave"; machine: Member }
-  /** One machine in; and one marked to go out where the pool is full. */
+  /** Admit a new machine and, if the pool is full, mark the machine that it replaces. */
   | { kind: "admit"; newcomer: Member; victim: Member | null; attempt: number }
-  /** A machine is ill for too long: replace it. */
+  /** Replace a machine that has been unhealthy for too long. */
   | { kind: "repair"; machine: Member }
-  /** Have it fetch its image, before anything of it is stopped. */
+  /** Make a machine fetch its image, before any of its workload is stopped. */
   | { kind: "stage"; machine: Member }
-  /** Update it where it stands; one that is resumed was begun before, and has its place. */
+  /** Update a machine in place; a resumed update began before and has its slot. */
   | { kind: "update"; machine: Member; isResumed: boolean }
-  /** The wave is updated: ask its gates. */
+  /** Evaluate the gates of the wave, whose machines are updated. */
   | { kind: "gates"; wave: number; upTo: number };
 
-/** Why nothing more begins; `until` is when time alone changes that (epoch ms). */
+/** Why nothing more begins; `until` is when the block ends without any event (epoch ms), null for never. */
 export interface Blocked {
   reason:
     | "Paused"
@@ -93,56 +94,56 @@ export interface Blocked {
     | "ProtectedRemain"
     | "FailedRemain"
     | "DownRemain"
-    /** Of control planes alone. */
+    /** Only for control planes. */
     | "EtcdInDoubt"
-    /** Said by the run, not by the planner: the places that all pools share are taken. */
+    /** Set by the run, not by the planner: all slots of the shared budget are taken. */
     | "ClusterBudget";
   message: string;
   until: number | null;
 }
 
-/** One answer of the planner. */
+/** The result of one call of the planner. */
 export interface Turn {
-  /** All of them may begin now, side by side. */
+  /** Steps that may all begin now, concurrently. */
   steps: Step[];
-  /** Where the waves stand after looking; the run keeps it. */
+  /** The updated state of the waves, which the run keeps. */
   wave: WaveState;
   blocked: Blocked | null;
-  /** Everything is as desired and nothing is busy. */
+  /** Whether all machines are as desired and none is in progress. */
   converged: boolean;
-  /** What is waited for when there is nothing to begin, in words. */
+  /** What the pool waits for when nothing can begin, for people. */
   waitsFor: string;
-  /** When to look again even if nothing changes (epoch ms): a soak, window or repair that comes due; null for never. */
+  /** When to plan again without any event (epoch ms), for a soak, a window or a repair; null for never. */
   lookAgainAt: number | null;
 }
 
-// Amounts of machines as policies write them: a number, or a share of the wanted ones.
+// Amounts of machines in policies: a number, or a percentage of the replicas.
 
-/** How many machines an amount is, of so many wanted; a share is rounded up and is never nothing. */
+/** Returns the number of machines that an amount is of `replicas`; a percentage is rounded up and is at least 1. */
 export function machinesOf(amount: Amount, replicas: number): number {
   if (typeof amount === "number") return amount;
   const share = Number.parseFloat(amount);
   if (!amount.trim().endsWith("%")) return Math.ceil(share);
-  // 7 % of 100 is 7.000000000000001 as a product of doubles.
+  // The product of doubles for 7 % of 100 is 7.000000000000001, which must not round up to 8.
   return Math.max(1, Math.ceil(share * replicas / 100 - 1e-9));
 }
 
-// How long things usually take in a pool, from what was measured lately.
+// Typical durations in a pool, from recent measurements.
 
-/** Milliseconds in which nine of ten replacements end, the slowest left out where there are few; null without any. */
+/** Returns the milliseconds in which nine of ten replacements end, without the slowest if few; null without samples. */
 export function usualReplacement({ join, leave }: { join: number[]; leave: number[] }): number | null {
   if (join.length === 0) return null;
   return Math.round((usually(join) + usually(leave)) * 1000);
 }
 
-// One that was held up for hours is not what is usual, however few there are to compare it with.
+// A replacement that was delayed for hours is not typical, even among few samples.
 function usually(samples: readonly number[]): number {
   const sorted = [...samples].sort((a, b) => a - b);
   const most = sorted.length > 2 ? Math.min(sorted.length - 1, Math.ceil(0.9 * sorted.length)) : sorted.length;
   return sorted[most - 1] ?? 0;
 }
 
-/** The value below which the share `q` of the samples lies; 0 without samples. */
+/** Returns the value below which the share `q` of the samples lies; 0 without samples. */
 export function quantile(samples: readonly number[], q: number): number {
   const sorted = [...samples].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Which machines are updated where they stand, and which fetch their image beforehand. Order, zones, budget, waves and
- * blocks are those of replacements.
+ * Which machines to update in place, and which fetch their image beforehand. Order, zones, budget, waves and blocks are
+ * the same as for replacements.
  */
 import type { Member } from "../contracts/mod.ts";
 import { hasRoomFor, withVictim } from "./budget.ts";
@@ -13,7 +13,7 @@ import type { Situation, Step } from "./turn.ts";
 
 export interface Updates {
   steps: Step[];
-  /** Machines stand ready and nothing forbids them but a budget that is spent. */
+  /** Whether staged machines wait only because the budget is spent. */
   isSpent: boolean;
 }
 
@@ -21,16 +21,16 @@ interface Room {
   census: Census;
   budget: Budget;
   upTo: number;
-  /** Updates may begin. */
+  /** Whether updates may begin. */
   open: boolean;
 }
 
-/** Updates under way are gone on with, whatever blocks new ones; then those begin that may, and the next ones fetch. */
+/** Returns the updates to resume, whatever blocks new ones, then the updates to begin, then the images to stage. */
 export function updatesOf(situation: Situation, room: Room): Updates {
   if (!situation.supplier.capabilities.updates.includes("InPlace")) return { steps: [], isSpent: false };
   const resumed = resumedOf(situation);
   if (!room.open) return { steps: resumed, isSpent: false };
-  // Those that nobody counted yet are out too.
+  // Resumed machines that are not in `updatesBegun` are out too, but not counted yet.
   const { updatesBegun = {} } = situation;
   const uncounted = resumed.filter(({ machine }) => !(machine.id in updatesBegun)).length;
   const budget = { ...room.budget, changing: room.budget.changing + uncounted };
@@ -39,7 +39,10 @@ export function updatesOf(situation: Situation, room: Room): Updates {
   return { steps: [...begun, ...stagesOf(situation, room, new Set(begun.map(idOf)))], isSpent };
 }
 
-/** Nobody sees to them: of a run before, or cordoned by one that was ended, and running the target by now. */
+/**
+ * Returns the updates without a task: those that a previous run began, and machines that an ended run cordoned and that
+ * now run the target.
+ */
 function resumedOf({ pool, busy: { updating = [] }, updatesBegun = {} }: Situation): (Step & { kind: "update" })[] {
   const known = Object.entries(updatesBegun).filter(([id, { isOut }]) => !isOut && !updating.includes(id))
     .map(([id]) => id);
@@ -49,7 +52,7 @@ function resumedOf({ pool, busy: { updating = [] }, updatesBegun = {} }: Situati
   return members.map((machine) => ({ kind: "update", machine, isResumed: true }));
 }
 
-// The pool may list it no more; what it needs to be gone on with is known.
+// The snapshot may no longer list the machine, but its id is enough to resume the update.
 function unlisted(id: string): Member {
   return {
     ...{ id, node: id, templateHash: "", image: "", kubelet: "", phase: "NotReady", since: "" },
@@ -70,7 +73,7 @@ function nextOf(situation: Situation, { census, budget, upTo }: Room, taken: Set
   return { steps, isSpent: false };
 }
 
-/** No more than the wave has places for: what is staged may come with any boot. */
+/** Returns no more images to stage than the wave may update, because a staged image starts with any boot. */
 function stagesOf(situation: Situation, { census, upTo }: Room, taken: Set<string>): Step[] {
   const { pool, busy: { staging = [] }, rules, desired } = situation;
   const free = pool.old.filter((member) => !isKept(situation, member) && !isBusy(situation, member, taken));

@@ -1,4 +1,4 @@
-/** A pool as it might go on: its supplier and the machines played, with every step as long as is usual. */
+/** A simulated pool: the owner and its machines, with a typical duration for each step. */
 import type { Desired, Member, PoolSnapshot } from "../contracts/mod.ts";
 import type { Batch, Supplier } from "./supplier.ts";
 
@@ -13,21 +13,21 @@ export interface VirtualQuestion {
   desired: Desired;
   pace: Pace;
   now: number;
-  /** In the order of going. */
+  /** Machines in the order of their replacement. */
   members: readonly Member[];
-  /** Old machines that are listed in a look. */
+  /** Maximum number of old machines in a snapshot. */
   limit: number;
 }
 
-/** Plays what a run would see; machines that are not Ready now are taken as if they were, or ill old ones as they are. */
+/** Simulates what a run would see; treats machines that are not Ready as Ready, except unhealthy old ones. */
 export class VirtualPool {
   readonly joining = new Map<string, number>();
-  /** Infinity while it is held. */
+  /** Leaving machines, `until` they are gone; Infinity while they are held. */
   readonly leaving = new Map<string, { member: Member; until: number }>();
   #old: Member[];
   #marked: Member[] = [];
   #waiting: Member[];
-  /** Of each old template, from the oldest: how many stay, and how many of them are well. */
+  /** Per old template, from the oldest: the number of staying machines, and how many of them are healthy. */
   readonly #batches: Map<string, Batch>;
   #updated = 0;
   #ill = 0;
@@ -35,7 +35,7 @@ export class VirtualPool {
 
   constructor(private readonly question: VirtualQuestion) {
     const { supplier, desired, pace, now } = question;
-    // What is to be fetched is taken as fetched.
+    // The simulation treats every image as already staged.
     const isInPlace = supplier.capabilities.updates.includes("InPlace");
     const members = isInPlace ? question.members.map((each) => ({ ...each, staged: true as const })) : question.members;
     const isUpdated = ({ templateHash }: Member): boolean => templateHash === desired.templateHash;
@@ -56,7 +56,7 @@ export class VirtualPool {
     this.control();
   }
 
-  /** Lets the supplier do what it does by itself, until that is nothing. */
+  /** Lets the owner take its steps until there are none. */
   control(): void {
     const { supplier, desired } = this.question;
     for (;;) {
@@ -65,7 +65,7 @@ export class VirtualPool {
       const { makes, takes } = supplier.moveOf(desired, { old, target: { size, ready: this.#updated } });
       const templates = [...this.#batches.keys()];
       for (const [nth, taken] of takes.entries()) this.#take(templates[nth] ?? "", taken);
-      for (let made = 0; made < makes; made++) this.#waiting.push(this.#newcomer());
+      for (let made = 0; made < makes; made++) this.#waiting.push(this.#newMachine());
       if (makes <= 0 && takes.every((taken) => taken === 0)) return;
     }
   }
@@ -86,7 +86,7 @@ export class VirtualPool {
     }
   }
 
-  /** Takes an old machine out of those that stay; `until` it is gone. */
+  /** Moves an old machine from the staying to the leaving machines; it is gone at `until`. */
   #remove(id: string, until: number): void {
     const from = this.#marked.some((each) => each.id === id) ? this.#marked : this.#old;
     const [member] = from.splice(from.findIndex((each) => each.id === id), 1);
@@ -94,12 +94,12 @@ export class VirtualPool {
     if (member.ill) this.#ill -= 1;
     const batch = this.#batches.get(member.templateHash);
     if (batch) Object.assign(batch, { size: batch.size - 1, ready: batch.ready - (member.ill ? 0 : 1) });
-    // Without room nobody could mark it; that it is held is what paces it.
+    // Without room the machine could not be marked, so only its hold paces it.
     const lost = member.phase === "NotReady" ? { lost: true as const } : {};
     this.leaving.set(member.id, { member: { ...member, ...lost, phase: "Leaving", held: true }, until });
   }
 
-  #newcomer(): Member {
+  #newMachine(): Member {
     this.#made += 1;
     const { templateHash, image, kubelet } = this.question.desired;
     return {
@@ -116,14 +116,14 @@ export class VirtualPool {
   }
 
   leave(machine: string, now: number): void {
-    // Where none is removed before we say so, this is the word.
-    const isTold = [...this.#marked, ...this.#old].some(({ id }) => id === machine);
-    if (isTold) this.#remove(machine, Infinity);
+    // If only Ostler removes machines, the machine is still among the staying ones.
+    const isStaying = [...this.#marked, ...this.#old].some(({ id }) => id === machine);
+    if (isStaying) this.#remove(machine, Infinity);
     const going = this.leaving.get(machine);
     if (going) this.leaving.set(machine, { ...going, until: now + (going.member.node ? this.question.pace.leave : 0) });
   }
 
-  /** It is updated where it stands. */
+  /** Begins an update in place. */
   update(machine: string, now: number): void {
     const isThere = [...this.#marked, ...this.#old].some(({ id }) => id === machine);
     if (!isThere) return;
@@ -132,9 +132,9 @@ export class VirtualPool {
     this.joining.set(machine, now + this.question.pace.join);
   }
 
-  /** An ill old machine is replaced where it stands: by one of its own template, which is well. */
+  /** Replaces an unhealthy old machine with a healthy one of its own template. */
   repair(machine: string): void {
-    const mended = (each: Member): Member => {
+    const repaired = (each: Member): Member => {
       if (each.id !== machine || !each.ill) return each;
       this.#ill -= 1;
       const batch = this.#batches.get(each.templateHash);
@@ -142,18 +142,18 @@ export class VirtualPool {
       const { ill: _, ...rest } = each;
       return { ...rest, phase: "Ready" };
     };
-    this.#old = this.#old.map(mended);
-    this.#marked = this.#marked.map(mended);
+    this.#old = this.#old.map(repaired);
+    this.#marked = this.#marked.map(repaired);
   }
 
-  /** Lets happen what is due at `now`. */
+  /** Completes all steps that are due at `now`. */
   settle(now: number): void {
     for (const [id, until] of this.joining) if (until <= now && this.joining.delete(id)) this.#updated += 1;
     for (const [id, { until }] of this.leaving) if (until <= now) this.leaving.delete(id);
     this.control();
   }
 
-  /** When something happens next by itself; Infinity for never. */
+  /** Returns when the next step completes; Infinity for never. */
   next(): number {
     const ends = [...this.joining.values(), ...[...this.leaving.values()].map(({ until }) => until)];
     return ends.reduce((least, end) => Math.min(least, end), Infinity);

@@ -1,15 +1,15 @@
-/** The waves of a rollout: how far each goes, and when the next one may begin. */
+/** The waves of a rollout: how many machines each updates, and when the next one may begin. */
 import type { JoinDeadlines, Rules, WaveCount, WaveState } from "../contracts/mod.ts";
 import { machinesOf, type Situation } from "./turn.ts";
 import { type Census, isIdle } from "./census.ts";
 
-/** A wave in machines: updated ones that it ends with, and the milliseconds of its soak. */
+/** A wave in machines: the number of updated machines at its end, and its soak in milliseconds. */
 interface WaveTarget {
   upTo: number;
   soak: number;
 }
 
-/** All waves in order; each goes at least as far as the one before, and the last one to all machines. */
+/** Returns all waves in order; `upTo` never decreases, and the last wave has all machines. */
 export function waveTargets(rules: Pick<Rules, "waves" | "growth">, replicas: number): WaveTarget[] {
   const targets = rules.growth ? grownTargets(rules.growth, replicas) : listedTargets(rules.waves, replicas);
   const last = targets.at(-1);
@@ -34,18 +34,18 @@ function grownTargets({ from, factor, soak }: NonNullable<Rules["growth"]>, repl
   return targets;
 }
 
-/** Where the waves stand after a look, and how many machines may be updated in the one that is on. */
+/** The state of the waves after a read of the pool, and how many machines the current wave may update. */
 export interface WaveLook {
   state: WaveState;
-  /** Infinity when waves do not count. */
+  /** Number of machines that may be updated up to the current wave; Infinity if waves do not count. */
   upTo: number;
-  /** The wave is updated and waits for its gates. */
+  /** Whether the machines of the wave are updated and its gates are due. */
   gatesDue: boolean;
   soaking: boolean;
   done: boolean;
 }
 
-/** Moves on from each wave that is updated, gated and soaked; empty waves are passed over. */
+/** Advances past each wave that is updated, has passed its gates and has soaked, and past empty waves. */
 export function lookAtWaves(situation: Situation, census: Census): WaveLook {
   const { rules, desired, rolled, rollingBack, now } = situation;
   const free = { state: situation.wave, upTo: Infinity, gatesDue: false, soaking: false, done: true };
@@ -57,7 +57,7 @@ export function lookAtWaves(situation: Situation, census: Census): WaveLook {
     if (!target) return { ...free, state, done: rules.conflict === null };
     if (isEmpty(targets, state.index)) continue;
     const on = { state, upTo: target.upTo, gatesDue: false, soaking: false, done: false };
-    // Without rules that hold, nobody can say that a wave needs no gate and no soak.
+    // While policies conflict, the gates and the soak of a wave are unknown, so the wave stays open.
     const isOpen = rules.conflict !== null || !isUpdated(situation, census, target);
     if (isOpen) return { ...on, soaking: (state.soakUntil ?? 0) > now };
     if (isGated && !state.passed) return { ...on, gatesDue: true };
@@ -66,7 +66,7 @@ export function lookAtWaves(situation: Situation, census: Census): WaveLook {
   }
 }
 
-/** The policy lists other waves than those that a state counts in; how long they soak does not matter. */
+/** Returns whether the policy lists other waves than those that a state refers to; their soaks do not matter. */
 export function isRelisted(counted: Pick<Rules, "waves" | "growth">, rules: Pick<Rules, "waves" | "growth">): boolean {
   const [before, now] = [counted, rules].map(({ waves, growth }) =>
     JSON.stringify(growth ? [growth.from, growth.factor] : waves.map(({ upTo }) => upTo))
@@ -75,15 +75,16 @@ export function isRelisted(counted: Pick<Rules, "waves" | "growth">, rules: Pick
 }
 
 /**
- * Where to go on. When the policy lists other waves, or the pool has another size, the index may say nothing any more:
- * then in the first wave that is not reached, and never so far ahead that gates are left out. What is done stays done.
+ * Returns the wave in which to continue. If the policy lists other waves, or the pool has another size, the index may
+ * be invalid: then the rollout continues in the first wave that is not reached, but never so far ahead that gates are
+ * skipped. Finished waves stay finished.
  */
 function placeOf(situation: Situation, census: Census, targets: WaveTarget[]): WaveState {
   const { wave, rules, desired, pool } = situation;
   const counted: WaveCount = situation.countedBy ?? { ...rules, replicas: desired.replicas };
   const before = waveTargets(counted, counted.replicas);
   const wasDone = wave.index >= before.length;
-  // One that another size of the pool has left without machines is no wave any more.
+  // A wave that has no machines at the new size of the pool is not a wave any more.
   const isLeft = isEmpty(targets, wave.index) && !isEmpty(before, wave.index);
   const isSame = !isLeft && (!isRelisted(counted, rules) || before[wave.index]?.upTo === targets[wave.index]?.upTo);
   if (rules.conflict !== null || (isSame && !wasDone && wave.index < targets.length)) return wave;
@@ -107,19 +108,19 @@ function waveAt(index: number): WaveState {
 }
 
 function isUpdated({ pool, desired, setAside }: Situation, census: Census, { upTo }: WaveTarget): boolean {
-  // While one is missing, the next may be an old one yet.
+  // While a machine is missing, the next one may still be of an old template.
   const isComplete = census.staying + setAside.length >= desired.replicas;
   const isReached = pool.counts.updatedReady >= upTo || (census.onlyKeptRemain && census.idle === 0 && isComplete);
   return isReached && census.joins === 0 && census.going === 0;
 }
 
-// The join ladder: instance, address, node registered, node Ready; each rung with a deadline of its own.
+// The join stages are instance, address, node registered and node Ready; each has its own deadline.
 
-/** How long each rung may take from the start of the wait, in milliseconds. */
-type RungDurations = Record<keyof JoinDeadlines, number>;
+/** How long each join stage may take from the start of the wait, in milliseconds. */
+type StageDurations = Record<keyof JoinDeadlines, number>;
 
-/** Absolute deadlines for machines that begin to boot at `start` (epoch ms); a later rung never ends before an earlier one. */
-export function joinDeadlines(start: number, durations: RungDurations): JoinDeadlines {
+/** Returns absolute deadlines for machines that boot from `start` (epoch ms); no stage ends before an earlier one. */
+export function joinDeadlines(start: number, durations: StageDurations): JoinDeadlines {
   const instance = start + durations.instance;
   const address = Math.max(instance, start + durations.address);
   const registered = Math.max(address, start + durations.registered);
