@@ -33,7 +33,7 @@ const pacing: Fault[] = [
     file: "workflows/policy/blocks.ts",
     from: "blocks.push(windowBlock(situation), approvalBlock(situation, wave), soakBlock(wave));",
     to: "blocks.push(approvalBlock(situation, wave), soakBlock(wave));",
-    caughtBy: { file: "test/unit/workflows/policy/blocks_test.ts", filter: "planTurn is blocked by OutsideWindow" },
+    caughtBy: { file: "test/unit/workflows/policy/blocks_test.ts", filter: "planTurn: is blocked by OutsideWindow" },
   },
   {
     name: "pause: missing machines are added while the rollout is paused",
@@ -42,7 +42,7 @@ const pacing: Fault[] = [
     to: "return quarantined && !rollingBack;",
     caughtBy: {
       file: "test/unit/workflows/policy/blocks_test.ts",
-      filter: "planTurn adds not even a missing machine",
+      filter: "planTurn: does not add a missing machine",
     },
   },
   {
@@ -52,7 +52,7 @@ const pacing: Fault[] = [
     to: "const soakUntil = state.soakUntil ?? now;",
     caughtBy: {
       file: "test/unit/workflows/policy/waves_test.ts",
-      filter: "planTurn begins the soak when the wave is updated",
+      filter: "planTurn: begins the soak when the wave is updated",
     },
   },
   {
@@ -76,7 +76,7 @@ const machines: Fault[] = [
     to: "const victim = from.findLast((each) => !taken.has(each.id) && fits(each));",
     caughtBy: {
       file: "test/unit/workflows/policy/plan_turn_test.ts",
-      filter: "planTurn chooses from the oldest template",
+      filter: "planTurn: chooses from the oldest template",
     },
   },
   {
@@ -86,7 +86,7 @@ const machines: Fault[] = [
     to: "return true;",
     caughtBy: {
       file: "test/unit/workflows/policy/plan_turn_test.ts",
-      filter: "planTurn lets no machine go while machine-controller may yet take another",
+      filter: "planTurn: drains no machine while machine-controller may remove another one",
     },
   },
   {
@@ -360,7 +360,7 @@ const groups: Fault[] = [
     to: "",
     caughtBy: {
       file: "test/unit/workflows/policy/etcd_test.ts",
-      filter: "K27 planTurn lets nobody in or go while something is in doubt",
+      filter: "K27 planTurn: admits and drains no control plane while etcd has a problem",
     },
   },
   {

@@ -33,7 +33,7 @@ const rows: Row[] = [
 
 for (const [reason, machines, difference, until] of rows) {
   const when = JSON.stringify({ ...difference.rules, ...difference.situation });
-  Deno.test(`planTurn is blocked by ${reason} with ${when}`, () => {
+  Deno.test(`planTurn: is blocked by ${reason} with ${when}`, () => {
     const turn = planTurn(situationOf(machines, difference));
     deepEqual([turn.blocked?.reason, turn.blocked?.until, turn.steps.map(told)], [reason, until, []]);
     if (until !== null) equal(turn.lookAgainAt, until);
@@ -42,11 +42,11 @@ for (const [reason, machines, difference, until] of rows) {
 
 const free: [name: string, machines: Member[], difference: Difference][] = [
   ["in a window", pool, { rules: { windows: [open] }, situation: { usual: 10 * minute } }],
-  ["early in a window, though it never fits", pool, {
+  ["early in a window that is too short", pool, {
     rules: { windows: [{ from: now - 3 * minute, to: now + 60 * minute }] },
     situation: { usual: 360 * minute },
   }],
-  ["early in windows that touch, though it never fits", pool, {
+  ["early in adjacent windows that are too short", pool, {
     rules: {
       windows: [{ from: now - minute, to: now + 9 * minute }, { from: now + 9 * minute, to: now + 99 * minute }],
     },
@@ -57,20 +57,20 @@ const free: [name: string, machines: Member[], difference: Difference][] = [
     rules: { approval: "BeforeEachWave" },
     situation: { wave: { ...soaking, soakUntil: null, approved: true } },
   }],
-  ["when it goes back, whatever the window", pool, { rules: { windows: [] }, situation: { rollingBack: true } }],
-  ["when it goes back, whatever the approval", pool, {
+  ["during a rollback outside the windows", pool, { rules: { windows: [] }, situation: { rollingBack: true } }],
+  ["during a rollback without approval", pool, {
     rules: { approval: "BeforeFirst" },
     situation: { rollingBack: true },
   }],
-  ["when it goes back in a soak", oneUpdated, { ...soaked, situation: { wave: soaking, rollingBack: true } }],
+  ["during a rollback in a soak", oneUpdated, { ...soaked, situation: { wave: soaking, rollingBack: true } }],
   ["when a machine is missing outside the windows", missing, { rules: { windows: [] } }],
   ["when a machine is missing in a soak", missing, { situation: { wave: soaking } }],
-  ["when a machine is missing and nobody approved", missing, { rules: { approval: "BeforeFirst" } }],
-  ["when a machine is missing and policies disagree", missing, { rules: { conflict: "a and b" } }],
+  ["when a machine is missing without approval", missing, { rules: { approval: "BeforeFirst" } }],
+  ["when a machine is missing and policies conflict", missing, { rules: { conflict: "a and b" } }],
 ];
 
 for (const [name, machines, difference] of free) {
-  Deno.test(`planTurn admits ${name}`, () => {
+  Deno.test(`planTurn: admits a machine ${name}`, () => {
     equal(planTurn(situationOf(machines, difference)).steps.filter(({ kind }) => kind === "admit").length, 1);
   });
 }
@@ -78,16 +78,16 @@ for (const [name, machines, difference] of free) {
 const held: [name: string, difference: Difference][] = [
   ["while paused", { situation: { paused: true } }],
   ["while quarantined", { situation: { quarantined: true } }],
-  ["while it goes back but is paused", { situation: { paused: true, rollingBack: true } }],
+  ["while a rollback is paused", { situation: { paused: true, rollingBack: true } }],
 ];
 
 for (const [name, difference] of held) {
-  Deno.test(`planTurn adds not even a missing machine ${name}`, () => {
+  Deno.test(`planTurn: does not add a missing machine ${name}`, () => {
     deepEqual(planTurn(situationOf(missing, difference)).steps, []);
   });
 }
 
-Deno.test("planTurn names the strongest reason first, and a forecast all of them", () => {
+Deno.test("planTurn: returns the strongest block, and blockersOf returns all blocks in order", () => {
   const situation = situationOf(pool, {
     ...{ rules: { conflict: "a and b", windows: [later], approval: "BeforeFirst" } },
     situation: { paused: true, quarantined: true },
@@ -97,19 +97,19 @@ Deno.test("planTurn names the strongest reason first, and a forecast all of them
   deepEqual(blockersOf(situation).map(({ reason }) => reason), all);
 });
 
-Deno.test("planTurn is not blocked where nothing is left to do", () => {
+Deno.test("planTurn: is not blocked when the pool has converged", () => {
   const done = members("new", [3, "Ready"]);
   equal(planTurn(situationOf(done, { rules: { windows: [] }, situation: { paused: true } })).blocked, null);
 });
 
-Deno.test("planTurn removes nothing old while the change is quarantined, but for a rollback", () => {
+Deno.test("planTurn: removes no old machine while the change is quarantined, except in a rollback", () => {
   const leaving = [...members("old", [2, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])];
   deepEqual(planTurn(situationOf(leaving, { situation: { quarantined: true } })).steps, []);
   const back = planTurn(situationOf(leaving, { situation: { quarantined: true, rollingBack: true } }));
   deepEqual(back.steps.map(told), ["leave old Leaving 1"]);
 });
 
-Deno.test("planTurn repairs nothing when too many are ill", () => {
+Deno.test("planTurn: repairs no machine when too many are unhealthy", () => {
   const situation = situationOf(members("new", [5, "Ready"], [5, "NotReady", ill]), { desired: { replicas: 10 } });
   const turn = planTurn(situation);
   deepEqual(turn.steps, []);
@@ -119,24 +119,24 @@ Deno.test("planTurn repairs nothing when too many are ill", () => {
   );
 });
 
-Deno.test("planTurn repairs no ill machine that its cloud protects", () => {
+Deno.test("planTurn: does not repair an unhealthy machine that the cloud protects", () => {
   const machines = members("new", [1, "Ready"], [1, "NotReady", { ...ill, kept: "Wait" }]);
   deepEqual(planTurn(situationOf(machines, { desired: { replicas: 2 } })).steps, []);
 });
 
-Deno.test("planTurn repairs the one ill machine of two", () => {
+Deno.test("planTurn: repairs one unhealthy machine of two", () => {
   const situation = situationOf(members("new", [1, "Ready"], [1, "NotReady", ill]), { desired: { replicas: 2 } });
   deepEqual(planTurn(situation).steps.map(told), ["repair new NotReady 1"]);
 });
 
-Deno.test("planTurn repairs up to the share that a policy allows", () => {
+Deno.test("planTurn: repairs machines up to repair.maxUnhealthy", () => {
   const repair = { enabled: true, notReadyFor: 0, conditions: [], maxUnhealthy: 50 };
   const machines = members("new", [5, "Ready"], [5, "NotReady", ill]);
   const difference = { desired: { replicas: 10 }, rules: { repair }, budget: { machines: 3 } };
   equal(planTurn(situationOf(machines, difference)).steps.length, 3);
 });
 
-Deno.test("planTurn says that only skipped machines remain", () => {
+Deno.test("planTurn: reports OnlySkippedRemain when only skipped machines are outdated", () => {
   const machines = [...members("old", [1, "Ready"]), ...members("new", [2, "Ready"], [1, "Held"])];
   const turn = planTurn(situationOf(machines, { situation: { skipped: ["old Ready 1"] } }));
   deepEqual([turn.blocked?.reason, turn.converged, turn.steps], ["OnlySkippedRemain", false, []]);
@@ -144,7 +144,7 @@ Deno.test("planTurn says that only skipped machines remain", () => {
 });
 
 for (const [kept, reason] of [["Skip", "OnlySkippedRemain"], ["Wait", "ProtectedRemain"]] as const) {
-  Deno.test(`planTurn takes no machine that its cloud protects where the policy says ${kept}, and says so at the end`, () => {
+  Deno.test(`planTurn: keeps machines that the cloud protects with kept ${kept}, and reports them at the end`, () => {
     const old = [...members("old", [1, "Ready", { id: "mine", kept }], [1, "Ready", { id: "free" }])];
     const begun = planTurn(situationOf([...old, ...members("new", [1, "Ready"], [1, "Held"])]));
     deepEqual(begun.steps.flatMap((step) => step.kind === "admit" ? step.victim?.id : []), ["free"]);
@@ -155,7 +155,7 @@ for (const [kept, reason] of [["Skip", "OnlySkippedRemain"], ["Wait", "Protected
   });
 }
 
-Deno.test("planTurn says that a machine set aside uses up the budget, and goes on where there is more of it", () => {
+Deno.test("planTurn: reports SetAside when it uses up the budget, and continues with a larger budget", () => {
   const machines = [
     ...members("old", [1, "Ready"], [1, "Leaving", { ...ours, id: "stuck" }]),
     ...members("new", [2, "Ready"], [1, "Held"]),
@@ -173,7 +173,7 @@ const gate: Gate = {
   check: { kind: "NodeCondition", type: "x", status: "True" },
 };
 
-Deno.test("planTurn asks the gates of a wave before its soak, and not on the way back", () => {
+Deno.test("planTurn: evaluates the gates of a wave before its soak, but not in a rollback", () => {
   const rules = { gates: [gate], waves: [{ upTo: 1, soak: minute }] };
   const asks = planTurn(situationOf(oneUpdated, { rules }));
   deepEqual([asks.steps.map(told), asks.waitsFor], [["gates 0"], "the gates of wave 1"]);

@@ -12,7 +12,7 @@ const spread = [
   ...members("old", [2, "Ready", zone("b")], [2, "Ready", { zone: "a", id: "" }], [2, "Ready", zone("c")]),
 ].map((member, nth) => ({ ...member, id: `${member.zone}${nth}`, node: `${member.zone}${nth}` }));
 
-/** Victims of the newcomers that are let in. */
+/** Returns the machine that each admitted new machine replaces, "nobody" for a missing machine. */
 function victims(pool: Member[], difference: Difference): string[] {
   const turn = planTurn(situationOf(pool, { desired: six, ...difference }));
   return turn.steps.flatMap((step) => step.kind === "admit" ? [step.victim?.id ?? "nobody"] : []);
@@ -20,7 +20,7 @@ function victims(pool: Member[], difference: Difference): string[] {
 
 const rows: [name: string, pool: Member[], difference: Difference, admitted: number][] = [
   ["a number", [...members("old", [6, "Ready"])], { budget: { machines: 2 } }, 2],
-  ["a share, rounded up", members("old", [6, "Ready"]), { budget: { machines: "20%" } }, 2],
+  ["a percentage, rounded up", members("old", [6, "Ready"]), { budget: { machines: "20%" } }, 2],
   ["joins", [...members("old", [6, "Ready"]), ...members("new", [1, "Booting"])], {
     ...{ budget: { machines: 3 }, busy: { joining: ["new Booting 1"], victims: ["old Ready 1"] } },
   }, 2],
@@ -28,7 +28,7 @@ const rows: [name: string, pool: Member[], difference: Difference, admitted: num
     ...{ budget: { machines: 3 }, busy: { leaving: ["old Leaving 1"] } },
   }, 2],
   [
-    "a newcomer and the victim that already leaves for it as one",
+    "a new machine and the machine that already leaves for it as one",
     [...members("old", [5, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])],
     {
       ...{ budget: { machines: 3 }, busy: { joining: ["new Ready 1"] } },
@@ -37,7 +37,7 @@ const rows: [name: string, pool: Member[], difference: Difference, admitted: num
     2,
   ],
   [
-    "ill machines that nobody replaces",
+    "unhealthy machines that are not being replaced",
     [
       ...members("old", [4, "Ready"]),
       ...members("new", [1, "Ready"], [1, "NotReady", { ill: { why: "", since: 0, due: Infinity } }]),
@@ -54,8 +54,8 @@ const rows: [name: string, pool: Member[], difference: Difference, admitted: num
     { budget: { machines: 3 }, busy: { repairing: ["new NotReady 1"] } },
     2,
   ],
-  ["an ill victim as nothing more", members("old", [5, "Ready"], [1, "NotReady", ill]), {}, 1],
-  ["each of two ill victims by itself", members("old", [4, "Ready"], [2, "NotReady", ill]), {}, 1],
+  ["an unhealthy machine to be replaced as one", members("old", [5, "Ready"], [1, "NotReady", ill]), {}, 1],
+  ["each of two unhealthy machines separately", members("old", [4, "Ready"], [2, "NotReady", ill]), {}, 1],
   [
     "machines set aside",
     [
@@ -68,17 +68,17 @@ const rows: [name: string, pool: Member[], difference: Difference, admitted: num
 ];
 
 for (const [name, pool, difference, admitted] of rows) {
-  Deno.test(`planTurn counts against the budget ${name}`, () => {
+  Deno.test(`planTurn: counts against the budget ${name}`, () => {
     equal(victims([...pool, ...newcomers], difference).length, admitted);
   });
 }
 
-Deno.test("planTurn takes an ill victim although the budget is spent by it", () => {
+Deno.test("planTurn: replaces an unhealthy machine that itself uses up the budget", () => {
   const pool = [...members("old", [5, "Ready"], [1, "NotReady", ill]), ...newcomers];
   deepEqual(victims(pool, {}), ["old NotReady 1"]);
 });
 
-Deno.test("planTurn takes so many of each zone and no more", () => {
+Deno.test("planTurn: replaces at most budget.perZone machines of each zone", () => {
   const pool = [...spread, ...newcomers];
   deepEqual(victims(pool, { budget: { machines: 6, perZone: 1 } }), ["b0", "a2", "c4"]);
   const busy = { joining: ["x"], victims: ["a2"] };
@@ -86,14 +86,14 @@ Deno.test("planTurn takes so many of each zone and no more", () => {
   deepEqual(victims(joining, { budget: { machines: 6, perZone: 1 }, busy }), ["b0", "c4"]);
 });
 
-Deno.test("planTurn counts leaving and ill machines of a zone", () => {
+Deno.test("planTurn: counts leaving and unhealthy machines of a zone", () => {
   const pool = spread.map((member) => member.id === "a2" ? { ...member, phase: "Leaving" as const } : member)
     .map((member) => member.id === "c5" ? { ...member, ...ill, marked: false } : member);
   const difference = { desired: { replicas: 5, surge: 6 }, budget: { machines: 6, perZone: 1 } };
   deepEqual(victims([...pool, ...newcomers], difference), ["c5", "b0"]);
 });
 
-Deno.test("planTurn does one zone after another", () => {
+Deno.test("planTurn: replaces one zone after another", () => {
   const budget = { machines: 6, zones: "OneAfterAnother" as const };
   deepEqual(victims([...spread, ...newcomers], { budget }), ["a2", "a3"]);
   const leaving = spread.map((member) => member.zone === "a" ? { ...member, phase: "Leaving" as const } : member);
@@ -102,26 +102,26 @@ Deno.test("planTurn does one zone after another", () => {
   deepEqual(victims([...gone, ...members("new", [2, "Ready"]), ...newcomers], { budget }), ["b0", "b1"]);
 });
 
-Deno.test("planTurn ends what is under way in a zone, also of an earlier change, before it begins in another", () => {
+Deno.test("planTurn: finishes a zone, also for an earlier change, before it begins another zone", () => {
   const budget = { machines: 6, zones: "OneAfterAnother" as const };
   const leaving = { ...ours, ...zone("c"), templateHash: "between" };
   const pool = [...spread.slice(0, 4), ...members("old", [2, "Leaving", leaving]), ...members("new", [2, "Ready"])];
   deepEqual(victims([...pool, ...newcomers], { budget }), []);
 });
 
-Deno.test("planTurn counts in its zone a machine that was chosen, though another goes before it by now", () => {
+Deno.test("planTurn: counts a chosen machine in its zone even if another one is now replaced first", () => {
   const of = { ...ours, ...zone("a"), templateHash: "between", since: "2026-03-01", id: "chosen" };
   const old = members("old", [5, "Ready", zone("a")]);
   const pool = [...old, ...members("between" as "old", [1, "Ready", of]), ...newcomers];
   deepEqual(victims(pool, { budget: { machines: 6, perZone: 1 } }), []);
 });
 
-Deno.test("planTurn goes on to the next zone past machines that were skipped", () => {
+Deno.test("planTurn: continues to the next zone past skipped machines", () => {
   const budget = { machines: 1, zones: "OneAfterAnother" as const };
   deepEqual(victims([...spread, ...newcomers], { budget, situation: { skipped: ["a2", "a3"] } }), ["b0"]);
 });
 
-Deno.test("planTurn drains as many as may be out where there is no surge", () => {
+Deno.test("planTurn: drains as many machines as the budget allows without surge", () => {
   const pool = members("old", [3, "Ready"], [3, "Leaving", { held: true }]);
   const steps = (difference: Difference): number =>
     planTurn(situationOf(pool, { desired: { replicas: 6, surge: 0 }, ...difference })).steps.length;
@@ -131,7 +131,7 @@ Deno.test("planTurn drains as many as may be out where there is no surge", () =>
   equal(steps({ situation: { paused: true } }), 0);
 });
 
-Deno.test("planTurn lets all go where none is wanted, whatever holds up replacements", () => {
+Deno.test("planTurn: drains all machines with zero replicas, whatever blocks replacements", () => {
   const pool = [...members("old", [2, "Leaving", ours]), ...members("new", [1, "Leaving", ours])];
   const desired = { replicas: 0, surge: 0 };
   const all = ["leave old Leaving 1", "leave old Leaving 2", "leave new Leaving 1"];
@@ -151,11 +151,11 @@ for (
     [60, { open: false, opened: null, closes: null, opens: null }],
   ] as const
 ) {
-  Deno.test(`lookAtWindows at ${at} is ${look.open ? "open" : "closed"}, and windows that touch are one`, () => {
+  Deno.test(`lookAtWindows: is ${look.open ? "open" : "closed"} at ${at}, with adjacent windows as one`, () => {
     deepEqual(lookAtWindows(windows, at), look);
   });
 }
 
-Deno.test("lookAtWindows is always open without windows", () => {
+Deno.test("lookAtWindows: is always open without windows", () => {
   deepEqual(lookAtWindows(null, 5), { open: true, opened: null, closes: null, opens: null });
 });

@@ -20,16 +20,16 @@ function question(given: Partial<EtaQuestion> & { rules?: Rules } = {}): EtaQues
   };
 }
 
-Deno.test("etaOf takes one replacement after the other without a budget", () => {
+Deno.test("etaOf: adds up the replacements with the default budget", () => {
   equal(etaOf(question()), 12 * minute);
 });
 
-Deno.test("etaOf takes as many side by side as budget and surge allow", () => {
+Deno.test("etaOf: assumes as many concurrent replacements as budget and surge allow", () => {
   const budget = { ...defaultRules.budget, machines: 5 };
   equal(etaOf(question({ rules: { ...defaultRules, budget } })), 4 * minute);
 });
 
-Deno.test("etaOf adds the soaks that are to come, and begins when the window opens", () => {
+Deno.test("etaOf: adds the remaining soaks, and starts when the window opens", () => {
   const waves = [{ upTo: 1, soak: 5 * minute }, { upTo: "100%", soak: 7 * minute }];
   const rules = { ...defaultRules, waves };
   equal(etaOf(question({ rules })), 19 * minute);
@@ -37,19 +37,19 @@ Deno.test("etaOf adds the soaks that are to come, and begins when the window ope
   equal(etaOf(question({ rules, blocked })), 49 * minute);
 });
 
-Deno.test("etaOf says nothing where nothing was measured, or where a person decides", () => {
+Deno.test("etaOf: returns null without measurements, or when a person must act", () => {
   equal(etaOf(question({ usual: { join: [], leave: [] } })), null);
   equal(etaOf(question({ blocked: { reason: "AwaitingApproval", message: "", until: null } })), null);
 });
 
-Deno.test("usualReplacement is what nine of ten keep to", () => {
+Deno.test("usualReplacement: returns the duration that nine of ten replacements keep", () => {
   const join = [10, 10, 10, 10, 10, 10, 10, 10, 10, 99];
   equal(usualReplacement({ join, leave: [] }), 10_000);
   equal(usualReplacement({ join: [...join, 99], leave: [5] }), 104_000);
   equal(usualReplacement({ join: [], leave: [5] }), null);
 });
 
-Deno.test("usualReplacement is not what a single one took, but where there are no three", () => {
+Deno.test("usualReplacement: ignores the slowest sample, unless there are fewer than three", () => {
   equal(usualReplacement({ join: [10, 20, 99], leave: [5, 99, 7] }), 27_000);
   equal(usualReplacement({ join: [10], leave: [99, 5] }), 109_000);
 });

@@ -1,4 +1,4 @@
-/** K27: control planes stay where they are while anything about their etcd is in doubt. */
+/** K27: control planes are not replaced while their etcd has a problem. */
 import { deepEqual, equal } from "node:assert/strict";
 import type { EtcdDoubt, Member } from "../../../../workflows/contracts/mod.ts";
 import { withoutTaken } from "../../../../workflows/policy/etcd.ts";
@@ -18,11 +18,11 @@ function seen({ steps, blocked }: Turn): [steps: string[], reason: string | unde
   return [steps.map(told), blocked?.reason];
 }
 
-Deno.test("planTurn lets a control plane go while nothing is in doubt", () => {
+Deno.test("planTurn: drains a control plane when etcd has no problem", () => {
   deepEqual(seen(planTurn(planes(going, []))), [["leave old Leaving 1"], undefined]);
 });
 
-Deno.test("K27 planTurn lets nobody in or go while something is in doubt, also on the way back", () => {
+Deno.test("K27 planTurn: admits and drains no control plane while etcd has a problem, also in a rollback", () => {
   const waiting = [...members("old", [3, "Ready"]), ...members("new", [1, "Held"])];
   for (const situation of [{}, { rollingBack: true }]) {
     deepEqual(seen(planTurn(planes(going, [{ says: silent }], { situation }))), [[], "EtcdInDoubt"]);
@@ -30,7 +30,7 @@ Deno.test("K27 planTurn lets nobody in or go while something is in doubt, also o
   }
 });
 
-Deno.test("planTurn says what is in doubt, but not of a machine that is about to join", () => {
+Deno.test("planTurn: reports problems of etcd, except those of a joining machine", () => {
   const doubts = [{ machine: "new Joining 1", says: "it is a learner" }];
   const joining = [...members("old", [3, "Ready"]), ...members("new", [1, "Joining"])];
   const busy = { joining: ["new Joining 1"] };
@@ -38,14 +38,14 @@ Deno.test("planTurn says what is in doubt, but not of a machine that is about to
   equal(planTurn(planes(going, [{ says: silent }, ...doubts])).blocked?.message, `${silent}; and 1 more`);
 });
 
-Deno.test("planTurn mends a control plane whose own member is in doubt, and not where another's is", () => {
+Deno.test("planTurn: repairs a control plane with a problem of its own member, but not with other problems", () => {
   const machines = members("new", [2, "Ready"], [1, "NotReady", ill]);
   const own = { machine: "new NotReady 1", says: silent };
   deepEqual(seen(planTurn(planes(machines, [own])))[0], ["repair new NotReady 1"]);
   deepEqual(seen(planTurn(planes(machines, [own, { says: "etcd has no leader" }])))[0], []);
 });
 
-Deno.test("planTurn mends a control plane whose member is lost although others join or go: they wait for it", () => {
+Deno.test("planTurn: repairs a control plane with a lost member, for which joining and leaving machines wait", () => {
   const [lost, own] = ["old NotReady 1", { machine: "old NotReady 1", says: silent }];
   const joining = (mark: Partial<Member>): Member[] => [
     ...members("old", [2, "Ready"], [1, "NotReady", { ...ill, ...mark }]),
@@ -66,11 +66,11 @@ Deno.test("planTurn mends a control plane whose member is lost although others j
   deepEqual(seen(planTurn(planes(leaving, [own], { busy: { leaving: ["old Leaving 1"] } })))[0], [`repair ${lost}`]);
 });
 
-Deno.test("planTurn lets no control plane go by rules that nobody can tell", () => {
+Deno.test("planTurn: drains no control plane while policies conflict", () => {
   deepEqual(seen(planTurn(planes(going, [], { rules: { conflict: "a and b" } })))[0], []);
 });
 
-Deno.test("withoutTaken leaves out what a person took upon himself, and nothing else", () => {
+Deno.test("withoutTaken: removes only the problems that a person accepted", () => {
   const { pool } = planes(going, [{ says: silent }, { says: "etcd has no leader" }]);
   deepEqual(withoutTaken(pool, [silent]).etcd?.doubts, [{ says: "etcd has no leader" }]);
   equal(withoutTaken(pool, []), pool);

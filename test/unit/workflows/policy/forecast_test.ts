@@ -29,14 +29,14 @@ const budget = (machines: number | string): Pick<Rules, "budget"> => ({
 const canary: Rules["waves"] = [{ upTo: 1, soak: 10 * minute }, { upTo: "100%", soak: 0 }];
 const names = (answer: RolloutPlan): string[][] => answer.waves.map(({ machines }) => machines);
 
-Deno.test("forecast names all machines in the order they go in", () => {
+Deno.test("forecast: names all machines in the order of their replacement", () => {
   const pool = members("old", [2, "Ready"], [1, "NotReady", ill], [1, "Ready", { id: "last", since: "2026-02-01" }]);
   const answer = plan({ pool, desired: { replicas: 4 } });
   deepEqual(names(answer), [["old NotReady 1", "old Ready 1", "old Ready 2", "last"]]);
   equal(answer.machines, 4);
 });
 
-Deno.test("forecast names who stays as its cloud protects it, and plans without them", () => {
+Deno.test("forecast: names machines that the cloud protects, and plans without them", () => {
   const kept = [
     ...members("old", [1, "Ready", { id: "waits", kept: "Wait" }]),
     ...members("old", [1, "Ready", { id: "left", kept: "Skip" }]),
@@ -50,7 +50,7 @@ Deno.test("forecast names who stays as its cloud protects it, and plans without 
   equal(plan().stays, undefined);
 });
 
-Deno.test("forecast comes to an end whatever is ill, also where repairs go on beside the rollout", () => {
+Deno.test("forecast: ends with unhealthy machines, with and without repairs", () => {
   for (const repair of [defaultRules.repair, { ...defaultRules.repair, enabled: false }]) {
     const pool = members("old", [1, "Ready"], [2, "NotReady", ill]);
     const answer = plan({ pool, desired: { replicas: 3 }, rules: { repair } });
@@ -58,36 +58,36 @@ Deno.test("forecast comes to an end whatever is ill, also where repairs go on be
   }
 });
 
-Deno.test("forecast sorts machines into waves", () => {
+Deno.test("forecast: assigns machines to waves", () => {
   const answer = plan({ rules: { waves: canary } });
   deepEqual(names(answer), [["old Ready 1"], ["old Ready 2", "old Ready 3"]]);
   deepEqual(answer.waves.map(({ size, soakSeconds }) => [size, soakSeconds]), [[1, 600], [2, 0]]);
 });
 
-Deno.test("forecast adds up joins, drains and soaks, from the median to the slowest tenth", () => {
+Deno.test("forecast: adds up joins, drains and soaks, from the median to the slowest tenth", () => {
   deepEqual(plan().seconds, { low: 3 * 140, high: 3 * 160 });
   deepEqual(plan({ rules: { waves: canary } }).seconds, { low: 3 * 140 + 600, high: 3 * 160 + 600 });
   deepEqual(plan({ rules: budget(3), desired: { surge: 3 } }).seconds, { low: 140, high: 160 });
   deepEqual(plan({ rules: budget(3), desired: { surge: 1 } }).seconds, { low: 3 * 140, high: 3 * 160 });
 });
 
-Deno.test("forecast knows no duration of a pool that nothing was measured of", () => {
+Deno.test("forecast: returns no duration without measurements", () => {
   equal(plan({ memory: { usual: { join: [], leave: [] } } }).seconds, null);
 });
 
-Deno.test("forecast waits for the windows, and gives no duration when they do not suffice", () => {
+Deno.test("forecast: waits for the windows, and returns no duration when they are too short", () => {
   const start = now + 60 * minute;
   const windows = [{ from: start, to: start + 1000 * minute }];
   deepEqual(plan({ rules: { windows } }).seconds, { low: 3600 + 3 * 140, high: 3600 + 3 * 160 });
   equal(plan({ rules: { windows: [{ from: start, to: start + 4 * minute }] } }).seconds, null);
 });
 
-Deno.test("forecast of a pool that is as desired is over at once", () => {
+Deno.test("forecast: takes no time when the pool has converged", () => {
   const answer = plan({ pool: members("new", [3, "Ready"]) });
   deepEqual([answer.waves.map(({ size }) => size), answer.seconds, answer.blocked], [[0], { low: 0, high: 0 }, []]);
 });
 
-Deno.test("forecast goes on from the middle of a rollout", () => {
+Deno.test("forecast: continues from the middle of a rollout", () => {
   const pool = [
     ...members("old", [1, "Ready"], [1, "Ready", { ...ours, id: "chosen" }]),
     ...members("old", [1, "Leaving", ours]),
@@ -98,7 +98,7 @@ Deno.test("forecast goes on from the middle of a rollout", () => {
   notEqual(answer.seconds, null);
 });
 
-Deno.test("forecast tells everything that blocks the start", () => {
+Deno.test("forecast: returns everything that blocks the start", () => {
   const memory = {
     paused: { by: "ada", reason: "", since: 0 },
     quarantine: [{
@@ -118,12 +118,12 @@ Deno.test("forecast tells everything that blocks the start", () => {
   deepEqual(names(answer), names(plan()));
 });
 
-Deno.test("forecast plays a pool without surge", () => {
+Deno.test("forecast: simulates a pool without surge", () => {
   const answer = plan({ desired: { surge: 0 } });
   deepEqual([names(answer)[0]?.length, answer.seconds], [3, { low: 3 * 140, high: 3 * 160 }]);
 });
 
-Deno.test("forecast keeps to the zones", () => {
+Deno.test("forecast: replaces one zone after another", () => {
   const pool = ["b", "a", "b", "a"].map((zone, nth): Member => {
     const [member] = members("old", [1, "Ready"]);
     return { ...member as Member, id: `${zone}${nth}`, zone, since: `2026-01-0${nth + 1}` };
@@ -132,7 +132,7 @@ Deno.test("forecast keeps to the zones", () => {
   deepEqual(names(plan({ pool, desired: { replicas: 4 }, rules })), [["a1", "a3", "b0", "b2"]]);
 });
 
-Deno.test("forecast gives the same hash whatever the time and the pace", () => {
+Deno.test("forecast: returns the same hash for any time and pace", () => {
   const { hash } = plan();
   match(hash, /^[0-9a-f]{16}$/);
   equal(plan({ at: now + 5 * minute }).hash, hash);
@@ -150,15 +150,15 @@ const changes: [what: string, question: Question][] = [
   ["the gates", {
     rules: { gates: [{ name: "g", run: "EachWave", within: 1, check: { kind: "Job", namespace: "n", cronJob: "c" } }] },
   }],
-  ["windows at all", { rules: { windows: [] } }],
+  ["the existence of windows", { rules: { windows: [] } }],
   ["the order", { pool: members("old", [2, "Ready"], [1, "NotReady", ill]) }],
 ];
 
 for (const [what, question] of changes) {
-  Deno.test(`forecast gives another hash when ${what} changes`, () => notEqual(plan(question).hash, plan().hash));
+  Deno.test(`forecast: returns another hash when ${what} changes`, () => notEqual(plan(question).hash, plan().hash));
 }
 
-Deno.test("forecast names all of a thousand machines", () => {
+Deno.test("forecast: names all of a thousand machines", () => {
   const pool = members("old", [1000, "Ready"]).map((member, nth) => ({ ...member, id: `m${nth}` }));
   const rules = { waves: canary, ...budget("10%") };
   const answer = plan({ pool, desired: { replicas: 1000, surge: 100 }, rules });
@@ -167,12 +167,12 @@ Deno.test("forecast names all of a thousand machines", () => {
   ok((answer.seconds?.low ?? 0) >= 140 + 600 + 999 * 140 / 100);
 });
 
-Deno.test("forecast replaces nobody for another image where onImageChange is InPlace, and says what happens instead", () => {
+Deno.test("forecast: replaces no machine for a new image with onImageChange InPlace, and explains why", () => {
   const pool = members("old", [3, "Ready", { image: "another" }]);
   const answer = plan({ pool, rules: { onImageChange: "InPlace" } });
   deepEqual([names(answer), answer.seconds, answer.machines], [[[]], null, 3]);
   match(answer.blocked[0] ?? "", /no machine is replaced for image .*NodePools/);
-  // Of the same image they are rolled as ever, and so they are by any other word.
+  // Machines are replaced if the image is the same, or with any other value of onImageChange.
   const same = members("old", [3, "Ready", { image: desired.image }]);
   deepEqual(names(plan({ pool: same, rules: { onImageChange: "InPlace" } })), names(plan({ pool: same })));
   deepEqual(names(plan({ pool, rules: { onImageChange: "ReplaceIfRefused" } })), names(plan({ pool })));

@@ -15,10 +15,10 @@ const windows = (from: number): Rules["windows"] => [{ from, to: from + 1 }];
 
 const changes: Record<string, Partial<Rules>> = {
   "waves": { waves: [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }] },
-  "how long a wave soaks": { waves: [{ upTo: "100%", soak: 1 }] },
+  "the soak of a wave": { waves: [{ upTo: "100%", soak: 1 }] },
   "growth": { growth: { from: 1, factor: 2, soak: 0 } },
   "budget": { budget: { ...defaultRules.budget, machines: 2 } },
-  "that there are windows": { windows: windows(5) },
+  "the existence of windows": { windows: windows(5) },
   "join": { join: { ...defaultRules.join, attempts: 7 } },
   "drain": { drain: { ...defaultRules.drain, onBlocked: "Force" } },
   "gates": {
@@ -29,29 +29,29 @@ const changes: Record<string, Partial<Rules>> = {
   "approval": { approval: "BeforeEachWave" },
 };
 for (const [what, rules] of Object.entries(changes)) {
-  Deno.test(`planTerms are others when the policy changes ${what}`, () => {
+  Deno.test(`planTerms: changes when the policy changes ${what}`, () => {
     equal(isCovered(terms, termsOf(desired, { ...defaultRules, ...rules })), false);
   });
 }
 
-Deno.test("planTerms are others when the spec changes, or machines go before others come", () => {
+Deno.test("planTerms: changes when the spec changes, or when there is no room for new machines", () => {
   notEqual(termsOf({ ...desired, specHash: "another" }, defaultRules).hash, terms.hash);
   notEqual(termsOf({ ...desired, surge: 0 }, defaultRules).hash, terms.hash);
 });
 
-Deno.test("planTerms are the same while times pass, percentages are rounded anew, and for a policy of another name", () => {
+Deno.test("planTerms: ignores the times of windows, the rounding of percentages, and the name of the policy", () => {
   const at = (from: number): unknown => termsOf(desired, { ...defaultRules, windows: windows(from) });
   deepEqual(at(5), at(6));
   deepEqual(termsOf({ ...desired, surge: 2 }, defaultRules), terms);
   deepEqual(termsOf(desired, { ...defaultRules, source: "another", conflict: "a and b" }), terms);
 });
 
-Deno.test("planTerms are the same where rules came as JSON", () => {
+Deno.test("planTerms: is the same for rules that were decoded from JSON", () => {
   const given = { ...defaultRules, later: undefined, drain: { ...defaultRules.drain, later: undefined } } as Rules;
   deepEqual(termsOf(desired, JSON.parse(JSON.stringify(given)) as Rules), termsOf(desired, given));
 });
 
-Deno.test("isCovered for as many machines as were approved, and for fewer", () => {
+Deno.test("isCovered: returns true for the approved number of machines and for fewer", () => {
   const covered = [9, 10, 11].map((replicas) => isCovered(terms, { ...terms, replicas }));
   deepEqual(covered, [true, true, false]);
 });

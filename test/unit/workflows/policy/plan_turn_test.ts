@@ -23,42 +23,49 @@ const rows: Row[] = [
     "admit new Held 2 for old Ready 2",
     "admit new Held 3 for old Ready 3",
   ]],
-  ["lets in no more than the surge", [...full, ...members("new", [3, "Held"])], { budget: { machines: 3 } }, [
+  ["admits no more machines than the surge", [...full, ...members("new", [3, "Held"])], { budget: { machines: 3 } }, [
     "admit new Held 1 for old Ready 1",
   ]],
-  ["does not let in twice", [...full, ...waiting], { busy: { joining: ["new Held 1"], victims: ["old Ready 1"] } }, []],
+  ["does not admit a machine twice", [...full, ...waiting], {
+    busy: { joining: ["new Held 1"], victims: ["old Ready 1"] },
+  }, []],
   [
-    "takes nobody twice, though the mark cannot be seen yet",
+    "does not choose a machine twice while its mark is not visible yet",
     [...full, ...members("new", [2, "Held"])],
     { ...three, busy: { joining: ["new Held 1"], victims: ["old Ready 1"] } },
     ["admit new Held 2 for old Ready 2"],
   ],
   [
-    "takes over the victim of a newcomer that is no more",
+    "reuses the chosen machine of a new machine that is gone",
     [...members("old", [2, "Ready"], [1, "Ready", { id: "chosen", ...ours }]), ...waiting],
     {},
     ["admit new Held 1 for chosen"],
   ],
   [
-    "takes whom machine-controller would take",
+    "chooses the machine that machine-controller would remove",
     [...members("old", [2, "Ready"], [1, "Ready", { id: "broken", expendable: true }]), ...waiting],
     {},
     ["admit new Held 1 for broken"],
   ],
-  ["takes an ill machine first", [...members("old", [2, "Ready"], [1, "NotReady", ill]), ...waiting], {}, [
+  ["replaces an unhealthy machine first", [...members("old", [2, "Ready"], [1, "NotReady", ill]), ...waiting], {}, [
     "admit new Held 1 for old NotReady 1",
   ]],
-  ["adds a missing machine without a victim", [...members("old", [2, "Ready"]), ...members("new", [2, "Held"])], {}, [
-    "admit new Held 1 for nobody",
-  ]],
   [
-    "adds none while machine-controller may yet make one of the old template",
+    "adds a missing machine without a replacement",
+    [...members("old", [2, "Ready"]), ...members("new", [2, "Held"])],
+    {},
+    [
+      "admit new Held 1 for nobody",
+    ],
+  ],
+  [
+    "adds no machine while machine-controller may still create one of the old template",
     [...members("old", [2, "Ready"]), ...waiting],
     {},
     [],
   ],
   [
-    "lets no machine go while machine-controller may yet take another for one that is not Ready",
+    "drains no machine while machine-controller may remove another one for one that is not Ready",
     [...members("old", [1, "Ready"], [1, "Joining"], [1, "Leaving", ours]), ...members("new", [2, "Ready"])],
     {},
     [],
@@ -74,7 +81,7 @@ const rows: Row[] = [
     ["admit new Held 1 for old Ready 1"],
   ],
   [
-    "chooses an ill machine of any template, as machine-controller does",
+    "chooses an unhealthy machine of any template, as machine-controller does",
     [
       ...members("old", [1, "NotReady", { ...ill, id: "newer", templateHash: "between", since: "2026-01-03" }]),
       ...members("old", [2, "Ready"]),
@@ -84,70 +91,75 @@ const rows: Row[] = [
     ["admit new Held 1 for newer"],
   ],
   [
-    "chooses again whom nobody holds",
+    "chooses a machine again that is not held",
     [...members("old", [2, "Ready"], [1, "Ready", { id: "loose", marked: true }]), ...waiting],
     {},
     ["admit new Held 1 for loose"],
   ],
   [
-    "leaves the mark on a newcomer that has not passed",
+    "keeps the mark on a new machine that has not passed",
     members("new", [2, "Ready"], [1, "Ready", { id: "young", marked: true }]),
     { busy: { joining: ["young"] }, situation: { booting: { young: since } } },
     [],
   ],
   [
-    "gives the longest tried place to the first newcomer",
+    "gives the highest attempt to the first new machine",
     [...members("old", [1, "Ready"]), ...members("new", [3, "Held"])],
     { situation: { retries: [1, 2] } },
     ["admit new Held 1 for nobody, 2", "admit new Held 2 for nobody, 1"],
   ],
-  ["sees machines join that boot unasked", members("new", [1, "Provisioning"], [1, "Booting"], [1, "Joining"]), {}, [
-    "join new Provisioning 1",
-    "join new Booting 1",
-    "join new Joining 1",
-  ]],
-  ["sees nobody join twice", members("new", [3, "Booting"]), { busy: { joining: ["new Booting 2"] } }, [
+  [
+    "waits for machines to join that boot without admission",
+    members("new", [1, "Provisioning"], [1, "Booting"], [1, "Joining"]),
+    {},
+    [
+      "join new Provisioning 1",
+      "join new Booting 1",
+      "join new Joining 1",
+    ],
+  ],
+  ["does not wait for a machine twice", members("new", [3, "Booting"]), { busy: { joining: ["new Booting 2"] } }, [
     "join new Booting 1",
     "join new Booting 3",
   ]],
   [
-    "goes on with a machine that is Ready but unproven",
+    "resumes the join of a machine that is Ready but unproven",
     members("new", [3, "Ready"]),
     { situation: { booting: { "new Ready 2": { since: now, attempt: 2 } } } },
     ["join new Ready 2, 2"],
   ],
   [
-    "chooses a victim for a newcomer that boots unasked",
+    "chooses a machine to be replaced by a machine that boots without admission",
     [...full, ...members("new", [1, "Booting"])],
     {},
     ["admit new Booting 1 for old Ready 1"],
   ],
   [
-    "only sees a newcomer join whose victim was chosen",
+    "only waits for a new machine if a machine is already chosen for it",
     [...members("old", [2, "Ready"], [1, "Ready", ours]), ...members("new", [1, "Booting"])],
     { situation: { booting: { "new Booting 1": since } } },
     ["join new Booting 1"],
   ],
   [
-    "lets a machine go when enough others are proven",
+    "drains a machine when enough other machines are proven",
     [...members("old", [2, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])],
     {},
     ["leave old Leaving 1"],
   ],
   [
-    "keeps a machine while its newcomer is unproven",
+    "keeps a machine while its new machine is unproven",
     [...members("old", [2, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])],
     { busy: { joining: ["new Ready 1"] }, situation: { booting: { "new Ready 1": since } } },
     [],
   ],
   [
-    "leaves alone who leaves without us",
+    "ignores a leaving machine that Ostler does not hold",
     [...members("old", [2, "Ready"], [1, "Leaving"]), ...members("new", [1, "Ready"])],
     {},
     [],
   ],
   [
-    "lets a machine go at once that never had a node",
+    "releases a machine without a node at once",
     [...members("old", [2, "Ready"], [1, "Leaving", { id: "paper", held: true, marked: false }])].map((member) => {
       const { node: _, ...bare } = member;
       return member.id === "paper" ? bare : member;
@@ -156,41 +168,41 @@ const rows: Row[] = [
     ["leave paper"],
   ],
   [
-    "spares who stays: marked and held for an earlier change",
+    "unmarks a machine that stays after an earlier change marked and held it",
     members("new", [2, "Ready"], [1, "Ready", { id: "stale", ...ours }]),
     {},
     ["spare stale"],
   ],
-  ["leaves out who was skipped", [...full, ...waiting], { situation: { skipped: ["old Ready 1"] } }, [
+  ["does not replace a skipped machine", [...full, ...waiting], { situation: { skipped: ["old Ready 1"] } }, [
     "admit new Held 1 for old Ready 2",
   ]],
   [
-    "spares who was chosen and is protected by now, where nobody came for it",
+    "unmarks a chosen machine that is now protected and has no new machine",
     [...members("new", [1, "Ready"]), ...members("old", [1, "Ready", { id: "kept", kept: "Wait", ...ours }])],
     { desired: { replicas: 2 } },
     ["spare kept"],
   ],
-  ["repairs an ill machine", members("new", [2, "Ready"], [1, "NotReady", ill]), {}, ["repair new NotReady 1"]],
+  ["repairs an unhealthy machine", members("new", [2, "Ready"], [1, "NotReady", ill]), {}, ["repair new NotReady 1"]],
   [
-    "repairs although it is paused, and outside the windows",
+    "repairs a machine while paused, and outside the windows",
     members("new", [2, "Ready"], [1, "NotReady", ill]),
     { rules: { windows: [] }, situation: { paused: true } },
     ["repair new NotReady 1"],
   ],
   [
-    "admits one for each that was repaired although it is paused, and no other",
+    "admits one machine for each removed by a repair while paused, and no other",
     members("new", [2, "Ready"], [2, "Held"]),
     { desired: { replicas: 4 }, situation: { paused: true, repaired: ["ill"] } },
     ["admit new Held 1 for nobody"],
   ],
   [
-    "admits nobody for one that was repaired of a change that failed",
+    "admits no machine for one removed by a repair while the change is quarantined",
     members("new", [2, "Ready"], [1, "Held"]),
     { situation: { paused: true, quarantined: true, repaired: ["ill"] } },
     [],
   ],
   [
-    "lets a machine go whose node is lost, though others are not enough",
+    "releases a machine with a lost node even if there are not enough others",
     [
       ...members("old", [1, "Ready"], [1, "NotReady", ill], [1, "Leaving", { ...ours, lost: true }]),
       ...members("new", [1, "Ready"]),
@@ -199,31 +211,31 @@ const rows: Row[] = [
     ["leave old Leaving 1", "repair old NotReady 1"],
   ],
   [
-    "repairs one at a time where one may change",
+    "repairs one machine at a time with a budget of 1",
     members("new", [8, "Ready"], [2, "NotReady", ill]),
     { desired: { replicas: 10 } },
     ["repair new NotReady 1"],
   ],
   [
-    "does not repair what is not due",
+    "does not repair a machine that is not due",
     members("new", [2, "Ready"], [1, "NotReady", { ill: { why: "", since: now, due: now + minute } }]),
     {},
     [],
   ],
   [
-    "does not repair where the policy says so",
+    "does not repair machines when the policy disables repairs",
     members("new", [2, "Ready"], [1, "NotReady", ill]),
     { rules: { repair: { enabled: false, notReadyFor: 0, conditions: [], maxUnhealthy: 40 } } },
     [],
   ],
   [
-    "repairs an old machine in its place while replacements may not begin",
+    "repairs an old machine while replacements may not begin",
     [...members("old", [2, "Ready"], [1, "NotReady", ill]), ...waiting],
     { rules: { windows: [] } },
     ["repair old NotReady 1"],
   ],
   [
-    "repairs an old machine in its place while one that waits for it has spent the budget",
+    "repairs an old machine while a machine that waits for it has spent the budget",
     [
       ...members("old", [1, "Ready"], [1, "NotReady", ill], [1, "Leaving", ours]),
       ...members("new", [1, "Ready"], [2, "Held"]),
@@ -232,34 +244,39 @@ const rows: Row[] = [
     ["repair old NotReady 1"],
   ],
   [
-    "lets nobody in where nobody is wanted",
+    "admits no machine with zero replicas",
     [...members("old", [1, "Ready"]), ...waiting],
     { desired: { replicas: 0, surge: 5 }, budget: { machines: 3 } },
     [],
   ],
-  ["has nothing to do where all is as desired", members("new", [3, "Ready"]), {}, []],
+  ["returns no steps when all machines are as desired", members("new", [3, "Ready"]), {}, []],
 ];
 
 for (const [name, pool, difference, steps] of rows) {
-  Deno.test(`planTurn ${name}`, () => {
+  Deno.test(`planTurn: ${name}`, () => {
     deepEqual(planTurn(situationOf(pool, difference)).steps.map(told), steps);
   });
 }
 
 const ends: [name: string, pool: Member[], difference: Difference, converged: boolean][] = [
-  ["when all machines are new and Ready", members("new", [3, "Ready"]), {}, true],
-  ["when no machine is wanted and none is there", [], { desired: { replicas: 0 } }, true],
-  ["not while a node is not Ready", members("new", [2, "Ready"], [1, "NotReady"]), {}, false],
-  ["not while there is one too many", members("new", [4, "Ready"]), {}, false],
-  ["not while a mark is left", members("new", [2, "Ready"], [1, "Ready", ours]), {}, false],
-  ["not while something is under way", members("new", [3, "Ready"]), { busy: { repairing: ["x"] } }, false],
-  ["not while a machine is unproven", members("new", [3, "Ready"]), {
+  ["has converged when all machines are new and Ready", members("new", [3, "Ready"]), {}, true],
+  ["has converged with zero replicas and zero machines", [], { desired: { replicas: 0 } }, true],
+  ["has not converged while a node is not Ready", members("new", [2, "Ready"], [1, "NotReady"]), {}, false],
+  ["has not converged with more machines than replicas", members("new", [4, "Ready"]), {}, false],
+  ["has not converged while a mark remains", members("new", [2, "Ready"], [1, "Ready", ours]), {}, false],
+  [
+    "has not converged while a machine is in progress",
+    members("new", [3, "Ready"]),
+    { busy: { repairing: ["x"] } },
+    false,
+  ],
+  ["has not converged while a machine is unproven", members("new", [3, "Ready"]), {
     situation: { booting: { "new Ready 1": since } },
   }, false],
 ];
 
 for (const [name, pool, difference, converged] of ends) {
-  Deno.test(`planTurn is at the end ${name}`, () => {
+  Deno.test(`planTurn: ${name}`, () => {
     equal(planTurn(situationOf(pool, difference)).converged, converged);
   });
 }
@@ -299,12 +316,12 @@ const waits: [pool: Member[], difference: Difference, says: RegExp][] = [
 ];
 
 for (const [pool, difference, says] of waits) {
-  Deno.test(`planTurn says that it waits for ${says.source}`, () => {
+  Deno.test(`planTurn: waits for ${says.source}`, () => {
     match(planTurn(situationOf(pool, difference)).waitsFor, says);
   });
 }
 
-Deno.test("planTurn looks again when the next machine is ill for long enough", () => {
+Deno.test("planTurn: plans again when the next repair is due", () => {
   const due = now + 7 * minute;
   const pool = members("new", [2, "Ready"], [1, "NotReady", { ill: { why: "", since: now, due } }]);
   equal(planTurn(situationOf(pool)).lookAgainAt, due);

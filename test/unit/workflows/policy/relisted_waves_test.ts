@@ -1,4 +1,4 @@
-/** A policy or a pool that is changed while waves are on: no gate is lost, and what is done stays done. */
+/** Changes of a policy or a pool during waves: no gate is skipped, and finished waves stay finished. */
 import { deepEqual, equal } from "node:assert/strict";
 import type { Gate, Member, Rules, WaveCount, WaveState } from "../../../../workflows/contracts/mod.ts";
 import { planTurn } from "../../../../workflows/policy/plan_turn.ts";
@@ -25,7 +25,7 @@ interface Story {
   updated: number;
   old?: number;
   wave: WaveState;
-  /** What was counted in before; nothing where an earlier version did not say it. */
+  /** The waves and replicas that the index refers to; absent in the state of earlier versions. */
   before?: Waves & Partial<WaveCount>;
   rules: Waves & Partial<Rules>;
   replicas?: number;
@@ -46,39 +46,39 @@ const soaked = { soakUntil: now - 1, passed: true, approved: true };
 
 const back: [name: string, story: Story, wave: WaveState, admitted: number][] = [
   [
-    "goes on in the first wave that is not reached when fewer are listed",
+    "continues in the first wave that is not reached when fewer waves are listed",
     { updated: 15, old: 5, wave: at(4), before: doubling, rules: listed("25%", "90%", "100%") },
     ...[at(1), 3] as const,
   ],
   [
-    "does so too where nobody knows what was counted in",
+    "continues in the first wave that is not reached when the previous waves are unknown",
     { updated: 15, old: 5, wave: at(4), rules: listed("25%", "90%", "100%") },
     ...[at(1), 3] as const,
   ],
   [
-    "goes back when the pool is so small by now that nothing is left of the wave that is on",
+    "returns to an earlier wave when the pool shrinks and the current wave becomes empty",
     { updated: 4, old: 1, wave: at(1), before: { ...listed(5, 6), replicas: 6 }, rules: listed(5, 6), replicas: 5 },
     ...[at(0), 1] as const,
   ],
   [
-    "goes back to the first wave that is not reached when as many larger ones are listed",
+    "returns to the first wave that is not reached when as many larger waves are listed",
     { updated: 3, old: 17, wave: at(2, soaked), before: listed(1, 2, 3, "100%"), rules: listed("25%", "50%", "100%") },
     ...[at(0), 2] as const,
   ],
   [
-    "forgets that a wave passed and soaked when it becomes larger",
+    "resets the gates and the soak of a wave that becomes larger",
     { updated: 2, old: 18, wave: at(1, soaked), before: listed(1, 2, "100%"), rules: listed(1, "50%", "100%") },
     ...[at(1), 8] as const,
   ],
   [
-    "opens no wave for machines that are skipped, but the last one when they no longer are",
+    "opens the last wave again for machines that are no longer skipped",
     { updated: 18, old: 2, wave: at(2), before: listed(1, "100%"), rules: listed(1, "100%") },
     ...[at(1), 2] as const,
   ],
 ];
 
 for (const [name, story, wave, admitted] of back) {
-  Deno.test(`planTurn ${name}`, () => {
+  Deno.test(`planTurn: ${name}`, () => {
     const turn = turnOf(story);
     deepEqual(turn.wave, wave);
     equal(turn.steps.filter(({ kind }) => kind === "admit").length, admitted);
@@ -86,10 +86,10 @@ for (const [name, story, wave, admitted] of back) {
 }
 
 const gated: [name: string, story: Story, steps: string[]][] = [
-  ["all is updated and fewer waves are listed", {
+  ["all machines are updated and fewer waves are listed", {
     ...{ updated: 20, wave: at(4), before: doubling, rules: listed("100%") },
   }, ["gates 0"]],
-  ["more waves are listed before the one that is on", {
+  ["more waves are listed before the current one", {
     ...{ updated: 5, old: 15, wave: at(1), before: listed(1, "100%"), rules: listed(1, 2, 5, "100%") },
   }, ["gates 1"]],
   ["the pool becomes smaller than the wave", {
@@ -98,26 +98,26 @@ const gated: [name: string, story: Story, steps: string[]][] = [
 ];
 
 for (const [name, story, steps] of gated) {
-  Deno.test(`planTurn asks the gates that are due when ${name}`, () => {
+  Deno.test(`planTurn: evaluates the gates that are due when ${name}`, () => {
     deepEqual(turnOf(story).steps.map(told), steps);
   });
 }
 
 const done: [name: string, story: Story][] = [
   ["more waves are listed", { updated: 20, wave: at(1), before: listed("100%"), rules: listed(1, "50%", "100%") }],
-  ["fewer are listed", { updated: 20, wave: at(3), before: listed(1, "50%", "100%"), rules: listed("100%") }],
+  ["fewer waves are listed", { updated: 20, wave: at(3), before: listed(1, "50%", "100%"), rules: listed("100%") }],
   ["the pool grows, and with it the number of waves", {
     ...{ updated: 20, wave: at(5), before: doubling, rules: doubling, replicas: 100 },
   }],
   ["a machine is lost", { updated: 19, wave: at(2), before: listed(1, "100%"), rules: listed(1, "100%") }],
-  ["only skipped ones are old", {
+  ["only skipped machines are old", {
     ...{ updated: 19, old: 1, wave: at(2), before: listed(1, "100%"), rules: listed(1, "50%", "100%") },
     skipped: ["old Ready 1"],
   }],
 ];
 
 for (const [name, story] of done) {
-  Deno.test(`planTurn opens no wave again when ${name}`, () => {
+  Deno.test(`planTurn: does not open a finished wave again when ${name}`, () => {
     const first = turnOf(story);
     const second = turnOf({ ...story, wave: first.wave, before: { ...story.rules, replicas: story.replicas ?? 20 } });
     deepEqual(second.wave, first.wave);
@@ -128,26 +128,26 @@ for (const [name, story] of done) {
   });
 }
 
-Deno.test("planTurn keeps its place while policies contradict each other", () => {
+Deno.test("planTurn: keeps the current wave while policies conflict", () => {
   const rules = { ...listed("100%"), conflict: "a and b" };
   const turn = turnOf({ updated: 15, old: 5, wave: at(4), before: doubling, rules });
   deepEqual([turn.wave, turn.steps, turn.blocked?.reason], [at(4), [], "PolicyConflict"]);
 });
 
-Deno.test("planTurn takes no wave for done while policies contradict each other", () => {
+Deno.test("planTurn: finishes no wave while policies conflict", () => {
   const rules = { ...listed("100%"), conflict: "a and b" };
   const turn = turnOf({ updated: 20, wave: at(1), before: listed(1, "100%"), rules });
   deepEqual([turn.wave, turn.converged, turn.blocked?.reason], [at(1), false, "PolicyConflict"]);
 });
 
-Deno.test("planTurn keeps a wave that is on when only later ones are listed otherwise", () => {
+Deno.test("planTurn: keeps the current wave when only later waves change", () => {
   const wave = at(1, { soakUntil: now + minute, passed: true, approved: true });
   const rules = listed("10%", "50%", "80%", "100%");
   const before = listed("10%", "50%", "100%");
   for (const updated of [9, 10]) deepEqual(turnOf({ updated, old: 10, wave, before, rules }).wave, wave);
 });
 
-Deno.test("planTurn keeps the soak of a wave when only times are edited", () => {
+Deno.test("planTurn: keeps the soak of the current wave when only the soaks of the policy change", () => {
   const wave = at(0, { soakUntil: now + minute, passed: true });
   const before = listed("25%", "100%");
   const rules = { waves: [{ upTo: "25%", soak: 9 * minute }, { upTo: "100%", soak: 0 }], growth: null };

@@ -1,4 +1,4 @@
-/** Where nobody removes machines by itself, the same planner says who goes. */
+/** Removals by the planner for owners that remove no machines by themselves. */
 import { deepEqual, equal } from "node:assert/strict";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import { byTurn } from "../../../../activities/pool/snapshot.ts";
@@ -9,11 +9,11 @@ import { scalingGroup as group } from "../../../../workflows/policy/supplier.ts"
 import { desired, ill, members, now, ours, situationOf, told } from "./simulation/picture.ts";
 import type { Difference } from "./simulation/picture.ts";
 
-const paper = members("new", [1, "Held", { id: "token" }]);
+const pending = members("new", [1, "Held", { id: "token" }]);
 const chosen = members("old", [1, "Ready", { id: "chosen", ...ours }]);
 
 const rows: [name: string, pool: Member[], difference: Difference, steps: string[]][] = [
-  ["orders a newcomer for the oldest", [...members("old", [3, "Ready"]), ...paper], {}, [
+  ["orders a new machine to replace the oldest", [...members("old", [3, "Ready"]), ...pending], {}, [
     "admit token for old Ready 1",
   ]],
   [
@@ -21,13 +21,13 @@ const rows: [name: string, pool: Member[], difference: Difference, steps: string
     [
       ...members("old", [2, "Ready"], [1, "Ready", { id: "aside" }]),
       ...members("new", [1, "Ready"]),
-      ...paper,
+      ...pending,
     ],
     { budget: { machines: 3 }, situation: { setAside: ["aside"] } },
     [],
   ],
   [
-    "lets the chosen one go when enough others are Ready",
+    "drains the chosen machine when enough others are Ready",
     [
       ...members("old", [2, "Ready"]),
       ...chosen,
@@ -37,7 +37,7 @@ const rows: [name: string, pool: Member[], difference: Difference, steps: string
     ["leave chosen"],
   ],
   [
-    "keeps the chosen one until then",
+    "keeps the chosen machine while others are not Ready",
     [
       ...members("old", [2, "Ready"]),
       ...chosen,
@@ -47,7 +47,7 @@ const rows: [name: string, pool: Member[], difference: Difference, steps: string
     [],
   ],
   [
-    "lets an ill one go for one that joined, though another is ill",
+    "drains an unhealthy machine for a joined one while another is unhealthy",
     [
       ...members("old", [1, "Ready"], [1, "NotReady", { ...ill, id: "ill" }]),
       ...members("old", [1, "NotReady", { ...ill, ...ours, id: "chosen" }]),
@@ -57,7 +57,7 @@ const rows: [name: string, pool: Member[], difference: Difference, steps: string
     ["leave chosen"],
   ],
   [
-    "lets one too many go that never joined",
+    "removes a surplus machine that never joined",
     [
       ...members("old", [1, "Booting"]),
       ...members("new", [3, "Ready"]),
@@ -65,17 +65,19 @@ const rows: [name: string, pool: Member[], difference: Difference, steps: string
     {},
     ["leave old Booting 1"],
   ],
-  ["drains one before another comes where there is no room", members("old", [3, "Ready"]), { desired: { surge: 0 } }, [
+  ["drains a machine before a new one joins when there is no room", members("old", [3, "Ready"]), {
+    desired: { surge: 0 },
+  }, [
     "leave old Ready 1",
   ]],
-  ["drains none so while paused", members("old", [3, "Ready"]), {
+  ["drains no machine without room while paused", members("old", [3, "Ready"]), {
     ...{ desired: { surge: 0 }, situation: { paused: true } },
   }, []],
-  ["drains as many so as the budget says", members("old", [3, "Ready"]), {
+  ["drains as many machines without room as the budget allows", members("old", [3, "Ready"]), {
     ...{ desired: { surge: 0 }, budget: { machines: 2 } },
   }, ["leave old Ready 1", "leave old Ready 2"]],
   [
-    "lets an ill one go so though it is out already",
+    "drains an unhealthy machine without room although it is already out",
     [
       ...members("old", [2, "Ready"], [1, "NotReady", ill]),
     ],
@@ -87,13 +89,13 @@ const rows: [name: string, pool: Member[], difference: Difference, steps: string
 ];
 
 for (const [name, pool, difference, steps] of rows) {
-  Deno.test(`planTurn with a group that removes nothing by itself ${name}`, () => {
+  Deno.test(`planTurn: ${name}, for a scaling group`, () => {
     const situation = { ...situationOf(pool, difference), supplier: group };
     deepEqual(planTurn(situation).steps.map(told), steps);
   });
 }
 
-Deno.test("forecast plays a group as it plays any other pool", () => {
+Deno.test("forecast: simulates a scaling group like any other pool", () => {
   for (const surge of [0, 1]) {
     const question = {
       ...{

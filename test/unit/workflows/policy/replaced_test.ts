@@ -1,4 +1,4 @@
-/** What has a node replaced, and for whom. */
+/** Which refusals make a node replaceable, and under which policy. */
 import { deepEqual, equal } from "node:assert/strict";
 import { isOwnRefusal, replacesRefused, withReplaceable } from "../../../../workflows/policy/replaced.ts";
 import type { Member, PoolSnapshot } from "../../../../workflows/contracts/mod.ts";
@@ -9,7 +9,7 @@ const member: Member = {
 };
 const pool = { old: [member, { ...member, id: "n2", replaceable: undefined }] } as unknown as PoolSnapshot;
 
-Deno.test("isOwnRefusal tells what is a node's own from what another one would meet as well", () => {
+Deno.test("isOwnRefusal: returns true only for reasons that a new node would not meet", () => {
   const own = [
     "DiskFull",
     "BootSpace",
@@ -24,7 +24,7 @@ Deno.test("isOwnRefusal tells what is a node's own from what another one would m
   deepEqual(judged, [...own.map(() => true), ...shared.map(() => false)]);
 });
 
-Deno.test("withReplaceable has nobody taken unless the policy says ReplaceIfRefused", () => {
+Deno.test("withReplaceable: changes no machine unless onImageChange is ReplaceIfRefused", () => {
   for (const onImageChange of [undefined, "Replace", "InPlace"] as const) {
     const rules = onImageChange ? { onImageChange } : {};
     equal(withReplaceable(pool, rules), pool);

@@ -9,17 +9,17 @@ import type { Case } from "./simulation/play.ts";
 import { Promises } from "./simulation/promises.ts";
 import type { Run } from "./simulation/run.ts";
 
-// Every branch of the planner is taken by 40 of them; test/workflow/planner_test.ts plays more.
+// 40 orders take every branch of the planner; test/workflow/planner_test.ts runs more.
 const orders = 40;
 
 for (const [name, story] of Object.entries(cases)) {
-  Deno.test(`planTurn brings to a good end: ${name}`, () => judge(story, play(story, noChance)));
-  Deno.test(`planTurn brings to a good end by chance: ${name}`, () => {
+  Deno.test(`planTurn: completes story "${name}"`, () => judge(story, play(story, noChance)));
+  Deno.test(`planTurn: completes story "${name}" with random durations`, () => {
     judgeOrders(name, { from: 0, to: orders });
   });
 }
 
-Deno.test("planTurn sees in a simulation what activities would show it", () => {
+Deno.test("planTurn: gets the same snapshot in a simulation as from activities", () => {
   const story = cases["budget 3 of surge 3"] as Case;
   let looks = 0;
   play({ ...story, script: [[2, compare], [4, compare], [7, compare], [11, compare]] }, chanceFrom(3));
@@ -36,17 +36,17 @@ Deno.test("planTurn sees in a simulation what activities would show it", () => {
   }
 });
 
-for (const [name, budget] of [["five machines, surge 3, still one by one", 1], ["budget 3 of surge 3", 3]] as const) {
-  Deno.test(`planTurn uses the whole budget: ${name}`, () => {
+for (const [name, budget] of [["five machines, surge 3, one by one", 1], ["budget 3 of surge 3", 3]] as const) {
+  Deno.test(`planTurn: uses the whole budget in story "${name}"`, () => {
     const { watch } = play(cases[name] as Case, noChance);
     ok(watch instanceof Promises);
     equal(watch.mostChanging, budget);
   });
 }
 
-Deno.test("planTurn has 47 stories or more to bring to a good end", () => ok(Object.keys(cases).length >= 47));
+Deno.test("planTurn: has at least 47 stories", () => ok(Object.keys(cases).length >= 47));
 
-/** The members of each group, by name; order matters for old ones alone. */
+/** Returns the member ids of each group, sorted, because order only matters for old members. */
 function listed({ fingerprint: _, counts: __, unknown: ___, etcd: ____, ...groups }: PoolSnapshot): string[][] {
   return Object.values(groups).map((group) => group.map(({ id }) => id).sort());
 }

@@ -14,22 +14,22 @@ function steps(pool: Member[], difference: Difference = {}): string[] {
   return planTurn(situationOf(pool, { ...difference, desired, situation })).steps.map(told);
 }
 
-Deno.test("a node that was cordoned for a change which was left is let serve, while it has the next image to fetch", () => {
+Deno.test("planTurn: uncordons a node of an abandoned change while it fetches the next image", () => {
   const pool = members("old", [1, "Ready", { ...ours, id: "cordoned" }], [2, "Ready"]);
   deepEqual(steps(pool), ["spare cordoned", "stage cordoned", "stage old Ready 1", "stage old Ready 2"]);
 });
 
-Deno.test("it is not out beside another that takes the place in the budget", () => {
+Deno.test("planTurn: uncordons a node of an abandoned change when another node uses the budget", () => {
   const pool = members("old", [1, "Ready", { ...ours, id: "cordoned" }], [1, "Ready", { ...staged, id: "staged" }]);
   deepEqual(steps(pool), ["spare cordoned", "update staged", "stage cordoned"]);
 });
 
-Deno.test("one that has it fetched is taken as it stands, as far as there is room", () => {
+Deno.test("planTurn: updates a cordoned node with a staged image if the budget allows", () => {
   const pool = members("old", [2, "Ready", { ...ours, ...staged }]);
   deepEqual(steps(pool), ["spare old Ready 2", "update old Ready 1"]);
 });
 
-Deno.test("one that failed and did not get well stays out", () => {
+Deno.test("planTurn: keeps a node cordoned whose update failed", () => {
   const pool = members("old", [1, "Ready", { ...ours, kept: "Failed", id: "failed" }], [1, "Ready"]);
   deepEqual(steps(pool), ["stage old Ready 1"]);
 });

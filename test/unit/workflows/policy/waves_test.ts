@@ -12,7 +12,7 @@ const amounts: [amount: number | string, replicas: number, machines: number][] =
 ];
 
 for (const [amount, replicas, machines] of amounts) {
-  Deno.test(`machinesOf takes ${amount} of ${replicas} for ${machines}`, () => {
+  Deno.test(`machinesOf: returns ${machines} for ${amount} of ${replicas}`, () => {
     equal(machinesOf(amount, replicas), machines);
   });
 }
@@ -41,12 +41,12 @@ const targets: [rules: Pick<Rules, "waves" | "growth">, replicas: number, upTo: 
 for (const [rules, replicas, upTo] of targets) {
   const { waves, growth } = rules;
   const what = growth ? `from ${growth.from} by ${growth.factor}` : waves.map((wave) => wave.upTo).join(", ");
-  Deno.test(`waveTargets makes ${upTo.join(", ")} of ${what || "nothing"} for ${replicas} machines`, () => {
+  Deno.test(`waveTargets: returns ${upTo.join(", ")} for ${what || "no waves"} of ${replicas} machines`, () => {
     deepEqual(waveTargets(rules, replicas).map((wave) => wave.upTo), upTo);
   });
 }
 
-Deno.test("waveTargets soaks as the policy says, and not after a last wave that it does not name", () => {
+Deno.test("waveTargets: has the soaks of the policy, and no soak after an added last wave", () => {
   deepEqual(waveTargets(listed(1), 2).map(({ soak }) => soak), [1, 0]);
   deepEqual(waveTargets(grown(1, 1), 2).map(({ soak }) => soak), [2, 2]);
 });
@@ -59,39 +59,39 @@ const canary: Difference["rules"] = { waves: [{ upTo: 1, soak: 5 * minute }, { u
 const first = [...members("old", [2, "Ready"]), ...members("new", [1, "Ready"])];
 const surge = { desired: { surge: 3 }, budget: { machines: 3 } };
 
-Deno.test("planTurn admits no more than the wave, whatever the budget", () => {
+Deno.test("planTurn: admits no more machines than the wave, whatever the budget", () => {
   const pool = [...members("old", [3, "Ready"]), ...members("new", [3, "Held"])];
   deepEqual(planTurn(situationOf(pool, { ...surge, rules: canary })).steps.map(told), [
     "admit new Held 1 for old Ready 1",
   ]);
 });
 
-Deno.test("planTurn begins the soak when the wave is updated, and the next wave when it is over", () => {
+Deno.test("planTurn: begins the soak when the wave is updated, and the next wave after the soak", () => {
   const wave = at(0, { soakUntil: now + 5 * minute, passed: true });
   deepEqual(planTurn(situationOf(first, { rules: canary })).wave, wave);
   const over = at(0, { soakUntil: now, passed: true, approved: true });
   deepEqual(planTurn(situationOf(first, { rules: canary, situation: { wave: over } })).wave, at(1));
 });
 
-Deno.test("planTurn keeps a wave on whose machine is ill at the end of its soak", () => {
+Deno.test("planTurn: does not finish a wave with an unhealthy machine at the end of its soak", () => {
   const wave = at(0, { soakUntil: now, passed: true });
   const pool = [...members("old", [2, "Ready"]), ...members("new", [1, "NotReady"])];
   deepEqual(planTurn(situationOf(pool, { rules: canary, situation: { wave } })).wave, wave);
 });
 
-Deno.test("planTurn keeps a wave on while something joins or leaves", () => {
+Deno.test("planTurn: does not finish a wave while machines join or leave", () => {
   const comes = [...first, ...members("new", [1, "Booting"])];
   deepEqual(planTurn(situationOf(comes, { rules: canary })).wave, at(0));
   const goes = [...first, ...members("old", [1, "Leaving", { held: true }])];
   deepEqual(planTurn(situationOf(goes, { rules: canary, busy: { leaving: ["old Leaving 1"] } })).wave, at(0));
 });
 
-Deno.test("planTurn passes over a wave that adds nothing", () => {
+Deno.test("planTurn: skips an empty wave", () => {
   const rules = { waves: [{ upTo: 1, soak: 0 }, { upTo: "10%", soak: 9 * minute }, { upTo: "100%", soak: 0 }] };
   equal(planTurn(situationOf(first, { rules })).wave.index, 2);
 });
 
-Deno.test("planTurn is at the end only after the last soak", () => {
+Deno.test("planTurn: converges only after the last soak", () => {
   const rules = { waves: [{ upTo: "100%", soak: minute }] };
   const pool = members("new", [3, "Ready"]);
   const soaks = planTurn(situationOf(pool, { rules }));
@@ -100,18 +100,18 @@ Deno.test("planTurn is at the end only after the last soak", () => {
   equal(planTurn(situationOf(pool, { rules, situation: { wave: over } })).converged, true);
 });
 
-Deno.test("planTurn knows no waves without a rollout", () => {
+Deno.test("planTurn: ignores waves without a rollout", () => {
   const rules = { waves: [{ upTo: "100%", soak: minute }] };
   equal(planTurn(situationOf(members("new", [3, "Ready"]), { rules, situation: { rolled: false } })).converged, true);
 });
 
-Deno.test("planTurn ends a wave when none but skipped machines are left", () => {
+Deno.test("planTurn: finishes a wave when only skipped machines remain", () => {
   const pool = [...members("old", [1, "Ready"]), ...members("new", [2, "Ready"])];
   const turn = planTurn(situationOf(pool, { situation: { skipped: ["old Ready 1"] } }));
   deepEqual([turn.wave.index, turn.blocked?.reason], [1, "OnlySkippedRemain"]);
 });
 
-Deno.test("planTurn paces drains by waves where there is no surge", () => {
+Deno.test("planTurn: limits drains by waves without surge", () => {
   const pool = members("old", [1, "Ready"], [2, "Leaving", { held: true }]);
   const difference: Difference = { desired: { surge: 0 }, budget: { machines: 3 }, rules: canary };
   deepEqual(planTurn(situationOf(pool, difference)).steps.map(told), ["leave old Leaving 1"]);

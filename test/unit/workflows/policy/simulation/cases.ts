@@ -1,4 +1,4 @@
-/** The stories that the planner has to bring to a good end, in any order of events. */
+/** The stories that the planner must complete, in any order of events. */
 import type { Gate } from "../../../../../workflows/contracts/mod.ts";
 import {
   approve,
@@ -32,13 +32,13 @@ const window = (from: number, to: number): { from: number; to: number } => ({
   ...{ from: start + from * minute, to: start + to * minute },
 });
 
-/** By name; the same names are printed when one fails. */
+/** Stories by name; a failed test prints the name. */
 export const cases: Record<string, Case> = {
   "no machine at all": { replicas: 0 },
   "one machine": { replicas: 1 },
   "two machines": { replicas: 2 },
   "three machines one by one": { replicas: 3 },
-  "five machines, surge 3, still one by one": { replicas: 5, surge: 3 },
+  "five machines, surge 3, one by one": { replicas: 5, surge: 3 },
   "budget 3 of surge 3": { replicas: 7, surge: 3, budget: { machines: 3 } },
   "budget above the surge": { replicas: 6, surge: 2, budget: { machines: 5 } },
   "surge above the pool": { replicas: 2, surge: 10, budget: { machines: 10 } },
@@ -46,19 +46,19 @@ export const cases: Record<string, Case> = {
   "forty machines, a tenth at once": { replicas: 40, surge: 4, budget: { machines: "10%" } },
   "everything at once": { replicas: 8, surge: 8, budget: { machines: "100%" } },
   "no surge": { unchosen: true, replicas: 3, surge: 0 },
-  "no surge, held ahead": {
+  "no surge, held before the change": {
     unchosen: true,
     replicas: 3,
     surge: 0,
     quiet: true,
     script: [[0, holdAll], [0, change("B")]],
   },
-  "no surge, held ahead, two at once": {
+  "no surge, held before the change, two at once": {
     unchosen: true,
     ...{ replicas: 6, surge: 0, budget: { machines: 2 }, rules: listed([1, 5], [3, 0], ["100%", 0]) },
     ...{ waves: worked([1, 5], [3, 0], [6, 0]), quiet: true, script: [[0, holdAll], [0, change("B")]] },
   },
-  "no surge, held ahead, paused and resumed": {
+  "no surge, held before the change, paused and resumed": {
     unchosen: true,
     ...{ replicas: 3, surge: 0, quiet: true },
     script: [[0, holdAll], [0, change("B")], [2, pause(true)], [30, pause(false)]],
@@ -74,11 +74,11 @@ export const cases: Record<string, Case> = {
     ...{ replicas: 20, surge: 4, budget: { machines: 4 } },
     ...{ rules: listed([1, 5], ["10%", 10], ["100%", 0]), waves: worked([1, 5], [2, 10], [20, 0]) },
   },
-  "waves that do not say 100%": {
+  "waves without 100%": {
     ...{ replicas: 6, surge: 2, budget: { machines: 2 } },
     ...{ rules: listed([2, 1], ["50%", 1]), waves: worked([2, 1], [3, 1], [6, 0]) },
   },
-  "waves that are the same": { replicas: 3, rules: listed([1, 1], ["10%", 60], ["100%", 2]) },
+  "waves of the same size": { replicas: 3, rules: listed([1, 1], ["10%", 60], ["100%", 2]) },
   "a soak after the last wave": { replicas: 3, rules: listed(["100%", 20]), waves: worked([3, 20]) },
   "waves that double": {
     ...{ replicas: 15, surge: 8, budget: { machines: 8 }, waves: worked([1, 2], [3, 2], [7, 2], [15, 2]) },
@@ -102,12 +102,12 @@ export const cases: Record<string, Case> = {
     ...{ replicas: 9, surge: 3, zones, budget: { machines: 3, perZone: 1 } },
     ...{ rules: listed([2, 3], ["100%", 0]), waves: worked([2, 3], [9, 0]) },
   },
-  "one window": { replicas: 3, rules: { windows: [window(20, 2000)] } },
+  "a single window": { replicas: 3, rules: { windows: [window(20, 2000)] } },
   "short windows": {
     ...{ replicas: 4, surge: 2, budget: { machines: 2 } },
     rules: { windows: Array.from({ length: 40 }, (_, nth) => window(nth * 30, nth * 30 + 5)) },
   },
-  "windows a replacement must fit into": {
+  "windows that a replacement must fit into": {
     ...{ replicas: 4, surge: 2, budget: { machines: 2 }, usual: 8 * minute },
     rules: { windows: Array.from({ length: 40 }, (_, nth) => window(nth * 30, nth * 30 + 10)) },
   },
@@ -115,22 +115,27 @@ export const cases: Record<string, Case> = {
     ...{ replicas: 4, surge: 2, budget: { machines: 2 }, usual: 45 * minute },
     rules: { windows: Array.from({ length: 40 }, (_, nth) => window(nth * 60, nth * 60 + 30)) },
   },
-  "no window ever again": { replicas: 3, rules: { windows: [] }, ends: "OutsideWindow", left: 3 },
+  "no further window": { replicas: 3, rules: { windows: [] }, ends: "OutsideWindow", left: 3 },
   "windows and a soak": {
     ...{ replicas: 4, rules: { ...listed([1, 40], ["100%", 0]), windows: [window(5, 30), window(60, 4000)] } },
     waves: worked([1, 40], [4, 0]),
   },
-  "a newcomer that fails once": { replicas: 3, fails: (nth) => nth === 4 },
-  "two newcomers that fail among three": {
+  "a new machine that fails once": { replicas: 3, fails: (nth) => nth === 4 },
+  "two of three new machines that fail": {
     ...{ replicas: 5, surge: 3, budget: { machines: 3 }, fails: (nth) => nth === 6 || nth === 8 },
   },
-  "a newcomer that fails its gates": { replicas: 3, gateFails: (nth) => nth === 4 },
-  "newcomers that fail their gates in a crowd": {
+  "a new machine that fails its gates": { replicas: 3, gateFails: (nth) => nth === 4 },
+  "several new machines that fail their gates": {
     ...{ replicas: 6, surge: 3, budget: { machines: 3 }, gateFails: (nth) => nth === 7 || nth === 9 },
   },
-  "a bad image is held": { replicas: 4, fails: (nth) => nth > 4, ends: "Quarantined", left: 4 },
-  "a bad image that only gates see is held": { replicas: 4, gateFails: (nth) => nth > 4, ends: "Quarantined", left: 4 },
-  "a bad image that somebody retries": { replicas: 3, fails: (nth) => nth > 3, script: [[120, retry]] },
+  "a bad image is quarantined": { replicas: 4, fails: (nth) => nth > 4, ends: "Quarantined", left: 4 },
+  "a bad image that only gates detect is quarantined": {
+    replicas: 4,
+    gateFails: (nth) => nth > 4,
+    ends: "Quarantined",
+    left: 4,
+  },
+  "a bad image, retried": { replicas: 3, fails: (nth) => nth > 3, script: [[120, retry]] },
   "a bad image, rolled back": {
     ...{ replicas: 4, surge: 2, budget: { machines: 2 }, fails: (nth) => nth > 6, template: "A" },
     script: [[150, retry], [150, rollBack]],
@@ -167,7 +172,7 @@ export const cases: Record<string, Case> = {
     budget: { machines: 2 },
     script: [[9, scale(3)]],
   },
-  "scaled to nothing in the middle": { unchosen: true, replicas: 4, script: [[9, scale(0)]] },
+  "scaled to zero in the middle": { unchosen: true, replicas: 4, script: [[9, scale(0)]] },
   "scaled up and down and up": { unchosen: true, replicas: 4, script: [[4, scale(9)], [11, scale(2)], [20, scale(6)]] },
   "scaled up while paused": { replicas: 3, script: [[4, pause(true)], [8, scale(5)], [60, pause(false)]] },
   "scaled up without a rollout": { replicas: 3, quiet: true, template: "A", script: [[1, scale(9)]] },
@@ -189,7 +194,7 @@ export const cases: Record<string, Case> = {
     },
     script: [[10, approveWave], [60, approveWave]],
   },
-  "two policies that both select it": {
+  "two policies that select the pool": {
     replicas: 3,
     rules: { conflict: "a and b select it" },
     ends: "PolicyConflict",
@@ -208,29 +213,32 @@ export const cases: Record<string, Case> = {
     ends: "SetAside",
     left: 4,
   },
-  "an old machine ill before it begins": { replicas: 4, script: [[0, sicken("A3")]] },
-  "two old machines ill, budget 1": { replicas: 6, script: [[0, sicken("A3")], [0, sicken("A5")]] },
-  "an old machine ill in the middle": { replicas: 5, script: [[7, sicken("A5")]] },
-  "an updated machine ill in the middle": { replicas: 4, script: [[20, sicken("B5")]] },
+  "an old machine unhealthy before the rollout": { replicas: 4, script: [[0, sicken("A3")]] },
+  "two old machines unhealthy, budget 1": { replicas: 6, script: [[0, sicken("A3")], [0, sicken("A5")]] },
+  "an old machine unhealthy in the middle": { replicas: 5, script: [[7, sicken("A5")]] },
+  "an updated machine unhealthy in the middle": { replicas: 4, script: [[20, sicken("B5")]] },
   "a machine not Ready for a while": { replicas: 4, script: [[6, sicken("A4")], [12, recover("A4")]] },
-  "a machine ill in a soak": {
+  "a machine unhealthy in a soak": {
     replicas: 4,
     rules: listed([1, 90], ["100%", 0]),
     script: [[30, sicken("A4")]],
     waves: worked([1, 90], [4, 0]),
   },
-  "a machine ill while paused": { replicas: 3, script: [[3, pause(true)], [10, sicken("A3")], [90, pause(false)]] },
-  "ill without a rollout": { replicas: 4, quiet: true, template: "A", script: [[1, sicken("A2")]] },
-  "too many ill without a rollout": {
+  "a machine unhealthy while paused": {
+    replicas: 3,
+    script: [[3, pause(true)], [10, sicken("A3")], [90, pause(false)]],
+  },
+  "a machine unhealthy without a rollout": { replicas: 4, quiet: true, template: "A", script: [[1, sicken("A2")]] },
+  "too many unhealthy without a rollout": {
     ...{ replicas: 4, quiet: true, template: "A", ends: "TooManyUnhealthy" },
     script: [[1, sicken("A1")], [1, sicken("A2")], [1, sicken("A3")]],
   },
-  "too many ill that recover": {
+  "too many unhealthy that recover": {
     ...{ replicas: 4, quiet: true, template: "A" },
     script: [[1, sicken("A1")], [1, sicken("A2")], [1, sicken("A3")], [30, recover("A1")], [30, recover("A2")]],
   },
   "a machine removed by hand": { unchosen: true, replicas: 4, script: [[6, remove("A4")]] },
-  "a newcomer removed by hand": { unchosen: true, replicas: 4, script: [[3, remove("B5")]] },
+  "a new machine removed by hand": { unchosen: true, replicas: 4, script: [[3, remove("B5")]] },
   "a worker that dies": {
     replicas: 5,
     surge: 2,
@@ -241,7 +249,7 @@ export const cases: Record<string, Case> = {
     ...{ replicas: 4, surge: 2, budget: { machines: 2 }, rules: listed([1, 2], ["100%", 0]) },
     script: Array.from({ length: 40 }, (_, nth) => [nth / 2, restart]),
   },
-  "a worker that dies while it goes back": {
+  "a worker that dies during a rollback": {
     ...{ replicas: 5, template: "A", script: [[9, rollBack], [9.5, restart], [11, restart], [14, restart]] },
   },
 };

@@ -1,9 +1,9 @@
-/** Chance that can be repeated: a generator from a seed, or none at all. */
+/** Reproducible random numbers: a generator from a seed, or constant numbers. */
 
-/** Gives whole numbers from `least` to `most`, both included. */
+/** Returns an integer from `least` to `most`, both included. */
 export type Chance = (least: number, most: number) => number;
 
-/** Mulberry32 by Tommy Ettinger. */
+/** Returns the generator Mulberry32 by Tommy Ettinger. */
 export function chanceFrom(seed: number): Chance {
   let state = seed >>> 0;
   return (least, most) => {
@@ -14,5 +14,5 @@ export function chanceFrom(seed: number): Chance {
   };
 }
 
-/** Always the same: the middle. */
+/** Always returns the middle. */
 export const noChance: Chance = (least, most) => Math.floor((least + most) / 2);

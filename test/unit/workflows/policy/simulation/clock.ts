@@ -1,4 +1,4 @@
-/** Virtual time: acts in the order of their times, those of one time in the order they were said. */
+/** Virtual time: runs acts in the order of their times, and acts of the same time in the order of their calls. */
 export class Clock {
   now: number;
   #acts: { at: number; act: () => void }[] = [];
@@ -11,7 +11,7 @@ export class Clock {
     this.#acts.push({ at: this.now + ms, act });
   }
 
-  /** Lets the next act happen; false when there is none. */
+  /** Runs the next act; returns false if there is none. */
   tick(): boolean {
     let first = 0;
     for (let at = 1; at < this.#acts.length; at++) {

@@ -1,4 +1,4 @@
-/** What may happen beside a rollout. */
+/** Events that may happen during a rollout. */
 import type { Run } from "./run.ts";
 
 export const scale = (replicas: number) => (run: Run): void => run.fleet.scale(replicas);

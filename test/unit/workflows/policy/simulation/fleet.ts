@@ -1,4 +1,4 @@
-/** Machines in virtual time, as far as a planner can see them; who owns them decides what happens by itself. */
+/** Machines in virtual time, as far as a planner sees them; subclasses implement the owner of the machines. */
 import type { Member } from "../../../../../workflows/contracts/mod.ts";
 import type { Chance } from "./chance.ts";
 import type { Clock } from "./clock.ts";
@@ -7,7 +7,7 @@ export interface SimMachine {
   id: string;
   hash: string;
   nth: number;
-  /** As a member tells it; in the order in which machines were made. */
+  /** The `since` of the member; sorts in the order of creation. */
   since: string;
   zone: string | undefined;
   held: boolean;
@@ -16,7 +16,7 @@ export interface SimMachine {
   ready: boolean;
   ill: number | undefined;
   leaving: boolean;
-  /** Its pods are being evicted, by whomever. */
+  /** The pods of the machine are being evicted, by the owner or by the run. */
   going: boolean;
   fails: boolean;
 }
@@ -25,15 +25,15 @@ export interface FleetOptions {
   replicas: number;
   surge: number;
   zones: string[];
-  /** Milliseconds from least to most. */
+  /** Milliseconds, minimum and maximum. */
   join: [number, number];
   leave: [number, number];
-  /** Until the owner has seen a change. */
+  /** Milliseconds until the owner has observed a change. */
   reaction: [number, number];
   /** The nth machine never joins. */
   fails: (nth: number) => boolean;
   repairAfter: number;
-  /** Held newcomers are chosen to go until they have passed, for the case that their template is left. */
+  /** Whether held new machines are marked for removal until they have passed, in case their template is abandoned. */
   marksNewcomers: boolean;
 }
 
@@ -41,12 +41,12 @@ export abstract class Fleet {
   replicas: number;
   surge: number;
   template = "A";
-  /** Machines of this template boot unasked; "" holds all. */
+  /** Machines of this template boot without admission; "" holds all. */
   converged = "A";
   machines = new Map<string, SimMachine>();
-  /** Machines that served and went though nobody had chosen them. */
+  /** Number of machines that served and were removed without being chosen. */
   unchosen = 0;
-  /** Newcomers of a change that was left which served and went, as their mark was left on them. */
+  /** Number of new machines of an abandoned change that served and were removed because they still had their mark. */
   loose = 0;
   #made = 0;
   #isSeen = true;
@@ -59,16 +59,16 @@ export abstract class Fleet {
     }
   }
 
-  /** What the owner does by itself when it looks. */
+  /** Runs one reconcile of the owner. */
   protected abstract reconcile(): void;
 
-  /** Another number of machines is wanted. */
+  /** Changes the number of replicas. */
   abstract scale(replicas: number): void;
 
-  /** Another template is wanted. */
+  /** Changes the desired template. */
   abstract change(template: string): void;
 
-  /** Something changed: the owner will look. */
+  /** Schedules a reconcile of the owner after a change. */
   touch(): void {
     if (!this.#isSeen) return;
     this.#isSeen = false;
@@ -116,7 +116,7 @@ export abstract class Fleet {
     if (!machine.held && !machine.going) this.evict(machine);
   }
 
-  /** Drains a machine by the owner's own rules, and removes it. */
+  /** Drains a machine as the owner does, and removes it. */
   evict(machine: SimMachine): void {
     Object.assign(machine, { leaving: true, going: true });
     this.clock.after(this.chance(...this.options.leave), () => this.remove(machine));
@@ -127,7 +127,7 @@ export abstract class Fleet {
     this.touch();
   }
 
-  /** Made field by field, as a simulation asks for some millions. */
+  /** Returns the member; sets it field by field, because a simulation creates millions of members. */
   memberOf(machine: SimMachine): Member {
     const { id, hash, since, zone, marked, held, ill, ready } = machine;
     const phase = phaseOf(machine);

@@ -1,4 +1,4 @@
-/** Whether a played story came to the end that it should. */
+/** Checks whether a simulated story ended as expected. */
 import { equal } from "node:assert/strict";
 import { cases } from "./cases.ts";
 import { chanceFrom } from "./chance.ts";
@@ -7,7 +7,7 @@ import type { Case, Owner } from "./play.ts";
 import { poolOf } from "./pools.ts";
 import type { Run } from "./run.ts";
 
-/** Throws what is not as it should be. */
+/** Throws if the run did not end as the story expects. */
 export function judge(story: Case, run: Run): void {
   const { fleet } = run;
   const machines = [...fleet.machines.values()];
@@ -18,28 +18,28 @@ export function judge(story: Case, run: Run): void {
     if (story.left !== undefined) equal(old.length, story.left);
     return;
   }
-  if (!story.unchosen) equal(fleet.unchosen, 0, "the owner removed a machine that nobody had chosen");
+  if (!story.unchosen) equal(fleet.unchosen, 0, "the owner removed a machine that was not chosen");
   equal(run.converged, true, `blocked by ${JSON.stringify(run.blocked)}`);
   equal(old.length, 0);
   equal(machines.length, fleet.replicas);
   equal(machines.filter(({ held, marked, ready, going }) => held || marked || going || !ready).length, 0);
 }
 
-/** Plays the pools of all seeds from `from` up to `to`; the error names the first seed that came to no good end. */
+/** Runs the pools of the seeds from `from` to before `to`; the error names the first seed that failed. */
 export function judgePools(owner: Owner, { from, to }: { from: number; to: number }): void {
   for (let seed = from; seed < to; seed++) {
     const story = poolOf(seed);
     try {
       judge(story, play(story, chanceFrom(seed), owner));
     } catch (error) {
-      throw new Error(`Cannot bring the pool of seed ${seed} to a good end: ${JSON.stringify(story)}`, {
+      throw new Error(`Failed to complete the pool of seed ${seed}: ${JSON.stringify(story)}`, {
         cause: error,
       });
     }
   }
 }
 
-/** Plays the story of that name by chance, once for each seed from `from` to before `to`; some in which marks are forgotten. */
+/** Runs a story with random durations, once per seed from `from` to before `to`; one in five runs has no marks. */
 export function judgeOrders(name: string, { from, to }: { from: number; to: number }): void {
   const story = cases[name] as Case;
   for (let seed = from; seed < to; seed++) {
@@ -47,7 +47,7 @@ export function judgeOrders(name: string, { from, to }: { from: number; to: numb
     try {
       judge(told, play(told, chanceFrom(seed)));
     } catch (error) {
-      throw new Error(`Cannot bring "${name}" to a good end with seed ${seed}`, { cause: error });
+      throw new Error(`Failed to complete story "${name}" with seed ${seed}`, { cause: error });
     }
   }
 }

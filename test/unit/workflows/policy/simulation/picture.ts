@@ -1,4 +1,4 @@
-/** Situations written down by hand: machines in groups, and what differs from an ordinary rollout. */
+/** Hand-written situations: groups of machines, and the differences from an ordinary rollout. */
 import { snapshotOf } from "../../../../../activities/pool/snapshot.ts";
 import { defaultRules } from "../../../../../activities/policy/default_rules.ts";
 import type { Desired, Member, Rules } from "../../../../../workflows/contracts/mod.ts";
@@ -15,7 +15,7 @@ export const desired: Desired = {
 
 export type Group = [count: number, phase: Member["phase"], overrides?: Partial<Member>];
 
-/** Members as "old Ready 1", from the oldest to the youngest. */
+/** Returns members with ids such as "old Ready 1", from the oldest to the youngest. */
 export function members(hash: "old" | "new", ...groups: Group[]): Member[] {
   return groups.flatMap(([count, phase, overrides], group) =>
     Array.from({ length: count }, (_, nth): Member => {
@@ -30,9 +30,9 @@ export function members(hash: "old" | "new", ...groups: Group[]): Member[] {
   );
 }
 
-/** Ill since half an hour, and due. */
+/** A member that has been unhealthy for 30m and is due for repair. */
 export const ill: Partial<Member> = { ill: { why: "NotReady", since: now - 30 * minute, due: now - 20 * minute } };
-/** On its way out, held by us. */
+/** A marked member that Ostler holds. */
 export const ours: Partial<Member> = { held: true, marked: true };
 
 export interface Difference {
@@ -44,7 +44,7 @@ export interface Difference {
   situation?: Partial<Situation>;
 }
 
-/** An ordinary rollout in the middle of its day, but for what differs. */
+/** Returns the situation of an ordinary rollout in progress, with the given differences. */
 export function situationOf(pool: Member[], difference: Difference = {}): Situation {
   const { rules, budget, busy, limit = 20, situation } = difference;
   const unproven = Object.keys(situation?.booting ?? {});
@@ -60,7 +60,7 @@ export function situationOf(pool: Member[], difference: Difference = {}): Situat
   };
 }
 
-/** A step in words. */
+/** Returns a step as text. */
 export function told(step: Step): string {
   switch (step.kind) {
     case "admit":

@@ -1,4 +1,4 @@
-/** Plays one case from its start to its end, at one speed or by chance. */
+/** Runs one story from start to end, with constant or random durations. */
 import { defaultRules } from "../../../../../activities/policy/default_rules.ts";
 import type { Rules } from "../../../../../workflows/contracts/mod.ts";
 import { scalingGroup as group, type Supplier, supplierOf } from "../../../../../workflows/policy/supplier.ts";
@@ -11,7 +11,7 @@ import { SetFleet } from "./set_fleet.ts";
 import { Promises } from "./promises.ts";
 import { Run } from "./run.ts";
 
-/** When the story begins (epoch ms). */
+/** Start of a story (epoch ms). */
 export const start = 1_000_000_000_000;
 export const minute = 60_000;
 
@@ -20,30 +20,30 @@ export interface Case {
   surge?: number;
   rules?: Partial<Omit<Rules, "budget">>;
   budget?: Partial<Rules["budget"]>;
-  /** Worked out by hand, for the promise about waves. */
+  /** Waves computed by hand, for the promise about waves. */
   waves?: { upTo: number; soak: number }[];
   zones?: string[];
   usual?: number;
   fails?: (nth: number) => boolean;
   gateFails?: (nth: number) => boolean;
   undrainable?: string[];
-  /** What happens beside, at minutes from the start; the change to template B at 0 is left out with `quiet`. */
+  /** Events, in minutes from the start; `quiet` omits the change to template B at minute 0. */
   script?: [minutes: number, act: (run: Run) => void][];
   quiet?: boolean;
-  /** Said again and again, from the first time on, in minutes; a story need not wait for it. */
+  /** A repeated event, times in minutes; a story may end before it. */
   word?: { first: number; every: number; act: (run: Run) => void };
-  /** How it ends when not converged. */
+  /** The block with which the story ends, if it does not converge. */
   ends?: Blocked["reason"];
   template?: string;
-  /** Newcomers bear no mark: then machine-controller may take any machine when their template is left. */
+  /** New machines have no mark, so machine-controller may remove any machine when their template is abandoned. */
   unmarked?: boolean;
-  /** machine-controller may take machines by itself: for fewer machines, or for what was taken back half-way. */
+  /** machine-controller may remove machines that are not chosen, to scale down or because a change was reverted. */
   unchosen?: boolean;
-  /** Old machines that are left. */
+  /** Number of old machines at the end. */
   left?: number;
 }
 
-/** Who owns the machines of a story, and by which rules it is planned. */
+/** The owner of the machines of a story, and the rules by which the planner treats it. */
 export interface Owner {
   supplier: Supplier;
   fleet: (clock: Clock, chance: Chance, options: FleetOptions) => Fleet;
@@ -54,7 +54,7 @@ export const owners = {
   group: { supplier: group, fleet: (clock, chance, options) => new GroupFleet(clock, chance, options) },
 } satisfies Record<string, Owner> as Record<"sets" | "group", Owner>;
 
-/** Plays on until the script is over and the pool has converged, or nothing moves any more. */
+/** Runs until the script is over and the pool has converged, or nothing is left to happen. */
 export function play(story: Case, chance: Chance, owner = owners.sets): Run {
   const clock = new Clock(start);
   const run = new Run(owner.fleet(clock, chance, fleetOptions(story)), {
@@ -79,7 +79,7 @@ export function play(story: Case, chance: Chance, owner = owners.sets): Run {
   while (clock.tick()) {
     run.turn();
     if (run.converged && left === 0) break;
-    if (run.turns > bound) throw new Error(`Cannot converge within ${bound} turns: ${JSON.stringify(run.blocked)}`);
+    if (run.turns > bound) throw new Error(`Failed to converge within ${bound} turns: ${JSON.stringify(run.blocked)}`);
   }
   return run;
 }

@@ -1,4 +1,4 @@
-/** Pools by chance: a seed gives a pool, a policy, and what happens beside its rollout; each has to converge. */
+/** Random pools: a seed determines a pool, a policy, and events during its rollout; each pool must converge. */
 import type { Gate } from "../../../../../workflows/contracts/mod.ts";
 import { chanceFrom } from "./chance.ts";
 import type { Chance } from "./chance.ts";
@@ -8,13 +8,13 @@ import type { Case } from "./play.ts";
 
 type Script = NonNullable<Case["script"]>;
 
-/** The pool of a seed. */
+/** Returns the pool of a seed. */
 export function poolOf(seed: number): Case {
   const chance = chanceFrom(seed * 7919 + 1);
   const replicas = chance(0, 19) === 0 ? chance(15, 40) : chance(0, 9);
   const script = scriptOf(chance, replicas);
   const rules = rulesOf(chance, replicas);
-  // A machine of the old template that fails is nobody's business but its owner's.
+  // Machines fail only if all created ones have the new template, because the planner ignores failures of old machines.
   const { fails, gateFails } = failuresOf(chance, script.isWatched ? replicas : Infinity);
   return {
     replicas,
@@ -22,7 +22,7 @@ export function poolOf(seed: number): Case {
     ...{ zones: pick(chance, [[], [], ["a", "b"], ["a", "b", "c"]]), budget: budgetOf(chance) },
     ...{ fails, gateFails, unmarked: chance(0, 4) === 0, unchosen: true },
     rules: rules.rules,
-    // Scaled, they would count something else.
+    // The expected waves only hold for a constant number of replicas.
     ...(rules.waves && script.isSteady ? { waves: rules.waves } : {}),
     ...(rules.word ? { word: rules.word } : {}),
     script: script.script,
@@ -70,7 +70,7 @@ function wavesOf(chance: Chance, replicas: number): Case["waves"] {
   return [...sizes].sort((a, b) => a - b).map((upTo) => ({ upTo, soak: chance(0, 20) * minute }));
 }
 
-// Attempts suffice: no place fails more often than it may.
+// The attempts suffice, because no machine fails more often than the attempts allow.
 function failuresOf(chance: Chance, replicas: number): Required<Pick<Case, "fails" | "gateFails">> {
   const nth = (): number => chance(0, 2) === 0 ? replicas + chance(1, replicas + 3) : -1;
   const [failing, bad] = [nth(), nth()];

@@ -1,4 +1,4 @@
-/** What a rollout promises, looked at from outside at every step; a broken promise is an error that names it. */
+/** The promises of a rollout, checked from outside at every step; an error names the broken promise. */
 import type { Member } from "../../../../../workflows/contracts/mod.ts";
 import { machinesOf, type Situation, type Step } from "../../../../../workflows/policy/turn.ts";
 import type { SimMachine } from "./fleet.ts";
@@ -7,26 +7,26 @@ import type { Run, Watch } from "./run.ts";
 type Admit = Step & { kind: "admit" };
 
 export class Promises implements Watch {
-  /** How many machines were Ready when the pool was last complete, and how many were lost since: ill ones, and those that nobody chose. */
+  /** Number of Ready machines when the pool was last complete, and of unhealthy or unchosen machines lost since. */
   #complete = 0;
   #lost = 0;
   #unchosen = 0;
-  /** There was no room since then. */
+  /** Whether there has been no room since then. */
   #isBare = false;
   #ill = new Set<string>();
   #wave = 0;
   #lastAdmitted = -Infinity;
   #admittedNow = false;
-  /** The most machines that were changing at once. */
+  /** Maximum number of machines that were changing at once. */
   mostChanging = 0;
 
-  /** `upTo` and `soak` of each wave, worked out by hand. */
+  /** Takes `upTo` and `soak` of each wave, computed by hand. */
   constructor(readonly run: Run, readonly waves: { upTo: number; soak: number }[] | undefined) {}
 
   begins(step: Step, situation: Situation): void {
     if (step.kind === "admit" && this.#machine(step.newcomer)?.held) this.#judgeAdmission(step, situation);
     if (step.kind === "leave" && step.machine.node !== undefined) this.#judgeDrain(step.machine, situation);
-    if (step.kind === "repair") this.#keep(step.machine.ill !== undefined, "only ill machines are repaired");
+    if (step.kind === "repair") this.#keep(step.machine.ill !== undefined, "only unhealthy machines are repaired");
   }
 
   after(): void {
@@ -36,7 +36,7 @@ export class Promises implements Watch {
     for (const id of this.#ill) if (!fleet.machines.has(id) && this.#ill.delete(id)) this.#lost += 1;
     for (const { id, ill, leaving } of all) {
       if (ill !== undefined) this.#ill.add(id);
-      // One that gets well on its way out is lost all the same.
+      // A machine that recovers while it is leaving is still lost.
       else if (!leaving) this.#ill.delete(id);
     }
     this.#lost += fleet.unchosen + fleet.loose - this.#unchosen;
@@ -60,11 +60,11 @@ export class Promises implements Watch {
     const all = [...fleet.machines.values()];
     const comes = (each: SimMachine): boolean => each.booted || !each.held || run.joining.has(each.id);
     const most = fleet.replicas + fleet.surge + run.setAside.length;
-    this.#keep(all.filter(comes).length < most, `more than ${most} instances`);
-    this.#keep(!run.joining.has(newcomer.id), "a newcomer is admitted once");
+    this.#keep(all.filter(comes).length < most, `there are at most ${most} instances`);
+    this.#keep(!run.joining.has(newcomer.id), "a new machine is admitted once");
     if (!victim) {
       const staying = all.filter((each) => comes(each) && !each.leaving && !each.going).length;
-      return this.#keep(staying < fleet.replicas, "without a victim only missing machines are added");
+      return this.#keep(staying < fleet.replicas, "only missing machines are added without a replacement");
     }
     this.#judgeVictim(victim);
     this.#admittedNow = true;
@@ -114,17 +114,17 @@ export class Promises implements Watch {
     const isOld = templateHash !== fleet.template;
     const machine = fleet.machines.get(id);
     const isOut = machine?.going === true || machine?.ill !== undefined;
-    this.#keep(!isOld || !run.quarantined || run.rollingBack, "nothing old goes while quarantined");
+    this.#keep(!isOld || !run.quarantined || run.rollingBack, "no old machine leaves while quarantined");
     if (fleet.surge > 0) return this.#judgeOthers(id, pool);
     const serving = [...fleet.machines.values()].filter((each) => isServing(each) && !run.setAside.includes(each.id));
     this.#keep(
       fleet.replicas - serving.length - (isOut ? 1 : 0) < this.#budget() || !isOld,
       "the budget holds without surge too",
     );
-    this.#keep(!isOld || !run.paused, "without surge nothing old goes while paused");
+    this.#keep(!isOld || !run.paused, "without surge no old machine leaves while paused");
   }
 
-  /** Without those that go: where none is taken from us, they are still listed with the others. */
+  /** Checks other machines without the leaving one, which `old` still lists if only Ostler removes machines. */
   #judgeOthers(id: string, { counts, old }: Situation["pool"]): void {
     const { fleet, booting } = this.run;
     const listed = old.find((each) => each.id === id);
@@ -133,7 +133,7 @@ export class Promises implements Watch {
       return this.#keep(others >= fleet.replicas, "enough others are proven");
     }
     const proven = [...fleet.machines.values()].filter((each) => each.ready && !each.going && !(each.id in booting));
-    this.#keep(proven.length > fleet.replicas, "another stands in the place of an ill one");
+    this.#keep(proven.length > fleet.replicas, "another machine replaces an unhealthy one");
   }
 
   #judgeWave(): void {
@@ -165,11 +165,11 @@ export class Promises implements Watch {
   }
 
   #keep(isKept: boolean, promise: string): void {
-    if (!isKept) throw new Error(`Cannot keep a promise at ${this.run.fleet.clock.now}: ${promise}`);
+    if (!isKept) throw new Error(`Broken promise at ${this.run.fleet.clock.now}: ${promise}`);
   }
 }
 
-/** Its pods are left alone: one that leaves serves as long as somebody holds it. */
+/** Returns whether the machine serves pods; a leaving machine serves while it is held. */
 function isServing({ ready, ill, leaving, held, going }: SimMachine): boolean {
   return ready && ill === undefined && !going && (!leaving || held);
 }

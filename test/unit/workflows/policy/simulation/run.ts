@@ -1,4 +1,4 @@
-/** A run in virtual time: begins what the planner names, and keeps the state that a workflow would. */
+/** A run in virtual time: begins the steps of the planner, and keeps the state of a workflow. */
 import type { Boot, Desired, Member, Rules, WaveCount, WaveState } from "../../../../../workflows/contracts/mod.ts";
 import { type Blocked, machinesOf, type Situation, type Step } from "../../../../../workflows/policy/turn.ts";
 import { planTurn } from "../../../../../workflows/policy/plan_turn.ts";
@@ -10,9 +10,9 @@ export interface RunOptions {
   supplier: Supplier;
   rules: Rules;
   usual: number | null;
-  /** Milliseconds that gates take, from least to most. */
+  /** Duration of gates in milliseconds, minimum and maximum. */
   gates: [number, number];
-  /** Machines whose pods never go. */
+  /** Machines whose pods cannot be evicted. */
   undrainable: string[];
   /** The nth machine joins, but does not pass its gates. */
   gateFails: (nth: number) => boolean;
@@ -20,7 +20,7 @@ export interface RunOptions {
   write: [number, number];
 }
 
-/** Told of everything that begins, before it does. */
+/** Observes each step before it begins. */
 export interface Watch {
   begins(step: Step, situation: Situation): void;
   after(): void;
@@ -53,7 +53,7 @@ export class Run {
   watch: Watch = { begins: () => {}, after: () => {} };
   #gatesAsked = false;
   #wakeAt = Infinity;
-  /** Tasks of an earlier life, or of an earlier change, are no more. */
+  /** Number of restarts and changes; tasks of an earlier life are dropped. */
   #life = 0;
   readonly #judged = new Set<string>();
 
@@ -95,7 +95,7 @@ export class Run {
     };
   }
 
-  /** One look, and everything that may begin. */
+  /** Reads the pool, plans, and begins all steps. */
   turn(): void {
     this.turns += 1;
     for (const id of this.joining) this.#see(id);
@@ -115,14 +115,14 @@ export class Run {
     this.watch.after();
   }
 
-  /** The worker died: what was begun is begun anew from what can be seen. */
+  /** Simulates the death of a worker: all tasks are lost and begin again from the pool. */
   restart(): void {
     this.#life += 1;
     for (const doing of [this.joining, this.leaving, this.repairing, this.victims, this.#judged]) doing.clear();
     this.#gatesAsked = false;
   }
 
-  /** Another template is wanted. */
+  /** Changes the desired template. */
   change(template: string): void {
     this.restart();
     const fresh = { booting: {}, retries: [], skipped: [], setAside: [], failed: [], rolled: false };
@@ -195,7 +195,7 @@ export class Run {
     this.joining.delete(id);
     this.victims.delete(id);
     this.#judged.delete(id);
-    // An object that lost a key is slow to list, which every turn does.
+    // An object is slow to enumerate after `delete`, and every turn enumerates it.
     if (id in this.booting) {
       this.booting = Object.fromEntries(Object.entries(this.booting).filter(([key]) => key !== id));
     }
@@ -226,7 +226,7 @@ export class Run {
 
   #repair({ id }: Member): void {
     this.repairing.add(id);
-    // Once it is asked for, its owner removes it, whatever becomes of the run.
+    // Once the deletion is requested, the owner removes the machine even if the run is restarted.
     this.#soon(this.options.write, () => {
       const machine = this.fleet.machines.get(id);
       if (machine) this.fleet.evict(Object.assign(machine, { held: false }));

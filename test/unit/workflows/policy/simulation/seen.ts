@@ -1,7 +1,7 @@
-/** What a run would get to see of simulated machines, without the work of naming it. */
+/** Pool snapshots of simulated machines, without the cost of a fingerprint. */
 import type { Member, PoolSnapshot } from "../../../../../workflows/contracts/mod.ts";
 
-/** The picture of a pool: exact counts, and the first of each group. */
+/** Returns a snapshot of a pool: exact counts, and the first members of each group. */
 export function pictureOf(members: Member[], { template, unproven, limit }: Look): PoolSnapshot {
   const old: Member[] = [];
   const [waiting, joining, stale, leaving, ill]: Member[][] = [[], [], [], [], []];

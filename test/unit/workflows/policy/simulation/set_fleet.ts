@@ -1,12 +1,12 @@
-/** Machines of sets that a machine-controller (1.66) rolls. */
+/** Machines of MachineSets that machine-controller (1.66) rolls. */
 import { type Batch, machineController } from "../../../../../workflows/policy/supplier.ts";
 import { Fleet } from "./fleet.ts";
 
 export class SetFleet extends Fleet {
-  /** Of each template how many there should be. */
+  /** Desired number of machines per template. */
   readonly sets = new Map([["A", this.options.replicas]]);
 
-  /** Scales, to old and new sets alike where machine-controller would. */
+  /** Changes the replicas; new machines may go to an old MachineSet, as with machine-controller. */
   override scale(replicas: number): void {
     const more = replicas - this.replicas;
     this.replicas = replicas;
