@@ -48,11 +48,11 @@ function joinsOf(admission: Admission): Step[] {
     if (victim) return { kind: "admit", newcomer, victim, attempt };
     return { kind: "join", machine: newcomer.id, attempt };
   });
-  return [...joins, ...forgotten(situation)];
+  return [...joins, ...unwatched(situation)];
 }
 
 // After a restart no task waits for these machines to join.
-function forgotten({ pool, busy, booting }: Situation): Step[] {
+function unwatched({ pool, busy, booting }: Situation): Step[] {
   const seen = new Set([...pool.waiting, ...pool.joining].map(({ id }) => id).concat(busy.joining));
   const lost = Object.entries(booting).filter(([id]) => !seen.has(id));
   return lost.map(([machine, { attempt }]) => ({ kind: "join", machine, attempt }));

@@ -160,7 +160,7 @@ export function withRemovals(situation: Situation): Situation {
   const begun = situation.pool.old.filter(({ id }) => busy.leaving.includes(id) || setAside.includes(id));
   const known = { ...situation, pool: leavingFrom(situation.pool, begun) };
   const census = censusOf(known);
-  const next = census.room === 0 ? firstToGo(known, census) : replacedOf(known, census);
+  const next = census.room === 0 ? firstToLeave(known, census) : replacedOf(known, census);
   return { ...known, pool: leavingFrom(known.pool, next) };
 }
 
@@ -188,7 +188,7 @@ function isComing({ phase }: Member): boolean {
 }
 
 /** Returns the old machines that may be out and, without room, leave before new ones join; `paced` then limits them. */
-function firstToGo(situation: Situation, census: Census): Member[] {
+function firstToLeave(situation: Situation, census: Census): Member[] {
   const { rules, desired, pool } = situation;
   const victims = victimsOf(situation, census);
   const most = machinesOf(rules.budget.machines, desired.replicas) - pool.counts.leaving;

@@ -38,13 +38,13 @@ export function stillNews(
   now: number,
 ): Record<string, Lately> {
   const shown = new Map([...old, ...stale].map((member) => [member.id, member]));
-  const isNews = ([id, { is, at }]: [string, Lately]): boolean => {
+  const isNeeded = ([id, { is, at }]: [string, Lately]): boolean => {
     const member = shown.get(id);
     if (!member || now - at > lateMs) return false;
-    if (is === "Failed" && member.replaceable) return true; // the failure is newer than the snapshot
+    if (is === "Failed" && member.replaceable) return true; // the machine failed after the snapshot
     return is === "Updated" || (is === "Staged" ? !member.staged : member.kept !== "Failed");
   };
-  return Object.fromEntries(Object.entries(lately).filter(isNews));
+  return Object.fromEntries(Object.entries(lately).filter(isNeeded));
 }
 
 /** Returns the pool with recent results applied, so that updated machines are not old and waves do not go too far. */

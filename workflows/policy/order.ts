@@ -19,7 +19,7 @@ export function victimsOf(situation: Situation, census: Census): Victims {
   const { pool } = situation;
   const isNext = nextOf(situation);
   const candidates = pool.old.filter((each) => !isKept(situation, each) && !census.chosen.has(each.id) && isNext(each));
-  const free = orphans(situation, census);
+  const free = reusableOf(situation, census);
   const zones = zoneRules(situation, census, candidates);
   const taken = new Set<string>();
   const take = (from: Member[], fits: (member: Member) => boolean): Member | undefined => {
@@ -43,7 +43,7 @@ export function victimsOf(situation: Situation, census: Census): Victims {
  * Returns chosen machines whose new machine is gone, for the next new machines to replace. New and old machines are not
  * paired, so any chosen machine will do.
  */
-function orphans(situation: Situation, census: Census): Member[] {
+function reusableOf(situation: Situation, census: Census): Member[] {
   const chosen = situation.pool.old.filter(({ id }) => census.chosen.has(id));
   return chosen.slice(0, surplus(situation, census)).filter((each) => !isKept(situation, each));
 }

@@ -11,16 +11,16 @@ import type { WaveLook } from "./waves.ts";
 
 /** Returns all steps that may begin now, the state of the waves, and the strongest reason that blocks the rest. */
 export function planTurn(situation: Situation): Turn {
-  const { turn, blocks } = look(situation);
+  const { turn, blocks } = evaluate(situation);
   return { ...turn, blocked: blocks[0] ?? null };
 }
 
 /** Returns all reasons that would block a turn, the strongest first. */
 export function blockersOf(situation: Situation): Blocked[] {
-  return look(situation).blocks;
+  return evaluate(situation).blocks;
 }
 
-function look(given: Situation): { turn: Omit<Turn, "blocked">; blocks: Blocked[] } {
+function evaluate(given: Situation): { turn: Omit<Turn, "blocked">; blocks: Blocked[] } {
   const situation = withRemovals(given);
   const census = censusOf(situation);
   const budget = spent(situation, census);

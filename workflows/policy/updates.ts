@@ -78,8 +78,8 @@ function stagesOf(situation: Situation, { census, upTo }: Room, taken: Set<strin
   const { pool, busy: { staging = [] }, rules, desired } = situation;
   const free = pool.old.filter((member) => !isKept(situation, member) && !isBusy(situation, member, taken));
   const ahead = free.filter(({ staged }) => staged).length + staging.length;
-  const places = Math.min(upTo, desired.replicas) - census.started - countIn(pool.old, taken) - ahead;
-  const most = Math.min(places, inPlaceOf(rules).stageAtOnce - staging.length);
+  const slots = Math.min(upTo, desired.replicas) - census.started - countIn(pool.old, taken) - ahead;
+  const most = Math.min(slots, inPlaceOf(rules).stageAtOnce - staging.length);
   const next = free.filter(({ staged, phase }) => !staged && phase === "Ready");
   return next.slice(0, Math.max(0, most)).map((machine) => ({ kind: "stage", machine }));
 }

@@ -52,7 +52,7 @@ export function lookAtWaves(situation: Situation, census: Census): WaveLook {
   if (rollingBack || (!rolled && situation.pool.counts.old === 0)) return free;
   const targets = waveTargets(rules, desired.replicas);
   const isGated = rules.gates.some(({ run }) => run === "EachWave");
-  for (let state = placeOf(situation, census, targets);; state = waveAt(state.index + 1)) {
+  for (let state = stateOf(situation, census, targets);; state = waveAt(state.index + 1)) {
     const target = targets[state.index];
     if (!target) return { ...free, state, done: rules.conflict === null };
     if (isEmpty(targets, state.index)) continue;
@@ -79,7 +79,7 @@ export function isRelisted(counted: Pick<Rules, "waves" | "growth">, rules: Pick
  * be invalid: then the rollout continues in the first wave that is not reached, but never so far ahead that gates are
  * skipped. Finished waves stay finished.
  */
-function placeOf(situation: Situation, census: Census, targets: WaveTarget[]): WaveState {
+function stateOf(situation: Situation, census: Census, targets: WaveTarget[]): WaveState {
   const { wave, rules, desired, pool } = situation;
   const counted: WaveCount = situation.countedBy ?? { ...rules, replicas: desired.replicas };
   const before = waveTargets(counted, counted.replicas);
