@@ -27,7 +27,7 @@ function typedIn(section: string): string[] {
 
 /** Calls of the command in the table that ask and change nothing; a live view has no end. */
 function questions(machine: string): string[] {
-  const told = [...textOf("Ask and steer").matchAll(/`(ostler (?:status|explain|plan|history|logs) [^`]+)`/g)];
+  const told = [...textOf("Inspect and control").matchAll(/`(ostler (?:status|explain|plan|history|logs) [^`]+)`/g)];
   const commands = told.map(([, command = ""]) => command.replace(/ -w$/, "").replace("pool-7d9f4-x2lqv", machine));
   assert.ok(commands.length >= 6 && commands.some((command) => command.includes(machine)), commands.join("\n"));
   return commands;
@@ -46,7 +46,7 @@ testInWorld(
   "commands of README and docs/how-to/operate.md do what is said of them",
   { script: slow },
   async (world, t) => {
-    const commands = commandsOf("Ask and steer");
+    const commands = commandsOf("Inspect and control");
     assert.ok(commands.length >= 10, `Only ${commands.length} commands were found`);
     await t.step("those that ask and steer, on a running rollout", () => operate(world, commands));
     await world.remove(poolPath("pool"));
@@ -73,7 +73,7 @@ async function operate(world: World, commands: string[]): Promise<void> {
 async function goesOn(world: World): Promise<void> {
   await world.create(poolsPath(), machineDeployment({ replicas: 0, profile: "osp-nowhere" }));
   await world.untilPhase("pool", "Halted");
-  for (const command of commandsOf("When it halts")) await run(world, command);
+  for (const command of commandsOf("Fix a halted rollout")) await run(world, command);
 }
 
 Deno.test("README quick start names tasks that exist", async () => {

@@ -41,7 +41,7 @@ Deno.test("docs/how-to/operate.md tells a cure for every reason to halt, and for
   };
   const decided = ["JoinAttemptsExhausted", "GateFailed", "SpecReapplied", "ReplacementRefused", ...union("BugType")];
   const coded = [...union("RefusedType"), ...union("ExpiredType"), ...union("UpdateFailureType"), ...decided].sort();
-  const told = tableOf("When it halts").flatMap(([reasons = ""]) =>
+  const told = tableOf("Fix a halted rollout").flatMap(([reasons = ""]) =>
     [...reasons.matchAll(/`(\w+)`/g)].map(([, it]) => it)
   );
   assert.ok(coded.length > 10);
@@ -52,7 +52,7 @@ Deno.test("docs/how-to/operate.md tells what to do about everything that blocks"
   const source = await read("workflows/policy/turn.ts");
   const [, block = ""] = /interface Blocked {([^}]*)until/.exec(source) ?? [];
   const coded = [...block.matchAll(/\| "(\w+)"/g)].map(([, reason = ""]) => reason);
-  const section = sectionOf("When a condition is wrong");
+  const section = sectionOf("Fix a condition");
   // A soak is the plan, not an obstacle.
   const missing = coded.filter((reason) => reason !== "Soaking" && !section.includes(`\`${reason}\``));
   assert.ok(coded.length > 10);
@@ -69,7 +69,7 @@ Deno.test("DIFFERENCES lists each difference from Operating System Manager that 
 });
 
 Deno.test("docs/how-to/operate.md's commands that ask or steer name the namespace that they need", () => {
-  const table = sectionOf("Ask and steer").split("\n").filter((line) => line.startsWith("| "));
+  const table = sectionOf("Inspect and control").split("\n").filter((line) => line.startsWith("| "));
   const commands = table.flatMap((line) => [...line.matchAll(/`(ostler [^`]+)`/g)].map(([, command = ""]) => command));
   assert.ok(commands.length >= 12, commands.join("\n"));
   assert.deepEqual(commands.filter((command) => !/ -n kube-system\b| -A\b/.test(command)), []);
