@@ -28,6 +28,7 @@ import type {
   VersionSurvey,
 } from "./contracts/mod.ts";
 import { type NextStep, nextStep } from "./node_version/next_step.ts";
+import { troubleOf } from "./state/trouble.ts";
 
 // The API server and the cloud can be unavailable for an hour.
 const patient = {
@@ -52,6 +53,8 @@ const waits = (): ActivityInterfaceFor<NodeVersionWaits> =>
  */
 const lookMs = 300_000;
 const holdMs = 5_400_000;
+/** Milliseconds until the next survey after the NodeVersion changed between a survey and its step. */
+const mootMs = 1_000;
 
 /** Surveys until every node runs the desired version; its workflow ID is `node-version/<name>`. */
 export async function rollOutNodeVersion(object: ClusterObject): Promise<NodeVersionOutcome> {
@@ -71,22 +74,55 @@ interface News {
   isChanged: boolean;
 }
 
+interface Reported {
+  /** The standing that the NodeVersion has, as `textOf` writes it. */
+  text: string;
+}
+
 async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVersionOutcome> {
-  let reported = "";
+  const reported: Reported = { text: "" };
   for (;;) {
     news.isChanged = false;
-    const survey = await readSurvey(object);
-    if (survey.state === "Gone") return await endGone(object);
-    const next = nextStep(survey);
-    if (reported !== textOf(next.standing)) await report(object, next.standing);
-    reported = textOf(next.standing);
-    if (survey.isHeld && next.step !== "LetGo") await hold(object);
-    await take(object, next, survey.digest);
-    // Without an await between this check and the return, a late signal starts a new run.
-    if (next.step === "Done" && !news.isChanged) return { outcome: "UpToDate", says: next.standing.message };
-    if (next.step === "Wait") await rest(object, survey.fingerprint, news);
+    try {
+      const outcome = await reconcile(object, news, reported);
+      // Without an await between this check and the return, a late signal starts a new run.
+      if (outcome && (outcome.outcome === "Gone" || !news.isChanged)) return outcome;
+    } catch (error) {
+      await waitAfterFailure(object, news, error);
+      reported.text = "";
+    }
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof rollOutNodeVersion>(object);
   }
+}
+
+/** Takes the next step; returns an outcome when nothing is left to do. */
+async function reconcile(
+  object: ClusterObject,
+  news: News,
+  reported: Reported,
+): Promise<NodeVersionOutcome | undefined> {
+  const survey = await readSurvey(object);
+  if (survey.state === "Gone") return await endGone(object);
+  const next = nextStep(survey);
+  if (reported.text !== textOf(next.standing)) await report(object, next.standing);
+  reported.text = textOf(next.standing);
+  if (survey.isHeld && next.step !== "LetGo") await hold(object);
+  await take(object, next, survey.digest);
+  if (next.step === "Wait") await rest(object, survey.fingerprint, news);
+  return next.step === "Done" ? { outcome: "UpToDate", says: next.standing.message } : undefined;
+}
+
+/** Reports a failure that a person or time must resolve, and waits; a step that became moot is planned again. */
+async function waitAfterFailure(object: ClusterObject, news: News, error: unknown): Promise<void> {
+  const trouble = troubleOf(error);
+  if (trouble.kind === "rethrow") throw error;
+  if (trouble.kind === "replan") return void await condition(() => news.isChanged, mootMs);
+  const { message } = trouble;
+  const reason = trouble.kind === "halt" ? trouble.reason : "ApiUnavailable";
+  await report(object, { ready: "False", reason, message }).catch((failure: unknown) => {
+    if (troubleOf(failure).kind === "rethrow") throw failure;
+  });
+  await condition(() => news.isChanged, lookMs);
 }
 
 function readSurvey(object: ClusterObject): Promise<VersionSurvey> {

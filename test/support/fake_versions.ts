@@ -53,11 +53,15 @@ export class FakeVersions {
   readonly looks = new Map<string, VersionSurvey[]>();
   /** What was done, as "name what". */
   readonly done: string[] = [];
+  /** Returns how a step fails, by "name what"; undefined lets it succeed. */
+  failing: (step: string) => Error | undefined = () => undefined;
   /** Ends waits. */
   changed: Promise<void> = Promise.resolve();
 
   all(): NodeVersionActivities & NodeVersionWaits & DiscoveryActivities {
     const note = (object: ClusterObject, what: string): Promise<void> => {
+      const failed = this.failing(`${object.name} ${what}`);
+      if (failed) return Promise.reject(failed);
       this.done.push(`${object.name} ${what}`);
       return Promise.resolve();
     };

@@ -4,6 +4,7 @@ import { readConfig } from "../../workers/config.ts";
 import { rollOutNodeVersion } from "../../workers/controller.ts";
 import { nodeVersionIdOf } from "../../workflows/commands/start_options.ts";
 import { eventually } from "../support/eventually.ts";
+import { failure } from "../support/fake_failure.ts";
 import { controlPlaneFirst, surveyed } from "../support/fake_versions.ts";
 import type { Stage } from "../support/workflow_stage.ts";
 import { onStage } from "../support/workflow_stage.ts";
@@ -94,6 +95,38 @@ test("K24 rollOutNodeVersion that is cancelled, or whose NodeVersion is deleted,
   const gone = stage.client.workflow.getHandle(nodeVersionIdOf({ name: "none" }));
   deepEqual((await gone.result() as { outcome: string }).outcome, "Gone");
   deepEqual(doneWith(stage, "none"), ["let go"]);
+});
+
+test("fault E5 rollOutNodeVersion: surveys again when the NodeVersion changes between survey and release", async (stage) => {
+  const { versions } = stage.activities;
+  versions.looks.set("edited", [
+    surveyed({ digest: "before" }),
+    surveyed({ digest: "after" }),
+    surveyed({ isSettled: true, says: "All 2" }),
+  ]);
+  versions.failing = (step) =>
+    step === "edited release Workers of before" ? failure("GenerationStale", "it asks for something else") : undefined;
+  await rollOutNodeVersion(stage.client, config, "edited");
+  const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name: "edited" }));
+  deepEqual(await handle.result(), { outcome: "UpToDate", says: "All 2" });
+  versions.failing = () => undefined;
+  deepEqual(doneWith(stage, "edited"), ["tell Rolling", "tell Rolling", "release Workers of after", "tell UpToDate"]);
+});
+
+test("fault E5 rollOutNodeVersion: reports a refused step, and continues after the next change", async (stage) => {
+  const { versions } = stage.activities;
+  versions.changed = new Promise(() => {});
+  versions.looks.set("denied", [surveyed()]);
+  versions.failing = (step) =>
+    step.startsWith("denied release") ? failure("AccessDenied", "patch is forbidden") : undefined;
+  await rollOutNodeVersion(stage.client, config, "denied");
+  await eventually("the refusal to be reported", () => doneWith(stage, "denied").includes("tell AccessDenied"));
+  versions.failing = () => undefined;
+  versions.looks.set("denied", [surveyed({ isSettled: true, says: "All 2" })]);
+  await rollOutNodeVersion(stage.client, config, "denied");
+  const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name: "denied" }));
+  deepEqual(await handle.result(), { outcome: "UpToDate", says: "All 2" });
+  versions.changed = Promise.resolve();
 });
 
 test("discoverScalingGroups tells what it made and removed", async (stage) => {
