@@ -145,7 +145,7 @@ async function isAway({ world, registry, reference, key }: Scene): Promise<void>
 async function isChecked({ world, reference, key }: Scene): Promise<void> {
   const refused: [spec: object, words: RegExp][] = [
     [{ reference, keys: [] }, /spec.keys/],
-    [{ reference }, /one of keys and keyless has to be there/],
+    [{ reference }, /keys or keyless is required/],
     [
       { reference, keyless: { roots: [key], transparencyLogs: [key], identities: [workflow] } },
       /spec.keyless.roots\[0\]/,
@@ -154,7 +154,7 @@ async function isChecked({ world, reference, key }: Scene): Promise<void> {
     [{ reference, keys: ["-----BEGIN PRIVATE KEY-----"] }, /spec.keys\[0\]/],
     [{ reference: "debian", keys: [key] }, /spec.reference/],
     [{ reference, keys: [key], platform: "linux" }, /spec.platform/],
-    [{ reference, keys: [key], insecure: true, pullSecret: "a" }, /insecure and pullSecret exclude each other/],
+    [{ reference, keys: [key], insecure: true, pullSecret: "a" }, /insecure and pullSecret are mutually exclusive/],
   ];
   for (const [spec, words] of refused) {
     const made = world.create(images, { apiVersion, kind: "OSImage", metadata: { name: "c" }, spec });
