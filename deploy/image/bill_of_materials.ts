@@ -1,4 +1,5 @@
-// Entry point: writes what the image is made of, in SPDX 2.3: Debian's packages, npm's, Go's modules, Deno and Ostler.
+// Entry point: writes the bill of materials of the image in SPDX 2.3: Debian packages, npm packages, Go modules, Deno
+// and Ostler.
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import process from "node:process";

@@ -1,4 +1,4 @@
-/** What of node_modules a program needs that has only `dependencies`, found as Deno has laid it out. */
+/** Finds the packages in Deno's node_modules that a program needs at run time, by `dependencies`. */
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
@@ -6,15 +6,15 @@ import { dirname, join, resolve } from "node:path";
 export interface InstalledPackage {
   name: string;
   version: string;
-  /** As the package itself says; not always an expression of SPDX. */
+  /** License as stated by the package; not always an SPDX expression. */
   license?: string;
-  /** Its own folder in node_modules/.deno, which it shares with links to what it needs. */
+  /** Folder of the package in node_modules/.deno, which also has links to its dependencies. */
   folder: string;
-  /** Where its files are, in that. */
+  /** Folder of the package's files, inside `folder`. */
   place: string;
 }
 
-/** Follows these dependencies, and theirs; in the order of their folders. `isLeftOut` says which are not followed. */
+/** Returns these packages and their dependencies, recursively, sorted by folder; `isLeftOut` names packages to skip. */
 export async function installedPackages(
   nodeModules: string,
   names: readonly string[],
@@ -34,7 +34,7 @@ export async function installedPackages(
   return [...found.values()].sort((a, b) => a.folder < b.folder ? -1 : 1);
 }
 
-/** The packages in a folder, those of scopes with the scope. */
+/** Returns the names of the packages in a folder, with their scopes. */
 export async function namesIn(folder: string): Promise<string[]> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith("."));
   const all = names.map(async (name) =>

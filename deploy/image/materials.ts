@@ -1,12 +1,12 @@
-/** What goes into the image, each with its package URL (github.com/package-url/purl-spec). */
+/** Lists the materials of the image, with package URLs (github.com/package-url/purl-spec). */
 import process from "node:process";
 import { installedPackages } from "./installed_packages.ts";
 import type { Material } from "./spdx.ts";
 
-/** Translates workflows while the image is made, and is no part of it. */
+/** Packages that compile workflows during the build, and are not part of the image. */
 const isTool = (name: string): boolean => name.startsWith("@swc/");
 
-/** What dpkg says is installed, from its status file; only what an image of Debian has says nothing about licenses. */
+/** Returns the installed packages from a status file of dpkg, which has no licenses. */
 export function debianPackages(status: string): Material[] {
   return status.split(/\n\n+/).map(fieldsOf).flatMap((fields) => {
     const { Package: name, Version: version, Architecture: architecture, Status: state } = fields;
@@ -21,7 +21,7 @@ function fieldsOf(paragraph: string): Record<string, string> {
   return Object.fromEntries(lines.map(([, name, value]) => [name, value]));
 }
 
-/** What is installed for `dependencies`, also what is bundled into one file. */
+/** Returns the npm packages installed for `dependencies`, including those bundled into one file. */
 export async function npmPackages(nodeModules: string, names: readonly string[]): Promise<Material[]> {
   return (await installedPackages(nodeModules, names, isTool)).map(({ name, version, license }) => {
     const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
@@ -29,14 +29,14 @@ export async function npmPackages(nodeModules: string, names: readonly string[])
   });
 }
 
-/** The modules that a go.mod asks for, which are linked into a program of ours. */
+/** Returns the modules that a go.mod requires, which are linked into `program`. */
 export function goModules(text: string, program: string): Material[] {
   return [...text.matchAll(/^(?:require )?\t?([\w.-]+\.[a-z]+\/\S+) (v\S+)/gm)].map(([, name = "", version = ""]) => {
     return { name, version, purl: `pkg:golang/${name}@${version}`, comment: `Part of ${program}` };
   });
 }
 
-/** Ostler, and what runs it. */
+/** Returns Ostler and Deno. */
 export function ownPackages(version: string): Material[] {
   const deno = process.versions["deno"] ?? "";
   return [

@@ -1,13 +1,13 @@
-// Entry point: takes from node_modules what the image has no use for, as only tests and builds need it.
+// Entry point: removes from node_modules the packages that only tests and builds need.
 import { readdir, readFile, rm, rmdir, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import process from "node:process";
 import { installedPackages, namesIn } from "./installed_packages.ts";
 
-/** An architecture as images have it, and as compilers do. */
+/** Target triples of compilers by architecture of images. */
 const triples: Record<string, string> = { amd64: "x86_64-unknown-linux-gnu", arm64: "aarch64-unknown-linux-gnu" };
 
-/** The first makes bundles of workflows, and of the second there is one; both are made by now. */
+/** @swc bundles workflows, and the Kubernetes client is bundled; both bundles are already built. */
 const isBundled = (name: string): boolean => name.startsWith("@swc/") || name === "@kubernetes/client-node";
 
 async function keepOnly(nodeModules: string, names: string[], triple: string): Promise<void> {
@@ -25,11 +25,13 @@ async function keepOnly(nodeModules: string, names: string[], triple: string): P
   await keepNative(packages.find(({ name }) => name === "@temporalio/core-bridge")?.folder, triple);
 }
 
-/** The SDK brings its native part for all systems. */
+/** Removes the SDK's native libraries for other systems. */
 async function keepNative(folder: string | undefined, triple: string): Promise<void> {
   const releases = join(folder ?? "", "node_modules/@temporalio/core-bridge/releases");
   const all = await readdir(releases);
-  if (!all.includes(triple)) throw new Error(`Cannot make an image for ${triple}: the SDK has only ${all.join(", ")}`);
+  if (!all.includes(triple)) {
+    throw new Error(`Failed to build an image for ${triple}: the SDK has only ${all.join(", ")}`);
+  }
   for (const name of all) if (name !== triple) await remove(join(releases, name));
 }
 
@@ -40,13 +42,13 @@ async function removeDeadLinks(folder: string): Promise<void> {
   }
 }
 
-/** Deno notes whom it has told that build scripts did not run, sometimes. */
+/** Removes Deno's markers for skipped build scripts, which are not always written. */
 async function removeMarks(place: string): Promise<void> {
   const marks = (await readdir(place)).filter((name) => name.startsWith(".scripts-"));
   for (const name of marks) await rm(join(place, name));
 }
 
-/** With the folder of its scope where nothing else is in that. */
+/** Removes a path, and the folder of its scope if that is then empty. */
 async function remove(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
   const folder = resolve(path, "..");
@@ -55,6 +57,8 @@ async function remove(path: string): Promise<void> {
 
 const [architecture = ""] = process.argv.slice(2);
 const triple = triples[architecture];
-if (triple === undefined) throw new Error(`Cannot choose packages for architecture "${architecture}"`);
+if (triple === undefined) {
+  throw new Error(`Invalid architecture "${architecture}": accepted are ${Object.keys(triples).join(", ")}`);
+}
 const { dependencies } = JSON.parse(await readFile("package.json", "utf8"));
 await keepOnly(resolve("node_modules"), Object.keys(dependencies), triple);

@@ -1,12 +1,12 @@
-/** A list of packages as a document of SPDX 2.3 (spdx.github.io/spdx-spec/v2.3). */
+/** Writes a list of packages as an SPDX 2.3 document (spdx.github.io/spdx-spec/v2.3). */
 import { createHash } from "node:crypto";
 
-/** A package that something is made of. */
+/** A package that the product contains. */
 export interface Material {
   name: string;
   version: string;
   purl: string;
-  /** As its maker says; told on only where it is an expression of SPDX. */
+  /** License as stated by the package; included in the document only if it is an SPDX expression. */
   license?: string;
   supplier?: string;
   comment?: string;
@@ -15,16 +15,16 @@ export interface Material {
 export interface Product {
   name: string;
   version: string;
-  /** RFC 3339, in whole seconds. */
+  /** Creation time in RFC 3339, in whole seconds. */
   created: string;
 }
 
-/** Identifiers with AND and OR, which is as much as packages say. */
+/** SPDX expressions of identifiers with AND, OR and WITH, the forms that packages use. */
 const expression = /^\(?[A-Za-z0-9.+-]+( (AND|OR|WITH) [A-Za-z0-9.+-]+)*\)?$/;
 const unknown = "NOASSERTION";
 const noExpression = ["UNLICENSED", "SEE"];
 
-/** The document that describes the product; the same for the same materials, in whatever order they come. */
+/** Returns the document that describes the product; independent of the order of materials. */
 export function spdxDocument(product: Product, materials: readonly Material[]): object {
   const all = new Map(materials.map((material) => [material.purl, material]));
   const packages = [...all.keys()].sort().map((purl) => packageOf(all.get(purl) as Material));

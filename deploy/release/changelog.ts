@@ -1,30 +1,30 @@
-/** CHANGELOG.md, as far as a release asks it: what is new in a version, and since when it is out. */
+/** Reads the notes and the date of a version from CHANGELOG.md. */
 
 export interface Entry {
-  /** As in Keep a Changelog; undefined as long as nobody has released it. */
+  /** Release date as in Keep a Changelog; undefined for an unreleased version. */
   readonly date: string | undefined;
   /** Markdown below the heading. */
   readonly notes: string;
 }
 
 /**
- * What is told of a version that is released now. Throws where nobody would know what it is: it has no date, or its files
- * are of no commit; a draft may be so.
+ * Returns the release notes of a version. Throws if the version has no date or files are not committed, except for a
+ * draft.
  */
 export function notesOf(
   changelog: string,
   { version, isChanged }: { version: string; isChanged: boolean },
   isDraft: boolean,
 ): string {
-  if (isChanged && !isDraft) throw new Error(`Cannot release ${version}: files differ from the commit; see --draft`);
+  if (isChanged && !isDraft) throw new Error(`Failed to release ${version}: files differ from the commit; use --draft`);
   const entry = entryOf(changelog, version);
   if (entry?.date === undefined && !isDraft) {
-    throw new Error(`Cannot release ${version}: CHANGELOG.md has no "## [${version}] - DATE"; see --draft`);
+    throw new Error(`Failed to release ${version}: CHANGELOG.md has no "## [${version}] - DATE"; use --draft`);
   }
   return entry?.notes ?? "";
 }
 
-/** The entry of a version, or what is unreleased where it has none; undefined where there is neither. */
+/** Returns the entry of a version, or the Unreleased entry if the version has none; undefined without either. */
 export function entryOf(changelog: string, version: string): Entry | undefined {
   const parts = changelog.split(/^## \[([^\]]+)\](?: - (\d{4}-\d{2}-\d{2}))?[^\n]*\n/m);
   for (const wanted of [version, "Unreleased"]) {

@@ -1,4 +1,4 @@
-/** The chart as a package, and what it installs as plain manifests. */
+/** Packages the chart, and writes its objects as plain manifests. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { runHelm } from "./chart/render_chart.ts";
 import { run, type Source } from "./source.ts";
 import { atOneTime } from "./steady_tar.ts";
 
-/** Folders that `kubectl apply -k` takes, by the name of the file that a release has of them. */
+/** Folders for `kubectl apply -k`, by the name of their file in a release. */
 const folders: Readonly<Record<string, string>> = {
   "ostler": "kubernetes",
   "ostler-setup": "kubernetes/setup",
@@ -19,7 +19,7 @@ interface Tools {
   readonly kubectl: string;
 }
 
-/** Writes ostler-VERSION.tgz; returns its name. */
+/** Writes ostler-VERSION.tgz; returns the file name. */
 export async function packChart({ helm }: Tools, { version, time }: Source, output: string): Promise<string[]> {
   const work = await mkdtemp(join(tmpdir(), "ostler-release-"));
   try {
@@ -32,7 +32,7 @@ export async function packChart({ helm }: Tools, { version, time }: Source, outp
   }
 }
 
-/** Writes what `kubectl apply -f` takes, one file for each folder; returns their names. */
+/** Writes one manifest file per folder for `kubectl apply -f`; returns the file names. */
 export async function writeManifests({ kubectl }: Tools, { version }: Source, output: string): Promise<string[]> {
   const names: string[] = [];
   for (const [name, folder] of Object.entries(folders)) {

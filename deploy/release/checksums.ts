@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 
-/** Writes SHA256SUMS of these files, as `sha256sum --check` reads it. */
+/** Writes SHA256SUMS for these files, in the format of `sha256sum --check`. */
 export async function writeChecksums(folder: string, names: readonly string[]): Promise<void> {
   const lines: string[] = [];
   for (const name of names.toSorted()) lines.push(`${await digestOf(join(folder, name))}  ${name}\n`);

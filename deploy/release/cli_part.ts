@@ -1,6 +1,9 @@
 /**
- * The command with all that it needs to run, for one system: an archive to unpack anywhere. It is Deno with our files beside
- * it, and not one compiled program: such a one has no Deno to start, without any permission, for the templates of others.
+ * Packs the command with everything that it needs to run on one system, as an archive to unpack anywhere. The archive
+ * has Deno
+ * and source files instead of one compiled program, because a compiled program has no Deno with which to render
+ * templates of
+ * other authors in a process without permissions.
  */
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,10 +14,10 @@ import { launcher } from "./launcher.ts";
 import { root, run, type Source } from "./source.ts";
 
 interface System {
-  /** As Deno and npm name it. */
+  /** Name of the operating system in Deno and npm. */
   os: string;
   arch: string;
-  /** As compilers do; the SDK's native part is called so. */
+  /** Target triple; the SDK names its native library after it. */
   triple: string;
 }
 
@@ -25,16 +28,16 @@ const systems: Readonly<Record<Target, System>> = {
   "darwin-arm64": { os: "darwin", arch: "arm64", triple: "aarch64-apple-darwin" },
 };
 
-/** Folders that the command loads files of, by the import law. */
+/** Folders from which the command imports, by the import rules of the project. */
 const rooms = ["activities", "cli", "profiles", "workflows"];
 
-/** For which system, and with which Deno. */
+/** The target system, and the version of Deno. */
 export interface Packing {
   target: Target;
   deno: string;
 }
 
-/** Writes ostler-cli-VERSION-TARGET.tar.gz; returns its name. */
+/** Writes ostler-cli-VERSION-TARGET.tar.gz; returns the file name. */
 export async function packCommand(
   { target, deno }: Packing,
   { version, time }: Source,
@@ -67,7 +70,10 @@ export async function packCommand(
   }
 }
 
-/** Packages are links into Deno's cache: whoever links them too, while they are packed, changes them in the eyes of tar. */
+/**
+ * Copies the files, because packages are hard links into Deno's cache, and another link created meanwhile makes tar
+ * report a change.
+ */
 async function apart(work: string, name: string): Promise<string> {
   const still = join(work, "still");
   await mkdir(still);
@@ -91,8 +97,9 @@ async function install(folder: string, { os, arch, triple }: System): Promise<vo
     `{ "imports": { "./activities/kube/client_node.ts": "./client_node.js" } }\n`,
   );
   const store = join(folder, "node_modules/.deno");
-  // Workers bundle workflows, tests look at pages, and of the Kubernetes client there is a bundle; the SDK brings its native
-  // part for all systems, and its sources.
+  // The command needs neither the packages that bundle workflows, nor those that test pages, nor the bundled Kubernetes
+  // client.
+  // The SDK includes its native library for all systems, and its sources.
   for (const each of await readdir(store)) {
     if (/^(@swc\+|playwright-core@|@kubernetes\+client-node@)/.test(each)) {
       await rm(join(store, each), { recursive: true });
@@ -104,7 +111,7 @@ async function install(folder: string, { os, arch, triple }: System): Promise<vo
 async function keepNative(store: string, triple: string): Promise<void> {
   const bridge = join(store, "node_modules/@temporalio/core-bridge");
   const releases = await readdir(join(bridge, "releases"));
-  if (!releases.includes(triple)) throw new Error(`Cannot pack for ${triple}: the SDK has ${releases.join(", ")}`);
+  if (!releases.includes(triple)) throw new Error(`Failed to pack for ${triple}: the SDK has ${releases.join(", ")}`);
   const others = releases.filter((name) => name !== triple).map((name) => `releases/${name}`);
   for (const name of [...others, "sdk-core", "bridge-macros", "src", "Cargo.lock", "Cargo.toml"]) {
     await rm(join(bridge, name), { recursive: true, force: true });

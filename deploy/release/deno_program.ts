@@ -1,4 +1,4 @@
-/** Deno's program for each system that the command is packed for, as npm has it. */
+/** Fetches the Deno executable for each target system from npm. */
 import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,10 @@ const packages: Readonly<Record<Target, string>> = {
   "darwin-arm64": "@deno/darwin-arm64",
 };
 
-/** The version to pack: this one, or, where npm has not that for a system and a near one will do, the newest before it. */
+/**
+ * Returns the version of Deno to pack: the running one, or with `isNear` the newest earlier patch release if npm lacks
+ * it.
+ */
 export async function denoFor(target: Target, isNear: boolean): Promise<string> {
   const own = Deno.version.deno;
   const known = JSON.parse(await run("npm", ["view", packages[target], "versions", "--json", "--loglevel=error"]));
@@ -20,11 +23,11 @@ export async function denoFor(target: Target, isNear: boolean): Promise<string> 
   if (versions.includes(own)) return own;
   const near = nearestBefore(own, versions);
   if (isNear && near !== undefined) return near;
-  const other = near === undefined ? "nor one near it" : `but ${near}, which --near-deno takes`;
-  throw new Error(`Cannot pack for ${target}: npm has no Deno ${own} for it, ${other}`);
+  const other = near === undefined ? "and no earlier patch release" : `but ${near}; use --near-deno to pack that`;
+  throw new Error(`Failed to pack for ${target}: npm has no Deno ${own} for it, ${other}`);
 }
 
-/** The newest that differs in the last number alone, and is not newer; pure. */
+/** Returns the newest version that is older than `own` and differs in the patch number only. */
 export function nearestBefore(own: string, versions: readonly string[]): string | undefined {
   const [, line = "", last = ""] = /^(\d+\.\d+)\.(\d+)$/.exec(own) ?? [];
   const patches = versions.filter((version) => version.startsWith(`${line}.`)).map((version) =>
@@ -34,7 +37,7 @@ export function nearestBefore(own: string, versions: readonly string[]): string 
   return before.length === 0 ? undefined : `${line}.${Math.max(...before)}`;
 }
 
-/** Puts it into a folder, as `deno`. */
+/** Downloads the executable into a folder, as `deno`. */
 export async function fetchDeno(target: Target, version: string, folder: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), "ostler-deno-"));
   try {

@@ -1,4 +1,4 @@
-/** What starts the command in its archive; `cli/kubectl-ostler` does it in a checkout. */
+/** The script that starts the command from its archive; in a checkout, `cli/kubectl-ostler` starts it. */
 export const launcher = `#!/bin/sh
 # Runs ostler with what lies beside this file: nothing is installed or downloaded. Link it on your PATH as ostler,
 # kubectl-ostler (kubectl ostler …) and kubectl_complete-ostler (what kubectl asks when TAB is pressed).

@@ -1,4 +1,4 @@
-// Entry point: makes everything that a release has.
+// Entry point: builds all files of a release.
 import process from "node:process";
 import { resolveTools } from "../local/tools/resolve_tools.ts";
 import { parseOptions, usage, UsageError } from "./options.ts";

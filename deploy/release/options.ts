@@ -1,48 +1,49 @@
 import { parseArgs } from "node:util";
 
-/** What a release has beside chart and manifests, which it always has. */
+/** Parts of a release that can be left out; chart and manifests are always built. */
 export const optionalParts = ["cli", "image"] as const;
 export type OptionalPart = typeof optionalParts[number];
 
-/** Systems that the command is packed for, as releases call them. */
+/** Target systems of the command, by their names in releases. */
 export const targets = ["linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64"] as const;
 export type Target = typeof targets[number];
 
 export interface ReleaseOptions {
-  /** Folder of everything that is made. */
+  /** Output folder. */
   readonly output: string;
-  /** A version that CHANGELOG.md does not date, from files that no commit has. */
+  /** Whether the version may lack a date in CHANGELOG.md, a commit, recorded manifests and a passed campaign. */
   readonly isDraft: boolean;
   readonly without: readonly OptionalPart[];
   readonly targets: readonly Target[];
-  /** Where npm has not this Deno for a system, the newest before it is packed. */
+  /** Whether the newest earlier patch release of Deno is packed if npm lacks this one for a system. */
   readonly isNearDeno: boolean;
   readonly help: boolean;
 }
 
-/** What stands on the command line cannot be used. */
+/** An invalid command line. */
 export class UsageError extends Error {}
 
 /** The text of `--help`. */
-export const usage = `Makes everything that a release has, with SHA256SUMS, and sends nothing anywhere.
+export const usage = `Build all files of a release, with SHA256SUMS. Nothing is published.
 
 deno task release [flags]
 
-  --output FOLDER   where it goes (dist)
-  --draft           also of a version without a date in CHANGELOG.md, of files that are not committed,
-                    of manifests that are not recorded, and of a commit that deno task campaign did not pass on
-  --without PARTS   leave out cli, image, or both, joined by a comma; what of them cannot be made is otherwise an error, told
-                    when everything else is made
-  --targets NAMES   of the command: ${targets.join(", ")} (all)
-  --near-deno       where npm has not this Deno for one of them, pack the newest before it that differs in the last
-                    number alone, and say so; otherwise that one is not packed
-  --help            print this
+  --output FOLDER   Write files to FOLDER (default dist)
+  --draft           Allow a version without a date in CHANGELOG.md, uncommitted files, manifests that are
+                    not recorded, and a commit on which deno task campaign did not pass
+  --without PARTS   Leave out cli, image, or both, separated by a comma; otherwise a part that cannot be built is
+                    an error, which is reported when all other parts are built
+  --targets NAMES   Pack the command for these systems: ${targets.join(", ")} (default all)
+  --near-deno       If npm lacks this version of Deno for a system, pack the newest earlier patch release and report it;
+                    otherwise the command is not packed for that system
+  --help            Print this help
 
-Needs Helm and kubectl (found or built as the demo's tools are), GNU tar, npm for the command, a Docker engine for the image.
-Exit code 0: all of it was made. 1: something could not be. 2: a flag is wrong.
+Requires Helm and kubectl (found or built like the demo's tools), GNU tar, npm for the command,
+and a Docker engine for the image.
+Exit codes: 0, all files were built; 1, a file could not be built; 2, usage error.
 `;
 
-/** Reads the command line; throws UsageError naming what cannot be used. */
+/** Parses the command line; throws UsageError that names the invalid flag. */
 export function parseOptions(args: readonly string[]): ReleaseOptions {
   const { output, draft, without, targets: named, help, "near-deno": isNearDeno } = parse(args);
   return {
@@ -80,6 +81,6 @@ function parse(args: readonly string[]): {
 function chosen<T extends string>(flag: string, text: string, all: readonly T[]): T[] {
   const names = text.split(",").filter(Boolean);
   const unknown = names.find((name) => !all.includes(name as T));
-  if (unknown !== undefined) throw new UsageError(`Cannot use ${flag} "${unknown}": there are ${all.join(", ")}`);
+  if (unknown !== undefined) throw new UsageError(`Invalid ${flag} "${unknown}": accepted are ${all.join(", ")}`);
   return all.filter((name) => names.includes(name));
 }

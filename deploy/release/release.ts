@@ -1,4 +1,4 @@
-/** One release, part by part. */
+/** Builds a release, part by part. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { requireCampaign } from "./campaign.ts";
@@ -25,12 +25,13 @@ interface Making {
   readonly say: (text: string) => void;
 }
 
-/** Makes files of a release, and returns their names. */
+/** Builds files of a release, and returns their names. */
 type Part = (making: Making) => Promise<string[]>;
 
 /**
- * Makes all of it; `say` is told of each file, and of what was left out. Where command or image cannot be made, it throws
- * when everything else is.
+ * Builds all parts, and reports each file and each omitted part by `say`. If command or image cannot be built, throws
+ * after all
+ * other parts are built.
  */
 export async function makeRelease(
   options: ReleaseOptions,
@@ -55,7 +56,7 @@ export async function makeRelease(
   for (const part of optional(making)) await part(making).then(add, ({ message }) => void failures.push(message));
   await writeChecksums(output, made);
   say("SHA256SUMS");
-  if (failures.length > 0) throw new Error(`${failures.join("\n")}\nEverything else was made`);
+  if (failures.length > 0) throw new Error(`${failures.join("\n")}\nAll other files were built`);
 }
 
 async function writeNotes({ source: { version }, output }: Making, notes: string): Promise<string[]> {
@@ -64,10 +65,10 @@ async function writeNotes({ source: { version }, output }: Making, notes: string
   return [name];
 }
 
-/** What needs more than this machine may have, one after the other. */
+/** Returns the parts that need programs which this machine may lack, to build one after the other. */
 function optional({ options: { without, targets }, say }: Making): Part[] {
-  if (without.includes("cli")) say("without the command");
-  if (without.includes("image")) say("without the image");
+  if (without.includes("cli")) say("Skipped: command");
+  if (without.includes("image")) say("Skipped: image");
   return [
     ...(without.includes("cli") ? [] : targets.map(commandFor)),
     ...(without.includes("image") ? [] : [image]),
@@ -77,7 +78,9 @@ function optional({ options: { without, targets }, say }: Making): Part[] {
 function commandFor(target: Target): Part {
   return async ({ options, source, output, say }) => {
     const deno = await denoFor(target, options.isNearDeno);
-    if (deno !== Deno.version.deno) say(`${target}: with Deno ${deno}, as npm has no ${Deno.version.deno} for it`);
+    if (deno !== Deno.version.deno) {
+      say(`${target}: packed with Deno ${deno}, because npm has no Deno ${Deno.version.deno} for it`);
+    }
     return [await packCommand({ target, deno }, source, output)];
   };
 }
@@ -86,6 +89,6 @@ const image: Part = async ({ source, output }) => {
   try {
     return await makeImage(source, output);
   } catch (error) {
-    throw new Error(`${(error as Error).message}; --without image leaves it out`, { cause: error });
+    throw new Error(`${(error as Error).message}; use --without image to skip it`, { cause: error });
   }
 };

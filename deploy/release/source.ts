@@ -1,4 +1,4 @@
-/** What a release is made of: one commit, whose time everything in it bears. */
+/** The source of a release: one commit, whose time all files of the release have. */
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };
@@ -11,23 +11,23 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 export interface Source {
   readonly version: string;
   readonly commit: string;
-  /** Epoch seconds. */
+  /** Time of the commit in epoch seconds. */
   readonly time: number;
-  /** Files differ from what the commit has. */
+  /** Whether files differ from the commit. */
   readonly isChanged: boolean;
 }
 
-/** Reads version and commit of this checkout. */
+/** Reads the version and the commit of this checkout. */
 export async function readSource(): Promise<Source> {
   const [commit = "", time = ""] = (await run("git", ["log", "-1", "--format=%H %ct"])).trim().split(" ");
   const isChanged = (await run("git", ["status", "--porcelain"])).trim() !== "";
   return { version: manifest.version, commit, time: Number(time), isChanged };
 }
 
-/** Runs a program in a folder, that of the checkout unless told, and returns what it wrote; throws with its last lines. */
+/** Runs a program, by default in the checkout, and returns its stdout; throws with the last lines of its output. */
 export async function run(program: string, args: readonly string[], cwd: string = root): Promise<string> {
   const { code, stdout, lines } = await runCommand({ program, args, cwd, env: definedVariables(process.env) });
   if (code === 0) return stdout;
   const said = [...lines, ...stdout.split("\n")].map((line) => line.trim()).filter(Boolean).slice(-3).join("; ");
-  throw new Error(`Cannot ${program} ${args.slice(0, 2).join(" ")}: ${said || `it ended with ${code}`}`);
+  throw new Error(`Failed to run "${program} ${args.slice(0, 2).join(" ")}": ${said || `exit code ${code}`}`);
 }

@@ -1,12 +1,14 @@
-/** Archives that are the same whenever, and by whomever, they are made of the same files. */
+/** Reproducible archives: the same files result in the same bytes at any time and for any user. */
 import { Buffer } from "node:buffer";
 import { gunzipSync, gzipSync } from "node:zlib";
 
 const block = 512;
-/** Places in a header of tar. */
+/** Offset and length of fields in a tar header. */
 const fields = { size: [124, 12], time: [136, 12], sum: [148, 8] } as const;
 
-/** The same archive (.tgz) with all files of one time, epoch seconds; headers beyond ustar stay as they are. */
+/**
+ * Returns the archive (.tgz) with one time, in epoch seconds, for all files; header fields beyond ustar are unchanged.
+ */
 export function atOneTime(archive: Uint8Array, time: number): Uint8Array {
   const tar = Buffer.from(gunzipSync(archive));
   for (let at = 0; at + block <= tar.length && tar[at] !== 0;) {
@@ -18,7 +20,7 @@ export function atOneTime(archive: Uint8Array, time: number): Uint8Array {
     const size = parseInt(header.toString("latin1", fields.size[0], fields.size[0] + fields.size[1]), 8);
     at += block + Math.ceil(size / block) * block;
   }
-  // The header of gzip has no time then; the system that it names is that of the library alone.
+  // The gzip header has no time; the operating system in it would depend on the library.
   const packed = gzipSync(tar, { level: 9 });
   packed[9] = 255;
   return packed;

@@ -1,6 +1,6 @@
-/** The chart has the version of Ostler, which stands in package.json alone; Helm wants it in a file of its own. */
+/** Sets the chart's version: Helm needs the version in Chart.yaml, while package.json defines it. */
 
-/** The text of Chart.yaml with that version, for the chart and for what it installs. */
+/** Returns the text of Chart.yaml with this version as version and appVersion. */
 export function versioned(text: string, version: string): string {
   return text.replace(/^version: .*$/m, `version: ${version}`).replace(/^appVersion: .*$/m, `appVersion: "${version}"`);
 }

@@ -1,5 +1,6 @@
-// Entry point: brings the chart to the version of Ostler, and writes those manifests of deploy/kubernetes anew that are made
-// from it.
+// Entry point: sets the chart's version to that of Ostler, and regenerates the manifests of deploy/kubernetes that are
+// rendered
+// from the chart.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";

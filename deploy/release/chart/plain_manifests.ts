@@ -1,11 +1,11 @@
-/** The manifests of deploy/kubernetes that are the chart with its default values: everything that values change. */
+/** Renders the manifests of deploy/kubernetes that depend on chart values, with the default values. */
 import { fileURLToPath } from "node:url";
 import { type ChartOrder, renderChart } from "./render_chart.ts";
 
-/** Where they stand. */
+/** The folder of the manifests. */
 export const plainFolder = fileURLToPath(new URL("../../kubernetes", import.meta.url));
 
-/** Files of that folder by template. All others there are taken by the chart as they are. */
+/** Files of that folder by template. The chart includes all other files of the folder unchanged. */
 const files: Readonly<Record<string, string>> = {
   "namespaces.yaml": "namespace.yaml",
   "controller.yaml": "controller.yaml",
@@ -14,7 +14,10 @@ const files: Readonly<Record<string, string>> = {
   "webhook.yaml": "webhook/webhook.yaml",
 };
 
-/** What differs from the chart's default values: `kubectl apply` makes no namespace, and has webhook and setup apart. */
+/**
+ * Differences from the chart's default values: `kubectl apply` creates no namespace, and has folders for webhook and
+ * setup.
+ */
 export const plainValues = ["namespaces.own=true", "webhook.enabled=true", "setup.enabled=true"] as const;
 
 /** Returns the text of each file, by its path below deploy/kubernetes. */

@@ -1,39 +1,41 @@
-/** deploy/chart, rendered by Helm without a cluster. */
+/** Renders deploy/chart by Helm, without a cluster. */
 import { resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { definedVariables } from "../../local/tools/environment.ts";
 import { runCommand } from "../../local/tools/run_command.ts";
 
-/** Folder of the chart. */
+/** The folder of the chart. */
 export const chartFolder = fileURLToPath(new URL("../../chart", import.meta.url));
 
-/** What Helm is asked to render. */
+/** Arguments of a Helm command. */
 export interface ChartOrder {
-  /** Path of the binary. */
+  /** Path of the Helm binary. */
   readonly helm: string;
-  /** `ostler-system` unless told. */
+  /** Default `ostler-system`. */
   readonly namespace?: string;
-  /** Files of values, by their paths below the chart or from the root; later ones win. */
+  /** Values files, by absolute path or path below the chart; later files take precedence. */
   readonly values?: readonly string[];
-  /** Single values, as `--set` takes them; they win over all files. */
+  /** Single values in the format of `--set`; they take precedence over all files. */
   readonly set?: readonly string[];
-  /** Folder or package of the chart; `chartFolder` unless told. */
+  /** Folder or package of the chart; default `chartFolder`. */
   readonly chart?: string;
-  /** Version of the cluster; that of Helm's own modules unless told. */
+  /** Kubernetes version of the cluster; default is that of Helm's own modules. */
   readonly kubeVersion?: string;
-  /** Variables beside those of this process. */
+  /** Environment variables in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** One object, as the templates wrote it: comments count. */
+/** One rendered object, with its comments. */
 export interface RenderedObject {
-  /** Path of its template below templates/. */
+  /** Path of the template below templates/. */
   readonly template: string;
   readonly text: string;
 }
 
-/** Runs a command of Helm on the chart, such as `template` or `install`; rejects with what Helm says where it refuses. */
+/**
+ * Runs a Helm command on the chart, such as `template` or `install`; rejects with Helm's output if the command fails.
+ */
 export async function runHelm(command: readonly string[], order: ChartOrder): Promise<string> {
   const { helm, namespace = "ostler-system", values = [], set = [], chart = chartFolder, env } = order;
   const args = [
@@ -48,13 +50,13 @@ export async function runHelm(command: readonly string[], order: ChartOrder): Pr
     args,
     env: definedVariables({ ...process.env, ...env }),
   });
-  if (code !== 0) throw new Error(`Cannot ${command.join(" ")} the chart: ${[stdout, ...lines].join("\n").trim()}`);
+  if (code !== 0) throw new Error(`Failed to run "helm ${command.join(" ")}": ${[stdout, ...lines].join("\n").trim()}`);
   return stdout;
 }
 
 const source = /^---\n# Source: ostler\/templates\/(\S+)\n/m;
 
-/** Renders the chart; the objects come in the order in which Helm installs them. */
+/** Renders the chart; returns the objects in the order in which Helm installs them. */
 export async function renderChart(order: ChartOrder): Promise<RenderedObject[]> {
   const version = order.kubeVersion === undefined ? [] : [`--kube-version=${order.kubeVersion}`];
   const [, ...parts] = (await runHelm(["template", "ostler", ...version], order)).split(source);

@@ -1,4 +1,4 @@
-/** Builds the image of Ostler by its recipe, and makes an archive of it that is the same every time. */
+/** Builds the image of Ostler from its Dockerfile, and writes a reproducible archive of it. */
 import { spawn } from "node:child_process";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -13,29 +13,32 @@ import { type Architecture, architectures, denoImage } from "./deno_image.ts";
 import { type SteadyImage, steadyImage } from "./steady_image.ts";
 
 export interface BuildOptions {
-  /** Also the tag, and the build id of its workers. */
+  /** Version, also the tag and the build id of the workers. */
   version: string;
-  /** The commit; that of the project's folder unless told. */
+  /** The commit; default is that of the project's folder. */
   revision?: string;
-  /** That of this machine unless told. */
+  /** Default is that of this machine. */
   architecture?: Architecture;
-  /** Image of a Debian for the architecture; one made of Debian's packages unless told. */
+  /** Debian image for the architecture; by default one is built from Debian packages. */
   base?: string;
-  /** Folder of the archive. */
+  /** Output folder of the archive. */
   output: string;
-  /** What is not made by the same attempt is made anew, though the engine has kept it; with "all" Debian's packages, too. */
+  /**
+   * Build steps cached from another attempt are run again; with "all", no step is taken from the cache, not even
+   * Debian's packages.
+   */
   attempt?: string;
   onProgress?: (text: string) => void;
 }
 
-/** A file of Deno's cache that gets another name meanwhile is the same file. */
+/** Ignores new hard links to files of Deno's cache, because their content is unchanged. */
 const calm = ["--warning=no-file-changed"];
-/** The image's name without its tag. */
+/** Name of the image without its tag. */
 const repository = "ostler";
 
 export const ownArchitecture: Architecture = Deno.build.arch === "aarch64" ? "arm64" : "amd64";
 
-/** Builds on the engine that testcontainers is aimed at; throws with the last lines of the step that failed. */
+/** Builds on the engine that testcontainers uses; throws with the last lines of the failed step. */
 export async function buildImage(options: BuildOptions): Promise<SteadyImage> {
   const { version, output, architecture = ownArchitecture, onProgress = () => {} } = options;
   await mkdir(output, { recursive: true });
@@ -46,7 +49,7 @@ export async function buildImage(options: BuildOptions): Promise<SteadyImage> {
     const created = new Date(latest * 1000).toISOString().replace(".000", "");
     const ground = await groundOf(options, work);
     const args = { ...ground, TARGETARCH: architecture, VERSION: version };
-    onProgress("Collecting what the recipe sees");
+    onProgress("Collecting the build context");
     await fillContext(join(work, "context"));
     onProgress(`Building for ${architecture}`);
     const { attempt = "" } = options;
@@ -65,20 +68,23 @@ export async function buildImage(options: BuildOptions): Promise<SteadyImage> {
   }
 }
 
-/** Gives the archive to the engine, under its name. */
+/** Loads the archive into the engine under its name. */
 export async function loadImage({ archive }: SteadyImage): Promise<void> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   await followed(await dockerode.loadImage(createReadStream(archive)) as Readable);
 }
 
-/** The commit, marked where files differ from it, and its time: no file of the image is later. */
+/**
+ * Returns the commit, with suffix -changed if files differ, and its time, which is the latest time of files in the
+ * image.
+ */
 async function sourceOf({ revision }: BuildOptions): Promise<{ revision: string; latest: number }> {
   const [commit = "", seconds = ""] = (await run("git", ["log", "-1", "--format=%H %ct"])).trim().split(" ");
   const isChanged = (await run("git", ["status", "--porcelain", "--untracked-files=no"])).trim() !== "";
   return { revision: revision ?? (isChanged ? `${commit}-changed` : commit), latest: Number(seconds) };
 }
 
-/** The images that the recipe begins with, and where its packages come from. */
+/** Returns the build arguments for base images and package archives. */
 async function groundOf(
   { base, architecture = ownArchitecture, onProgress }: BuildOptions,
   workFolder: string,
@@ -87,7 +93,9 @@ async function groundOf(
   const progress = onProgress ? { onProgress } : {};
   const own = (): Promise<string> => debianBase({ workFolder, archives, ...progress });
   if (architecture !== ownArchitecture && base === undefined) {
-    throw new Error(`Cannot make a Debian for ${architecture} on ${ownArchitecture}: name one with --base`);
+    throw new Error(
+      `Failed to build a Debian image for ${architecture} on ${ownArchitecture}; name an image with --base`,
+    );
   }
   return {
     BASE: base ?? await own(),
@@ -110,12 +118,12 @@ async function build(
   });
   const answer = await dockerode.buildImage(tar.stdout, { ...options, dockerfile: recipe, rm: true, forcerm: true });
   await followed(answer as Readable);
-  // What its steps have left behind is of no use to the next build, whose files are others.
+  // Intermediate images are useless to the next build, because its files differ.
   const filters = { dangling: { true: true }, label: { "dev.ostler.step=build": true } };
   await dockerode.pruneImages({ filters: JSON.stringify(filters) }).catch(() => undefined);
 }
 
-/** Ends as the engine's work does. */
+/** Waits until the engine completes; rejects with its last lines if it fails. */
 async function followed(answer: Readable): Promise<void> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   const lines: string[] = [];
@@ -128,10 +136,10 @@ async function followed(answer: Readable): Promise<void> {
 }
 
 function tellLines(error: Error, lines: string[]): Error {
-  return new Error(`Cannot build the image: ${error.message}; ${lines.slice(-5).join("; ")}`, { cause: error });
+  return new Error(`Failed to build the image: ${error.message}; ${lines.slice(-5).join("; ")}`, { cause: error });
 }
 
-/** Gives the folder with what the engine has saved. */
+/** Saves an image by the engine, and returns the folder of the unpacked archive. */
 async function save(name: string, work: string): Promise<string> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   const archive = join(work, "saved.tar");
@@ -148,7 +156,7 @@ async function layersOf(image: string): Promise<number> {
   return (await dockerode.getImage(image).inspect()).RootFS.Layers?.length ?? 0;
 }
 
-/** Lays what the image is made of beside the archive. */
+/** Copies the bill of materials from the image next to the archive. */
 async function copyList(image: string, target: string, work: string): Promise<void> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   const container = await dockerode.createContainer({ Image: image });
@@ -167,7 +175,7 @@ async function removeImage(name: string): Promise<void> {
   await dockerode.getImage(name).remove({ force: true }).catch(() => undefined);
 }
 
-/** Whether that is one we make images for. */
+/** Returns whether images can be built for this architecture. */
 export function isArchitecture(name: string): name is Architecture {
   return name in architectures;
 }

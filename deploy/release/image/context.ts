@@ -1,4 +1,4 @@
-/** What the recipe is made from: our files that are of the image, and what Deno has downloaded for them. */
+/** Fills the build context of the image: the project's files that belong to it, and Deno's downloads for them. */
 import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -10,17 +10,17 @@ import { runCommand } from "../../local/tools/run_command.ts";
 export const root = fileURLToPath(new URL("../../..", import.meta.url));
 export const recipe = "deploy/image/Dockerfile";
 
-/** What else the SDK brings for systems that no image is of. */
+/** Names of the SDK's native libraries for systems without an image. */
 const otherSystems = /-(darwin|windows)/;
 
-/** Runs a program in the project's folder; throws with its last lines. */
+/** Runs a program, by default in the project's folder; returns stdout, and throws with the last lines of its output. */
 export async function run(program: string, args: readonly string[], cwd = root): Promise<string> {
   const { code, stdout, lines } = await runCommand({ program, args, env: definedVariables(process.env), cwd });
   if (code === 0) return stdout;
-  throw new Error(`Cannot run "${program} ${args[0]}": exit code ${code}, ${lines.slice(-5).join("; ")}`);
+  throw new Error(`Failed to run "${program} ${args[0]}": exit code ${code}, ${lines.slice(-5).join("; ")}`);
 }
 
-/** Fills an empty folder with what the recipe may see, so that it has nothing to download but Debian's packages. */
+/** Fills an empty folder with the build context, so that a build downloads only Debian packages. */
 export async function fillContext(folder: string): Promise<void> {
   const { kept, left } = await visible();
   const files = (await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ...kept]))
@@ -31,7 +31,9 @@ export async function fillContext(folder: string): Promise<void> {
   await fillDownloads(join(folder, ".deno"), join(folder, "unused.js"));
 }
 
-/** The paths that the recipe's ignore file lets through, and the endings of those among them that it does not. */
+/**
+ * Returns the paths that the Dockerfile's ignore file includes, and the endings of files below them that it excludes.
+ */
 async function visible(): Promise<{ kept: string[]; left: string[] }> {
   const lines = (await readFile(join(root, `${recipe}.dockerignore`), "utf8")).split("\n");
   const kept = lines.filter((line) => line.startsWith("!") && line !== "!.deno").map((line) => line.slice(1));
@@ -39,7 +41,7 @@ async function visible(): Promise<{ kept: string[]; left: string[] }> {
 }
 
 async function fillDownloads(cache: string, scratch: string): Promise<void> {
-  // Deno downloads its bundler when it first has something to bundle.
+  // Deno downloads its bundler on the first use.
   await run(Deno.execPath(), ["bundle", "--quiet", "--output", scratch, "activities/kube/polling.ts"]);
   await rm(scratch);
   const { denoDir, npmCache } = JSON.parse(await run(Deno.execPath(), ["info", "--json"]));
@@ -53,13 +55,18 @@ async function fillDownloads(cache: string, scratch: string): Promise<void> {
   }
 }
 
-/** Of a package in the lock, such as "@scope/name@1.0.0_peer@2.0.0", where Deno keeps it and what it knows of it. */
+/**
+ * Returns the paths of package and metadata in Deno's cache for a locked package, such as
+ * "@scope/name@1.0.0_peer@2.0.0".
+ */
 function pathsOf(locked: string): string[] {
   const [, name = "", version = ""] = /^(@?[^@]+)@([^_]+)/.exec(locked) ?? [];
   return [`${name}/${version}`, `${name}/registry.json`];
 }
 
-/** The same files under another name, where that is possible; nothing where there is nothing. */
+/**
+ * Hard-links files under another name, or copies them if that fails; does nothing if `from` is absent or `to` exists.
+ */
 async function link(from: string, to: string): Promise<void> {
   if (!existsSync(from) || existsSync(to)) return;
   await mkdir(dirname(to), { recursive: true });

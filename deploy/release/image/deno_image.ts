@@ -1,10 +1,10 @@
-/** Deno as an image with nothing but its binary, as its makers have it in a registry. */
+/** Builds an image with only the Deno binary, equivalent to `denoland/deno:bin`. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { hasImage, importArchive } from "../../local/machines/debian_base.ts";
 import { run } from "./context.ts";
 
-/** An architecture of images, and what Deno and its packages call it. */
+/** Architectures of images, with their names in Deno and in npm packages. */
 export const architectures = {
   amd64: { deno: "x86_64-unknown-linux-gnu", npm: "x64" },
   arm64: { deno: "aarch64-unknown-linux-gnu", npm: "arm64" },
@@ -12,7 +12,10 @@ export const architectures = {
 
 export type Architecture = keyof typeof architectures;
 
-/** Gives the name of such an image of the version that runs; its binary is our own, or comes from npm for other machines. */
+/**
+ * Returns the name of the image with the running version; the binary is that of this process, or from npm for another
+ * architecture.
+ */
 export async function denoImage(architecture: Architecture, workFolder: string): Promise<string> {
   const version = Deno.version.deno;
   const name = `ostler-deno:${version}-${architecture}`;

@@ -1,4 +1,4 @@
-// Entry point: builds the image of Ostler into a folder, and leaves it in the engine.
+// Entry point: builds the image of Ostler into a folder, and loads it into the engine.
 import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import process from "node:process";
@@ -10,13 +10,14 @@ import { cacheFolder } from "../../local/tools/environment.ts";
 import { buildImage, type BuildOptions, isArchitecture, loadImage, ownArchitecture } from "./build_image.ts";
 import type { SteadyImage } from "./steady_image.ts";
 
-const help = `Builds the image of Ostler: an archive that engines and containerd load, which is an OCI layout as well.
-  --version TEXT    its tag; that of package.json unless told
-  --revision TEXT   the commit; that of this folder unless told
-  --arch NAME       amd64 or arm64; that of this machine unless told
-  --base IMAGE      a Debian with glibc; one made of Debian's packages unless told, for this machine's architecture
-  --output FOLDER   where the archive goes; dist unless told
-  --check           build a second time from nothing, and fail where the digest is another
+const help =
+  `Build the image of Ostler as an archive that Docker engines and containerd load, and that is also an OCI layout.
+  --version TEXT    Set the tag (default version of package.json)
+  --revision TEXT   Set the commit (default commit of this folder)
+  --arch NAME       Build for amd64 or arm64 (default architecture of this machine)
+  --base IMAGE      Use a Debian image with glibc (default built from Debian packages, for this machine's architecture)
+  --output FOLDER   Write the archive to FOLDER (default dist)
+  --check           Build again without cache, fail if the digest differs
 `;
 
 const { values } = parseArgs({
@@ -35,10 +36,10 @@ async function main(): Promise<number> {
   const { version, revision, arch: architecture, base, output, check } = values;
   if (values.help) return say(help), 0;
   if (!isArchitecture(architecture)) {
-    return say(`Cannot build for "${architecture}": it is neither amd64 nor arm64\n`), 2;
+    return say(`Invalid --arch "${architecture}": accepted are amd64, arm64\n`), 2;
   }
   const tools = cacheFolder(process.env);
-  if (tools === undefined) return say("Cannot keep images: neither HOME nor XDG_CACHE_HOME is set\n"), 2;
+  if (tools === undefined) return say("Failed to find a cache folder: neither HOME nor XDG_CACHE_HOME is set\n"), 2;
   const onProgress = (text: string): void => say(`${text}\n`);
   const directory = join(tools, "..", "machines", "docker");
   const install = process.env["OSTLER_INSTALL_DOCKER"] === "true";
@@ -65,9 +66,9 @@ async function isSame(first: SteadyImage, options: BuildOptions): Promise<boolea
   const second = await buildImage({ ...options, output, attempt: "all" });
   if (second.digest === first.digest) {
     await rm(output, { recursive: true });
-    return say("Built again from nothing: the same digest\n"), true;
+    return say("Built again without cache: the digest is the same\n"), true;
   }
-  return say(`Built again from nothing: another digest, ${second.digest}; see ${second.archive}\n`), false;
+  return say(`Built again without cache: the digest differs, ${second.digest}; see ${second.archive}\n`), false;
 }
 
 function tell({ name, archive, digest, id, bytes }: SteadyImage): void {

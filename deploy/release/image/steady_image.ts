@@ -1,6 +1,6 @@
 /**
- * What an engine has built, as an archive whose digest depends on nothing but what is in it. Newer BuildKits do the same
- * (`rewrite-timestamp`); Debian's engine writes the time of day into layers and config.
+ * Writes a built image as an archive whose digest depends only on its content. Newer BuildKits do the same
+ * (`rewrite-timestamp`); Debian's engine writes the current time into layers and config.
  */
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
@@ -12,31 +12,31 @@ import { createGzip } from "node:zlib";
 import { endOfArchive, entryOf, padding, type TimeLaw, withLawfulTimes } from "./tar_entries.ts";
 
 export interface SteadyOptions {
-  /** What `docker save` wrote, unpacked. */
+  /** Folder of the unpacked output of `docker save`. */
   saved: string;
-  /** A folder for pieces of the archive, on the same file system as it. */
+  /** A folder for parts of the archive, on the same file system. */
   work: string;
-  /** Of images, such as amd64. */
+  /** Architecture of the image, such as amd64. */
   architecture: string;
   /** Name with tag. */
   name: string;
-  /** Nothing in it is later, in seconds since 1970. */
+  /** Latest time in the image, in epoch seconds. */
   latest: number;
-  /** So many layers are of the base, and keep their times. */
+  /** Number of layers of the base image, whose files keep earlier times. */
   baseLayers: number;
   /** Path of the archive. */
   archive: string;
 }
 
-/** An image in an archive that engines and containerd load, and that is an OCI layout as well. */
+/** An image in an archive that Docker engines and containerd load, and that is also an OCI layout. */
 export interface SteadyImage {
   archive: string;
   name: string;
-  /** Of the manifest: what registries know it by. */
+  /** Digest of the manifest, which identifies the image in registries. */
   digest: string;
-  /** Of the config: what an engine knows it by. */
+  /** Digest of the config, which identifies the image in an engine. */
   id: string;
-  /** Of all that a registry sends, compressed. */
+  /** Compressed size of manifest, config and layers in bytes. */
   bytes: number;
 }
 
@@ -45,7 +45,7 @@ interface Blob {
   size: number;
 }
 
-/** Of gzip: the usual one takes twice as long for a few hundredths less. */
+/** Compression level of gzip: the default takes twice as long for a size that is a few percent smaller. */
 const level = 4;
 const oci = "application/vnd.oci.image";
 
@@ -72,7 +72,7 @@ export async function steadyImage(options: SteadyOptions): Promise<SteadyImage> 
   return { archive, name, digest: manifest.digest, id: config.digest, bytes };
 }
 
-/** Compressed under its digest; `diffId` is that of what it is unpacked. */
+/** Writes a compressed layer under its digest; `diffId` is the digest of the uncompressed layer. */
 async function writeLayer(path: string, blobs: string, law: TimeLaw): Promise<Blob & { diffId: string }> {
   const [plain, packed] = [createHash("sha256"), createHash("sha256")];
   const unfinished = join(blobs, `unfinished-${createHash("sha256").update(path).digest("hex")}`);
@@ -105,7 +105,7 @@ interface ToldConfig {
 
 const runtimeFields = ["User", "ExposedPorts", "Env", "Entrypoint", "Cmd", "WorkingDir", "Labels", "StopSignal"];
 
-/** What containers are started with and what made them; the engine tells of its own containers and hours, too. */
+/** Returns the config with runtime fields and history only, without the engine's build containers and times. */
 function configOf(told: ToldConfig, diffIds: string[], { latest, architecture }: SteadyOptions): object {
   const created = new Date(latest * 1000).toISOString().replace(".000", "");
   const kept = runtimeFields.filter((name) => told.config[name] !== undefined && told.config[name] !== null);

@@ -1,19 +1,24 @@
-/** Tar archives whose bytes depend on what is in them alone: times no later than one moment, one owner, entries in order. */
+/**
+ * Tar archives whose bytes depend only on their content: times are limited, the owner is fixed, entries are in order.
+ */
 import { Buffer } from "node:buffer";
 
 const block = 512;
-/** Where a header has what (pubs.opengroup.org: pax, "ustar Interchange Format"). */
+/** Offsets of fields in a header (pubs.opengroup.org: pax, "ustar Interchange Format"). */
 const fields = { name: 0, mode: 100, uid: 108, gid: 116, size: 124, mtime: 136, checksum: 148, type: 156, magic: 257 };
 const extended = ["x", "g"];
 
-/** What times may be, in seconds since 1970. */
+/** Rule for file times, in epoch seconds. */
 export interface TimeLaw {
   latest: number;
-  /** All times are the latest: what an engine has kept of an earlier build is of an earlier hour. */
+  /**
+   * Whether all times are set to `latest`, because steps that an engine cached from an earlier build have earlier
+   * times.
+   */
   isOnly: boolean;
 }
 
-/** The same archive with times as the law has them; everything else stays as it is, byte for byte. */
+/** Yields the archive with times changed by the rule; all other bytes are unchanged. */
 export async function* withLawfulTimes(
   source: AsyncIterable<Uint8Array>,
   { latest, isOnly }: TimeLaw,
@@ -35,7 +40,7 @@ export async function* withLawfulTimes(
   }
 }
 
-/** A regular file, or a folder where `content` is missing, of root. */
+/** Returns the entry of a regular file owned by root, or of a folder if `content` is undefined. */
 export function entryOf(name: string, content: Uint8Array | { size: number } | undefined, mtime: number): Buffer {
   const header = Buffer.alloc(block);
   header.write(name, fields.name);
@@ -49,12 +54,12 @@ export function entryOf(name: string, content: Uint8Array | { size: number } | u
   return content instanceof Uint8Array ? Buffer.concat([sealed(header), content, padding(size)]) : sealed(header);
 }
 
-/** Zeros that end an entry of so many bytes. */
+/** Returns the zeros that fill the last block of an entry with this many bytes. */
 export function padding(size: number): Buffer {
   return Buffer.alloc(padded(size) - size);
 }
 
-/** Two empty blocks end an archive. */
+/** The end of an archive: two empty blocks. */
 export const endOfArchive = Buffer.alloc(2 * block);
 
 function padded(size: number): number {
@@ -73,7 +78,7 @@ function recordsWithoutTimes(body: Buffer): Buffer {
   const kept: Buffer[] = [];
   for (let at = 0; at < body.length;) {
     const length = parseInt(body.toString("latin1", at, at + 12), 10);
-    if (!(length > 0)) throw new Error("Cannot read the layer: a record of an extended header has no length");
+    if (!(length > 0)) throw new Error("Failed to read the layer: a record of an extended header has no length");
     const record = body.subarray(at, at + length);
     if (!/^\d+ [amc]time=/.test(record.toString("latin1"))) kept.push(record);
     at += length;
@@ -82,18 +87,18 @@ function recordsWithoutTimes(body: Buffer): Buffer {
 }
 
 function numberAt(header: Buffer, at: number, length: number): number {
-  // What octal digits do not hold is binary, marked by the first bit.
+  // A number that does not fit into octal digits is binary, marked by the first bit.
   if ((header[at] ?? 0) & 0x80) return Number(header.readBigUInt64BE(at + length - 8));
   return parseInt(header.toString("latin1", at, at + length).replace(/[\0 ].*$/s, "") || "0", 8);
 }
 
 function setNumber(header: Buffer, at: number, value: number): void {
   const text = value.toString(8).padStart(11, "0");
-  if (text.length > 11) throw new Error(`Cannot write ${value} into a tar: it is too much`);
+  if (text.length > 11) throw new Error(`Failed to write a tar header: ${value} does not fit into 11 octal digits`);
   header.write(`${text}\0`, at, "latin1");
 }
 
-/** With its checksum, which is counted as if it were spaces; the blocks that end an archive have none. */
+/** Returns the header with its checksum, computed with spaces in the checksum field; end blocks have no checksum. */
 function sealed(header: Buffer): Buffer {
   if (header.every((byte) => byte === 0)) return header;
   header.fill(" ", fields.checksum, fields.checksum + 8);
@@ -102,7 +107,7 @@ function sealed(header: Buffer): Buffer {
   return header;
 }
 
-/** Takes bytes from chunks that come as they like. */
+/** Reads a given number of bytes from chunks of any size. */
 class ByteReader {
   readonly #source: AsyncIterator<Uint8Array>;
   #rest: Buffer = Buffer.alloc(0);
@@ -111,20 +116,20 @@ class ByteReader {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** A copy of so many bytes; undefined at the end; throws in the middle. */
+  /** Returns a copy of this many bytes; undefined at the end; throws if the source ends before `size` bytes. */
   async exactly(size: number): Promise<Buffer | undefined> {
     const parts: Buffer[] = [];
     for await (const part of this.#parts(size)) parts.push(part);
     const all = Buffer.concat(parts);
     if (all.length === 0 && size > 0) return undefined;
-    if (all.length < size) throw new Error("Cannot read the layer: it ends in the middle of an entry");
+    if (all.length < size) throw new Error("Failed to read the layer: it ends in the middle of an entry");
     return all;
   }
 
   async *upTo(size: number): AsyncGenerator<Buffer> {
     let got = 0;
     for await (const part of this.#parts(size)) yield (got += part.length, part);
-    if (got < size) throw new Error("Cannot read the layer: it ends in the middle of an entry");
+    if (got < size) throw new Error("Failed to read the layer: it ends in the middle of an entry");
   }
 
   async *#parts(size: number): AsyncGenerator<Buffer> {

@@ -11,7 +11,7 @@ Deno.test("requireCampaign: takes the commit that the campaign passed on, and no
     const [tested, other] = ["a".repeat(40), "b".repeat(40)];
     match(await recordCampaign({ commit: tested, isChanged: false }, 7, env), /a{40}\.json$/);
     await requireCampaign({ commit: tested }, env);
-    await rejects(requireCampaign({ commit: other }, env), /Cannot release b{40}: .*run deno task campaign/);
+    await rejects(requireCampaign({ commit: other }, env), /Failed to release commit b{40}: .*run deno task campaign/);
   } finally {
     await rm(folder, { recursive: true });
   }

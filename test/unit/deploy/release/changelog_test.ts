@@ -31,10 +31,10 @@ Deno.test("a version without a date, or of files that no commit has, is released
   const dated = { version: "1.1.0", isChanged: false };
   equal(notesOf(text, dated, false), "### Fixed\n- a thing");
   const refused: [typeof dated, RegExp][] = [
-    [{ ...dated, isChanged: true }, /^Error: Cannot release 1\.1\.0: files differ from the commit; see --draft$/],
+    [{ ...dated, isChanged: true }, /^Error: Failed to release 1\.1\.0: files differ from the commit; use --draft$/],
     [
       { ...dated, version: "1.2.0" },
-      /^Error: Cannot release 1\.2\.0: CHANGELOG\.md has no "## \[1\.2\.0\] - DATE"; see --draft$/,
+      /^Error: Failed to release 1\.2\.0: CHANGELOG\.md has no "## \[1\.2\.0\] - DATE"; use --draft$/,
     ],
   ];
   for (const [source, reason] of refused) {
