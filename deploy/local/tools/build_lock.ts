@@ -5,16 +5,16 @@ export interface LockWait {
   /** Called once, when the lock is not free at first. */
   readonly onWait: (holder: string) => void;
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait; 45 minutes unless told. */
+  /** How long to wait in milliseconds; default 45 minutes. */
   readonly waitMs?: number;
 }
 
-/** The lock stayed taken for as long as we were ready to wait. */
+/** The lock was still held when the wait timed out. */
 export class LockTimeout extends Error {
   override readonly name = "LockTimeout";
 }
 
-/** Takes a lock that the operating system frees when its holder dies; dispose of it to free it. */
+/** Acquires a lock that the operating system releases when its holder dies; dispose of it to release it. */
 export async function takeBuildLock(path: string, wait: LockWait): Promise<Disposable> {
   const file = await Deno.open(path, { create: true, read: true, write: true });
   try {
@@ -35,7 +35,7 @@ async function waitForLock(file: Deno.FsFile, path: string, wait: LockWait): Pro
   while (!await file.tryLock(true)) {
     if (holder === "") onWait(holder = await readHolder(path));
     if (Date.now() >= deadline) throw new LockTimeout(`${holder} still holds "${path}" after ${waitMs / 1000} s`);
-    // FsFile.lock cannot be told to stop waiting.
+    // Polls because FsFile.lock cannot be cancelled.
     await delay(200, undefined, { ...(signal ? { signal } : {}) }).catch(() => signal?.throwIfAborted());
   }
 }

@@ -6,7 +6,7 @@ import type { BuildOrder } from "./tool_cache.ts";
 import type { ToolName } from "./tool_name.ts";
 import { provideCure, ToolError } from "./tool_error.ts";
 
-/** Where a build runs and who hears of it. */
+/** Environment, cancellation and listener of a build. */
 export interface BuildSurroundings {
   readonly env: Environment;
   readonly signal?: AbortSignal | undefined;
@@ -14,7 +14,7 @@ export interface BuildSurroundings {
   readonly onLine: (line: string) => void;
 }
 
-/** Builds tools through the user's Go and its module proxy; throws ToolError. */
+/** Builds tools with the user's Go and its module proxy; throws ToolError. */
 export async function buildRecipe(order: BuildOrder, surroundings: BuildSurroundings): Promise<void> {
   const { recipe, tools, workDir } = order;
   await writeFiles(workDir, { "go.mod": wrapperModule(recipe), ...recipe.files });
@@ -37,7 +37,7 @@ async function compile(
 ): Promise<void> {
   await Deno.mkdir(bin);
   const [first] = tools;
-  // Of several packages each binary is named by its package, which a single one need not be.
+  // With several packages, Go names each binary after its package; a single binary can have any name.
   const output = tools.length === 1 && first ? join(bin, first) : `${bin}/`;
   const packages = tools.map((tool) => recipe.packages[tool]).filter((path) => path !== undefined);
   const tags = recipe.tags ? ["-tags", recipe.tags.join(",")] : [];
@@ -51,7 +51,7 @@ async function nameAsTools(recipe: Recipe, tools: readonly ToolName[], bin: stri
   for (const tool of tools) await Deno.rename(join(bin, basename(recipe.packages[tool] ?? tool)), join(bin, tool));
 }
 
-/** Lays a module's changed source out under `workDir` and returns its folder; throws ToolError. */
+/** Writes a module's patched source into `workDir` and returns its folder; throws ToolError. */
 async function prepareSource(go: Go, source: PatchedSource, workDir: string): Promise<string> {
   const origin = await download(go, source.module, workDir);
   const target = join(workDir, "source");
@@ -73,12 +73,12 @@ async function download(go: Go, module: string, cwd: string): Promise<string> {
     attempt: "build",
     tools: go.tools,
     step,
-    state: `go mod download names no folder for "${module}"`,
+    state: `go mod download returned no folder for "${module}"`,
     cure: provideCure(go.tools),
   });
 }
 
-/** Copies bytes only: the module cache is read-only, and its modes would make the copy so too. */
+/** Copies content without modes, because the module cache is read-only and the copy must be writable. */
 async function copyTree(from: string, to: string): Promise<void> {
   if ((await Deno.stat(from)).isFile) {
     await Deno.mkdir(dirname(to), { recursive: true });

@@ -1,9 +1,9 @@
 import { join, resolve } from "node:path";
 
-/** The environment in which tools are looked for and made. */
+/** Environment variables with which tools are found and built. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Says whether a path is a file that may be run. */
+/** Returns whether a path is an executable file. */
 export async function isExecutable(path: string): Promise<boolean> {
   try {
     const { isFile, mode } = await Deno.stat(path);
@@ -13,7 +13,7 @@ export async function isExecutable(path: string): Promise<boolean> {
   }
 }
 
-/** Returns the absolute paths under which PATH offers a program, first choice first. */
+/** Returns the absolute paths of a program on PATH, in the order of PATH. */
 export async function findOnPath(program: string, env: Environment): Promise<string[]> {
   const candidates = (env.PATH ?? "").split(":").filter((folder) => folder !== "")
     .map((folder) => resolve(folder, program));
@@ -21,15 +21,15 @@ export async function findOnPath(program: string, env: Environment): Promise<str
   return [...new Set(candidates.filter((_, index) => isOffered[index]))];
 }
 
-/** Returns the folder that keeps built tools, after the XDG base directory specification; undefined without a home. */
+/** Returns the cache folder of built tools by the XDG Base Directory Specification; undefined without a home. */
 export function cacheFolder(env: Environment): string | undefined {
   const { XDG_CACHE_HOME: cache, HOME: home } = env;
-  // The specification has a relative XDG_CACHE_HOME ignored.
+  // The specification requires that a relative XDG_CACHE_HOME is ignored.
   if (cache?.startsWith("/")) return join(cache, "ostler", "tools");
   return home ? join(home, ".cache", "ostler", "tools") : undefined;
 }
 
-/** Returns the environment without the variables that are not set. */
+/** Returns the environment without undefined variables. */
 export function definedVariables(env: Environment): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

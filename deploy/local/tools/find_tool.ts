@@ -4,21 +4,23 @@ import { runCommand } from "./run_command.ts";
 import { ToolError } from "./tool_error.ts";
 import { isMachineTool, type ToolName, toolVariable } from "./tool_name.ts";
 
-/** A tool that the user provides, or why none of those offered will do. */
+/** A tool that the user provides, or why no candidate is accepted. */
 interface Finding {
   readonly path?: string;
   readonly detail: string;
 }
 
-/** Where and for how long to look. */
+/** Where to search, and for how long. */
 interface Search {
   readonly env: Environment;
   readonly signal?: AbortSignal | undefined;
-  /** How long a binary may take to tell its version; 10 seconds unless told. */
+  /** How long a binary may take to print its version, in milliseconds; default 10 seconds. */
   readonly probeMs?: number;
 }
 
-/** Looks for a provided tool: its own variable, KUBEBUILDER_ASSETS, then PATH; throws ToolError where the variable is wrong. */
+/**
+ * Finds a provided tool by its own variable, KUBEBUILDER_ASSETS, then PATH; throws ToolError if the variable is wrong.
+ */
 export async function findTool(tool: ToolName, search: Search): Promise<Finding> {
   return await fromVariable(tool, search.env) ?? await fromFolders(tool, search);
 }
@@ -34,7 +36,7 @@ async function fromVariable(tool: ToolName, env: Environment): Promise<Finding |
     tools: [tool],
     step: `read ${variable}`,
     state: `"${path}" is not an executable file`,
-    cure: `point ${variable} at the binary, or unset it`,
+    cure: `set ${variable} to the path of the binary, or unset it`,
   });
 }
 
@@ -51,18 +53,18 @@ async function fromFolders(tool: ToolName, search: Search): Promise<Finding> {
 interface Candidate {
   readonly path: string;
   readonly source: string;
-  /** Taken also when it does not tell its version. */
+  /** Whether the binary is accepted even if it does not print its version. */
   readonly isTrusted: boolean;
 }
 
 async function candidates(tool: ToolName, env: Environment): Promise<Candidate[]> {
-  // A machine gets the very version that it is promised; what this system runs is its own business.
+  // Machines need the exact version of the recipe, so a program of this system is not used.
   if (isMachineTool(tool)) return [];
   const found: Candidate[] = [];
   const { KUBEBUILDER_ASSETS: assets } = env;
   const path = assets ? resolve(assets, tool) : undefined;
   if (path && await isExecutable(path)) found.push({ path, source: "KUBEBUILDER_ASSETS", isTrusted: true });
-  // A program of this name that cannot be asked may be anything.
+  // A program of this name whose version cannot be checked may be an unrelated program.
   if (acceptedVersions[tool] === undefined) return found;
   const onPath = await findOnPath(tool, env);
   return [...found, ...onPath.map((path) => ({ path, source: "PATH", isTrusted: false }))];
@@ -70,10 +72,10 @@ async function candidates(tool: ToolName, env: Environment): Promise<Candidate[]
 
 async function askVersion(tool: ToolName, path: string, search: Search): Promise<{ suits?: boolean; said: string }> {
   const accepted = acceptedVersions[tool];
-  if (accepted === undefined) return { said: "has no version" };
+  if (accepted === undefined) return { said: "prints no version" };
   const [, major, minor] = (await versionText(path, accepted.args, search)).match(accepted.pattern) ?? [];
   if (major === undefined || minor === undefined) {
-    return { said: `does not tell its version (wanted ${accepted.wanted})` };
+    return { said: `does not print its version (wanted ${accepted.wanted})` };
   }
   const suits = accepted.suits(Number(major), Number(minor));
   return { suits, said: `is ${major}.${minor} (wanted ${accepted.wanted})` };
@@ -87,16 +89,16 @@ async function versionText(path: string, args: readonly string[], search: Search
     const { stdout, lines } = await runCommand(order);
     return [stdout, ...lines].join("\n");
   } catch {
-    // Cannot be started, or too slow: the same as one that says nothing, unless we were told to stop.
+    // A binary that cannot be started, or that is too slow, counts as one without a version, except after cancellation.
     signal?.throwIfAborted();
     return "";
   }
 }
 
-/** How to ask a tool for its version, and which answers suit. */
+/** How to read a tool's version, and which versions are accepted. */
 interface AcceptedVersion {
   readonly args: readonly string[];
-  /** Captures major and minor. */
+  /** Captures the major and the minor version. */
   readonly pattern: RegExp;
   readonly wanted: string;
   readonly suits: (major: number, minor: number) => boolean;
@@ -104,7 +106,7 @@ interface AcceptedVersion {
 
 const kubernetes = { wanted: "1.36", suits: (major: number, minor: number) => major === 1 && minor === 36 };
 
-/** The versions that may be used where one is found; machine-controller and the checkers cannot be asked. */
+/** Accepted versions of found tools; machine-controller and the checkers print no version. */
 const acceptedVersions: Readonly<Partial<Record<ToolName, AcceptedVersion>>> = {
   etcd: {
     args: ["--version"],
@@ -142,13 +144,13 @@ const acceptedVersions: Readonly<Partial<Record<ToolName, AcceptedVersion>>> = {
   registry: {
     args: ["--version"],
     pattern: /distribution\/distribution\S* v(\d+)\.(\d+)/,
-    wanted: "3.0 or a newer 3",
+    wanted: "3.0 or a later 3.x",
     suits: (major) => major === 3,
   },
   helm: {
     args: ["version", "--short"],
     pattern: /^v(\d+)\.(\d+)/m,
-    wanted: "3.19 or a newer 3",
+    wanted: "3.19 or a later 3.x",
     suits: (major, minor) => major === 3 && minor >= 19,
   },
 };

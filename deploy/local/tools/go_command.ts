@@ -6,7 +6,7 @@ import { type CommandResult, runCommand } from "./run_command.ts";
 import { provideCure, ToolError } from "./tool_error.ts";
 import type { ToolName } from "./tool_name.ts";
 
-/** The go command, and for which tools it works. */
+/** The go command, and the tools that it builds. */
 export interface Go {
   readonly program: string;
   readonly tools: readonly ToolName[];
@@ -15,21 +15,21 @@ export interface Go {
   readonly onLine?: (line: string) => void;
 }
 
-/** One call of go; `step` is its name in errors. */
+/** One call of go; `step` names it in errors. */
 interface GoCall {
   readonly step: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** The system to build for; this one unless told. */
+  /** Target operating system; default is the current one. */
   readonly target?: "linux" | undefined;
-  /** Whether a C compiler may be used. */
+  /** Whether cgo is enabled. */
   readonly isPartlyC?: true | undefined;
 }
 
 const attempts = 3;
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 
-/** Returns a go command that is new enough for the module in `cwd`, or throws ToolError with the cure. */
+/** Returns a go command that is new enough for the module in `cwd`; throws ToolError with the cure. */
 export async function findGo(order: Omit<Go, "program">, cwd: string): Promise<Go> {
   const [program] = await findOnPath("go", order.env);
   if (program === undefined) throw lacksGo(order.tools, 'no "go" on PATH');
@@ -42,7 +42,7 @@ export async function findGo(order: Omit<Go, "program">, cwd: string): Promise<G
   return go;
 }
 
-/** Runs go, again where the network failed; throws ToolError when it does not succeed. */
+/** Runs go, with retries after network failures; throws ToolError if it fails. */
 export async function runGo(go: Go, call: GoCall): Promise<CommandResult> {
   const startedAt = performance.now();
   for (let attempt = 1;; attempt++) {
@@ -66,7 +66,7 @@ async function tryGo({ program, env, signal, onLine, tools }: Go, call: GoCall):
       signal,
       ...(onLine ? { onLine } : {}),
     });
-    // With -json go puts its errors on standard output.
+    // With -json, go prints errors on standard output.
     return result.code === 0 ? result : { ...result, lines: [...result.lines, ...result.stdout.split("\n")] };
   } catch (cause) {
     signal?.throwIfAborted();
@@ -81,7 +81,9 @@ async function tryGo({ program, env, signal, onLine, tools }: Go, call: GoCall):
   }
 }
 
-/** What must not depend on the user's other Go work: a cross-build, a workspace around the cache, a C compiler. */
+/**
+ * Returns variables that isolate the build from the user's Go settings: target, enclosing workspace, and C compiler.
+ */
 function buildTarget({ target, isPartlyC }: GoCall): Record<string, string> {
   const arch = architectures[process.arch];
   const platform = arch === undefined ? {} : { GOOS: target ?? process.platform, GOARCH: arch };
@@ -111,23 +113,22 @@ function goFailed({ tools }: Go, call: GoCall, result: CommandResult & { started
   });
 }
 
-/** The cure for a lack of Go. */
-const installGo = `install Go ${wantedGo.major}.${wantedGo.minor} or newer and have "go" on PATH`;
+/** The cure for missing or outdated Go. */
+const installGo = `install Go ${wantedGo.major}.${wantedGo.minor} or later, with "go" on PATH`;
 
 const isNetwork =
   /dial tcp|no such host|connection re(fused|set)|i\/o timeout|TLS handshake|unexpected EOF|proxyconnect|: 5\d\d |too many requests/i;
 
-// Most specific first: a checksum database that cannot be reached is a network failure too.
+// Most specific first, because an unreachable checksum database also matches a network failure.
 const cures: readonly { readonly matches: (text: string) => boolean; readonly cure: string }[] = [
   {
     matches: (text) => /checksum mismatch|SECURITY ERROR/.test(text),
-    cure: 'the module that came is not the one that was published: try "go clean -modcache" or another GOPROXY',
+    cure: 'the downloaded module differs from the published one: try "go clean -modcache" or another GOPROXY',
   },
   {
     matches: (text) => /verifying \S+|checksum database/.test(text) && isNetwork.test(text),
-    cure:
-      "make the Go checksum database reachable (GOSUMDB names another); or, if you trust your module proxy without it, " +
-      "set GOSUMDB=off, or GONOSUMDB to the modules it need not vouch for",
+    cure: "make the Go checksum database reachable, or name another in GOSUMDB; or, if you trust your module proxy, " +
+      "set GOSUMDB=off, or GONOSUMDB to the modules to skip",
   },
   {
     matches: (text) => /toolchain not available|requires go >= |download go1/.test(text),
@@ -135,7 +136,7 @@ const cures: readonly { readonly matches: (text: string) => boolean; readonly cu
   },
   {
     matches: (text) => isNetwork.test(text) || /disabled by GOPROXY/.test(text),
-    cure: "make the Go module proxy reachable, or set GOPROXY to one that is",
+    cure: "make the Go module proxy reachable, or set GOPROXY to a reachable one",
   },
   {
     matches: (text) => /C compiler "[^"]*" not found|cannot find -lc\b|rcrt1\.o/.test(text),
@@ -151,19 +152,19 @@ const cures: readonly { readonly matches: (text: string) => boolean; readonly cu
   },
 ];
 
-/** Returns what a person can do about a failed go command; undefined where its output tells us nothing. */
+/** Returns the cure for a failed go command; undefined if its output matches no known failure. */
 export function cureGoFailure(lines: readonly string[]): string | undefined {
   const text = lines.join("\n");
   return cures.find(({ matches }) => matches(text))?.cure;
 }
 
-/** Says whether running the same go command again may help. */
+/** Returns whether the failure may be transient, so that a retry can succeed. */
 export function isPassing(lines: readonly string[]): boolean {
   const text = lines.join("\n");
   return isNetwork.test(text) && !/checksum mismatch|SECURITY ERROR/.test(text);
 }
 
-/** Returns the last lines that tell something: not the packages compiled or modules downloaded. */
+/** Returns the last lines of the output, without lines about compiled packages and downloaded modules. */
 export function lastWords(lines: readonly string[], count = 12): string[] {
   return lines.filter((line) => line.trim() !== "" && !/^[\w./~@+{}-]+$|^go: downloading /.test(line)).slice(-count);
 }

@@ -1,7 +1,7 @@
-/** The kubelets that can be built, by tool. */
+/** Versions of the kubelets that can be built, by tool name. */
 export const kubeletVersions = { "kubelet-1.35": "v1.35.3", "kubelet-1.36": "v1.36.1" } as const;
 
-/** What a machine's other programs are built from: the versions that the profiles install. */
+/** Versions of a machine's other programs: the versions that the profiles install. */
 export const machineVersions = {
   containerd: "v2.2.9",
   runc: "v1.4.3",

@@ -1,4 +1,4 @@
-// Entry point: resolves the embedded stack's tools, with --machines those of machines, or those named; prints where they are.
+// Entry point: resolves the tools of the embedded stack, of machines (--machines), or by name, and prints their paths.
 import process from "node:process";
 import { parseArgs } from "node:util";
 import type { ToolProgress } from "./progress.ts";
@@ -9,12 +9,12 @@ const quietMs = 10_000;
 
 function readNames(words: readonly string[], isForMachines: boolean): ToolName[] {
   const unknown = words.find((word) => !isToolName(word));
-  if (unknown !== undefined) throw new Error(`Cannot find "${unknown}": the tools are ${toolNames.join(", ")}`);
+  if (unknown !== undefined) throw new Error(`Unknown tool "${unknown}": accepted are ${toolNames.join(", ")}`);
   const named = [...words.filter(isToolName), ...(isForMachines ? machineToolNames : [])];
   return named.length === 0 ? [...stackToolNames] : [...new Set(named)];
 }
 
-/** Prints changes of state at once, and a sign of life from a long build now and then. */
+/** Prints state changes immediately, and the progress of a long build at intervals. */
 function narrate(): (progress: ToolProgress) => void {
   const last = new Map<ToolName, { state: string; at: number }>();
   return ({ tool, state, detail, seconds }) => {
@@ -28,7 +28,7 @@ function narrate(): (progress: ToolProgress) => void {
 function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    Deno.addSignalListener(name, () => controller.abort(new Error(`Cannot go on: stopped by ${name}`)));
+    Deno.addSignalListener(name, () => controller.abort(new Error(`Stopped by ${name}`)));
   }
   return controller.signal;
 }
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
     },
   });
   if (!["lines", "json"].includes(values.output)) {
-    throw new Error(`Cannot print "${values.output}": the outputs are lines, json`);
+    throw new Error(`Invalid --output "${values.output}": accepted are lines, json`);
   }
   const names = readNames(positionals, values.machines);
   const paths = await resolveTools(names, { onProgress: narrate(), signal: stopOnSignals() });

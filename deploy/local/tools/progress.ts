@@ -1,6 +1,6 @@
 import type { ToolName } from "./tool_name.ts";
 
-/** One step in finding or making a tool; `seconds` counts from the start of the resolving. */
+/** One step in finding or building a tool; `seconds` counts from the start. */
 export interface ToolProgress {
   readonly tool: ToolName;
   readonly state: "found" | "waiting" | "building" | "built";
@@ -8,10 +8,10 @@ export interface ToolProgress {
   readonly seconds: number;
 }
 
-/** Tells a listener about several tools at once. */
+/** Reports a state of several tools. */
 export type Report = (tools: readonly ToolName[], state: ToolProgress["state"], detail: string) => void;
 
-/** Returns a report that stamps each event with the seconds passed since this call. */
+/** Returns a report that adds the seconds since this call to each event. */
 export function startReport(onProgress: (progress: ToolProgress) => void): Report {
   const startedAt = performance.now();
   return (tools, state, detail) => {
@@ -20,7 +20,7 @@ export function startReport(onProgress: (progress: ToolProgress) => void): Repor
   };
 }
 
-/** Passes lines on as `building` events, at most one each `intervalMs`. */
+/** Forwards lines as `building` events, at most one per `intervalMs`. */
 export function throttleLines(report: (line: string) => void, intervalMs = 500): (line: string) => void {
   let quietUntil = 0;
   return (line) => {

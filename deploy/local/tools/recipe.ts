@@ -2,46 +2,46 @@ import { createHash } from "node:crypto";
 import process from "node:process";
 import type { ToolName } from "./tool_name.ts";
 
-/** How to make one or more tools out of one Go module; plain data, so that its digest is its identity. */
+/** How to build one or more tools from one Go module; plain data, so that a digest identifies it. */
 export interface Recipe {
-  /** Names the lock and the working folder. */
+  /** Name of the lock and of the working folder. */
   readonly name: string;
-  /** The Go package of each tool. */
+  /** Go package by tool. */
   readonly packages: Readonly<Partial<Record<ToolName, string>>>;
   readonly ldflags: string;
-  /** `path version` lines of the module that is built from. */
+  /** `path version` lines of the wrapper module's go.mod. */
   readonly requires: readonly string[];
-  /** `path => path version` lines of the same. */
+  /** `path => path version` lines of the wrapper module's go.mod. */
   readonly replaces: readonly string[];
-  /** Source of our own, by path beside go.mod. */
+  /** Source files of this project, by path next to go.mod. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Set where the source has to be changed before it can be built. */
+  /** Set if the source must be patched before the build. */
   readonly source?: PatchedSource;
-  /** The system it is built for; this one unless told. */
+  /** Target operating system; default is the current one. */
   readonly target?: "linux";
-  /** Go's build tags. */
+  /** Build tags of Go. */
   readonly tags?: readonly string[];
-  /** Set where parts are C, which takes a C compiler; Go alone unless told. */
+  /** Set if parts are written in C, which requires a C compiler. */
   readonly isPartlyC?: true;
 }
 
-/** A module's own source, cut down and changed. */
+/** A patched subset of a module's source. */
 export interface PatchedSource {
   /** `path@version`. */
   readonly module: string;
-  /** Files and folders to take along; nothing else is. */
+  /** Files and folders to copy; all others are left out. */
   readonly keep: readonly string[];
   readonly drop: readonly string[];
-  /** Whole files to write, by path. */
+  /** Files to write, by path. */
   readonly write: Readonly<Record<string, string>>;
   /** Arguments of `go mod edit`. */
   readonly modEdits: readonly string[];
 }
 
-/** The oldest Go that the recipes build with. */
+/** The oldest supported version of Go. */
 export const wantedGo = { major: 1, minor: 26 } as const;
 
-/** Returns 16 hex digits that change whenever the recipe of this tool, or the machine's kind, does. */
+/** Returns 16 hex digits that change with the recipe of this tool, and with operating system and architecture. */
 export function recipeDigest(recipe: Recipe, tool: ToolName): string {
   const { packages, ...shared } = recipe;
   const identity = { ...shared, package: packages[tool], os: process.platform, arch: process.arch };

@@ -9,14 +9,14 @@ import { type BuildOrder, cachedPath, fillCache, missingTools } from "./tool_cac
 import { provideCure, ToolError } from "./tool_error.ts";
 import type { ToolName } from "./tool_name.ts";
 
-/** How tools are looked for; all of it may be left out. */
+/** Options to find tools; all are optional. */
 export interface ResolveOptions {
   readonly onProgress?: (progress: ToolProgress) => void;
-  /** The process's own environment unless told. */
+  /** Default is the environment of the process. */
   readonly env?: Environment;
-  /** Kills a running build and makes the resolving throw the signal's reason. */
+  /** Kills a running build; resolving then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Stands in for the build through Go. */
+  /** Replaces the build with Go. */
   readonly build?: (order: BuildOrder, surroundings: BuildSurroundings) => Promise<void>;
 }
 
@@ -25,13 +25,13 @@ interface Resolving {
   readonly signal: AbortSignal | undefined;
   readonly report: Report;
   readonly build: (order: BuildOrder, surroundings: BuildSurroundings) => Promise<void>;
-  /** Why a tool that the user has will not do. */
+  /** Why a tool of the user was not accepted. */
   readonly passedOver: Partial<Record<ToolName, string>>;
 }
 
 type Paths = Partial<Record<ToolName, string>>;
 
-/** Finds or makes each named tool and returns its absolute path; throws ToolError, which names tool, step and cure. */
+/** Finds or builds each named tool and returns its absolute path; throws ToolError, which names tool, step and cure. */
 export async function resolveTools<Name extends ToolName>(
   names: readonly Name[],
   options: ResolveOptions = {},
@@ -95,11 +95,11 @@ async function makeTools(
 
 function cacheFailed(tools: readonly ToolName[], folder: string, cause: unknown): ToolError {
   const isLocked = cause instanceof LockTimeout;
-  const cure = isLocked ? "end that process" : "make the folder writable, or set XDG_CACHE_HOME to one that is";
+  const cure = isLocked ? "stop that process" : "make the folder writable, or set XDG_CACHE_HOME to a writable one";
   return new ToolError({
     attempt: "build",
     tools,
-    step: isLocked ? "wait for the other run" : `keep in "${folder}"`,
+    step: isLocked ? "wait for the other run" : `write to "${folder}"`,
     state: cause instanceof Error ? cause.message : String(cause),
     cure: `${cure}; or ${provideCure(tools)}`,
     cause,

@@ -1,15 +1,15 @@
-/** A program to run to its end. */
+/** A program to run until it exits. */
 export interface CommandOrder {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Called with each line of standard error as it comes. */
+  /** Called with each line of standard error. */
   readonly onLine?: (line: string) => void;
 }
 
-/** What a program left behind; `lines` are the last lines of its standard error. */
+/** The result of a program; `lines` are the last lines of its standard error. */
 export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
@@ -18,7 +18,7 @@ export interface CommandResult {
 
 const keptLines = 200;
 
-/** Runs a program without a shell; when the signal aborts, kills it with all it started and throws the signal's reason. */
+/** Runs a program without a shell; when the signal aborts, kills its process group and throws the signal's reason. */
 export async function runCommand(order: CommandOrder): Promise<CommandResult> {
   const { program, args, env, cwd, signal, onLine } = order;
   signal?.throwIfAborted();
@@ -30,7 +30,7 @@ export async function runCommand(order: CommandOrder): Promise<CommandResult> {
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
-    // Its own process group, so that compilers and linkers can be killed with it.
+    // A process group of its own, so that compilers and linkers are killed as well.
     detached: true,
   }).spawn();
   const lines: string[] = [];
@@ -64,7 +64,7 @@ function killGroup(pid: number): void {
   try {
     Deno.kill(-pid, "SIGKILL");
   } catch (error) {
-    // Gone already, or left as a zombie that macOS does not let us signal.
+    // The process has exited, or is a zombie that cannot be signaled on macOS.
     if (!(error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied)) throw error;
   }
 }

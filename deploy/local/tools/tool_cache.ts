@@ -4,15 +4,15 @@ import { isExecutable } from "./environment.ts";
 import { type Recipe, recipeDigest } from "./recipe.ts";
 import type { ToolName } from "./tool_name.ts";
 
-/** What a build is to make; it leaves `<workDir>/bin/<tool>` for each tool or throws. */
+/** What to build; the build writes `<workDir>/bin/<tool>` for each tool, or throws. */
 export interface BuildOrder {
   readonly recipe: Recipe;
   readonly tools: readonly ToolName[];
-  /** Empty at first and removed afterwards. */
+  /** An empty folder, which is removed after the build. */
   readonly workDir: string;
 }
 
-/** A folder of built tools, each under the digest of its recipe. */
+/** A folder of built tools, each stored under the digest of its recipe. */
 export interface ToolCache {
   readonly folder: string;
   readonly build: (order: BuildOrder) => Promise<void>;
@@ -20,18 +20,18 @@ export interface ToolCache {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Returns where a tool is, or will be, kept. */
+/** Returns the path of a tool in the cache, whether or not it exists. */
 export function cachedPath(folder: string, recipe: Recipe, tool: ToolName): string {
   return join(folder, tool, recipeDigest(recipe, tool), tool);
 }
 
-/** Returns those tools of a recipe that the cache does not hold. */
+/** Returns the tools of a recipe that are missing in the cache. */
 export async function missingTools(folder: string, recipe: Recipe, tools: readonly ToolName[]): Promise<ToolName[]> {
   const isThere = await Promise.all(tools.map((tool) => isExecutable(cachedPath(folder, recipe, tool))));
   return tools.filter((_, index) => !isThere[index]);
 }
 
-/** Builds what the cache lacks and returns what it built; of several runs at once, one builds and the others wait. */
+/** Builds the missing tools and returns their names; of several concurrent runs, one builds and the others wait. */
 export async function fillCache(cache: ToolCache, recipe: Recipe, tools: readonly ToolName[]): Promise<ToolName[]> {
   const { folder, signal, onWait } = cache;
   const workRoot = join(folder, ".work", recipe.name);
@@ -51,7 +51,7 @@ async function buildInto(
   { tools, workRoot }: { tools: readonly ToolName[]; workRoot: string },
 ): Promise<void> {
   await emptyFolder(workRoot);
-  // A new name each time: compilers that outlived a killed run may still write into the old one.
+  // A new name for each run, because compilers that outlived a killed run may still write into the old folder.
   const workDir = await Deno.makeTempDir({ dir: workRoot });
   try {
     await cache.build({ recipe, tools, workDir });
@@ -68,7 +68,7 @@ async function emptyFolder(folder: string): Promise<void> {
 async function install(made: string, path: string): Promise<void> {
   await Deno.mkdir(join(path, ".."), { recursive: true });
   using file = await Deno.open(made, { read: true, write: true });
-  // Without this a power cut could leave an empty file under the final name.
+  // Without this, a power failure could leave an empty file under the final name.
   await file.sync();
   await Deno.rename(made, path);
 }

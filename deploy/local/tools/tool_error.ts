@@ -1,6 +1,6 @@
 import { type ToolName, toolVariable } from "./tool_name.ts";
 
-/** What a failure has to tell a reader who saw nothing else. */
+/** The facts of a failure, complete for a reader who saw no other output. */
 export interface ToolFailure {
   readonly attempt: "build" | "use" | "find";
   readonly tools: readonly ToolName[];
@@ -11,7 +11,7 @@ export interface ToolFailure {
   readonly cause?: unknown;
 }
 
-/** A tool that can be neither found nor made: names the tool, the step, the last lines of output and the cure. */
+/** A tool cannot be found or built; the message names the tool, the step, the last lines of output and the cure. */
 export class ToolError extends Error {
   override readonly name = "ToolError";
   readonly tools: readonly ToolName[];
@@ -24,13 +24,13 @@ export class ToolError extends Error {
   }
 }
 
-/** Says which variables spare a build of these tools. */
+/** Returns the cure to provide these tools by variables instead of building them. */
 export function provideCure(tools: readonly ToolName[]): string {
-  return `set ${tools.map(toolVariable).join(", ")} to a binary you have`;
+  return `set ${tools.map(toolVariable).join(", ")} to an existing binary`;
 }
 
 function describeFailure({ attempt, tools, step, state, cure, lines = [] }: ToolFailure): string {
   const names = tools.map((tool) => `"${tool}"`).join(", ");
   const tail = lines.map((line) => `\n  | ${line}`).join("");
-  return `Cannot ${attempt} ${names}: step "${step}": ${state}${tail}\n  cure: ${cure}`;
+  return `Failed to ${attempt} ${names}: step "${step}": ${state}${tail}\n  cure: ${cure}`;
 }

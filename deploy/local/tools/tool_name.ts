@@ -1,4 +1,4 @@
-/** The binaries that the embedded stack is made of, and those that judge what profiles and the chart render. */
+/** The programs of the embedded stack, and those that validate the output of profiles and the chart. */
 export const stackToolNames = [
   "etcd",
   "kube-apiserver",
@@ -12,7 +12,7 @@ export const stackToolNames = [
   "check-kubelet-config",
 ] as const;
 
-/** The Linux programs that a machine runs: what its profile installs, and what its pods are made of. */
+/** The Linux programs that a machine runs: those that its profile installs, and those in its pods. */
 export const machineToolNames = [
   "kubelet-1.35",
   "kubelet-1.36",
@@ -30,19 +30,19 @@ export const machineToolNames = [
   "pod-server",
 ] as const;
 
-/** Temporal as people run it themselves; built only when asked for by name. */
+/** The separate Temporal server for production use; built only by name. */
 export const temporalToolNames = ["temporal-server", "temporal-sql-tool"] as const;
 
-/** A registry of images and what signs them, for tests; built only when asked for by name. */
+/** A registry of images and the program that signs images, for tests; built only by name. */
 export const registryToolNames = ["registry", "cosign"] as const;
 
-/** What makes machines of control planes, beside what the stack has; built only when asked for by name. */
+/** Programs for control plane machines, in addition to those of the stack; built only by name. */
 export const controlPlaneToolNames = ["kubeadm", "kube-scheduler"] as const;
 
-/** The name of a program for machines. */
+/** The name of a program that runs on machines. */
 export type MachineToolName = typeof machineToolNames[number];
 
-/** All that can be found or built. */
+/** All tools that can be found or built. */
 export const toolNames = [
   ...stackToolNames,
   ...machineToolNames,
@@ -51,20 +51,23 @@ export const toolNames = [
   ...controlPlaneToolNames,
 ] as const;
 
-/** The name of one binary, as it stands in a folder. */
+/** The name of a tool, which is its file name. */
 export type ToolName = typeof toolNames[number];
 
-/** Returns the environment variable that provides a tool, such as `OSTLER_TOOL_KUBE_APISERVER` or `OSTLER_TOOL_KUBELET_1_36`. */
+/**
+ * Returns the environment variable that provides a tool, such as `OSTLER_TOOL_KUBE_APISERVER` or
+ * `OSTLER_TOOL_KUBELET_1_36`.
+ */
 export function toolVariable(tool: ToolName): string {
   return `OSTLER_TOOL_${tool.toUpperCase().replaceAll(/[-.]/g, "_")}`;
 }
 
-/** Says whether a text names a tool. */
+/** Returns whether a text is the name of a tool. */
 export function isToolName(text: string): text is ToolName {
   return (toolNames as readonly string[]).includes(text);
 }
 
-/** Says whether a tool runs on machines, which are Linux whatever system this is. */
+/** Returns whether a tool runs on machines, which run Linux on every host. */
 export function isMachineTool(tool: ToolName): tool is MachineToolName {
   return (machineToolNames as readonly string[]).includes(tool);
 }

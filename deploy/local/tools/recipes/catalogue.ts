@@ -5,7 +5,10 @@ import { cniPlugins, containerd, crictl, runc } from "./machine_programs.ts";
 import { kubelet35, kubelet36, kubernetes } from "./kubernetes.ts";
 import { registry } from "./registry.ts";
 
-/** Files of other minors' KubeletConfiguration types; Go takes one version of a module, unless each has its own name. */
+/**
+ * Modules with the KubeletConfiguration types of other minor versions; Go allows several versions of a module only
+ * under different names.
+ */
 const kubeletTypes = { 33: "v0.33.12", 34: "v0.34.10", 35: "v0.35.8" };
 
 function sources(...names: string[]): Record<string, string> {
@@ -13,7 +16,7 @@ function sources(...names: string[]): Record<string, string> {
   return Object.fromEntries(["main.go", ...names].map((name) => [name, read(name)]));
 }
 
-/** Judges what containerd and Ignition read, with their own code. */
+/** Validates files for containerd and Ignition with the code of these programs. */
 export const checkMachineFiles: Recipe = {
   name: "check-machine-files",
   packages: { "check-machine-files": "." },
@@ -30,7 +33,10 @@ export const checkMachineFiles: Recipe = {
   ),
 };
 
-/** Judges a KubeletConfiguration with the kubelet's own code; apart, because it shares what a build of Kubernetes left. */
+/**
+ * Validates a KubeletConfiguration with the kubelet's code; a separate recipe, because it shares Go's build cache with
+ * Kubernetes.
+ */
 const checkKubeletConfig: Recipe = {
   name: "check-kubelet-config",
   packages: { "check-kubelet-config": "." },
@@ -51,7 +57,10 @@ const checkKubeletConfig: Recipe = {
 const machineControllerVersion = "v1.66.0";
 const provider = Deno.readTextFileSync(new URL("./machine_controller_provider.go.txt", import.meta.url));
 
-/** machine-controller with the providers kubevirt and fake; one of the others needs a module that is not served everywhere. */
+/**
+ * machine-controller with providers kubevirt and fake only; another provider needs a module that not every proxy
+ * serves.
+ */
 const machineController: Recipe = {
   name: "machine-controller",
   packages: { "machine-controller": "./cmd/machine-controller" },
@@ -71,7 +80,7 @@ const machineController: Recipe = {
   },
 };
 
-/** The Temporal CLI with its server and web UI inside. */
+/** The Temporal CLI, which includes the server and the web UI. */
 const temporal: Recipe = {
   name: "temporal",
   packages: { temporal: "github.com/temporalio/cli/cmd/temporal" },
@@ -80,7 +89,7 @@ const temporal: Recipe = {
   replaces: [],
 };
 
-/** The server that the CLI has inside, with every database it knows, and what makes its schema in one. */
+/** The Temporal server of the CLI's version with all supported databases, and the tool that creates its schema. */
 const temporalServer: Recipe = {
   name: "temporal-server",
   packages: {
@@ -93,7 +102,7 @@ const temporalServer: Recipe = {
 };
 
 const version = "v3.21.4";
-/** The minor version of the Kubernetes modules that it is built with: what it takes a cluster for that it is not told of. */
+/** Minor version of Helm's Kubernetes modules: the default Kubernetes version when Helm renders without a cluster. */
 const kubernetesMinor = "36";
 
 const stamps = {
@@ -126,13 +135,13 @@ function ourOwn(tool: "pause" | "pod-server", file: string): Recipe {
   };
 }
 
-/** What holds a pod's sandbox open. */
+/** The pause program, which keeps a pod's sandbox open. */
 const pause: Recipe = ourOwn("pause", "pause.go");
 
-/** A web server for pods that takes its leave without a failed request. */
+/** A web server for pods that shuts down without a failed request. */
 const podServer: Recipe = ourOwn("pod-server", "pod_server.go");
 
-/** etcd 3.6; built from a wrapper because its own go.mod replaces its siblings. */
+/** etcd 3.6; built from a wrapper module, because etcd's go.mod has replace directives for its sibling modules. */
 const etcd: Recipe = {
   name: "etcd",
   packages: { etcd: "go.etcd.io/etcd/server/v3" },
@@ -141,7 +150,7 @@ const etcd: Recipe = {
   replaces: [],
 };
 
-/** Temporal's older command line; 1.18.4 is not served everywhere. */
+/** The older command line tool of Temporal; not every module proxy serves 1.18.4. */
 const tctl: Recipe = {
   name: "tctl",
   packages: { tctl: "github.com/temporalio/tctl/cmd/tctl" },
@@ -150,7 +159,7 @@ const tctl: Recipe = {
   replaces: [],
 };
 
-/** The recipe of each tool; tools that share one are built by one go invocation. */
+/** The recipe of each tool; one go command builds all tools of a recipe. */
 export const recipes: Readonly<Record<ToolName, Recipe>> = {
   etcd,
   "kube-apiserver": kubernetes,

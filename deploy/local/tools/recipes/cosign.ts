@@ -1,6 +1,9 @@
 import type { Recipe } from "../recipe.ts";
 
-/** Sigstore's signer of images, whose signatures ours are compatible with; the last line whose default is the tag of a signature. */
+/**
+ * Sigstore's cosign, whose signatures Ostler verifies; the last release line that stores signatures under a tag by
+ * default.
+ */
 export const cosign: Recipe = {
   name: "cosign",
   packages: { cosign: "github.com/sigstore/cosign/v2/cmd/cosign" },

@@ -1,7 +1,10 @@
 import { kubeletVersions } from "../machine_versions.ts";
 import type { Recipe } from "../recipe.ts";
 
-/** Modules that Kubernetes requires at v0.0.0; one that is missing here fails as "unknown revision v0.0.0", one too many does no harm. */
+/**
+ * Modules that Kubernetes requires at v0.0.0; a missing entry fails with "unknown revision v0.0.0", and an extra entry
+ * is harmless.
+ */
 const staging = [
   "api",
   "apiextensions-apiserver",
@@ -38,10 +41,10 @@ const staging = [
   "streaming",
 ];
 
-/** What all programs of one Kubernetes release, such as `v1.36.1`, are built with. */
+/** Returns the build settings of all programs of one Kubernetes release, such as `v1.36.1`. */
 function builtFrom(version: string): Pick<Recipe, "ldflags" | "requires" | "replaces"> {
   const [, minor = ""] = version.split(".");
-  // Without these the server calls itself v0.0.0-master and clients refuse it.
+  // Without these flags the server reports version v0.0.0-master, and clients refuse it.
   const stamps = { gitVersion: version, gitMajor: "1", gitMinor: minor };
   const stampFlags = Object.entries(stamps).map(([key, value]) => `-X k8s.io/component-base/version.${key}=${value}`);
   return {
@@ -51,7 +54,7 @@ function builtFrom(version: string): Pick<Recipe, "ldflags" | "requires" | "repl
   };
 }
 
-/** What one Kubernetes release has for control planes; each is built when it is asked for. */
+/** Programs of control planes from one Kubernetes release; each program is built on demand. */
 export const kubernetes: Recipe = {
   name: "kubernetes",
   packages: {
@@ -64,7 +67,7 @@ export const kubernetes: Recipe = {
   ...builtFrom("v1.36.1"),
 };
 
-/** The kubelet that machines are changed to; what a build of the API server left in Go's cache serves it too. */
+/** The kubelet to which machines are updated; its build shares Go's build cache with the API server. */
 export const kubelet36: Recipe = {
   name: "kubelet-1.36",
   packages: { "kubelet-1.36": "k8s.io/kubernetes/cmd/kubelet" },
@@ -72,7 +75,7 @@ export const kubelet36: Recipe = {
   target: "linux",
 };
 
-/** The kubelet that machines run before. */
+/** The kubelet that machines run before the update. */
 export const kubelet35: Recipe = {
   name: "kubelet-1.35",
   packages: { "kubelet-1.35": "k8s.io/kubernetes/cmd/kubelet" },

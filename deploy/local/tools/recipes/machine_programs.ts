@@ -6,7 +6,7 @@ const cniModule = "github.com/containernetworking/plugins";
 const criModule = "sigs.k8s.io/cri-tools";
 const seccomp = Deno.readTextFileSync(new URL("./runc_seccomp.go.txt", import.meta.url));
 
-/** containerd, its shim and its client, static as in the release's archive of that name. */
+/** containerd with its shim and client, linked statically as in the release archive containerd-static. */
 export const containerd: Recipe = {
   name: "containerd",
   packages: {
@@ -22,9 +22,11 @@ export const containerd: Recipe = {
 };
 
 /**
- * runc without libseccomp, which comes through no module proxy. What that costs: the kubelet asks for a seccomp profile for
- * each pod's sandbox, and runc's own answer without the library is to refuse, so no pod would start. This one starts it
- * unconfined: seccomp profiles of pods have no effect on our machines.
+ * runc without libseccomp, which no module proxy serves. The kubelet requests a seccomp profile for each pod's sandbox,
+ * which
+ * runc without the library refuses, so that no pod would start. This build is patched to start containers unconfined
+ * instead:
+ * seccomp profiles of pods have no effect on these machines.
  */
 export const runc: Recipe = {
   name: "runc",
@@ -44,7 +46,7 @@ export const runc: Recipe = {
   isPartlyC: true,
 };
 
-/** Those CNI plugins that the network of a machine's pods needs. */
+/** The CNI plugins for the pod network of a machine. */
 export const cniPlugins: Recipe = {
   name: "cni-plugins",
   packages: {
@@ -60,7 +62,7 @@ export const cniPlugins: Recipe = {
   target: "linux",
 };
 
-/** The client of container runtimes, for people on a machine. */
+/** The command line client of container runtimes, for debugging on a machine. */
 export const crictl: Recipe = {
   name: "crictl",
   packages: { crictl: `${criModule}/cmd/crictl` },

@@ -1,6 +1,6 @@
 import type { Recipe } from "../recipe.ts";
 
-/** The registry of the Distribution project, with its storage in a folder. */
+/** The registry of the Distribution project, with storage in a folder. */
 export const registry: Recipe = {
   name: "registry",
   packages: { registry: "github.com/distribution/distribution/v3/cmd/registry" },

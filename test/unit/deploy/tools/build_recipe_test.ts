@@ -26,15 +26,15 @@ Deno.test("resolveTools without Go names the tool, the version needed and the va
   const { message } = await failureWith(sandbox, ["etcd"]);
   assert.equal(
     message,
-    'Cannot build "etcd": step "check Go": no "go" on PATH\n' +
-      '  cure: install Go 1.26 or newer and have "go" on PATH; or set OSTLER_TOOL_ETCD to a binary you have',
+    'Failed to build "etcd": step "check Go": no "go" on PATH\n' +
+      '  cure: install Go 1.26 or later, with "go" on PATH; or set OSTLER_TOOL_ETCD to an existing binary',
   );
 });
 
 Deno.test("resolveTools with an old Go says which it met", async () => {
   await using sandbox = new ToolSandbox();
   const { message } = await failureWith(sandbox, ["tctl"], "echo 'go version go1.19.8 linux/amd64'");
-  assert.match(message, /says "go version go1\.19\.8 linux\/amd64"\n {2}cure: install Go 1\.26 or newer/);
+  assert.match(message, /says "go version go1\.19\.8 linux\/amd64"\n {2}cure: install Go 1\.26 or later/);
 });
 
 Deno.test("resolveTools shows the last lines of a failed compilation and leaves out the noise", async () => {
@@ -44,7 +44,7 @@ Deno.test("resolveTools shows the last lines of a failed compilation and leaves 
   assert.equal(error.step, "compile");
   assert.match(
     error.message,
-    /^Cannot build "kubectl", "kube-apiserver": step "compile": go build ended with exit code 7 /,
+    /^Failed to build "kubectl", "kube-apiserver": step "compile": go build ended with exit code 7 /,
   );
   assert.match(
     error.message,
@@ -123,7 +123,7 @@ Deno.test("cureGoFailure finds the cause, most specific first", () => {
   const cure = (line: string): string => cureGoFailure([line]) ?? "";
   const lookup = 'Get "https://sums.example/lookup/a@v1": dial tcp: lookup sums.example: no such host';
   assert.match(cure(`verifying a@v1/go.mod: a@v1/go.mod: ${lookup}`), /GOSUMDB=off, or GONOSUMDB/);
-  assert.match(cure("verifying a@v1: checksum mismatch"), /not the one that was published/);
+  assert.match(cure("verifying a@v1: checksum mismatch"), /differs from the published one/);
   assert.match(cure('Get "https://proxy.example/a/@v/v1.mod": dial tcp 1.2.3.4:443: i/o timeout'), /set GOPROXY/);
   assert.match(cure("go: download go1.26.0 for linux/amd64: toolchain not available"), /install Go 1\.26/);
   assert.match(cure("link: signal: killed"), /memory/);

@@ -72,7 +72,7 @@ Deno.test("findTool gives up on a binary that does not answer", async () => {
   await using sandbox = new ToolSandbox();
   const hanging = await sandbox.script("bin/tctl", "while :; do /bin/sleep 60; done");
   const finding = await findTool("tctl", { env: sandbox.env, probeMs: 50 });
-  assert.deepEqual(finding, { detail: `${hanging} does not tell its version (wanted 1.18)` });
+  assert.deepEqual(finding, { detail: `${hanging} does not print its version (wanted 1.18)` });
 });
 
 Deno.test("findTool refuses a variable that names no executable file", async () => {
@@ -81,7 +81,7 @@ Deno.test("findTool refuses a variable that names no executable file", async () 
   await Deno.writeTextFile(path, "");
   await assert.rejects(findTool("kube-apiserver", { env: { OSTLER_TOOL_KUBE_APISERVER: path } }), {
     message:
-      `Cannot use "kube-apiserver": step "read OSTLER_TOOL_KUBE_APISERVER": "${path}" is not an executable file\n` +
-      "  cure: point OSTLER_TOOL_KUBE_APISERVER at the binary, or unset it",
+      `Failed to use "kube-apiserver": step "read OSTLER_TOOL_KUBE_APISERVER": "${path}" is not an executable file\n` +
+      "  cure: set OSTLER_TOOL_KUBE_APISERVER to the path of the binary, or unset it",
   });
 });
