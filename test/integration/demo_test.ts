@@ -41,7 +41,7 @@ Deno.test("deno task demo keeps its promises, and with --keep survives an API se
     process.kill(apiServer, "SIGSTOP");
     await pause(asleepMs); // the outage itself is the point
     process.kill(apiServer, "SIGCONT");
-    assert.match(await demo.line("err", /"controller" .*started again/), /it is started again in 1 s$/);
+    assert.match(await demo.line("err", /"controller" .*restarting/), /restarting in 1 s$/);
   });
   await t.step("and looks after the pool as before", () => rolls(kubeconfig));
   assert.equal(await demo.end(), 0);

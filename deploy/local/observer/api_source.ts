@@ -9,28 +9,31 @@ export interface Listing {
   objects: ApiObject[];
 }
 
-/** One change, or a bookmark that only tells how far the history was followed. */
+/** One change, or a bookmark with the latest observed version. */
 export interface SourceEvent {
   type: string;
   object: ApiObject;
 }
 
-/** Where an observer looks. */
+/** The API that an observer reads. */
 export interface Source {
   list(path: string): Promise<Listing>;
-  /** Tells every change after a version; gives "expired" when the server forgot that version, else how the stream ended. */
+  /**
+   * Passes every change after a version to `tell`; returns "expired" if the server no longer has that version,
+   * otherwise "ended".
+   */
   watch(from: { path: string; version: string; signal: AbortSignal }, tell: (event: SourceEvent) => void): Promise<
     WatchEnd
   >;
   close(): void;
 }
 
-/** Why a watch is over. */
+/** Why a watch ended. */
 export type WatchEnd = "ended" | "expired";
 
 const gone = 410;
 
-/** Looks at the API server of a kubeconfig file. */
+/** Opens the API server of a kubeconfig file. */
 export async function openSource(kubeconfigPath: string): Promise<Source> {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfigPath);

@@ -3,23 +3,23 @@ import { waitUntil } from "../process/wait_until.ts";
 import type { Source, SourceEvent } from "./api_source.ts";
 import { type ApiObject, nameOf } from "./pool_facts.ts";
 
-/** What to watch, and whom to tell. */
+/** What to watch, and the listener. */
 export interface Watching {
   readonly source: Source;
   /** API path of the collection. */
   readonly path: string;
-  /** The fact to keep of an object; undefined leaves the object out. */
+  /** Returns the fact to keep for an object; undefined to ignore the object. */
   readonly read: (object: ApiObject) => boolean | undefined;
   /** Called after each change with all facts by name. */
   readonly changed: (facts: ReadonlyMap<string, boolean>) => void;
-  /** How long a last look waits for changes that were made but not told yet. */
+  /** How long the final check waits for changes that were not received yet, in milliseconds. */
   readonly lastLookMs: number;
 }
 
 const firstListMs = 30_000;
 const pauseMs = 250;
 
-/** Follows a collection without losing an event: where it cannot be sure of that, it says so as a gap. */
+/** Follows a collection without losing an event; records a gap when an event may have been lost. */
 export class CollectionWatch {
   readonly #watching: Watching;
   readonly #stopping = new AbortController();
@@ -34,23 +34,23 @@ export class CollectionWatch {
     this.#watching = watching;
   }
 
-  /** Stretches of time in which changes may have gone unseen, in words. */
+  /** Descriptions of periods in which changes may have been missed. */
   get gaps(): readonly string[] {
     return this.#gaps;
   }
 
-  /** How often a watch ended and went on where it had stopped. */
+  /** Number of watches that ended and were resumed from the same version. */
   get resumes(): number {
     return this.#resumes;
   }
 
-  /** Resolves when the collection is known and followed; rejects when it cannot be listed in half a minute. */
+  /** Resolves when the collection is listed and watched; rejects if it cannot be listed within 30 s. */
   async start(): Promise<void> {
     await waitUntil(() => this.#list(), { what: `a list of "${this.#watching.path}"`, timeoutMs: firstListMs });
     this.#following = this.#follow();
   }
 
-  /** Compares what was followed with a fresh list until they agree; a gap is noted when they do not in time. */
+  /** Compares the watched state with a new list until both agree; records a gap if they do not agree in time. */
   async catchUp(): Promise<void> {
     const { path, lastLookMs } = this.#watching;
     const agree = async (): Promise<void> => {
@@ -58,11 +58,11 @@ export class CollectionWatch {
       const missed = differences(this.#facts, listed);
       if (missed.length > 0) throw new Error(`unseen changes of ${missed.join(", ")}`);
     };
-    await waitUntil(agree, { what: `the watch of "${path}" up to date`, timeoutMs: lastLookMs })
+    await waitUntil(agree, { what: `the watch of "${path}" to catch up`, timeoutMs: lastLookMs })
       .catch((error: unknown) => this.#gaps.push(error instanceof Error ? error.message : String(error)));
   }
 
-  /** Stops looking. */
+  /** Stops watching. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#following;
@@ -95,7 +95,7 @@ export class CollectionWatch {
 
   #lose(): void {
     this.#gaps.push(
-      `Cannot say what happened to "${this.#watching.path}" after version ${this.#version}: the server forgot`,
+      `Changes of "${this.#watching.path}" after version ${this.#version} are unknown: the server no longer has them`,
     );
     this.#version = undefined;
   }

@@ -1,19 +1,19 @@
 import type { Facts, Kind } from "./pool_facts.ts";
 
-/** What became of one machine, as far as it was seen; times are RFC 3339. */
+/** The observed history of one machine; times are RFC 3339. */
 export interface MachineLife {
   name: string;
-  /** First seen as a Machine object, perhaps on paper only. */
+  /** First seen as a Machine object, possibly held before its instance was ordered. */
   seenAt: string;
-  /** Its instance was ordered: from now on it costs. */
+  /** When its instance was ordered, which starts its costs. */
   orderedAt?: string;
-  /** Its node was Ready for the first time. */
+  /** When its node was Ready for the first time. */
   readyAt?: string;
-  /** Its instance was gone again. */
+  /** When its instance was gone. */
   goneAt?: string;
 }
 
-/** Remembers of every machine when it came and went, also of those that were gone long before the end. */
+/** Records the history of every machine, including machines that are already gone. */
 export class MachineLives {
   readonly #lives = new Map<string, MachineLife>();
   readonly #now: () => string;
@@ -22,13 +22,13 @@ export class MachineLives {
     this.#now = now;
   }
 
-  /** All machines ever seen, in the order of their orders; those never ordered come last. */
+  /** Returns all observed machines in the order in which they were ordered; machines never ordered come last. */
   list(): MachineLife[] {
     const key = ({ orderedAt, seenAt }: MachineLife): string => `${orderedAt ?? "never"} ${seenAt}`;
     return [...this.#lives.values()].map((life) => ({ ...life })).sort((a, b) => key(a) < key(b) ? -1 : 1);
   }
 
-  /** Takes in how all objects of one kind stand after a change. */
+  /** Records the state of all objects of one kind after a change. */
   see(kind: Kind, facts: Facts): void {
     if (kind === "machines") { for (const name of facts.keys()) this.#life(name); }
     if (kind === "instances") this.#seeInstances(facts);

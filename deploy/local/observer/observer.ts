@@ -1,4 +1,7 @@
-/** A stranger who only watches the API server, and says whether a pool's rollout kept its promises at every moment. */
+/**
+ * An independent observer that only watches the API server, and checks the guarantees of a pool's rollout at every
+ * moment.
+ */
 import { openSource, type Source } from "./api_source.ts";
 import { CollectionWatch } from "./collection_watch.ts";
 import type { ObserverReport } from "./observer_report.ts";
@@ -6,34 +9,34 @@ import { type Kind, readers } from "./pool_facts.ts";
 import { poolSecrets, secretsNamespace } from "./pool_names.ts";
 import { PoolRecord } from "./pool_record.ts";
 
-/** Whom to watch, and what to expect. */
+/** What to watch, and what to expect. */
 export interface ObserverOptions {
   /** Path of a kubeconfig that may list and watch nodes, machines, VirtualMachines and the pools' secrets. */
   readonly kubeconfig: string;
   readonly namespace: string;
   /** Name of the MachineDeployment. */
   readonly pool: string;
-  /** Never fewer Ready nodes than this. */
+  /** Minimum number of Ready nodes. */
   readonly replicas: number;
-  /** Machines allowed above `replicas`; 1 unless told. */
+  /** Number of machines allowed above `replicas`; default 1. */
   readonly surge?: number;
-  /** How long the last look waits for changes that were made but not told yet; 10 s unless told. */
+  /** How long the final check waits for changes that were not received yet, in milliseconds; default 10 s. */
   readonly lastLookMs?: number;
-  /** Stands in for the API server of the kubeconfig. */
+  /** Replaces the API server of the kubeconfig. */
   readonly source?: Source;
 }
 
-/** An observer at work. */
+/** A running observer. */
 export interface Observer {
-  /** Judges from now on: call it when the pool has converged for the first time. */
+  /** Starts the checks; call it when the pool has converged for the first time. */
   arm(): void;
-  /** What was seen so far; a gap may still turn up in the last look that `stop` takes. */
+  /** Returns the observations so far; the final check in `stop` can still add a gap. */
   report(): ObserverReport;
-  /** Takes a last look, stops watching, and gives the final report; may be called again. */
+  /** Makes a final check, stops watching, and returns the final report; can be called repeatedly. */
   stop(): Promise<ObserverReport>;
 }
 
-/** Resolves when everything is watched; rejects when a collection cannot be listed in half a minute. */
+/** Resolves when all collections are watched; rejects if a collection cannot be listed within 30 s. */
 export async function startObserver(options: ObserverOptions): Promise<Observer> {
   const source = options.source ?? await openSource(options.kubeconfig);
   const record = recordFor(options);

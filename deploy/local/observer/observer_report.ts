@@ -1,37 +1,37 @@
 import type { MachineLife } from "./machine_lives.ts";
 
-/** The properties that hold at every moment of a rollout. */
+/** The properties that must hold at every moment of a rollout. */
 export type Property = "readyNodes" | "machines" | "secrets";
 
-/** The moment a property stopped to hold. */
+/** The moment at which a property was violated. */
 export interface Violation {
   /** RFC 3339. */
   at: string;
   property: Property;
   message: string;
-  /** What was there at that moment: nodes, machines, or the secrets that were amiss. */
+  /** Names at that moment: existing nodes or machines, or missing or incomplete secrets. */
   names: string[];
 }
 
-/** What a pool's observer saw since it was armed. */
+/** The observations of a pool since `arm`. */
 export interface ObserverReport {
-  /** True when nothing was violated and no moment went unseen. */
+  /** Whether no property was violated and no gap exists. */
   ok: boolean;
-  /** RFC 3339; undefined when it never was armed, and then nothing was checked. */
+  /** Time of `arm` in RFC 3339; undefined if it was never called, so that nothing was checked. */
   armedAt: string | undefined;
-  /** Fewest nodes that were Ready, with a machine behind them, at any one moment. */
+  /** Minimum number of Ready nodes with an existing machine at any moment. */
   readyNodes: { min: number; wanted: number; ok: boolean };
-  /** Most machines (VirtualMachines) at any one moment; `objects` counts Machine objects that are more than paper. */
+  /** Maximum number of machines (VirtualMachines) at any moment; `objects` counts Machine objects that are not held. */
   machines: { max: number; objects: number; allowed: number; ok: boolean };
-  /** How often one of the secrets was missing or without its data. */
+  /** Number of times that a secret was missing or without its data. */
   secrets: { watched: string[]; missing: number; ok: boolean };
-  /** Stretches of time in which something may have happened unseen, in words. */
+  /** Descriptions of periods in which changes may have been missed. */
   gaps: string[];
-  /** Watches that ended and went on where they had stopped, so that nothing was missed. */
+  /** Number of watches that ended and were resumed from the same version, without missed changes. */
   resumes: number;
-  /** Changes looked at. */
+  /** Number of observed changes. */
   events: number;
   violations: Violation[];
-  /** Every machine that was ever seen, also before it was armed. */
+  /** All observed machines, including those before `arm`. */
   lives: MachineLife[];
 }

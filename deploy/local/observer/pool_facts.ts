@@ -1,6 +1,6 @@
 import { isOfPool, type PoolName, poolSecrets } from "./pool_names.ts";
 
-/** An object of the API server, as far as any kind has it. */
+/** The common fields of API objects of every kind. */
 export interface ApiObject {
   metadata?: {
     name?: string;
@@ -15,18 +15,19 @@ export interface ApiObject {
 /** A kind of object that is watched. */
 export type Kind = "nodes" | "instances" | "machines" | "secrets";
 
-/** One kind's objects: the fact that counts, under each name. */
+/** The relevant fact of each object of one kind, by name. */
 export type Facts = ReadonlyMap<string, boolean>;
 
-/** Reads the one fact that counts, or undefined when the object is not the pool's. */
+/** Returns the relevant fact of an object, or undefined if the object does not belong to the pool. */
 export type FactReader = (pool: PoolName, object: ApiObject) => boolean | undefined;
 
 const holdAnnotation = "machine-controller.kubermatic.io/initializers";
 const instanceFinalizer = "machine-delete-finalizer";
 
 /**
- * For each kind the fact that is kept under an object's name, and nothing else of it: is the node Ready, is there an
- * instance, is the machine more than paper, has the secret its data.
+ * The fact that is kept for an object of each kind: whether the node is Ready, the instance exists, the machine is not
+ * held,
+ * or the secret has its data.
  */
 export const readers: Record<Kind, FactReader> = {
   nodes: (pool, object) => isOfPool(pool, nameOf(object)) ? isReady(object) : undefined,
@@ -38,7 +39,7 @@ export const readers: Record<Kind, FactReader> = {
   },
 };
 
-/** The object's name. */
+/** Returns the name of an object. */
 export function nameOf(object: ApiObject): string {
   return object.metadata?.name ?? "";
 }
@@ -48,7 +49,7 @@ function isReady({ status }: ApiObject): boolean {
   return conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
 }
 
-// Held before it got an instance: it costs nothing and runs nothing.
+// A machine that is held before it gets an instance costs nothing and runs nothing.
 function isPaper({ metadata }: ApiObject): boolean {
   return Boolean(metadata?.annotations?.[holdAnnotation]) && !metadata?.finalizers?.includes(instanceFinalizer);
 }

@@ -1,15 +1,18 @@
-/** Names by which a stranger knows what belongs to a pool; written down anew here, so that the judge is not the judged. */
+/**
+ * Names that identify the objects of a pool; defined independently here, so that the observer does not share code with
+ * Ostler.
+ */
 
-/** A pool is a MachineDeployment. */
+/** The name of a pool, which is a MachineDeployment. */
 export interface PoolName {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Where machine-controller expects the secrets of all pools. */
+/** The namespace in which machine-controller expects the secrets of all pools. */
 export const secretsNamespace = "cloud-init-settings";
 
-/** The three secrets without which no machine of the pool can boot, and the data key each must have. */
+/** Returns the three secrets that a machine of the pool needs to boot, with the required data key of each. */
 export function poolSecrets({ namespace, name }: PoolName): Record<string, string> {
   const long = `${namespace}-${name}`;
   return {
@@ -19,7 +22,9 @@ export function poolSecrets({ namespace, name }: PoolName): Record<string, strin
   };
 }
 
-/** Says whether a machine, its VirtualMachine or its node is the pool's: `<pool>-<template hash>-<five characters>`. */
+/**
+ * Returns whether a machine, VirtualMachine or node belongs to the pool: `<pool>-<template hash>-<five characters>`.
+ */
 export function isOfPool(pool: PoolName, machine: string): boolean {
   return machine.startsWith(`${pool.name}-`) && /^[a-z0-9]+-[a-z0-9]{5}$/.test(machine.slice(pool.name.length + 1));
 }

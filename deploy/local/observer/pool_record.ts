@@ -2,19 +2,19 @@ import { MachineLives } from "./machine_lives.ts";
 import type { ObserverReport, Property, Violation } from "./observer_report.ts";
 import type { Facts, Kind } from "./pool_facts.ts";
 
-/** What has to hold. */
+/** The properties to check. */
 export interface PoolRules {
-  /** Never fewer Ready nodes than this. */
+  /** Minimum number of Ready nodes. */
   readonly replicas: number;
-  /** Never more machines than this. */
+  /** Maximum number of machines. */
   readonly allowedMachines: number;
-  /** Never missing, and never without data. */
+  /** Secrets that must always exist with their data. */
   readonly secrets: readonly string[];
 }
 
 type Findings = Record<Property, { names: string[]; message: string } | undefined>;
 
-/** Judges a pool at every change since it was armed, and remembers extremes and violations. */
+/** Checks a pool at every change after `arm`, and records extremes and violations. */
 export class PoolRecord {
   readonly #rules: PoolRules;
   readonly #now: () => string;
@@ -31,20 +31,20 @@ export class PoolRecord {
   #extremes = { ready: Infinity, instances: 0, objects: 0 };
   #events = 0;
 
-  /** The clock gives RFC 3339. */
+  /** Creates a record; `now` returns times in RFC 3339. */
   constructor(rules: PoolRules, now: () => string = () => new Date().toISOString()) {
     this.#rules = rules;
     this.#now = now;
     this.#lives = new MachineLives(now);
   }
 
-  /** Checks from now on, beginning with how things stand. */
+  /** Starts the checks, beginning with the current state. */
   arm(): void {
     this.#armedAt ??= this.#now();
     this.#judge();
   }
 
-  /** Takes in how all objects of one kind stand after a change. */
+  /** Records the state of all objects of one kind after a change. */
   see(kind: Kind, facts: Facts): void {
     this.#facts[kind] = new Map(facts);
     this.#lives.see(kind, facts);
@@ -53,7 +53,7 @@ export class PoolRecord {
     this.#judge();
   }
 
-  /** What was seen so far; `gaps` are the stretches of time in which nobody looked. */
+  /** Returns the observations so far; `gaps` describe periods in which changes may have been missed. */
   report(gaps: readonly string[], resumes: number): ObserverReport {
     const violations = this.#violations.map((violation) => ({ ...violation, names: [...violation.names] }));
     const holds = (property: Property): boolean =>
@@ -94,7 +94,7 @@ export class PoolRecord {
     });
   }
 
-  // A machine that is gone leaves its Node behind for a while, still said to be Ready.
+  // The Node of a deleted machine remains for a while, and is still reported as Ready.
   #readyNodes(): string[] {
     return namesWhere(this.#facts.nodes, true).filter((name) => this.#facts.instances.has(name));
   }
@@ -119,7 +119,7 @@ export class PoolRecord {
     return { names, message: `Secret ${states.join(", ")}` };
   }
 
-  // Told once for each way it breaks, not again at each event while it stays broken that way.
+  // A violation is recorded once, and not repeated at each event while it stays the same.
   #note(findings: Findings): void {
     for (const property of Object.keys(findings) as Property[]) {
       const finding = findings[property];

@@ -2,16 +2,17 @@ import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import process from "node:process";
 
-/** The first and the last port that is handed out, unless OSTLER_PORTS names others. */
-// Below the ephemeral ranges of Linux and macOS: while a killed server is down, a client that keeps dialling its port
-// would else sooner or later be given that very port as its own, connect to itself, and block the restart.
+/** First and last port of the default range; OSTLER_PORTS sets another range. */
+// The range is below the ephemeral ports of Linux and macOS. Otherwise, while a killed server is down, a client that
+// keeps
+// dialling its port could be assigned that port as source port, connect to itself, and block the restart.
 export const usualPorts = { first: 20_000, last: 31_999 };
 
 const attemptsPerPort = 200;
 
 const handedOut = new Set<number>();
 
-/** `count` different ports of 127.0.0.1 that nobody listens on now and that no earlier call of this process was given. */
+/** Returns `count` different ports of 127.0.0.1 that are free now and that no earlier call in this process returned. */
 export async function freePorts(
   count: number,
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -20,7 +21,7 @@ export async function freePorts(
   const ports: number[] = [];
   for (let attempts = 0; ports.length < count; attempts++) {
     if (attempts >= count * attemptsPerPort) {
-      throw new Error(`Cannot find ${count} free ports: ${attempts} between ${first} and ${last} are taken`);
+      throw new Error(`Failed to find ${count} free ports: ${attempts} tried between ${first} and ${last} are in use`);
     }
     const port = randomInt(first, last + 1);
     if (handedOut.has(port)) continue;
@@ -31,12 +32,12 @@ export async function freePorts(
   return ports;
 }
 
-/** Programs side by side that are given different ranges, such as "20000-25999", never want the same port. */
+/** Parses a range such as "20000-25999"; programs with different ranges can run concurrently without port conflicts. */
 function portRange(text: string | undefined): { first: number; last: number } {
   if (!text) return usualPorts;
   const [, first, last] = (/^(\d+)-(\d+)$/.exec(text) ?? []).map(Number);
   if (first && last && first < last && last < 65_536) return { first, last };
-  throw new Error(`Cannot find free ports: OSTLER_PORTS is "${text}", and no range such as "20000-25999"`);
+  throw new Error(`Invalid OSTLER_PORTS "${text}": accepted is a range such as "20000-25999"`);
 }
 
 function canListen(port: number): Promise<boolean> {

@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 
 const longestTailBytes = 16 * 1024;
 
-/** The last `lines` lines written to a file since byte `from`; empty when the file cannot be read. */
+/** Returns the last `lines` lines of a file after byte `from`; empty if the file cannot be read. */
 export async function logTail(path: string, { lines = 20, from = 0 }: { lines?: number; from?: number } = {}): Promise<
   string
 > {
@@ -13,7 +13,7 @@ export async function logTail(path: string, { lines = 20, from = 0 }: { lines?: 
     const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.max(size - start, 0)), { position: start });
     return buffer.subarray(0, bytesRead).toString("utf8").trimEnd().split("\n").slice(-lines).join("\n");
   } catch {
-    // The tail only decorates a report; losing it must not hide the report itself.
+    // A log that cannot be read must not hide the failure whose report includes it.
     return "";
   }
 }

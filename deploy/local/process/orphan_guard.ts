@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
-// Reads "+pid" and "-pid" lines. End of input means that the parent stopped or died: whatever is still listed then is
-// ended, the youngest first, each with five seconds before SIGKILL goes to its whole group.
+// Reads "+pid" and "-pid" lines. End of input means that the parent stopped or died: the script then ends all listed
+// processes,
+// the latest first, each with five seconds before SIGKILL of the whole process group.
 const script = `
 pids=
 while read -r line; do
@@ -19,22 +20,22 @@ for pid in $pids; do
 done
 `;
 
-/** Ends the registered processes when this process goes away, however it goes: also by SIGKILL. */
+/** Ends the registered processes when this process ends for any reason, including SIGKILL. */
 export class OrphanGuard {
   #shell: ChildProcess | undefined;
 
-  /** From now on `pid`, leader of its own process group, does not outlive us. */
+  /** Registers `pid`, the leader of its own process group, so that it does not outlive this process. */
   add(pid: number): void {
     this.#shell ??= startShell();
     this.#shell.stdin?.write(`+${pid}\n`);
   }
 
-  /** `pid` has ended; its number may be used again by someone else. */
+  /** Unregisters `pid`, which has ended, because another process may reuse the number. */
   remove(pid: number): void {
     this.#shell?.stdin?.write(`-${pid}\n`);
   }
 
-  /** Resolves when the guard itself is gone, having ended whatever was still registered. */
+  /** Resolves when the guard has ended all registered processes and itself. */
   async close(): Promise<void> {
     const shell = this.#shell;
     this.#shell = undefined;
@@ -47,7 +48,7 @@ export class OrphanGuard {
 }
 
 function startShell(): ChildProcess {
-  // Detached, so that the terminal's Ctrl-C, which goes to the whole foreground group, leaves the guard to its work.
+  // Detached, so that Ctrl-C in the terminal, which signals the whole foreground process group, does not end the guard.
   const shell = spawn("/bin/sh", ["-c", script], { stdio: ["pipe", "ignore", "ignore"], detached: true, cwd: "/" });
   shell.on("error", () => {});
   shell.stdin?.on("error", () => {});

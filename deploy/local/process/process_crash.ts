@@ -1,10 +1,10 @@
-/** How a process ended: by exit code, by signal, or (both null) without ever having started. */
+/** How a process ended: by exit code, by signal, or, if both are null, because it was never started. */
 export interface ProcessExit {
   readonly code: number | null;
   readonly signal: string | null;
-  /** True when we asked for it: stop, restart, or a deliberate kill. */
+  /** Whether the exit was requested by stop, restart or kill. */
   readonly isExpected: boolean;
-  /** Why the operating system refused to start it at all. */
+  /** Why the operating system failed to start the process. */
   readonly spawnError?: string;
 }
 
@@ -12,22 +12,22 @@ export interface ProcessCrashFacts {
   readonly processName: string;
   readonly exit: ProcessExit;
   readonly logPath: string;
-  /** The last lines the crashed run wrote. */
+  /** The last log lines of the crashed run. */
   readonly logTail: string;
 }
 
-/** A process ended that nobody asked to end; the message carries the last lines of its log. */
+/** An unexpected exit of a process; the message includes the last lines of its log. */
 export class ProcessCrash extends Error {
   readonly processName: string;
   readonly exit: ProcessExit;
-  /** How it ended, in words that follow its name. */
+  /** How the process ended, as a predicate after its name. */
   readonly how: string;
   readonly logTail: string;
 
   constructor(facts: ProcessCrashFacts) {
     const how = howItEnded(facts.exit);
     const tail = facts.logTail === "" ? "its log is empty" : `last lines of "${facts.logPath}":\n${facts.logTail}`;
-    super(`Cannot keep "${facts.processName}" running: it ${how}; ${tail}`);
+    super(`Process "${facts.processName}" ${how}; ${tail}`);
     this.name = "ProcessCrash";
     this.processName = facts.processName;
     this.exit = facts.exit;
@@ -37,6 +37,6 @@ export class ProcessCrash extends Error {
 }
 
 function howItEnded(exit: ProcessExit): string {
-  if (exit.spawnError !== undefined) return `did not start (${exit.spawnError})`;
-  return exit.signal === null ? `exited with code ${exit.code}` : `was ended by ${exit.signal}`;
+  if (exit.spawnError !== undefined) return `failed to start (${exit.spawnError})`;
+  return exit.signal === null ? `exited with code ${exit.code}` : `was terminated by ${exit.signal}`;
 }

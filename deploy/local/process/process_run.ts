@@ -12,11 +12,11 @@ export interface RunCommand {
   readonly logPath: string;
 }
 
-/** One operating-system process, from start to exit, in a process group of its own. */
+/** One run of an operating system process, from start to exit, in a process group of its own. */
 export class ProcessRun {
-  /** Resolves, never rejects, once the process is gone. */
+  /** Resolves when the process has ended; never rejects. */
   readonly exit: Promise<ProcessExit>;
-  /** Size of the log when this run began. */
+  /** Size of the log at the start of this run, in bytes. */
   readonly logOffset: number;
   readonly #child: ChildProcess;
   #isExitExpected = false;
@@ -26,7 +26,8 @@ export class ProcessRun {
     const log = openSync(command.logPath, "a", 0o600);
     this.logOffset = fstatSync(log).size;
     this.#child = spawn(command.command, command.args, {
-      // Own session: a Ctrl-C in the terminal must reach only us, who then stop the children in order.
+      // A session of its own, so that Ctrl-C in the terminal reaches only the parent, which stops its children in
+      // order.
       detached: true,
       stdio: ["ignore", log, log],
       env: { ...command.env },
@@ -36,7 +37,7 @@ export class ProcessRun {
     this.exit = this.#watch();
   }
 
-  /** Undefined when the operating system refused to start it. */
+  /** Process id; undefined if the operating system failed to start the process. */
   get pid(): number | undefined {
     return this.#child.pid;
   }
@@ -45,14 +46,14 @@ export class ProcessRun {
     return this.#isGone;
   }
 
-  /** Sends a signal; an exit that follows a signal other than SIGSTOP and SIGCONT counts as asked for. */
+  /** Sends a signal; after any signal other than SIGSTOP and SIGCONT, an exit counts as expected. */
   kill(signal: NodeJS.Signals): void {
     if (this.#isGone || this.pid === undefined) return;
     if (signal !== "SIGSTOP" && signal !== "SIGCONT") this.#isExitExpected = true;
     this.#send(this.pid, signal);
   }
 
-  /** Asks with SIGTERM, insists with SIGKILL after `graceMs`, and leaves nothing of the process group behind. */
+  /** Sends SIGTERM, then SIGKILL after `graceMs` milliseconds, and ends the whole process group. */
   async end(graceMs: number): Promise<ProcessExit> {
     this.kill("SIGTERM");
     const insist = setTimeout(() => this.#killGroup(), graceMs);
@@ -69,7 +70,7 @@ export class ProcessRun {
     try {
       process.kill(target, signal);
     } catch {
-      // Already gone, which is what the signal was for.
+      // The process has already ended.
     }
   }
 

@@ -1,30 +1,30 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { ProcessCrash } from "./process_crash.ts";
 
-/** What is started again. */
+/** A process that can be restarted. */
 export interface Revivable {
   readonly name: string;
   readonly isRunning: boolean;
-  /** False from the moment that somebody ends it on purpose until somebody starts it. */
+  /** False from an intentional stop until the next start. */
   readonly isWanted: boolean;
   start(): Promise<void>;
 }
 
-/** Whom a revival tells, and what it goes by. */
+/** Listeners, limits and clock of a revival. */
 interface RevivalSurroundings {
-  /** Takes one line for each start. */
+  /** Receives one line for each restart. */
   readonly say: (line: string) => void;
-  /** Takes the last end of what keeps ending. */
+  /** Receives the last error of a process that keeps ending. */
   readonly giveUp: (end: Error) => void;
-  /** Aborts when nothing may start any more. */
+  /** Aborts when no process may be started any more. */
   readonly lifetime: AbortSignal;
   readonly backOff?: BackOff;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock in milliseconds. */
   readonly now?: () => number;
   readonly rest?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Starts a process again each time it ends unasked, as a kubelet would; gives up what keeps ending. */
+/** Restarts a process after each unexpected exit, like a kubelet; gives up if the process keeps ending. */
 export class Revival {
   readonly #process: Revivable;
   readonly #around: Required<RevivalSurroundings>;
@@ -41,7 +41,7 @@ export class Revival {
     this.#startedAt = this.#around.now();
   }
 
-  /** Resolves when the process is ready again, is given up, or is nobody's business any more; never rejects. */
+  /** Resolves when the process is ready again, given up, or no longer wanted; never rejects. */
   async after(end: Error): Promise<void> {
     for (let last = end;;) {
       const outcome = await this.#startAfter(last);
@@ -50,14 +50,14 @@ export class Revival {
     }
   }
 
-  /** Gives the end of a start that failed. */
+  /** Restarts after a pause; returns the error of a failed start. */
   async #startAfter(end: Error): Promise<Error | undefined> {
     const { backOff, now, say, giveUp, lifetime, rest } = this.#around;
     const pauseMs = backOff.pauseAfter(now(), now() - this.#startedAt);
     if (pauseMs === undefined) return void giveUp(end);
-    say(`${howItEnded(this.#process.name, end)}; it is started again in ${pauseMs / 1000} s`);
+    say(`${howItEnded(this.#process.name, end)}; restarting in ${pauseMs / 1000} s`);
     await rest(pauseMs, lifetime).catch(() => undefined);
-    // Whoever stopped or started it meanwhile knows what it is to do.
+    // The process may have been stopped or started by another call during the pause.
     if (lifetime.aborted || !this.#process.isWanted || this.#process.isRunning) return undefined;
     this.#startedAt = now();
     try {
@@ -74,18 +74,18 @@ function howItEnded(name: string, end: Error): string {
   return end.message.split("\n", 1)[0] ?? "";
 }
 
-/** How long to wait before a process is started again, as a kubelet does with a container: ever longer, to a limit. */
+/** Pauses before restarts: as for containers of a kubelet, each is longer than the previous one, up to a limit. */
 interface BackOffRules {
   readonly firstMs: number;
   readonly longestMs: number;
-  /** Who ran so long starts at the first pause again. */
+  /** A process that ran for this long restarts after the first pause again. */
   readonly forgivenAfterMs: number;
-  /** So many ends within the time below, and it is not started again. */
+  /** Number of ends within `withinMs` after which the process is not restarted. */
   readonly mostEnds: number;
   readonly withinMs: number;
 }
 
-/** A kubelet begins at 10 s; nobody watches a cluster of their own for so long. */
+/** The first pause is shorter than the 10 s of a kubelet, because a user watches a local cluster. */
 const usualBackOff: BackOffRules = {
   firstMs: 1_000,
   longestMs: 5 * 60_000,
@@ -94,7 +94,7 @@ const usualBackOff: BackOffRules = {
   withinMs: 60_000,
 };
 
-/** Remembers when a process ended, by a clock in milliseconds. */
+/** Computes pauses from the times at which a process ended, in milliseconds. */
 export class BackOff {
   readonly #rules: BackOffRules;
   #ends: number[] = [];
@@ -104,7 +104,9 @@ export class BackOff {
     this.#rules = rules;
   }
 
-  /** The pause after an end at `now` of a process that had run for `ranMs`; undefined when it keeps ending. */
+  /**
+   * Returns the pause after an end at `now` of a process that ran for `ranMs`; undefined if the process keeps ending.
+   */
   pauseAfter(now: number, ranMs: number): number | undefined {
     const { firstMs, longestMs, forgivenAfterMs, mostEnds, withinMs } = this.#rules;
     this.#ends = [...this.#ends.filter((end) => now - end < withinMs), now];

@@ -3,7 +3,7 @@ import { ProcessCrash } from "./process_crash.ts";
 import type { ProcessSpec, SupervisedProcess } from "./supervised_process.ts";
 import type { Supervisor } from "./supervisor.ts";
 
-/** A process whose command line depends on ports that are chosen when it starts. */
+/** A process whose command line depends on ports that are chosen at its start. */
 export interface PortedSpec<Name extends string> {
   readonly ports: readonly Name[];
   readonly spec: (ports: Readonly<Record<Name, number>>) => ProcessSpec;
@@ -16,7 +16,7 @@ export interface StartedOnPorts<Name extends string> {
 
 const maxAttempts = 4;
 
-/** Starts a process on free ports of 127.0.0.1; when another one snatches a port first, tries again on others. */
+/** Starts a process on free ports of 127.0.0.1; retries on other ports if another process takes a port first. */
 export async function startOnFreePorts<Name extends string>(
   supervisor: Supervisor,
   ported: PortedSpec<Name>,

@@ -5,29 +5,29 @@ import { ProcessRun } from "./process_run.ts";
 import { type Probe, waitUntil } from "./wait_until.ts";
 import process from "node:process";
 
-/** What to run and how to see that it works. */
+/** What to run, and how to check that it is ready. */
 export interface ProcessSpec {
-  /** Unique within the supervisor; also the log file's name. */
+  /** Name, unique within the supervisor; also the name of the log file. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Added to our own environment. */
+  /** Environment variables in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly ready: Probe;
-  /** Time from start to ready; 60 s unless told. */
+  /** Time from start to ready in milliseconds; default 60 s. */
   readonly readyTimeoutMs?: number;
-  /** Time between SIGTERM and SIGKILL; 5 s unless told. */
+  /** Time between SIGTERM and SIGKILL in milliseconds; default 5 s. */
   readonly graceMs?: number;
-  /** Started again when it ends unasked after it was ready, unless it keeps ending. */
+  /** Whether the process is restarted after an unexpected exit when it was ready, unless it keeps ending. */
   readonly isRevived?: boolean;
 }
 
-/** What a supervised process is given by its supervisor. */
+/** What a supervisor provides to its processes. */
 interface ProcessSurroundings {
   readonly logPath: string;
   readonly guard: OrphanGuard;
-  /** Aborted when the supervisor stops: nothing starts from then on. */
+  /** Aborted when the supervisor stops; no process starts afterwards. */
   readonly lifetime: AbortSignal;
   /** Called once for each unexpected exit after readiness. */
   readonly onCrash: (crash: ProcessCrash) => void;
@@ -54,7 +54,7 @@ export class SupervisedProcess {
     return this.spec.name;
   }
 
-  /** The process id while it runs. */
+  /** Process id while the process runs. */
   get pid(): number | undefined {
     return this.isRunning ? this.#run?.pid : undefined;
   }
@@ -63,26 +63,27 @@ export class SupervisedProcess {
     return this.#run !== undefined && !this.#run.isGone;
   }
 
-  /** Somebody started it, and nobody has ended it on purpose since. */
+  /** Whether the process was started and not intentionally stopped since. */
   get isWanted(): boolean {
     return this.#isWanted;
   }
 
-  /** Resolves when the current run is gone; rejects when there never was one. */
+  /** Resolves when the current run has ended; rejects if the process was never started. */
   get exit(): Promise<ProcessExit> {
     return this.#run?.exit ??
-      Promise.reject(new Error(`Cannot await the exit of "${this.name}": it was never started`));
+      Promise.reject(new Error(`Failed to wait for the exit of process "${this.name}": it was never started`));
   }
 
   /**
-   * Resolves when the process is ready. Rejects with ProcessCrash when it ends before, with the last probe's reason at
-   * the deadline, with the signal's reason when aborted; the process is then stopped.
+   * Resolves when the process is ready. Rejects with ProcessCrash if the process ends before, with the reason of the
+   * last probe
+   * at the deadline, or with the signal's reason when aborted; the process is then stopped.
    */
   async start(signal?: AbortSignal): Promise<void> {
     const { lifetime } = this.#surroundings;
     const until = signal === undefined ? lifetime : AbortSignal.any([signal, lifetime]);
     until.throwIfAborted();
-    if (this.isRunning) throw new Error(`Cannot start "${this.name}": it is running`);
+    if (this.isRunning) throw new Error(`Failed to start process "${this.name}": it is already running`);
     this.#isWanted = true;
     const run = this.#spawn();
     try {
@@ -94,19 +95,19 @@ export class SupervisedProcess {
     void run.exit.then((exit) => this.#reportCrash(run, exit));
   }
 
-  /** Sends a signal at once and deliberately: an exit that follows is no crash. Await `exit` to see it gone. */
+  /** Sends a signal without waiting; an exit that follows is not a crash. Await `exit` to wait for the end. */
   kill(signal: NodeJS.Signals): void {
     if (signal !== "SIGSTOP" && signal !== "SIGCONT") this.#isWanted = false;
     this.#run?.kill(signal);
   }
 
-  /** Resolves when the process is gone: SIGTERM, then SIGKILL after the grace. */
+  /** Sends SIGTERM, then SIGKILL after the grace period; resolves when the process has ended. */
   async stop(): Promise<void> {
     this.#isWanted = false;
     await this.#run?.end(this.#graceMs);
   }
 
-  /** Stops the process if it still runs, and resolves when a new run of the same command is ready. */
+  /** Stops the process if it runs, and resolves when a new run of the same command is ready. */
   async restart(signal?: AbortSignal): Promise<void> {
     await this.stop();
     await this.start(signal);
@@ -139,14 +140,14 @@ export class SupervisedProcess {
     const unlessEnded = run.exit.then(async (exit) => ended.abort(await this.#earlyEnd(run, exit)));
     const signal = AbortSignal.any([until, ended.signal]);
     const timeoutMs = this.spec.readyTimeoutMs ?? defaultReadyTimeoutMs;
-    await waitUntil(this.spec.ready, { what: `"${this.name}" ready`, timeoutMs, signal });
-    // A stranger on the same port may have answered the probe while our process was already gone.
+    await waitUntil(this.spec.ready, { what: `process "${this.name}" to become ready`, timeoutMs, signal });
+    // Another process on the same port may have answered the probe after this process had ended.
     if (run.isGone) await unlessEnded;
     ended.signal.throwIfAborted();
   }
 
   async #earlyEnd(run: ProcessRun, exit: ProcessExit): Promise<Error> {
-    if (exit.isExpected) return new Error(`Cannot await "${this.name}" ready: it was stopped`);
+    if (exit.isExpected) return new Error(`Failed to wait for process "${this.name}" to become ready: it was stopped`);
     return await this.#crash(run, exit);
   }
 
@@ -160,10 +161,10 @@ export class SupervisedProcess {
   }
 }
 
-// These families silently change what etcd, the Kubernetes binaries and the Temporal CLI do.
+// Variables with these prefixes silently change the behavior of etcd, the Kubernetes programs and the Temporal CLI.
 const reconfiguring = /^(ETCD_|ETCDCTL_|KUBE|TEMPORAL_|POD_NAMESPACE$)/;
 
-/** Our own environment without the variables that reconfigure the embedded servers, plus `extra`. */
+/** Returns the environment of this process without variables that reconfigure the embedded servers, plus `extra`. */
 export function childEnvironment(
   extra: Readonly<Record<string, string>> = {},
   own: Readonly<Record<string, string | undefined>> = process.env,

@@ -9,17 +9,17 @@ export interface SupervisorOptions {
   /** Logs go to `<directory>/logs/<name>.log`. */
   readonly directory: string;
   /**
-   * Called for each unexpected exit after readiness, and for the last one of what was started again and keeps ending;
-   * an exit before readiness rejects `start`.
+   * Called for each unexpected exit of a ready process, and for the last exit of a process that was restarted and keeps
+   * ending; an exit before the process is ready rejects `start`.
    */
   readonly onCrash?: (crash: Error) => void;
-  /** Called with one line each time that a process which ended unasked is started again. */
+  /** Called with one line for each restart of a process after an unexpected exit. */
   readonly onRevival?: (line: string) => void;
 }
 
-/** Runs named processes that end before we do, however we end. */
+/** Runs named processes that never outlive this process, even if it is killed. */
 export class Supervisor {
-  /** Resolves with what `onCrash` hears first; stays pending otherwise. */
+  /** Resolves with the first error passed to `onCrash`; stays pending without one. */
   readonly firstCrash: Promise<Error>;
   readonly #logs: string;
   readonly #guard = new OrphanGuard();
@@ -40,21 +40,23 @@ export class Supervisor {
     this.#reportRevival = (line) => options.onRevival?.(line);
   }
 
-  /** Every process started so far and not replaced, in the order of their starts. */
+  /** Returns all processes that were started and not replaced, in the order of their starts. */
   get processes(): readonly SupervisedProcess[] {
     return [...this.#processes.values()];
   }
 
-  /** The process of that name; throws when none was started. */
+  /** Returns the process with this name; throws if none was started. */
   get(name: string): SupervisedProcess {
     const found = this.#processes.get(name);
-    if (found === undefined) throw new Error(`Cannot find process "${name}": it was never started`);
+    if (found === undefined) throw new Error(`Failed to find process "${name}": it was never started`);
     return found;
   }
 
-  /** Resolves when the process is ready; rejects as SupervisedProcess.start does, with nothing left running. */
+  /** Resolves when the process is ready; rejects like SupervisedProcess.start, without leaving a process running. */
   async start(spec: ProcessSpec, signal?: AbortSignal): Promise<SupervisedProcess> {
-    if (this.#processes.get(spec.name)?.isRunning) throw new Error(`Cannot start "${spec.name}": it is running`);
+    if (this.#processes.get(spec.name)?.isRunning) {
+      throw new Error(`Failed to start process "${spec.name}": it is already running`);
+    }
     const started: SupervisedProcess = new SupervisedProcess(spec, {
       logPath: join(this.#logs, `${spec.name}.log`),
       guard: this.#guard,
@@ -62,7 +64,7 @@ export class Supervisor {
       onCrash: (crash) => onEnd(crash),
     });
     const onEnd = spec.isRevived ? this.#revivalOf(started) : this.#reportCrash;
-    // Removed first, so that a second start of a name takes its place at the end of the order.
+    // Removed first, so that a second start of a name moves it to the end of the order.
     this.#processes.delete(spec.name);
     this.#processes.set(spec.name, started);
     await started.start(signal);
@@ -75,9 +77,9 @@ export class Supervisor {
     return (crash) => void revival.after(crash);
   }
 
-  /** Stops everything, the youngest first, one after the other; may be called again, and while starts are under way. */
+  /** Stops all processes one after the other, latest first; can be called repeatedly and during starts. */
   async stop(): Promise<void> {
-    this.#lifetime.abort(new Error("Cannot start or await a process: the supervisor was stopped"));
+    this.#lifetime.abort(new Error("Failed to start or wait for a process: the supervisor was stopped"));
     for (const started of this.processes.toReversed()) await started.stop();
     await this.#guard.close();
   }

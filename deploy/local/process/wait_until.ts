@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** One look at the world: resolves when the awaited state holds, throws what is still missing. */
+/** One check: resolves if the awaited state is reached, and throws what is still missing otherwise. */
 export type Probe = (signal: AbortSignal) => Promise<void>;
 
 export interface WaitOptions {
-  /** What is awaited, as it completes "Cannot see … within 30 s". */
+  /** What is awaited, as it completes "Timed out after 30 s waiting for …". */
   readonly what: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
@@ -13,11 +13,14 @@ export interface WaitOptions {
 const firstPauseMs = 20;
 const longestPauseMs = 250;
 const longestAttemptMs = 5_000;
-/** A slow probe, such as one that starts a process, is followed by a pause of this many times its own duration, up to a bound. */
+/** The pause after a slow probe, such as one that starts a process, is this many times its duration, up to a bound. */
 const pausePerProbe = 3;
 const longestPauseAfterProbeMs = 2_000;
 
-/** Resolves once `probe` succeeds; rejects at the deadline with the last reason, or at once with the signal's reason. */
+/**
+ * Resolves when `probe` succeeds; rejects at the deadline with the last reason, or immediately with the signal's
+ * reason.
+ */
 export async function waitUntil(probe: Probe, options: WaitOptions): Promise<void> {
   const deadline = performance.now() + options.timeoutMs;
   let pauseMs = firstPauseMs;
@@ -27,11 +30,11 @@ export async function waitUntil(probe: Probe, options: WaitOptions): Promise<voi
     const missing = await attempt(probe, Math.min(longestAttemptMs, deadline - begin), options.signal);
     if (missing === undefined) return;
     const now = performance.now();
-    // A probe that the deadline cuts short explains less than the previous one; timers may fire a millisecond early.
+    // A probe interrupted by the deadline explains less than the previous one; timers may fire a millisecond early.
     if (deadline - now > 1) reason = missing;
     if (now + pauseMs >= deadline) throw expired(options, reason ?? missing);
     const afterProbe = Math.min(pausePerProbe * (now - begin), longestPauseAfterProbeMs);
-    // The pause never skips the last probe before the deadline.
+    // The pause must not skip the last probe before the deadline.
     const untilNext = Math.min(Math.max(pauseMs, afterProbe), deadline - now - pauseMs);
     await pause(untilNext, undefined, options.signal ? { signal: options.signal } : {}).catch((error: unknown) => {
       throw options.signal?.reason ?? error;
@@ -59,12 +62,14 @@ async function attempt(probe: Probe, timeoutMs: number, signal?: AbortSignal): P
   }
 }
 
-// A probe that ignores its signal must not hold the wait beyond its deadline.
+// A probe that ignores its signal must not extend the wait beyond the deadline.
 function rejectionOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 }
 
 function expired(options: WaitOptions, missing: unknown): Error {
   const reason = missing instanceof Error ? missing.message : String(missing);
-  return new Error(`Cannot see ${options.what} within ${options.timeoutMs / 1000} s: ${reason}`, { cause: missing });
+  return new Error(`Timed out after ${options.timeoutMs / 1000} s waiting for ${options.what}: ${reason}`, {
+    cause: missing,
+  });
 }

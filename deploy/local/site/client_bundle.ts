@@ -1,11 +1,11 @@
-/** The bundle of what we use of the Kubernetes client, in place of the whole package. */
+/** The bundle of the used parts of the Kubernetes client, which replaces the whole package. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { keptBundle, root } from "./kept_bundle.ts";
 
 const source = "activities/kube/client_node.ts";
 
-/** The flag by which a process of ours loads the bundle, which is found or made as `keptBundle` does; none without a home. */
+/** Returns the Deno flag with which a process loads the bundle, found or built by `keptBundle`; none without a home. */
 export async function slimClient(signal?: AbortSignal): Promise<string[]> {
   const path = await keptBundle({
     name: "client-bundle",

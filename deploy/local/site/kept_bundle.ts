@@ -1,4 +1,4 @@
-/** Bundles that are made once for each version of what goes into them, and kept among the tools. */
+/** Bundles that are built once for each version of their sources, and kept in the tool cache. */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename } from "node:fs/promises";
@@ -11,22 +11,25 @@ import { runCommand } from "../tools/run_command.ts";
 export const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 export interface Bundle {
-  /** Names its folder, and it in messages. */
+  /** Name of the bundle's folder, also used in messages. */
   name: string;
   file: string;
-  /** Our files that it is made from, relative to the project; packages count by their versions. */
+  /** Source files and folders, relative to the project; packages are identified by version. */
   sources: readonly string[];
-  /** Arguments with which Deno makes it at a path. */
+  /** Returns the arguments with which Deno builds the bundle at a path. */
   make(path: string): string[];
 }
 
-/** Finds a bundle among the tools, or makes it there; gives its path, or undefined without a home. Throws with the last lines of what made it. */
+/**
+ * Finds a bundle in the tool cache, or builds it there; returns its path, or undefined without a home. Throws with the
+ * last lines of a failed build.
+ */
 export async function keptBundle(bundle: Bundle, signal?: AbortSignal): Promise<string | undefined> {
   const tools = cacheFolder(process.env);
   if (tools === undefined) return undefined;
   const path = join(tools, bundle.name, await digestOf(bundle.sources), bundle.file);
   if (existsSync(path)) return path;
-  // Renamed into place when it is whole: whoever makes it at the same time makes the same.
+  // Renamed into place when complete; a concurrent build has the same content.
   const unfinished = join(dirname(path), `${process.pid}-${bundle.file}`);
   await mkdir(dirname(path), { recursive: true });
   const { code, lines } = await runCommand({
@@ -36,7 +39,9 @@ export async function keptBundle(bundle: Bundle, signal?: AbortSignal): Promise<
     cwd: root,
     ...(signal && { signal }),
   });
-  if (code !== 0) throw new Error(`Cannot make the ${bundle.name}: exit code ${code}, ${lines.slice(-5).join("; ")}`);
+  if (code !== 0) {
+    throw new Error(`Failed to build the ${bundle.name}: exit code ${code}, ${lines.slice(-5).join("; ")}`);
+  }
   await rename(unfinished, path);
   return path;
 }

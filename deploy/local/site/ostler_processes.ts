@@ -1,4 +1,4 @@
-/** Ostler's own processes, started as in production: one controller and one worker, each under its own identity. */
+/** Ostler's processes, started as in production: one controller and one worker, each with its own identity. */
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { freePorts } from "../process/free_ports.ts";
@@ -11,11 +11,11 @@ import { workflowBundle } from "./workflow_bundle.ts";
 export interface OstlerProcesses {
   controller: SupervisedProcess;
   worker: SupervisedProcess;
-  /** Where each serves metrics, as URLs; missing unless they are measured. */
+  /** URLs of metrics; undefined without `isMeasured`. */
   metrics?: { controller: string; worker: string };
 }
 
-/** One for each process, of the cluster with profiles and configs. */
+/** Kubeconfig of each process for the management cluster, which has profiles and configs. */
 export interface ManagementKubeconfigs {
   controller: string;
   worker: string;
@@ -24,14 +24,14 @@ export interface ManagementKubeconfigs {
 export interface OstlerOptions {
   settings?: Record<string, string>;
   management?: ManagementKubeconfigs;
-  /** Both serve metrics. */
+  /** Whether both processes serve metrics. */
   isMeasured?: boolean;
   signal?: AbortSignal;
 }
 
 const basic = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys", "--allow-ffi"];
 
-/** What is free goes back to the system, as our manifests have it. */
+/** Variables that return free memory to the system, as in the manifests. */
 export const leanEnvironment = {
   DENO_V8_FLAGS: "--max-semi-space-size=2,--initial-old-space-size=64,--heap-growing-percent=40",
   MALLOC_ARENA_MAX: "2",
@@ -40,7 +40,7 @@ export const leanEnvironment = {
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Starts both and resolves when both are ready. */
+/** Starts controller and worker and resolves when both are ready. */
 export async function startOstler(
   stack: Stack,
   kubeconfigs: { controller: string; worker: string },
@@ -62,7 +62,7 @@ export async function startOstler(
   };
   const [controller, worker] = await Promise.all([
     start("controller", basic),
-    // It renders templates in a child that has no permission at all.
+    // The worker renders templates in a child process without permissions.
     start("worker", [...basic, `--allow-run=/bin/sh,${process.execPath}`]),
   ]);
   const urlOf = (port: number): string => `http://127.0.0.1:${port}/metrics`;
@@ -75,7 +75,7 @@ function connections(stack: Stack, kubeconfig: string, healthPort: number): Reco
     KUBECONFIG: kubeconfig,
     TEMPORAL_ADDRESS: stack.temporal.address,
     TEMPORAL_NAMESPACE: stack.temporal.namespace,
-    // What its user keeps for other servers, such as keys, is not for this one.
+    // The user's Temporal configuration for other servers, such as keys, must not be used here.
     TEMPORAL_CONFIG_FILE: "/dev/null",
     OSTLER_HEALTH_PROBE_ADDRESS: `127.0.0.1:${healthPort}`,
   };
@@ -96,9 +96,9 @@ function specOf(
     cwd: root,
     env: environment,
     ready: httpProbe({ url: `http://127.0.0.1:${port}/readyz` }),
-    // A worker waits for its activities, and Temporal gives them to the next one: nothing is lost by not waiting here.
+    // A short grace period loses nothing, because Temporal retries the worker's activities on the next worker.
     graceMs: 2_000,
-    // A controller that lost its lease leaves, and counts on its kubelet.
+    // A controller that lost its lease exits, and expects a kubelet to restart it.
     isRevived: true,
   };
 }

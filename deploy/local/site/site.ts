@@ -1,4 +1,6 @@
-/** A whole cluster with Ostler in it, on loopback: the stack, machine-controller, a simulated cloud, and our processes. */
+/**
+ * A complete cluster with Ostler on loopback: the stack, machine-controller, a simulated cloud, and Ostler's processes.
+ */
 import { createWriteStream } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,42 +16,42 @@ import { fileURLToPath } from "node:url";
 import { applyManifests, applyObjects } from "../stack/manifests.ts";
 
 interface SiteOptions {
-  /** Holds all state; the caller removes it. */
+  /** Folder of all state; the caller removes it. */
   directory: string;
   tools: StackTools;
   seed: number;
   script?: ScriptChange;
-  /** What the machines are made of and live on; simulated unless told. */
+  /** Where machines run; simulated by default. */
   machines?: MachineGround;
-  /** Added to the environment of controller and worker. */
+  /** Environment variables added for controller and worker. */
   settings?: Record<string, string>;
-  /** Kubeconfigs of another cluster with profiles and configs, of which this one then has none. */
+  /** Kubeconfigs of a separate management cluster; this cluster then has no profiles and configs. */
   management?: ManagementKubeconfigs;
-  /** Controller and worker serve metrics. */
+  /** Whether controller and worker serve metrics. */
   isMeasured?: boolean;
   /** Users whose requests the API server's audit log keeps. */
   audited?: string[];
-  /** The API server ends a watch after one to two times as many seconds. */
+  /** Minimum duration of a watch in seconds; the maximum is twice as long. */
   watchSeconds?: number;
-  /** A cluster that is there already. */
+  /** An existing cluster. */
   cluster?: NonNullable<StackOptions["cluster"]>;
-  /** Starts another Temporal server than the CLI's dev server. */
+  /** Starts a Temporal server to use instead of the CLI's dev server. */
   startTemporal?: NonNullable<StackOptions["startTemporal"]>;
   onProgress?: (text: string) => void;
   onCrash?: (crash: Error) => void;
-  /** Takes one line each time that Ostler's controller or worker ended unasked and is started again. */
+  /** Called with one line for each restart of controller or worker after an unexpected exit. */
   onRevival?: (line: string) => void;
   signal?: AbortSignal;
 }
 
-/** A ground that machines of another kind stand on. */
+/** An environment for machines that are not simulated. */
 export interface MachineGround {
   readonly kind: MachineKind;
-  /** Address of this host that machines reach. */
+  /** Address of this host that is reachable from machines. */
   readonly address: string;
-  /** Range that pods get their addresses from. */
+  /** Address range of pods. */
   readonly podNetwork: string;
-  /** Ostler's settings that suit this ground. */
+  /** Settings of Ostler for this environment. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
@@ -62,7 +64,7 @@ export interface Site {
   stop(): Promise<void>;
 }
 
-/** Starts everything, each part under its own identity; when a part fails, nothing is left running. */
+/** Starts all parts, each with its own identity; rejects without leaving a process running if a part fails. */
 export async function startSite(options: SiteOptions): Promise<Site> {
   const { machines } = options;
   const stack = await startStack({
@@ -78,7 +80,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
 }
 
 async function inhabit(stack: Stack, options: SiteOptions): Promise<Site> {
-  options.onProgress?.("Installing kinds, identities and rules");
+  options.onProgress?.("Installing CRDs, service accounts and permissions");
   await installManifests(stack.adminKubeconfig, {
     isWorkerCluster: options.management !== undefined,
     approver: options.settings?.["OSTLER_APPROVE_JOINING_NODES"] === "true" ? "byController" : "asKubernetes",
@@ -115,7 +117,7 @@ async function openCloud(kubeconfigPath: string, options: SiteOptions): Promise<
   });
 }
 
-// Who writes in a site, each with a kubeconfig of its own.
+// The identities in a site, each with a kubeconfig of its own.
 
 type Identity = "controller" | "worker" | "machineController" | "cloud";
 
@@ -129,18 +131,18 @@ const identities = {
   cloud: { serviceAccount: "simulated-cloud", namespace: "kube-system" },
 } as const;
 
-/** Mints a token for each; what is installed with the manifests must be there. */
+/** Requests a token for each identity; the manifests must be installed before. */
 export async function mintKubeconfigs(stack: Stack): Promise<SiteKubeconfigs> {
   const names = Object.keys(identities) as Identity[];
   const paths = await Promise.all(names.map((name) => kubeconfigFor(stack, identities[name])));
   return Object.fromEntries(names.map((name, at) => [name, paths[at]])) as SiteKubeconfigs;
 }
 
-// Applies what a cluster gets: the simulated provider's kinds, then ours.
+// Applies the manifests of a cluster: those of the simulated provider, then those of Ostler.
 
 const local = ["machine_controller_crds", "kubevirt_crds", "storage_class", "machine_controller_rbac", "cloud_rbac"];
 
-/** All of deploy/kubernetes but the two Deployments, whose processes run beside the stack instead. */
+/** All files of deploy/kubernetes except the two Deployments, whose processes run outside the cluster. */
 const ours = [
   "namespace",
   "crds/operating_system_profiles",
@@ -164,21 +166,23 @@ const ours = [
 
 const inManagement = ["crds/operating_system_profiles", "crds/operating_system_configs"];
 
-/** Who approves the certificates of new nodes: kube-controller-manager, whoever asks, or the controller. */
+/** What approves the certificates of new nodes: kube-controller-manager for every requester, or the controller. */
 const approval = { asKubernetes: "rbac/bootstrap_approval", byController: "approval/node_approver" };
 
-/** The component of hands, but for its image. */
+/** Files of the component hands, without its image. */
 const hands = ["namespace", "limit_hands", "rbac", "scripts"];
 
-/** What is installed of it. */
+/** Options of the installation. */
 interface Installed {
   isWorkerCluster?: boolean;
   approver?: keyof typeof approval;
-  /** The image of hands; without one there are none. */
+  /** Image of hands; without an image, hands are not installed. */
   handsImage?: string;
 }
 
-/** Applies them in order with the admin identity; resolves when every kind is served. A worker cluster has not all kinds. */
+/**
+ * Applies the manifests in order as administrator; resolves when every CRD is served. A worker cluster lacks some CRDs.
+ */
 export async function installManifests(
   adminKubeconfig: string,
   { isWorkerCluster = false, approver = "asKubernetes", handsImage }: Installed = {},

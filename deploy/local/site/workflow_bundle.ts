@@ -1,11 +1,11 @@
-/** The bundle of our workflows: bundling takes a worker seconds, and memory for good. */
+/** The bundle of the workflows, built in advance because bundling costs a worker seconds, and memory permanently. */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { keptBundle, root } from "./kept_bundle.ts";
 
 const permissions = ["--allow-read", "--allow-write", "--allow-env", "--allow-sys", "--allow-ffi"];
 
-/** Finds or makes it, as `keptBundle` does. */
+/** Finds or builds the bundle by `keptBundle`. */
 export async function workflowBundle(signal?: AbortSignal): Promise<string | undefined> {
   const names = await readdir(join(root, "workflows"), { recursive: true });
   const files = names.filter((name) => name.endsWith(".ts")).map((name) => join("workflows", name)).sort();

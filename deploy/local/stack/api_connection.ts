@@ -6,17 +6,17 @@ export interface ApiCall {
   /** Path and query below the server's address. */
   readonly path: string;
   readonly body?: unknown;
-  /** `application/json` unless told. */
+  /** Default `application/json`. */
   readonly contentType?: string;
   readonly signal?: AbortSignal;
 }
 
-/** The API server answered with an error; `status` is HTTP's. */
+/** An error response of the API server; `status` is the HTTP status. */
 export class ApiRefusal extends Error {
   readonly status: number;
 
   constructor(call: ApiCall, status: number, reason: string) {
-    super(`Cannot ${call.method} "${call.path}": ${status} ${reason}`);
+    super(`Failed to ${call.method} "${call.path}": ${status} ${reason}`);
     this.name = "ApiRefusal";
     this.status = status;
   }
@@ -25,8 +25,8 @@ export class ApiRefusal extends Error {
 const callTimeoutMs = 15_000;
 
 /**
- * Plain JSON calls to the API server of a kubeconfig over kept connections. Unlike the typed client it sends an object
- * exactly as it stands in its manifest: that one drops every field its model spells differently, `x-kubernetes-*` first.
+ * Plain JSON calls to the API server of a kubeconfig over keep-alive connections. It sends an object exactly as in its
+ * manifest, while the typed client drops every field that its model spells differently, such as `x-kubernetes-*`.
  */
 export class ApiConnection {
   readonly #server: string;
@@ -39,18 +39,20 @@ export class ApiConnection {
     this.#options = { ...options, agent: this.#agent };
   }
 
-  /** Takes address and identity from the current context of a kubeconfig file. */
+  /** Connects with address and identity from the current context of a kubeconfig file. */
   static async open(kubeconfigPath: string): Promise<ApiConnection> {
     const config = new KubeConfig();
     config.loadFromFile(kubeconfigPath);
     const server = config.getCurrentCluster()?.server;
-    if (server === undefined) throw new Error(`Cannot use kubeconfig "${kubeconfigPath}": it names no cluster`);
+    if (server === undefined) {
+      throw new Error(`Invalid kubeconfig "${kubeconfigPath}": its current context names no cluster`);
+    }
     const options: RequestOptions = {};
     await config.applyToHTTPSOptions(options);
     return new ApiConnection(server, options);
   }
 
-  /** The answer's JSON; rejects with ApiRefusal for any status of 300 and above. */
+  /** Returns the JSON of the response; rejects with ApiRefusal for a status of 300 or above. */
   async call(call: ApiCall): Promise<unknown> {
     const { status, text } = await this.#exchange(call);
     const answer: unknown = parseJson(text);
@@ -58,7 +60,7 @@ export class ApiConnection {
     return answer;
   }
 
-  /** Closes the kept connections. */
+  /** Closes the keep-alive connections. */
   [Symbol.dispose](): void {
     this.#agent.destroy();
   }
@@ -75,7 +77,10 @@ export class ApiConnection {
           () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString("utf8") }),
         );
       });
-      sent.setTimeout(callTimeoutMs, () => sent.destroy(new Error(`No answer to "${call.path}" in time`)));
+      sent.setTimeout(
+        callTimeoutMs,
+        () => sent.destroy(new Error(`Timed out waiting for a response to "${call.path}"`)),
+      );
       sent.on("error", reject);
       sent.end(payload);
     });

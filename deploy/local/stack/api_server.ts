@@ -11,7 +11,7 @@ export interface ApiServer extends ApiServerAddress {
   readonly port: number;
 }
 
-/** Starts kube-apiserver on an etcd and resolves once all its checks, RBAC's bootstrap among them, have passed. */
+/** Starts kube-apiserver on an etcd and resolves when all its checks, including RBAC's bootstrap, have passed. */
 export async function startApiServer(foundation: Foundation, etcdUrl: string): Promise<ApiServer> {
   const audit = await auditArgs(foundation.directory, foundation.audited);
   const { ports } = await startOnFreePorts(foundation.supervisor, {
@@ -25,7 +25,7 @@ export async function startApiServer(foundation: Foundation, etcdUrl: string): P
 interface Settings {
   readonly etcdUrl: string;
   readonly port: number;
-  /** Flags. */
+  /** Flags for the audit log. */
   readonly audit: readonly string[];
 }
 
@@ -39,7 +39,7 @@ function apiServerSpec(foundation: Foundation, { etcdUrl, port, audit }: Setting
       `--advertise-address=${foundation.address}`,
       `--secure-port=${port}`,
       "--service-cluster-ip-range=10.96.0.0/16",
-      // A loopback address is refused as an endpoint of the kubernetes Service; nothing here runs inside pods.
+      // The API server refuses a loopback address as endpoint of the kubernetes Service; no client runs in a pod here.
       "--endpoint-reconciler-type=none",
       "--allow-privileged=true",
       "--profiling=false",
@@ -48,7 +48,7 @@ function apiServerSpec(foundation: Foundation, { etcdUrl, port, audit }: Setting
       `--kubelet-client-certificate=${foundation.pki.kubeletClient.certificatePath}`,
       `--kubelet-client-key=${foundation.pki.kubeletClient.keyPath}`,
       `--kubelet-certificate-authority=${clusterAuthority.certificatePath}`,
-      // Nobody resolves the names of nodes here.
+      // The names of nodes are not in DNS here.
       "--kubelet-preferred-address-types=InternalIP",
       "--authorization-mode=Node,RBAC",
       "--enable-admission-plugins=NodeRestriction",
@@ -91,7 +91,8 @@ function urlOf({ address }: Foundation, port: number): string {
   return `https://${address}:${port}`;
 }
 
-// What booting machines, and others that are named, ask of the API server, noted by itself: who, from where, what, and how it was answered.
+// What booting machines, and others that are named, ask of the API server, noted by itself: who, from where, what, and
+// how it was answered.
 
 /** Before they have certificates of their own, machines are one of these. */
 const bootingMachines = ["system:serviceaccounts:cloud-init-settings", "system:bootstrappers"];

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-// Before @peculiar/x509, which does not load without it.
+// Must precede @peculiar/x509, which does not load without it.
 import "../../../activities/x509/reflection.ts";
 import * as x509 from "@peculiar/x509";
 
@@ -11,7 +11,7 @@ export interface KeyedCertificate {
 
 export interface CertificateRequest {
   readonly commonName: string;
-  /** Becomes the Kubernetes group of a client certificate. */
+  /** The Kubernetes group of a client certificate. */
   readonly organization?: string;
   readonly use: "client" | "server" | "client and server";
   readonly dnsNames?: readonly string[];
@@ -28,7 +28,7 @@ const extendedUsages = {
   "client and server": [x509.ExtendedKeyUsage.clientAuth, x509.ExtendedKeyUsage.serverAuth],
 };
 
-/** A throw-away certificate authority: P-256 keys, valid for a year. */
+/** A temporary certificate authority with P-256 keys and certificates that are valid for a year. */
 export class CertificateAuthority {
   readonly #keys: CryptoKeyPair;
   readonly #certificate: x509.X509Certificate;
@@ -38,7 +38,7 @@ export class CertificateAuthority {
     this.#certificate = certificate;
   }
 
-  /** A new authority with a new key. */
+  /** Creates an authority with a new key. */
   static async create(commonName: string): Promise<CertificateAuthority> {
     const keys = await newKeys();
     const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -59,17 +59,17 @@ export class CertificateAuthority {
     return new CertificateAuthority(keys, certificate);
   }
 
-  /** The authority's own certificate in PEM. */
+  /** The certificate of the authority in PEM. */
   get certificatePem(): string {
     return pemText(this.#certificate.toString("pem"));
   }
 
-  /** The authority's certificate with its private key, for whoever signs in its name. */
+  /** Returns the certificate of the authority with its private key, for programs that sign for it. */
   async keyed(): Promise<KeyedCertificate> {
     return { certificatePem: this.certificatePem, keyPem: await privateKeyPem(this.#keys) };
   }
 
-  /** A leaf certificate with a new key, signed by this authority. */
+  /** Issues a leaf certificate with a new key. */
   async issue(request: CertificateRequest): Promise<KeyedCertificate> {
     const keys = await newKeys();
     const certificate = await x509.X509CertificateGenerator.create({
@@ -105,7 +105,7 @@ function newKeys(): Promise<CryptoKeyPair> {
 }
 
 function newSerialNumber(): string {
-  // The first byte keeps the number positive and of full length, as X.509 asks.
+  // The first byte makes the number positive and full length, as X.509 requires.
   return "4a" + randomBytes(15).toString("hex");
 }
 
@@ -114,7 +114,7 @@ function subjectOf({ commonName, organization }: CertificateRequest): x509.JsonN
 }
 
 function validity(): { notBefore: Date; notAfter: Date } {
-  // A little into the past, for clocks that disagree; X.509 knows no fractions of a second.
+  // Slightly in the past because clocks may differ; X.509 has no fractions of a second.
   const now = Math.floor(Date.now() / 1000) * 1000;
   return { notBefore: new Date(now - 300_000), notAfter: new Date(now + 365 * dayMs) };
 }

@@ -6,7 +6,7 @@ import type { ApiServer } from "./api_server.ts";
 import type { Foundation } from "./foundation.ts";
 import { writeKubeconfig } from "./kubeconfig_file.ts";
 
-/** Starts kube-controller-manager and resolves once it is healthy and has made the first ServiceAccount. */
+/** Starts kube-controller-manager and resolves when it is healthy and has created the first ServiceAccount. */
 export async function startControllerManager(foundation: Foundation, apiServer: ApiServer): Promise<void> {
   const { certificatePem, keyPem } = foundation.pki.controllerManager;
   const kubeconfig = await writeKubeconfig(join(foundation.directory, "kubeconfigs", "kube-controller-manager.yaml"), {
@@ -38,7 +38,7 @@ function controllerManagerSpec(foundation: Foundation, settings: Settings): Proc
       `--tls-cert-file=${pki.controllerManagerServer.certificatePath}`,
       `--tls-private-key-file=${pki.controllerManagerServer.keyPath}`,
       "--leader-elect=false",
-      // Its own first steps, a token for each controller, take five seconds at the default rate.
+      // At the default rate, requesting a token for each controller at start takes five seconds.
       "--kube-api-qps=200",
       "--kube-api-burst=400",
       "--profiling=false",
@@ -48,7 +48,7 @@ function controllerManagerSpec(foundation: Foundation, settings: Settings): Proc
       `--service-account-private-key-file=${pki.serviceAccountKeyPath}`,
       `--cluster-signing-cert-file=${pki.clusterAuthority.certificatePath}`,
       `--cluster-signing-key-file=${pki.clusterAuthority.keyPath}`,
-      // Its default is a system folder that it would try to make.
+      // The default is a system folder, which the process would try to create.
       `--flex-volume-plugin-dir=${join(directory, "volume-plugins")}`,
       ...(podNetwork === undefined ? [] : ["--allocate-node-cidrs", `--cluster-cidr=${podNetwork}`]),
       "--node-monitor-period=2s",
@@ -63,7 +63,7 @@ function readyProbe({ pki }: Foundation, { apiServer, port }: Settings): Process
   const caPem = pki.clusterAuthority.certificatePem;
   return allOf(
     httpProbe({ url: `https://127.0.0.1:${port}/healthz`, caPem }),
-    // Healthy comes before its controllers work; without this account no pod can be made.
+    // The process is healthy before its controllers run; without this account, no pod can be created.
     httpProbe({
       url: `${apiServer.url}/api/v1/namespaces/default/serviceaccounts/default`,
       caPem,

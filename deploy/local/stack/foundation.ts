@@ -1,7 +1,7 @@
 import type { Supervisor } from "../process/supervisor.ts";
 import type { Pki } from "./pki.ts";
 
-/** Paths of the binaries that a stack runs. */
+/** Paths of the programs that a stack runs. */
 export interface StackTools {
   readonly etcd: string;
   readonly "kube-apiserver": string;
@@ -11,21 +11,21 @@ export interface StackTools {
   readonly "machine-controller"?: string;
 }
 
-/** What every component of a stack stands on while it starts. */
+/** What all components of a stack need to start. */
 export interface Foundation {
   readonly directory: string;
   readonly tools: StackTools;
   readonly pki: Pki;
   readonly supervisor: Supervisor;
   readonly signal?: AbortSignal;
-  /** The only address of this host that the API server listens on. */
+  /** The only address of this host on which the API server listens. */
   readonly address: string;
-  /** Kubelets that are real have pods on addresses of their own, and certificates to serve with. */
+  /** Address range of pods; set if real kubelets run, which also get serving certificates. */
   readonly podNetwork?: string;
   /** Users whose requests the API server's audit log keeps. */
   readonly audited?: readonly string[];
-  /** A watch lasts from once to twice as many seconds. */
+  /** Minimum duration of a watch in seconds; the maximum is twice as long. */
   readonly watchSeconds?: number;
-  /** The API server has only what this minor version had, such as `1.33`. */
+  /** Minor version that the API server emulates, such as `1.33`. */
   readonly emulatedVersion?: string;
 }

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { KeyedCertificate } from "./certificate_authority.ts";
 
-/** Where an API server is and how to know that it is the right one. */
+/** The URL of an API server, and the CA that identifies it. */
 export interface ApiServerAddress {
   readonly url: string;
   readonly caPem: string;
@@ -13,18 +13,18 @@ export interface KubeconfigContent {
   readonly apiServer: ApiServerAddress;
   readonly userName: string;
   readonly credentials: KeyedCertificate | { readonly token: string };
-  /** Namespace of the context; `default` unless told. */
+  /** Namespace of the context; default `default`. */
   readonly namespace?: string;
 }
 
-/** Writes a self-contained kubeconfig that only its owner can read, and returns its path. */
+/** Writes a self-contained kubeconfig with mode for its owner only, and returns its path. */
 export async function writeKubeconfig(path: string, content: KubeconfigContent): Promise<string> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await writeFile(path, kubeconfigText(content), { mode: 0o600 });
   return path;
 }
 
-/** The kubeconfig that the kube-public/cluster-info ConfigMap carries: a server and its CA, nobody's credentials. */
+/** Returns the kubeconfig of ConfigMap "kube-public/cluster-info": a server and its CA, without credentials. */
 export function clusterInfoKubeconfig(apiServer: ApiServerAddress): string {
   return dumpYaml({
     apiVersion: "v1",

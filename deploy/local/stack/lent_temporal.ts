@@ -1,4 +1,4 @@
-/** Temporal on PostgreSQL instead of the dev server, where PostgreSQL is installed. */
+/** Temporal on PostgreSQL instead of the dev server, if PostgreSQL is installed. */
 import { glob, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Supervisor } from "../process/supervisor.ts";
@@ -7,13 +7,16 @@ import { startTemporalOnPostgres } from "./temporal_on_postgres.ts";
 import type { TemporalServer } from "./temporal_server.ts";
 import { resolveTools } from "../tools/resolve_tools.ts";
 
-/** What is lent, and taken back when nothing of it runs any more. */
+/** A Temporal server on PostgreSQL, to be disposed of when its processes have stopped. */
 export interface LentTemporal {
   start(supervisor: Supervisor): Promise<TemporalServer>;
   remove(): Promise<void>;
 }
 
-/** PostgreSQL's programs as Debian's package lays them, which leaves them off the path; nothing where it is absent. */
+/**
+ * Returns PostgreSQL's programs from the folder of Debian's package, which is not on PATH; undefined if it is not
+ * installed.
+ */
 export async function findPostgres(): Promise<PostgresTools | undefined> {
   const [postgres] = await Array.fromAsync(glob("/usr/lib/postgresql/*/bin/postgres"));
   if (postgres === undefined) return undefined;
@@ -21,7 +24,7 @@ export async function findPostgres(): Promise<PostgresTools | undefined> {
   return { postgres, initdb: join(folder, "initdb"), psql: join(folder, "psql") };
 }
 
-/** Builds the server first, where that was not done yet: it takes minutes. */
+/** Prepares the server; builds it first if it is not in the cache, which takes minutes. */
 export async function lendTemporal(postgres: PostgresTools): Promise<LentTemporal> {
   const tools = await resolveTools(["temporal", "temporal-server", "temporal-sql-tool"]);
   const directories: string[] = [];

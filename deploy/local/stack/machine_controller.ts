@@ -13,8 +13,10 @@ export interface MachineController {
 type Ports = Readonly<Record<"health" | "metrics", number>>;
 
 /**
- * Starts machine-controller under the identity of a kubeconfig, which it also uses as its KubeVirt cloud; resolves once
- * it answers its readiness check. Its CRDs and namespace `cloud-init-settings` must be there. It reconciles some 15 s later.
+ * Starts machine-controller under the identity of a kubeconfig, whose cluster is also its KubeVirt cloud; resolves when
+ * its
+ * readiness check passes. Its CRDs and namespace "cloud-init-settings" must exist. It starts to reconcile about 15 s
+ * later.
  */
 export async function startMachineController(
   stack: Pick<Stack, "tools" | "processes">,
@@ -22,7 +24,7 @@ export async function startMachineController(
   signal?: AbortSignal,
 ): Promise<MachineController> {
   const command = stack.tools["machine-controller"];
-  if (command === undefined) throw new Error('Cannot start "machine-controller": no path of its binary was given');
+  if (command === undefined) throw new Error('Failed to start "machine-controller": tools have no path of its binary');
   const kubeconfig = { path: kubeconfigPath, text: await readFile(kubeconfigPath, "utf8") };
   const { process, ports } = await startOnFreePorts(stack.processes, {
     ports: ["health", "metrics"],

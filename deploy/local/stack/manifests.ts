@@ -8,15 +8,16 @@ const fieldManager = "ostler-stack";
 const timeoutMs = 20_000;
 
 /**
- * Applies the objects of YAML files in their order by server-side apply. CustomResourceDefinitions are awaited
- * Established before the next other object; the first object that is refused ends it with an error naming it.
+ * Applies the objects of YAML files in order by server-side apply. Waits for CustomResourceDefinitions to be
+ * Established
+ * before the next object of another kind; rejects with an error that names the first refused object.
  */
 export async function applyManifests(adminKubeconfig: string, paths: readonly string[]): Promise<void> {
   const texts = await Promise.all(paths.map(async (path) => parseManifests(await readFile(path, "utf8"), path)));
   await applyObjects(adminKubeconfig, texts.flat());
 }
 
-/** Applies objects as applyManifests does, without files. */
+/** Applies objects like applyManifests, without files. */
 export async function applyObjects(adminKubeconfig: string, objects: readonly ManifestObject[]): Promise<void> {
   using api = await ApiConnection.open(adminKubeconfig);
   const applier = new Applier(api);
@@ -24,11 +25,13 @@ export async function applyObjects(adminKubeconfig: string, objects: readonly Ma
   await applier.awaitDefinitions();
 }
 
-/** The objects of a multi-document YAML text, empty documents left out; throws for a document that is no object. */
+/**
+ * Parses a multi-document YAML text into objects, without empty documents; throws for a document that is not an object.
+ */
 export function parseManifests(text: string, path: string): ManifestObject[] {
   return yamlDocuments(text).map((document, at) => {
     if (isManifestObject(document)) return document;
-    throw new Error(`Cannot apply document ${at + 1} of "${path}": apiVersion, kind or metadata.name is missing`);
+    throw new Error(`Invalid document ${at + 1} of "${path}": apiVersion, kind and metadata.name are required`);
   });
 }
 
@@ -50,11 +53,11 @@ class Applier {
       try {
         await this.#patch(object, signal);
       } catch (error) {
-        if (isFinal(error)) refused.abort(new Error(`Cannot apply ${nameOf(object)}: ${error.message}`));
+        if (isFinal(error)) refused.abort(new Error(`Failed to apply ${nameOf(object)}: ${error.message}`));
         throw error;
       }
     };
-    await waitUntil(patch, { what: `${nameOf(object)} applied`, timeoutMs, signal: refused.signal });
+    await waitUntil(patch, { what: `${nameOf(object)} to be applied`, timeoutMs, signal: refused.signal });
     if (isDefinition) this.#unestablished.push(object);
   }
 
@@ -64,7 +67,7 @@ class Applier {
     await Promise.all(
       definitions.map((definition) =>
         waitUntil((signal) => this.#checkEstablished(definition, signal), {
-          what: `${nameOf(definition)} established`,
+          what: `${nameOf(definition)} to be Established`,
           timeoutMs,
         })
       ),
@@ -80,11 +83,11 @@ class Applier {
     const answer = await this.#api.call({ method: "GET", path: await this.#paths.pathOf(definition), signal });
     const { status } = answer as { status?: { conditions?: { type: string; status: string }[] } };
     const isEstablished = status?.conditions?.some((one) => one.type === "Established" && one.status === "True");
-    if (!isEstablished) throw new Error("the condition Established is not True");
+    if (!isEstablished) throw new Error("condition Established is not True");
   }
 }
 
-// Not found passes: discovery, or the making of a namespace, lags behind for a moment. So do 5xx, 429 and silence.
+// Retried errors: 404, because discovery and the creation of a namespace may lag behind, 5xx, 429 and no response.
 function isFinal(error: unknown): error is ApiRefusal {
   return error instanceof ApiRefusal && [400, 401, 403, 405, 409, 413, 415, 422].includes(error.status);
 }
@@ -103,13 +106,14 @@ function nameOf({ kind, metadata }: ManifestObject): string {
 const separator = /^---(?:[ \t].*)?$/m;
 const nothingButComments = /^(?:[ \t]*(?:#.*)?\r?\n?)*$/;
 
-/** The documents of a YAML text as plain data, in their order, empty ones left out. */
+/** Returns the documents of a YAML text as plain data, in order, without empty documents. */
 function yamlDocuments(text: string): unknown[] {
   return text.split(separator).filter((document) => !nothingButComments.test(document)).map(plainDocument);
 }
 
-// The client's loader turns a Kubernetes object into its typed model: keys are respelled, and fields the model does not
-// know are lost. One level down it sees no apiVersion and hands out the data as written.
+// The client's loader converts a Kubernetes object into its typed model, which renames keys and drops unknown fields.
+// Nested one
+// level down, the object has no apiVersion at the top, and the loader returns the data as written.
 function plainDocument(document: string): unknown {
   const nested = document.replace(/^(?=.)/gm, "  ");
   return loadYaml<{ readonly document: unknown }>(`document:\n${nested}`).document;

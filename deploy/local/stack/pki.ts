@@ -4,26 +4,26 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { CertificateAuthority, type CertificateRequest, type KeyedCertificate } from "./certificate_authority.ts";
 
-/** A keyed certificate together with the files it was written to. */
+/** A certificate with its key, and the files that contain them. */
 export interface StoredCertificate extends KeyedCertificate {
   readonly certificatePath: string;
   readonly keyPath: string;
 }
 
-/** Every key and certificate of one stack; private keys lie in files only their owner can read. */
+/** All keys and certificates of one stack; only the owner can read the files of private keys. */
 export interface Pki {
-  /** Signs the API server, client certificates and, through kube-controller-manager, kubelets. */
+  /** Signs the certificates of the API server, of clients and, by kube-controller-manager, of kubelets. */
   readonly clusterAuthority: StoredCertificate;
-  /** A separate authority, so that no certificate of the cluster opens the database. */
+  /** A separate authority, so that no certificate of the cluster gives access to etcd. */
   readonly etcdAuthority: StoredCertificate;
   readonly etcd: StoredCertificate;
   readonly apiServer: StoredCertificate;
   readonly apiServerEtcdClient: StoredCertificate;
-  /** With which the API server asks kubelets for logs, metrics and their configuration. */
+  /** Client certificate of the API server for requests to kubelets: logs, metrics and configuration. */
   readonly kubeletClient: StoredCertificate;
   readonly controllerManagerServer: StoredCertificate;
   readonly controllerManager: StoredCertificate;
-  /** Member of system:masters: for set-up and for observers, never for a component. */
+  /** Member of system:masters: for setup and observers, never for a component. */
   readonly admin: StoredCertificate;
   readonly serviceAccountKeyPath: string;
 }
@@ -31,7 +31,7 @@ export interface Pki {
 const loopback = { dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"] };
 const apiServerNames = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
 
-/** Makes the keys and certificates of a stack, whose API server is at `address`, and writes them to `directory`. */
+/** Creates the keys and certificates of a stack with its API server at `address`, and writes them to `directory`. */
 export async function createPki(directory: string, address = "127.0.0.1"): Promise<Pki> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const [cluster, etcd, serviceAccountKeyPath] = await Promise.all([

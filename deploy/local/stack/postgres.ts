@@ -9,27 +9,27 @@ import type { ProcessSpec } from "../process/supervised_process.ts";
 import type { Supervisor } from "../process/supervisor.ts";
 import type { Probe } from "../process/wait_until.ts";
 
-/** PostgreSQL's programs. */
+/** Paths of PostgreSQL's programs. */
 export interface PostgresTools {
   readonly postgres: string;
   readonly initdb: string;
   readonly psql: string;
 }
 
-/** A PostgreSQL on loopback that trusts whoever connects: on a machine of one's own, for as long as a stack lives. */
+/** A PostgreSQL server on loopback without authentication, for the lifetime of a local stack. */
 export interface Postgres {
   readonly port: number;
   readonly user: string;
-  /** Holds its data; nobody but who started it removes it. */
+  /** Folder of the data; the caller that started the server removes it. */
   readonly directory: string;
 }
 
-/** PostgreSQL refuses to be root, and then becomes the user whom Debian's package makes for it. */
+/** PostgreSQL refuses to run as root, so root runs it as the user that Debian's package creates. */
 const debianUser = "postgres";
 const user = "temporal";
 const run = promisify(execFile);
 
-/** Starts a server on an empty cluster of databases, which waits for the disk at each commit as anybody's does. */
+/** Starts a server with an empty database cluster, which syncs to disk at each commit as in production. */
 export async function startPostgres(supervisor: Supervisor, tools: PostgresTools): Promise<Postgres> {
   const directory = await mkdtemp(join(tmpdir(), "ostler-postgres-"));
   try {
@@ -48,7 +48,7 @@ export async function startPostgres(supervisor: Supervisor, tools: PostgresTools
   }
 }
 
-/** Gives the directory to who may run PostgreSQL; returns what to put before a command that is to be run as that user. */
+/** Changes the directory's owner to the user that runs PostgreSQL; returns the command prefix to run as that user. */
 async function whoeverOwns(directory: string): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
   const [uid, gid] = await Promise.all(["--user", "--group"].map(async (which) => {

@@ -1,6 +1,6 @@
 import type { ApiConnection } from "./api_connection.ts";
 
-/** An object as a manifest must give it; every other field is passed on untouched. */
+/** The required fields of an object in a manifest; other fields are kept unchanged. */
 export interface ManifestObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -13,7 +13,7 @@ interface Resource {
   readonly namespaced: boolean;
 }
 
-/** Finds the URL path of objects from their kinds, as the API server's discovery tells. */
+/** Finds the URL paths of objects by kind, from the discovery of the API server. */
 export class ResourcePaths {
   readonly #api: ApiConnection;
   readonly #byVersion = new Map<string, readonly Resource[]>();
@@ -22,7 +22,7 @@ export class ResourcePaths {
     this.#api = api;
   }
 
-  /** The path of one object; throws for a kind the server does not serve, after asking it anew. */
+  /** Returns the path of one object; throws if the server does not serve the kind, after repeated discovery. */
   async pathOf({ apiVersion, kind, metadata }: ManifestObject): Promise<string> {
     const resource = await this.#resource(apiVersion, kind);
     const scope = resource.namespaced ? `/namespaces/${encodeURIComponent(metadata.namespace ?? "default")}` : "";
@@ -36,13 +36,15 @@ export class ResourcePaths {
     const { resources } = answer as { resources: readonly Resource[] };
     this.#byVersion.set(apiVersion, resources);
     const found = find(resources, kind);
-    if (found === undefined) throw new Error(`Cannot find kind "${kind}" in "${apiVersion}": it is not served`);
+    if (found === undefined) {
+      throw new Error(`Failed to find kind "${kind}" in "${apiVersion}": the API server does not serve it`);
+    }
     return found;
   }
 }
 
 function find(resources: readonly Resource[] | undefined, kind: string): Resource | undefined {
-  // Names with a slash are subresources, some of which carry their parent's kind.
+  // Names with a slash are subresources, some of which have their parent's kind.
   return resources?.find((resource) => resource.kind === kind && !resource.name.includes("/"));
 }
 

@@ -8,12 +8,13 @@ export interface ServiceAccountName {
   readonly namespace: string;
 }
 
-// Longer than any test, and than a day of looking around in a demo that was kept.
+// Longer than any test, and longer than a demo that is kept running for a day.
 const tokenSeconds = 48 * 3600;
 
 /**
- * Mints a token for an existing ServiceAccount with the admin identity and writes a kubeconfig that holds nothing else;
- * returns its path, `<directory>/kubeconfigs/<namespace>.<name>.yaml`.
+ * Requests a token for an existing ServiceAccount with the admin identity and writes a kubeconfig with this token as
+ * the only
+ * credential; returns its path, `<directory>/kubeconfigs/<namespace>.<name>.yaml`.
  */
 export async function kubeconfigFor(
   stack: Pick<Stack, "directory" | "apiServer" | "adminKubeconfig">,
@@ -30,7 +31,7 @@ export async function kubeconfigFor(
 
 async function mintToken(adminKubeconfig: string, { serviceAccount, namespace }: ServiceAccountName): Promise<string> {
   using api = await ApiConnection.open(adminKubeconfig);
-  const what = `Cannot mint a token for ServiceAccount "${namespace}/${serviceAccount}"`;
+  const what = `Failed to request a token for ServiceAccount "${namespace}/${serviceAccount}"`;
   const call = {
     method: "POST",
     path: `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token`,
@@ -44,6 +45,6 @@ async function mintToken(adminKubeconfig: string, { serviceAccount, namespace }:
     throw new Error(`${what}: ${error.message}`, { cause: error });
   });
   const { status } = answer as { status?: { token?: string } };
-  if (!status?.token) throw new Error(`${what}: the answer holds none`);
+  if (!status?.token) throw new Error(`${what}: the response has no token`);
   return status.token;
 }

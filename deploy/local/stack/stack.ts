@@ -19,44 +19,46 @@ export interface Stack {
   readonly tools: StackTools;
   readonly apiServer: ApiServer;
   readonly temporal: TemporalServer;
-  /** Path of a kubeconfig in group system:masters: for set-up and observers, never for a component. */
+  /** Path of a kubeconfig in group system:masters: for setup and observers, never for a component. */
   readonly adminKubeconfig: string;
   readonly processes: Supervisor;
-  /** Stops every process, the youngest first; the directory stays. */
+  /** Stops all processes, latest first; keeps the directory. */
   stop(): Promise<void>;
 }
 
-/** Where a Kubernetes is, and who may do everything there. */
+/** The API server of a cluster, and an administrator's kubeconfig. */
 export type Cluster = Pick<Stack, "apiServer" | "adminKubeconfig">;
 
 export interface StackOptions {
-  /** Holds all state; made when missing. */
+  /** Folder of all state; created if missing. */
   readonly directory: string;
   readonly tools: StackTools;
   readonly onProgress?: (text: string) => void;
-  /** Called for each process that ends unasked after it was ready and is not started again. */
+  /** Called for each unexpected exit of a ready process that is not restarted. */
   readonly onCrash?: (crash: Error) => void;
-  /** Called with one line each time that a process which ended unasked is started again. */
+  /** Called with one line for each restart of a process after an unexpected exit. */
   readonly onRevival?: (line: string) => void;
-  /** Address of this host that the API server listens on; loopback unless told. Machines outside need another. */
+  /**
+   * Address of this host on which the API server listens; default loopback. Machines outside this host need another.
+   */
   readonly address?: string;
-  /** Range of addresses for pods, such as `10.244.0.0/16`, of which each node gets a part; none unless told. */
+  /** Address range of pods, such as `10.244.0.0/16`, of which each node gets a subnet; none by default. */
   readonly podNetwork?: string;
-  /** Users whose requests the API server's audit log keeps; nobody's but booting machines' unless told. */
+  /** Users whose requests the API server's audit log keeps, in addition to those of booting machines. */
   readonly audited?: readonly string[];
-  /** The API server ends a watch after one to two times as many seconds; after half an hour to an hour unless told. */
+  /** Minimum duration of a watch in seconds, the maximum is twice as long; by default 30 minutes to 1 hour. */
   readonly watchSeconds?: number;
-  /** Starts another Temporal server than the CLI's dev server. */
+  /** Starts a Temporal server to use instead of the CLI's dev server. */
   readonly startTemporal?: (supervisor: Supervisor) => Promise<TemporalServer>;
-  /** A cluster that is there already, whose control plane is not ours to start; one of the stack's own unless told. */
+  /** An existing cluster, whose control plane is not started here; by default the stack starts its own. */
   readonly cluster?: Cluster;
-  /** Known to the dev server from its start. */
+  /** Search attributes that the dev server creates at its start. */
   readonly searchAttributes?: Readonly<Record<string, SearchAttributeKind>>;
-  /** Ends the start, not the started stack: that is what `stop` is for. */
+  /** Cancels the start only; use `stop` for a started stack. */
   readonly signal?: AbortSignal;
 }
 
-/** Starts a stack and resolves when all of it is ready; when a part fails, rejects with nothing left running. */
+/** Starts a stack and resolves when all of it is ready; rejects without leaving a process running if a part fails. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   options.signal?.throwIfAborted();
   await mkdir(options.directory, { recursive: true, mode: 0o700 });
@@ -77,7 +79,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 async function startTemporal(supervisor: Supervisor, options: StackOptions): Promise<TemporalServer> {
   const temporal = await (options.startTemporal?.(supervisor) ?? startDevServer(supervisor, options));
   const ui = temporal.uiUrl === "" ? "without a web UI" : `web UI on ${temporal.uiUrl}`;
-  options.onProgress?.(`Temporal answers on ${temporal.address}, ${ui}`);
+  options.onProgress?.(`Temporal is ready at ${temporal.address}, ${ui}`);
   return temporal;
 }
 
@@ -108,9 +110,9 @@ async function startCluster(
     ...(signal === undefined ? {} : { signal }),
   };
   const etcdUrl = await startEtcd(foundation);
-  onProgress?.(`etcd answers on ${etcdUrl}`);
+  onProgress?.(`etcd is ready at ${etcdUrl}`);
   const apiServer = await startApiServer(foundation, etcdUrl);
-  onProgress?.(`kube-apiserver answers on ${apiServer.url}`);
+  onProgress?.(`kube-apiserver is ready at ${apiServer.url}`);
   const adminKubeconfig = await writeKubeconfig(join(directory, "kubeconfigs", "admin.yaml"), {
     apiServer,
     userName: "admin",
@@ -120,7 +122,7 @@ async function startCluster(
     startControllerManager(foundation, apiServer),
     publishClusterInfo({ adminKubeconfig, apiServer, ...(signal === undefined ? {} : { signal }) }),
   ]);
-  onProgress?.("kube-controller-manager is at work");
+  onProgress?.("kube-controller-manager is ready");
   return { apiServer, adminKubeconfig };
 }
 
@@ -132,7 +134,7 @@ interface ClusterInfoOptions {
 
 const path = "/api/v1/namespaces/kube-public/configmaps";
 
-/** Makes ConfigMap kube-public/cluster-info, from which joining machines learn the server and its CA. */
+/** Creates ConfigMap "kube-public/cluster-info", from which joining machines read the server and its CA. */
 async function publishClusterInfo({ adminKubeconfig, apiServer, signal }: ClusterInfoOptions): Promise<void> {
   using api = await ApiConnection.open(adminKubeconfig);
   const body = {
@@ -141,7 +143,7 @@ async function publishClusterInfo({ adminKubeconfig, apiServer, signal }: Cluste
     metadata: { name: "cluster-info", namespace: "kube-public" },
     data: { kubeconfig: clusterInfoKubeconfig(apiServer) },
   };
-  // The server makes the namespace itself, but calls itself ready a moment earlier.
+  // The API server creates the namespace itself, but shortly after it reports ready.
   await waitUntil(async (signal) => {
     await api.call({ method: "POST", path, body, signal }).catch((error: unknown) => {
       if (!(error instanceof ApiRefusal && error.status === 409)) throw error;
@@ -149,7 +151,7 @@ async function publishClusterInfo({ adminKubeconfig, apiServer, signal }: Cluste
   }, { what: 'ConfigMap "kube-public/cluster-info"', timeoutMs: 20_000, ...(signal === undefined ? {} : { signal }) });
 }
 
-/** Starts etcd and resolves with its client URL once it has elected itself. */
+/** Starts etcd and resolves with its client URL when it has elected itself. */
 export async function startEtcd(foundation: Foundation): Promise<string> {
   const { ports } = await startOnFreePorts(foundation.supervisor, {
     ports: ["client", "peer"],
@@ -181,7 +183,7 @@ function etcdSpec(foundation: Foundation, ports: { client: number; peer: number 
       `--peer-trusted-ca-file=${etcdAuthority.certificatePath}`,
       `--peer-cert-file=${etcd.certificatePath}`,
       `--peer-key-file=${etcd.keyPath}`,
-      // A killed process loses nothing by it, only a machine that loses power does, and then the stack is gone anyway.
+      // Without fsync, data is lost only on power failure, which ends the stack anyway, not when the process is killed.
       "--unsafe-no-fsync",
       "--log-level=warn",
     ],

@@ -1,4 +1,4 @@
-/** Temporal as people run it themselves: its server on PostgreSQL, the schema made by its own tool. */
+/** Temporal as in production: its server on PostgreSQL, with the schema created by its own tool. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -12,7 +12,7 @@ import type { TemporalServer } from "./temporal_server.ts";
 export interface TemporalOnPostgresTools extends PostgresTools {
   readonly "temporal-server": string;
   readonly "temporal-sql-tool": string;
-  /** The CLI, which makes the namespace. */
+  /** Path of the CLI, which creates the namespace. */
   readonly temporal: string;
 }
 
@@ -22,14 +22,17 @@ export interface TemporalOnPostgres extends TemporalServer {
 
 const namespace = "default";
 const configFolder = fileURLToPath(new URL("temporal", import.meta.url));
-/** Each is an environment variable in `temporal/postgres.yaml`. */
+/** Names of ports; each is an environment variable in `temporal/postgres.yaml`. */
 const portNames = [
   ...["FRONTEND", "FRONTEND_HTTP", "FRONTEND_MEMBERS", "HISTORY", "HISTORY_MEMBERS"] as const,
   ...["MATCHING", "MATCHING_MEMBERS", "WORKER", "WORKER_MEMBERS"] as const,
 ];
 const run = promisify(execFile);
 
-/** Starts both and resolves once the namespace is there. There is no web UI: that is a program of its own. */
+/**
+ * Starts PostgreSQL and Temporal and resolves when the namespace exists. There is no web UI, which is a separate
+ * program.
+ */
 export async function startTemporalOnPostgres(
   supervisor: Supervisor,
   tools: TemporalOnPostgresTools,

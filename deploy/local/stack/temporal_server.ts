@@ -9,12 +9,12 @@ import type { Supervisor } from "../process/supervisor.ts";
 export interface TemporalServer {
   /** `host:port` of the gRPC front end. */
   readonly address: string;
-  /** Empty where the server has no web UI. */
+  /** URL of the web UI; empty if the server has none. */
   readonly uiUrl: string;
   readonly namespace: string;
 }
 
-/** The kinds of search attribute that a server can be told about at its start. */
+/** The types of search attributes that a server can create at its start. */
 export type SearchAttributeKind = "Text" | "Keyword" | "Int" | "Double" | "Bool" | "Datetime" | "KeywordList";
 
 export interface TemporalServerOptions {
@@ -27,7 +27,7 @@ export interface TemporalServerOptions {
 
 const namespace = "default";
 
-/** Starts Temporal's dev server on an SQLite file and resolves once namespace and web UI answer. */
+/** Starts Temporal's dev server on an SQLite file and resolves when namespace and web UI respond. */
 export async function startTemporalServer(options: TemporalServerOptions): Promise<TemporalServer> {
   await mkdir(join(options.directory, "temporal"), { recursive: true, mode: 0o700 });
   const { ports } = await startOnFreePorts(options.supervisor, {

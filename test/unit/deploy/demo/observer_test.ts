@@ -79,7 +79,7 @@ Deno.test("startObserver counts a gap when the server forgot the version it stoo
   assert.equal((await reopened).version, "9");
   const report = await observer.stop();
   assert.equal(report.gaps.length, 1);
-  assert.match(report.gaps[0] ?? "", /^Cannot say what happened to "\/api\/v1\/nodes" after version 1/);
+  assert.match(report.gaps[0] ?? "", /^Changes of "\/api\/v1\/nodes" after version 1 are unknown/);
   assert.equal(report.readyNodes.min, 0);
   assert.equal(report.ok, false);
 });

@@ -70,7 +70,7 @@ Deno.test("ApiConnection rejects an error answer with its status and message", a
   await assert.rejects(api.call({ method: "GET", path: "/api" }), (error) => {
     assert.ok(error instanceof ApiRefusal);
     assert.equal(error.status, 403);
-    assert.equal(error.message, 'Cannot GET "/api": 403 pods is forbidden');
+    assert.equal(error.message, 'Failed to GET "/api": 403 pods is forbidden');
     return true;
   });
 });
@@ -101,8 +101,8 @@ Deno.test("httpProbe holds for a 200 of the right authority only", async () => {
   await using server = await serve((_, response) => json(response, status, {}));
   const { signal } = new AbortController();
   const probe = httpProbe({ url: `${server.url}/readyz`, caPem: server.caPem });
-  await assert.rejects(probe(signal), /Cannot get "https:.*readyz": status 503/);
+  await assert.rejects(probe(signal), /Failed to get "https:.*readyz": status 503/);
   status = 200;
   await probe(signal);
-  await assert.rejects(httpProbe({ url: `${server.url}/readyz` })(signal), /Cannot get/);
+  await assert.rejects(httpProbe({ url: `${server.url}/readyz` })(signal), /Failed to get/);
 });

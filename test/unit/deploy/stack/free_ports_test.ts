@@ -29,7 +29,7 @@ Deno.test("freePorts keeps to the range of OSTLER_PORTS, and names one that is n
   const ports = await freePorts(5, { OSTLER_PORTS: "27000-27099" });
   assert.ok(ports.every((port) => port >= 27_000 && port <= 27_099), ports.join());
   for (const range of ["27000", "27099-27000", "27000-70000", "a-b"]) {
-    await assert.rejects(freePorts(1, { OSTLER_PORTS: range }), new RegExp(`OSTLER_PORTS is "${range}"`));
+    await assert.rejects(freePorts(1, { OSTLER_PORTS: range }), new RegExp(`OSTLER_PORTS "${range}"`));
   }
 });
 

@@ -46,6 +46,6 @@ Deno.test("parseManifests refuses a document that is no object, naming file and 
   const text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\nkind: Namespace\nmetadata: {name: b}\n";
   assert.throws(
     () => parseManifests(text, "two.yaml"),
-    /^Error: Cannot apply document 2 of "two.yaml": apiVersion, kind or metadata.name is missing$/,
+    /^Error: Invalid document 2 of "two.yaml": apiVersion, kind and metadata.name are required$/,
   );
 });

@@ -58,16 +58,19 @@ Deno.test("Revival starts what ended again after a second, and says so in one li
   const { revival, said, rests, ends } = given(process);
   await revival.after(crash);
   assert.deepEqual([process.started, process.isRunning, rests, ends], [1, true, [1_000], []]);
-  assert.deepEqual(said, ['"controller" exited with code 3; it is started again in 1 s']);
+  assert.deepEqual(said, ['"controller" exited with code 3; restarting in 1 s']);
 });
 
 Deno.test("Revival waits twice as long after each end, and gives up what ends five times within a minute", async () => {
-  const late = new Error('Cannot see "controller" ready within 60 s: no answer\nand more');
+  const late = new Error('Timed out after 60 s waiting for process "controller" to become ready: no answer\nand more');
   const process = new FakeProcess([crash, crash, late, crash]);
   const { revival, said, rests, ends } = given(process);
   await revival.after(crash);
   assert.deepEqual([process.started, rests], [4, [1_000, 2_000, 4_000, 8_000]]);
-  assert.equal(said.at(-1), 'Cannot see "controller" ready within 60 s: no answer; it is started again in 8 s');
+  assert.equal(
+    said.at(-1),
+    'Timed out after 60 s waiting for process "controller" to become ready: no answer; restarting in 8 s',
+  );
   assert.deepEqual(ends, [crash], "who ends the demo hears of the last end, with the lines of its log");
 });
 

@@ -76,7 +76,7 @@ Deno.test("Supervisor fails a start at once with the log's last lines when the p
     assert.ok(error instanceof ProcessCrash);
     assert.equal(error.exit.code, 3);
     assert.equal(error.logTail, "one\ncannot open the vault");
-    assert.match(error.message, /^Cannot keep "vault" running: it exited with code 3; last lines of /);
+    assert.match(error.message, /^Process "vault" exited with code 3; last lines of /);
     return true;
   });
 });
@@ -84,13 +84,13 @@ Deno.test("Supervisor fails a start at once with the log's last lines when the p
 Deno.test("Supervisor fails a start when the binary does not exist", async () => {
   await using world = await given();
   const start = world.supervisor.start(world.spec("ghost", { command: "/nonexistent/ghost", ready: never }));
-  await assert.rejects(start, /Cannot keep "ghost" running: it did not start \(.*ENOENT/);
+  await assert.rejects(start, /Process "ghost" failed to start \(.*ENOENT/);
 });
 
 Deno.test("Supervisor fails a start at its deadline with the probe's reason and leaves nothing running", async () => {
   await using world = await given();
   const start = world.supervisor.start(world.spec("slow", { ready: never, readyTimeoutMs: 200, graceMs: 100 }));
-  await assert.rejects(start, /Cannot see "slow" ready within 0.2 s: the mark is missing/);
+  await assert.rejects(start, /Timed out after 0.2 s waiting for process "slow" to become ready: the mark is missing/);
   assert.equal(world.supervisor.get("slow").isRunning, false);
 });
 
@@ -129,7 +129,7 @@ Deno.test("Supervisor starts what ends unasked again, says so in one line, and r
   const before = web.pid!;
   process.kill(before, "SIGKILL");
   await eventually("another run", () => web.pid !== undefined && web.pid !== before);
-  assert.deepEqual(lines, ['"web" was ended by SIGKILL; it is started again in 1 s']);
+  assert.deepEqual(lines, ['"web" was terminated by SIGKILL; restarting in 1 s']);
   assert.deepEqual(crashes, []);
 });
 
@@ -177,7 +177,10 @@ Deno.test("SupervisedProcess.stop leaves no child of the process behind", async 
 Deno.test("Supervisor refuses a second process of a running name, and any start after its stop", async () => {
   await using world = await given();
   await world.supervisor.start(world.spec("web"));
-  await assert.rejects(world.supervisor.start(world.spec("web")), /Cannot start "web": it is running/);
+  await assert.rejects(
+    world.supervisor.start(world.spec("web")),
+    /Failed to start process "web": it is already running/,
+  );
   await world.supervisor.stop();
   await assert.rejects(world.supervisor.start(world.spec("late")), /the supervisor was stopped/);
   await assert.rejects(world.supervisor.get("web").restart(), /the supervisor was stopped/);

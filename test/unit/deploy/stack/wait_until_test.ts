@@ -12,7 +12,7 @@ Deno.test("waitUntil rejects at its deadline with the last reason", async () => 
   const probe = () => Promise.reject(new Error("connection refused"));
   await assert.rejects(
     waitUntil(probe, { what: '"web" ready', timeoutMs: 60 }),
-    /^Error: Cannot see "web" ready within 0.06 s: connection refused$/,
+    /^Error: Timed out after 0.06 s waiting for "web" ready: connection refused$/,
   );
 });
 
