@@ -8,13 +8,13 @@ import { Scheduler } from "./scheduler.ts";
 import { Script, type ScriptChange } from "./script.ts";
 import { readOrder, type VirtualMachine } from "./virtual_machine.ts";
 
-/** How to start a cloud; machines get no API address from here, they must find it in their user-data. */
+/** Options of a simulated cloud; machines do not get the API server's address from here, but from their user-data. */
 export interface CloudOptions {
-  /** Text of a kubeconfig with the cloud's own identity. */
+  /** Text of a kubeconfig with the identity of the cloud. */
   kubeconfig: string;
   script?: ScriptChange;
   seed: number;
-  /** What the machines are made of; simulated unless told. */
+  /** Kind of the machines; simulated by default. */
   kind?: MachineKind;
   log: (line: string) => void;
   /** Stops the cloud when it aborts. */
@@ -23,33 +23,36 @@ export interface CloudOptions {
 
 /** A running cloud. */
 export interface Cloud {
-  /** All machines ever ordered from this cloud, deleted ones too, oldest first. */
+  /** Returns all machines ordered so far, including deleted ones, oldest first. */
   machines(): MachineView[];
-  /** Changes how machines behave from now on. */
+  /** Changes the behavior of machines from now on. */
   script(change: ScriptChange): void;
-  /** Stops a machine's heart; order, instance and Node stay. Throws when the name is unknown. */
+  /** Stops a machine; its VirtualMachine, instance and Node remain. Throws if the name is unknown. */
   kill(name: string): Promise<void>;
-  /** Cuts a machine off the API server, or heals it. Throws when the name is unknown. */
+  /** Starts or ends a network partition between a machine and the API server. Throws if the name is unknown. */
   partition(name: string, isCut: boolean): Promise<void>;
-  /** Makes a machine's kubelet report NotReady, or Ready again. Throws when the name is unknown. */
+  /** Makes a machine's kubelet report NotReady, or Ready again. Throws if the name is unknown. */
   sicken(name: string, isIll: boolean): Promise<void>;
-  /** Stops everything in this process; leaves the API server's objects as they are. */
+  /** Stops all machines in this process; does not change objects of the API server. */
   stop(): Promise<void>;
 }
 
-/** Starts a cloud that turns VirtualMachines into nodes; resolves once it watches, throws when it cannot list within a minute. */
+/**
+ * Starts a cloud that turns VirtualMachines into nodes; resolves when it watches, and throws if it cannot list within a
+ * minute.
+ */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const cloud = new LocalCloud(options);
   try {
     await cloud.start();
   } catch (error) {
     await cloud.stop();
-    throw new Error(`Cannot start the cloud: ${reasonOf(error)}`);
+    throw new Error(`Failed to start the simulated cloud: ${reasonOf(error)}`);
   }
   return cloud;
 }
 
-/** Time for machine-controller to remove a Node with its Machine, as it mostly does. */
+/** Time in which machine-controller usually deletes the Node of a deleted Machine. */
 const orphanSeconds = 20;
 
 class LocalCloud implements Cloud {
@@ -76,7 +79,7 @@ class LocalCloud implements Cloud {
     const { log, signal } = this.#context;
     const patience = { attempts: 30, seconds: 60, signal };
     await persist(patience, () => this.#hypervisor.reserveAddresses());
-    // A kind defined a moment ago answers late; asking first keeps the watch from starting broken.
+    // The API server serves a new CRD with a delay; listing first keeps the watch from failing at its start.
     await persist(patience, () => this.#hypervisor.listOrders());
     const isGone = (nodeName: string): boolean => this.#isGone(nodeName);
     await new Scheduler({ connection: this.#connection, isGone, log, signal }).start();
@@ -121,7 +124,7 @@ class LocalCloud implements Cloud {
     const order = readOrder(virtualMachine);
     if (this.#machines.some((machine) => machine.order.uid === order.uid)) return;
     const namesake = this.#machines.find((each) => each.order.name === order.name && each.view().phase !== "deleted");
-    // The watch may have missed that the order was replaced.
+    // The watch may have missed that the VirtualMachine was replaced.
     const before = namesake === undefined ? Promise.resolve() : this.#cancelled(namesake.order.uid);
     const machine = this.#kind(this.#context, order, this.#machines.length + 1);
     this.#machines.push(machine);
@@ -135,7 +138,8 @@ class LocalCloud implements Cloud {
     return this.#track(machine.remove());
   }
 
-  // A cloud-controller-manager's part: a Node that came just when its Machine went is one that machine-controller overlooks.
+  // As a cloud-controller-manager does: machine-controller misses a Node that was created while its Machine was
+  // deleted.
   async #removeOrphan({ order: { name } }: CloudMachine): Promise<void> {
     const { signal } = this.#context;
     await rest(orphanSeconds, signal);
@@ -150,7 +154,7 @@ class LocalCloud implements Cloud {
 
   #find(name: string, action: string): CloudMachine {
     const machine = this.#machines.findLast(({ order }) => order.name === name);
-    if (machine === undefined) throw new Error(`Cannot ${action} machine "${name}": the cloud has no such machine`);
+    if (machine === undefined) throw new Error(`Failed to ${action} machine "${name}": the cloud has no such machine`);
     return machine;
   }
 

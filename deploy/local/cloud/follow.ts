@@ -3,7 +3,7 @@ import { type Connection, reasonOf } from "./kube.ts";
 import { rest } from "./patience.ts";
 import { HttpsWatch } from "../../../activities/kube/https_watch.ts";
 
-/** What to follow, and whom to tell. */
+/** What to watch, and the listeners. */
 export interface Following<T extends KubernetesObject> {
   connection: Connection;
   /** API path of the collection. */
@@ -18,7 +18,10 @@ export interface Following<T extends KubernetesObject> {
 
 const giveUpAfterSeconds = 600;
 
-/** Watches a collection until the signal aborts, and gives its cache; errors restart the watch, until it failed for ten minutes on end. */
+/**
+ * Watches a collection until the signal aborts, and returns its cache; errors restart the watch until it has failed for
+ * ten minutes without a break.
+ */
 export async function follow<T extends KubernetesObject>(following: Following<T>): Promise<ListWatch<T>> {
   const { connection, path, list, signal, log } = following;
   const watch = new ListWatch<T>(
@@ -36,7 +39,7 @@ export async function follow<T extends KubernetesObject>(following: Following<T>
   watch.on("error", async (error: unknown) => {
     if (signal.aborted) return;
     const failingSeconds = failures.note();
-    if (failingSeconds === 0) log(`watch of ${path} broke: ${reasonOf(error)}`);
+    if (failingSeconds === 0) log(`watch of ${path} failed: ${reasonOf(error)}`);
     if (failingSeconds > giveUpAfterSeconds) return log(`watch of ${path} given up`);
     await rest(Math.min(0.5 + failingSeconds / 4, 5), signal);
     if (!signal.aborted) await watch.start();
@@ -46,7 +49,7 @@ export async function follow<T extends KubernetesObject>(following: Following<T>
   return watch;
 }
 
-// The watch does not tell when it connected; a minute without an error is taken for it.
+// The watch does not report when it connects, so a minute without an error counts as connected.
 class FailingPeriod {
   #since = 0;
   #last = 0;

@@ -6,16 +6,19 @@ import type { MachineOrder, VirtualMachine } from "./virtual_machine.ts";
 const group = "kubevirt.io";
 const version = "v1";
 
-/** Namespace machine-controller orders its machines in. */
+/** The namespace in which machine-controller creates VirtualMachines. */
 export const machineNamespace = "kube-system";
-/** API path of the ordered machines. */
+/** API path of the VirtualMachines. */
 export const ordersPath = `/apis/${group}/${version}/namespaces/${machineNamespace}/virtualmachines`;
 
 interface VirtualMachineInstance extends KubernetesObject {
   status?: { interfaces?: { ipAddress?: string }[] };
 }
 
-/** The cloud's own hands: orders, instances, user-data and what is left of dead machines, under the cloud's identity. */
+/**
+ * The API calls of the cloud under its own identity: VirtualMachines, instances, user-data, and cleanup after deleted
+ * machines.
+ */
 export class Hypervisor {
   readonly #connection: Connection;
   #addressesGiven = 0;
@@ -25,7 +28,7 @@ export class Hypervisor {
     this.#connection = connection;
   }
 
-  /** Learns which addresses are taken, so that a cloud started again gives none twice. */
+  /** Reads which addresses are in use, so that a restarted cloud assigns none twice. */
   async reserveAddresses(): Promise<void> {
     const list: KubernetesListObject<VirtualMachineInstance> = await this.#connection.custom
       .listNamespacedCustomObject({ group, version, namespace: machineNamespace, plural: "virtualmachineinstances" });
@@ -35,13 +38,13 @@ export class Hypervisor {
     }
   }
 
-  /** Lists the ordered machines. */
+  /** Lists the VirtualMachines. */
   listOrders(): Promise<KubernetesListObject<VirtualMachine>> {
     return this.#connection.custom
       .listNamespacedCustomObject({ group, version, namespace: machineNamespace, plural: "virtualmachines" });
   }
 
-  /** Creates the instance of an order unless it is there; an instance that runs keeps its address. */
+  /** Creates the instance of a VirtualMachine unless it exists; a running instance keeps its address. */
   async ensureInstance(order: MachineOrder): Promise<void> {
     const owner = { apiVersion: `${group}/${version}`, kind: "VirtualMachine", name: order.name, uid: order.uid };
     const body = {
@@ -53,7 +56,7 @@ export class Hypervisor {
     await settled(this.#connection.custom.createNamespacedCustomObject({ ...collection(order), body }), [409]);
   }
 
-  /** Shows the instance's address to all, one made up for it where the machine has none, and reports it running. */
+  /** Publishes the instance's address, generated if the machine has none, and reports the instance as running. */
   async ensureAddress(order: MachineOrder, own?: string): Promise<string> {
     const { custom } = this.#connection;
     const instance: VirtualMachineInstance = await custom.getNamespacedCustomObject(object(order));
@@ -63,17 +66,17 @@ export class Hypervisor {
     return ipAddress;
   }
 
-  /** Reads the user-data attached to the machine; it is written just after the order, so it may be late. */
+  /** Reads the user-data of the machine, with retries because it is written shortly after the VirtualMachine. */
   async readUserData(order: MachineOrder): Promise<string> {
     const { userDataSecret: name, namespace } = order;
-    if (name === undefined) throw new Hopeless(`Cannot boot machine "${order.name}": it has no user-data volume`);
+    if (name === undefined) throw new Hopeless(`Failed to boot machine "${order.name}": it has no user-data volume`);
     const secret = await this.#connection.core.readNamespacedSecret({ name, namespace });
     const data = secret.data?.["userdata"];
-    if (!data) throw new Hopeless(`Cannot boot machine "${order.name}": secret "${name}" holds no user-data`);
+    if (!data) throw new Hopeless(`Failed to boot machine "${order.name}": Secret "${name}" has no user-data`);
     return Buffer.from(data, "base64").toString("utf8");
   }
 
-  /** Reads a Node; undefined when there is none. */
+  /** Reads a Node; undefined if it does not exist. */
   async readNode(name: string): Promise<V1Node | undefined> {
     try {
       return await this.#connection.core.readNode({ name });
@@ -83,17 +86,17 @@ export class Hypervisor {
     }
   }
 
-  /** Removes a Node whose instance is no more; absent is success. */
+  /** Deletes the Node of a deleted instance; an absent Node counts as success. */
   async deleteNode(name: string): Promise<void> {
     await settled(this.#connection.core.deleteNode({ name }));
   }
 
-  /** Removes the instance; absent is success. */
+  /** Deletes the instance; an absent instance counts as success. */
   async deleteInstance(order: MachineOrder): Promise<void> {
     await settled(this.#connection.custom.deleteNamespacedCustomObject(object(order)));
   }
 
-  /** Force-deletes what was bound to a node whose machine no longer exists. */
+  /** Force-deletes the pods of a node whose machine no longer exists; returns their number. */
   async deletePods(nodeName: string): Promise<number> {
     const { core } = this.#connection;
     const pods = await core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${nodeName}` });
@@ -111,7 +114,7 @@ export class Hypervisor {
   }
 }
 
-/** Deletes exactly this pod without grace; gone or replaced is success. */
+/** Deletes exactly this pod without a grace period; an absent or replaced pod counts as success. */
 export async function deletePod(connection: Connection, pod: V1Pod): Promise<void> {
   const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
   const body = { gracePeriodSeconds: 0, preconditions: { uid } };

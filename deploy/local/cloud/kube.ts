@@ -10,7 +10,7 @@ import {
 } from "@kubernetes/client-node";
 import { http1Only } from "../../../activities/kube/client.ts";
 
-/** One identity's way into one API server; close it to free its sockets. */
+/** A connection to an API server with one identity; close it to release its sockets. */
 export interface Connection {
   readonly config: KubeConfig;
   readonly core: CoreV1Api;
@@ -20,9 +20,9 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Call option that sends a body as a merge patch. */
+/** Call option to send the body as a merge patch. */
 export const mergePatch = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
-/** Call option that sends a body as a strategic merge patch: lists with keys are merged by key. */
+/** Call option to send the body as a strategic merge patch, which merges lists by key. */
 export const strategicPatch = setHeaderOptions("Content-Type", PatchStrategy.StrategicMergePatch);
 
 interface Dispatcher {
@@ -43,14 +43,14 @@ export function connect(config: KubeConfig): Connection {
   };
 }
 
-/** Connects with a kubeconfig's text. */
+/** Connects with the text of a kubeconfig. */
 export function connectWith(kubeconfig: string): Connection {
   const config = new KubeConfig();
   config.loadFromString(kubeconfig);
   return connect(config);
 }
 
-// client-node 2 makes a new dispatcher, and so a new TLS connection, for each call; the method is private, hence Reflect.
+// client-node 2 creates a dispatcher, and thus a TLS connection, for each call; the method is private, hence Reflect.
 function shareDispatcher(config: KubeConfig): () => Promise<void> {
   const create = Reflect.get(config, "createDispatcher") as CreateDispatcher;
   let shared: Dispatcher | undefined;
@@ -68,12 +68,15 @@ function shareDispatcher(config: KubeConfig): () => Promise<void> {
   };
 }
 
-/** Gives the HTTP status of a failed API call, if it got so far. */
+/** Returns the HTTP status of a failed API call; undefined without a response. */
 export function statusOf(error: unknown): number | undefined {
   return error instanceof ApiException ? error.code : undefined;
 }
 
-/** Says why a call failed in one line; API answers are cut down to status and message, which never hold an object's data. */
+/**
+ * Returns one line with the reason of a failed call; API responses are reduced to status and message, which never have
+ * object data.
+ */
 export function reasonOf(error: unknown): string {
   if (error instanceof ApiException) return `HTTP ${error.code} ${messageOf(error.body)}`.trim();
   if (!(error instanceof Error)) return String(error);
@@ -81,7 +84,7 @@ export function reasonOf(error: unknown): string {
   return `${error.message}${cause}`;
 }
 
-/** Awaits a call for which "not found" and "already there" are as good as done. */
+/** Awaits a call for which the statuses in `fine`, such as 404, count as success. */
 export async function settled(call: Promise<unknown>, fine: readonly number[] = [404]): Promise<void> {
   try {
     await call;

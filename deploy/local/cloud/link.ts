@@ -1,4 +1,4 @@
-/** A machine's way to the API server, which a partition takes down. */
+/** The network link of a machine to the API server, which a partition interrupts. */
 export class Link {
   #isUp = true;
   #waiting = new Set<() => void>();
@@ -14,12 +14,12 @@ export class Link {
     this.#waiting.clear();
   }
 
-  /** Throws while the link is down, as a connection attempt would. */
+  /** Throws while the link is down, like a connection attempt. */
   use(): void {
-    if (!this.#isUp) throw new Error("Cannot reach the API server: the machine is partitioned");
+    if (!this.#isUp) throw new Error("Failed to reach the API server: the machine is partitioned");
   }
 
-  /** Resolves once the link is up or the signal aborts. */
+  /** Resolves when the link is up or the signal aborts. */
   async whenUp(signal: AbortSignal): Promise<void> {
     if (this.#isUp || signal.aborted) return;
     await new Promise<void>((resolve) => {

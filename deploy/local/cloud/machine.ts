@@ -9,10 +9,10 @@ import { PodRunner } from "./pod_runner.ts";
 import type { MachineFacts, Range } from "./script.ts";
 import type { MachineOrder } from "./virtual_machine.ts";
 
-/** Makes machines that only the API server and their own user-data know from real ones. */
+/** Creates simulated machines, which use the API server and their user-data like real machines. */
 export const simulatedMachines: MachineKind = (context, order, ordinal) => new Machine(context, order, ordinal);
 
-/** One simulated machine, from order to death. */
+/** One simulated machine, from its order to its removal. */
 export class Machine implements CloudMachine {
   readonly order: MachineOrder;
   readonly link = new Link();
@@ -30,7 +30,7 @@ export class Machine implements CloudMachine {
     this.#context = context;
     this.#facts = { name: order.name, ordinal, image: order.image };
     this.#signal = AbortSignal.any([context.signal, this.#life.signal]);
-    // Drawn by ordinal, at once: names are random, and the order of events must not change who is slow.
+    // Drawn by ordinal and in advance: names are random, and the order of events must not change which machine is slow.
     const random = randomStream(context.seed, `machine/${ordinal}`);
     this.#bootSeconds = between(random, context.script.current.bootSeconds);
     this.#readySeconds = between(random, context.script.current.readySeconds);
@@ -42,12 +42,12 @@ export class Machine implements CloudMachine {
     };
   }
 
-  /** How the machine looks now. */
+  /** Returns the current state of the machine. */
   view(): MachineView {
     return { ...this.#view };
   }
 
-  /** Lives until killed, removed or stopped; a failed boot shows in the view and throws nothing. */
+  /** Runs until the machine is killed, removed or stopped; a failed boot is reported in the view and does not throw. */
   async run(): Promise<void> {
     try {
       await this.#live();
@@ -59,7 +59,7 @@ export class Machine implements CloudMachine {
     }
   }
 
-  /** Ends all activity at once; order, instance and Node stay as they are. */
+  /** Ends all activity immediately; VirtualMachine, instance and Node are not changed. */
   kill(): Promise<void> {
     if (this.#life.signal.aborted) return Promise.resolve();
     this.#enter("dead");
@@ -67,19 +67,19 @@ export class Machine implements CloudMachine {
     return Promise.resolve();
   }
 
-  /** Takes down the machine's way to the API server, or puts it up again. */
+  /** Interrupts or restores the machine's link to the API server. */
   partition(isCut: boolean): Promise<void> {
     this.link.set(!isCut);
     return Promise.resolve();
   }
 
-  /** Lets the kubelet report that it is not ready, or that it is again; a machine without a node reports nothing. */
+  /** Makes the kubelet report NotReady, or Ready again; a machine without a node reports nothing. */
   async sicken(isIll: boolean): Promise<void> {
     const agent = this.#agent;
     if (agent !== undefined) await persist(this.#patience(), () => agent.setReady(!isIll));
   }
 
-  /** Clears away what the machine leaves behind once its order is gone. */
+  /** Deletes pods, Node and instance of the machine after its VirtualMachine is deleted. */
   async remove(): Promise<void> {
     this.#life.abort();
     this.#enter("deleted");
@@ -89,7 +89,7 @@ export class Machine implements CloudMachine {
     const { nodeName } = this.#view;
     if (nodeName === undefined) return;
     const count = await persist(patience, () => hypervisor.deletePods(nodeName));
-    if (count > 0) this.#log(`${count} pods deleted with their machine`);
+    if (count > 0) this.#log(`deleted ${count} pods of the deleted machine`);
   }
 
   async #live(): Promise<void> {
@@ -111,7 +111,7 @@ export class Machine implements CloudMachine {
     if (missing === undefined) return;
     const message = `E: Unable to locate package ${missing}`;
     await sendBootReport(machine, { phase: "setup", step: "packages", state: "Failed", message });
-    throw new Hopeless(`Cannot set up machine "${this.order.name}": ${message}`);
+    throw new Hopeless(`Failed to set up machine "${this.order.name}": ${message}`);
   }
 
   async #powerOn(): Promise<string | undefined> {
@@ -192,7 +192,7 @@ export class Machine implements CloudMachine {
 
   #isStruck(kind: "no-instance" | "no-boot" | "no-join" | "not-ready"): boolean {
     const isStruck = this.#context.script.strike(kind, this.#facts) !== undefined;
-    if (isStruck) this.#log(`scripted to stop here: ${kind}`);
+    if (isStruck) this.#log(`stopped by script: ${kind}`);
     return isStruck;
   }
 
@@ -211,10 +211,10 @@ export class Machine implements CloudMachine {
   }
 }
 
-/** Draws numbers in [0, 1). */
+/** Returns a random number in [0, 1). */
 type Random = () => number;
 
-/** Opens the stream of draws that belongs to a seed and a name: equal arguments always give equal draws. */
+/** Returns the random stream of a seed and a name: equal arguments always result in equal numbers. */
 export function randomStream(seed: number, name: string): Random {
   let state = hash(`${seed}/${name}`);
   return () => {
@@ -225,7 +225,7 @@ export function randomStream(seed: number, name: string): Random {
   };
 }
 
-/** Draws a number of the range, both ends included as far as rounding allows. */
+/** Returns a random number of the range, including both bounds as far as rounding allows. */
 export function between(random: Random, range: Range): number {
   return range.min + random() * (range.max - range.min);
 }

@@ -3,7 +3,7 @@ import type { Hypervisor } from "./hypervisor.ts";
 import type { Script } from "./script.ts";
 import type { MachineOrder } from "./virtual_machine.ts";
 
-/** Where a machine is in its life. */
+/** The phase of a machine. */
 export type MachinePhase =
   | "waiting-for-instance"
   | "waiting-for-address"
@@ -16,7 +16,7 @@ export type MachinePhase =
   | "dead"
   | "deleted";
 
-/** What can be seen of a machine from outside; times are ISO 8601. */
+/** The observable state of a machine; times are ISO 8601. */
 export interface MachineView {
   name: string;
   phase: MachinePhase;
@@ -24,14 +24,14 @@ export interface MachineView {
   kubelet?: string | undefined;
   nodeName?: string | undefined;
   orderedAt: string;
-  /** When the machine had booted so far that it read its user-data. */
+  /** When the machine had booted and read its user-data. */
   bootedAt?: string | undefined;
   readyAt?: string | undefined;
-  /** The phase a boot failed in, and why. */
+  /** The phase in which the boot failed, and the reason. */
   failure?: string | undefined;
 }
 
-/** What all machines of a cloud share. */
+/** The context that all machines of a cloud share. */
 export interface MachineContext {
   hypervisor: Pick<
     Hypervisor,
@@ -44,22 +44,22 @@ export interface MachineContext {
   signal: AbortSignal;
 }
 
-/** What a cloud makes of an order, whatever it is made of. */
+/** A machine of any kind, created for a VirtualMachine. */
 export interface CloudMachine {
   readonly order: MachineOrder;
-  /** How the machine looks now. */
+  /** Returns the current state of the machine. */
   view(): MachineView;
-  /** Lives until killed, removed or stopped; a failed boot shows in the view and throws nothing. */
+  /** Runs until the machine is killed, removed or stopped; a failed boot is reported in the view and does not throw. */
   run(): Promise<void>;
-  /** Ends all activity at once; order, instance and Node stay as they are. */
+  /** Ends all activity immediately; VirtualMachine, instance and Node are not changed. */
   kill(): Promise<void>;
-  /** Cuts the machine off the API server, or heals it. */
+  /** Starts or ends a network partition between the machine and the API server. */
   partition(isCut: boolean): Promise<void>;
-  /** Makes the kubelet report that it is not ready, or that it is again. */
+  /** Makes the kubelet report NotReady, or Ready again. */
   sicken(isIll: boolean): Promise<void>;
-  /** Clears away what the machine leaves behind once its order is gone. */
+  /** Deletes pods, Node and instance of the machine after its VirtualMachine is deleted. */
   remove(): Promise<void>;
 }
 
-/** How a cloud makes a machine: 1 is the `ordinal` of its first order. */
+/** Creates a machine for a VirtualMachine; `ordinal` is 1 for the first one of the cloud. */
 export type MachineKind = (context: MachineContext, order: MachineOrder, ordinal: number) => CloudMachine;

@@ -1,19 +1,22 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { reasonOf } from "./kube.ts";
 
-/** How long and how often one step may be tried. */
+/** How long, and how often, one step is tried. */
 export interface Patience {
   attempts: number;
   seconds: number;
   signal: AbortSignal;
 }
 
-/** A failure that trying again cannot mend. */
+/** A permanent failure, which is not retried. */
 export class Hopeless extends Error {}
 
 const callSeconds = 10;
 
-/** Tries until it works, with growing pauses; throws the last reason when attempts or time run out, at once when hopeless or aborted. */
+/**
+ * Retries an attempt with growing pauses; throws the last reason when attempts or time run out, and immediately when
+ * the failure is permanent or the signal aborts.
+ */
 export async function persist<T>(patience: Patience, attempt: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + patience.seconds * 1000;
   for (let tried = 1;; tried++) {
@@ -24,14 +27,14 @@ export async function persist<T>(patience: Patience, attempt: () => Promise<T>):
       const pauseMs = Math.min(250 * 2 ** (tried - 1), 5000);
       if (error instanceof Hopeless || patience.signal.aborted) throw error;
       if (tried >= patience.attempts || Date.now() + pauseMs > deadline) {
-        throw new Error(`${reasonOf(error)} (given up after ${tried} attempts)`);
+        throw new Error(`${reasonOf(error)} (gave up after ${tried} attempts)`);
       }
       await delay(pauseMs, undefined, { signal: patience.signal });
     }
   }
 }
 
-/** Asks every 250 ms until there is an answer; throws when the time is up. */
+/** Polls every 250 ms until there is a result; throws when the time is up. */
 export async function poll<T>(
   options: { what: string; seconds: number; signal: AbortSignal },
   ask: () => Promise<T | undefined>,
@@ -50,7 +53,7 @@ export async function poll<T>(
     }
     await delay(250, undefined, { signal: options.signal });
   }
-  throw new Hopeless(`Cannot wait longer for ${options.what}: ${last} within ${options.seconds} seconds`);
+  throw new Hopeless(`Timed out after ${options.seconds} s waiting for ${options.what}: ${last}`);
 }
 
 /** Sleeps; returns early, without an error, when the signal aborts. */
@@ -59,7 +62,7 @@ export async function rest(seconds: number, signal: AbortSignal): Promise<void> 
   await delay(seconds * 1000, undefined, { signal }).catch(() => {});
 }
 
-/** Throws when the call has no result in time; a call that hangs is left behind. */
+/** Throws if the call has no result in time; a call that hangs is not cancelled. */
 export async function withinSeconds<T>(seconds: number, call: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const expiry = new Promise<never>((_, reject) => {

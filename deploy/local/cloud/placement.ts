@@ -1,11 +1,12 @@
 import type { V1Node, V1Pod, V1PodAffinityTerm, V1Taint } from "@kubernetes/client-node";
 
-/** How many pods each node has; of none nothing is said. */
+/** Number of pods by node; a node without pods has no entry. */
 export type PodsOn = ReadonlyMap<string, number>;
 
 /**
- * Chooses the node for a pod: of those that take it, the one with fewest of its kin, then with fewest pods, then by name;
- * undefined when none does. None takes a pod beside its kin that is to be alone.
+ * Chooses a node for a pod: among the nodes that accept it, the one with the fewest related pods, then with the fewest
+ * pods,
+ * then by name; undefined if no node accepts it. With anti-affinity, no node with a related pod accepts it.
  */
 export function placePod(
   pod: V1Pod,
@@ -19,7 +20,7 @@ export function placePod(
   return free.sort((a, b) => kin(a) - kin(b) || load(a) - load(b) || a.localeCompare(b))[0];
 }
 
-/** Those pods that a pod is to be apart from, or spread over nodes with; none unless it says so. */
+/** Returns the related pods: those that the pod's anti-affinity or topology spread constraint over nodes selects. */
 export function kinOf(pod: V1Pod, pods: readonly V1Pod[]): V1Pod[] {
   const [apart] = [...antiAffinity(pod), ...(pod.spec?.topologySpreadConstraints ?? []).filter(isOverNodes)];
   const wanted = Object.entries(apart?.labelSelector?.matchLabels ?? {});
@@ -64,7 +65,7 @@ function isSelected(node: V1Node, pod: V1Pod): boolean {
   return Object.entries(pod.spec?.nodeSelector ?? {}).every(([key, value]) => labels[key] === value);
 }
 
-// A DaemonSet pins each pod to its node by a match on the name; other affinity is beyond this scheduler.
+// A DaemonSet binds each pod to its node by an affinity for the name; this scheduler supports no other node affinity.
 function isPinnedHere(node: V1Node, pod: V1Pod): boolean {
   const terms = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
   const names = terms?.flatMap(({ matchFields }) => matchFields ?? [])

@@ -6,7 +6,7 @@ import type { Link } from "./link.ts";
 import { Hopeless, persist, rest } from "./patience.ts";
 import type { CloudScript } from "./script.ts";
 
-/** Where and how a machine's pods run. */
+/** Where and how the pods of a machine run. */
 export interface PodHost {
   connection: Connection;
   nodeName: string;
@@ -18,7 +18,7 @@ export interface PodHost {
   signal: AbortSignal;
 }
 
-/** The part of a kubelet that runs pods: Running after a moment, gone after their grace period. */
+/** Simulates how a kubelet runs pods: Running after a short time, and deleted after their grace period. */
 export class PodRunner {
   readonly #host: PodHost;
   #handled = new Map<string, "started" | "doubted" | "ending">();
@@ -28,7 +28,7 @@ export class PodRunner {
     this.#host = host;
   }
 
-  /** Looks after the node's pods until the host's signal aborts. */
+  /** Runs the pods of the node until the host's signal aborts. */
   async start(): Promise<void> {
     const { connection, nodeName, log, signal } = this.#host;
     const fieldSelector = `spec.nodeName=${nodeName}`;
@@ -60,7 +60,7 @@ export class PodRunner {
     }
   }
 
-  // A kubelet acts once it can: a partition delays, and only an API server away for ten minutes makes it forget the pod.
+  // As a kubelet does, waits out a partition, and gives up only if the API server is unreachable for ten minutes.
   async #act(pod: V1Pod, afterSeconds: number, action: () => Promise<void>): Promise<void> {
     const { link, signal, log } = this.#host;
     await rest(afterSeconds, signal);
@@ -71,13 +71,13 @@ export class PodRunner {
       } catch {
         if (signal.aborted || !link.isUp) continue;
         this.#handled.delete(pod.metadata?.uid ?? "");
-        return log(`pod "${pod.metadata?.namespace}/${pod.metadata?.name}" could not be handled`);
+        return log(`failed to update pod "${pod.metadata?.namespace}/${pod.metadata?.name}"`);
       }
     }
   }
 
   async #actOnline(action: () => Promise<void>): Promise<void> {
-    if (!this.#host.link.isUp) throw new Hopeless("Cannot handle a pod: the machine is partitioned");
+    if (!this.#host.link.isUp) throw new Hopeless("Failed to update a pod: the machine is partitioned");
     await action();
   }
 
@@ -97,7 +97,7 @@ export class PodRunner {
   async #patchStatus(pod: V1Pod, status: NonNullable<V1Pod["status"]>): Promise<void> {
     const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
     const body = { metadata: { uid }, status };
-    // Gone or replaced by a namesake: nothing to report.
+    // The pod may be deleted, or replaced by another with the same name.
     await settled(this.#host.connection.core.patchNamespacedPodStatus({ name, namespace, body }, strategicPatch), [
       404,
       409,
@@ -109,7 +109,9 @@ function isUnstarted(pod: V1Pod): boolean {
   return (pod.status?.phase ?? "Pending") === "Pending";
 }
 
-/** Whether the node lifecycle controller took a running pod for lost while its kubelet could not be heard. */
+/**
+ * Returns whether the node lifecycle controller marked a running pod as not ready while its kubelet was unreachable.
+ */
 function isDoubted(pod: V1Pod): boolean {
   const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
   return pod.status?.phase === "Running" && ready?.status === "False";

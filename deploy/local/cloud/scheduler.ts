@@ -4,16 +4,16 @@ import { type Connection, reasonOf, statusOf } from "./kube.ts";
 import { rest, withinSeconds } from "./patience.ts";
 import { kinOf, placePod } from "./placement.ts";
 
-/** What a scheduler works with. */
+/** Dependencies of a scheduler. */
 export interface SchedulerOptions {
   connection: Connection;
-  /** Whether a node's machine is no more, though its Node may still look ready. */
+  /** Returns whether the machine of a node is gone, even if its Node is still Ready. */
   isGone: (nodeName: string) => boolean;
   log: (line: string) => void;
   signal: AbortSignal;
 }
 
-/** A tiny scheduler: binds pending pods to the emptiest node that takes them. */
+/** A minimal scheduler, which binds pending pods to the node with the fewest pods that accepts them. */
 export class Scheduler {
   readonly #connection: Connection;
   readonly #log: (line: string) => void;
@@ -21,7 +21,7 @@ export class Scheduler {
   readonly #isGone: (nodeName: string) => boolean;
   #nodes: ListWatch<V1Node> | undefined;
   #pods: ListWatch<V1Pod> | undefined;
-  /** Bindings made but not seen in the watch yet, by pod uid. */
+  /** Bindings that the watch has not reported yet, by pod uid. */
   #bound = new Map<string, string>();
   #isRunning = false;
   #isDirty = false;
@@ -100,7 +100,7 @@ export class Scheduler {
       return true;
     } catch (error) {
       const isMoot = statusOf(error) === 404 || statusOf(error) === 409;
-      if (!isMoot && !this.#signal.aborted) this.#log(`pod "${namespace}/${name}" not bound: ${reasonOf(error)}`);
+      if (!isMoot && !this.#signal.aborted) this.#log(`failed to bind pod "${namespace}/${name}": ${reasonOf(error)}`);
       return isMoot;
     }
   }

@@ -1,52 +1,52 @@
-/** Inclusive bounds of a seeded draw, in seconds. */
+/** Inclusive bounds of a seeded random duration, in seconds. */
 export interface Range {
   min: number;
   max: number;
 }
 
-/** What the cloud knows of a machine when it asks the script about it; the kubelet is known once the machine is provisioned. */
+/** Facts of a machine for the script; the kubelet version is known when the machine is provisioned. */
 export interface MachineFacts {
   name: string;
-  /** 1 for the first machine this cloud saw, and so on. */
+  /** Number of the machine in the cloud, from 1. */
   ordinal: number;
   image: string;
   kubelet?: string | undefined;
 }
 
-/** What can go wrong with a machine, in the order of its life. */
+/** Faults of a machine, in the order of its phases. */
 export type FaultKind = "no-instance" | "no-boot" | "no-join" | "not-ready" | "die";
 
-/** One thing to go wrong with the next machines that match. */
+/** A fault for the next matching machines. */
 export interface Fault {
   kind: FaultKind;
   when: (machine: MachineFacts) => boolean;
-  /** How many machines it strikes; every match when left out. */
+  /** Number of machines that get the fault; by default every matching machine. */
   times?: number;
-  /** Only for "die": seconds between Ready and death; 0 when left out. */
+  /** Only for "die": seconds from Ready to the end of the machine; default 0. */
   afterSeconds?: number;
 }
 
-/** How machines behave. */
+/** The behavior of machines. */
 export interface CloudScript {
-  /** From VirtualMachine to kubelet start, without the time real API calls take. */
+  /** Seconds from VirtualMachine to kubelet start, without the duration of API calls. */
   bootSeconds: Range;
-  /** From Node registered to Node Ready. */
+  /** Seconds from registered to Ready Node. */
   readySeconds: Range;
   heartbeatSeconds: number;
   podStartSeconds: number;
-  /** Pods end after their grace period, or after this if it is shorter. */
+  /** Maximum grace period of pods in seconds. */
   maxPodGraceSeconds: number;
-  /** Each step of a boot is tried so often, and so long, before the machine gives up. */
+  /** Number of attempts of each boot step, and time limit, before the machine gives up. */
   bootAttempts: number;
   bootStepSeconds: number;
-  /** The mirror has no such packages: a machine that is to install one gives up, and says so. */
+  /** Packages that the mirror lacks: a machine that should install one of them fails and reports the reason. */
   missingPackages: readonly string[];
-  /** Machines are spread over these in the order of their orders; none has a zone when it is empty. */
+  /** Zones, assigned to machines in the order of creation; if empty, machines have no zone. */
   zones: readonly string[];
   faults: readonly Fault[];
 }
 
-/** Some of a script's fields: the rest stays as it is. */
+/** Changes of a script; missing fields are unchanged. */
 export type ScriptChange = Partial<CloudScript>;
 
 const defaults: CloudScript = {
@@ -62,7 +62,7 @@ const defaults: CloudScript = {
   faults: [],
 };
 
-/** The script as it stands, and who was struck by it so far. */
+/** The current script, and the count of faults used so far. */
 export class Script {
   #current: CloudScript;
   #struck = new Map<Fault, number>();
@@ -76,7 +76,7 @@ export class Script {
     return this.#current;
   }
 
-  /** Changes what happens from now on; a new fault list starts its counts anew. */
+  /** Changes the script from now on; a new list of faults resets the counts. */
   change(change: ScriptChange): void {
     const next = { ...this.#current, ...change };
     checkScript(next);
@@ -84,7 +84,7 @@ export class Script {
     if (change.faults !== undefined) this.#struck.clear();
   }
 
-  /** Gives the first fault of this kind that strikes the machine, and counts it as used. */
+  /** Returns the first fault of this kind that matches the machine, and counts it as used. */
   strike(kind: FaultKind, machine: MachineFacts): Fault | undefined {
     const fault = this.#current.faults.find((each) =>
       each.kind === kind && this.#timesLeft(each) > 0 && each.when(machine)
@@ -101,10 +101,12 @@ export class Script {
 function checkScript(script: CloudScript): void {
   for (const [name, range] of [["bootSeconds", script.bootSeconds], ["readySeconds", script.readySeconds]] as const) {
     if (!(range.min >= 0 && range.max >= range.min)) {
-      throw new Error(`Cannot use script field "${name}": min "${range.min}" and max "${range.max}" are no range`);
+      throw new Error(
+        `Invalid script field "${name}": min ${range.min} and max ${range.max} are not a range of seconds`,
+      );
     }
   }
   if (!(script.heartbeatSeconds > 0)) {
-    throw new Error(`Cannot use script field "heartbeatSeconds": "${script.heartbeatSeconds}" is not above 0`);
+    throw new Error(`Invalid script field "heartbeatSeconds": ${script.heartbeatSeconds} is not greater than 0`);
   }
 }

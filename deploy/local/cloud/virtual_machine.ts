@@ -1,6 +1,6 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
 
-/** KubeVirt's VirtualMachine, as far as the cloud reads it (kubevirt.io/v1). */
+/** The fields of KubeVirt's VirtualMachine that the cloud reads (kubevirt.io/v1). */
 export interface VirtualMachine extends KubernetesObject {
   spec?: {
     dataVolumeTemplates?: { spec?: { source?: DiskSource } }[];
@@ -24,12 +24,12 @@ interface Volume {
   cloudInitConfigDrive?: { secretRef?: { name?: string } };
 }
 
-/** What the cloud needs to know of a VirtualMachine. */
+/** The facts of a VirtualMachine that the cloud needs. */
 export interface MachineOrder {
   name: string;
   namespace: string;
   uid: string;
-  /** The image as the disk source names it; "unknown" when it has none. */
+  /** The image of the disk source; "unknown" without one. */
   image: string;
   /** Name of the Secret with the user-data, in the VirtualMachine's namespace. */
   userDataSecret: string | undefined;
@@ -38,7 +38,7 @@ export interface MachineOrder {
   template: unknown;
 }
 
-/** Reads what is ordered. */
+/** Reads the facts of a VirtualMachine. */
 export function readOrder(machine: VirtualMachine): MachineOrder {
   const spec = machine.spec?.template?.spec;
   const requests = spec?.domain?.resources?.requests;

@@ -12,7 +12,7 @@ import { needCertificate, needSecretFile, needService, needVariables, readVariab
 /** The steps of a boot, in order. */
 export type BootStep = "user-data" | "provisioning" | "certificate" | "registering";
 
-/** What the machine itself brings: all else comes out of its user-data. */
+/** What a machine has at boot; it reads everything else from its user-data. */
 export interface BootMeans {
   userData: () => Promise<string>;
   link: Link;
@@ -20,16 +20,19 @@ export interface BootMeans {
   enter: (step: BootStep) => void;
 }
 
-/** A machine that has its files and could start a kubelet. */
+/** A machine that has its files and can start a kubelet. */
 export type Provisioned = Bootstrap & { node: Provisioning; packages: readonly string[] };
 
-/** A machine whose Node is registered; whoever holds it closes the connection. */
+/** A machine with a registered Node; the owner of this object closes the connection. */
 interface Joined {
   agent: NodeAgent;
   connection: Connection;
 }
 
-/** Reads the user-data and follows it to the provisioning config; throws with the reason when the boot contract is broken. */
+/**
+ * Reads the user-data, then the provisioning config that it names; throws with the reason if the boot contract is
+ * violated.
+ */
 export async function provision(means: BootMeans): Promise<Provisioned> {
   means.enter("user-data");
   const bootstrap = readBootstrap(parseCloudConfig(await persist(means.patience, means.userData), "user-data"));
@@ -42,7 +45,7 @@ export async function provision(means: BootMeans): Promise<Provisioned> {
   return { ...bootstrap, node: readProvisioning(config, bootstrap.access.ca), packages: packagesOf(config) };
 }
 
-/** Does the kubelet's part: bootstrap kubeconfig, certificate, Node. */
+/** Joins like a kubelet: bootstrap kubeconfig, certificate, Node. */
 export async function join(
   means: BootMeans,
   machine: Provisioned,
@@ -68,29 +71,32 @@ export async function join(
   return { agent, connection };
 }
 
-/** The script that installs packages, where a profile has one. */
+/** The script that installs packages, if the profile has one. */
 const script = "/opt/bin/install-packages";
 
-/** The packages that the machine's own script would install; none where it has no such script. */
+/** Returns the packages that the machine's script would install; none without such a script. */
 export function packagesOf(config: CloudConfig): string[] {
   const text = config.files.get(script)?.content ?? "";
   const [, list = ""] = /^packages=\(\n([^)]*)\)/m.exec(text) ?? [];
   return list.split("\n").map((line) => line.trim()).filter((line) => /^[a-z0-9]/i.test(line));
 }
 
-/** All a machine knows after reading its user-data. */
+/** The facts that a machine reads from its user-data. */
 export interface Bootstrap {
   hostname: string;
   access: ApiAccess;
   provisioning: SecretName;
-  /** The ConfigMap beside it to which the machine says how its boot goes; undefined where the profile knows of none. */
+  /** The ConfigMap for the machine's boot reports; undefined if the profile has none. */
   report: SecretName | undefined;
 }
 
 const environment = "/etc/ostler/boot.env";
 const bootstrapScript = "/opt/bin/bootstrap";
 
-/** Takes from the first cloud-config what the bootstrap script would use; throws Hopeless with the file's name when something is missing. */
+/**
+ * Reads from the first cloud-config what the bootstrap script uses; throws Hopeless with the file name if something is
+ * missing.
+ */
 export function readBootstrap(config: CloudConfig): Bootstrap {
   const boot = needVariables(config, environment, ["API_SERVER", "SECRET_NAMESPACE", "SECRET_NAME"]);
   if (!boot.API_SERVER.startsWith("https://")) {
@@ -112,9 +118,9 @@ export function readBootstrap(config: CloudConfig): Bootstrap {
 }
 
 function needHostname(hostname: string | undefined): string {
-  if (hostname === undefined) throw new Hopeless("Cannot boot from user-data: it sets no hostname");
+  if (hostname === undefined) throw new Hopeless("Failed to boot from user-data: it sets no hostname");
   if (!/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(hostname)) {
-    throw new Hopeless(`Cannot boot from user-data: hostname "${hostname}" is not a DNS name`);
+    throw new Hopeless(`Failed to boot from user-data: hostname "${hostname}" is not a DNS name`);
   }
   return hostname;
 }

@@ -1,7 +1,7 @@
 import { request } from "node:https";
 import type { ApiAccess, SecretName } from "./fetch_secret.ts";
 
-/** What a machine's own scripts say of their boot (the line that `boot-report` writes). */
+/** A boot report of a machine's scripts (the line that `boot-report` writes). */
 export interface BootReport {
   phase: "bootstrap" | "setup";
   step: string;
@@ -9,7 +9,7 @@ export interface BootReport {
   message: string;
 }
 
-/** Writes the machine's line with the token of its user-data; resolves whatever comes of it, as no boot depends on it. */
+/** Sends the report with the token of the user-data; always resolves, because no boot depends on the report. */
 export async function sendBootReport(
   { access, report, hostname }: { access: ApiAccess; report: SecretName | undefined; hostname: string },
   said: BootReport,

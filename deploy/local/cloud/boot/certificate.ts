@@ -6,27 +6,30 @@ import { webcrypto } from "node:crypto";
 import "../../../../activities/x509/reflection.ts";
 import { PemConverter, Pkcs10CertificateRequestGenerator } from "@peculiar/x509";
 
-/** Parses a kubelet's bootstrap kubeconfig; throws Hopeless, quoting nothing, when a kubelet could not safely use it. */
+/**
+ * Parses a kubelet's bootstrap kubeconfig; throws Hopeless, without quoting content, if a kubelet could not safely use
+ * it.
+ */
 export function readBootstrapKubeconfig(text: string): KubeConfig {
   const config = new KubeConfig();
   try {
     config.loadFromString(text);
   } catch {
-    throw new Hopeless("Cannot use the bootstrap kubeconfig: it does not parse");
+    throw new Hopeless("Invalid bootstrap kubeconfig: it cannot be parsed");
   }
   const cluster = config.getCurrentCluster();
   const flaw = !cluster?.server.startsWith("https://")
     ? "it names no https server"
     : !cluster.caData || cluster.skipTLSVerify
-    ? "it pins no certificate authority"
+    ? "it has no certificate authority"
     : !config.getCurrentUser()?.token
-    ? "it holds no token"
+    ? "it has no token"
     : undefined;
-  if (flaw !== undefined) throw new Hopeless(`Cannot use the bootstrap kubeconfig: ${flaw}`);
+  if (flaw !== undefined) throw new Hopeless(`Invalid bootstrap kubeconfig: ${flaw}`);
   return config;
 }
 
-/** Exchanges a bootstrap kubeconfig for the node's own, with a certificate the cluster approved and signed. */
+/** Exchanges a bootstrap kubeconfig for the node's own, with a certificate that the cluster approved and signed. */
 export async function obtainNodeConfig(
   bootstrap: KubeConfig,
   nodeName: string,
@@ -67,14 +70,14 @@ async function readCertificate(connection: Connection, name: string, link: Link)
   const { status } = await connection.certificates.readCertificateSigningRequest({ name });
   const refusal = status?.conditions?.find(({ type }) => type === "Denied" || type === "Failed");
   if (refusal !== undefined) {
-    throw new Hopeless(`Cannot get a certificate for "${name}": ${refusal.type} ${refusal.reason ?? ""}`.trim());
+    throw new Hopeless(`Failed to get a certificate for "${name}": ${refusal.type} ${refusal.reason ?? ""}`.trim());
   }
   return status?.certificate;
 }
 
 function nodeConfig(bootstrap: KubeConfig, certificate: string, key: string): KubeConfig {
   const cluster = bootstrap.getCurrentCluster();
-  if (cluster === null) throw new Hopeless("Cannot use the bootstrap kubeconfig: it names no cluster");
+  if (cluster === null) throw new Hopeless("Invalid bootstrap kubeconfig: it names no cluster");
   const config = new KubeConfig();
   config.loadFromClusterAndUser(cluster, {
     name: "node",
@@ -84,13 +87,15 @@ function nodeConfig(bootstrap: KubeConfig, certificate: string, key: string): Ku
   return config;
 }
 
-/** A node's new key and the request for its certificate, both PEM. */
+/** A node's new key and certificate signing request, both in PEM. */
 interface CertificateRequest {
   key: string;
   request: string;
 }
 
-/** Makes an ECDSA P-256 key and a PKCS#10 request with the subject the kubelet signer demands: no names but O and CN. */
+/**
+ * Creates an ECDSA P-256 key and a PKCS#10 request with the subject that the kubelet signer requires: O and CN only.
+ */
 export async function requestNodeCertificate(nodeName: string): Promise<CertificateRequest> {
   const algorithm = { name: "ECDSA", namedCurve: "P-256" };
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);

@@ -1,28 +1,28 @@
 import { request } from "node:https";
 import { Hopeless } from "../patience.ts";
 
-/** What reaching an API server takes before there is a kubeconfig. */
+/** Access to an API server before a kubeconfig exists. */
 export interface ApiAccess {
   server: string;
-  /** PEM; nothing else is trusted. */
+  /** The only trusted CA, in PEM. */
   ca: string;
   token: string;
 }
 
-/** Which Secret. */
+/** Namespace and name of a Secret. */
 export interface SecretName {
   namespace: string;
   name: string;
 }
 
-/** Reads one key of a Secret over verified TLS, as a machine's curl would; errors carry the status and never a body. */
+/** Reads one key of a Secret over verified TLS, like curl on a machine; errors have the status and never the body. */
 export async function fetchSecret(access: ApiAccess, secret: SecretName, key: string): Promise<string> {
   const label = `${secret.namespace}/${secret.name}`;
   const url = new URL(`/api/v1/namespaces/${secret.namespace}/secrets/${secret.name}`, access.server);
   const { status, body } = await get(url, access);
-  if (status !== 200) throw new Error(`Cannot fetch secret "${label}": HTTP ${status}`);
+  if (status !== 200) throw new Error(`Failed to fetch Secret "${label}": HTTP ${status}`);
   const value = parseBody(body, label).data?.[key];
-  if (typeof value !== "string") throw new Hopeless(`Cannot use secret "${label}": it has no key "${key}"`);
+  if (typeof value !== "string") throw new Hopeless(`Invalid Secret "${label}": it has no key "${key}"`);
   return Buffer.from(value, "base64").toString("utf8");
 }
 
@@ -35,8 +35,8 @@ function get(url: URL, access: ApiAccess): Promise<{ status: number; body: strin
       response.on("end", () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
       response.on("error", reject);
     });
-    call.on("timeout", () => call.destroy(new Error(`Cannot reach "${url.origin}": no response within 5 seconds`)));
-    call.on("error", (error) => reject(new Error(`Cannot reach "${url.origin}": ${error.message}`)));
+    call.on("timeout", () => call.destroy(new Error(`Failed to reach "${url.origin}": no response within 5 s`)));
+    call.on("error", (error) => reject(new Error(`Failed to reach "${url.origin}": ${error.message}`)));
     call.end();
   });
 }
@@ -45,6 +45,6 @@ function parseBody(body: string, label: string): { data?: Record<string, unknown
   try {
     return JSON.parse(body);
   } catch {
-    throw new Error(`Cannot use secret "${label}": the answer is not JSON`);
+    throw new Error(`Failed to read Secret "${label}": the response is not JSON`);
   }
 }

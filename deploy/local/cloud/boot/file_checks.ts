@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { Hopeless } from "../patience.ts";
 import type { BootFile, CloudConfig } from "./cloud_config.ts";
 
-/** Gives a file's content; throws Hopeless when it is missing or empty. */
+/** Returns a file; throws Hopeless if it is missing or empty. */
 export function needFile(config: CloudConfig, path: string): BootFile {
   const file = config.files.get(path);
   if (file === undefined) throw unusable(path, "it is missing");
@@ -10,14 +10,17 @@ export function needFile(config: CloudConfig, path: string): BootFile {
   return file;
 }
 
-/** Gives a file only its owner may read; throws Hopeless when others may too. */
+/** Returns a file that only its owner can read; throws Hopeless if others can read it. */
 export function needSecretFile(config: CloudConfig, path: string): BootFile {
   const file = needFile(config, path);
-  if ((file.mode & 0o077) !== 0) throw unusable(path, `mode "${file.mode.toString(8)}" lets others read it`);
+  if ((file.mode & 0o077) !== 0) throw unusable(path, `mode "${file.mode.toString(8)}" allows others to read it`);
   return file;
 }
 
-/** Throws Hopeless unless the script can be executed and a systemd unit runs it; gives the unit's file name. */
+/**
+ * Returns the file name of the systemd unit that runs a script; throws Hopeless if the script is not executable or no
+ * unit runs it.
+ */
 export function needService(config: CloudConfig, script: string): string {
   if ((needFile(config, script).mode & 0o111) === 0) throw unusable(script, "it is not executable");
   for (const [path, file] of config.files) {
@@ -27,24 +30,24 @@ export function needService(config: CloudConfig, script: string): string {
   throw unusable(script, "no systemd unit runs it");
 }
 
-/** Gives the commands a unit starts, continued lines joined. */
+/** Returns the commands that a unit starts, with continuation lines joined. */
 export function execStarts(unit: string): string[] {
   const lines = unit.replaceAll(/\\\n\s*/g, "").split("\n");
   return lines.filter((line) => line.startsWith("ExecStart=")).map((line) => line.slice("ExecStart=".length));
 }
 
-/** Gives one PEM certificate authority as it stands; throws Hopeless when it is none. */
+/** Returns the PEM text of one certificate authority; throws Hopeless if the file has no certificate. */
 export function needCertificate(config: CloudConfig, path: string): string {
   const pem = needFile(config, path).content;
   try {
     new X509Certificate(pem);
   } catch {
-    throw unusable(path, "it holds no PEM certificate");
+    throw unusable(path, "it has no PEM certificate");
   }
   return pem;
 }
 
-/** Reads the wanted variables of a shell environment file; throws Hopeless when one is missing. */
+/** Reads the required variables of a shell environment file; throws Hopeless if one is missing. */
 export function needVariables<Name extends string>(
   config: CloudConfig,
   path: string,
@@ -56,7 +59,7 @@ export function needVariables<Name extends string>(
   return Object.fromEntries(names.map((name) => [name, found.get(name) ?? ""])) as Record<Name, string>;
 }
 
-/** All variables of a shell environment file, by name; throws Hopeless when the file is missing. */
+/** Returns all variables of a shell environment file by name; throws Hopeless if the file is missing. */
 export function readVariables(config: CloudConfig, path: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const line of needFile(config, path).content.split("\n")) {
@@ -66,7 +69,7 @@ export function readVariables(config: CloudConfig, path: string): ReadonlyMap<st
   return found;
 }
 
-/** Makes the failure that names a file and what is wrong with it. */
+/** Returns the failure that names a file and what is wrong with it. */
 export function unusable(path: string, state: string): Hopeless {
-  return new Hopeless(`Cannot use file "${path}": ${state}`);
+  return new Hopeless(`Invalid file "${path}": ${state}`);
 }

@@ -7,7 +7,7 @@ import { nodeConditions, type NodeFacts, nodeObject, nodeStatus } from "./node_o
 const leaseNamespace = "kube-node-lease";
 const reportEveryMs = 60_000;
 
-/** The part of a kubelet that keeps its Node alive, under the node's own identity. */
+/** Registers a Node and sends its heartbeats like a kubelet, with the node's identity. */
 export class NodeAgent {
   readonly #connection: Connection;
   readonly #facts: NodeFacts;
@@ -21,7 +21,7 @@ export class NodeAgent {
     this.#link = link;
   }
 
-  /** Creates the Node, or takes over the one of the same machine after a reboot. */
+  /** Creates the Node, or adopts the one of the same machine after a reboot. */
   async register(): Promise<void> {
     this.#link.use();
     const body = nodeObject(this.#facts);
@@ -35,14 +35,17 @@ export class NodeAgent {
     this.#reportedAt = Date.now();
   }
 
-  /** Reports ready or not at once, and from now on with each heartbeat. */
+  /** Reports Ready or NotReady immediately, and with each following heartbeat. */
   async setReady(isReady: boolean): Promise<void> {
     this.#isReady = isReady;
     this.#reportedAt = 0;
     await this.beat();
   }
 
-  /** Renews the lease and mends the status if it differs; throws Hopeless when the Node is gone, for a kubelet does not register twice. */
+  /**
+   * Renews the lease and corrects the status if it differs; throws Hopeless if the Node is gone, because a kubelet does
+   * not register twice.
+   */
   async beat(): Promise<void> {
     this.#link.use();
     await this.#renewLease();
@@ -54,7 +57,10 @@ export class NodeAgent {
     this.#reportedAt = Date.now();
   }
 
-  /** Beats until the signal aborts or the Node is gone; a partition or a failing API server costs beats and nothing else. */
+  /**
+   * Sends heartbeats until the signal aborts or the Node is gone; a partition or a failing API server only skips
+   * heartbeats.
+   */
   async keepAlive(everySeconds: () => number, signal: AbortSignal, log: (line: string) => void): Promise<void> {
     let wasFailing = false;
     while (!signal.aborted) {
@@ -75,7 +81,7 @@ export class NodeAgent {
   async #adopt(): Promise<void> {
     const node = await this.#read();
     if (node.spec?.providerID !== this.#facts.providerId) {
-      throw new Hopeless(`Cannot register node "${this.#facts.name}": another machine has that name`);
+      throw new Hopeless(`Failed to register Node "${this.#facts.name}": another machine has that name`);
     }
     const conditions = nodeConditions(false, node.status?.conditions ?? [], new Date());
     await this.#patchStatus({ ...nodeStatus(this.#facts), conditions });
@@ -86,7 +92,7 @@ export class NodeAgent {
     try {
       return await this.#connection.core.readNode({ name });
     } catch (error) {
-      if (statusOf(error) === 404) throw new Hopeless(`Cannot report on node "${name}": it was deleted`);
+      if (statusOf(error) === 404) throw new Hopeless(`Failed to update Node "${name}": it was deleted`);
       throw error;
     }
   }

@@ -1,22 +1,22 @@
 import type { V1Node, V1NodeCondition } from "@kubernetes/client-node";
 import type { Taint } from "./provisioning.ts";
 
-/** What a kubelet knows of its machine. */
+/** The facts of a machine that its kubelet reports. */
 export interface NodeFacts {
   name: string;
   providerId: string;
   address: string;
-  /** With a leading "v". */
+  /** Kubelet version with a leading "v". */
   kubelet: string;
   image: string;
   cpu: string;
   memory: string;
-  /** Undefined in a cloud without zones. */
+  /** Zone of the machine; undefined in a cloud without zones. */
   zone: string | undefined;
   taints: readonly Taint[];
 }
 
-/** Describes the Node as a kubelet registers it: not ready yet. */
+/** Returns the Node that a kubelet registers, which is not Ready yet. */
 export function nodeObject(facts: NodeFacts): V1Node {
   return {
     apiVersion: "v1",
@@ -27,7 +27,8 @@ export function nodeObject(facts: NodeFacts): V1Node {
         ...{ "kubernetes.io/hostname": facts.name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" },
         ...(facts.zone === undefined ? {} : { "topology.kubernetes.io/zone": facts.zone }),
       },
-      // machine-controller writes into both maps without making them: a node without labels or annotations crashes it.
+      // machine-controller crashes on a node without labels or annotations, because it writes into these maps without
+      // creating them.
       annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" },
     },
     spec: { providerID: facts.providerId, taints: facts.taints.map((taint) => ({ ...taint })) },
@@ -35,7 +36,7 @@ export function nodeObject(facts: NodeFacts): V1Node {
   };
 }
 
-/** Describes all of a Node's status but its conditions. */
+/** Returns the status of a Node without its conditions. */
 export function nodeStatus(facts: NodeFacts): NonNullable<V1Node["status"]> {
   const resources = { cpu: facts.cpu, memory: facts.memory, pods: "110" };
   return {
@@ -71,7 +72,7 @@ const notReadyCondition = {
   message: "container runtime is not up yet",
 };
 
-/** Describes a node's health at a moment; a condition whose status did not change keeps its transition time. */
+/** Returns the conditions of a node; a condition with an unchanged status keeps its transition time. */
 export function nodeConditions(isReady: boolean, before: readonly V1NodeCondition[], now: Date): V1NodeCondition[] {
   const wanted = [...pressures, isReady ? readyCondition : notReadyCondition];
   return wanted.map((condition) => {

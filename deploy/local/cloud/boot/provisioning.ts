@@ -9,15 +9,15 @@ import {
   unusable,
 } from "./file_checks.ts";
 
-/** What a provisioned machine starts its kubelet with. */
+/** The settings with which a provisioned machine starts its kubelet. */
 export interface Provisioning {
-  /** With a leading "v". */
+  /** Kubelet version with a leading "v". */
   kubelet: string;
   kubeconfigSecret: string;
   taints: readonly Taint[];
 }
 
-/** A taint the kubelet registers its Node with. */
+/** A taint with which the kubelet registers its Node. */
 export interface Taint {
   key: string;
   value?: string;
@@ -33,11 +33,14 @@ const neededFlags = {
   config: kubeletConfig,
 };
 
-/** Takes from the second cloud-config what a node needs; throws Hopeless with the file's name when something is missing or wrong. */
+/**
+ * Reads from the second cloud-config what a node needs; throws Hopeless with the file name if something is missing or
+ * invalid.
+ */
 export function readProvisioning(config: CloudConfig, bootstrapCa: string): Provisioning {
   const variables = needVariables(config, setup, ["KUBELET_VERSION", "BOOTSTRAP_KUBECONFIG_SECRET"]);
   if (!/^v?\d+\.\d+\.\d+/.test(variables.KUBELET_VERSION)) {
-    throw unusable(setup, `KUBELET_VERSION "${variables.KUBELET_VERSION}" is no version`);
+    throw unusable(setup, `KUBELET_VERSION "${variables.KUBELET_VERSION}" is not a version`);
   }
   needService(config, "/opt/bin/setup");
   checkClusterCa(config, bootstrapCa);
@@ -65,7 +68,7 @@ function registrationTaints(flags: Map<string, string>): Taint[] {
   const list = flags.get("register-with-taints") ?? "";
   return list.split(",").filter((text) => text !== "").map((text) => {
     const match = /^([^=:]+)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/.exec(text);
-    if (match === null) throw unusable(kubeletUnit, `"${text}" in --register-with-taints is no taint`);
+    if (match === null) throw unusable(kubeletUnit, `"${text}" in --register-with-taints is not a taint`);
     const [, key = "", value, effect = ""] = match;
     return value ? { key, value, effect } : { key, effect };
   });
@@ -74,7 +77,7 @@ function registrationTaints(flags: Map<string, string>): Taint[] {
 function checkKubeletConfig(config: CloudConfig): void {
   const parsed = parseYamlMap(needFile(config, kubeletConfig).content, kubeletConfig);
   if (parsed["apiVersion"] !== "kubelet.config.k8s.io/v1beta1" || parsed["kind"] !== "KubeletConfiguration") {
-    throw unusable(kubeletConfig, "it is no KubeletConfiguration of kubelet.config.k8s.io/v1beta1");
+    throw unusable(kubeletConfig, "it is not a KubeletConfiguration of kubelet.config.k8s.io/v1beta1");
   }
   const authentication = parsed["authentication"];
   const x509 = isMap(authentication) ? authentication["x509"] : undefined;
@@ -86,7 +89,7 @@ function checkKubeletConfig(config: CloudConfig): void {
 
 function checkClusterCa(config: CloudConfig, bootstrapCa: string): void {
   if (needCertificate(config, clusterCa).trim() !== bootstrapCa.trim()) {
-    throw unusable(clusterCa, `it is not the one of "/etc/ostler/ca.crt"`);
+    throw unusable(clusterCa, `it differs from "/etc/ostler/ca.crt"`);
   }
 }
 

@@ -1,23 +1,26 @@
-/** The simulated cloud's API: JSON over HTTP on the loopback, with the faults of real ones where a test asks for them. */
+/** The API of the simulated cloud: JSON over HTTP on loopback, with the faults of real clouds on request of a test. */
 import { CloudRefusal, type GroupCloud, type TemplateFields } from "./group_cloud.ts";
 import type { CloudInstance } from "./group_cloud.ts";
 
 /**
- * What befalls a call. CutBefore: the connection ends, and nothing was done. CutAfter: it was done, and nobody is told. Throttled,
- * Broken: an answer that says so. Partial: some groups could not be listed. Altered: what is stored of a template lacks a field.
+ * A fault of a call. CutBefore: the connection ends before the call takes effect. CutAfter: the connection ends after
+ * the call
+ * took effect, without a response. Throttled, Broken: an error response. Partial: some groups are missing in a list.
+ * Altered: a
+ * stored template lacks a field.
  */
 export type Fault = "CutBefore" | "CutAfter" | "Throttled" | "Broken" | "Partial" | "Altered";
 
 export interface Call {
   method: string;
   path: string;
-  /** From 1. */
+  /** Number of the call, from 1. */
   nth: number;
 }
 
 export interface ApiOptions {
   fault?: (call: Call) => Fault | undefined;
-  /** Milliseconds for which a new instance is shown nowhere, as of now. */
+  /** Returns for how many milliseconds a new instance is not visible yet. */
   lagMs?: () => number;
 }
 
@@ -26,7 +29,7 @@ interface Answer {
   body: unknown;
 }
 
-/** A cloud that listens; disposing of it ends that. */
+/** An HTTP server for the cloud's API; dispose of it to stop it. */
 export class GroupApi implements AsyncDisposable {
   readonly calls: Call[] = [];
   readonly #cloud: GroupCloud;
@@ -122,7 +125,7 @@ function json({ status, body }: Answer): Response {
   return Response.json(body, { status, headers: { connection: "close" } });
 }
 
-/** A body that breaks off, so that the client sees its connection end. */
+/** Returns a response whose body fails, so that the client's connection ends. */
 function cut(): Response {
   const body = new ReadableStream({ start: (stream) => stream.error(new Error("cut off")) });
   return new Response(body, { headers: { "content-length": "1000", connection: "close" } });

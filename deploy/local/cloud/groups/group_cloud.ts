@@ -1,7 +1,7 @@
-/** A cloud in memory that has scaling groups, with the rules that real ones share; what it is told by HTTP is in `group_api.ts`. */
+/** An in-memory cloud with scaling groups, by the rules that real clouds share; `group_api.ts` serves it by HTTP. */
 import { randomUUID } from "node:crypto";
 
-/** What instances boot from, as people gave it: an image, and whatever else, which nobody may lose. */
+/** The fields of a template as users set them: an image, and other fields, which must be preserved. */
 export interface TemplateFields {
   image: string;
   [field: string]: unknown;
@@ -43,7 +43,7 @@ interface Group extends Omit<GroupSpec, "template"> {
   boots: Template;
 }
 
-/** Why it does not do what it was asked; `NoCapacity` may pass, the others do not by themselves. */
+/** A refused request; `NoCapacity` may be temporary, the other reasons need a change. */
 export class CloudRefusal extends Error {
   constructor(readonly reason: "NoCapacity" | "GroupFull" | "ImageUnknown" | "TemplateUnknown", message: string) {
     super(message);
@@ -51,11 +51,11 @@ export class CloudRefusal extends Error {
 }
 
 export interface CloudOptions {
-  /** Images that it has; any where none are listed. */
+  /** Available images; any image if undefined. */
   images?: readonly string[];
-  /** Instances that it has room for, in all groups. */
+  /** Maximum number of instances in all groups. */
   capacity?: number;
-  /** Told of each instance that is made, and of each that goes; it says itself when one is Ready, with `set`. */
+  /** Called when an instance is created and when its deletion begins; the listener reports Ready by `set`. */
   onInstance?: (instance: CloudInstance, change: "Made" | "Going") => void;
 }
 
@@ -69,7 +69,7 @@ export class GroupCloud {
     this.#options = options;
   }
 
-  /** Makes a group with its first instances. */
+  /** Creates a group with its first instances. */
   create({ template, ...spec }: GroupSpec): void {
     const boots = { id: `${spec.name}-${randomUUID().slice(0, 8)}`, fields: template };
     const group = { ...spec, templates: [boots], boots };
@@ -85,7 +85,7 @@ export class GroupCloud {
     return this.#groups.get(id.toLowerCase());
   }
 
-  /** All that were ever made, in that order. */
+  /** Returns all instances ever created, in the order of creation. */
   instances(group?: string): CloudInstance[] {
     const all = [...this.#instances.values()];
     return group === undefined ? all : all.filter((each) => each.group.toLowerCase() === group.toLowerCase());
@@ -95,7 +95,7 @@ export class GroupCloud {
     return this.#instances.get(providerId);
   }
 
-  /** Puts a template beside the others, which boots nothing yet. */
+  /** Adds a template, which no instance boots from yet. */
   addTemplate(group: Group, fields: TemplateFields): Template {
     const { images } = this.#options;
     if (images && !images.includes(fields.image)) throw new CloudRefusal("ImageUnknown", `no image "${fields.image}"`);
@@ -104,24 +104,28 @@ export class GroupCloud {
     return template;
   }
 
-  /** Has the group boot one of its templates. */
+  /** Sets the template from which new instances of the group boot. */
   useTemplate(group: Group, id: string): Template {
     const template = group.templates.find((each) => each.id === id);
     if (!template) throw new CloudRefusal("TemplateUnknown", `no template "${id}"`);
     return group.boots = template;
   }
 
-  /** The instance of a token, which is made at the first order; one more is then kept. */
+  /** Returns the instance of a token; the first call creates it and increases the group's size by one. */
   order(group: Group, token: string): CloudInstance {
     const known = this.instances(group.id).find((each) => each.token === token);
     if (known) return known;
-    if (group.size >= group.max) throw new CloudRefusal("GroupFull", `it has ${group.size} instances, its most`);
+    if (group.size >= group.max) {
+      throw new CloudRefusal("GroupFull", `it has ${group.size} instances, which is its maximum`);
+    }
     this.#checkRoom();
     group.size += 1;
     return this.#make(group, token);
   }
 
-  /** Has an instance go; `shrinks` keeps one less, else the group makes another. A second time nothing is done. */
+  /**
+   * Deletes an instance; with `shrinks` the group's size decreases, otherwise the group creates another. Idempotent.
+   */
   remove(providerId: string, shrinks: boolean): void {
     const instance = this.#instances.get(providerId);
     if (!instance || isGoing(instance)) return;
@@ -132,7 +136,7 @@ export class GroupCloud {
     if (group) this.#fill(group);
   }
 
-  /** How many it keeps: it makes those that it lacks, and has its oldest go that are too many. */
+  /** Sets the group's size: creates missing instances, and deletes the oldest surplus instances. */
   resize(group: Group, size: number): void {
     group.size = size;
     const alive = this.instances(group.id).filter((each) => !isGoing(each));
@@ -140,7 +144,7 @@ export class GroupCloud {
     this.#fill(group);
   }
 
-  /** What has become of an instance; one that goes can only be gone, whatever its machine was about to say. */
+  /** Updates the state of an instance; an instance that is being deleted can only become Terminated. */
   set(
     providerId: string,
     changes: Partial<Pick<CloudInstance, "state" | "trouble" | "isProtected" | "addresses">>,
@@ -157,7 +161,7 @@ export class GroupCloud {
   #checkRoom(): void {
     const { capacity = Infinity } = this.#options;
     const running = this.instances().filter(({ state }) => state !== "Terminated").length;
-    if (running >= capacity) throw new CloudRefusal("NoCapacity", `all ${capacity} places are taken`);
+    if (running >= capacity) throw new CloudRefusal("NoCapacity", `the capacity of ${capacity} instances is exhausted`);
   }
 
   #make({ id: group, name, zones, boots }: Group, token?: string): CloudInstance {

@@ -1,18 +1,18 @@
-/** What stands behind the instances of scaling groups. */
+/** The machines behind the instances of scaling groups. */
 import type { CloudInstance, GroupCloud } from "./group_cloud.ts";
 
-/** All machines of a cloud, from what it tells of its instances. */
+/** All machines of a cloud, driven by changes of its instances. */
 export interface GroupFleet extends AsyncDisposable {
-  /** To be told of each instance that is made, and of each that goes. */
+  /** Handles the creation of an instance, and the start of its deletion. */
   changed(instance: CloudInstance, change: "Made" | "Going"): void;
 }
 
-/** The cluster that machines join, and the cloud that they are of. */
+/** The cluster that machines join, and their cloud. */
 export interface FleetWorld {
-  /** Text of an administrator's kubeconfig: that of the join service. */
+  /** Text of an administrator's kubeconfig, for the join service. */
   kubeconfig: string;
   cloud: GroupCloud;
-  /** What a node is to run that joins now. */
+  /** Returns the components that a node joining now should run. */
   components: () => Promise<string>;
   log: (line: string) => void;
 }

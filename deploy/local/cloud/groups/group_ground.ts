@@ -1,4 +1,4 @@
-/** Scaling groups of the simulated cloud beside a cluster, whose machines join it. */
+/** Scaling groups of the simulated cloud, whose machines join a cluster. */
 import { readFile } from "node:fs/promises";
 import { type ApiOptions, type Call, GroupApi } from "./group_api.ts";
 import { GroupCloud, type GroupSpec } from "./group_cloud.ts";
@@ -8,9 +8,9 @@ import { GroupMachines, type GroupMachinesOptions, type MachineIlls } from "./gr
 const apiVersion = "update.edgeless.systems/v1alpha1";
 export const kinds = `/apis/${apiVersion}`;
 
-/** What is asked of a cluster, as its administrator. */
+/** Administrator access to a cluster. */
 export interface Administrator {
-  /** Path of the file; only machines that join in memory need none. */
+  /** Path of the kubeconfig; optional only for machines that join in memory. */
   kubeconfig?: string;
   list<T>(path: string): Promise<T[]>;
   create(path: string, body: object): Promise<void>;
@@ -27,11 +27,11 @@ const usual: GroupMachinesOptions["seconds"] = { boot: 1, ready: 0.5, gone: 1 };
 
 export const first: Version = { image: "image-1", components: "components-1" };
 
-/** The cloud; its API begins before the processes that are told of it, and its machines when there is a cluster. */
+/** The cloud; its API starts before the processes that use it, and its machines start when the cluster exists. */
 export class GroupGround implements AsyncDisposable {
   readonly cloud: GroupCloud;
   readonly api: GroupApi;
-  /** What its machines said. */
+  /** Log lines of the machines. */
   readonly lines: string[] = [];
   readonly #labels: Record<string, string>;
   readonly #open: (world: FleetWorld) => Promise<GroupFleet>;
@@ -41,12 +41,12 @@ export class GroupGround implements AsyncDisposable {
 
   constructor(
     { isDead, isUnready, isSilent, labels = {}, fleet, seconds = usual, ...options }: ApiOptions & MachineIlls & {
-      /** Of each ScalingGroup, for policies. */
+      /** Labels of each ScalingGroup, for policies. */
       labels?: Record<string, string>;
       capacity?: number;
-      /** What steps of simulated machines take. */
+      /** Durations of the steps of simulated machines. */
       seconds?: GroupMachinesOptions["seconds"];
-      /** Opens what its machines are; simulated ones unless told, which alone have ills. */
+      /** Creates the machines; by default simulated ones, which are the only kind with faults. */
       fleet?: (world: FleetWorld) => Promise<GroupFleet>;
     } = {},
   ) {
@@ -62,7 +62,7 @@ export class GroupGround implements AsyncDisposable {
       ...(capacity === undefined ? {} : { capacity }),
       onInstance: (instance, change) => this.#machines?.changed(instance, change),
     });
-    // Else discovery could make an object for a group a moment before its own is made.
+    // Otherwise discovery could create an object for a group just before the object of this fixture is created.
     const isEarly = ({ path }: Call): boolean => path === "/groups" && !this.#isSettled;
     this.api = new GroupApi(this.cloud, {
       ...options,
@@ -70,18 +70,18 @@ export class GroupGround implements AsyncDisposable {
     });
   }
 
-  /** Settings of a worker. */
+  /** Settings of a worker for this cloud. */
   get settings(): Record<string, string> {
     return { OSTLER_CLOUD: "simulated", OSTLER_CLOUD_PLACE: this.api.url };
   }
 
-  /** Makes a group whose first machines are the cluster itself; `settle` gives it its object. */
+  /** Creates a group whose first machines form the cluster; `settle` creates its ScalingGroup. */
   async begin(kubeconfig: string, group: GroupSpec): Promise<void> {
     await this.#begin(kubeconfig);
     this.cloud.create(group);
   }
 
-  /** The world has a NodeVersion and its groups, whose machines run it. */
+  /** Creates a NodeVersion and its groups, whose machines run it. */
   async settle(admin: Administrator, groups: readonly GroupSpec[]): Promise<void> {
     await this.#begin(admin.kubeconfig);
     const spec = { image: first.image, imageVersion: "v1", kubernetesComponentsReference: first.components };
@@ -93,7 +93,7 @@ export class GroupGround implements AsyncDisposable {
     this.#isSettled = true;
   }
 
-  /** One more group, with its object. */
+  /** Creates another group, with its ScalingGroup. */
   async create(admin: Administrator, group: GroupSpec): Promise<void> {
     if (!this.cloud.group(group.id)) this.cloud.create(group);
     const spec = { nodeImage: "constellation-version", groupId: group.id, autoscalerGroupName: group.autoscalerName };
@@ -116,7 +116,7 @@ export class GroupGround implements AsyncDisposable {
     });
   }
 
-  /** Asks for another image or other components. */
+  /** Changes image or components of the NodeVersion. */
   async ask(admin: Administrator, version: Version): Promise<void> {
     this.#version = version;
     const spec = {

@@ -1,4 +1,4 @@
-/** Simulated machines of scaling groups that join a real API server, each with a certificate of its own. */
+/** Simulated machines of scaling groups, which join a real API server, each with its own certificate. */
 import { obtainNodeConfig } from "../boot/certificate.ts";
 import { NodeAgent } from "../boot/node.ts";
 import { Hypervisor } from "../hypervisor.ts";
@@ -12,25 +12,25 @@ import type { FleetWorld, GroupFleet } from "./group_fleet.ts";
 import { JoinService } from "./join_service.ts";
 import { removeLeftNode } from "./left_node.ts";
 
-/** What ails a machine. */
+/** Faults of machines. */
 export interface MachineIlls {
-  /** Never comes up: says nothing, and joins nobody. */
+  /** The machine never boots: it reports nothing, and does not join. */
   isDead?: (instance: CloudInstance) => boolean;
-  /** Has a node that is never Ready. */
+  /** The machine's node never becomes Ready. */
   isUnready?: (instance: CloudInstance) => boolean;
-  /** Nobody announces what its node runs. */
+  /** No JoiningNode announces what the machine's node runs. */
   isSilent?: (instance: CloudInstance) => boolean;
 }
 
 export interface GroupMachinesOptions extends FleetWorld {
   script?: ScriptChange;
-  /** Seconds from an order to a kubelet, from that to Ready, and from a removal until it is gone. */
+  /** Seconds from order to kubelet start, from kubelet start to Ready, and from deletion until the machine is gone. */
   seconds: { boot: number; ready: number; gone: number };
   kubelet: string;
   ills?: MachineIlls;
 }
 
-/** Milliseconds for which a node that was given a ticket is waited for. */
+/** How long a node with a join ticket is awaited, in milliseconds: the deadline of its JoiningNode. */
 const ticketMs = 60_000;
 
 export class GroupMachines implements GroupFleet {
@@ -108,13 +108,13 @@ export class GroupMachines implements GroupFleet {
     }
   }
 
-  /** No kubelet may give itself this role: who joins a control plane does it as an administrator. */
+  /** Sets the role label as administrator, because a kubelet must not set the role of a control plane itself. */
   async #label(name: string): Promise<void> {
     const body = { metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } };
     await this.#connection.core.patchNode({ name, body }, mergePatch);
   }
 
-  /** Its machine is lost for good, and its cloud has not noticed. */
+  /** Makes a machine fail permanently, without a change in its cloud. */
   lose(providerId: string): void {
     this.#lives.get(providerId)?.abort();
   }

@@ -1,4 +1,4 @@
-/** Somebody who sees only the cluster and the cloud, and notes each promise that is broken. */
+/** An independent observer that reads only the cluster and the cloud, and records each violated guarantee. */
 import type { GroupCloud } from "./group_cloud.ts";
 import type { Administrator } from "./group_ground.ts";
 
@@ -13,13 +13,13 @@ export class GroupObserver implements Disposable {
   readonly broken: string[] = [];
   readonly #admin: Pick<Administrator, "list">;
   readonly #cloud: GroupCloud;
-  /** Machines of each group above those that are wanted; 0 where one goes first. */
+  /** Number of machines allowed above the desired number, by group; 0 if the old machine is deleted first. */
   readonly #surge: Record<string, number>;
   readonly #declared: Map<string, number>;
   readonly #least = new Map<string, number>();
   readonly #timer: ReturnType<typeof setInterval>;
 
-  /** Looks each `everyMs` milliseconds: well below what any step of a machine takes. */
+  /** Checks every `everyMs` milliseconds, which must be much shorter than any step of a machine. */
   constructor(
     { admin, everyMs = usualMs }: { admin: Pick<Administrator, "list">; everyMs?: number },
     cloud: GroupCloud,
@@ -41,7 +41,7 @@ export class GroupObserver implements Disposable {
     for (const [name, declared] of this.#declared) this.#judge(name, declared, nodes);
   }
 
-  /** A group is to keep another number from now on; `least` of them are Ready until it does. */
+  /** Changes the expected size of a group; at least `least` machines must be Ready until it is reached. */
   expect(name: string, declared: number, least: number): void {
     this.#declared.set(name, declared);
     this.#least.set(name, least);
@@ -55,7 +55,7 @@ export class GroupObserver implements Disposable {
       alive.some(({ providerId }) => providerId === spec.providerID) &&
       (status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false);
     const ready = nodes.filter(isReady).length;
-    // Where there is no room above, one is out at a time.
+    // Without surge, one machine may be unavailable at a time.
     const least = this.#least.get(name) ?? (surge > 0 ? declared : declared - 1);
     if (alive.length > declared + surge) this.#note(`${name}: ${alive.length} instances, at most ${declared + surge}`);
     if (ready < least) this.#note(`${name}: ${ready} Ready, at least ${least}`);

@@ -1,21 +1,21 @@
-/** The service that such clusters let their machines join by: it gives tickets, and announces what a node will run. */
+/** The join service of clusters with scaling groups: it issues join tickets, and announces what a node will run. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
 import { type Connection, settled } from "../kube.ts";
 import { persist, rest } from "../patience.ts";
 
 export interface JoinOptions {
-  /** As an administrator. */
+  /** Administrator connection. */
   connection: Connection;
-  /** Milliseconds for which a node that was given a ticket is waited for. */
+  /** How long a node with a join ticket is awaited, in milliseconds: the deadline of its JoiningNode. */
   ticketMs: number;
-  /** The group of those who have a ticket; that of our own rules unless told. */
+  /** Kubernetes group of ticket holders; default is the group in Ostler's manifests. */
   bootstrappers?: string;
   signal: AbortSignal;
 }
 
 const kinds = { group: "update.edgeless.systems", version: "v1alpha1" } as const;
-/** Whom the cluster lets ask for certificates of nodes (`deploy/kubernetes/rbac/bootstrap.yaml`). */
+/** The group that may request node certificates (`deploy/kubernetes/rbac/bootstrap.yaml`). */
 const ourBootstrappers = "system:bootstrappers:machine-controller:default-node-token";
 
 export class JoinService {
@@ -25,14 +25,14 @@ export class JoinService {
     this.#options = options;
   }
 
-  /** Where machines find the API server. */
+  /** Returns the cluster entry with the address of the API server. */
   get cluster(): NonNullable<ReturnType<KubeConfig["getCurrentCluster"]>> {
     const cluster = this.#options.connection.config.getCurrentCluster();
-    if (!cluster) throw new Error("Cannot give a join ticket: the kubeconfig names no cluster");
+    if (!cluster) throw new Error("Failed to issue a join ticket: the kubeconfig names no cluster");
     return cluster;
   }
 
-  /** The record by which its node will be told what it runs; one that never comes is not announced for ever. */
+  /** Creates the JoiningNode that records what a node will run; it has a deadline for a node that never joins. */
   async announce(node: string, components: string): Promise<void> {
     await persist(
       { attempts: 50, seconds: 60, signal: this.#options.signal },
@@ -40,7 +40,10 @@ export class JoinService {
     );
   }
 
-  /** The same of a control plane, whose record has one name for all: while another one joins it waits for its turn (JN4). */
+  /**
+   * Creates the JoiningNode of a control plane, which has one name for all, and waits while another control plane joins
+   * (JN4).
+   */
   async announceControlPlane(node: string, components: string): Promise<void> {
     const { signal } = this.#options;
     for (let isTaken = true; isTaken && !signal.aborted;) {
@@ -60,7 +63,7 @@ export class JoinService {
     return connection.custom.createClusterCustomObject({ ...kinds, plural: "joiningnodes", body });
   }
 
-  /** A bootstrap token of its own for each who asks. */
+  /** Returns a new bootstrap token for each call. */
   async ticket(): Promise<string> {
     const { connection, bootstrappers = ourBootstrappers } = this.#options;
     const [id, secret] = [randomBytes(3).toString("hex"), randomBytes(8).toString("hex")];
@@ -78,16 +81,18 @@ export class JoinService {
     return `${id}.${secret}`;
   }
 
-  /** The same for whoever asks again and again, and not after its turn has come: rejects while it is another's. */
+  /** Creates the JoiningNode of a control plane without waiting; rejects while another control plane joins. */
   async takeTurn(node: string, components: string): Promise<void> {
     const { connection: { custom } } = this.#options;
     await settled(this.#record(node, { name: "control-plane", components, isControlPlane: true }), [409]);
     const found = await custom.getClusterCustomObject({ ...kinds, plural: "joiningnodes", name: "control-plane" });
     const { spec } = found as { spec: { name: string } };
-    if (spec.name !== node) throw new Error(`"${spec.name}" joins as a control plane, and "${node}" has to wait`);
+    if (spec.name !== node) {
+      throw new Error(`Control plane "${node}" must wait until control plane "${spec.name}" has joined`);
+    }
   }
 
-  /** What a machine with a ticket joins by. */
+  /** Returns the kubeconfig with which a machine with a ticket joins. */
   kubeconfigWith(ticket: string): KubeConfig {
     const config = new KubeConfig();
     config.loadFromClusterAndUser(this.cluster, { name: "kubelet", token: ticket });

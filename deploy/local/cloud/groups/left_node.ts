@@ -1,11 +1,11 @@
-/** A cloud-controller-manager's part: the node of an instance that is gone, and that nobody else took away. */
+/** Deletes Nodes of deleted instances that no other controller deleted, like a cloud-controller-manager. */
 import { type Connection, settled } from "../kube.ts";
 import { rest } from "../patience.ts";
 import type { CloudInstance } from "./group_cloud.ts";
 
 const graceSeconds = 5;
 
-/** Removes it after a while; that of another instance by the same name stays. */
+/** Deletes the Node after a delay; a Node of another instance with the same name is kept. */
 export async function removeLeftNode(
   connection: Connection,
   { node, providerId }: Pick<CloudInstance, "node" | "providerId">,

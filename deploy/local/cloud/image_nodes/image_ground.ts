@@ -1,6 +1,7 @@
 /**
- * Nodes of images beside a cluster: Node objects whose kubelets are played, and with them the pods of hands, which are all that
- * ever runs on these nodes.
+ * Simulated nodes that are updated in place: Node objects with simulated kubelets, and the pods of hands, which are the
+ * only
+ * pods that run on these nodes.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { ApiConnection } from "../../stack/api_connection.ts";
@@ -9,16 +10,16 @@ import { type Fate, ImageNode } from "./image_node.ts";
 export interface ImageGroundOptions {
   nodes: number;
   labels: Record<string, string>;
-  /** What they run at first, as a digest. */
+  /** Digest of the image that the nodes run at first. */
   booted: string;
   fate?: (node: string, digest: string) => Fate;
-  /** Milliseconds that a boot takes. */
+  /** Duration of a boot in milliseconds. */
   bootMs?: number;
 }
 
 const pods = "/api/v1/namespaces/ostler-hands/pods";
 const lookEveryMs = 250;
-/** Well within what a node may be silent for. */
+/** Much shorter than the time after which a silent node becomes NotReady. */
 const beatEveryMs = 10_000;
 
 interface Pod {
@@ -27,15 +28,15 @@ interface Pod {
   status?: { phase?: string; containerStatuses?: unknown[] };
 }
 
-/** The image of hands whose pods are played; no registry has it. */
+/** The image of hands whose pods are simulated; no registry has it. */
 export const simulatedHands = `hands.example/ostler@sha256:${"0".repeat(64)}`;
 
 export class ImageGround implements AsyncDisposable {
   readonly nodes = new Map<string, ImageNode>();
   fate: (node: string, digest: string) => Fate;
-  /** Told of each order before it is carried out. */
+  /** Called with each order before it is executed. */
   onOrder: (verb: string, node: string) => void = () => {};
-  /** Most that were down at once. */
+  /** Maximum number of nodes that were down at once. */
   mostDown = 0;
   readonly #options: ImageGroundOptions;
   readonly #stop = new AbortController();
@@ -47,16 +48,16 @@ export class ImageGround implements AsyncDisposable {
     this.fate = options.fate ?? (() => "boots");
   }
 
-  /** Settings of a worker: no image is ever pulled here. */
+  /** Settings of a worker for these nodes; no image is pulled. */
   get settings(): Record<string, string> {
     return { OSTLER_HANDS_IMAGE: simulatedHands };
   }
 
-  /** The nodes are there, and their kubelets at work until the ground is disposed of. */
+  /** Creates the nodes, and runs their kubelets until this object is disposed of. */
   async settle(adminKubeconfig: string): Promise<void> {
     const api = this.#api = await ApiConnection.open(adminKubeconfig);
     const { nodes, labels, booted } = this.#options;
-    // Nothing runs here but what is pinned: no pod of the cluster may wait for a kubelet that is none.
+    // The taint keeps other pods off these nodes, because no real kubelet would run them.
     const spec = { taints: [{ key: "example.com/images", effect: "NoSchedule" }] };
     for (let nth = 1; nth <= nodes; nth++) {
       const node = new ImageNode(`image-${String(nth).padStart(2, "0")}`, booted);
@@ -79,7 +80,8 @@ export class ImageGround implements AsyncDisposable {
       if (Date.now() - beaten > beatEveryMs) {
         beaten = Date.now();
         const up = [...this.nodes.values()].filter(({ isDown }) => !isDown);
-        await Promise.all(up.map((node) => this.#report(api, node).catch(() => undefined))); // the next beat may get through
+        // A failed heartbeat is repeated by the next one.
+        await Promise.all(up.map((node) => this.#report(api, node).catch(() => undefined)));
       }
       const found = await podsOf(api).catch(() => []); // it may restart, and is asked again
       await Promise.all(found.map((pod) => this.#run(api, pod).catch(() => undefined))); // likewise
@@ -87,7 +89,7 @@ export class ImageGround implements AsyncDisposable {
     }
   }
 
-  /** As a kubelet would: what is to go goes, and what is new is run. A node that is down does neither. */
+  /** Deletes terminating pods and runs new pods like a kubelet; does nothing while the node is down. */
   async #run(api: ApiConnection, { metadata, spec, status }: Pod): Promise<void> {
     const node = this.nodes.get(spec.nodeName ?? "");
     if (!node || node.isDown) return;
@@ -107,7 +109,7 @@ export class ImageGround implements AsyncDisposable {
       phase: "Succeeded",
       containerStatuses: [{ ...container, state: { terminated } }],
     });
-    if (bootOf === "Boots") void this.#boot(api, node).catch(() => undefined); // the cluster went away with the play
+    if (bootOf === "Boots") void this.#boot(api, node).catch(() => undefined); // the cluster ends with the test
   }
 
   async #boot(api: ApiConnection, node: ImageNode): Promise<void> {

@@ -1,7 +1,7 @@
-/** A node that keeps images of its OS and boots them, as far as its tools and its kubelet tell. */
+/** A simulated node that stores OS images and boots them, as its tools and its kubelet report. */
 import { randomUUID } from "node:crypto";
 
-/** What becomes of an order to boot. */
+/** The outcome of an order to boot. */
 export type Fate = "boots" | "rolls back" | "never comes back";
 
 export interface OsState {
@@ -11,7 +11,7 @@ export interface OsState {
   fallback: string;
 }
 
-/** Words of an order, as a hand is given them. */
+/** The arguments of an order to a hand. */
 export interface Order {
   verb: string;
   digest: string;
@@ -21,12 +21,12 @@ export interface Order {
 export class ImageNode {
   readonly name: string;
   readonly state: OsState;
-  /** As systemd writes it. */
+  /** Machine id in the format of systemd. */
   readonly machineId = randomUUID().replaceAll("-", "");
   isDown = false;
-  /** RFC 3339 time since when it is down, or is not. */
+  /** RFC 3339 time of the last change between up and down. */
   since = new Date().toISOString();
-  /** Orders to boot that it took. */
+  /** Number of accepted orders to boot. */
   boots = 0;
 
   constructor(name: string, booted: string) {
@@ -34,7 +34,7 @@ export class ImageNode {
     this.state = { bootId: randomUUID(), booted, staged: "", fallback: "" };
   }
 
-  /** Does what it is told, as a driver's script would; "Boots" where it goes down for that. */
+  /** Executes an order like a driver's script; returns "Boots" if the node goes down for it. */
   take({ verb, digest, bootId }: Order): "Told" | "Boots" {
     if (verb === "Stage") this.state.staged = digest;
     const isBoot = (verb === "Apply" || verb === "GoBack") && bootId === this.state.bootId;
@@ -44,13 +44,13 @@ export class ImageNode {
     return "Boots";
   }
 
-  /** It is down, and the next boot begins. */
+  /** Takes the node down at the start of the next boot. */
   goDown(): void {
     this.isDown = true;
     this.since = new Date().toISOString();
   }
 
-  /** It is back, with what was staged or, where that does not come up, what it ran. */
+  /** Brings the node up with the staged image, or with the previous image if the staged one fails to boot. */
   comeUp(fate: Fate): void {
     const { booted, staged } = this.state;
     const isUp = fate === "boots" && staged !== "";

@@ -140,7 +140,7 @@ for (const remembersErrors of [false, true]) {
     for (let nth = 0; nth < 2; nth++) {
       const answer = await driver.order({ group: spec.id, token: "t" });
       ok(answer.outcome === "NoCapacity");
-      match(answer.says, /^InsufficientInstanceCapacity: all 2 places are taken/);
+      match(answer.says, /^InsufficientInstanceCapacity: the capacity of 2 instances is exhausted/);
     }
     equal(world.cloud.group(spec.id)?.size, 2);
   });

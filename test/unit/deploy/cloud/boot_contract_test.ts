@@ -33,7 +33,7 @@ Deno.test("readBootstrap finds where the machine says how its boot goes, if it i
 
 for (const path of ["/etc/ostler/boot.env", "/etc/ostler/ca.crt", "/etc/ostler/token", "/opt/bin/bootstrap"]) {
   Deno.test(`readBootstrap names the missing file ${path}`, () => {
-    assert.throws(() => bootstrap({ [path]: undefined }), new RegExp(`Cannot use file "${path}": it is missing`));
+    assert.throws(() => bootstrap({ [path]: undefined }), new RegExp(`Invalid file "${path}": it is missing`));
   });
 }
 
@@ -48,8 +48,8 @@ const brokenBootstraps: Record<string, [changed: Files, rest: Record<string, unk
     {},
     /"\/etc\/ostler\/boot.env": it does not set SECRET_NAME/,
   ],
-  "a CA that is none": [{ "/etc/ostler/ca.crt": { content: "x" } }, {}, /it holds no PEM certificate/],
-  "a token all may read": [{ "/etc/ostler/token": { content: "x" } }, {}, /token": mode "644" lets others read it/],
+  "a CA that is none": [{ "/etc/ostler/ca.crt": { content: "x" } }, {}, /it has no PEM certificate/],
+  "a token all may read": [{ "/etc/ostler/token": { content: "x" } }, {}, /token": mode "644" allows others to read it/],
   "a script that cannot run": [{ "/opt/bin/bootstrap": { content: "x" } }, {}, /bootstrap": it is not executable/],
   "no unit": [{ "/etc/systemd/system/bootstrap.service": undefined }, {}, /no systemd unit runs it/],
   "no start": [{}, { runcmd: [] }, /runcmd does not start unit "bootstrap.service"/],
@@ -87,13 +87,13 @@ const neededFiles = [
 
 for (const path of neededFiles) {
   Deno.test(`readProvisioning names the missing file ${path}`, () => {
-    assert.throws(() => provisioning({ [path]: undefined }), new RegExp(`Cannot use file "${path}": it is missing`));
+    assert.throws(() => provisioning({ [path]: undefined }), new RegExp(`Invalid file "${path}": it is missing`));
   });
 }
 
 const brokenProvisionings: Record<string, [changed: Files, reason: RegExp]> = {
   "a setup script nothing runs": [{ "/etc/systemd/system/setup.service": undefined }, /setup": no systemd unit/],
-  "another CA": [{ "/etc/kubernetes/pki/ca.crt": { content: otherCa } }, /pki\/ca.crt": it is not the one of/],
+  "another CA": [{ "/etc/kubernetes/pki/ca.crt": { content: otherCa } }, /pki\/ca.crt": it differs from/],
   "a kubelet without its config": [
     { "/etc/systemd/system/kubelet.service": { content: "[Service]\nExecStart=/opt/bin/kubelet\n" } },
     /flag --bootstrap-kubeconfig is not "\/etc\/kubernetes\/bootstrap-kubelet.conf"/,
@@ -104,7 +104,7 @@ const brokenProvisionings: Record<string, [changed: Files, reason: RegExp]> = {
   ],
   "a kubelet.conf of another kind": [
     { "/etc/kubernetes/kubelet.conf": { content: "apiVersion: v1\nkind: Pod\n" } },
-    /kubelet.conf": it is no KubeletConfiguration/,
+    /kubelet.conf": it is not a KubeletConfiguration/,
   ],
   "a kubelet.conf that does not parse": [
     { "/etc/kubernetes/kubelet.conf": { content: "a: [" } },
@@ -112,15 +112,15 @@ const brokenProvisionings: Record<string, [changed: Files, reason: RegExp]> = {
   ],
   "a containerd config all may read": [
     { "/etc/containerd/config.toml": { content: "x" } },
-    /config.toml": mode "644" lets others read it/,
+    /config.toml": mode "644" allows others to read it/,
   ],
   "a registry credential all may read": [
     { "/etc/containerd/certs.d/r/hosts.toml": { content: "x" } },
-    /hosts.toml": mode "644" lets others read it/,
+    /hosts.toml": mode "644" allows others to read it/,
   ],
   "a version that is none": [
     { "/etc/ostler/setup.env": { content: `KUBELET_VERSION="new"\nBOOTSTRAP_KUBECONFIG_SECRET="x"\n` } },
-    /KUBELET_VERSION "new" is no version/,
+    /KUBELET_VERSION "new" is not a version/,
   ],
 };
 

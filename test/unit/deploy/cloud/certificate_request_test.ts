@@ -36,14 +36,14 @@ Deno.test("readBootstrapKubeconfig takes one with server, CA and token", () => {
 });
 
 const refused: Record<string, [text: string, reason: RegExp]> = {
-  "text that does not parse": ["a: [t0ken", /: it does not parse$/],
+  "text that does not parse": ["a: [t0ken", /: it cannot be parsed$/],
   "plain http": [kubeconfig({ ...cluster, server: "http://a" }, { token: "t" }), /it names no https server/],
-  "no CA": [kubeconfig({ server: "https://a" }, { token: "t" }), /it pins no certificate authority/],
+  "no CA": [kubeconfig({ server: "https://a" }, { token: "t" }), /it has no certificate authority/],
   "TLS unverified": [
     kubeconfig({ ...cluster, "insecure-skip-tls-verify": true }, { token: "t" }),
-    /it pins no certificate authority/,
+    /it has no certificate authority/,
   ],
-  "no token": [kubeconfig(cluster, {}), /it holds no token/],
+  "no token": [kubeconfig(cluster, {}), /it has no token/],
 };
 
 for (const [what, [text, reason]] of Object.entries(refused)) {

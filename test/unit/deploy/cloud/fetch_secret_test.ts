@@ -21,14 +21,14 @@ Deno.test("fetchSecret reads the key with token and pinned CA", async () => {
 Deno.test("fetchSecret trusts no server of another CA", async () => {
   await using server = await startTlsServer(serveSecret);
   const access = { server: server.url, ca: await makeCa(), token: "right" };
-  await assert.rejects(fetchSecret(access, secret, "cloud-config"), /Cannot reach "https:/);
+  await assert.rejects(fetchSecret(access, secret, "cloud-config"), /Failed to reach "https:/);
 });
 
 Deno.test("fetchSecret reports a refused token by status, without token or body", async () => {
   await using server = await startTlsServer(serveSecret);
   const access = { server: server.url, ca: server.ca, token: "wrong" };
   await assert.rejects(fetchSecret(access, secret, "cloud-config"), {
-    message: 'Cannot fetch secret "ns/config": HTTP 403',
+    message: 'Failed to fetch Secret "ns/config": HTTP 403',
   });
 });
 

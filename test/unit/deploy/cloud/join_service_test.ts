@@ -23,7 +23,7 @@ Deno.test("JoinService lets one control plane join at a time, which may ask agai
   await service.takeTurn("control-1", "components-1");
   await assert.rejects(
     service.takeTurn("control-2", "components-1"),
-    /"control-1" joins as a control plane/,
+    /until control plane "control-1" has joined/,
   );
   await service.announce("workers-3", "components-1");
   assert.deepEqual([...kept.keys()], ["control-plane", "workers-3"]);

@@ -61,7 +61,7 @@ Deno.test("Machine shows where and why its boot failed, and never what it read",
   await machine.run();
   const { phase, failure, bootedAt } = machine.view();
   assert.equal(phase, "failed");
-  assert.equal(failure, 'user-data: Cannot parse "user-data": its first line is not "#cloud-config"');
+  assert.equal(failure, 'user-data: Failed to parse "user-data": its first line is not "#cloud-config"');
   assert.ok(bootedAt);
   assert.ok(log.includes(`machine "w-1": failed at ${failure}`));
   assert.ok(!JSON.stringify([failure, log]).includes("top-secret"));

@@ -58,7 +58,7 @@ Deno.test("K10 an order for which there is no room says what the cloud says", as
   await group.backend.admit({ pool, machine, victim: "workers-1" });
   const { rung, evidence } = failureIn(await waitFor(group, 50));
   equal(rung, "instance");
-  match(evidence, /no capacity: the cloud in memory says: all 3 places are taken/);
+  match(evidence, /no capacity: the cloud in memory says: the capacity of 3 instances is exhausted/);
   equal(group.cloud.group("projects/p/groups/workers")?.size, 3);
 });
 
