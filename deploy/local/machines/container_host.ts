@@ -1,4 +1,6 @@
-/** All that machines of the kind `container` need on this host: engine, network, image, metadata service and mirror. */
+/**
+ * Provides what machines of kind `container` need on this host: engine, network, image, metadata service and mirror.
+ */
 import { machineImage } from "./machine_image.ts";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,53 +23,53 @@ import { kubeletAnnotationPrefix } from "../../../profiles/kubelet_settings.ts";
 import { parameterPrefix } from "../../../profiles/mod.ts";
 
 interface HostOptions {
-  /** Keeps what is made once: packages, archives. */
+  /** Folder that keeps packages and archives between runs. */
   cacheFolder: string;
   programs: NodePrograms;
-  /** May install Debian's Docker engine where none answers. */
+  /** Whether Debian's Docker engine may be installed if no engine is found. */
   installEngine: boolean;
-  /** Images that the mirror has beside those of our own programs. */
+  /** Additional images of the mirror, besides those of the project's own programs. */
   layouts?: readonly LayoutImage[];
   onProgress?: (text: string) => void;
   signal?: AbortSignal;
 }
 
-/** A host that machines can be ordered on. */
+/** A host on which machines can be created. */
 export interface ContainerHost {
-  /** This host's address in the machines' network: where an API server has to listen. */
+  /** Address of this host in the machines' network, on which an API server must listen. */
   readonly address: string;
-  /** Range that the nodes' pods get their addresses from. */
+  /** Address range of pods. */
   readonly podNetwork: string;
-  /** Ostler's settings, as any site with a mirror of its own makes them. */
+  /** Settings of Ostler, as for any site with its own mirror. */
   readonly settings: Readonly<Record<string, string>>;
-  /** What a pool of such machines needs: its kubelets share kernel and disk with this host. */
+  /** Annotations for a pool of these machines, whose kubelets share kernel and disk with this host. */
   readonly poolAnnotations: Readonly<Record<string, string>>;
   readonly mirror: Mirror;
   readonly kind: MachineKind;
-  /** Name of the image that machines boot from. */
+  /** Name of the image from which machines boot. */
   readonly image: string;
   readonly engine: Engine;
-  /** Machines ordered with this image boot from a build of their own (`systemName`), all others from the same one. */
+  /** Adds a build of the machine image (`systemName`) for machines that are ordered with this image. */
   addBuild(build: string): Promise<void>;
-  /** Machines ordered with this image boot what ostree deploys on them (`ostree/`). */
+  /** Makes machines that are ordered with this image boot an ostree deployment (`ostree/`). */
   addOstree(named: string): Promise<void>;
-  /** Names of the machines that the engine has, running or not, in order. */
+  /** Returns the names of all machines in the engine, running or not, in order. */
   machineNames(): Promise<string[]>;
-  /** Space for programs on the machines ordered from now on, in bytes; undefined for all that the host has. */
+  /** Limits the disk space for programs on new machines, in bytes; undefined for no limit. */
   limitDisk(bytes: number | undefined): void;
-  /** Where pods of the machines ordered from now on reach the API server by its Service. */
+  /** Sets the port of the API server to which its Service leads on new machines. */
   serveApi(port: number): void;
-  /** NetworkPolicies of the cluster of this kubeconfig (its text) hold on the machines ordered from now on. */
+  /** Enforces the NetworkPolicies of this kubeconfig's cluster (given as text) on new machines. */
   enforcePolicies(kubeconfig: string): Promise<void>;
-  /** A machine that was ordered and switched on; rejects when there is none of that name. */
+  /** Returns a started machine; rejects if no machine has this name. */
   machine(name: string): Promise<MachineContainer>;
-  /** Removes every machine and network, and puts the host's settings back. */
+  /** Removes all machines and networks, and restores the settings of the host. */
   stop(): Promise<void>;
 }
 
 const podNetwork = "10.244.0.0/16";
 
-/** Opens a host; when a part fails, nothing is left running. */
+/** Opens a host; rejects without leaving anything running if a part fails. */
 export async function openContainerHost(options: HostOptions): Promise<ContainerHost> {
   await using parts = new AsyncDisposableStack();
   const { cacheFolder, programs, installEngine, onProgress, signal } = options;
@@ -81,7 +83,7 @@ export async function openContainerHost(options: HostOptions): Promise<Container
   const { gateway: address, name: network } = engine.network;
   const metadata = await MetadataService.start(address);
   parts.defer(() => metadata.stop());
-  onProgress?.("Preparing the mirror that machines download from");
+  onProgress?.("Preparing the mirror from which machines download");
   const directory = join(cacheFolder, "mirror");
   const { layouts = [] } = options;
   const mirror = await startMirror({ address, directory, programs, archives, layouts });
@@ -135,14 +137,14 @@ class Fleet {
 
   async container(name: string): Promise<MachineContainer> {
     const machine = this.#machines.get(name);
-    if (machine === undefined) throw new Error(`Cannot reach machine "${name}": it was not ordered here`);
+    if (machine === undefined) throw new Error(`Failed to find machine "${name}": it was not created on this host`);
     return await machine.container();
   }
 }
 
-// What a site whose machines are containers sets: nothing that another site with a mirror of its own could not.
+// Settings of a site with container machines; any other site with its own mirror could set the same.
 
-/** Settings of Ostler's processes, by environment variable. */
+/** Returns the settings of Ostler's processes, by environment variable. */
 export function siteSettings({ url, registryMirror, images }: Mirror, host: HostFacts): Record<string, string> {
   return {
     ...(host.lacksSysResource ? { OSTLER_RESTRICT_OOM_SCORE_ADJ: "true" } : {}),
@@ -152,11 +154,11 @@ export function siteSettings({ url, registryMirror, images }: Mirror, host: Host
   };
 }
 
-/** Annotations of each MachineDeployment. */
+/** Returns the annotations of each MachineDeployment. */
 export function poolAnnotations(host: HostFacts): Record<string, string> {
   return {
     [`${parameterPrefix}failCgroupV1`]: String(host.hasCgroupV2),
-    // How full the host's disk is says nothing about the machine.
+    // The free space on the host's disk is no indication of the machine's health.
     [`${kubeletAnnotationPrefix}EvictionHard`]: "memory.available<100Mi,nodefs.available<1%,imagefs.available<1%",
   };
 }

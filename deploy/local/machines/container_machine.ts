@@ -1,4 +1,4 @@
-/** A machine of the kind `container`, from order to death: whatever it does on the way it does by its user-data alone. */
+/** A machine of kind `container`, from its order to its removal; its behavior depends on its user-data only. */
 import type { V1Node } from "@kubernetes/client-node";
 import { reasonOf } from "../cloud/kube.ts";
 import type { CloudMachine, MachineContext, MachinePhase, MachineView } from "../cloud/machine_kind.ts";
@@ -8,22 +8,22 @@ import { MachineContainer } from "./machine_container.ts";
 import type { MetadataService } from "./metadata_service.ts";
 import type { PolicyEnforcer } from "./policies/enforcer.ts";
 
-/** What all container machines of a site share. */
+/** Services and images that all container machines of a site share. */
 export interface ContainerMeans extends PodServices {
   image: string;
-  /** Other builds of it, by the image that is ordered. */
+  /** Other builds of the machine image, by the ordered image. */
   builds?: ReadonlyMap<string, string>;
-  /** Name of the engine's network. */
+  /** Name of the network in the engine. */
   network: string;
   labels: Record<string, string>;
   metadata: MetadataService;
-  /** Space for programs on the machines ordered from now on, in bytes; the host's unless told. */
+  /** Disk space for programs on new machines, in bytes; by default that of the host. */
   diskBytes?: number | undefined;
 }
 
 const lookSeconds = 0.3;
 
-/** One machine that really boots. */
+/** One machine that boots a real system. */
 export class ContainerMachine implements CloudMachine {
   readonly order: MachineOrder;
   readonly #context: MachineContext;
@@ -42,9 +42,10 @@ export class ContainerMachine implements CloudMachine {
     this.#view = { name, image, phase: "waiting-for-instance", orderedAt: new Date().toISOString() };
   }
 
-  /** The container; rejects when it could not be started, or is not yet. */
+  /** Returns the container; rejects if it could not be started, or is not started yet. */
   container(): Promise<MachineContainer> {
-    return this.#starting ?? Promise.reject(new Error(`Cannot reach machine "${this.order.name}": it is not on yet`));
+    return this.#starting ??
+      Promise.reject(new Error(`Failed to find machine "${this.order.name}": it is not started yet`));
   }
 
   view(): MachineView {
@@ -90,7 +91,7 @@ export class ContainerMachine implements CloudMachine {
     if (nodeName !== undefined) await persist(patience, () => hypervisor.deletePods(nodeName));
   }
 
-  // A container that is just being started has to be there before it can be removed.
+  // Waits for a container that is being started, because it cannot be removed before it exists.
   async #scrap(): Promise<void> {
     const container = await this.#starting?.catch(() => undefined);
     if (container === undefined) return;
@@ -102,7 +103,7 @@ export class ContainerMachine implements CloudMachine {
     const { hypervisor } = this.#context;
     await persist(this.#patience(), () => hypervisor.ensureInstance(this.order));
     const userData = await persist(this.#patience(), () => hypervisor.readUserData(this.order));
-    // Removed meanwhile, it must not be switched on: nobody would remove it again.
+    // A machine that was removed meanwhile must not be started, because nothing would remove it.
     this.#signal.throwIfAborted();
     this.#enter("waiting-for-address");
     this.#starting = this.#switchOn(userData);
@@ -135,7 +136,7 @@ export class ContainerMachine implements CloudMachine {
     if (this.#view.phase === "booting") this.#enter("installing");
   }
 
-  // What the cluster says of it is all that can be seen from outside; a machine that never joins is Ostler's to judge.
+  // Reads the machine's state only from the cluster; Ostler handles a machine that never joins.
   async #followNode(): Promise<void> {
     let hasNetwork = false;
     for (; !this.#signal.aborted; await rest(lookSeconds, this.#signal)) {
@@ -176,28 +177,31 @@ export class ContainerMachine implements CloudMachine {
   }
 }
 
-// The pod network of a node, as its agents would set it up: one range of addresses a node, routed by the host, and the API.
+// Sets up the pod network of a node, in place of its agents: one address range per node, routed by the host, and the
+// API server.
 
 const path = "/etc/cni/net.d/10-ostler.conflist";
 
-/** The address that every cluster with this range of Services gives to the one of its API server. */
+/** The address of the API server's Service in every cluster with this Service range. */
 const apiService = { host: "10.96.0.1", port: 443 };
 
-/** Where a server listens. */
+/** Address and port of a server. */
 interface Endpoint {
   host: string;
   port: number;
 }
 
-/** What pods of a machine have beside addresses. */
+/** Network services for the pods of a machine. */
 interface PodServices {
-  /** Reached by them as the Service `kubernetes`; by none unless told. */
+  /** API server behind the Service `kubernetes`; not reachable by default. */
   apiServer?: Endpoint;
-  /** What makes NetworkPolicies hold; unless told nothing does. */
+  /** Enforces NetworkPolicies; not enforced by default. */
   policies?: PolicyEnforcer;
 }
 
-/** Writes the CNI config once the node has its range; returns whether it did. Until then the node is not Ready. */
+/**
+ * Writes the CNI config if the node has its address range; returns whether it did. Until then the node is not Ready.
+ */
 async function connectPods(machine: MachineContainer, node: V1Node, services: PodServices): Promise<boolean> {
   const subnet = node.spec?.podCIDR;
   if (!subnet) return false;
@@ -208,12 +212,14 @@ async function connectPods(machine: MachineContainer, node: V1Node, services: Po
   return true;
 }
 
-/** Of all Services this is the only one that pods reach here: as kube-proxy does it, by a rule for what they send. */
+/** Makes the API server's Service reachable, the only one here, by a NAT rule like kube-proxy. */
 async function serveApi(machine: MachineContainer, { host, port }: Endpoint): Promise<void> {
   const rule = ["-d", apiService.host, "-p", "tcp", "--dport", `${apiService.port}`, "-j", "DNAT"];
   const command = ["iptables", "-w", "-t", "nat", "-A", "PREROUTING", ...rule, "--to-destination", `${host}:${port}`];
   const { exitCode, stderr } = await machine.run(command);
-  if (exitCode !== 0) throw new Error(`Cannot serve the API to pods at "${apiService.host}": ${stderr.trim()}`);
+  if (exitCode !== 0) {
+    throw new Error(`Failed to expose the API server to pods at "${apiService.host}": ${stderr.trim()}`);
+  }
 }
 
 function networkOf(subnet: string): object {

@@ -1,4 +1,4 @@
-/** The Debian that images stand on, made of its own packages: once, and kept by the engine under its name. */
+/** The Debian base image, built once from Debian packages and kept by the engine under its name. */
 import { createHash } from "node:crypto";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,25 +10,25 @@ import { findOnPath } from "../tools/environment.ts";
 import { runCommand } from "../tools/run_command.ts";
 
 export interface BaseOptions {
-  /** A folder with room for an unpacked system, emptied afterwards; must allow device files. */
+  /** A folder with space for an unpacked system, emptied afterwards; its file system must allow device files. */
   workFolder: string;
-  /** Where its packages come from, now and when it is a machine. */
+  /** Package archives, for the build and for the machines. */
   archives: DebianArchives;
   onProgress?: (text: string) => void;
   signal?: AbortSignal;
 }
 
-/** Debian's release. */
+/** The Debian release. */
 export const suite = "bookworm";
-/** What was downloaded to make it. */
+/** Arguments that exclude the downloads of the build. */
 const downloads = ["./var/cache/apt/archives/*.deb", "./var/lib/apt/lists/*_*"].map((path) => `--exclude=${path}`);
 const folderPrefix = "image-build-";
-// A program that was killed may write a last file.
+// Retries, because a killed program may still write a last file.
 const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 200 };
 
 /**
- * Gives the name of a minimal Debian with CAs, made first where the engine does not have it; throws with the step that
- * failed. Without debootstrap the same system may come from a registry, where the engine reaches one.
+ * Returns the name of a minimal Debian image with CAs, built first if the engine lacks it; throws with the failed step.
+ * Without debootstrap, the engine pulls the same system from a registry, if it can reach one.
  */
 export async function debianBase(options: BaseOptions): Promise<string> {
   const [debootstrap] = await findOnPath("debootstrap", process.env);
@@ -53,13 +53,13 @@ async function importBase(
   const run = async (program: string, args: string[]): Promise<void> => {
     const { code, lines } = await runCommand({ program, args, env, signal });
     if (code === 0) return;
-    throw new Error(`Cannot make an image of Debian: "${program}" ended with ${code}: ${lines.at(-1) ?? ""}`);
+    throw new Error(`Failed to build a Debian image: "${program}" ended with exit code ${code}: ${lines.at(-1) ?? ""}`);
   };
   try {
     onProgress?.(`Fetching Debian "${suite}" with debootstrap`);
     const root = join(folder, "root");
     const args = ["--variant=minbase", "--include=ca-certificates", suite, root, archives.debian];
-    // What it mounts goes with it, also when it is killed.
+    // Its mounts disappear with its mount namespace, even if it is killed.
     await run("unshare", ["--mount", debootstrap, ...args]);
     const archive = join(folder, "root.tar");
     await run("tar", ["--create", ...downloads, "--numeric-owner", "--file", archive, "--directory", root, "."]);
@@ -69,19 +69,19 @@ async function importBase(
   }
 }
 
-// Left by builds that were killed.
+// Removes the folders of killed builds.
 async function sweepFolders(workFolder: string): Promise<void> {
   const names = (await readdir(workFolder)).filter((name) => name.startsWith(folderPrefix));
   for (const name of names) await rm(join(workFolder, name), removal);
 }
 
-/** Of apt, or else those of our own environment, for whatever fetches by itself. */
+/** Returns proxy variables for programs that download: apt's proxy, or those of this process. */
 export function proxies({ proxy }: DebianArchives): Record<string, string> {
   const own = Object.entries(process.env).filter(([name]) => /^(https?|no)_proxy$/.test(name)) as [string, string][];
   return { ...Object.fromEntries(own), ...(proxy === undefined ? {} : { http_proxy: proxy, https_proxy: proxy }) };
 }
 
-/** Takes a tar of a file system as an image. */
+/** Imports a tar archive of a file system as an image. */
 export async function importArchive(archive: string, name: string): Promise<void> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   const [repo = "", tag = ""] = name.split(":");
@@ -91,7 +91,7 @@ export async function importArchive(archive: string, name: string): Promise<void
   });
 }
 
-/** Whether the engine has it. */
+/** Returns whether the engine has the image. */
 export async function hasImage(name: string): Promise<boolean> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   const images = await dockerode.listImages({ filters: { reference: [name] } });

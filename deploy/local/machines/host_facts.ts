@@ -1,16 +1,16 @@
-/** What machines share with this host, as far as it changes how their kubelets have to be set up. */
+/** Properties of this host that affect the configuration of kubelets on its machines. */
 import process from "node:process";
 import { lacksSysResource } from "../engine/runtime_wrapper.ts";
 import { runCommand } from "../tools/run_command.ts";
 
 export interface HostFacts {
-  /** Of cgroup v2 alone; else kubelets have to be told that v1 will do. */
+  /** Whether the host uses cgroup v2 only; otherwise kubelets must be configured to accept v1. */
   hasCgroupV2: boolean;
-  /** No process can be given CAP_SYS_RESOURCE, so none can lower an OOM score. */
+  /** Whether no process can get CAP_SYS_RESOURCE, so that no process can lower an OOM score. */
   lacksSysResource: boolean;
 }
 
-/** Asks in a child: Deno itself reads neither /proc nor /sys without every permission there is. */
+/** Reads the facts in a child process, because Deno reads /proc and /sys only with all permissions. */
 export async function hostFacts(): Promise<HostFacts> {
   const [filesystem, status] = await Promise.all([
     output("stat", ["--file-system", "--format=%T", "/sys/fs/cgroup"]),
@@ -21,6 +21,10 @@ export async function hostFacts(): Promise<HostFacts> {
 
 async function output(program: string, args: string[]): Promise<string> {
   const { code, stdout, lines } = await runCommand({ program, args, env: { PATH: process.env.PATH ?? "" } });
-  if (code !== 0) throw new Error(`Cannot look at this host: "${program}" ended with ${code}: ${lines.at(-1) ?? ""}`);
+  if (code !== 0) {
+    throw new Error(
+      `Failed to read facts of this host: "${program}" ended with exit code ${code}: ${lines.at(-1) ?? ""}`,
+    );
+  }
   return stdout;
 }

@@ -1,44 +1,47 @@
-/** One container that boots as a machine: systemd is its first process, and it sees no more of the host than the kernel. */
+/** A container that boots as a machine: systemd is its init process, and it shares only the kernel with the host. */
 import { existsSync } from "node:fs";
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from "testcontainers";
 
-/** What a container is made of. */
+/** Options of a container. */
 export interface ContainerOptions {
   name: string;
-  /** Name of a machine image that the engine has. */
+  /** Name of a machine image in the engine. */
   image: string;
-  /** Name of the only network it is in. */
+  /** Name of its only network. */
   network: string;
   labels: Record<string, string>;
-  /** Arguments of the boot, as a kernel would be given. */
+  /** Boot arguments, as on a kernel command line. */
   bootArguments: readonly string[];
-  /** Space under /opt, where programs go; as much as the host has unless told. */
+  /** Disk space under /opt, where programs are installed, in bytes; by default that of the host. */
   diskBytes?: number;
 }
 
-/** How a command on the machine ended. */
+/** The result of a command on the machine. */
 export interface ExecResult {
   exitCode: number;
   stdout: string;
   stderr: string;
 }
 
-/** Sees only its own cgroups, as systemd must: on cgroup v1 a privileged container would else be given the host's. */
+/**
+ * A container that sees only its own cgroups, as systemd requires; on cgroup v1, a privileged container would get the
+ * host's.
+ */
 class SystemContainer extends GenericContainer {
   constructor(image: string) {
     super(image);
-    // The types of dockerode do not know this field yet (Docker Engine API 1.41).
+    // The types of dockerode lack this field (Docker Engine API 1.41).
     Object.assign(this.hostConfig, { CgroupnsMode: "private" });
-    // A machine that reboots itself comes back; one that was killed does not.
+    // A machine that reboots itself is restarted; a killed machine is not.
     this.hostConfig.RestartPolicy = { Name: "unless-stopped" };
   }
 }
 
-// The address stays with the link, its default route does not.
+// The link keeps its address when it is down, but not its default route.
 const pullPlug = "ip route show default >/run/default-route && ip link set eth0 down";
 const putPlugBack = "ip link set eth0 up && ip route replace $(cat /run/default-route)";
 
-/** A machine that was switched on. */
+/** A started machine. */
 export class MachineContainer {
   readonly #container: StartedTestContainer;
   readonly #network: string;
@@ -49,7 +52,7 @@ export class MachineContainer {
     this.#network = network;
   }
 
-  /** Switches a new machine on; rejects with the engine's reason. */
+  /** Starts a new machine; rejects with the engine's reason. */
   static async start(options: ContainerOptions): Promise<MachineContainer> {
     const { name, image, network, labels, bootArguments } = options;
     const modules = "/lib/modules";
@@ -66,7 +69,7 @@ export class MachineContainer {
     return new MachineContainer(await container.start(), network);
   }
 
-  /** The machine's address in its network. */
+  /** Returns the machine's address in its network. */
   get address(): string {
     return this.#container.getIpAddress(this.#network);
   }
@@ -75,44 +78,47 @@ export class MachineContainer {
     return this.#container.getId();
   }
 
-  /** Runs a command as root; its exit code is part of the answer, not an error. */
+  /** Runs a command as root; returns a non-zero exit code instead of throwing. */
   async run(command: readonly string[]): Promise<ExecResult> {
     const { exitCode, stdout, stderr } = await this.#container.exec([...command]);
     return { exitCode, stdout, stderr };
   }
 
-  /** Writes a file on the machine, whole. */
+  /** Writes a file on the machine atomically. */
   async write(path: string, content: string): Promise<void> {
     const script = 'mkdir -p "$(dirname "$1")" && printf %s "$2" >"$1.new" && mv -f "$1.new" "$1"';
     const { exitCode, stderr } = await this.run(["sh", "-c", script, "write", path, content]);
-    if (exitCode !== 0) throw new Error(`Cannot write "${path}" on machine "${this.#container.getName()}": ${stderr}`);
+    if (exitCode !== 0) {
+      throw new Error(`Failed to write "${path}" on machine "${this.#container.getName()}": ${stderr}`);
+    }
   }
 
   /**
-   * Pulls the network's plug, or puts it back. The engine is not asked: it would give the address to the next machine,
-   * and this one could not come back.
+   * Takes the network link down, or up again. It does not disconnect the network in the engine, which would assign the
+   * address
+   * to the next machine.
    */
   async partition(isCut: boolean): Promise<void> {
     if (this.#isCut === isCut) return;
     const { exitCode, stderr } = await this.run(["sh", "-c", isCut ? pullPlug : putPlugBack]);
     const what = `${isCut ? "cut" : "connect"} machine "${this.#container.getName()}"`;
-    if (exitCode !== 0) throw new Error(`Cannot ${what}: ${stderr.trim()}`);
+    if (exitCode !== 0) throw new Error(`Failed to ${what}: ${stderr.trim()}`);
     this.#isCut = isCut;
   }
 
-  /** Pulls the power plug; the disk stays. */
+  /** Kills the machine like a power failure; keeps its disk. */
   async kill(): Promise<void> {
     const { container } = await getContainerRuntimeClient();
     await container.getById(this.id).kill();
   }
 
-  /** Shuts the machine down in order and boots it again from the same disk. */
+  /** Shuts the machine down cleanly and boots it again from the same disk. */
   async reboot(): Promise<void> {
     await this.#container.restart({ timeout: 30_000 });
     this.#isCut = false; // its network is set up anew
   }
 
-  /** Scraps machine and disk; one that is gone is success. */
+  /** Removes machine and disk; an absent machine counts as success. */
   async remove(): Promise<void> {
     const { container } = await getContainerRuntimeClient();
     await container.getById(this.id).remove({ force: true, v: true }).catch((error: unknown) => {
@@ -121,7 +127,7 @@ export class MachineContainer {
   }
 }
 
-/** What the engine calls a machine of a run with these labels. */
+/** Returns the container name of a machine in the run with these labels. */
 export function labelledName(labels: Record<string, string>, name: string): string {
   return `${labels["dev.ostler.machine"] ?? "ostler"}-${name}`;
 }

@@ -1,4 +1,7 @@
-/** The image that machines boot from: Debian's own packages, put together once and kept by the engine under their recipe. */
+/**
+ * The image from which machines boot: built once from Debian packages, and kept by the engine under the digest of its
+ * recipe.
+ */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,12 +12,12 @@ import { type BaseOptions, debianBase, hasImage, proxies, suite } from "./debian
 
 const recipeFolder = fileURLToPath(new URL("./image/", import.meta.url));
 
-/** Gives the name of the machine image, made first where the engine does not have it; throws with the step that failed. */
+/** Returns the name of the machine image, built first if the engine lacks it; throws with the failed step. */
 export async function machineImage(options: BaseOptions): Promise<string> {
   const { debian } = options.archives;
   const name = `ostler-machine:${await recipeDigest(recipeFolder, [process.arch, suite, debian])}`;
   if (await hasImage(name)) return name;
-  options.onProgress?.("Building the machine image from Debian's packages, once; this takes some minutes");
+  options.onProgress?.("Building the machine image from Debian packages; this takes some minutes, once");
   const base = await debianBase(options);
   options.signal?.throwIfAborted();
   const builder = GenericContainer.fromDockerfile(recipeFolder).withBuildArgs({
@@ -23,13 +26,13 @@ export async function machineImage(options: BaseOptions): Promise<string> {
     ...proxies(options.archives),
   });
   await builder.build(name, { deleteOnExit: false }).catch((error: unknown) => {
-    throw new Error(`Cannot build the machine image: ${messageOf(error)}`, { cause: error });
+    throw new Error(`Failed to build the machine image: ${messageOf(error)}`, { cause: error });
   });
   options.signal?.throwIfAborted();
   return name;
 }
 
-/** Tells recipes apart by their files and what else goes into an image: 16 hex digits. */
+/** Returns 16 hex digits that identify a recipe by its files and other inputs of the image. */
 export async function recipeDigest(recipeFolder: string, parts: readonly string[]): Promise<string> {
   const hash = createHash("sha256").update(parts.join());
   const files = await readdir(recipeFolder, { recursive: true, withFileTypes: true });

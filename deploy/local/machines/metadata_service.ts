@@ -1,16 +1,19 @@
-/** Tells a booting machine who it is and gives it its user-data, as the metadata service of a cloud does (NoCloud over HTTP). */
+/**
+ * Serves instance metadata and user-data to a booting machine, like the metadata service of a cloud (NoCloud over
+ * HTTP).
+ */
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What one machine is told. */
+/** The data that is served to one machine. */
 export interface Offer {
-  /** Of the instance: another one makes cloud-init take the machine for a new one. */
+  /** Instance id; with another id, cloud-init treats the machine as new. */
   instanceId: string;
   hostname: string;
   userData: string;
-  /** The only address that is answered; known a moment after the machine has started. */
+  /** The only client address that is served; known shortly after the machine has started. */
   address: Promise<string>;
-  /** Called when the user-data was handed over. */
+  /** Called when the user-data was served. */
   onFetched: () => void;
 }
 
@@ -26,7 +29,7 @@ export class MetadataService {
     });
   }
 
-  /** Listens on a free port of this address. */
+  /** Starts to listen on a free port of this address. */
   static async start(address: string): Promise<MetadataService> {
     const service = new MetadataService();
     await new Promise<void>((resolve, reject) => {
@@ -35,14 +38,14 @@ export class MetadataService {
     return service;
   }
 
-  /** Offers a machine its data; returns the boot argument that makes cloud-init ask for it. */
+  /** Offers data to a machine; returns the boot argument with which cloud-init requests it. */
   offer(name: string, offer: Offer): string {
     this.#offers.set(name, offer);
     const { address, port } = this.#server.address() as AddressInfo;
     return `ds=nocloud-net;s=http://${address}:${port}/${name}/`;
   }
 
-  /** Forgets a machine; one that is unknown is success. */
+  /** Removes the data of a machine; an unknown machine counts as success. */
   withdraw(name: string): void {
     this.#offers.delete(name);
   }
@@ -57,7 +60,7 @@ export class MetadataService {
     const offer = this.#offers.get(name);
     const text = offer === undefined ? undefined : textOf(offer, file);
     if (offer === undefined || text === undefined) return void response.writeHead(404).end();
-    // User-data holds the machine's token: it is for nobody else.
+    // User-data has the machine's token, so other clients are refused.
     if (await offer.address !== from) return void response.writeHead(403).end();
     response.writeHead(200, { "content-type": "text/plain" }).end(text);
     if (file === "user-data") offer.onFetched();

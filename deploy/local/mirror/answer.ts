@@ -1,9 +1,9 @@
 import type { StoredFile } from "./stored_file.ts";
 
-/** Answers the requests of one part of the mirror; undefined where there is nothing at that path. */
+/** Handles the requests of one part of the mirror; returns undefined if the path does not exist. */
 export type Answer = (request: Request, path: string) => Promise<Response | undefined>;
 
-/** Sends a stored file, piece by piece. */
+/** Streams a stored file. */
 export async function sendFile(
   request: Request,
   { path, size }: Omit<StoredFile, "sha256">,

@@ -1,19 +1,19 @@
-/** Where this host gets Debian's packages from, as its own apt says: machines get theirs from nowhere else. */
+/** The Debian archives of this host's apt configuration, which are the only package source of machines. */
 import process from "node:process";
 import { runCommand } from "../tools/run_command.ts";
 
-/** Addresses of archives, without a slash at the end. */
+/** URLs of archives, without a trailing slash. */
 export interface DebianArchives {
   readonly debian: string;
   readonly "debian-security": string;
-  /** What apt goes through to them, such as "http://proxy.example:3128"; undefined where it asks them itself. */
+  /** Proxy of apt, such as "http://proxy.example:3128"; undefined if apt connects directly. */
   readonly proxy?: string;
 }
 
-/** Runs a program and gives its standard output; undefined where it is not there or fails. */
+/** Runs a program and returns its standard output; undefined if it is missing or fails. */
 export type Ask = (program: string, args: readonly string[]) => Promise<string | undefined>;
 
-/** Asks apt, which reads its own files in all their forms; fails where it knows no archive of Debian. */
+/** Reads the archives from apt, which parses all formats of its files; throws if apt has no Debian archive. */
 export async function debianArchives(ask: Ask = askProgram): Promise<DebianArchives> {
   const fields = ["REPO_URI", "RELEASE", "COMPONENT", "LABEL"].map((name) => `$(${name})`).join("|");
   const targets = await ask("apt-get", ["indextargets", "--format", fields, "Created-By: Packages"]) ?? "";
@@ -22,7 +22,9 @@ export async function debianArchives(ask: Ask = askProgram): Promise<DebianArchi
   });
   const debian = archives.find(isDebian)?.uri;
   if (debian === undefined) {
-    throw new Error("Cannot tell where Debian's packages come from: this host's apt knows no archive of Debian");
+    throw new Error(
+      "Failed to find the source of Debian packages: apt on this host has no archive of Debian",
+    );
   }
   const security = archives.find(isSecurity)?.uri ?? debian.replace(/\/[^/]+$/, "/debian-security");
   const proxy = await proxyTo(debian, ask);
@@ -33,7 +35,7 @@ interface Target {
   readonly uri: string;
   readonly release: string;
   readonly component: string;
-  /** What the archive calls itself; known once apt has fetched its lists. */
+  /** Label of the archive; known after apt has fetched its lists. */
   readonly label: string;
 }
 

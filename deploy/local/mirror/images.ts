@@ -4,13 +4,13 @@ import { type Answer, sendFile } from "./answer.ts";
 import { architecture } from "./release_files.ts";
 import { type StoredFile, storeFile } from "./stored_file.ts";
 
-/** The images of our own programs, by what they are for: repository and tag. */
+/** Repository and tag of the images of the project's own programs, by purpose. */
 export const imageNames = { pause: "ostler/pause:1", podServer: "ostler/pod-server:1" } as const;
 
 const manifestType = "application/vnd.oci.image.manifest.v1+json";
 const configType = "application/vnd.oci.image.config.v1+json";
 const layerType = "application/vnd.oci.image.layer.v1.tar";
-// Nobody, and no name is needed for it.
+// An unprivileged user, which needs no entry in /etc/passwd.
 const user = "65535:65535";
 
 interface Image {
@@ -26,7 +26,7 @@ interface Blob {
   readonly sha256: string;
 }
 
-/** A registry of these images that can only be read, by anybody, at /v2/. */
+/** Returns a read-only public registry of these images, at /v2/. */
 export async function prepareImages(directory: string, programs: NodePrograms): Promise<Answer> {
   const images = [
     await imageOf(directory, imageNames.pause, programs.pause),

@@ -1,9 +1,9 @@
-/** An image of an OCI layout (github.com/opencontainers/image-spec, image-layout.md), as a registry that can only be read has it. */
+/** Serves an OCI layout (github.com/opencontainers/image-spec, image-layout.md) like a read-only registry. */
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Answer, sendFile } from "./answer.ts";
 
-/** Where the layout lies, unpacked, and as what it is served. */
+/** Folder of the unpacked layout, and the name under which it is served. */
 export interface LayoutImage {
   folder: string;
   repository: string;
@@ -13,7 +13,7 @@ export interface LayoutImage {
 const manifestType = "application/vnd.oci.image.manifest.v1+json";
 const algorithm = "sha256";
 
-/** Serves the one manifest that the layout's index names, by its tags and by digest, and its blobs. */
+/** Serves the only manifest in the layout's index by tag and by digest, and its blobs. */
 export async function serveLayout({ folder, repository, tags }: LayoutImage): Promise<Answer> {
   const { manifests: [manifest] } = JSON.parse(await readFile(join(folder, "index.json"), "utf8"));
   return async (request, path) => {

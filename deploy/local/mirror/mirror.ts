@@ -9,44 +9,47 @@ import { passPackagesOn } from "./packages.ts";
 import { type ReleaseFile, releaseFiles } from "./release_files.ts";
 import { type StoredFile, storeFile } from "./stored_file.ts";
 
-/** What the mirror serves, and to whom. */
+/** Options of the mirror. */
 interface MirrorOptions {
-  /** The address to listen on, one that machines reach. */
+  /** Address to listen on, which machines must be able to reach. */
   readonly address: string;
-  /** Keeps archives and packages from one run to the next. */
+  /** Folder that keeps archives and packages between runs. */
   readonly directory: string;
   readonly programs: NodePrograms;
-  /** Where Debian's packages come from. */
+  /** Archives of Debian packages. */
   readonly archives: DebianArchives;
-  /** Images beside those of our own programs. */
+  /** Additional images, besides those of the project's own programs. */
   readonly layouts?: readonly LayoutImage[];
-  /** Hears of each request when it was answered: `GET /path 200`. */
+  /** Called after each response: `GET /path 200`. */
   readonly log?: (line: string) => void;
 }
 
-/** "down" closes the port, so that connections are refused; "wrong-checksum" publishes another SHA-256 for the file of that name. */
+/**
+ * A fault: "down" closes the port, so that connections are refused; "wrong-checksum" publishes a wrong SHA-256 for a
+ * file.
+ */
 type MirrorFault = { readonly kind: "down" } | { readonly kind: "wrong-checksum"; readonly file: string };
 
-/** Serves all that a machine downloads: release files at `url`, packages, and the images of its pods. */
+/** Serves everything that a machine downloads: release files at `url`, packages, and images of pods. */
 export interface Mirror {
-  /** Ostler's setting `binaries-url`. */
+  /** Value of Ostler's setting `binaries-url`. */
   readonly url: string;
-  /** A profile's parameter `packageMirror`. */
+  /** Value of a profile's parameter `packageMirror`. */
   readonly packagesUrl: string;
-  /** Ostler's setting `node-containerd-registry-mirrors`: these images come over plain HTTP. */
+  /** Value of Ostler's setting `node-containerd-registry-mirrors`, which serves images over plain HTTP. */
   readonly registryMirror: string;
-  /** Whole names of images, with this mirror as their registry. */
+  /** Full names of images, with this mirror as registry. */
   readonly images: Readonly<Record<keyof typeof imageNames, string>>;
-  /** What goes wrong from now on; undefined heals. */
+  /** Sets the current fault; undefined removes it. */
   fault(fault: MirrorFault | undefined): Promise<void>;
-  /** The last 10,000 requests that were answered: `GET /path 200`. */
+  /** Returns the last 10,000 requests with their status: `GET /path 200`. */
   requests(): readonly string[];
   stop(): Promise<void>;
 }
 
 const keptRequests = 10_000;
 
-/** Prepares the files, which takes seconds the first time, and listens. */
+/** Prepares the files, which takes seconds the first time, and starts to listen. */
 export async function startMirror(options: MirrorOptions): Promise<Mirror> {
   const downloads = new AbortController();
   const { releases, answers } = await prepareAnswers(options, downloads.signal);
@@ -69,7 +72,7 @@ export async function startMirror(options: MirrorOptions): Promise<Mirror> {
     },
     requests: () => [...requests],
     async stop(): Promise<void> {
-      downloads.abort(new Error("the mirror stops"));
+      downloads.abort(new Error("the mirror is stopping"));
       await listener.close();
     },
   };
@@ -84,7 +87,7 @@ async function prepareAnswers(
   const images = await prepareImages(files, programs);
   const packages = passPackagesOn({ directory: join(directory, "packages"), archives, signal });
   const others = await Promise.all(layouts.map(serveLayout));
-  // The registry itself says what it does not know, so it is asked last.
+  // The registry answers unknown paths itself, so it is the last handler.
   return { releases, answers: [releases.answer, ...others, images, packages] };
 }
 
@@ -94,13 +97,13 @@ async function firstOf(answers: readonly Answer[], request: Request): Promise<Re
     const response = await answer(request, path);
     if (response !== undefined) return response;
   }
-  return new Response(`There is nothing at "/${path}"\n`, { status: 404 });
+  return new Response(`Not found: "/${path}"\n`, { status: 404 });
 }
 
 /** The release files of all programs, with their checksums. */
 interface Releases {
   readonly answer: Answer;
-  /** Publishes another SHA-256 for the file of this name, or, without one, the right ones only; throws where there is no such file. */
+  /** Publishes a wrong SHA-256 for this file, or only correct ones if undefined; throws if the file does not exist. */
   spoilChecksum(file: string | undefined): void;
 }
 
@@ -121,7 +124,7 @@ async function prepareReleases(directory: string, programs: NodePrograms): Promi
     spoilChecksum(file): void {
       const names = kept.map(({ path }) => basename(path));
       if (file === undefined || names.includes(file)) return void (spoilt = file);
-      throw new Error(`Cannot spoil the checksum of "${file}": the files are ${names.join(", ")}`);
+      throw new Error(`Unknown file "${file}": accepted are ${names.join(", ")}`);
     },
   };
 }
@@ -134,15 +137,15 @@ function checksumText({ path, isNamed, stored: { sha256 } }: Kept, spoilt: strin
 
 /** A port that can be closed and opened again. */
 interface Listener {
-  /** Address and port, as they stand in a URL. */
+  /** Address and port in the format of a URL. */
   readonly host: string;
-  /** Ends all connections; from then on they are refused. */
+  /** Closes all connections, and refuses new ones. */
   close(): Promise<void>;
-  /** Listens again at the same port; does nothing where it does. */
+  /** Listens on the same port again; does nothing if it already listens. */
   open(): Promise<void>;
 }
 
-/** Where to listen. */
+/** Address and port to listen on. */
 interface Place {
   readonly address: string;
   readonly port: number;
@@ -150,7 +153,7 @@ interface Place {
 
 type Handle = (request: Request) => Promise<Response>;
 
-/** Answers GET and HEAD; `onAnswered` hears `GET /path status` of each request. */
+/** Serves GET and HEAD; `onAnswered` is called with `GET /path status` for each request. */
 async function listen(place: Place, handle: Handle, onAnswered: (line: string) => void): Promise<Listener> {
   let running: { server: Deno.HttpServer; abort: AbortController } | undefined;
   const answer = async (request: Request): Promise<Response> => {
@@ -180,11 +183,13 @@ async function listen(place: Place, handle: Handle, onAnswered: (line: string) =
 }
 
 async function handleSafely(request: Request, handle: Handle): Promise<Response> {
-  if (!["GET", "HEAD"].includes(request.method)) return new Response("This is read only\n", { status: 405 });
+  if (!["GET", "HEAD"].includes(request.method)) {
+    return new Response("Method not allowed: the mirror is read-only\n", { status: 405 });
+  }
   try {
     return await handle(request);
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    return new Response(`Cannot answer: ${said}\n`, { status: 500 });
+    return new Response(`Failed to handle the request: ${said}\n`, { status: 500 });
   }
 }

@@ -1,16 +1,19 @@
 import type { DebianArchives } from "./debian_archives.ts";
 
-/** Asks the archives behind us; what it says of a file, or why there is nothing to say, is an answer to pass on. */
+/** Requests files from the upstream archives; every result, including a failure, is a response to forward. */
 export interface PackageSource {
-  /** The file's answer where it is there (`ok`), else 404 or 502 with the reason. */
+  /** Returns the file's response if it exists (`ok`), otherwise 404, or 502 with the reason. */
   ask(path: string, method?: string): Promise<Response>;
-  /** The answer where an answer that came could not be read to its end. */
+  /** Returns the response for a download that failed before its end. */
   broken(path: string, reason: unknown): Response;
 }
 
 const limitMs = 5 * 60_000;
 
-/** Paths begin with the archive's name, `debian` or `debian-security`; `signal` ends all that is under way. */
+/**
+ * Returns a source whose paths begin with the archive's name, `debian` or `debian-security`; `signal` cancels
+ * downloads.
+ */
 export function packageSource(archives: DebianArchives, signal: AbortSignal): PackageSource {
   const client = archives.proxy === undefined ? undefined : Deno.createHttpClient({ proxy: { url: archives.proxy } });
   signal.addEventListener("abort", () => client?.close(), { once: true });
@@ -19,7 +22,7 @@ export function packageSource(archives: DebianArchives, signal: AbortSignal): Pa
     return `${archives[name as "debian" | "debian-security"]}/${rest}`;
   };
   const broken = (path: string, reason: unknown): Response => {
-    return new Response(`Cannot fetch "${urlOf(path)}": ${reasonOf(reason)}\n`, { status: 502 });
+    return new Response(`Failed to fetch "${urlOf(path)}": ${reasonOf(reason)}\n`, { status: 502 });
   };
   const ask = async (path: string, method = "GET"): Promise<Response> => {
     const limits = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
@@ -33,14 +36,14 @@ export function packageSource(archives: DebianArchives, signal: AbortSignal): Pa
   return { ask, broken };
 }
 
-/** Not found is an answer that apt expects of some files; anything else is trouble behind us. */
+/** Returns the response for a failed request: apt expects 404 for some files; other statuses are upstream failures. */
 async function refusalOf(url: string, response: Response, broken: (reason: string) => Response): Promise<Response> {
   await response.body?.cancel();
-  if (response.status === 404) return new Response(`There is nothing at "${url}"\n`, { status: 404 });
+  if (response.status === 404) return new Response(`Not found: "${url}"\n`, { status: 404 });
   return broken(`it answers ${response.status} ${response.statusText}`.trimEnd());
 }
 
-/** A fetch that failed says only in its cause why. */
+/** Returns the reason of an error; a failed fetch has its reason only in the cause. */
 function reasonOf(error: unknown): string {
   const told = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return told instanceof Error ? told.message : String(told);

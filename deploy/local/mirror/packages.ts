@@ -3,23 +3,26 @@ import type { DebianArchives } from "./debian_archives.ts";
 import { type PackageSource, packageSource } from "./package_source.ts";
 import { join } from "node:path";
 
-/** Where packages come from, and where those that never change are kept. */
+/** Source of packages, and folder of immutable files. */
 interface PackageOptions {
   readonly directory: string;
   readonly archives: DebianArchives;
-  /** Ends downloads that are under way. */
+  /** Cancels downloads in progress. */
   readonly signal: AbortSignal;
 }
 
 const ours = /^packages\/((?:debian|debian-security)\/.+)$/;
-// What lies here never changes under its name: packages, and indexes named by their SHA-256.
+// Files under these paths are immutable: packages, and indexes named by their SHA-256.
 const isFixed = /\/(pool|by-hash)\//;
-// A word that can be both part of an address and the name of a file.
+// A path segment that is valid in a URL and as a file name.
 const isPlain = /^(?!\.)(?!.*%2f)[A-Za-z0-9%._~+:-]+$/i;
 const indexSeconds = 60;
 const largestIndex = 1024 * 1024;
 
-/** Passes Debian's packages on, below packages/, as they are, signatures and all; keeps what never changes, and small indexes for a minute. */
+/**
+ * Forwards Debian packages below packages/ unchanged, including signatures; keeps immutable files, and small indexes
+ * for a minute.
+ */
 export function passPackagesOn({ directory, archives, signal }: PackageOptions): Answer {
   const source = packageSource(archives, signal);
   const sendKept = keepPackages(directory, source);
@@ -37,7 +40,7 @@ export function passPackagesOn({ directory, archives, signal }: PackageOptions):
 interface Index {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly headers: Headers;
-  /** Until when it may be told, in milliseconds of the clock. */
+  /** Expiry time in milliseconds of the clock. */
   readonly until: number;
 }
 
@@ -68,7 +71,7 @@ function answerWith(request: Request, { bytes, headers }: Index): Response {
 
 function passedHeaders({ headers }: Response): Headers {
   const names = ["last-modified", "content-type"];
-  // The length is that of what was sent, which need not be what was unpacked for us.
+  // The header has the length of the encoded body, which differs from that of the decoded one.
   if (!headers.has("content-encoding")) names.push("content-length");
   return new Headers(names.flatMap((name): [string, string][] => {
     const value = headers.get(name);
@@ -76,7 +79,7 @@ function passedHeaders({ headers }: Response): Headers {
   }));
 }
 
-/** Answers for files that never change, from a directory that it fills; each is there whole or not at all. */
+/** Serves immutable files from a directory, which it fills atomically. */
 export function keepPackages(
   directory: string,
   source: PackageSource,
@@ -84,7 +87,7 @@ export function keepPackages(
   const fetching = new Map<string, Promise<Response | undefined>>();
   return async (request, path) => {
     const kept = join(directory, path);
-    // Several machines that want the same package at once cost one download: who looks whether it is there, fetches it.
+    // Concurrent requests of several machines for the same package share one check and download.
     const running = fetching.get(path) ?? ensureKept(source, path, kept).finally(() => fetching.delete(path));
     fetching.set(path, running);
     const refusal = await running;
@@ -93,7 +96,7 @@ export function keepPackages(
   };
 }
 
-/** Returns the answer to give where there is nothing to keep. */
+/** Downloads a file unless it is kept; returns the response to forward if there is nothing to keep. */
 async function ensureKept(source: PackageSource, path: string, kept: string): Promise<Response | undefined> {
   const isThere = await Deno.stat(kept).then(() => true, () => false);
   return isThere ? undefined : await keep(source, path, kept);
@@ -105,7 +108,7 @@ async function keep(source: PackageSource, path: string, kept: string): Promise<
   await Deno.mkdir(join(kept, ".."), { recursive: true });
   const work = await Deno.makeTempFile({ dir: join(kept, ".."), prefix: ".part-" });
   try {
-    // Not pipeTo() with preventClose: in Deno 2.9.6 that resolves before the last bytes are written.
+    // Not pipeTo() with preventClose, which in Deno 2.9.6 resolves before the last bytes are written.
     await Deno.writeFile(work, response.body ?? new Uint8Array());
     await Deno.rename(work, kept);
     return undefined;

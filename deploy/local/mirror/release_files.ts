@@ -4,19 +4,19 @@ import type { NodePrograms } from "../tools/node_programs.ts";
 import type { MachineToolName } from "../tools/tool_name.ts";
 import type { Content } from "./stored_file.ts";
 
-/** One file of a release, and where its SHA-256 is published; paths are those below the mirror's address. */
+/** One file of a release, and the path of its published SHA-256; paths are relative to the mirror's address. */
 export interface ReleaseFile {
   readonly path: string;
   readonly checksumPath: string;
-  /** Whether the file's name stands behind its SHA-256. */
+  /** Whether the published SHA-256 is followed by the file name. */
   readonly isNamed: boolean;
   readonly content: Content;
 }
 
-/** The word for this computer's kind in the names of releases; machines are of the same kind. */
+/** The architecture of this host in release names; machines have the same architecture. */
 export const architecture: string = process.arch === "x64" ? "amd64" : process.arch;
 
-/** All files that a node's profile downloads, laid out as their projects publish them. */
+/** Returns all files that a node's profile downloads, under the paths of their projects. */
 export function releaseFiles(programs: NodePrograms): ReleaseFile[] {
   return [
     containerd(programs),
@@ -49,7 +49,10 @@ function cniPlugins(programs: NodePrograms): ReleaseFile {
   return archiveAt(`cni/${version}/cni-plugins-linux-${architecture}-${version}.tgz`, ".sha256", members);
 }
 
-/** Each kubelet's profile asks for the crictl of its minor. The one that is built speaks to all of them, and stands for all. */
+/**
+ * Returns a crictl for the minor version of each kubelet; one built crictl serves as all versions, because it is
+ * compatible.
+ */
 function crictls({ crictl }: NodePrograms): ReleaseFile[] {
   const minors = Object.values(kubeletVersions).map((version) => version.split(".")[1]);
   return minors.map((minor) => {
@@ -66,7 +69,7 @@ function kubelets(programs: NodePrograms): ReleaseFile[] {
   });
 }
 
-/** Of the control planes' minor alone. */
+/** Returns kubeadm, for the minor version of the control planes only. */
 function kubeadm(programs: NodePrograms): ReleaseFile[] {
   if (programs.kubeadm === undefined) return [];
   const path = `${kubeletVersions["kubelet-1.36"]}/bin/linux/${architecture}/kubeadm`;

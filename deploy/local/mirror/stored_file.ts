@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 
-/** What a file to be served is: a program as it stands, or an archive of several. */
+/** Content of a served file: a program, or an archive of several files. */
 export type Content = { readonly program: string } | {
   readonly members: readonly ArchiveMember[];
   readonly gzip: boolean;
@@ -18,7 +18,7 @@ export interface StoredFile {
   readonly size: number;
 }
 
-/** Makes a file and its SHA-256 once for the same programs, and finds it from then on; whole or not at all. */
+/** Builds a file and its SHA-256 atomically, once for the same programs, and finds it afterwards. */
 export async function storeFile(directory: string, content: Content): Promise<StoredFile> {
   const folder = join(directory, await identityOf(content));
   const path = "program" in content ? content.program : join(folder, "file");
@@ -37,7 +37,7 @@ export async function storeFile(directory: string, content: Content): Promise<St
   }
 }
 
-/** Another run may have been faster with the same bytes. */
+/** Moves the work folder into place, unless a concurrent run has stored the same bytes. */
 async function moveInto(folder: string, work: string): Promise<void> {
   try {
     await Deno.rename(work, folder);
@@ -67,7 +67,9 @@ async function sumOf(path: string): Promise<Sum> {
   return { sha256: hash.digest("hex"), size };
 }
 
-/** Says of which files it is made, in which state: a program that is built again at the same place is another one. */
+/**
+ * Returns the identity of the source files and their state: a program that is rebuilt at the same path is another one.
+ */
 async function identityOf(content: Content): Promise<string> {
   const paths = "program" in content ? [content.program] : content.members.map(({ path }) => path);
   const states = await Promise.all(paths.map((path) => Deno.stat(path)));
@@ -75,24 +77,24 @@ async function identityOf(content: Content): Promise<string> {
   return createHash("sha256").update(JSON.stringify({ content, facts })).digest("hex").slice(0, 16);
 }
 
-/** A file to be packed, executable by all and owned by root. */
+/** A file in an archive, executable by all and owned by root. */
 interface ArchiveMember {
-  /** Its path in the archive, at most 100 bytes. */
+  /** Path in the archive, at most 100 bytes. */
   readonly name: string;
-  /** Where its bytes are. */
+  /** Path of the source file. */
   readonly path: string;
 }
 
 const block = 512;
 
-/** Writes a tar archive, gzipped or not; the same files give the same bytes. */
+/** Writes a reproducible tar archive, optionally gzipped. */
 async function writeArchive(
   target: string,
   members: readonly ArchiveMember[],
   { gzip }: { gzip: boolean },
 ): Promise<void> {
   const tar = Readable.from(tarChunks(members));
-  // It is unpacked on this very computer: speed beats size.
+  // The archive is unpacked on the same host, so speed matters more than size.
   if (gzip) await pipeline(tar, createGzip({ level: 1 }), createWriteStream(target));
   else await pipeline(tar, createWriteStream(target));
 }
@@ -108,14 +110,16 @@ async function* tarChunks(members: readonly ArchiveMember[]): AsyncGenerator<Uin
   yield new Uint8Array(2 * block);
 }
 
-/** The header of one file, in the ustar form that every tar reads. */
+/** Returns the header of one file in the ustar format. */
 function tarHeader(name: string, size: number): Uint8Array {
-  if (new TextEncoder().encode(name).length > 100) throw new Error(`Cannot pack "${name}": the name is too long`);
+  if (new TextEncoder().encode(name).length > 100) {
+    throw new Error(`Failed to pack "${name}": the name has more than 100 bytes`);
+  }
   const header = new Uint8Array(block);
   const write = (at: number, text: string): void => void new TextEncoder().encodeInto(text, header.subarray(at));
   const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, "0")}\0`;
   write(0, name);
-  // Mode, user, group, size, time of change; then the checksum as if it were blanks, and a regular file's type.
+  // Mode, user, group, size, modification time; then the checksum field as blanks, and the type of a regular file.
   write(100, octal(0o755, 8) + octal(0, 8) + octal(0, 8) + octal(size, 12) + octal(0, 12) + " ".repeat(8) + "0");
   write(257, "ustar\x0000");
   write(148, `${octal(header.reduce((sum, byte) => sum + byte, 0), 7)} `);

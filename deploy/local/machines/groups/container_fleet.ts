@@ -1,4 +1,4 @@
-/** Machines of scaling groups that really boot: a container for each instance, which goes with it. */
+/** Real machines of scaling groups: one container per instance, which is removed with the instance. */
 import { randomUUID } from "node:crypto";
 import type { CloudInstance } from "../../cloud/groups/group_cloud.ts";
 import type { FleetWorld, GroupFleet } from "../../cloud/groups/group_fleet.ts";
@@ -13,17 +13,17 @@ import { joinByTicket, type Joining, type OpenJoining } from "./joining.ts";
 
 interface ContainerFleetOptions extends FleetWorld {
   host: Pick<ContainerHost, "kind" | "settings" | "poolAnnotations">;
-  /** Version of the kubelet, without a leading "v", by the components that have it. */
+  /** Kubelet version without a leading "v", by components. */
   kubelets: Readonly<Record<string, string>>;
-  /** How its machines become nodes; by a ticket for their kubelets unless told. */
+  /** How machines become nodes; by default with a join ticket for their kubelets. */
   joining?: OpenJoining;
-  /** Whom the cluster lets join by a ticket; see `JoinOptions`. */
+  /** Kubernetes group of ticket holders; see `JoinOptions`. */
   bootstrappers?: string;
 }
 
-/** Milliseconds for which a node that was given a ticket is waited for: it boots first. */
+/** How long a node with a join ticket is awaited, in milliseconds, including its boot. */
 const ticketMs = 600_000;
-/** Of each step of a boot; control planes wait for each other. */
+/** Limits of each boot step; long, because control planes wait for each other. */
 const patience = { bootAttempts: 200, bootStepSeconds: 600 };
 
 export class ContainerFleet implements GroupFleet {
@@ -45,7 +45,7 @@ export class ContainerFleet implements GroupFleet {
     this.#joinService = new JoinService({ connection: this.#connection, ...joins });
   }
 
-  /** Knows all that machines boot with before the first one is ordered. */
+  /** Opens a fleet, and loads all files with which machines boot before the first machine is created. */
   static async open(options: ContainerFleetOptions): Promise<ContainerFleet> {
     const fleet = new ContainerFleet(options);
     const { host, kubelets, joining = joinByTicket } = options;
@@ -66,7 +66,7 @@ export class ContainerFleet implements GroupFleet {
     void task.finally(() => this.#tasks.delete(task));
   }
 
-  /** Containers stay: they go with the host. */
+  /** Stops the fleet without removing containers, which the host removes. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort();
     await Promise.allSettled(this.#tasks);
@@ -90,10 +90,10 @@ export class ContainerFleet implements GroupFleet {
     await removeLeftNode(this.#connection, instance, this.#ended.signal);
   }
 
-  /** What the machine asks of its cloud, and what it tells it. */
+  /** Returns the context through which a machine calls its cloud. */
   #contextOf(instance: CloudInstance): MachineContext {
     const { cloud, log } = this.#options;
-    // Of the moment of the order, however often its user-data is read.
+    // Read once at the order, so that repeated reads of the user-data return the same components.
     const components = this.#options.components();
     const { providerId } = instance;
     const hypervisor: MachineContext["hypervisor"] = {
@@ -112,7 +112,7 @@ export class ContainerFleet implements GroupFleet {
 
   async #userDataOf(instance: CloudInstance, components: Promise<string>): Promise<string> {
     const joining = this.#joining;
-    if (joining === undefined) throw new Error(`Cannot boot "${instance.node}": its fleet is not open yet`);
+    if (joining === undefined) throw new Error(`Failed to boot machine "${instance.node}": its fleet is not open yet`);
     return await joining.userData(instance, await components);
   }
 }

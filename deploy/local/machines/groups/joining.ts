@@ -1,4 +1,4 @@
-/** How machines of groups become nodes: by a kubelet that has a ticket, unless another way is told. */
+/** How machines of groups become nodes: by default with a kubelet that has a join ticket. */
 import { Buffer } from "node:buffer";
 import type { CloudInstance } from "../../cloud/groups/group_cloud.ts";
 import type { JoinService } from "../../cloud/groups/join_service.ts";
@@ -8,20 +8,20 @@ import { type BootFile, nodeFiles } from "./node_files.ts";
 import { userData } from "./user_data.ts";
 
 export interface Joining {
-  /** What an instance boots with, to run these components; asked again while it cannot be told. */
+  /** Returns the user-data of an instance that should run these components; retried while it rejects. */
   userData(instance: CloudInstance, components: string): Promise<string>;
 }
 
 export interface JoiningMeans {
   host: Pick<ContainerHost, "settings" | "poolAnnotations">;
-  /** Version of the kubelet, without a leading "v", by the components that have it. */
+  /** Kubelet version without a leading "v", by components. */
   kubelets: Readonly<Record<string, string>>;
   joinService: JoinService;
 }
 
 export type OpenJoining = (means: JoiningMeans) => Promise<Joining>;
 
-/** The machine's kubelet asks for its certificate itself. */
+/** Returns the way to join in which the machine's kubelet requests its certificate itself. */
 export async function joinByTicket(means: JoiningMeans): Promise<Joining> {
   const { joinService } = means;
   const filesOf = await openNodeFiles(means);
@@ -34,12 +34,12 @@ export async function joinByTicket(means: JoiningMeans): Promise<Joining> {
   };
 }
 
-/** Where machines find the API server, and how they know it. */
+/** Returns the URL and the CA of the API server. */
 export function clusterOf({ cluster }: JoinService): { apiServer: string; caPem: string } {
   return { apiServer: cluster.server, caPem: Buffer.from(cluster.caData ?? "", "base64").toString("utf8") };
 }
 
-/** Knows all files of all components before the first machine is ordered. */
+/** Loads the files of all components before the first machine is created. */
 export async function openNodeFiles(
   { host: { settings, poolAnnotations: annotations }, kubelets, joinService }: JoiningMeans,
 ): Promise<(instance: CloudInstance, components: string) => BootFile[]> {
@@ -50,7 +50,9 @@ export async function openNodeFiles(
     const files = Object.fromEntries(await Promise.all(all));
     return ({ node }, components) => {
       const known = files[components];
-      if (known === undefined) throw new Error(`Cannot boot "${node}": nobody knows "${components}"`);
+      if (known === undefined) {
+        throw new Error(`Failed to boot machine "${node}": components "${components}" are unknown`);
+      }
       return known;
     };
   } finally {

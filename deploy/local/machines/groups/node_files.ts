@@ -1,25 +1,31 @@
-/** What an image of such a cloud brings along for a node, but for what is the machine's own: here as the profile of Debian has it. */
+/**
+ * The files of a node that the image of such a cloud provides, without those of a single machine; rendered from the
+ * Debian profile.
+ */
 import { defaultProfiles, readNodeSettings, renderConfig } from "../../../../profiles/mod.ts";
 
-/** A file, in the words of cloud-init. */
+/** A file in the format of cloud-init. */
 export interface BootFile {
   path: string;
-  /** Octal digits. */
+  /** Permissions in octal digits. */
   permissions: string;
   content: string;
 }
 
 export interface NodeFilesOptions {
-  /** Without a leading "v". */
+  /** Kubelet version without a leading "v". */
   kubelet: string;
   cluster: { apiServer: string; caPem: string };
-  /** Ostler's settings, by environment variable. */
+  /** Settings of Ostler, by environment variable. */
   settings: Readonly<Record<string, string>>;
-  /** Those of pools on the same host. */
+  /** Annotations of pools on the same host. */
   annotations: Readonly<Record<string, string>>;
 }
 
-/** What fetches the rest, and reports: these machines are given all at once, and ask nobody but the join service. */
+/**
+ * Files that fetch the provisioning config and send reports: these machines get all files at once, and call only the
+ * join service.
+ */
 const unused = [
   "/etc/ostler/token",
   "/opt/bin/setup",
@@ -28,12 +34,14 @@ const unused = [
 ];
 const noSecrets = { token: "", bootstrapKubeconfig: "", registryAuths: {}, references: {}, seed: "groups" };
 
-/** Files of containerd, kubelet and what installs them; none of them is secret. */
+/** Returns the files of containerd, the kubelet and their installer; none of them is secret. */
 export async function nodeFiles({ kubelet, cluster, settings, annotations }: NodeFilesOptions): Promise<BootFile[]> {
   const profile = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-debian")?.spec;
-  if (profile === undefined) throw new Error('Cannot make machines of groups: there is no profile "osp-debian"');
+  if (profile === undefined) {
+    throw new Error('Failed to render files for machines of groups: profile "osp-debian" does not exist');
+  }
   const noFiles = (path: string): never => {
-    throw new Error(`Cannot read "${path}": machines of groups have no settings in files`);
+    throw new Error(`Failed to read "${path}": machines of groups do not support settings in files`);
   };
   const { provisioningConfig } = await renderConfig(profile, {
     deployment: { namespace: "kube-system", name: "groups", annotations: { ...annotations }, kubelet },

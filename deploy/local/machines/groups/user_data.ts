@@ -1,4 +1,4 @@
-/** What one machine of a group boots with: the files of its image and components, who it is, and its ticket. */
+/** The user-data of a machine of a group: the files of its image and components, its identity, and its join ticket. */
 import { bootstrapKubeconfig } from "../../../../profiles/mod.ts";
 import type { CloudInstance } from "../../cloud/groups/group_cloud.ts";
 import type { BootFile } from "./node_files.ts";
@@ -41,7 +41,7 @@ RestartSec=2
 const kubeletUnit = "/etc/systemd/system/kubelet.service";
 const command = "ExecStart=/opt/bin/kubelet ";
 
-/** The cloud-config; whoever reads it can join as this machine, while its ticket is good. */
+/** Returns the cloud-config, which is secret: its reader can join as this machine while the ticket is valid. */
 export function userData({ instance, files, cluster, ticket }: UserDataFacts): string {
   const own: BootFile[] = [
     { path: "/etc/machine-name", permissions: "0644", content: instance.node },
@@ -57,16 +57,18 @@ export function userData({ instance, files, cluster, ticket }: UserDataFacts): s
   return cloudConfig(instance, [...shared, ...own]);
 }
 
-/** Files, and that `join.service` is started, which is one of them. */
+/** Returns a cloud-config that writes the files and starts `join.service`, which is one of them. */
 export function cloudConfig({ node }: Pick<CloudInstance, "node">, files: readonly BootFile[]): string {
   const runcmd = ["systemctl daemon-reload", "systemctl start --no-block join.service"];
-  // JSON is YAML.
+  // JSON is valid YAML.
   return `#cloud-config\n${JSON.stringify({ hostname: node, write_files: files, runcmd })}\n`;
 }
 
-/** Its cloud knows the node by this id, and where it stands. */
+/** Returns the kubelet unit with provider id and zone of the instance. */
 function placed(file: BootFile, { providerId, zone }: UserDataFacts["instance"]): BootFile {
   const flags = `--provider-id=${providerId} --node-labels=topology.kubernetes.io/zone=${zone} `;
-  if (!file.content.includes(command)) throw new Error(`Cannot tell a kubelet its place: "${file.path}" starts none`);
+  if (!file.content.includes(command)) {
+    throw new Error(`Failed to set provider id and zone of a kubelet: "${file.path}" starts no kubelet`);
+  }
   return { ...file, content: file.content.replace(command, `${command}${flags}`) };
 }

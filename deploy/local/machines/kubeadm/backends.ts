@@ -1,17 +1,17 @@
-/** Which of the machines behind a balancer take requests, by what they say of themselves. */
+/** Checks which machines behind a load balancer accept requests, by their own health endpoint. */
 import type { Socket } from "node:net";
 import { httpProbe } from "../../process/http_probe.ts";
 
 export interface BackendsOptions {
-  /** `host:port` of each API server, as of now. */
+  /** Returns the current `host:port` of each API server. */
   addresses: () => readonly string[];
-  /** Of the authority that signed their certificates. */
+  /** CA of their certificates in PEM. */
   caPem: string;
 }
 
 const lookMs = 300;
 const answerMs = 1_000;
-/** One that is merely slow is asked once more. */
+/** Number of failed checks until a backend is removed, so that one slow response is tolerated. */
 const missesUntilOut = 2;
 
 export class Backend {
@@ -27,7 +27,7 @@ export class Backend {
     this.#caPem = caPem;
   }
 
-  /** Looks once; while an answer is awaited there is no second look. */
+  /** Checks once; does nothing while another check is running. */
   async look(): Promise<void> {
     if (this.#isAsked) return;
     this.#isAsked = true;
@@ -39,20 +39,20 @@ export class Backend {
     else if (this.#misses >= missesUntilOut) this.sever();
   }
 
-  /** Keeps what is connected to it, until that closes. */
+  /** Tracks a connection to this backend until it closes. */
   hold(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
   }
 
-  /** Nobody is to wait for the answer of one that gives none. */
+  /** Closes all connections, so that no client waits for a backend that does not respond. */
   sever(): void {
     this.isReady = false;
     for (const socket of this.#sockets) socket.destroy();
   }
 }
 
-/** All of them; disposing of it severs them. */
+/** All backends; dispose of it to close their connections. */
 export class Backends implements Disposable {
   readonly #options: BackendsOptions;
   readonly #known = new Map<string, Backend>();
@@ -69,7 +69,7 @@ export class Backends implements Disposable {
     for (const backend of this.#known.values()) backend.sever();
   }
 
-  /** Those that are ready, another one first each time. */
+  /** Returns the ready backends, rotated at each call. */
   inTurn(): Backend[] {
     const wanted = this.#options.addresses();
     const ready = [...this.#known.values()].filter(({ address, isReady }) => isReady && wanted.includes(address));

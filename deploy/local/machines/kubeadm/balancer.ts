@@ -1,4 +1,7 @@
-/** One address for all API servers: connections go in turn to those that are ready, and end with the one they went to. */
+/**
+ * A TCP load balancer for all API servers: forwards connections to ready ones in turn, and closes them with their
+ * backend.
+ */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { type Backend, Backends, type BackendsOptions } from "./backends.ts";
 
@@ -16,7 +19,7 @@ export class Balancer implements AsyncDisposable {
     });
   }
 
-  /** Listens on a free port of an address of this host. */
+  /** Starts to listen on a free port of an address of this host. */
   static async start(host: string, options: BackendsOptions): Promise<Balancer> {
     const balancer = new Balancer(options);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -36,7 +39,7 @@ export class Balancer implements AsyncDisposable {
   }
 }
 
-/** Leads to the first one that takes the connection; where none does, it ends. */
+/** Connects to the first backend that accepts the connection; closes the connection if none does. */
 function reach(client: Socket, [first, ...others]: readonly Backend[]): void {
   if (first === undefined || client.destroyed) return void client.destroy();
   const [host = "", port = ""] = first.address.split(":");

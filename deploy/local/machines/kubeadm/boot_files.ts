@@ -1,8 +1,8 @@
-/** What a machine has beside the files of its image, so that kubeadm makes it a node. */
+/** The files with which kubeadm turns a machine into a node, in addition to those of its image. */
 import type { BootFile } from "../groups/node_files.ts";
 
 const kubeletUnit = "/etc/systemd/system/kubelet.service";
-/** kubeadm writes its own, or asks that they are not there. */
+/** Files that kubeadm writes itself, or requires to be absent. */
 const replaced = [kubeletUnit, "/etc/kubernetes/kubelet.conf", "/etc/kubernetes/pki/ca.crt"];
 
 const unit = `[Unit]
@@ -27,7 +27,8 @@ RestartSec=2
 WantedBy=multi-user.target
 `;
 
-// Not again where it failed: kubeadm refuses a machine that it has begun with, and Ostler judges one that does not join.
+// Not retried after a failure, because kubeadm refuses a partly configured machine, and Ostler handles machines that do
+// not join.
 const joinUnit = `[Unit]
 Description=Become a node by kubeadm
 Wants=network-online.target
@@ -57,7 +58,7 @@ systemctl enable kubelet.service
 ${command}
 `;
 
-/** Those of the image as far as they suit, and what kubeadm is told to do. */
+/** Returns the files of the image that kubeadm does not replace, and the files for kubeadm. */
 export function bootFiles(
   files: readonly BootFile[],
   { verb, config }: { verb: "init" | "join"; config: string },

@@ -1,6 +1,7 @@
 /**
- * The authorities of a cluster, made before its first machine: so its administrator is known from the start, and every
- * control plane is given the same ones, as `kubeadm init --upload-certs` would hand them on.
+ * The certificate authorities of a cluster, created before its first machine: the administrator's certificate exists
+ * from the
+ * start, and all control planes get the same authorities, as with `kubeadm init --upload-certs`.
  */
 import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import { CertificateAuthority, type KeyedCertificate } from "../../stack/certificate_authority.ts";
@@ -12,7 +13,7 @@ export class ClusterKeys {
   private constructor(
     readonly cluster: CertificateAuthority,
     readonly etcd: CertificateAuthority,
-    /** What control planes share. */
+    /** Files that control planes share. */
     readonly files: readonly BootFile[],
   ) {}
 
@@ -27,12 +28,12 @@ export class ClusterKeys {
     return new ClusterKeys(cluster, etcd, [...files.flat(), ...serviceAccountKeys()]);
   }
 
-  /** Who may do everything there. */
+  /** Issues a client certificate of an administrator. */
   administrator(): Promise<KeyedCertificate> {
     return this.cluster.issue({ commonName: "admin", organization: "system:masters", use: "client" });
   }
 
-  /** A client of etcd, as a Secret in the form of `kubernetes.io/tls` has it. */
+  /** Issues a client certificate for etcd, as data of a Secret of type kubernetes.io/tls. */
   async etcdClient(commonName: string): Promise<Record<"ca.crt" | "tls.crt" | "tls.key", string>> {
     const { certificatePem, keyPem } = await this.etcd.issue({ commonName, use: "client" });
     return { "ca.crt": this.etcd.certificatePem, "tls.crt": certificatePem, "tls.key": keyPem };

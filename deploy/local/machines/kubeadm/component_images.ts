@@ -1,4 +1,4 @@
-/** The images of a control plane's pods, each of one program, by the names that kubeadm has for them. */
+/** The images of a control plane's pods, each with one program, under the names that kubeadm uses. */
 import { createHash } from "node:crypto";
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,30 +10,30 @@ import { runCommand } from "../../tools/run_command.ts";
 import type { ControlPlanePrograms } from "./programs.ts";
 import { kubernetesVersion } from "./programs.ts";
 
-/** What stands before the names of images in the mirror. */
+/** Prefix of the image names in the mirror. */
 export const imagePrefix = "control-plane";
 
 const components = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "pause"] as const;
 const types = "application/vnd.oci.image";
 
-/** Makes them in a folder, once for the same programs. */
+/** Builds the images in a folder, once for the same programs. */
 export async function componentImages(folder: string, programs: ControlPlanePrograms): Promise<LayoutImage[]> {
   const tags = await tagsOf(programs.kubeadm);
   return await Promise.all(components.map(async (name) => {
     const tag = tags.get(name);
-    if (tag === undefined) throw new Error(`Cannot make image "${name}": kubeadm knows none of that name`);
+    if (tag === undefined) throw new Error(`Failed to build image "${name}": kubeadm lists no image with this name`);
     await writeLayout(join(folder, name), { name, program: programs[name], store: join(folder, "layers") });
     return { folder: join(folder, name), repository: `${imagePrefix}/${name}`, tags: [tag] };
   }));
 }
 
-/** Asked of kubeadm itself, as it goes by versions of its own for some. */
+/** Reads the tags from kubeadm, which defines the versions of some images itself. */
 async function tagsOf(kubeadm: string): Promise<Map<string, string>> {
   const args = ["config", "images", "list", "--kubernetes-version", kubernetesVersion, "--image-repository", "x"];
   const { code, stdout, lines } = await runCommand({
     ...{ program: kubeadm, args, env: { PATH: process.env["PATH"] ?? "" } },
   });
-  if (code !== 0) throw new Error(`Cannot list images: kubeadm ended with ${code}: ${lines.at(-1) ?? ""}`);
+  if (code !== 0) throw new Error(`Failed to list images: kubeadm ended with exit code ${code}: ${lines.at(-1) ?? ""}`);
   return new Map(
     stdout.trim().split("\n").map((line): [string, string] => {
       const [, name = "", tag = ""] = /^x\/([^:]+):(.+)$/.exec(line) ?? [];
@@ -42,7 +42,9 @@ async function tagsOf(kubeadm: string): Promise<Map<string, string>> {
   );
 }
 
-/** One layer with one program, which is found in the path: kubeadm's manifests name commands without a folder. */
+/**
+ * Writes an image with one layer and one program on PATH, because kubeadm's manifests name commands without a folder.
+ */
 async function writeLayout(
   folder: string,
   { name, program, store }: { name: string; program: string; store: string },

@@ -1,4 +1,4 @@
-/** A cluster whose control planes, with etcd on them, are machines of a scaling group; and so are its workers. */
+/** A cluster whose control planes, which run etcd, and workers are machines of scaling groups. */
 import { join } from "node:path";
 import { marks } from "../../../../activities/node_version/marks.ts";
 import type { GroupSpec } from "../../cloud/groups/group_cloud.ts";
@@ -17,20 +17,20 @@ import { bootstrappers, joinByKubeadm } from "./joining.ts";
 import { kubernetesVersion } from "./programs.ts";
 
 export interface ControlPlanesOptions {
-  /** Its mirror has the images of the components, and kubeadm. */
+  /** A host whose mirror has the images of the components, and kubeadm. */
   host: ContainerHost;
-  /** For kubeconfigs. */
+  /** Folder of kubeconfigs. */
   directory: string;
-  /** That of the control planes; its first machine makes the cluster. */
+  /** The group of the control planes, whose first machine creates the cluster. */
   group: GroupSpec;
 }
 
-/** Where kubeadm has API servers listen. */
+/** The port of kubeadm's API servers. */
 const apiPort = 6443;
 
 export class ControlPlanes implements AsyncDisposable {
   readonly groups: GroupGround;
-  /** Its API server is whichever is ready. */
+  /** The cluster; its API server address leads to any ready one. */
   readonly cluster: Cluster;
   readonly keys: ClusterKeys;
   readonly #options: ControlPlanesOptions;
@@ -47,7 +47,7 @@ export class ControlPlanes implements AsyncDisposable {
     this.#parts = parts.owned;
   }
 
-  /** Resolves when the first control plane is Ready; when it does not come, nothing but its container is left. */
+  /** Resolves when the first control plane is Ready; if it fails, only its container remains. */
   static async begin(options: ControlPlanesOptions): Promise<ControlPlanes> {
     await using owned = new AsyncDisposableStack();
     const { host, group, directory } = options;
@@ -68,16 +68,19 @@ export class ControlPlanes implements AsyncDisposable {
     return new ControlPlanes(options, { groups, cluster: { apiServer, adminKubeconfig }, keys, owned: owned.move() });
   }
 
-  /** Addresses of the machines that run control planes. */
+  /** Returns the addresses of the control planes. */
   get addresses(): string[] {
     return addressesOf(this.groups, this.#options.group);
   }
 
-  /** All others join, once Ostler is there to tell what they run: its kinds and identities are, and its processes run. */
+  /**
+   * Lets all other machines join; Ostler's CRDs, service accounts and processes must exist, because it records what
+   * nodes run.
+   */
   async settle(admin: Administrator, workers: readonly GroupSpec[]): Promise<void> {
     const { group } = this.#options;
     const [founder] = this.groups.cloud.instances(group.id);
-    // Whoever runs `kubeadm init` says so itself: nobody was there to let it in.
+    // No join service existed for the machine that ran `kubeadm init`, so its node is annotated here.
     await admin.patch(`/api/v1/nodes/${founder?.node}`, {
       metadata: { annotations: { [marks.components]: first.components } },
     });
@@ -89,7 +92,7 @@ export class ControlPlanes implements AsyncDisposable {
     await this.groups.settle(admin, [group, ...workers]);
   }
 
-  /** Containers stay: they go with the host. */
+  /** Stops the cluster without removing containers, which the host removes. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#parts.disposeAsync();
   }

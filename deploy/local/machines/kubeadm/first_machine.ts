@@ -1,11 +1,11 @@
-/** The machine that makes the cluster: until it is Ready there is nobody else to ask how it is. */
+/** Waits for the machine that creates the cluster, whose state only itself can report until it is Ready. */
 import { waitUntil } from "../../process/wait_until.ts";
 import { ApiConnection } from "../../stack/api_connection.ts";
 import type { ContainerHost } from "../container_host.ts";
 
 const timeoutMs = 240_000;
 
-/** Resolves when its node is Ready; rejects with what kubeadm said. */
+/** Resolves when the node is Ready; rejects with kubeadm's output. */
 export async function untilFirstReady(host: ContainerHost, node: string, adminKubeconfig: string): Promise<void> {
   using api = await ApiConnection.open(adminKubeconfig);
   const look = async (signal: AbortSignal): Promise<void> => {
@@ -13,11 +13,13 @@ export async function untilFirstReady(host: ContainerHost, node: string, adminKu
       status: { conditions?: { type: string; status: string }[] };
     };
     const isReady = status.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
-    if (!isReady) throw new Error("it is not Ready");
+    if (!isReady) throw new Error("the node is not Ready");
   };
-  await waitUntil(look, { what: `control plane "${node}" Ready`, timeoutMs }).catch(async (cause: unknown) => {
-    throw new Error(`Cannot make a cluster: ${await saidOn(host, node)}`, { cause });
-  });
+  await waitUntil(look, { what: `control plane "${node}" to become Ready`, timeoutMs }).catch(
+    async (cause: unknown) => {
+      throw new Error(`Failed to create a cluster: ${await saidOn(host, node)}`, { cause });
+    },
+  );
 }
 
 async function saidOn(host: ContainerHost, node: string): Promise<string> {

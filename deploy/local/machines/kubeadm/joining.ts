@@ -1,4 +1,4 @@
-/** How the machines of such a cluster become nodes: the first one by `kubeadm init`, all others by `kubeadm join`. */
+/** How machines become nodes by kubeadm: the first one by `kubeadm init`, all others by `kubeadm join`. */
 import { bootstrapKubeconfig } from "../../../../profiles/mod.ts";
 import type { CloudInstance, GroupCloud } from "../../cloud/groups/group_cloud.ts";
 import { clusterOf, type Joining, type JoiningMeans, openNodeFiles } from "../groups/joining.ts";
@@ -8,7 +8,7 @@ import { bootFiles } from "./boot_files.ts";
 import type { ClusterKeys } from "./cluster_keys.ts";
 import { type ClusterShape, discoveryPath, initConfig, joinConfig } from "./kubeadm_config.ts";
 
-/** Those whom kubeadm's own rules let join. */
+/** The group that may join by kubeadm's own permissions. */
 export const bootstrappers = "system:bootstrappers:kubeadm:default-node-token";
 
 export interface KubeadmCluster {
@@ -17,7 +17,7 @@ export interface KubeadmCluster {
   shape: ClusterShape;
 }
 
-/** The first machine of a control plane is the cluster's first one. */
+/** Returns the way to join by kubeadm; the first control plane creates the cluster. */
 export async function joinByKubeadm(cluster: KubeadmCluster, means: JoiningMeans): Promise<Joining> {
   const filesOf = await openNodeFiles(means);
   let first: string | undefined;

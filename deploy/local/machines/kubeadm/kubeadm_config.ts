@@ -1,10 +1,10 @@
-/** What kubeadm is told on a machine (kubeadm.k8s.io/v1beta4). */
+/** The configuration of kubeadm on a machine (kubeadm.k8s.io/v1beta4). */
 import type { CloudInstance } from "../../cloud/groups/group_cloud.ts";
 import { kubernetesVersion } from "./programs.ts";
 
-/** What all machines of a cluster have in common. */
+/** Settings that all machines of a cluster share. */
 export interface ClusterShape {
-  /** `host:port` that leads to any of its API servers. */
+  /** `host:port` that leads to any API server of the cluster. */
   endpoint: string;
   podNetwork: string;
   imageRepository: string;
@@ -12,10 +12,10 @@ export interface ClusterShape {
 }
 
 const apiVersion = "kubeadm.k8s.io/v1beta4";
-/** With a ticket in it. */
+/** Path of the discovery kubeconfig, which has a join ticket. */
 export const discoveryPath = "/etc/kubernetes/discovery.conf";
 
-/** As the stack has it: its first steps take long at the usual rate, and who waits for a lost node waits long enough. */
+/** Arguments as in the stack: its start is slow at the default rate, and a lost node is detected late by default. */
 const controllerManager = {
   "kube-api-qps": "200",
   "kube-api-burst": "400",
@@ -23,7 +23,7 @@ const controllerManager = {
   "node-monitor-grace-period": "20s",
 };
 
-/** For the first machine. */
+/** Returns the configuration of the first machine. */
 export function initConfig(instance: CloudInstance, shape: ClusterShape): string {
   return documents([
     { apiVersion, kind: "InitConfiguration", nodeRegistration: registrationOf(instance) },
@@ -31,7 +31,7 @@ export function initConfig(instance: CloudInstance, shape: ClusterShape): string
       ...{ apiVersion, kind: "ClusterConfiguration", kubernetesVersion, controlPlaneEndpoint: shape.endpoint },
       ...{ imageRepository: shape.imageRepository, encryptionAlgorithm: "ECDSA-P256" },
       networking: { podSubnet: shape.podNetwork, serviceSubnet: "10.96.0.0/16" },
-      // Machines route the one Service that pods here need themselves, and no pod looks up a name.
+      // Machines route the only Service that pods need themselves, and no pod uses DNS.
       ...{ dns: { disabled: true }, proxy: { disabled: true } },
       controllerManager: { extraArgs: argumentsOf(controllerManager) },
     },
@@ -39,7 +39,7 @@ export function initConfig(instance: CloudInstance, shape: ClusterShape): string
   ]);
 }
 
-/** For each machine after it. */
+/** Returns the configuration of each following machine. */
 export function joinConfig(instance: CloudInstance, { ticket, isControlPlane }: {
   ticket: string;
   isControlPlane: boolean;
@@ -51,11 +51,11 @@ export function joinConfig(instance: CloudInstance, { ticket, isControlPlane }: 
   }]);
 }
 
-/** Its cloud knows the node by its id, and where it stands. */
+/** Returns the node registration with provider id and zone of the instance. */
 function registrationOf({ node, providerId, zone }: CloudInstance): object {
   return {
     ...{ name: node, criSocket: "unix:///run/containerd/containerd.sock", imagePullSerial: false },
-    // It looks for the config of the kernel, which is the host's.
+    // This check reads the kernel's config, which is that of the host.
     ignorePreflightErrors: ["SystemVerification"],
     kubeletExtraArgs: argumentsOf({
       "provider-id": providerId,
@@ -72,12 +72,12 @@ function kubeletConfig({ hasCgroupV2 }: ClusterShape): object {
   return {
     ...{ apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration", cgroupDriver: "systemd" },
     ...{ failCgroupV1: hasCgroupV2, failSwapOn: false, resolvConf: "/run/ostler/resolv.conf" },
-    // How full the host's disk is says nothing about the machine.
+    // The free space on the host's disk is no indication of the machine's health.
     evictionHard: { "memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%" },
   };
 }
 
-/** JSON is YAML. */
+/** Returns a multi-document text in JSON, which is valid YAML. */
 function documents(all: readonly object[]): string {
   return all.map((each) => `${JSON.stringify(each)}\n`).join("---\n");
 }

@@ -1,4 +1,4 @@
-/** An image that hands can run from: Debian's minimal system, as a layout that the machines' mirror serves by digest. */
+/** An image for hands: a minimal Debian system, as an OCI layout that the machines' mirror serves by digest. */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
@@ -14,16 +14,16 @@ import type { LayoutImage } from "../../mirror/layout_image.ts";
 
 export interface HandsImage {
   layout: LayoutImage;
-  /** Its repository and digest, to be read behind the mirror's address. */
+  /** Repository and digest, to be prefixed with the mirror's address. */
   reference: string;
 }
 
 export interface HandsOptions {
-  /** Takes the layout; removed by the caller. */
+  /** Folder of the layout; the caller removes it. */
   folder: string;
-  /** Keeps what images are made of from one run to the next. */
+  /** Folder that keeps the inputs of images between runs. */
   workFolder: string;
-  /** Opened for as long as it takes. */
+  /** Engine, which is open during the build. */
   engine: EngineOptions;
 }
 
@@ -50,7 +50,7 @@ interface Descriptor {
   size: number;
 }
 
-/** The whole file system of an image as one layer. */
+/** Returns the file system of an image as one layer. */
 async function exported(image: string, labels: Record<string, string>, folder: string): Promise<Descriptor> {
   await mkdir(join(folder, "blobs", "sha256"), { recursive: true });
   const { container: { dockerode } } = await getContainerRuntimeClient();

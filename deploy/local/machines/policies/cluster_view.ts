@@ -1,4 +1,4 @@
-/** What of a cluster decides who may talk to whom. */
+/** The objects of a cluster that determine the allowed traffic. */
 import type {
   V1LabelSelector,
   V1Namespace,
@@ -9,7 +9,7 @@ import type {
 } from "@kubernetes/client-node";
 import { type Selector, selects } from "../../../../activities/kube/status.ts";
 
-/** A NetworkPolicy as the API server writes it; the client's type has another name for `from`. */
+/** A NetworkPolicy in the API server's JSON; the client's type has another name for `from`. */
 export interface NetworkPolicy {
   metadata?: V1ObjectMeta;
   spec?: {
@@ -20,20 +20,20 @@ export interface NetworkPolicy {
   };
 }
 
-/** All that is known of a cluster at one moment. */
+/** The observed objects of a cluster at one moment. */
 export interface ClusterView {
   pods: readonly V1Pod[];
   namespaces: readonly V1Namespace[];
   policies: readonly NetworkPolicy[];
 }
 
-/** A pod with an address of its own, which it has until it ends. */
+/** A pod with its own address, which it keeps until it ends. */
 export interface AddressedPod {
   pod: V1Pod;
   address: string;
 }
 
-/** Pods that a network can tell apart: those of the node's own network are the node. */
+/** Returns pods that have their own address, without pods in the network of a node. */
 export function addressedPods({ pods }: ClusterView): AddressedPod[] {
   return pods.flatMap((pod) => {
     const address = pod.status?.podIP;
@@ -42,7 +42,7 @@ export function addressedPods({ pods }: ClusterView): AddressedPod[] {
   });
 }
 
-/** Whether a pod is among those of a selector and, where told, of a namespace or of namespaces with labels. */
+/** Returns whether a pod matches a selector and, if given, a namespace or a namespace selector. */
 export function isChosen(
   view: ClusterView,
   pod: V1Pod,

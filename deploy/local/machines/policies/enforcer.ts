@@ -1,4 +1,7 @@
-/** What a network's agents do on every machine: NetworkPolicies hold there before its first pod runs, and follow the cluster. */
+/**
+ * Enforces NetworkPolicies on every machine before its first pod runs, and follows changes of the cluster, in place of
+ * network agents.
+ */
 import type { KubernetesListObject, KubernetesObject, ListWatch, V1Namespace, V1Pod } from "@kubernetes/client-node";
 import { follow } from "../../cloud/follow.ts";
 import { type Connection, connectWith } from "../../cloud/kube.ts";
@@ -9,7 +12,7 @@ import { podRules, policyChain } from "./pod_rules.ts";
 
 const kinds = { group: "networking.k8s.io", version: "v1", plural: "networkpolicies" };
 
-/** One cluster's policies, on those machines that are attached. */
+/** The policies of one cluster, enforced on attached machines. */
 export class PolicyEnforcer {
   readonly #stopping = new AbortController();
   readonly #machines = new Map<MachineContainer, AttachedMachine>();
@@ -17,7 +20,7 @@ export class PolicyEnforcer {
 
   private constructor(readonly connection: Connection, readonly podNetwork: string) {}
 
-  /** Resolves once it knows the cluster. */
+  /** Resolves when the objects of the cluster are read. */
   static async open(kubeconfig: string, podNetwork: string): Promise<PolicyEnforcer> {
     const enforcer = new PolicyEnforcer(connectWith(kubeconfig), podNetwork);
     const { core, custom } = enforcer.connection;
@@ -33,7 +36,7 @@ export class PolicyEnforcer {
     return enforcer;
   }
 
-  /** Makes the policies hold for a machine's range of pods from now on; throws where its kernel takes no such rules. */
+  /** Enforces the policies for a machine's pod range from now on; throws if its kernel refuses the rules. */
   async attach(machine: MachineContainer, subnet: string): Promise<void> {
     const attached = new AttachedMachine(machine, () => podRules(this.#view(), subnet));
     await attached.prepare(this.podNetwork);
@@ -41,7 +44,7 @@ export class PolicyEnforcer {
     void attached.keep(this.#stopping.signal);
   }
 
-  /** Leaves a machine alone. */
+  /** Stops enforcing policies on a machine. */
   detach(machine: MachineContainer): void {
     this.#machines.get(machine)?.leave();
     this.#machines.delete(machine);
@@ -65,7 +68,7 @@ export class PolicyEnforcer {
   }
 }
 
-/** Again, where a machine did not answer. */
+/** Pause before a retry if a machine did not respond, in seconds. */
 const againSeconds = 1;
 
 class AttachedMachine {
@@ -75,7 +78,7 @@ class AttachedMachine {
 
   constructor(readonly machine: MachineContainer, readonly rules: () => string) {}
 
-  /** Its first rules; and pods of one cluster see each other's own addresses, by which policies know them. */
+  /** Applies the first rules, without NAT between pods, because policies identify pods by address. */
   async prepare(podNetwork: string): Promise<void> {
     await this.#apply();
     const hook = (chain: string): string =>
@@ -85,7 +88,7 @@ class AttachedMachine {
     await this.#run(["sh", "-ec", [hook("FORWARD"), hook("INPUT"), unmasked].join("\n")]);
   }
 
-  /** Applies what changes, until it is left. */
+  /** Applies changes until the signal aborts. */
   async keep(stopping: AbortSignal): Promise<void> {
     const signal = AbortSignal.any([stopping, this.#leaving.signal]);
     const end = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
@@ -114,6 +117,8 @@ class AttachedMachine {
 
   async #run(command: readonly string[]): Promise<void> {
     const { exitCode, stderr } = await this.machine.run(command);
-    if (exitCode !== 0) throw new Error(`Cannot enforce policies: its kernel answers "${stderr.trim()}"`);
+    if (exitCode !== 0) {
+      throw new Error(`Failed to enforce policies: the machine's kernel refuses the rules: "${stderr.trim()}"`);
+    }
   }
 }

@@ -1,10 +1,10 @@
-/** The rules by which a machine's kernel lets traffic of its pods through: NetworkPolicies, put in words of iptables. */
+/** Translates NetworkPolicies into iptables rules for the pod traffic of a machine. */
 import type { V1NetworkPolicyPeer, V1NetworkPolicyPort, V1Pod } from "@kubernetes/client-node";
 import { type AddressedPod, addressedPods, type ClusterView, isChosen, type NetworkPolicy } from "./cluster_view.ts";
 
-/** The chain that judges everything which a machine forwards, or gets, from pods and for them. */
+/** The chain for all traffic from and to pods that a machine forwards or receives. */
 export const policyChain = "POD-POLICY";
-/** What a pod is told when it may not: neither silence nor what a closed port says. */
+/** The rejection of forbidden traffic, which differs from a timeout and from a closed port. */
 const forbidden = "-j REJECT --reject-with icmp-admin-prohibited";
 
 const directions = ["Egress", "Ingress"] as const;
@@ -14,7 +14,7 @@ interface Allowance {
   ports?: V1NetworkPolicyPort[] | undefined;
 }
 
-/** What `iptables-restore --noflush` takes for the pods in a machine's range, so that it is all there at one moment. */
+/** Returns the input of `iptables-restore --noflush` for the pods in a machine's range, which is applied atomically. */
 export function podRules(view: ClusterView, subnet: string): string {
   const machine = { subnet, pods: addressedPods(view).filter(({ address }) => contains(subnet, address)) };
   const chains = directions.flatMap((direction) => chainsOf(view, machine, direction));
@@ -30,7 +30,7 @@ export function podRules(view: ClusterView, subnet: string): string {
 }
 
 interface Machine {
-  /** Its range of pod addresses. */
+  /** Pod address range of the machine. */
   subnet: string;
   pods: readonly AddressedPod[];
 }
@@ -40,7 +40,7 @@ interface Chain {
   rules: string[];
 }
 
-// A chain of each direction sends each pod's traffic to the pod's own; what comes back from there was allowed.
+// The chain of each direction sends a pod's traffic to the pod's own chain; traffic that returns from there is allowed.
 function chainsOf(view: ClusterView, { subnet, pods }: Machine, direction: Direction): Chain[] {
   const flag = direction === "Egress" ? "-s" : "-d";
   const own = pods.flatMap(({ pod, address }) => {
@@ -50,14 +50,14 @@ function chainsOf(view: ClusterView, { subnet, pods }: Machine, direction: Direc
     return [{ address, name: nameOf(direction, address), rules: [...new Set(rules), forbidden] }];
   });
   const isolated = own.map(({ address, name }) => `${flag} ${address} -g ${name}`);
-  // A machine's own address in its range is no pod's.
+  // The machine's own address in its range does not belong to a pod.
   const itself = direction === "Ingress" ? ["-m addrtype --dst-type LOCAL -j RETURN"] : [];
   const free = pods.map(({ address }) => `${flag} ${address} -j RETURN`);
-  // Of whom nothing is known yet is told nothing: what it tries again will get through.
+  // Traffic of pods that are not known yet is dropped without a response, so that a retry succeeds.
   return [...own, { name: nameOf(direction), rules: [...itself, ...isolated, ...free, `${flag} ${subnet} -j DROP`] }];
 }
 
-/** What policies allow a pod in one direction; undefined where none isolates it. */
+/** Returns what policies allow a pod in one direction; undefined if no policy isolates it. */
 function allowancesOf(view: ClusterView, pod: V1Pod, direction: Direction): Allowance[] | undefined {
   const selected = view.policies.filter(({ metadata, spec }) =>
     spec !== undefined && typesOf(spec).includes(direction) &&
@@ -91,7 +91,7 @@ function placesOf(view: ClusterView, peer: V1NetworkPolicyPeer, namespace: strin
     .map(({ pod, address }) => ({ range: `${address}/32`, pod }));
 }
 
-/** A port by name is that of the pod which is called; where that is not known, it is none. */
+/** Returns matches for ports; a named port is resolved on the called pod, and matches nothing if the pod is unknown. */
 function matchesOf(ports: V1NetworkPolicyPort[] | undefined, called: V1Pod | undefined): string[] {
   if (!ports?.length) return [""];
   return ports.flatMap(({ port, endPort, protocol = "TCP" }) => {
@@ -106,14 +106,14 @@ function portNamed(pod: V1Pod | undefined, wanted: string): number | undefined {
   return ports.find(({ name }) => name === wanted)?.containerPort;
 }
 
-// iptables takes 28 letters at most.
+// Chain names of iptables have at most 28 characters.
 function nameOf(direction: Direction, address?: string): string {
   return `POD-${direction.toUpperCase()}${address === undefined ? "" : `-${address}`}`;
 }
 
-// Ranges of IPv4 addresses, as "10.0.0.0/8" has them.
+// Ranges of IPv4 addresses in CIDR notation, such as "10.0.0.0/8".
 
-/** Gives the ranges that together are one range without others, largest first. */
+/** Returns the ranges that together cover one range without the excepted ranges, largest first. */
 function without(range: string, excepts: readonly string[]): string[] {
   const [except, ...others] = excepts;
   if (except === undefined) return [range];
@@ -126,7 +126,7 @@ function minus(range: string, except: string): string[] {
   return halves(range).flatMap((half) => minus(half, except));
 }
 
-/** Whether all of a range lies within another. */
+/** Returns whether a range is completely within another. */
 function contains(outer: string, inner: string): boolean {
   const [wide, narrow] = [parsed(outer), parsed(inner)];
   const size = 2 ** (32 - wide.bits);

@@ -42,7 +42,7 @@ Deno.test("the mirror passes packages on and keeps them for the next mirror, wit
   assert.deepEqual(await get(packagesUrl + deb), { status: 200, text: `bytes of ${deb}` });
   const { status, text } = await get(packagesUrl + release);
   assert.equal(status, 502);
-  assert.ok(text.startsWith(`Cannot fetch "${nowhere}${release}": `), text);
+  assert.ok(text.startsWith(`Failed to fetch "${nowhere}${release}": `), text);
   assert.match(text, /Connection refused/);
 });
 
@@ -74,7 +74,7 @@ Deno.test("the mirror keeps nothing of a download that broke off", async () => {
     };
     return new Response(new ReadableStream({ pull: breaks }), { headers: { "content-length": "5000" } });
   };
-  assert.match((await get(packagesUrl + deb)).text, /^Cannot fetch "http\S+deb": /);
+  assert.match((await get(packagesUrl + deb)).text, /^Failed to fetch "http\S+deb": /);
   debian.answer = () => new Response("whole");
   assert.deepEqual(await get(packagesUrl + deb), { status: 200, text: "whole" });
 });
@@ -88,7 +88,7 @@ Deno.test("the mirror tells what is not there from what does not work", async ()
   debian.answer = () => new Response("busy", { status: 503, statusText: "Service Unavailable" });
   const answer = await get(packagesUrl + deb);
   assert.equal(answer.status, 502);
-  assert.match(answer.text, /^Cannot fetch "http\S+deb": it answers 503 Service Unavailable\n$/);
+  assert.match(answer.text, /^Failed to fetch "http\S+deb": it answers 503 Service Unavailable\n$/);
 });
 
 Deno.test("the mirror passes on nothing but Debian's trees, and nothing that leads out of its folder", async () => {

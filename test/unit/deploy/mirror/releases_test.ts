@@ -60,7 +60,7 @@ Deno.test("the mirror has the kubelets that were built and no other", async () =
 Deno.test("the mirror cannot spoil the checksum of a file that it does not have", async () => {
   await using programs = new MirrorSandbox();
   const mirror = await programs.start();
-  const message = /^Error: Cannot spoil the checksum of "kublet": the files are containerd-static-.*, kubelet$/;
+  const message = /^Error: Unknown file "kublet": accepted are containerd-static-.*, kubelet$/;
   await assert.rejects(mirror.fault({ kind: "wrong-checksum", file: "kublet" }), message);
 });
 

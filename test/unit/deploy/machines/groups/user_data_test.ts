@@ -31,6 +31,6 @@ Deno.test("a unit that starts no kubelet is refused, as nobody would find such a
   const files = [{ path: kubeletUnit, permissions: "0600", content: "[Service]\nExecStart=/bin/true\n" }];
   assert.throws(
     () => userData({ instance, files, cluster, ticket: "" }),
-    /Cannot tell a kubelet its place: "\/etc\/systemd\/system\/kubelet.service" starts none/,
+    /Failed to set provider id and zone of a kubelet: "\/etc\/systemd\/system\/kubelet.service" starts no kubelet/,
   );
 });
