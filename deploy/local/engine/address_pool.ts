@@ -1,17 +1,20 @@
-/** The addresses of an engine of ours: sixteen networks of 254 addresses. */
+/** The addresses of an engine that Ostler starts: sixteen networks of 254 addresses. */
 export interface AddressPool {
-  /** For example 10.201.0.0/20. */
+  /** The pool in CIDR notation, such as 10.201.0.0/20. */
   readonly cidr: string;
-  /** This host's address with its prefix on the bridge of containers that name no network; the first network. */
+  /**
+   * Address of this host, with prefix length, on the bridge of containers without a named network; in the first
+   * network.
+   */
   readonly bridgeAddress: string;
 }
 
-// Above what clusters are usually given for pods and services, below where many VPNs begin.
+// Above the usual ranges of pods and Services, and below the ranges of many VPNs.
 const firstOctet = 201;
 const lastOctet = 250;
 const poolBits = 20;
 
-/** The first pool that meets none of the `taken` networks, each like 10.0.0.0/8 or 10.0.0.1. */
+/** Returns the first pool that overlaps none of the `taken` networks, each such as 10.0.0.0/8 or 10.0.0.1. */
 export function chooseAddressPool(taken: readonly string[]): AddressPool {
   const ranges = taken.map(rangeOf);
   for (let octet = firstOctet; octet <= lastOctet; octet++) {
@@ -20,10 +23,12 @@ export function chooseAddressPool(taken: readonly string[]): AddressPool {
     const isFree = ranges.every(({ first, last }) => last < pool.first || first > pool.last);
     if (isFree) return { cidr, bridgeAddress: `10.${octet}.0.1/24` };
   }
-  throw new Error(`Cannot find free addresses for machines between 10.${firstOctet}.0.0 and 10.${lastOctet}.15.255`);
+  throw new Error(
+    `Failed to find free addresses for machines: 10.${firstOctet}.0.0 to 10.${lastOctet}.15.255 are in use`,
+  );
 }
 
-/** The networks that routes of `ip -json -4 route show table all` lead to, but not the default ones. */
+/** Returns the destination networks in the output of `ip -json -4 route show table all`, without default routes. */
 export function routedNetworks(routes: readonly { readonly dst?: string }[]): string[] {
   return routes.map(({ dst }) => dst ?? "default").filter((dst) => /^\d/.test(dst) && !dst.startsWith("0.0.0.0"));
 }

@@ -1,8 +1,9 @@
 import process from "node:process";
 
 /**
- * Has testcontainers, before its first use, talk to this engine until disposed of. Its own cleaner is an image that not
- * every site can pull: the engine room cleans.
+ * Makes testcontainers use this engine, if called before its first use, until disposed of. Disables the cleanup
+ * container of
+ * testcontainers, whose image not every site can pull; this folder's code cleans up instead.
  */
 export function aimTestcontainers(socket: string): Disposable {
   const { DOCKER_HOST: before } = process.env;

@@ -10,7 +10,7 @@ import { alone, type RunScope } from "./run_scope.ts";
 import { sweepEverything, sweepRun } from "./sweep.ts";
 import { stopEngine } from "./stop_engine.ts";
 
-/** Lets go of everything that this run holds; throws with all that could not be undone, after trying the rest. */
+/** Releases everything that this run holds; throws with all failures after trying every step. */
 export async function closeRun(scope: RunScope): Promise<void> {
   await alone(scope, undefined, async () => {
     const own = (await scope.records.living()).find(({ runId }) => runId === scope.runId);
@@ -19,18 +19,19 @@ export async function closeRun(scope: RunScope): Promise<void> {
 }
 
 /**
- * Does for runs that died what they could not do any more; throws with what remains of any, after trying all. Only while
- * no other run opens or closes.
+ * Cleans up after runs that died; throws with all failures after trying every run. Call it only while no other run
+ * opens or
+ * closes.
  */
 export async function closeDeadRuns(scope: RunScope): Promise<void> {
   const failures: unknown[] = [];
   for (const record of await scope.records.dead()) {
-    scope.onProgress(`removing what run ${record.runId} left behind`);
+    scope.onProgress(`removing leftovers of run ${record.runId}`);
     await closeRecorded(scope, record).catch((error: unknown) => failures.push(error));
   }
   if (failures.length > 0) throw new Error(failures.map(reasonOf).join("\n"), { cause: failures[0] });
   if ((await scope.records.living()).length > 0) return;
-  // Nobody's run, but settings that somebody saved: its record was lost.
+  // Saved settings without a run belong to a run whose record was lost.
   if (Deno.uid() === 0) await scope.hostSettings.restore(writeAsRoot);
 }
 
@@ -43,9 +44,9 @@ async function closeRecorded(scope: RunScope, record: RunRecord): Promise<void> 
   if (failures.length === 0) return await scope.records.remove(record.runId);
   throw engineError({
     attempt: `clean up after run ${record.runId}`,
-    state: `${failures.length} of its traces remain`,
+    state: `${failures.length} leftovers remain`,
     details: failures,
-    cure: "the next run tries again",
+    cure: "start another run, which retries the cleanup",
   });
 }
 
@@ -61,16 +62,16 @@ function undoSteps(scope: RunScope, record: RunRecord, others: readonly RunRecor
   if (directory !== undefined && isLastOnEngine) {
     steps.push(["Docker engine", () => stopEngine(engineFolders(scope.state, directory), scope.env)]);
   }
-  // An engine that was killed leaves its bridges.
+  // A killed engine leaves its bridges.
   if (directory !== undefined) steps.push(["network", () => removeBridge(networkName(record.runId), scope.env)]);
-  // After the engine, which itself changes them; kubelets of other runs still need what they set.
+  // After the engine, which changes these settings itself; kubelets of other runs still need them.
   if (others.length === 0) steps.push(["kernel settings", () => restoreSettings(scope, socketPath)]);
   return steps;
 }
 
 async function sweepIfUp(socketPath: string, isAll: boolean, runId: string): Promise<void> {
   const api = new DockerApi(socketPath);
-  // What an engine that is down still keeps is swept by its labels when a run next uses it.
+  // The objects of an engine that is down are removed by their labels when a run uses it next.
   const isUp = await api.get("/_ping").then(() => true, (error: unknown) => {
     if (["ENOENT", "ECONNREFUSED"].includes((error as { code?: string }).code ?? "")) return false;
     throw error;
@@ -84,5 +85,7 @@ async function restoreSettings(scope: RunScope, socketPath: string | undefined):
     : writeThrough(hostShell(new DockerApi(socketPath), scope.labels));
   const changed = await scope.hostSettings.restore(write);
   const names = Object.keys(changed);
-  if (names.length > 0) scope.onProgress(`put back what machines changed on this host: ${names.join(", ")}`);
+  if (names.length > 0) {
+    scope.onProgress(`restored settings of this host that machines had changed: ${names.join(", ")}`);
+  }
 }

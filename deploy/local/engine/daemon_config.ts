@@ -2,23 +2,24 @@ import { join } from "node:path";
 import type { AddressPool } from "./address_pool.ts";
 import type { EngineFolders } from "./engine_folders.ts";
 
-/** The argument by which a daemon of ours is known among all processes. */
+/** Returns the argument that identifies the process of Ostler's own daemon. */
 export function configArgument({ configPath }: EngineFolders): string {
   return `--config-file=${configPath}`;
 }
 
-/** The daemon's arguments. */
+/** Returns the arguments of the daemon. */
 export function daemonArguments(folders: EngineFolders): string[] {
   return [
     configArgument(folders),
-    // It uses a containerd that serves the whole host where there is one, so its names must be ours. As arguments,
-    // because the second one has another name in the file, under which the daemon refuses it.
+    // The daemon uses the host's containerd if there is one, so the namespaces must be its own. Set by arguments,
+    // because the
+    // daemon refuses the second one under its name in the configuration file.
     `--containerd-namespace=${folders.cgroup}`,
     `--containerd-plugins-namespace=${folders.cgroup}-plugins`,
   ];
 }
 
-/** The daemon's configuration file; it reads no other, and shares nothing with another engine of this host. */
+/** Returns the daemon's only configuration file, which shares nothing with another engine of this host. */
 export function daemonConfig(
   folders: EngineFolders,
   pool: AddressPool,
@@ -31,7 +32,7 @@ export function daemonConfig(
     hosts: [`unix://${folders.socketPath}`],
     "cgroup-parent": `/${folders.cgroup}`,
     "exec-opts": ["native.cgroupdriver=cgroupfs"],
-    // systemd in a machine must see its own cgroups only; on cgroup v1 the default is the host's.
+    // systemd in a machine must see its own cgroups only; the default on cgroup v1 are the host's.
     "default-cgroupns-mode": "private",
     bridge: folders.bridge,
     "default-address-pools": [{ base: pool.cidr, size: 24 }],

@@ -3,7 +3,7 @@ import { configArgument } from "./daemon_config.ts";
 import type { EngineFolders } from "./engine_folders.ts";
 import { kernelProc, startOf } from "./owner.ts";
 
-/** The processes whose file of that name in /proc says so. */
+/** Returns the processes whose file of this name in /proc matches. */
 export async function processesWhere(
   file: "cmdline" | "cgroup" | "comm",
   says: (text: string) => boolean,
@@ -18,13 +18,13 @@ export async function processesWhere(
   return pids;
 }
 
-/** The engine's daemon, if it runs. */
+/** Returns the process id of the engine's daemon, if it runs. */
 export async function daemonOf(folders: EngineFolders): Promise<number | undefined> {
   const argument = configArgument(folders);
   return (await processesWhere("cmdline", (line) => line.split("\0").includes(argument)))[0];
 }
 
-/** Asks the processes with SIGTERM to end, insists with SIGKILL after `graceMs`; resolves when they are gone. */
+/** Sends SIGTERM to the processes, then SIGKILL after `graceMs` milliseconds; resolves when they have ended. */
 export async function endProcesses(pids: readonly number[], graceMs: number): Promise<void> {
   send(pids, "SIGTERM");
   if (await areGone(pids, graceMs)) return;
@@ -32,7 +32,7 @@ export async function endProcesses(pids: readonly number[], graceMs: number): Pr
   await areGone(pids, graceMs);
 }
 
-/** Ends at once whatever still runs in the engine's containers, or for them. */
+/** Kills all remaining processes in the engine's containers, and their shims. */
 export async function killRemains({ cgroup, volatile }: EngineFolders): Promise<void> {
   const isRemains = new RegExp(`[:/]${cgroup}/`);
   const contained = await processesWhere("cgroup", (text) => isRemains.test(text));
@@ -47,7 +47,7 @@ function send(pids: readonly number[], signal: Deno.Signal): void {
     try {
       Deno.kill(pid, signal);
     } catch {
-      // Gone already, which is what the signal is for.
+      // The process has already ended.
     }
   }
 }

@@ -1,19 +1,19 @@
 import { type IncomingMessage, request } from "node:http";
 
-/** How long an answer may take; 60 s unless told. */
+/** Options of a call; the default timeout is 60 s. */
 export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
-/** The engine refused a call, with its HTTP status and its own words. */
+/** An error response of the engine, with its HTTP status and reason. */
 export class DockerRefusal extends Error {
   override readonly name = "DockerRefusal";
   readonly status: number;
-  /** What the engine said. */
+  /** The reason in the engine's response. */
   readonly reason: string;
 
   constructor(call: string, status: number, reason: string) {
-    super(`Cannot ${call}: the engine says ${status} "${reason}"`);
+    super(`Failed to ${call}: the engine returned ${status} "${reason}"`);
     this.status = status;
     this.reason = reason;
   }
@@ -21,7 +21,7 @@ export class DockerRefusal extends Error {
 
 const defaultTimeoutMs = 60_000;
 
-/** The HTTP API of a Docker engine that listens on a unix socket, or a port; speaks the version that the engine prefers. */
+/** The HTTP API of a Docker engine on a unix socket or a port, in the version that the engine prefers. */
 export class DockerApi {
   readonly #address: { readonly socketPath: string } | { readonly port: number };
 
@@ -29,17 +29,20 @@ export class DockerApi {
     this.#address = typeof address === "string" ? { socketPath: address } : address;
   }
 
-  /** The parsed answer; throws DockerRefusal for a status of 400 and above, the socket's error where nobody answers. */
+  /**
+   * Returns the parsed response; throws DockerRefusal for a status of 400 or above, and the socket's error without a
+   * response.
+   */
   get<T>(path: string, options?: CallOptions): Promise<T> {
     return this.#call<T>({ method: "GET", path }, options);
   }
 
-  /** Bytes are sent as they are, everything else as JSON. */
+  /** Sends a POST request; a body of bytes is sent unchanged, any other body as JSON. */
   post<T>(path: string, body?: unknown, options?: CallOptions): Promise<T> {
     return this.#call<T>({ method: "POST", path, body }, options);
   }
 
-  /** What is not there any more counts as deleted. */
+  /** Sends a DELETE request; an absent object counts as deleted. */
   async delete(path: string, options?: CallOptions): Promise<void> {
     await this.#call({ method: "DELETE", path }, options).catch((error: unknown) => {
       if (!(error instanceof DockerRefusal && error.status === 404)) throw error;
@@ -56,7 +59,7 @@ export class DockerApi {
       call.once("response", (response) => readAnswer(response).then(resolve, reject));
       call.once(
         "error",
-        (error) => reject(signal.aborted ? new Error(`no answer within ${timeoutMs / 1000} s`) : error),
+        (error) => reject(signal.aborted ? new Error(`no response within ${timeoutMs / 1000} s`) : error),
       );
       call.end(payload);
     });

@@ -4,39 +4,53 @@ import { KeeperLink } from "./keeper_link.ts";
 import type { OpenedRun } from "./keeper_messages.ts";
 import type { MachineNetwork } from "./machine_network.ts";
 
-/** What is wanted of an engine, and who listens. */
+/** Options to open an engine. */
 export interface EngineOptions {
-  /** Where no engine is found that can run machines: install one from Debian's packages and start it, as root. */
+  /**
+   * Whether to install an engine from Debian packages and start it, as root, if no engine is found that can run
+   * machines.
+   */
   readonly install: boolean;
-  /** Where an engine of ours keeps its images between runs; see `engineDirectory`. Runs of the same directory share it. */
+  /**
+   * Folder in which a started engine keeps images between runs; see `engineDirectory`. Runs with the same folder share
+   * the engine.
+   */
   readonly directory: string;
-  /** One line each, without its end. */
+  /** Called with each progress line, without line end. */
   readonly onProgress?: (text: string) => void;
   readonly signal?: AbortSignal;
 }
 
-/** A Docker engine that can run machines, open for one run. */
+/** A Docker engine that can run machines, opened for one run. */
 export interface Engine {
-  /** For DOCKER_HOST, such as unix:///var/run/docker.sock. */
+  /** Value for DOCKER_HOST, such as unix:///var/run/docker.sock. */
   readonly socket: string;
-  /** Started for Ostler's runs, and stopped when the last of them is over; else found. */
+  /**
+   * Whether the engine was started for Ostler's runs, and is stopped after the last of them; otherwise it was found.
+   */
   readonly isOurs: boolean;
   readonly version: string;
-  /** The run's own network: machines join it, and reach this host under its gateway. */
+  /** The run's own network, which machines join, and whose gateway is the address of this host. */
   readonly network: MachineNetwork;
-  /** Labels that each container, network and volume of this run must carry; by them they are removed at its end. */
+  /**
+   * Returns the labels that each container, network and volume of this run must have, by which they are removed at its
+   * end.
+   */
   runLabels(): Record<string, string>;
-  /** Removes all that carries the run's labels, and puts this host back as it was; rejects with what remains. */
+  /** Removes all objects with the run's labels, and restores the settings of this host; rejects with what remains. */
   stop(): Promise<void>;
 }
 
 /**
- * Opens an engine for one run: found, or installed and started when told. What the run leaves behind goes at `stop`, and
- * within seconds after this process ended without it, however it ended. Throws an EngineError that lists every place that
- * was looked at and says how to get an engine; an aborted signal's reason, once all is cleaned up.
+ * Opens an engine for one run: an existing one, or with `install` one that is installed and started. The objects of the
+ * run are
+ * removed by `stop`, or within seconds after this process has ended in any other way. Throws an EngineError that lists
+ * all
+ * checked sockets and the cure, or an aborted signal's reason after the cleanup.
  *
- * Whoever uses testcontainers sets DOCKER_HOST to `socket` and TESTCONTAINERS_RYUK_DISABLED to "true" before its first
- * use, and unsets DOCKER_HOST after `stop`: an engine that is named there is the only one that is asked.
+ * To use testcontainers, set DOCKER_HOST to `socket` and TESTCONTAINERS_RYUK_DISABLED to "true" before its first use,
+ * and unset
+ * DOCKER_HOST after `stop`, because an engine in DOCKER_HOST is the only one that is checked.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { install, onProgress = () => {}, signal } = options;
@@ -75,7 +89,7 @@ function refuseOtherSystems(): void {
   throw engineError({
     attempt: "run machines",
     state:
-      `on "${Deno.build.os}" a Docker engine runs in a virtual machine, whose networks this host has no address in`,
+      `on "${Deno.build.os}", a Docker engine runs in a virtual machine, in whose networks this host has no address`,
     cure: "use a Linux host",
   });
 }

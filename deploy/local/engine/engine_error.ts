@@ -1,28 +1,28 @@
-/** What a failure has to tell a reader who saw nothing else. */
+/** The facts of a failure, complete for a reader who saw no other output. */
 export interface EngineFailure {
-  /** Completes "Cannot …". */
+  /** The attempted action, as it completes "Failed to …". */
   readonly attempt: string;
   readonly state: string;
-  /** One line each: the engines that were looked at, or the last lines of a log. */
+  /** Lines of detail: the checked engines, or the last lines of a log. */
   readonly details?: readonly string[];
   readonly cure?: string;
   readonly cause?: unknown;
 }
 
-/** The Docker engine, or what it left on this machine, is not as it must be; the message says how to cure it. */
+/** A failure of the Docker engine or of its cleanup; the message includes the cure. */
 export class EngineError extends Error {
   override readonly name = "EngineError";
 }
 
-/** Builds the error from what was attempted, what is the case, the lines that show it and the cure. */
+/** Returns an error with attempted action, state, detail lines and cure. */
 export function engineError({ attempt, state, details = [], cure, cause }: EngineFailure): EngineError {
   const lines = details.flatMap((detail) => detail.split("\n")).map((line) => `\n  | ${line}`).join("");
-  return new EngineError(`Cannot ${attempt}: ${state}${lines}${cure === undefined ? "" : `\n  cure: ${cure}`}`, {
+  return new EngineError(`Failed to ${attempt}: ${state}${lines}${cure === undefined ? "" : `\n  cure: ${cure}`}`, {
     cause,
   });
 }
 
-/** The message of whatever was thrown. */
+/** Returns the message of any thrown value. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

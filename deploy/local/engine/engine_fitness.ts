@@ -3,7 +3,7 @@ import { reasonOf } from "./engine_error.ts";
 import { hostShell } from "./host_shell.ts";
 import { currentBootId } from "./owner.ts";
 
-/** What an engine tells of itself that decides whether machines can run on it. */
+/** The facts of an engine that determine whether machines can run on it. */
 export interface EngineFacts {
   readonly OSType: string;
   readonly Driver: string;
@@ -12,9 +12,9 @@ export interface EngineFacts {
   readonly SecurityOptions?: readonly string[] | null;
 }
 
-/** What an engine can do for us. */
+/** Whether an engine can run machines, and its properties. */
 export interface Fitness {
-  /** Why no machine can run on it; undefined when one can. */
+  /** Why machines cannot run on the engine; undefined if they can. */
   readonly unfit: string | undefined;
   readonly version: string;
   readonly driver: string;
@@ -22,7 +22,10 @@ export interface Fitness {
 
 const answerMs = 15_000;
 
-/** Asks an engine, and runs one privileged container on it; an engine that does not answer is unfit, never an error. */
+/**
+ * Checks an engine, and runs a privileged container on it; an engine that does not respond is unfit and causes no
+ * error.
+ */
 export async function judgeEngine(api: DockerApi, labels: Readonly<Record<string, string>>): Promise<Fitness> {
   try {
     const options = { timeoutMs: answerMs };
@@ -35,22 +38,24 @@ export async function judgeEngine(api: DockerApi, labels: Readonly<Record<string
   }
 }
 
-/** Judges by what the engine says of itself; `kernel` is the release of this host's kernel. */
+/** Returns why an engine is unfit by its own facts, if it is; `kernel` is the release of this host's kernel. */
 export function unfitFacts(facts: EngineFacts, kernel: string): string | undefined {
   const { OSType, Driver, KernelVersion, CgroupVersion } = facts;
   const security = facts.SecurityOptions ?? [];
   const has = (name: string): boolean => security.some((option) => option.startsWith(`name=${name}`));
   if (OSType !== "linux") return `it runs "${OSType}" containers`;
-  if (KernelVersion !== kernel) return `it runs on another machine: its kernel is "${KernelVersion}", ours "${kernel}"`;
-  if (has("rootless")) return "it is rootless, so that its networks cannot be reached from this host";
+  if (KernelVersion !== kernel) {
+    return `it runs on another host: its kernel is "${KernelVersion}", that of this host is "${kernel}"`;
+  }
+  if (has("rootless")) return "it is rootless, so its networks cannot be reached from this host";
   if (Driver === "vfs") return `its storage driver "vfs" copies the whole image for each machine`;
   if (CgroupVersion === "1" && !has("cgroupns")) {
-    return `its containers share the host's cgroups: start it with "--default-cgroupns-mode private"`;
+    return `its containers share the host's cgroups; start it with "--default-cgroupns-mode private"`;
   }
   return undefined;
 }
 
-/** Why a privileged container does not run on this host's own network; undefined when it does. */
+/** Returns why a privileged container cannot run in this host's own network; undefined if it can. */
 export async function cannotRunPrivileged(
   api: DockerApi,
   labels: Readonly<Record<string, string>>,
@@ -58,8 +63,8 @@ export async function cannotRunPrivileged(
   const script = "cat /proc/sys/kernel/random/boot_id && readlink /proc/self/ns/net";
   try {
     const [bootId, network] = (await hostShell(api, labels)(script)).split("\n");
-    if (bootId !== await currentBootId()) return "it runs on another machine";
-    if (network !== await Deno.readLink("/proc/self/ns/net")) return "its networks cannot be reached from here";
+    if (bootId !== await currentBootId()) return "it runs on another host";
+    if (network !== await Deno.readLink("/proc/self/ns/net")) return "its networks cannot be reached from this host";
     return undefined;
   } catch (error) {
     return `it cannot run privileged containers: ${error instanceof DockerRefusal ? error.reason : reasonOf(error)}`;
@@ -69,9 +74,9 @@ export async function cannotRunPrivileged(
 function whyNoAnswer(error: unknown): string {
   const { code } = error as { code?: string };
   if (code === "EACCES" || error instanceof Deno.errors.PermissionDenied) {
-    return `we may not use it: the socket belongs to another user, often of group "docker"`;
+    return `permission denied: the socket belongs to another user, and often to group "docker"`;
   }
-  if (code === "ENOENT") return "there is no such socket";
-  if (code === "ECONNREFUSED") return "nobody listens on this socket";
-  return `it does not answer as an engine does: ${reasonOf(error)}`;
+  if (code === "ENOENT") return "the socket does not exist";
+  if (code === "ECONNREFUSED") return "no process listens on this socket";
+  return `it does not respond like an engine: ${reasonOf(error)}`;
 }

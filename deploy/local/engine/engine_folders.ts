@@ -2,24 +2,27 @@ import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { cacheFolder, type Environment } from "../tools/environment.ts";
 
-/** Where everything of one engine of ours lies. */
+/** The folders of one engine that Ostler starts. */
 export interface EngineFolders {
-  /** Eight hexadecimal digits that stand for `directory`; part of the names of everything the engine leaves outside. */
+  /**
+   * Eight hexadecimal digits that identify `directory`; part of the names of everything that the engine creates
+   * elsewhere.
+   */
   readonly id: string;
-  /** Kept between runs: images, the daemon's log, the runtime wrapper. */
+  /** Folder that is kept between runs: images, the daemon's log, the runtime wrapper. */
   readonly directory: string;
   readonly dataRoot: string;
   readonly logPath: string;
-  /** Gone with the engine; short, because the path of a unix socket is at most 107 bytes long. */
+  /** Folder that is removed with the engine; its path is short, because a unix socket's path has at most 107 bytes. */
   readonly volatile: string;
   readonly socketPath: string;
   readonly configPath: string;
-  /** The bridge of containers that name no network. */
+  /** The bridge of containers without a named network. */
   readonly bridge: string;
   readonly cgroup: string;
 }
 
-/** The folders of the engine whose images lie in `directory`. */
+/** Returns the folders of the engine that keeps its images in `directory`. */
 export function engineFolders(state: string, directory: string): EngineFolders {
   const id = createHash("sha256").update(directory).digest("hex").slice(0, 8);
   const volatile = join(state, "engines", id);
@@ -36,14 +39,18 @@ export function engineFolders(state: string, directory: string): EngineFolders {
   };
 }
 
-/** Where an engine of ours keeps its images between runs: `$XDG_CACHE_HOME/ostler/docker`; throws without a home. */
+/**
+ * Returns the folder in which an engine keeps images between runs: `$XDG_CACHE_HOME/ostler/docker`; throws without a
+ * home.
+ */
 export function engineDirectory(env: Environment): string {
   return join(besideTools(env), "docker");
 }
 
 /**
- * Where the runs of this machine know of each other: `/run/ostler` for root, whose runs share it whatever their home is,
- * else a folder of the user's cache.
+ * Returns the folder in which the runs of this host are recorded: `/run/ostler` for root, shared by all of its runs
+ * regardless
+ * of their home, otherwise a folder in the user's cache.
  */
 export function stateFolder(env: Environment): string {
   return Deno.uid() === 0 ? "/run/ostler" : join(besideTools(env), "engine");
@@ -51,6 +58,6 @@ export function stateFolder(env: Environment): string {
 
 function besideTools(env: Environment): string {
   const tools = cacheFolder(env);
-  if (tools === undefined) throw new Error("Cannot find a cache folder: neither HOME nor XDG_CACHE_HOME is set");
+  if (tools === undefined) throw new Error("Failed to find a cache folder: neither HOME nor XDG_CACHE_HOME is set");
   return dirname(tools);
 }

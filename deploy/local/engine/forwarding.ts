@@ -3,15 +3,16 @@ import { runCommand } from "../tools/run_command.ts";
 import { type AddressPool, chooseAddressPool, routedNetworks } from "./address_pool.ts";
 import type { EngineFolders } from "./engine_folders.ts";
 
-/** Chooses addresses that lead nowhere else on this host. */
+/** Chooses an address pool to which no route of this host leads. */
 export async function freeAddressPool(env: Environment): Promise<AddressPool> {
   const routes = await run("ip", ["-json", "-4", "route", "show", "table", "all"], env);
   return chooseAddressPool(routedNetworks(JSON.parse(routes || "[]") as { dst?: string }[]));
 }
 
 /**
- * Makes the engine's bridge and lets its containers reach the outside. Docker's own rules would do that too, but they take
- * over chains that belong to another engine of this host, and none of them goes when the engine stops.
+ * Creates the engine's bridge and lets its containers reach outside networks. Docker's own rules are not used, because
+ * they take
+ * over the chains of another engine on this host, and remain when the engine stops.
  */
 export async function openForwarding(folders: EngineFolders, pool: AddressPool, env: Environment): Promise<void> {
   await closeForwarding(folders, env);
@@ -23,7 +24,7 @@ export async function openForwarding(folders: EngineFolders, pool: AddressPool, 
   }
 }
 
-/** Takes back what `openForwarding` did, as far as it is there; rules of others stay as they are. */
+/** Removes what `openForwarding` created and what still exists; does not change rules of others. */
 export async function closeForwarding(folders: EngineFolders, env: Environment): Promise<void> {
   for (const table of ["filter", "nat"]) {
     const rules = (await run("iptables", ["-w", "-t", table, "-S"], env)).split("\n");
@@ -34,7 +35,7 @@ export async function closeForwarding(folders: EngineFolders, env: Environment):
   await removeBridge(folders.bridge, env);
 }
 
-/** Removes a bridge if it is there. */
+/** Removes a bridge if it exists. */
 export async function removeBridge(name: string, env: Environment): Promise<void> {
   const links = JSON.parse(await run("ip", ["-json", "link", "show"], env)) as { ifname: string }[];
   if (links.some(({ ifname }) => ifname === name)) await run("ip", ["link", "delete", name], env);
@@ -42,7 +43,7 @@ export async function removeBridge(name: string, env: Environment): Promise<void
 
 type Rule = readonly [table: string, chain: string, ...match: string[]];
 
-/** Every bridge of ours is named ostler…; none of these rules matches what does not come from or answer our containers. */
+/** Returns the rules for bridges named ostler…, which match only traffic from Ostler's containers and its responses. */
 export function forwardingRules({ cidr }: AddressPool): Rule[] {
   const answers = ["-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED"];
   return [
@@ -59,5 +60,5 @@ function markOf({ id }: EngineFolders): string[] {
 async function run(program: string, args: readonly string[], env: Environment): Promise<string> {
   const { code, stdout, lines } = await runCommand({ program, args, env: definedVariables(env) });
   if (code === 0) return stdout;
-  throw new Error(`Cannot run "${program} ${args.join(" ")}": it ended with ${code}: "${lines.join("; ")}"`);
+  throw new Error(`Failed to run "${program} ${args.join(" ")}": exit code ${code}: "${lines.join("; ")}"`);
 }

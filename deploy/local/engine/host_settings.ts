@@ -4,10 +4,12 @@ import type { HostShell } from "./host_shell.ts";
 import { currentBootId, kernelProc } from "./owner.ts";
 import { ignoreAbsence, writeWhole } from "./run_record.ts";
 
-/** Settings of the kernel that all containers share, by their path below /proc/sys. */
+/** Kernel settings that all containers share, by path below /proc/sys. */
 export type HostSettings = Readonly<Record<string, string>>;
 
-/** What a kubelet, the systemd of a machine and a Docker daemon set; those that this kernel does not have are left out. */
+/**
+ * Settings that a kubelet, a machine's systemd and a Docker daemon change; those that this kernel lacks are skipped.
+ */
 const changedByMachines = [
   ...["kernel/panic", "kernel/panic_on_oops", "vm/overcommit_memory", "vm/panic_on_oom"],
   ...["kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes", "kernel/keys/maxkeys", "kernel/keys/maxbytes"],
@@ -20,7 +22,7 @@ interface SavedSettings {
   readonly settings: HostSettings;
 }
 
-/** The settings as they were before the first machine of this host, in a file that outlives a crash. */
+/** The settings from before the first machine of this host, in a file that survives a crash. */
 export class SavedHostSettings {
   readonly #path: string;
   readonly #proc: string;
@@ -30,14 +32,17 @@ export class SavedHostSettings {
     this.#path = join(state, "host_settings.json");
   }
 
-  /** Saves what is set now, unless older values of this boot are kept: the oldest ones are the true ones. */
+  /**
+   * Saves the current settings, unless earlier values of this boot are saved, because the earliest ones are the
+   * original ones.
+   */
   async save(): Promise<void> {
     if (await this.#read() !== undefined) return;
     const saved: SavedSettings = { bootId: await currentBootId(this.#proc), settings: await readSettings(this.#proc) };
     await writeWhole(this.#path, JSON.stringify(saved, null, 2));
   }
 
-  /** Puts back what differs from what was saved, and forgets it; returns what was changed back. */
+  /** Restores settings that differ from the saved ones, and deletes the file; returns the restored settings. */
   async restore(write: SettingsWriter): Promise<HostSettings> {
     const saved = await this.#read();
     const changed = saved === undefined ? {} : await changedSince(saved.settings, this.#proc);
@@ -49,19 +54,19 @@ export class SavedHostSettings {
   async #read(): Promise<SavedSettings | undefined> {
     const text = await Deno.readTextFile(this.#path).catch(ignoreAbsence);
     const saved = text === undefined ? undefined : JSON.parse(text) as SavedSettings;
-    // A boot sets everything anew.
+    // A reboot resets all settings, so saved values of another boot are ignored.
     return saved?.bootId === await currentBootId(this.#proc) ? saved : undefined;
   }
 }
 
 export type SettingsWriter = (settings: HostSettings) => Promise<void>;
 
-/** For root: writes to the kernel directly. */
+/** Writes to the kernel directly, as root. */
 export const writeAsRoot: SettingsWriter = async (settings) => {
   for (const [name, value] of Object.entries(settings)) await Deno.writeTextFile(`/proc/sys/${name}`, value);
 };
 
-/** For everybody else who may use the engine: writes from a privileged container. */
+/** Returns a writer for users other than root, which writes from a privileged container. */
 export function writeThrough(shell: HostShell): SettingsWriter {
   return async (settings) => {
     const lines = Object.entries(settings).map(([name, value]) => `echo '${value}' > /proc/sys/${name}`);
@@ -80,7 +85,7 @@ async function readSettings(proc: string): Promise<HostSettings> {
 async function changedSince(settings: HostSettings, proc: string): Promise<HostSettings> {
   const now = await readSettings(proc);
   const changed = Object.entries(settings).filter(([name, value]) => now[name] !== undefined && now[name] !== value);
-  // Another engine that runs needs forwarding, whoever turned it on.
+  // Another running engine needs forwarding, regardless of which process enabled it.
   const keepsForwarding = await isAnyEngineUp(proc);
   return Object.fromEntries(changed.filter(([name]) => name !== forwarding || !keepsForwarding));
 }
@@ -88,7 +93,7 @@ async function changedSince(settings: HostSettings, proc: string): Promise<HostS
 async function isAnyEngineUp(proc: string): Promise<boolean> {
   const networkOf = (pid: number | "self"): Promise<string> => Deno.readLink(`${proc}/${pid}/ns/net`).catch(() => "");
   const engines = await processesWhere("comm", (text) => text.trim() === "dockerd", proc);
-  // Forwarding is a setting of each network namespace.
+  // Each network namespace has its own forwarding setting.
   const networks = await Promise.all(engines.map(networkOf));
   return networks.includes(await networkOf("self"));
 }

@@ -2,25 +2,25 @@ import { randomBytes } from "node:crypto";
 import type { DockerApi } from "./docker_api.ts";
 
 const repository = "ostler-host-shell";
-// A tar archive that holds nothing ends with two blocks of zeros.
+// An empty tar archive consists of two blocks of zeros.
 const emptyArchive = new Uint8Array(1024);
 const programFolders = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr"];
 const scriptTimeoutMs = 30_000;
 
-/** Runs a shell script in a privileged container on the host's network; returns what it printed, throws when it fails. */
+/** Runs a shell script in a privileged container in the host's network; returns its output, and throws if it fails. */
 export type HostShell = (script: string) => Promise<string>;
 
-/** A shell that needs no image: its container is empty, and sees the host's own programs read-only. */
+/** Returns a shell that needs no image: its container is empty, and mounts the host's programs read-only. */
 export function hostShell(api: DockerApi, labels: Readonly<Record<string, string>>): HostShell {
   return async (script) => {
-    // A name of its own: another run's shell would remove one that all share before it is used.
+    // A unique name, because another run's shell could remove a shared image before this one uses it.
     const tag = randomBytes(6).toString("hex");
     await api.post(`/images/create?fromSrc=-&repo=${repository}&tag=${tag}`, emptyArchive);
     const { Id } = await api.post<{ Id: string }>("/containers/create", {
       Image: `${repository}:${tag}`,
       Entrypoint: ["/bin/sh", "-c", script],
       Labels: labels,
-      // A terminal, so that the log is the bare output and not frames.
+      // With a terminal, the log is the plain output without frames.
       Tty: true,
       HostConfig: { Privileged: true, NetworkMode: "host", Binds: await programBinds() },
     });
@@ -38,7 +38,9 @@ async function outcome(api: DockerApi, id: string): Promise<string> {
   const options = { timeoutMs: scriptTimeoutMs };
   const { StatusCode } = await api.post<{ StatusCode: number }>(`/containers/${id}/wait`, undefined, options);
   const output = (await api.get<string>(`/containers/${id}/logs?stdout=1&stderr=1`)).replaceAll("\r\n", "\n").trim();
-  if (StatusCode !== 0) throw new Error(`a script in a privileged container ended with ${StatusCode}: "${output}"`);
+  if (StatusCode !== 0) {
+    throw new Error(`a script in a privileged container ended with exit code ${StatusCode}: "${output}"`);
+  }
   return output;
 }
 

@@ -1,4 +1,4 @@
-// Entry point of the process that keeps a run's engine: opens it, and cleans up when its input ends, however that comes.
+// Entry point of the process that keeps a run's engine: opens it, and cleans up when its input ends for any reason.
 import { closeDeadRuns, closeRun } from "./close_run.ts";
 import { reasonOf } from "./engine_error.ts";
 import type { KeeperOrder, KeeperReport } from "./keeper_messages.ts";
@@ -6,19 +6,19 @@ import { openRun } from "./open_run.ts";
 import { alone, createRunScope, type RunScope } from "./run_scope.ts";
 
 async function report(message: KeeperReport): Promise<void> {
-  // Nobody listens any more when the process we keep the engine for was killed.
+  // The write fails if the parent process was killed.
   await Deno.stdout.write(new TextEncoder().encode(`${JSON.stringify(message)}\n`)).catch(() => {});
 }
 
 interface Input {
   readonly order: Promise<KeeperOrder>;
-  /** Aborted at the end of input, or by a signal. */
+  /** Aborted at the end of input or by a signal. */
   readonly ended: AbortSignal;
 }
 
 function readInput(): Input {
   const ended = new AbortController();
-  const end = (why: string): void => ended.abort(new Error(`Cannot go on: ${why}`));
+  const end = (why: string): void => ended.abort(new Error(`Stopped: ${why}`));
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     Deno.addSignalListener(name, () => end(`stopped by ${name}`));
   }
@@ -29,7 +29,7 @@ function readInput(): Input {
       text += chunk;
       if (text.includes("\n")) resolve(JSON.parse(text) as KeeperOrder);
     }
-    end("our input ended");
+    end("the input ended");
     reject(ended.signal.reason);
   };
   read().catch(reject);
@@ -39,7 +39,7 @@ function readInput(): Input {
 async function keep({ order, ended }: Input): Promise<void> {
   const told = await order;
   const scope = await createRunScope((text) => void report({ kind: "progress", text }));
-  // Whoever asks for it waits for nothing else: the end of our input calls nothing off.
+  // A sweep is not cancelled by the end of input, because its caller only waits for the end.
   if (told.isSweep) return await alone(scope, undefined, () => closeDeadRuns(scope));
   const failures: unknown[] = [];
   await openUntil(ended, scope, told).catch((error: unknown) => failures.push(error));

@@ -8,9 +8,11 @@ import { logTail } from "../process/log_tail.ts";
 import { EngineError, engineError } from "./engine_error.ts";
 import type { KeeperOrder, KeeperReport, OpenedRun } from "./keeper_messages.ts";
 
-/** Our end of the keeper: a process of its own session, which cleans up after us also when we are killed. */
+/** The connection to the keeper: a process in its own session, which cleans up even if this process is killed. */
 export class KeeperLink {
-  /** Rejects with an EngineError; the keeper then cleans up and goes by itself. */
+  /**
+   * Resolves when the run is open; rejects with an EngineError, after which the keeper cleans up and exits by itself.
+   */
   readonly opened: Promise<OpenedRun>;
   readonly #order: KeeperOrder;
   readonly #onProgress: (text: string) => void;
@@ -37,18 +39,18 @@ export class KeeperLink {
     this.#child.stdin?.write(`${JSON.stringify(order)}\n`);
   }
 
-  /** Tells the keeper to clean up; resolves when it is gone, rejects with what remains. */
+  /** Makes the keeper clean up; resolves when it has exited, and rejects with what remains. */
   async end(): Promise<void> {
     this.#child.ref();
     this.#child.stdin?.end();
     await this.#gone;
     if (this.#last?.kind === "closed") return;
     if (this.#last?.kind === "failed" || this.#order.isSweep) throw await this.#failure("close a Docker engine");
-    // It was killed: to another one, its run is one that died.
+    // The keeper was killed: another keeper cleans up its run as a dead one.
     await new KeeperLink({ ...this.#order, isSweep: true }, this.#onProgress).end();
   }
 
-  /** From now on the keeper alone does not hold our process back from ending. */
+  /** Allows this process to exit while the keeper runs. */
   unref(): void {
     this.#child.unref();
   }
@@ -67,7 +69,7 @@ export class KeeperLink {
     const { exitCode, signalCode } = this.#child;
     return engineError({
       attempt,
-      state: `the process that keeps it ended with ${signalCode ?? `code ${exitCode}`}`,
+      state: `its keeper process ended with ${signalCode ?? `exit code ${exitCode}`}`,
       details: [`last lines of "${this.#logPath}":`, await logTail(this.#logPath)],
     });
   }

@@ -1,16 +1,16 @@
 import type { MachineNetwork } from "./machine_network.ts";
 
-/** What the keeper is told on its first line of input; the end of its input tells it to clean up. */
+/** The first line of the keeper's input; the end of its input makes it clean up. */
 export interface KeeperOrder {
-  /** Install and start an engine where none is found. */
+  /** Whether to install and start an engine if none is found. */
   readonly install: boolean;
-  /** Absolute; where an engine of ours keeps its images. */
+  /** Absolute path of the folder in which a started engine keeps images. */
   readonly directory: string;
-  /** Only remove what dead runs left. */
+  /** Whether only to clean up after dead runs. */
   readonly isSweep?: boolean;
 }
 
-/** A run whose engine is ready for its machines. */
+/** An open run, whose engine is ready for machines. */
 export interface OpenedRun {
   readonly socketPath: string;
   readonly isOurs: boolean;
@@ -19,7 +19,7 @@ export interface OpenedRun {
   readonly network: MachineNetwork;
 }
 
-/** One line of the keeper's output, as JSON. */
+/** One line of the keeper's output, in JSON. */
 export type KeeperReport =
   | { readonly kind: "progress"; readonly text: string }
   | { readonly kind: "opened"; readonly run: OpenedRun }

@@ -3,13 +3,13 @@ import type { DockerApi } from "./docker_api.ts";
 /** The bridge network that a run's machines share with this host. */
 export interface MachineNetwork {
   readonly name: string;
-  /** For example 10.201.1.0/24. */
+  /** The subnet in CIDR notation, such as 10.201.1.0/24. */
   readonly subnet: string;
-  /** This host's address in it: what machines reach a server of ours under. */
+  /** Address of this host in the network, at which machines reach its servers. */
   readonly gateway: string;
 }
 
-/** The name of a run's network and of its bridge, as long as a link's name may be. */
+/** Returns the name of a run's network and bridge, which fits the maximum length of a link's name. */
 export function networkName(runId: string): string {
   return `ostler-${runId}`;
 }
@@ -36,7 +36,7 @@ export async function createMachineNetwork(
   const { Subnet: subnet, Gateway: gateway } = IPAM.Config[0] ?? {};
   if (subnet === undefined || gateway === undefined) {
     throw new Error(
-      `Cannot use network "${name}": the engine gave it no subnet and gateway, but ${JSON.stringify(IPAM)}`,
+      `Failed to create network "${name}": the engine assigned no subnet and gateway, but ${JSON.stringify(IPAM)}`,
     );
   }
   return { name, subnet, gateway };

@@ -25,23 +25,25 @@ interface ChosenEngine extends FoundEngine {
   readonly isOurs: boolean;
 }
 
-/** Finds or makes an engine and a network for this run; whatever it holds when it throws, `closeRun` lets go of. */
+/**
+ * Finds or starts an engine and creates a network for this run; if it throws, call `closeRun` to release what it holds.
+ */
 export async function openRun(scope: RunScope, order: KeeperOrder, signal: AbortSignal): Promise<OpenedRun> {
   return await alone(scope, signal, async () => {
-    // What cannot be cleaned up after another run does not keep this one from running.
+    // A failed cleanup of another run does not prevent this run.
     const tell = (error: unknown): void => scope.onProgress(reasonOf(error));
     await closeDeadRuns(scope).catch(tell);
     await record(scope, {});
     const { socketPath, isOurs, version, driver } = await chooseEngine(scope, order, signal);
     await record(scope, { socketPath, ...(isOurs ? { engineDirectory: order.directory } : {}) });
     scope.onProgress(
-      `Docker engine ${version} (${driver}) at "unix://${socketPath}"${isOurs ? ", started for us" : ""}`,
+      `Docker engine ${version} (${driver}) at "unix://${socketPath}"${isOurs ? ", started for this run" : ""}`,
     );
-    // Also before an engine of ours starts; here for one that was found.
+    // Saved here for an existing engine; a started engine saves the settings before it starts.
     await scope.hostSettings.save();
     const api = new DockerApi(socketPath);
     const swept = await sweepDeadRuns(api).catch((error: unknown) => (tell(error), []));
-    for (const runId of swept) scope.onProgress(`removed what run ${runId} left behind`);
+    for (const runId of swept) scope.onProgress(`removed leftovers of run ${runId}`);
     signal.throwIfAborted();
     const network = await createMachineNetwork(api, scope.runId, scope.labels);
     return { socketPath, isOurs, version, labels: scope.labels, network };
@@ -57,20 +59,20 @@ async function chooseEngine(scope: RunScope, order: KeeperOrder, signal: AbortSi
   let { engine, unfit } = await findEngine(search, judge);
   if (engine === undefined && order.install && !scope.env.DOCKER_HOST) {
     await installEngine({ env: scope.env, onProgress: scope.onProgress, signal });
-    // The package may have started an engine of the host.
+    // The installed package may have started an engine of the host.
     ({ engine, unfit } = await findEngine(search, judge));
     if (engine === undefined) return await ourEngine(scope, order, signal);
   }
   if (engine !== undefined) return { ...engine, isOurs: isOursUp && engine.socketPath === ours.socketPath };
   throw engineError({
     attempt: "run machines",
-    state: "no Docker engine is there that can",
+    state: "no Docker engine is suitable",
     details: unfit,
-    cure: scope.env.DOCKER_HOST ? "name another one in DOCKER_HOST, or unset it" : await howToGetEngine(),
+    cure: scope.env.DOCKER_HOST ? "name another engine in DOCKER_HOST, or unset it" : await howToGetEngine(),
   });
 }
 
-/** The engine of ours: the one that other runs use, else a new one. */
+/** Returns Ostler's own engine: the one that other runs use, or a new one. */
 async function ourEngine(scope: RunScope, { directory }: KeeperOrder, signal: AbortSignal): Promise<ChosenEngine> {
   const folders = engineFolders(scope.state, directory);
   const { socketPath } = folders;
@@ -85,8 +87,8 @@ async function ourEngine(scope: RunScope, { directory }: KeeperOrder, signal: Ab
   if (fitness.unfit === undefined) return { ...fitness, socketPath, isOurs: true };
   throw engineError({
     attempt: "run machines",
-    state: `the Docker engine that was started for them cannot: ${fitness.unfit}`,
-    details: [`its log is "${folders.logPath}"`],
+    state: `the started Docker engine is not suitable: ${fitness.unfit}`,
+    details: [`see its log "${folders.logPath}"`],
   });
 }
 
@@ -94,10 +96,10 @@ async function record(scope: RunScope, held: { socketPath?: string; engineDirect
   await scope.records.write({ runId: scope.runId, owner: scope.owner, ...held });
 }
 
-/** Sockets on which an engine may answer, in the order in which they are asked. */
+/** Sockets on which an engine may listen, in the order of the checks. */
 interface EngineSearch {
   readonly socketPaths: readonly string[];
-  /** A place that was named but cannot be asked, with the reason. */
+  /** A configured engine that cannot be used, with the reason. */
   readonly refused?: string;
 }
 
@@ -106,17 +108,17 @@ interface FoundEngine extends Fitness {
   readonly socketPath: string;
 }
 
-/** What a search came to: an engine, or one line for each place that was looked at. */
+/** The result of a search: an engine, or one line for each checked socket. */
 interface SearchResult {
   readonly engine: FoundEngine | undefined;
   readonly unfit: readonly string[];
 }
 
-/** DOCKER_HOST alone where it is set, else the sockets that engines usually listen on. */
+/** Returns only DOCKER_HOST if it is set, otherwise the usual sockets of engines. */
 export function engineSearch({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME: home }: Environment): EngineSearch {
   if (host?.startsWith("unix://")) return { socketPaths: [host.slice("unix://".length)] };
   if (host) {
-    const reason = "machines need an engine on this host, which listens on a unix socket";
+    const reason = "machines need an engine on this host that listens on a unix socket";
     return { socketPaths: [], refused: `DOCKER_HOST "${host}": ${reason}` };
   }
   return {
@@ -144,10 +146,14 @@ export async function findEngine(
 
 const readyMs = 60_000;
 
-/** Starts an engine of ours, which outlives us until `stopEngine`; throws with the end of its log when it does not come up. */
+/**
+ * Starts an engine, which runs until `stopEngine`, even after this process; throws with the end of its log if it fails
+ * to start.
+ */
 async function startEngine(folders: EngineFolders, env: Environment, signal: AbortSignal): Promise<void> {
   await Deno.mkdir(folders.dataRoot, { recursive: true, mode: 0o700 });
-  // A daemon that finds its old default network removes "docker0", whoever's it is, where it has an address pool.
+  // A daemon with an address pool that finds its old default network would remove "docker0", even that of another
+  // engine.
   await Deno.remove(join(folders.dataRoot, "network"), { recursive: true }).catch(ignoreAbsence);
   const runtimePath = await ensureRuntimeWrapper(folders.directory, env);
   const pool = await freeAddressPool(env);
@@ -158,9 +164,9 @@ async function startEngine(folders: EngineFolders, env: Environment, signal: Abo
   const probe = async (): Promise<void> => {
     await api.get("/_ping", { timeoutMs: 2_000 });
   };
-  const answers = waitUntil(probe, { what: "an answer of dockerd", timeoutMs: readyMs, signal });
+  const answers = waitUntil(probe, { what: "dockerd to respond", timeoutMs: readyMs, signal });
   await Promise.race([answers, gone]).catch(async (error: unknown) => {
-    // Whichever loses the race must not count as unhandled.
+    // The rejection of the losing promise must be handled.
     answers.catch(() => {});
     signal.throwIfAborted();
     throw engineError({
@@ -172,11 +178,11 @@ async function startEngine(folders: EngineFolders, env: Environment, signal: Abo
   });
 }
 
-/** Rejects when the daemon ends; never resolves. */
+/** Starts the daemon; rejects when the daemon ends, and never resolves. */
 function spawnDaemon(folders: EngineFolders, env: Environment): Promise<never> {
   const log = openSync(folders.logPath, "w", 0o600);
   const daemon = spawn("dockerd", daemonArguments(folders), {
-    // A session of its own: neither a terminal's Ctrl-C nor our end may reach it before its containers are gone.
+    // A session of its own, so that neither Ctrl-C nor the end of this process stops it before its containers are gone.
     detached: true,
     stdio: ["ignore", log, log],
     env: definedVariables(env),
@@ -186,7 +192,7 @@ function spawnDaemon(folders: EngineFolders, env: Environment): Promise<never> {
   daemon.unref();
   const gone = new Promise<never>((_, reject) => {
     daemon.once("error", reject);
-    daemon.once("exit", (code, name) => reject(new Error(`dockerd ended with ${name ?? `code ${code}`}`)));
+    daemon.once("exit", (code, name) => reject(new Error(`dockerd ended with ${name ?? `exit code ${code}`}`)));
   });
   gone.catch(() => {});
   return gone;

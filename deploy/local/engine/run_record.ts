@@ -1,19 +1,22 @@
 import { join } from "node:path";
 import { isDead, kernelProc, readOwner } from "./owner.ts";
 
-/** What a run holds on this machine; written before it holds it, so that others can let go of it after a crash. */
+/**
+ * The resources of a run on this host, recorded before they are acquired, so that another run can release them after a
+ * crash.
+ */
 export interface RunRecord {
-  /** Eight hexadecimal digits. */
+  /** Id of the run, eight hexadecimal digits. */
   readonly runId: string;
-  /** The process that answers for the run, as `writeOwner` writes it. */
+  /** The process that owns the run, in the format of `writeOwner`. */
   readonly owner: string;
-  /** The engine that it runs machines on. */
+  /** Socket of the engine that runs the machines. */
   readonly socketPath?: string;
-  /** Set when that engine is ours: stopped when no run uses it any more. */
+  /** Set if Ostler started the engine, which is stopped when no run uses it any more. */
   readonly engineDirectory?: string;
 }
 
-/** The records of the runs of this machine, one file each. */
+/** The records of the runs on this host, one file per run. */
 export class RunRecords {
   readonly #folder: string;
   readonly #proc: string;
@@ -23,7 +26,7 @@ export class RunRecords {
     this.#proc = proc;
   }
 
-  /** Written whole or not at all. */
+  /** Writes a record atomically. */
   async write(record: RunRecord): Promise<void> {
     await writeWhole(this.#path(record.runId), JSON.stringify(record, null, 2));
   }
@@ -32,12 +35,12 @@ export class RunRecords {
     await Deno.remove(this.#path(runId)).catch(ignoreAbsence);
   }
 
-  /** The runs whose process is alive, or which cannot be seen from here. */
+  /** Returns the runs whose process is alive or not visible. */
   async living(): Promise<RunRecord[]> {
     return await this.#select(false);
   }
 
-  /** The runs that ended without letting go of what they held. */
+  /** Returns the runs that ended without releasing their resources. */
   async dead(): Promise<RunRecord[]> {
     return await this.#select(true);
   }
@@ -64,7 +67,7 @@ async function isGone({ owner }: RunRecord, proc: string): Promise<boolean> {
   return known === undefined || await isDead(known, proc);
 }
 
-/** Writes a file so that a reader, also after a crash, sees all of it or none. */
+/** Writes a file atomically, also in case of a crash. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   await Deno.mkdir(join(path, ".."), { recursive: true, mode: 0o700 });
   const draft = `${path}.${Deno.pid}.draft`;
@@ -72,7 +75,7 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   await Deno.rename(draft, path);
 }
 
-/** For `catch`: what is not there needs no removing. */
+/** Ignores errors about absent files, for use in `catch`. */
 export function ignoreAbsence(error: unknown): void {
   if (!(error instanceof Deno.errors.NotFound)) throw error;
 }

@@ -9,12 +9,12 @@ import { currentOwner, writeOwner } from "./owner.ts";
 import { RunRecords } from "./run_record.ts";
 import { machineLabel, ownerLabel } from "./sweep.ts";
 
-/** What opening and closing a run share. */
+/** The context to open and to close a run. */
 export interface RunScope {
   readonly runId: string;
   readonly owner: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** With the folders of programs for root, which a user's PATH often lacks. */
+  /** Environment whose PATH includes the folders of system programs, which a user's PATH often lacks. */
   readonly env: Environment;
   readonly state: string;
   readonly records: RunRecords;
@@ -22,7 +22,7 @@ export interface RunScope {
   readonly onProgress: (text: string) => void;
 }
 
-/** A run of this process that holds nothing yet. */
+/** Returns a new run of this process, without resources yet. */
 export async function createRunScope(onProgress: (text: string) => void): Promise<RunScope> {
   const env = { ...process.env, PATH: `${process.env.PATH ?? ""}:/usr/sbin:/sbin:/usr/bin:/bin` };
   const state = stateFolder(env);

@@ -5,15 +5,18 @@ import { writeWhole } from "./run_record.ts";
 // Number of CAP_SYS_RESOURCE in capabilities(7).
 const sysResource = 24n;
 
-/** True where no process, however privileged, can be given CAP_SYS_RESOURCE; `status` is the text of /proc/self/status. */
+/**
+ * Returns whether no process can get CAP_SYS_RESOURCE, even with privileges; `status` is the text of /proc/self/status.
+ */
 export function lacksSysResource(status: string): boolean {
   const bounding = /^CapBnd:\s*([0-9a-f]+)$/m.exec(status)?.[1];
   return bounding !== undefined && (BigInt(`0x${bounding}`) >> sysResource & 1n) === 0n;
 }
 
 /**
- * A runtime that takes CAP_SYS_RESOURCE out of what it is told to grant, before runc tries to and fails with "unable to apply
- * caps": from the bundle's config.json when it creates a container, from the process file when it runs a command in one.
+ * Returns a script that calls runc without CAP_SYS_RESOURCE, because runc would fail with "unable to apply caps": it
+ * removes the
+ * capability from the bundle's config.json to create a container, and from the process file to run a command in one.
  */
 export function wrapperScript(runc: string): string {
   return `#!/bin/sh
@@ -44,11 +47,14 @@ exec '${runc}' "$@"
 `;
 }
 
-/** Writes the wrapper where this host needs one; returns its path, or undefined. The folder must allow programs to run. */
+/**
+ * Writes the wrapper if this host needs one; returns its path, or undefined. The folder must allow execution of
+ * programs.
+ */
 export async function ensureRuntimeWrapper(folder: string, env: Environment): Promise<string | undefined> {
   if (!lacksSysResource(await Deno.readTextFile("/proc/self/status"))) return undefined;
   const [runc] = await findOnPath("runc", env);
-  if (runc === undefined) throw new Error(`Cannot wrap "runc": it is not on PATH "${env.PATH ?? ""}"`);
+  if (runc === undefined) throw new Error(`Failed to wrap "runc": it is not on PATH "${env.PATH ?? ""}"`);
   const path = join(folder, "runc");
   await writeWhole(path, wrapperScript(runc));
   await Deno.chmod(path, 0o755);

@@ -7,7 +7,7 @@ import { ignoreAbsence } from "./run_record.ts";
 
 const graceMs = 10_000;
 
-/** Stops an engine of ours as far as it runs, and removes what it left on this host; its images stay. May be repeated. */
+/** Stops an engine if it runs, and removes everything that it left on this host except images. Idempotent. */
 export async function stopEngine(folders: EngineFolders, env: Environment): Promise<void> {
   const daemon = await daemonOf(folders);
   if (daemon !== undefined) await endProcesses([daemon], graceMs);
@@ -23,7 +23,7 @@ async function unmountBelow({ dataRoot, volatile }: EngineFolders): Promise<void
   const ours = mounts.filter((path) =>
     path === dataRoot || [dataRoot, volatile].some((at) => path.startsWith(`${at}/`))
   );
-  // The youngest first: a mount below another one would keep it busy.
+  // Latest first, because a mount below another one keeps that busy.
   for (const path of ours.toReversed()) {
     await new Deno.Command("umount", { args: ["--lazy", path], stdout: "null", stderr: "null" }).output();
   }
@@ -37,7 +37,10 @@ async function removeCgroups({ cgroup }: EngineFolders): Promise<void> {
   for (const path of new Set(hierarchies)) await removeCgroup(join(path, cgroup));
 }
 
-/** Control groups have files that cannot be removed; their folders can, the deepest first, once no process is in them. */
+/**
+ * Removes a cgroup by its folders, deepest first, because its files cannot be removed; requires that no process is in
+ * it.
+ */
 async function removeCgroup(path: string): Promise<void> {
   try {
     for await (const { name, isDirectory } of Deno.readDir(path)) {
@@ -45,6 +48,6 @@ async function removeCgroup(path: string): Promise<void> {
     }
     await Deno.remove(path);
   } catch {
-    // Not there, or a process in it is still ending; an empty group does no harm.
+    // The group is absent, or a process in it is still ending; an empty group is harmless.
   }
 }

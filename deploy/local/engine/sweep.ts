@@ -2,16 +2,16 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { DockerApi } from "./docker_api.ts";
 import { isDead, kernelProc, readOwner } from "./owner.ts";
 
-/** Carries the run's id; everything with this label goes when its run ends. */
+/** Label with the run's id; everything with this label is removed when its run ends. */
 export const machineLabel = "dev.ostler.machine";
-/** Carries the process that answers for the run. */
+/** Label with the process that owns the run. */
 export const ownerLabel = "dev.ostler.owner";
 
 interface Labelled {
   readonly Labels: Readonly<Record<string, string>> | null;
 }
 
-/** How often, and with what pauses, somebody looks whether containers are gone. */
+/** Number of checks whether containers are gone, and the pauses between them. */
 export interface Looks {
   readonly most: number;
   readonly pauseMs: number;
@@ -22,8 +22,9 @@ const usualLooks: Looks = { most: 40, pauseMs: 500 };
 /** Removes the run's containers with their anonymous volumes, then its networks and volumes. */
 export async function sweepRun(api: DockerApi, runId: string, looks = usualLooks): Promise<void> {
   const filter = `${machineLabel}=${runId}`;
-  // Twice at least, and until none is left: a creation that was under way when its owner died completes after the first
-  // look, and what somebody else removes takes its time.
+  // At least twice, and until no container is left: a container whose creation was in progress when its owner died can
+  // appear
+  // after the first check, and removal by another process takes time.
   for (let look = 1; look <= looks.most; look++) {
     const containers = await listContainers(api, filter);
     if (containers.length === 0 && look > 1) break;
@@ -36,7 +37,7 @@ export async function sweepRun(api: DockerApi, runId: string, looks = usualLooks
   for (const { Name } of volumes) await api.delete(`/volumes/${encodeURIComponent(Name)}`);
 }
 
-/** Sweeps every run whose owner is gone; returns their ids. */
+/** Removes the objects of every run whose owner has ended; returns the ids of these runs. */
 export async function sweepDeadRuns(api: DockerApi, proc = kernelProc): Promise<string[]> {
   const [containers, networks, volumes] = await Promise.all([
     listContainers(api, machineLabel),
@@ -50,14 +51,14 @@ export async function sweepDeadRuns(api: DockerApi, proc = kernelProc): Promise<
   const dead: string[] = [];
   for (const [runId, text] of owners) {
     const owner = readOwner(text);
-    // Without a readable owner it is not ours to judge.
+    // Objects without a readable owner are kept.
     if (owner !== undefined && await isDead(owner, proc)) dead.push(runId);
   }
   for (const runId of dead) await sweepRun(api, runId);
   return dead;
 }
 
-/** Removes every container and every volume of an engine that is ours alone; images and networks of the engine stay. */
+/** Removes all containers and volumes of an engine that only Ostler uses; keeps its images and networks. */
 export async function sweepEverything(api: DockerApi): Promise<void> {
   const containers = await api.get<{ Id: string }[]>("/containers/json?all=1");
   await Promise.all(containers.map(({ Id }) => removeContainer(api, Id)));
@@ -68,7 +69,7 @@ export async function sweepEverything(api: DockerApi): Promise<void> {
 
 async function removeContainer(api: DockerApi, id: string): Promise<void> {
   await api.delete(`/containers/${id}?force=1&v=1`).catch((error: unknown) => {
-    // Somebody else is removing it.
+    // Another process is removing it.
     if (!/already in progress/.test(String(error))) throw error;
   });
 }

@@ -1,4 +1,4 @@
-/** The Secrets of an installation: what lets its pods into Temporal, and where notices go. */
+/** The Secrets of an installation: credentials for Temporal, and addresses of notification receivers. */
 import { namespace } from "./ostler_pods.ts";
 import { noticeTemplate } from "./notice_receiver.ts";
 import type { ManifestObject } from "../stack/resource_paths.ts";
@@ -6,7 +6,7 @@ import type { Access } from "./temporal_front.ts";
 
 export const secretNames = { client: "temporal-client", server: "temporal-ca", notices: "ostler-notices" } as const;
 
-/** All of them, to be applied. */
+/** Returns all Secrets, to be applied. */
 export function accessSecrets(access: Access, noticeUrl: string): ManifestObject[] {
   const { certificatePem, keyPem, caPem } = access;
   return [

@@ -1,7 +1,7 @@
-/** The commands by which the documentation has Ostler installed, for a cluster, a Temporal and a registry that there are. */
+/** The commands of the documentation to install Ostler, for an existing cluster, Temporal and registry. */
 import { readFile } from "node:fs/promises";
 
-/** What a person puts in the place of the page's names. */
+/** Values for the placeholders on the page. */
 export interface Places {
   /** Host and port of Temporal. */
   temporal: string;
@@ -15,7 +15,7 @@ export interface InstallCommands {
   look: string;
 }
 
-/** Reads them; throws where the page has others than three. */
+/** Reads the commands; throws if the page does not have exactly three. */
 export async function installCommands({ temporal, registry }: Places): Promise<InstallCommands> {
   const text = await readFile(new URL("../../../docs/how-to/install.md", import.meta.url), "utf8");
   const [, block = ""] = /```sh\n([\s\S]*?)```/.exec(text) ?? [];
@@ -26,5 +26,5 @@ export async function installCommands({ temporal, registry }: Places): Promise<I
   if (commands.length === 3 && setup !== undefined && install !== undefined && look !== undefined) {
     return { setup, install, look };
   }
-  throw new Error(`Cannot install by docs/how-to/install.md: its first block has ${commands.length} commands`);
+  throw new Error(`Failed to read docs/how-to/install.md: its first block has ${commands.length} commands, not three`);
 }

@@ -1,4 +1,4 @@
-/** Ostler as a platform team has it: a release of the chart, whose pods live on machines of a pool of its own. */
+/** Ostler as in production: a release of the chart, whose pods run on machines of their own pool. */
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
@@ -21,7 +21,7 @@ import { metricsPort, valuesOf } from "./values.ts";
 export interface InstallationOptions {
   site: Site;
   host: ContainerHost;
-  /** Paths of these programs. */
+  /** Paths of helm and kubectl. */
   tools: { helm: string; kubectl: string };
   signal: AbortSignal;
 }
@@ -45,7 +45,9 @@ export class Installation implements AsyncDisposable {
     this.notices = parts.notices;
   }
 
-  /** Prepares what pods need of this host: the ways to the API server, to Temporal and to who is told. */
+  /**
+   * Prepares what pods need on this host: access to the API server, to Temporal and to the receiver of notifications.
+   */
   static async open(options: InstallationOptions): Promise<Installation> {
     const { site: { stack }, host, tools } = options;
     host.serveApi(stack.apiServer.port);
@@ -63,12 +65,12 @@ export class Installation implements AsyncDisposable {
     return installation;
   }
 
-  /** Host and port of the registry that machines pull from. */
+  /** Returns host and port of the registry from which machines pull. */
   get registry(): string {
     return new URL(this.options.host.mirror.url).host;
   }
 
-  /** Installs it by the commands of docs/how-to/install.md; gives what the last one says. */
+  /** Installs Ostler by the commands of docs/how-to/install.md; returns the output of the last one. */
   async install(): Promise<string> {
     const { site: { stack }, host } = this.options;
     const access = await this.temporal.firstAccess();
@@ -79,49 +81,49 @@ export class Installation implements AsyncDisposable {
     const places = { temporal: this.temporal.address, registry: this.registry };
     const { setup, install, look } = await installCommands(places);
     await this.run(setup);
-    // Machines that stand already were made with the plain manifests.
+    // --take-ownership, because existing machines were created with the plain manifests.
     await this.run(`${install} --take-ownership --wait --timeout=6m --values=${this.#place("values.json")}`);
     return await this.run(look);
   }
 
-  /** Updates it to another version, and waits for its pods to be Ready. */
+  /** Updates Ostler to another version, and waits until its pods are Ready. */
   async upgrade(tag: string): Promise<void> {
     const flags = `--reset-then-reuse-values --set image.tag=${tag} --wait --timeout=6m`;
     await this.run(`helm upgrade ostler deploy/chart -n ostler-system ${flags}`);
   }
 
-  /** Writes the Secrets anew; kubelets bring them to pods within two minutes. */
+  /** Updates the Secrets, which kubelets propagate to pods within two minutes. */
   async give(access: Access): Promise<void> {
     await applyObjects(this.options.site.stack.adminKubeconfig, accessSecrets(access, this.notices.url));
   }
 
-  /** The metrics of a pod, as its node gets them. */
+  /** Returns the metrics of a pod, scraped from its node. */
   async scrape({ node, address }: { node: string; address: string | undefined }): Promise<string> {
     const machine = await this.options.host.machine(node);
     const url = `http://${address}:${metricsPort}/metrics`;
     const { exitCode, stdout, stderr } = await machine.run(["curl", "-sS", "--fail", "--max-time", "5", url]);
-    if (exitCode !== 0) throw new Error(`Cannot scrape "${url}" on machine "${node}": ${stderr.trim()}`);
+    if (exitCode !== 0) throw new Error(`Failed to scrape "${url}" on machine "${node}": ${stderr.trim()}`);
     return stdout;
   }
 
-  /** What comes of it where a pod asks so many places, one after the other. */
+  /** Returns which of these addresses a pod can reach, tried one after the other. */
   async reach(pod: Placed, places: readonly Place[]): Promise<Reach[]> {
     const reaches: Reach[] = [];
     for (const place of places) reaches.push(await reachFrom(this.options.host, pod, place));
     return reaches;
   }
 
-  /** Whether a pod has said something since it began. */
+  /** Returns whether the log of a pod contains a text. */
   async hasSaid(pod: string, text: string): Promise<boolean> {
     return (await this.run(`kubectl -n ${namespace} logs ${pod}`)).includes(text);
   }
 
-  /** Runs a command of a person in a shell, as admin; rejects with what it says where it fails. */
+  /** Runs a shell command as administrator; rejects with its output if it fails. */
   async run(command: string): Promise<string> {
     const { signal } = this.options;
     const order = { program: "/bin/sh", args: ["-c", command], cwd: root, env: this.#environment(), signal };
     const { code, stdout, lines } = await runCommand(order);
-    if (code !== 0) throw new Error(`Cannot run "${command}": it ended with ${code}: ${[stdout, ...lines].join("; ")}`);
+    if (code !== 0) throw new Error(`Failed to run "${command}": exit code ${code}: ${[stdout, ...lines].join("; ")}`);
     return stdout;
   }
 

@@ -1,10 +1,10 @@
-/** Whether Temporal lets somebody in who brings this. */
+/** Checks whether Temporal accepts given credentials. */
 import { NativeConnection } from "@temporalio/worker";
 import { Buffer } from "node:buffer";
 import type { Access } from "./temporal_front.ts";
 import { doorName } from "./tls_door.ts";
 
-/** Tries it at "host:port". */
+/** Returns whether a connection to "host:port" with these credentials succeeds. */
 export async function isAdmitted(address: string, { caPem, certificatePem, keyPem }: Access): Promise<boolean> {
   const clientCertPair = { crt: Buffer.from(certificatePem), key: Buffer.from(keyPem) };
   const tls = { serverNameOverride: doorName, serverRootCACertificate: Buffer.from(caPem), clientCertPair };

@@ -1,10 +1,10 @@
-/** What people are told by: a webhook of this host, whose address is a secret that changes. */
+/** A receiver of notifications: a webhook on this host, whose address is a secret that changes. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { freePorts } from "../process/free_ports.ts";
 
-/** A notice as the template below has it sent. */
+/** A notification in the format of the template below. */
 export interface ToldNotice {
   id: string;
   kind: string;
@@ -12,17 +12,17 @@ export interface ToldNotice {
   image: string;
 }
 
-/** What the webhook is to be sent. */
+/** The template of the webhook's payload. */
 export const noticeTemplate = JSON.stringify({ id: "{{id}}", kind: "{{kind}}", pool: "{{pool}}", image: "{{image}}" });
 
 export class NoticeReceiver implements AsyncDisposable {
-  /** All that came to the address of its time, in order. */
+  /** All notifications received at the address valid at their time, in order. */
   readonly told: ToldNotice[] = [];
   #path = newPath();
 
   private constructor(private readonly server: Server, readonly host: string, readonly port: number) {}
 
-  /** Listens at an address of this host. */
+  /** Starts to listen on an address of this host. */
   static async open(host: string): Promise<NoticeReceiver> {
     const [port = 0] = await freePorts(1);
     const server = createServer();
@@ -35,12 +35,12 @@ export class NoticeReceiver implements AsyncDisposable {
     return receiver;
   }
 
-  /** Where it is told. */
+  /** Returns the current secret URL. */
   get url(): string {
     return `http://${this.host}:${this.port}${this.#path}`;
   }
 
-  /** From now on it is told at another address alone. */
+  /** Changes the secret URL; the previous one is no longer accepted. */
   moveOn(): void {
     this.#path = newPath();
   }

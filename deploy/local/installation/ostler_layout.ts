@@ -1,4 +1,4 @@
-/** The image of Ostler as this folder makes it, unpacked as an OCI layout. */
+/** The image of Ostler, built from this checkout and unpacked as an OCI layout. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
@@ -8,14 +8,14 @@ import { buildImage } from "../../release/image/build_image.ts";
 import { runCommand } from "../tools/run_command.ts";
 
 export interface LayoutOptions {
-  /** Opened for the time of the build. */
+  /** Engine, which is open during the build. */
   engine: EngineOptions;
   version: string;
-  /** Made, and removed by the caller. */
+  /** Folder of the layout; created here, and removed by the caller. */
   folder: string;
 }
 
-/** Builds it; what the engine has kept of another build of the same files serves this one. */
+/** Builds the layout; reuses steps that the engine has cached from a build of the same files. */
 export async function makeOstlerLayout({ engine: order, version, folder }: LayoutOptions): Promise<void> {
   const engine = await openEngine(order);
   using _aimed = aimTestcontainers(engine.socket);
@@ -34,5 +34,5 @@ async function unpack(archive: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const args = ["--extract", "--file", archive, "--directory", folder];
   const { code, lines } = await runCommand({ program: "tar", args, env: { PATH: process.env["PATH"] ?? "" } });
-  if (code !== 0) throw new Error(`Cannot unpack "${archive}": ${lines.join("; ")}`);
+  if (code !== 0) throw new Error(`Failed to unpack "${archive}": ${lines.join("; ")}`);
 }

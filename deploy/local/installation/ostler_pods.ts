@@ -1,4 +1,4 @@
-/** The pods of an installed Ostler, as an administrator sees them. */
+/** Reads the pods of an installed Ostler as administrator. */
 import type { ApiConnection } from "../stack/api_connection.ts";
 
 export const namespace = "ostler-system";
@@ -12,10 +12,10 @@ export interface Pod {
   process: string;
   version: string;
   node: string;
-  /** Undefined until it has one. */
+  /** Address of the pod; undefined until it has one. */
   address: string | undefined;
   isReady: boolean;
-  /** How often its process was started anew within it. */
+  /** Restart count of the pod's container. */
   restarts: number;
 }
 
@@ -32,13 +32,13 @@ interface ApiPod {
 export class OstlerPods {
   constructor(private readonly api: ApiConnection) {}
 
-  /** Those that nobody has begun to delete. */
+  /** Returns the pods that are not being deleted. */
   async all(): Promise<Pod[]> {
     const pods = await this.#list<ApiPod>(podsPath);
     return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(podOf);
   }
 
-  /** The name of the controller's pod that holds the lease; undefined while none of those that stand does. */
+  /** Returns the name of the controller pod that holds the lease; undefined if no existing pod holds it. */
   async leader(): Promise<string | undefined> {
     const leases = await this.#list<{ spec: { holderIdentity?: string } }>(leasesPath);
     const controllers = (await this.all()).filter(({ process }) => process === "controller");
@@ -46,7 +46,10 @@ export class OstlerPods {
     return controllers.find(({ name }) => isHeldBy(name))?.name;
   }
 
-  /** Whether there are as many as are wanted, all of them Ready. Of Deployments a status may be of a moment before. */
+  /**
+   * Returns whether all desired pods exist and are Ready, by the pods themselves, because a Deployment's status may lag
+   * behind.
+   */
   async isWhole(): Promise<boolean> {
     const deployments = await this.#list<{ spec: { replicas: number } }>(deploymentsPath);
     const wanted = deployments.reduce((sum, { spec }) => sum + spec.replicas, 0);
@@ -54,12 +57,12 @@ export class OstlerPods {
     return wanted > 0 && all.length === wanted && all.every(({ isReady }) => isReady);
   }
 
-  /** The nodes that they are on. */
+  /** Returns the nodes of the pods. */
   async homes(): Promise<string[]> {
     return [...new Set((await this.all()).map(({ node }) => node))].sort();
   }
 
-  /** Each of them, and how often its process was started anew: the same again where no process has ended. */
+  /** Returns the name and restart count of each pod; the result is unchanged if no process has ended. */
   async starts(): Promise<string[]> {
     return (await this.all()).map(({ name, restarts }) => `${name} ${restarts}`).sort();
   }

@@ -1,22 +1,22 @@
-/** What a pod of a real machine reaches, tried from within its own network. */
+/** Tests which addresses a pod of a real machine can reach, from its own network namespace. */
 import type { ContainerHost } from "../machines/container_host.ts";
 
-/** `forbidden` is said by the network itself, `closed` by whoever has the address. */
+/** Result of an attempt: `forbidden` is the response of the network, `closed` that of the address itself. */
 export type Reach = "open" | "closed" | "forbidden" | "silent";
 
-/** An address and a port of it. */
+/** An address and a port. */
 export interface Place {
   host: string;
   port: number;
 }
 
-/** A pod by its machine and its address there. */
+/** A pod, identified by its machine and address. */
 export interface Placed {
   node: string;
   address: string | undefined;
 }
 
-/** Reads "host:port". */
+/** Parses "host:port". */
 export function placeOf(text: string): Place {
   const [host = "", port] = text.split(":");
   return { host, port: Number(port) };
@@ -29,7 +29,7 @@ const said: [RegExp, Reach][] = [
 const seconds = 5;
 const noNetwork = 99;
 
-// The pod's own files may have no shell: the machine's is taken.
+// Uses the machine's shell, because the pod's image may have none.
 const attempt = `
 for namespace in /run/netns/*; do
   if nsenter --net="$namespace" ip -o -4 address | grep -qF " $1/"; then
@@ -38,7 +38,10 @@ for namespace in /run/netns/*; do
 done
 exit ${noNetwork}`;
 
-/** Whether a connection can be opened from a pod; throws where the pod has no network, or an answer is not understood. */
+/**
+ * Returns whether a connection can be opened from a pod; throws if the pod has no network or the result is not
+ * recognized.
+ */
 export async function reachFrom(
   host: Pick<ContainerHost, "machine">,
   { node, address }: Placed,
@@ -50,6 +53,8 @@ export async function reachFrom(
   if (exitCode === 0) return "open";
   if (exitCode === 124) return "silent";
   const [, reach] = said.find(([words]) => words.test(stdout + stderr)) ?? [];
-  if (reach === undefined) throw new Error(`Cannot try "${to.host}" from a pod: it ended with ${exitCode}: ${stderr}`);
+  if (reach === undefined) {
+    throw new Error(`Failed to test access to "${to.host}" from a pod: exit code ${exitCode}: ${stderr}`);
+  }
   return reach;
 }

@@ -1,16 +1,16 @@
-/** Temporal as pods reach it: over TLS, with a certificate of who asks, at an address of this host that can be cut. */
+/** The front of Temporal for pods: TLS with client certificates, on an address of this host that can be interrupted. */
 import { freePorts } from "../process/free_ports.ts";
 import type { KeyedCertificate } from "../stack/certificate_authority.ts";
 import { authorityOf, type Named, TlsDoor } from "./tls_door.ts";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
-/** What lets somebody in, in PEM, and by what the server is known. */
+/** Client credentials in PEM, and the CA and name of the server. */
 export interface Access extends KeyedCertificate {
   caPem: string;
 }
 
 interface Parts {
-  /** "host:port" of the server behind it. */
+  /** "host:port" of the server behind the front. */
   behind: string;
   relay: Relay;
   door: TlsDoor;
@@ -19,7 +19,7 @@ interface Parts {
 }
 
 export class TemporalFront implements AsyncDisposable {
-  /** "host:port" where it is asked. */
+  /** "host:port" on which the front listens. */
   readonly address: string;
   readonly #parts: Parts;
 
@@ -28,7 +28,9 @@ export class TemporalFront implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** Opens it at an address of this host, before the server at "host:port". It takes two authorities' certificates. */
+  /**
+   * Opens the front on an address of this host, for the server at "host:port"; accepts certificates of two authorities.
+   */
   static async open(host: string, behind: string): Promise<TemporalFront> {
     const authorities = { old: await authorityOf("temporal-ca-1"), next: await authorityOf("temporal-ca-2") };
     const { old, next } = authorities;
@@ -38,28 +40,28 @@ export class TemporalFront implements AsyncDisposable {
     return new TemporalFront(`${host}:${port}`, { ...authorities, behind, relay, door });
   }
 
-  /** What lets in at first. */
+  /** Returns the first credentials. */
   async firstAccess(): Promise<Access> {
     const { old } = this.#parts;
     return { caPem: old.authority.certificatePem, ...await issue(old) };
   }
 
-  /** What let in before, with the CAs of both times. */
+  /** Returns credentials of the old authority, with the CAs of both authorities. */
   async oldAccess(): Promise<Access> {
     return { caPem: this.#bothPem, ...await issue(this.#parts.old) };
   }
 
-  /** What lets in from now on, and beyond the day on which that of before is refused. */
+  /** Returns credentials of the new authority, which remain valid after the old authority is retired. */
   async nextAccess(): Promise<Access> {
     return { caPem: this.#bothPem, ...await issue(this.#parts.next) };
   }
 
-  /** Whether somebody is in by the certificates that are to stay. */
+  /** Returns whether a client is connected with a certificate of the new authority. */
   get isReached(): boolean {
     return this.#parts.door.issuers.includes(this.#parts.next.name);
   }
 
-  /** Shows a certificate of the new authority, and refuses all of the old one; connections end. */
+  /** Uses a server certificate of the new authority, refuses the old authority, and closes all connections. */
   async retire(): Promise<void> {
     const { behind, next: own, door } = this.#parts;
     const { port } = door;
@@ -67,7 +69,7 @@ export class TemporalFront implements AsyncDisposable {
     this.#parts.door = await TlsDoor.open({ behind, own, port });
   }
 
-  /** Nobody gets through, or everybody whose certificate is taken. */
+  /** Interrupts or restores all connections. */
   cut(isCut: boolean): void {
     this.#parts.relay.cut(isCut);
   }
@@ -87,9 +89,9 @@ async function issue({ authority }: Named): Promise<KeyedCertificate> {
   return await authority.issue({ commonName: "ostler", use: "client" });
 }
 
-// Hands connections on from an address to a server that listens elsewhere, unless it is cut.
+// Forwards connections from an address to a server that listens elsewhere, unless interrupted.
 
-/** An address of a host and a port. */
+/** An address and a port. */
 interface RelayEnd {
   host: string;
   port: number;
@@ -106,7 +108,7 @@ export class Relay implements AsyncDisposable {
     this.#server = createServer((socket) => this.#handOn(socket));
   }
 
-  /** Listens at `at` for what is meant for `to`. */
+  /** Listens on `at` and forwards connections to `to`. */
   static async open({ at, to }: { at: RelayEnd; to: RelayEnd }): Promise<Relay> {
     const relay = new Relay(to);
     await new Promise<void>((resolve, reject) => {
@@ -116,7 +118,7 @@ export class Relay implements AsyncDisposable {
     return relay;
   }
 
-  /** Ends all connections and refuses new ones, or lets them through again. */
+  /** Closes all connections and refuses new ones, or accepts them again. */
   cut(isCut: boolean): void {
     this.#isCut = isCut;
     if (isCut) this.#endAll();

@@ -1,39 +1,39 @@
-/** A door before a server that opens by TLS, and to certificates of named authorities only. */
+/** A TLS proxy before a server, which accepts only client certificates of named authorities. */
 import { connect } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:tls";
 import type { Server, TLSSocket } from "node:tls";
 import { CertificateAuthority } from "../stack/certificate_authority.ts";
 
-/** An authority, and the name that its certificates tell. */
+/** An authority, and the issuer name of its certificates. */
 export interface Named {
   name: string;
   authority: CertificateAuthority;
 }
 
-/** A new one. */
+/** Creates an authority. */
 export async function authorityOf(name: string): Promise<Named> {
   return { name, authority: await CertificateAuthority.create(name) };
 }
 
-/** What the door's own certificate is for. */
+/** DNS name in the proxy's own certificate. */
 export const doorName = "temporal.example";
 
 export interface DoorOptions {
-  /** "host:port" of the server behind it. */
+  /** "host:port" of the server behind the proxy. */
   behind: string;
-  /** Makes the door's own certificate. */
+  /** Authority that issues the proxy's own certificate. */
   own: Named;
-  /** Whose certificates open it; those of `own` unless told. */
+  /** Authorities whose client certificates are accepted; default is `own`. */
   accepts?: readonly Named[];
-  /** A free one unless told. */
+  /** Port to listen on; a free port by default. */
   port?: number;
 }
 
 export class TlsDoor {
-  /** Who is in, and whose certificate each brought. */
+  /** Accepted connections, with the issuer of each client certificate. */
   readonly #callers = new Map<TLSSocket, string>();
-  /** Who has knocked, let in or not. */
+  /** All TCP connections, accepted or not. */
   readonly #connections = new Set<Socket>();
 
   private constructor(private readonly server: Server) {
@@ -43,12 +43,12 @@ export class TlsDoor {
     });
   }
 
-  /** Listens on loopback. */
+  /** Starts to listen on loopback. */
   static async open({ behind, own, accepts = [own], port = 0 }: DoorOptions): Promise<TlsDoor> {
     const leaf = await own.authority.issue({ commonName: "temporal", use: "server", dnsNames: [doorName] });
     const ca = accepts.map(({ authority }) => authority.certificatePem);
     const pair = { cert: leaf.certificatePem, key: leaf.keyPem };
-    // HTTP/2 alone, as gRPC speaks it.
+    // HTTP/2 only, which gRPC uses.
     const server = createServer({ ...pair, ca, requestCert: true, ALPNProtocols: ["h2"] });
     const door = new TlsDoor(server);
     const names = accepts.map(({ name }) => name);
@@ -61,12 +61,12 @@ export class TlsDoor {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** The names of the authorities of all who are in, one for each connection. */
+  /** Returns the issuer names of all accepted connections. */
   get issuers(): string[] {
     return [...this.#callers.values()];
   }
 
-  /** Closes it, also to those who are in, and to those whose handshake is under way, for whom it would stay open. */
+  /** Closes the proxy and all connections, including those with a handshake in progress, which would keep it open. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     for (const each of [...this.#callers.keys(), ...this.#connections]) each.destroy();
@@ -75,7 +75,8 @@ export class TlsDoor {
 
   #letIn(caller: TLSSocket, names: readonly string[], behind: string): void {
     const issuer = String(caller.getPeerCertificate()?.issuer?.CN);
-    // Who resumes a session of the door of before brings the certificate of then, which Deno takes without a look.
+    // A client that resumes a session of a previous proxy presents its old certificate, which Deno accepts without a
+    // check.
     if (!names.includes(issuer)) return void caller.destroy();
     this.#callers.set(caller, issuer);
     caller.once("close", () => void this.#callers.delete(caller));

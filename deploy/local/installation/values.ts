@@ -1,12 +1,12 @@
-/** What an administrator of this cluster tells the chart beside what docs/how-to/install.md says. */
+/** The chart values for this cluster, in addition to those in docs/how-to/install.md. */
 import type { ContainerHost } from "../machines/container_host.ts";
 import { secretNames } from "./access_secrets.ts";
 import { doorName } from "./tls_door.ts";
 
-/** The labels of machines that Ostler's pods live on. */
+/** The labels of machines for Ostler's pods. */
 export const homeLabels = { carries: "ostler" };
 
-/** Where pods serve metrics. */
+/** The metrics port of pods. */
 export const metricsPort = 9090;
 
 export interface Surroundings {
@@ -15,7 +15,7 @@ export interface Surroundings {
   noticePort: number;
 }
 
-/** Pods live on machines of their own, and reach what they need and nothing else. */
+/** Returns values that place pods on machines of their own, and allow only the traffic that they need. */
 export function valuesOf({ host, apiPort, noticePort }: Surroundings): object {
   const here = [{ ipBlock: { cidr: `${host.address}/32` } }];
   return {
@@ -34,17 +34,17 @@ export function valuesOf({ host, apiPort, noticePort }: Surroundings): object {
     notices: { secret: secretNames.notices },
     networkPolicy: {
       enabled: true,
-      // By its Service, and where that leads.
+      // Its Service, and the endpoint of that Service.
       apiServer: { to: [...here, { ipBlock: { cidr: "10.96.0.1/32" } }], ports: [443, apiPort] },
       temporal: { to: here },
-      // The story asks from the node, which is let through always.
+      // The test scrapes from the node, which NetworkPolicies always allow.
       metrics: { from: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } }] },
       workerEgress: [{ to: here, ports: [{ port: noticePort, protocol: "TCP" }] }],
     },
   };
 }
 
-/** Settings by environment variable, as the chart has them: by flag. */
+/** Converts settings by environment variable into chart settings by flag. */
 function flagsOf(settings: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(settings);
   return Object.fromEntries(

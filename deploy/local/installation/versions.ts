@@ -1,10 +1,10 @@
-/** The versions of Ostler that are installed, by their tags: that of the chart, and one to come. */
+/** The tags of the installed versions of Ostler: that of the chart, and a next one. */
 import manifest from "../../../package.json" with { type: "json" };
 
-/** The repository of its image in a registry. */
+/** The repository of Ostler's image in a registry. */
 export const repository = "ostler";
 
 export const ownVersion: string = manifest.version;
 
-/** The same files, as if they were those of the version after. */
+/** Tag for the same files as a next version. */
 export const nextVersion = ownVersion.replace(/\d+$/, (patch) => String(Number(patch) + 1));

@@ -28,7 +28,7 @@ Deno.test("unfitFacts accepts an engine of this host and tells why another canno
   assert.equal(judge({}), undefined);
   assert.equal(judge({ CgroupVersion: "2", SecurityOptions: [] }), undefined);
   assert.match(judge({ OSType: "windows" }) ?? "", /"windows" containers/);
-  assert.match(judge({ KernelVersion: "6.6-linuxkit" }) ?? "", /another machine/);
+  assert.match(judge({ KernelVersion: "6.6-linuxkit" }) ?? "", /another host/);
   assert.match(judge({ Driver: "vfs" }) ?? "", /storage driver "vfs"/);
   assert.match(judge({ SecurityOptions: ["name=rootless", "name=cgroupns"] }) ?? "", /rootless/);
   assert.match(judge({ SecurityOptions: [] }) ?? "", /--default-cgroupns-mode private/);
@@ -45,9 +45,9 @@ Deno.test("findEngine takes the first engine that can run machines, and tells wh
 
 Deno.test("judgeEngine tells an engine from a stranger and from silence", async () => {
   await using stranger = await FakeEngine.start({});
-  assert.match((await judgeEngine(stranger.api, {})).unfit ?? "", /not answer as an engine does: .*404 "not faked"/);
+  assert.match((await judgeEngine(stranger.api, {})).unfit ?? "", /not respond like an engine: .*404 "not faked"/);
   const [port = 0] = await freePorts(1);
-  assert.match((await judgeEngine(new DockerApi({ port }), {})).unfit ?? "", /^nobody listens on this socket$/);
+  assert.match((await judgeEngine(new DockerApi({ port }), {})).unfit ?? "", /^no process listens on this socket$/);
 });
 
 Deno.test("judgeEngine does not take an engine whose privileged containers fail, and leaves none there", async () => {
