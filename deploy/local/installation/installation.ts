@@ -61,7 +61,7 @@ export class Installation implements AsyncDisposable {
     for (const [name, path] of Object.entries({ ...tools, deno: process.execPath })) {
       await symlink(path, installation.#place("bin", name));
     }
-    parts.move(); // closed by the installation from here on
+    parts.move(); // the installation closes them from now on
     return installation;
   }
 

@@ -142,7 +142,7 @@ export class Relay implements AsyncDisposable {
     const to = connect(this.#to);
     for (const [socket, other] of [[from, to], [to, from]] as const) {
       this.#sockets.add(socket);
-      socket.on("error", () => other.destroy()); // whichever ends, ends both
+      socket.on("error", () => other.destroy()); // the end of one socket ends both
       socket.once("close", () => {
         this.#sockets.delete(socket);
         other.destroy();

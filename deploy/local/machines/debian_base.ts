@@ -46,7 +46,7 @@ async function importBase(
     onWait: (holder) => onProgress?.(`waiting for ${holder}, which builds the same image`),
     signal,
   });
-  if (await hasImage(name)) return; // made by whoever had the lock
+  if (await hasImage(name)) return; // built by the previous holder of the lock
   await sweepFolders(workFolder);
   const folder = await mkdtemp(join(workFolder, folderPrefix));
   const env = { PATH: process.env.PATH ?? "", ...proxies(archives) };

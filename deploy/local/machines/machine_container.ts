@@ -115,7 +115,7 @@ export class MachineContainer {
   /** Shuts the machine down cleanly and boots it again from the same disk. */
   async reboot(): Promise<void> {
     await this.#container.restart({ timeout: 30_000 });
-    this.#isCut = false; // its network is set up anew
+    this.#isCut = false; // a reboot sets up its network again
   }
 
   /** Removes machine and disk; an absent machine counts as success. */

@@ -83,8 +83,8 @@ export class ImageGround implements AsyncDisposable {
         // A failed heartbeat is repeated by the next one.
         await Promise.all(up.map((node) => this.#report(api, node).catch(() => undefined)));
       }
-      const found = await podsOf(api).catch(() => []); // it may restart, and is asked again
-      await Promise.all(found.map((pod) => this.#run(api, pod).catch(() => undefined))); // likewise
+      const found = await podsOf(api).catch(() => []); // the API server may restart; retried
+      await Promise.all(found.map((pod) => this.#run(api, pod).catch(() => undefined))); // retried
       await pause(lookEveryMs, undefined, { signal }).catch(() => undefined);
     }
   }
