@@ -26,14 +26,14 @@ function table(): string {
   return `| metric | type | labels | of | meaning |\n| --- | --- | --- | --- | --- |\n${rows.join("")}`;
 }
 
-Deno.test("the page lists every metric as it is exported", async () => {
+Deno.test("docs/how-to/observe.md: lists every metric as exported", async () => {
   const wanted = text.replace(/\| metric \| type [^]*?\n(?=\n)/, () => table());
   if (process.env["GOLDEN"] === "update") await writeFile(page, wanted);
   equal(await readFile(page, "utf8"), wanted);
   ok(wanted.includes(table()));
 });
 
-Deno.test("every process exports what the page says that it does, and nothing else", async () => {
+Deno.test("metrics: each process exports exactly the metrics on the page", async () => {
   for (const kind of ["controller", "worker", "webhook"] as Measured[]) {
     const { text } = await (await createMetrics(kind)).scrape();
     const exported = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => `${name} ${type}`);
@@ -42,14 +42,14 @@ Deno.test("every process exports what the page says that it does, and nothing el
   }
 });
 
-Deno.test("alerts, dashboards and page name no metric of ours that is not exported", () => {
+Deno.test("alerts and dashboards: name only exported metrics of Ostler, as does the page", () => {
   const shown = dashboards.flatMap(({ panels }) => panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)));
   const named = [text, ...shown, ...alerts.map(({ expr }) => expr)].flatMap(metricsIn);
   ok(named.length > 60);
   deepEqual(named.filter((name) => !(name in metrics)), []);
 });
 
-Deno.test("every alert has its runbook on the page, and every runbook its alert", () => {
+Deno.test("alerts: have exactly one runbook each on the page", () => {
   const sections = [...text.matchAll(/^### (\S+)$/gm)].map(([, name = ""]) => name);
   deepEqual(alerts.map(({ alert }) => alert), sections);
   for (const { alert, annotations } of alerts) {
@@ -57,12 +57,12 @@ Deno.test("every alert has its runbook on the page, and every runbook its alert"
   }
 });
 
-Deno.test("every metric that somebody should look at is on a dashboard or in an alert", () => {
+Deno.test("metrics: are all on a dashboard or in an alert", () => {
   const looked = metricsIn(JSON.stringify([dashboards, alerts]));
   deepEqual(Object.keys(metrics).filter((name) => name.startsWith("ostler_") && !looked.includes(name)), []);
 });
 
-Deno.test("there are three dashboards, whose panels have names and places of their own", () => {
+Deno.test("dashboards: are three, whose panels have unique names and positions", () => {
   deepEqual(dashboards.map(({ uid }) => uid).sort(), ["ostler-machines", "ostler-processes", "ostler-rollouts"]);
   for (const { title, panels } of dashboards) {
     equal(new Set(panels.map(({ id }) => id)).size, panels.length, title);

@@ -36,13 +36,13 @@ const fields: Record<keyof RolloutReport, true> = {
   ...{ conditions: true, history: true, etcd: true },
 };
 
-Deno.test("rollouts.yaml knows every phase and every field that is reported: the API server drops all others", () => {
+Deno.test("rollouts.yaml: has every reported phase and field, because the API server drops all others", () => {
   deepEqual([...status.properties?.["phase"]?.enum ?? []].sort(), Object.keys(phases).sort());
   const known = Object.keys(status.properties ?? {});
   deepEqual(Object.keys(fields).filter((field) => !known.includes(field)), []);
 });
 
-Deno.test("rollouts.yaml bounds every list", () => {
+Deno.test("rollouts.yaml: bounds every list", () => {
   const lists: string[] = [];
   const visit = (path: string, { type, maxItems, properties = {}, items }: Schema): void => {
     if (type === "array") lists.push(path);
@@ -54,7 +54,7 @@ Deno.test("rollouts.yaml bounds every list", () => {
   ok(lists.includes("status.underway[].blockers"), lists.join());
 });
 
-Deno.test("rollouts.yaml shows the columns that people were promised, in their order, of fields that there are", () => {
+Deno.test("rollouts.yaml: shows the documented columns in order, of existing fields", () => {
   const named = (wide: boolean): string[] =>
     version.additionalPrinterColumns.filter(({ priority = 0 }) => (priority > 0) === wide).map(({ name }) => name);
   deepEqual(named(false), ["Ready", "Phase", "Updated", "Failed", "Blocked", "Wave", "Age"]);

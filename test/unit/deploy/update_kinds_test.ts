@@ -59,14 +59,14 @@ function asStored<T extends { metadata: object }>(object: T): T {
 }
 
 for (const { kind, resource, definition: { metadata, spec }, schema, text } of all) {
-  Deno.test(`${kind} is served where it is read, and stays when a release goes`, () => {
+  Deno.test(`${kind}: is served where Ostler reads it, and kept when a release is uninstalled`, () => {
     const [version] = spec.versions;
     deepEqual([spec.group, version?.name, spec.names.plural], [resource.group, resource.version, resource.plural]);
     deepEqual([spec.names.kind, spec.scope], [kind, "Cluster"]);
     equal(metadata.annotations["helm.sh/resource-policy"], "keep");
   });
 
-  Deno.test(`every field of ${kind} that is read is one that its definition has, with the same enumeration`, () => {
+  Deno.test(`${kind}: defines every field that Ostler reads, with the same enumeration`, () => {
     const defined = fieldsOfOpenApi(schema as OpenApi);
     const isOfObject = (field: string): boolean => !/^metadata\b/.test(field);
     const wanted = Object.entries(fieldsOfZod(resource.schema as z.ZodType)).filter(([field]) => isOfObject(field));
@@ -80,7 +80,7 @@ for (const { kind, resource, definition: { metadata, spec }, schema, text } of a
     deepEqual(spec.filter((field) => !wanted.some(([name]) => name === field)), []);
   });
 
-  Deno.test(`columns of ${kind} are of fields that there are, and of their type`, () => {
+  Deno.test(`${kind}: has columns of existing fields, with their type`, () => {
     const columns = spec.versions[0]?.additionalPrinterColumns ?? [];
     equal(new Set(columns.map(({ name }) => name)).size, columns.length);
     ok(columns.filter(({ priority = 0 }) => priority === 0).length <= 9, "more do not fit into a line");
@@ -88,7 +88,7 @@ for (const { kind, resource, definition: { metadata, spec }, schema, text } of a
     for (const { jsonPath, type } of columns.slice(0, -1)) equal(fieldAt(schema, jsonPath)?.type, type, jsonPath);
   });
 
-  Deno.test(`${kind} has conditions and the generation that they tell of; of a status nothing is required`, () => {
+  Deno.test(`${kind}: has conditions and observedGeneration, and requires no status field`, () => {
     const { status } = schema.properties ?? {};
     equal(status?.properties?.["observedGeneration"]?.type, "integer");
     const conditions = status?.properties?.["conditions"]?.items;
@@ -100,7 +100,7 @@ for (const { kind, resource, definition: { metadata, spec }, schema, text } of a
     deepEqual(faultsBy(status ?? {}, ours), []);
   });
 
-  Deno.test(`${kind} asks for nothing that it did not ask for before`, () => {
+  Deno.test(`${kind}: requires nothing that it did not require before`, () => {
     ok(!text.includes("x-kubernetes-validations"), "no rule beside the schema");
     const required = kind === "AutoscalingStrategy" ? ["enabled", "deploymentName", "deploymentNamespace"] : undefined;
     deepEqual(schema.properties?.["spec"]?.required, required);
@@ -125,11 +125,11 @@ function fieldAt(schema: CrdSchema, jsonPath: string): CrdSchema | undefined {
 
 for (const [at, sample] of updateSamples().entries()) {
   const { kind, metadata: { name } } = sample;
-  Deno.test(`sample ${at + 1}, ${kind} ${name}, is neither refused nor loses anything`, () => {
+  Deno.test(`${kind}: accepts sample ${at + 1}, ${name}, without losing a field`, () => {
     deepEqual(faultsBy(kindNamed(kind).schema, sample), []);
   });
 
-  Deno.test(`sample ${at + 1}, ${kind} ${name}, is read as it stands`, () => {
+  Deno.test(`${kind}: reads sample ${at + 1}, ${name}, unchanged`, () => {
     const parsed = kindNamed(kind).resource.schema.parse(asStored(sample)) as { spec: Record<string, unknown> };
     for (const [field, value] of Object.entries(sample.spec)) {
       const expected = field === "deadline" ? new Date(String(value)).toISOString() : value;
@@ -138,7 +138,7 @@ for (const [at, sample] of updateSamples().entries()) {
   });
 }
 
-Deno.test("samples have every kind, and every field of the specs and of that operator's status", () => {
+Deno.test("samples: have every kind, and every field of specs and of that operator's status", () => {
   const told = (kind: string, part: "spec" | "status"): string[] => {
     const objects = updateSamples().filter((sample) => sample.kind === kind);
     return [...new Set(objects.flatMap((sample) => Object.keys(sample[part] ?? {})))].sort();
@@ -165,7 +165,7 @@ const refused: [kind: string, part: object, why: RegExp][] = [
 ];
 
 for (const [at, [kind, part, why]] of refused.entries()) {
-  Deno.test(`${kind} refuses or drops what is none of its fields and values, ${at + 1}: ${JSON.stringify(part)}`, () => {
+  Deno.test(`${kind}: refuses or drops unknown fields and values, ${at + 1}: ${JSON.stringify(part)}`, () => {
     match(faultsBy(kindNamed(kind).schema, part)[0] ?? "", why);
   });
 }
@@ -176,7 +176,7 @@ const usual = (
   "cert certs cr crs issuer md ma ms mhc mcp nm np sg nv cl kcp app appset vs gw gtw pr tr vpa sm pmon"
 ).split(" ");
 
-Deno.test("no short name of ours is another's", () => {
+Deno.test("short names: do not collide with those of other CRDs", () => {
   const manifests = ["machine_controller_crds", "kubevirt_crds"].map((name) => `local/manifests/${name}.yaml`);
   const crds = ["operating_system_profiles", "operating_system_configs", "rollouts", "rollout_policies", "node_pools"];
   const beside = [...manifests, ...crds.map((name) => `kubernetes/crds/${name}.yaml`)].flatMap((path) =>

@@ -12,7 +12,7 @@ const renderersMiB = new EtaEngine().largestMiB + new GoEngine().largestMiB;
 type Values = Partial<Record<string, { resources?: { limits: { memory: string } } }>>;
 
 for (const file of ["values.yaml", ...sizes]) {
-  Deno.test(`limits of memory in ${file} hold what profiles may take at their worst`, async () => {
+  Deno.test(`${file}: has memory limits that cover the worst case of rendering`, async () => {
     const values: Values = parse(await readFile(new URL(`../../../../deploy/chart/${file}`, import.meta.url), "utf8"));
     const given = ["worker", "webhook"].map((process) => values[process]?.resources?.limits.memory);
     const limits = given.filter((text) => text !== undefined).map((text) => Number(/^(\d+)Mi$/.exec(text)?.[1]));

@@ -52,7 +52,7 @@ async function schemaText(): Promise<string> {
   return await readFile(schemaFile, "utf8");
 }
 
-Deno.test("values.schema.json takes every setting, told as docs/reference/settings.md tells it, and no other", async () => {
+Deno.test("values.schema.json: has exactly the settings and descriptions of docs/reference/settings.md", async () => {
   const text = await schemaText();
   const wanted = text.replace(/^ {4}"settings": \{\n[\s\S]*?^ {4}\},$/m, settingsBlock);
   if (process.env["GOLDEN"] === "update") await writeFile(schemaFile, wanted);
@@ -63,7 +63,7 @@ Deno.test("values.schema.json takes every setting, told as docs/reference/settin
   deepEqual(Object.keys(settings.properties), flags);
 });
 
-Deno.test("values.yaml says what every value is that values.schema.json takes, at the first two levels", async () => {
+Deno.test("values.yaml: has every value of values.schema.json at the first two levels", async () => {
   const { properties } = JSON.parse(await schemaText());
   const values: Record<string, unknown> = parse(await readFile(new URL("values.yaml", chart), "utf8"));
   const { global: _, ...told } = properties;

@@ -16,7 +16,7 @@ function provisioning(changed: Files = {}): Provisioning {
   return readProvisioning(parseCloudConfig(provisioningConfig(ca, "kubeconfig-secret", changed), "config"), ca);
 }
 
-Deno.test("readBootstrap finds server, CA, token and secret in user-data alone", () => {
+Deno.test("readBootstrap: finds server, CA, token and secret in the user-data only", () => {
   assert.deepEqual(bootstrap(), {
     hostname: "w-1",
     access: { server: "https://127.0.0.1:1", ca, token: "t0ken" },
@@ -25,14 +25,14 @@ Deno.test("readBootstrap finds server, CA, token and secret in user-data alone",
   });
 });
 
-Deno.test("readBootstrap finds where the machine says how its boot goes, if it is told", () => {
+Deno.test("readBootstrap: finds the ConfigMap for boot reports when the user-data names it", () => {
   const content = `API_SERVER="https://a"\nSECRET_NAMESPACE="ns"\nSECRET_NAME="b"\nBOOT_REPORT="reports"\n`;
   const { report } = bootstrap({ "/etc/ostler/boot.env": { content } });
   assert.deepEqual(report, { namespace: "ns", name: "reports" });
 });
 
 for (const path of ["/etc/ostler/boot.env", "/etc/ostler/ca.crt", "/etc/ostler/token", "/opt/bin/bootstrap"]) {
-  Deno.test(`readBootstrap names the missing file ${path}`, () => {
+  Deno.test(`readBootstrap: names the missing file ${path}`, () => {
     assert.throws(() => bootstrap({ [path]: undefined }), new RegExp(`Invalid file "${path}": it is missing`));
   });
 }
@@ -49,7 +49,11 @@ const brokenBootstraps: Record<string, [changed: Files, rest: Record<string, unk
     /"\/etc\/ostler\/boot.env": it does not set SECRET_NAME/,
   ],
   "a CA that is none": [{ "/etc/ostler/ca.crt": { content: "x" } }, {}, /it has no PEM certificate/],
-  "a token all may read": [{ "/etc/ostler/token": { content: "x" } }, {}, /token": mode "644" allows others to read it/],
+  "a token all may read": [
+    { "/etc/ostler/token": { content: "x" } },
+    {},
+    /token": mode "644" allows others to read it/,
+  ],
   "a script that cannot run": [{ "/opt/bin/bootstrap": { content: "x" } }, {}, /bootstrap": it is not executable/],
   "no unit": [{ "/etc/systemd/system/bootstrap.service": undefined }, {}, /no systemd unit runs it/],
   "no start": [{}, { runcmd: [] }, /runcmd does not start unit "bootstrap.service"/],
@@ -58,12 +62,12 @@ const brokenBootstraps: Record<string, [changed: Files, rest: Record<string, unk
 };
 
 for (const [what, [changed, rest, reason]] of Object.entries(brokenBootstraps)) {
-  Deno.test(`readBootstrap refuses ${what}`, () => {
+  Deno.test(`readBootstrap: refuses ${what}`, () => {
     assert.throws(() => bootstrap(changed, rest), reason);
   });
 }
 
-Deno.test("readProvisioning finds kubelet version, kubeconfig secret and taints", () => {
+Deno.test("readProvisioning: finds kubelet version, kubeconfig secret and taints", () => {
   const found = provisioning({
     "/etc/systemd/system/kubelet.service": {
       content: kubeletUnit("--register-with-taints=a=b:NoSchedule,c:NoExecute"),
@@ -86,7 +90,7 @@ const neededFiles = [
 ];
 
 for (const path of neededFiles) {
-  Deno.test(`readProvisioning names the missing file ${path}`, () => {
+  Deno.test(`readProvisioning: names the missing file ${path}`, () => {
     assert.throws(() => provisioning({ [path]: undefined }), new RegExp(`Invalid file "${path}": it is missing`));
   });
 }
@@ -125,7 +129,7 @@ const brokenProvisionings: Record<string, [changed: Files, reason: RegExp]> = {
 };
 
 for (const [what, [changed, reason]] of Object.entries(brokenProvisionings)) {
-  Deno.test(`readProvisioning refuses ${what}`, () => {
+  Deno.test(`readProvisioning: refuses ${what}`, () => {
     assert.throws(() => provisioning(changed), reason);
   });
 }

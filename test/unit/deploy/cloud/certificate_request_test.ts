@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey } from "node:crypto";
 import { readBootstrapKubeconfig, requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate.ts";
 import { Pkcs10CertificateRequest } from "@peculiar/x509";
 
-Deno.test("requestNodeCertificate asks for exactly the node's subject with a P-256 key of its own", async () => {
+Deno.test("requestNodeCertificate: requests exactly the node's subject with its own P-256 key", async () => {
   const { request, key } = await requestNodeCertificate("w-1");
   const parsed = new Pkcs10CertificateRequest(request);
   assert.equal(parsed.subject, "O=system:nodes, CN=system:node:w-1");
@@ -14,7 +14,7 @@ Deno.test("requestNodeCertificate asks for exactly the node's subject with a P-2
   assert.equal(createPrivateKey(key).asymmetricKeyDetails?.namedCurve, "prime256v1");
 });
 
-Deno.test("requestNodeCertificate makes a new key each time", async () => {
+Deno.test("requestNodeCertificate: creates a new key for each call", async () => {
   const [one, two] = await Promise.all([requestNodeCertificate("w-1"), requestNodeCertificate("w-1")]);
   assert.notEqual(one.key, two.key);
 });
@@ -30,7 +30,7 @@ function kubeconfig(cluster: Record<string, unknown>, user: Record<string, unkno
 
 const cluster = { server: "https://a", "certificate-authority-data": "QQ==" };
 
-Deno.test("readBootstrapKubeconfig takes one with server, CA and token", () => {
+Deno.test("readBootstrapKubeconfig: accepts a kubeconfig with server, CA and token", () => {
   const config = readBootstrapKubeconfig(kubeconfig(cluster, { token: "t" }));
   assert.equal(config.getCurrentCluster()?.server, "https://a");
 });
@@ -47,7 +47,7 @@ const refused: Record<string, [text: string, reason: RegExp]> = {
 };
 
 for (const [what, [text, reason]] of Object.entries(refused)) {
-  Deno.test(`readBootstrapKubeconfig refuses ${what}`, () => {
+  Deno.test(`readBootstrapKubeconfig: refuses ${what}`, () => {
     assert.throws(() => readBootstrapKubeconfig(text), reason);
   });
 }

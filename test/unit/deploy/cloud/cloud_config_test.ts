@@ -5,7 +5,7 @@ import { base64 } from "./boot_fixtures.ts";
 
 const header = "#cloud-config\n";
 
-Deno.test("parseCloudConfig decodes plain, base64 and gzipped files alike", () => {
+Deno.test("parseCloudConfig: decodes plain, base64 and gzipped files", () => {
   const packed = gzipSync("text").toString("base64");
   const config = parseCloudConfig(
     `${header}write_files:
@@ -18,7 +18,7 @@ Deno.test("parseCloudConfig decodes plain, base64 and gzipped files alike", () =
   assert.deepEqual([...config.files.values()].map(({ content }) => content), ["text", "text", "text"]);
 });
 
-Deno.test("parseCloudConfig reads modes as octal digits, quoted or not, and defaults to 0644", () => {
+Deno.test("parseCloudConfig: reads modes as octal digits, quoted or not, with default 0644", () => {
   const config = parseCloudConfig(
     `${header}write_files:
 - {path: /a, content: x, permissions: '0600'}
@@ -30,7 +30,7 @@ Deno.test("parseCloudConfig reads modes as octal digits, quoted or not, and defa
   assert.deepEqual([...config.files.values()].map(({ mode }) => mode), [0o600, 0o755, 0o644]);
 });
 
-Deno.test("parseCloudConfig lets the last of two files with one path win, unless it appends", () => {
+Deno.test("parseCloudConfig: keeps the last of two files with one path, unless it appends", () => {
   const config = parseCloudConfig(
     `${header}write_files:
 - {path: /a, content: one}
@@ -42,7 +42,7 @@ Deno.test("parseCloudConfig lets the last of two files with one path win, unless
   assert.equal(config.files.get("/a")?.content, "twothree");
 });
 
-Deno.test("parseCloudConfig joins the words of a command", () => {
+Deno.test("parseCloudConfig: joins the words of a command", () => {
   const config = parseCloudConfig(`${header}runcmd:\n- [systemctl, start, a.service]\n- echo hi\n`, "user-data");
   assert.deepEqual(config.commands, ["systemctl start a.service", "echo hi"]);
 });
@@ -65,12 +65,12 @@ const refused: Record<string, [text: string, reason: RegExp]> = {
 };
 
 for (const [what, [text, reason]] of Object.entries(refused)) {
-  Deno.test(`parseCloudConfig refuses ${what}`, () => {
+  Deno.test(`parseCloudConfig: refuses ${what}`, () => {
     assert.throws(() => parseCloudConfig(text, "user-data"), reason);
   });
 }
 
-Deno.test("parseCloudConfig never quotes what it could not parse", () => {
+Deno.test("parseCloudConfig: never quotes content that it cannot parse", () => {
   assert.throws(
     () => parseCloudConfig(`${header}token: [top-secret\n`, "user-data"),
     (error: Error) => !error.message.includes("top-secret") && error.cause === undefined,

@@ -12,19 +12,19 @@ function serveSecret(request: IncomingMessage, response: ServerResponse): void {
   response.end(JSON.stringify({ data: { "cloud-config": base64("content"), note: "private" } }));
 }
 
-Deno.test("fetchSecret reads the key with token and pinned CA", async () => {
+Deno.test("fetchSecret: reads the key with token and pinned CA", async () => {
   await using server = await startTlsServer(serveSecret);
   const access = { server: server.url, ca: server.ca, token: "right" };
   assert.equal(await fetchSecret(access, secret, "cloud-config"), "content");
 });
 
-Deno.test("fetchSecret trusts no server of another CA", async () => {
+Deno.test("fetchSecret: refuses a server of another CA", async () => {
   await using server = await startTlsServer(serveSecret);
   const access = { server: server.url, ca: await makeCa(), token: "right" };
   await assert.rejects(fetchSecret(access, secret, "cloud-config"), /Failed to reach "https:/);
 });
 
-Deno.test("fetchSecret reports a refused token by status, without token or body", async () => {
+Deno.test("fetchSecret: reports a refused token by status, without token or body", async () => {
   await using server = await startTlsServer(serveSecret);
   const access = { server: server.url, ca: server.ca, token: "wrong" };
   await assert.rejects(fetchSecret(access, secret, "cloud-config"), {
@@ -32,7 +32,7 @@ Deno.test("fetchSecret reports a refused token by status, without token or body"
   });
 });
 
-Deno.test("fetchSecret names a key that the secret lacks", async () => {
+Deno.test("fetchSecret: names a key that the Secret lacks", async () => {
   await using server = await startTlsServer(serveSecret);
   const access = { server: server.url, ca: server.ca, token: "right" };
   await assert.rejects(fetchSecret(access, secret, "kubeconfig"), /"ns\/config": it has no key "kubeconfig"/);

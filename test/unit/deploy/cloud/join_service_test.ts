@@ -16,7 +16,7 @@ function records(): { kept: Map<string, unknown>; connection: Connection } {
   return { kept, connection: { custom } as unknown as Connection };
 }
 
-Deno.test("JoinService lets one control plane join at a time, which may ask again, and workers beside it", async () => {
+Deno.test("JoinService: lets one control plane join at a time, idempotently, and workers concurrently", async () => {
   const { kept, connection } = records();
   const service = new JoinService({ connection, ticketMs: 1_000, signal: new AbortController().signal });
   await service.takeTurn("control-1", "components-1");

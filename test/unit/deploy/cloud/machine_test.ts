@@ -49,14 +49,14 @@ const stops: [fault: FaultKind, phase: string, done: string[]][] = [
 ];
 
 for (const [fault, phase, done] of stops) {
-  Deno.test(`Machine stays in ${phase} when scripted for ${fault}`, async () => {
+  Deno.test(`Machine: stays in ${phase} when scripted for ${fault}`, async () => {
     const told = story(fault);
     await told.machine.run();
     assert.deepEqual([told.machine.view().phase, told.machine.view().failure, told.done], [phase, undefined, done]);
   });
 }
 
-Deno.test("Machine shows where and why its boot failed, and never what it read", async () => {
+Deno.test("Machine: reports phase and reason of a failed boot, and never content", async () => {
   const { machine, log } = story();
   await machine.run();
   const { phase, failure, bootedAt } = machine.view();
@@ -67,21 +67,21 @@ Deno.test("Machine shows where and why its boot failed, and never what it read",
   assert.ok(!JSON.stringify([failure, log]).includes("top-secret"));
 });
 
-Deno.test("Machine.remove clears its instance away and touches no pods when it never joined", async () => {
+Deno.test("Machine.remove: deletes the instance and no pods when the machine never joined", async () => {
   const { machine, done } = story("no-boot");
   await machine.run();
   await machine.remove();
   assert.deepEqual([machine.view().phase, done], ["deleted", ["instance", "instance deleted"]]);
 });
 
-Deno.test("Machine.kill leaves all as it is", async () => {
+Deno.test("Machine.kill: changes no object", async () => {
   const { machine, done } = story("no-boot");
   await machine.run();
   machine.kill();
   assert.deepEqual([machine.view().phase, done], ["dead", ["instance"]]);
 });
 
-Deno.test("Machine does nothing more once its cloud stopped", async () => {
+Deno.test("Machine: does nothing after its cloud has stopped", async () => {
   const { machine, done, cloud } = story();
   cloud.abort();
   await machine.run();

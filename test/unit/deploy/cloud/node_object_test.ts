@@ -16,13 +16,13 @@ const facts: NodeFacts = {
   taints: [],
 };
 
-Deno.test("nodeObject labels the zone only in a cloud that has zones", () => {
+Deno.test("nodeObject: labels the zone only in a cloud with zones", () => {
   const zone = "topology.kubernetes.io/zone";
   assert.equal(nodeObject({ ...facts, zone: "b" }).metadata?.labels?.[zone], "b");
   assert.equal(zone in (nodeObject(facts).metadata?.labels ?? {}), false);
 });
 
-Deno.test("nodeObject describes a machine that machine-controller can match and that is not ready yet", () => {
+Deno.test("nodeObject: returns a Node that is not Ready and that machine-controller can match", () => {
   const node = nodeObject(facts);
   assert.ok(Object.keys(node.metadata?.labels ?? {}).length > 0);
   assert.ok(Object.keys(node.metadata?.annotations ?? {}).length > 0);
@@ -32,7 +32,7 @@ Deno.test("nodeObject describes a machine that machine-controller can match and 
   assert.equal(node.status?.conditions?.find(({ type }) => type === "Ready")?.status, "False");
 });
 
-Deno.test("nodeConditions dates the transition to Ready and keeps it while Ready lasts", () => {
+Deno.test("nodeConditions: sets the transition time to Ready and keeps it while Ready", () => {
   const notReady = nodeConditions(false, [], earlier);
   const ready = nodeConditions(true, notReady, now);
   const later = nodeConditions(true, ready, new Date("2026-01-01T00:02:00Z"));
@@ -41,7 +41,7 @@ Deno.test("nodeConditions dates the transition to Ready and keeps it while Ready
   assert.deepEqual(transitions(later), [earlier, earlier, earlier, now]);
 });
 
-Deno.test("nodeConditions dates the way back from Unknown", () => {
+Deno.test("nodeConditions: sets the transition time from Unknown", () => {
   const lost = [{ type: "Ready", status: "Unknown", lastTransitionTime: earlier }];
   const ready = nodeConditions(true, lost, now).find(({ type }) => type === "Ready");
   assert.deepEqual([ready?.status, ready?.lastTransitionTime], ["True", now]);

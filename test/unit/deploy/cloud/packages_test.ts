@@ -7,13 +7,13 @@ function config(content?: string): CloudConfig {
   return { hostname: "w-1", files, commands: [] };
 }
 
-Deno.test("packagesOf reads the list of the machine's own script", () => {
+Deno.test("packagesOf: reads the list in the machine's script", () => {
   const script =
     "#!/bin/bash\nset -e\npackages=(\n  curl\n  # for time\n  chrony\n)\n\napt_get() {\n  apt-get (x)\n}\n";
   assert.deepEqual(packagesOf(config(script)), ["curl", "chrony"]);
 });
 
-Deno.test("packagesOf finds none where there is no such script, or no list in it", () => {
+Deno.test("packagesOf: returns none without the script, or without a list in it", () => {
   assert.deepEqual(packagesOf(config()), []);
   assert.deepEqual(packagesOf(config("#!/bin/bash\n")), []);
 });

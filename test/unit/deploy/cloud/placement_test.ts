@@ -12,18 +12,18 @@ function pod(spec: Partial<V1PodSpec> = {}): V1Pod {
 
 const none = { podsOn: new Map<string, number>() };
 
-Deno.test("placePod takes the emptiest node, and the first by name among equals", () => {
+Deno.test("placePod: chooses the node with the fewest pods, and the first by name among equals", () => {
   const nodes = [node("c"), node("b"), node("a")];
   assert.equal(placePod(pod(), nodes, { podsOn: new Map([["a", 2], ["b", 1], ["c", 1]]) }), "b");
 });
 
-Deno.test("placePod spreads a pod's kin, and looks at all pods among equals", () => {
+Deno.test("placePod: spreads related pods, and counts all pods among equals", () => {
   const nodes = [node("a"), node("b"), node("c")];
   const podsOn = new Map([["a", 1], ["b", 3], ["c", 2]]);
   assert.equal(placePod(pod(), nodes, { podsOn, kinOn: new Map([["a", 1]]) }), "c");
 });
 
-Deno.test("placePod leaves a pod that is to be alone without a node until one without its kin is there", () => {
+Deno.test("placePod: chooses no node for a pod with anti-affinity while every node has a related pod", () => {
   const alone = pod({
     affinity: {
       podAntiAffinity: {
@@ -40,7 +40,7 @@ Deno.test("placePod leaves a pod that is to be alone without a node until one wi
   assert.equal(placePod(alone, [node("a"), node("b")], counts), "b");
 });
 
-Deno.test("kinOf gives pods that stay, of its namespace, with the labels that its spread over nodes names", () => {
+Deno.test("kinOf: returns pods of the namespace that match the spread's labels and are not being deleted", () => {
   const named = (name: string, metadata: V1Pod["metadata"] = {}): V1Pod => ({
     metadata: { namespace: "n", labels: { app: "a", name }, ...metadata },
   });
@@ -59,13 +59,13 @@ Deno.test("kinOf gives pods that stay, of its namespace, with the labels that it
   assert.deepEqual(kinOf(pod(), pods), []);
 });
 
-Deno.test("placePod leaves out nodes that are not ready or cordoned", () => {
+Deno.test("placePod: skips nodes that are not ready or cordoned", () => {
   const nodes = [node("a", {}, "Unknown"), node("b", { unschedulable: true }), node("c")];
   assert.equal(placePod(pod(), nodes, none), "c");
   assert.equal(placePod(pod(), nodes.slice(0, 2), none), undefined);
 });
 
-Deno.test("placePod heeds taints unless tolerated, and prefers nothing", () => {
+Deno.test("placePod: respects taints unless tolerated, and ignores PreferNoSchedule", () => {
   const nodes = [node("a", { taints: [{ key: "k", value: "v", effect: "NoSchedule" }] })];
   assert.equal(placePod(pod(), nodes, none), undefined);
   assert.equal(placePod(pod({ tolerations: [{ key: "k", value: "other" }] }), nodes, none), undefined);
@@ -73,7 +73,7 @@ Deno.test("placePod heeds taints unless tolerated, and prefers nothing", () => {
   assert.equal(placePod(pod(), [node("a", { taints: [{ key: "k", effect: "PreferNoSchedule" }] })], none), "a");
 });
 
-Deno.test("placePod puts a DaemonSet's pod on its own node, cordoned or not", () => {
+Deno.test("placePod: chooses the own node of a DaemonSet's pod, cordoned or not", () => {
   const nodes = [node("a"), node("b", { unschedulable: true })];
   const term = { matchFields: [{ key: "metadata.name", operator: "In", values: ["b"] }] };
   const pinned = pod({
@@ -83,6 +83,6 @@ Deno.test("placePod puts a DaemonSet's pod on its own node, cordoned or not", ()
   assert.equal(placePod(pinned, nodes, none), "b");
 });
 
-Deno.test("placePod heeds a node selector", () => {
+Deno.test("placePod: respects a node selector", () => {
   assert.equal(placePod(pod({ nodeSelector: { name: "b" } }), [node("a"), node("b")], none), "b");
 });

@@ -32,7 +32,7 @@ async function observe(source: FakeSource): Promise<Observer> {
   return observer;
 }
 
-Deno.test("startObserver sees each event and reports a fleet that kept its promises", async () => {
+Deno.test("startObserver: observes each event and reports a fleet without violations", async () => {
   const source = sourceOfOne();
   const observer = await observe(source);
   source.tell(instancesPath, "ADDED", { metadata: { name: "pool-h-bbbbb", resourceVersion: "2" } });
@@ -44,7 +44,7 @@ Deno.test("startObserver sees each event and reports a fleet that kept its promi
   assert.equal(source.isClosed, true);
 });
 
-Deno.test("startObserver reports a secret that was missing for one event only", async () => {
+Deno.test("startObserver: reports a secret that was missing for one event only", async () => {
   const source = sourceOfOne();
   const observer = await observe(source);
   const name = "pool-kube-system-bootstrap-config";
@@ -55,7 +55,7 @@ Deno.test("startObserver reports a secret that was missing for one event only", 
   assert.equal(report.ok, false);
 });
 
-Deno.test("startObserver goes on after a cut at the version it had seen, without a gap", async () => {
+Deno.test("startObserver: resumes an interrupted watch at the observed version, without a gap", async () => {
   const source = sourceOfOne();
   const observer = await observe(source);
   source.newest(nodesPath)?.tell({ type: "BOOKMARK", object: { metadata: { resourceVersion: "7" } } });
@@ -69,7 +69,7 @@ Deno.test("startObserver goes on after a cut at the version it had seen, without
   assert.equal(report.readyNodes.min, 0);
 });
 
-Deno.test("startObserver counts a gap when the server forgot the version it stood at, and looks anew", async () => {
+Deno.test("startObserver: records a gap and lists again when the observed version has expired", async () => {
   const source = sourceOfOne();
   const observer = await observe(source);
   source.version = "9";
@@ -84,7 +84,7 @@ Deno.test("startObserver counts a gap when the server forgot the version it stoo
   assert.equal(report.ok, false);
 });
 
-Deno.test("startObserver counts a gap when its last look finds what no event told", async () => {
+Deno.test("startObserver: records a gap when its final check finds a missed change", async () => {
   const source = sourceOfOne();
   const observer = await observe(source);
   source.collections.set(nodesPath, []);
@@ -94,7 +94,7 @@ Deno.test("startObserver counts a gap when its last look finds what no event tol
   assert.equal(report.ok, false);
 });
 
-Deno.test("startObserver counts a gap when it cannot take a last look", async () => {
+Deno.test("startObserver: records a gap when its final check fails", async () => {
   const source = sourceOfOne();
   const observer = await observe(source);
   source.list = () => Promise.reject(new Error("connection refused"));

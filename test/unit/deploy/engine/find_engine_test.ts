@@ -14,7 +14,7 @@ const facts = {
   SecurityOptions: ["name=seccomp,profile=default", "name=cgroupns"],
 };
 
-Deno.test("engineSearch asks DOCKER_HOST alone, else the sockets that engines usually listen on", () => {
+Deno.test("engineSearch: returns only DOCKER_HOST if set, otherwise the usual sockets", () => {
   assert.deepEqual(engineSearch({ DOCKER_HOST: "unix:///a.sock", HOME: "/h" }), { socketPaths: ["/a.sock"] });
   const usual = ["/var/run/docker.sock", "/r/docker.sock", "/h/.docker/run/docker.sock"];
   assert.deepEqual(engineSearch({ HOME: "/h", XDG_RUNTIME_DIR: "/r" }), { socketPaths: usual });
@@ -23,7 +23,7 @@ Deno.test("engineSearch asks DOCKER_HOST alone, else the sockets that engines us
   assert.match(remote.refused ?? "", /DOCKER_HOST "tcp:\/\/10\.0\.0\.1:2375".*unix socket/);
 });
 
-Deno.test("unfitFacts accepts an engine of this host and tells why another cannot run machines", () => {
+Deno.test("unfitFacts: accepts an engine of this host and returns why another cannot run machines", () => {
   const judge = (change: Partial<typeof facts>): string | undefined => unfitFacts({ ...facts, ...change }, "6.1.0");
   assert.equal(judge({}), undefined);
   assert.equal(judge({ CgroupVersion: "2", SecurityOptions: [] }), undefined);
@@ -34,7 +34,7 @@ Deno.test("unfitFacts accepts an engine of this host and tells why another canno
   assert.match(judge({ SecurityOptions: [] }) ?? "", /--default-cgroupns-mode private/);
 });
 
-Deno.test("findEngine takes the first engine that can run machines, and tells why the others cannot", async () => {
+Deno.test("findEngine: returns the first engine that can run machines, and why the others cannot", async () => {
   const judge = (path: string): Promise<Fitness> =>
     Promise.resolve({ unfit: path === "/b.sock" ? undefined : "it is old", version: "28", driver: "overlay2" });
   const { engine, unfit } = await findEngine({ socketPaths: ["/a.sock", "/b.sock", "/c.sock"] }, judge);
@@ -43,14 +43,14 @@ Deno.test("findEngine takes the first engine that can run machines, and tells wh
   assert.deepEqual(await findEngine({ socketPaths: [], refused: "no" }, judge), { engine: undefined, unfit: ["no"] });
 });
 
-Deno.test("judgeEngine tells an engine from a stranger and from silence", async () => {
+Deno.test("judgeEngine: detects servers that are not an engine, and closed ports", async () => {
   await using stranger = await FakeEngine.start({});
   assert.match((await judgeEngine(stranger.api, {})).unfit ?? "", /not respond like an engine: .*404 "not faked"/);
   const [port = 0] = await freePorts(1);
   assert.match((await judgeEngine(new DockerApi({ port }), {})).unfit ?? "", /^no process listens on this socket$/);
 });
 
-Deno.test("judgeEngine does not take an engine whose privileged containers fail, and leaves none there", async () => {
+Deno.test("judgeEngine: refuses an engine whose privileged containers fail, and leaves no container", async () => {
   await using engine = await FakeEngine.start({
     "GET /version": { Version: "28.0.0" },
     "GET /info": { ...facts, KernelVersion: Deno.osRelease() },
@@ -65,7 +65,7 @@ Deno.test("judgeEngine does not take an engine whose privileged containers fail,
   assert.ok(engine.calls.includes("DELETE /containers/c1?force=1&v=1"), engine.calls.join("\n"));
 });
 
-Deno.test("isDebianLike knows Debian and Ubuntu and what names them as its parent", () => {
+Deno.test("isDebianLike: recognizes Debian, Ubuntu and their derivatives", () => {
   assert.ok(isDebianLike('NAME="x"\nID=debian\n'));
   assert.ok(isDebianLike('ID=pop\nID_LIKE="ubuntu debian"\n'));
   assert.ok(!isDebianLike('ID=fedora\nVERSION_CODENAME="debian"\n'));

@@ -26,7 +26,7 @@ async function restore(saved: SavedHostSettings): Promise<HostSettings | undefin
   return written;
 }
 
-Deno.test("SavedHostSettings puts back what changed alone, once", async () => {
+Deno.test("SavedHostSettings: restores only changed settings, once", async () => {
   await using host = await freshHost();
   await host.saved.save();
   await host.proc.write("sys/kernel/panic", "10\n");
@@ -35,7 +35,7 @@ Deno.test("SavedHostSettings puts back what changed alone, once", async () => {
   await assert.rejects(Deno.stat(host.file), Deno.errors.NotFound);
 });
 
-Deno.test("SavedHostSettings keeps the oldest values: those of a later run are what machines made of them", async () => {
+Deno.test("SavedHostSettings: keeps the earliest values, because machines changed those of later runs", async () => {
   await using host = await freshHost();
   await host.saved.save();
   await host.proc.write("sys/kernel/panic", "10\n");
@@ -44,7 +44,7 @@ Deno.test("SavedHostSettings keeps the oldest values: those of a later run are w
   assert.deepEqual(await restore(host.saved), { "kernel/panic": "0", "vm/overcommit_memory": "0" });
 });
 
-Deno.test("SavedHostSettings keeps its file when the kernel refuses, so that the next run tries again", async () => {
+Deno.test("SavedHostSettings: keeps its file when the kernel refuses, so that the next run retries", async () => {
   await using host = await freshHost();
   await host.saved.save();
   await host.proc.write("sys/kernel/panic", "10\n");
@@ -52,7 +52,7 @@ Deno.test("SavedHostSettings keeps its file when the kernel refuses, so that the
   assert.deepEqual(await restore(host.saved), { "kernel/panic": "0" });
 });
 
-Deno.test("SavedHostSettings forgets the values of an earlier boot", async () => {
+Deno.test("SavedHostSettings: ignores the values of an earlier boot", async () => {
   await using host = await freshHost();
   await host.saved.save();
   await host.proc.write("sys/kernel/random/boot_id", "b007-2d\n");
@@ -62,7 +62,7 @@ Deno.test("SavedHostSettings forgets the values of an earlier boot", async () =>
   assert.deepEqual(await restore(host.saved), { "kernel/panic": "5" });
 });
 
-Deno.test("SavedHostSettings leaves forwarding on for an engine that still runs in this network namespace", async () => {
+Deno.test("SavedHostSettings: keeps forwarding enabled for an engine that runs in this network namespace", async () => {
   await using host = await freshHost();
   for (const [network, expected] of [[4026531840, undefined], [1, { "net/ipv4/ip_forward": "0" }]] as const) {
     await host.proc.write("sys/net/ipv4/ip_forward", "0\n");

@@ -4,7 +4,7 @@ import { RunRecords } from "../../../../deploy/local/engine/run_record.ts";
 import { scratchDirectory } from "../stack/scratch_directory.ts";
 import { FakeProc } from "./fake_proc.ts";
 
-Deno.test("readOwner reads what writeOwner wrote, and nothing else", async () => {
+Deno.test("readOwner: parses only the output of writeOwner", async () => {
   await using proc = await FakeProc.create();
   const owner = await currentOwner(proc.path);
   assert.equal(writeOwner(owner), `b007-1d/4026531836/${Deno.pid}/4711`);
@@ -12,7 +12,7 @@ Deno.test("readOwner reads what writeOwner wrote, and nothing else", async () =>
   for (const text of ["", "1/2/3", `${writeOwner(owner)}/1`, "b007/1/x/2"]) assert.equal(readOwner(text), undefined);
 });
 
-Deno.test("isDead spares the living and those it cannot see, but not a process id used again", async () => {
+Deno.test("isDead: returns false for running and invisible owners, and true for a reused process id", async () => {
   await using proc = await FakeProc.create();
   const owner = await currentOwner(proc.path);
   assert.equal(await isDead(owner, proc.path), false);
@@ -21,7 +21,7 @@ Deno.test("isDead spares the living and those it cannot see, but not a process i
   assert.equal(await isDead({ ...owner, namespace: "1", pid: 4_194_305 }, proc.path), false);
 });
 
-Deno.test("isDead sees that a process is gone, or a zombie, whatever its name is", async () => {
+Deno.test("isDead: detects ended processes and zombies with any name", async () => {
   await using proc = await FakeProc.create();
   const owner = { ...await currentOwner(proc.path), pid: 99 };
   await proc.process(99, { name: "a (b) Z c" });
@@ -32,7 +32,7 @@ Deno.test("isDead sees that a process is gone, or a zombie, whatever its name is
   assert.equal(await isDead(owner, proc.path), true);
 });
 
-Deno.test("RunRecords tells the living runs from the dead, also those whose owner cannot be read", async () => {
+Deno.test("RunRecords: separates living from dead runs, including runs with an unreadable owner", async () => {
   await using scratch = await scratchDirectory();
   await using proc = await FakeProc.create();
   const records = new RunRecords(scratch.path, proc.path);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { lacksSysResource, wrapperScript } from "../../../../deploy/local/engine/runtime_wrapper.ts";
 import { scratchDirectory } from "../stack/scratch_directory.ts";
 
-Deno.test("lacksSysResource reads the bounding set, not the effective one", () => {
+Deno.test("lacksSysResource: reads the bounding set, not the effective one", () => {
   assert.ok(lacksSysResource("CapEff:\t000001ffffffffff\nCapBnd:\t000001fffeffffff\n"));
   assert.ok(!lacksSysResource("CapEff:\t0000000000000000\nCapBnd:\t000001ffffffffff\n"));
   assert.ok(!lacksSysResource(""));
@@ -37,7 +37,7 @@ async function runWrapper(
 const whole = { ...capabilities, ...single };
 const less = { ...stripped, ...strippedSingle };
 
-Deno.test("wrapperScript strips the capability from the bundle of a container to be created, and changes no argument", async () => {
+Deno.test("wrapperScript: removes the capability from a new container's bundle, and changes no argument", async () => {
   const { told, bundle, file } = await runWrapper((
     at,
   ) => ["--root", "/create", "create", "--bundle", at, "--no-pivot", "a b"]);
@@ -46,7 +46,7 @@ Deno.test("wrapperScript strips the capability from the bundle of a container to
   assert.deepEqual(file, { capabilities: whole });
 });
 
-Deno.test("wrapperScript strips the capability from the process file of exec, in either spelling", async () => {
+Deno.test("wrapperScript: removes the capability from the process file of exec, in either spelling", async () => {
   for (
     const spell of [
       (at: string) => ["--process", `${at}/process.json`],
@@ -59,7 +59,7 @@ Deno.test("wrapperScript strips the capability from the process file of exec, in
   }
 });
 
-Deno.test("wrapperScript leaves files alone for commands that grant nothing", async () => {
+Deno.test("wrapperScript: changes no file for commands that grant no capability", async () => {
   const { told, bundle, file } = await runWrapper(() => ["--root", "/r", "kill", "--all", "id", "9"]);
   assert.equal(told, "6:--root /r kill --all id 9");
   assert.deepEqual(bundle, { process: { capabilities: whole } });

@@ -10,7 +10,7 @@ function labels(runId: string, owner: string): Record<string, Record<string, str
   return { Labels: { [machineLabel]: runId, [ownerLabel]: owner } };
 }
 
-Deno.test("sweepRun removes containers with their volumes before networks and volumes, by the run's label only", async () => {
+Deno.test("sweepRun: removes containers with volumes before networks and volumes, by the run's label only", async () => {
   await using engine = await FakeEngine.start({
     "GET /containers/json": [{ Id: "c1" }],
     "GET /networks": [{ Id: "n1" }],
@@ -25,7 +25,7 @@ Deno.test("sweepRun removes containers with their volumes before networks and vo
   assert.deepEqual(removed.slice(-2), ["DELETE /networks/n1", "DELETE /volumes/v1"]);
 });
 
-Deno.test("sweepDeadRuns sweeps what dead owners left, and neither living runs nor what has no owner", async () => {
+Deno.test("sweepDeadRuns: removes objects of dead owners, and not those of living or unknown owners", async () => {
   await using proc = await FakeProc.create();
   const owner = await currentOwner(proc.path);
   const dead = writeOwner({ ...owner, startedAt: "1" });
@@ -42,7 +42,7 @@ Deno.test("sweepDeadRuns sweeps what dead owners left, and neither living runs n
   assert.ok(asked.length > 0 && asked.every((call) => call.includes(`${machineLabel}=dead`)), asked.join("\n"));
 });
 
-Deno.test("DockerApi counts what is not there as deleted, and tells the engine's own words otherwise", async () => {
+Deno.test("DockerApi: counts absent objects as deleted, and rejects with the engine's reason otherwise", async () => {
   await using engine = await FakeEngine.start({});
   const api = engine.api;
   await api.delete("/containers/gone");

@@ -31,7 +31,7 @@ function allowances(words: readonly string[]): string[] {
 }
 
 for (const name of ["controller", "worker", "webhook"]) {
-  Deno.test(`the image's ${name} may do what its task may, and run only what renders templates`, async () => {
+  Deno.test(`image: gives ${name} its task's permissions, and execution of the template renderer only`, async () => {
     const words = await runs(name, "--cluster=a b");
     deepEqual(allowances(words), allowances(tasks[name].command.split(" ")));
     deepEqual(words.slice(-2), [`/opt/ostler/workers/${name}.ts`, "--cluster=a b"]);
@@ -40,7 +40,7 @@ for (const name of ["controller", "worker", "webhook"]) {
   });
 }
 
-Deno.test("the image's all may do what the worker may; another word, setup among them, is the command's", async () => {
+Deno.test("image: gives all the worker's permissions, and other arguments, such as setup, those of the command", async () => {
   const [all, worker, setup] = await Promise.all([runs("all"), runs("worker"), runs("setup", "--dry-run")]);
   deepEqual(allowances(all), allowances(worker));
   equal(all.at(-1), "/opt/ostler/workers/all.ts");
@@ -48,12 +48,12 @@ Deno.test("the image's all may do what the worker may; another word, setup among
   deepEqual(allowances(setup), allowances(tasks.ostler.command.split(" ")));
 });
 
-Deno.test("the image's Deno is of the version that tests run on, and its memory settings are those of the manifests", () => {
+Deno.test("image: has the Deno version of the tests, and the memory settings of the manifests", () => {
   equal(/^ARG DENO=denoland\/deno:bin-(.*)$/m.exec(recipe)?.[1], Deno.version.deno);
   for (const [name, value] of Object.entries(leanEnvironment)) match(recipe, new RegExp(` ${name}=${value}[ \n]`));
 });
 
-Deno.test("the image's user is the one that the chart runs it as, and its ports are those of the settings", async () => {
+Deno.test("image: has the user of the chart, and the ports of the settings", async () => {
   const chart = await read("deploy/chart/templates/_pod.tpl");
   const [, user, group] = /^USER (\d+):(\d+)$/m.exec(recipe) ?? [];
   match(chart, new RegExp(`runAsUser: ${user}\n\\s*runAsGroup: ${group}\n`));

@@ -19,7 +19,7 @@ function documentOf(of: readonly Material[]): Document {
   return spdxDocument(product, of) as Document;
 }
 
-Deno.test("a document of SPDX names each material once, whatever their order, and its id with what is in it", () => {
+Deno.test("spdxDocument: names each material once in any order, with an id that depends on the content", () => {
   const document = documentOf(materials);
   deepEqual(document.packages.map(({ name, versionInfo, licenseDeclared }) => [name, versionInfo, licenseDeclared]), [
     ["ostler", "1.2.3", "NOASSERTION"],
@@ -30,7 +30,7 @@ Deno.test("a document of SPDX names each material once, whatever their order, an
   notEqual(documentOf(materials.slice(1)).documentNamespace, document.documentNamespace);
 });
 
-Deno.test("each relationship of a document of SPDX leads to a package that is there, under an id that SPDX allows", () => {
+Deno.test("spdxDocument: has relationships to existing packages only, with ids that SPDX allows", () => {
   const { packages, relationships } = documentOf(materials);
   const ids = packages.map(({ SPDXID }) => SPDXID);
   equal(new Set(ids).size, ids.length);
@@ -39,7 +39,7 @@ Deno.test("each relationship of a document of SPDX leads to a package that is th
   equal(relationships[0]?.relationshipType, "DESCRIBES");
 });
 
-Deno.test("what dpkg has removed is no material, what an archive says without a state is one", () => {
+Deno.test("debianPackages: skips removed packages, and includes packages of an archive without a state", () => {
   const status = [
     "Package: libc6\nStatus: install ok installed\nArchitecture: amd64\nVersion: 2.36-9+deb12u10\nDescription: C\n more",
     "Package: gone\nStatus: deinstall ok config-files\nArchitecture: amd64\nVersion: 1",
@@ -51,7 +51,7 @@ Deno.test("what dpkg has removed is no material, what an archive says without a 
   ]);
 });
 
-Deno.test("the modules of a go.mod are materials, the direct ones and those behind them", () => {
+Deno.test("goModules: returns direct and indirect modules of a go.mod", () => {
   const text =
     "module x/y\n\ngo 1.26\n\nrequire (\n\tgithub.com/a/b/v3 v3.3.0\n\tgopkg.in/yaml.v3 v3.0.1 // indirect\n)\n";
   deepEqual(goModules(text, "program").map(({ name, version }) => [name, version]), [

@@ -39,7 +39,7 @@ function listing(bytes: Buffer): string {
 }
 
 for (const format of ["gnu", "pax"]) {
-  Deno.test(`layers of two hours have the same bytes once no time is later than one (${format})`, async () => {
+  Deno.test(`withLawfulTimes: makes layers of two times equal when times are limited (${format})`, async () => {
     const [one, other] = await Promise.all([archiveOf(latest + 10, format), archiveOf(latest + 9_000, format)]);
     const [steadyOne, steadyOther] = await Promise.all([steady(one), steady(other, 4096)]);
     equal(one.equals(other), false);
@@ -50,18 +50,18 @@ for (const format of ["gnu", "pax"]) {
   });
 }
 
-Deno.test("a layer that an engine has kept from before is the same as one made now where only one time is lawful", async () => {
+Deno.test("withLawfulTimes: makes a cached layer equal to a new one when only one time is allowed", async () => {
   const [kept, made] = await Promise.all([archiveOf(latest - 500, "pax"), archiveOf(latest + 500, "pax")]);
   equal((await steady(kept, 700, true)).equals(await steady(made, 700, true)), true);
   equal((await steady(kept)).equals(await steady(made)), false);
 });
 
-Deno.test("what is no later stays as it is, byte for byte", async () => {
+Deno.test("withLawfulTimes: leaves earlier times unchanged", async () => {
   const before = await archiveOf(latest - 5, "gnu");
   equal((await steady(before)).equals(before), true);
 });
 
-Deno.test("a layer that ends in the middle of an entry is refused", async () => {
+Deno.test("withLawfulTimes: refuses a layer that ends in the middle of an entry", async () => {
   const whole = await archiveOf(latest, "gnu");
   await rejects(
     steady(whole.subarray(0, whole.length - whole.length % 10_240 - 9_000)),
@@ -69,7 +69,7 @@ Deno.test("a layer that ends in the middle of an entry is refused", async () => 
   );
 });
 
-Deno.test("entries of our own are read by tar as they were meant", () => {
+Deno.test("entryOf: writes entries that tar reads", () => {
   const text = new TextEncoder().encode("text");
   const bytes = [entryOf("folder/", undefined, latest), entryOf("folder/file", text, latest)];
   const streamed = [entryOf("streamed", { size: 4 }, latest), text, padding(4), endOfArchive];

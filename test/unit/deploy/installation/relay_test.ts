@@ -19,7 +19,7 @@ async function say(socket: Socket, text: string): Promise<string> {
   return String(answer);
 }
 
-Deno.test("a relay hands on what both sides say, ends all when it is cut, and hands on again when it is whole", async () => {
+Deno.test("Relay: forwards both directions, closes connections when cut, and forwards again afterwards", async () => {
   const [at = 0, to = 0] = await freePorts(2);
   const server = await echo(to);
   try {

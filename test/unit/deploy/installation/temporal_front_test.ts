@@ -32,7 +32,7 @@ async function isHeard(socket: TLSSocket): Promise<boolean> {
   ]);
 }
 
-Deno.test("a front takes certificates of two authorities, and of the new one alone once the old one is retired", async () => {
+Deno.test("TemporalFront: accepts certificates of two authorities, and only of the new one after retire", async () => {
   const server = await echo();
   const { port } = server.address() as { port: number };
   try {

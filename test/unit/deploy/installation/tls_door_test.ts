@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { authorityOf, TlsDoor } from "../../../../deploy/local/installation/tls_door.ts";
 
-Deno.test("TlsDoor.close does not wait for a caller who never ends the handshake", async () => {
+Deno.test("TlsDoor.close: does not wait for a client that never completes the handshake", async () => {
   const door = await TlsDoor.open({ behind: "127.0.0.1:1", own: await authorityOf("ca") });
   const caller = connect(door.port, "127.0.0.1");
   const ended = once(caller, "close");

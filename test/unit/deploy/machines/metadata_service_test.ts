@@ -29,7 +29,7 @@ async function get(url: string): Promise<[status: number, text: string]> {
   return [response.status, await response.text()];
 }
 
-Deno.test("MetadataService gives cloud-init the three files of NoCloud, and tells when user-data was fetched", async () => {
+Deno.test("MetadataService: serves the three files of NoCloud, and reports when user-data was fetched", async () => {
   await serving({}, async ({ base, fetched }) => {
     assert.deepEqual(await get(`${base}meta-data`), [200, "instance-id: uid-1\nlocal-hostname: w-1\n"]);
     assert.deepEqual(await get(`${base}vendor-data`), [200, ""]);
@@ -39,14 +39,14 @@ Deno.test("MetadataService gives cloud-init the three files of NoCloud, and tell
   });
 });
 
-Deno.test("MetadataService gives a machine's user-data to no other address", async () => {
+Deno.test("MetadataService: refuses a machine's user-data to other addresses", async () => {
   await serving({ address: Promise.resolve("127.0.0.9") }, async ({ base, fetched }) => {
     assert.deepEqual(await get(`${base}user-data`), [403, ""]);
     assert.equal(fetched(), 0);
   });
 });
 
-Deno.test("MetadataService waits until it knows the machine's address", async () => {
+Deno.test("MetadataService: waits until the machine's address is known", async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   await serving({ address: promise }, async ({ base }) => {
     const asked = get(`${base}user-data`);
@@ -55,7 +55,7 @@ Deno.test("MetadataService waits until it knows the machine's address", async ()
   });
 });
 
-Deno.test("MetadataService knows only machines that are offered something, and only files of NoCloud", async () => {
+Deno.test("MetadataService: serves only offered machines, and only files of NoCloud", async () => {
   await serving({}, async ({ service, base }) => {
     assert.equal((await get(`${base}network-config`))[0], 404);
     assert.equal((await get(base.replace("w-1", "w-2") + "user-data"))[0], 404);

@@ -15,7 +15,7 @@ const mirror: Mirror = {
   stop: () => Promise.resolve(),
 };
 
-Deno.test("siteSettings makes only settings that Ostler's processes have", () => {
+Deno.test("siteSettings: returns only existing settings of Ostler's processes", () => {
   const config = readConfig(siteSettings(mirror, { hasCgroupV2: false, lacksSysResource: true }), []);
   const { binariesUrl, pauseImage, restrictOomScoreAdj, nodeContainerdRegistryMirrors } = config.node;
   assert.deepEqual({ binariesUrl, pauseImage, restrictOomScoreAdj, nodeContainerdRegistryMirrors }, {
@@ -28,13 +28,13 @@ Deno.test("siteSettings makes only settings that Ostler's processes have", () =>
   assert.equal(readConfig(free, []).node.restrictOomScoreAdj, false);
 });
 
-Deno.test("poolAnnotations asks kubelets to accept cgroup v1 only where there is no other", () => {
+Deno.test("poolAnnotations: makes kubelets accept cgroup v1 only when the host has no v2", () => {
   const key = `${parameterPrefix}failCgroupV1`;
   assert.equal(poolAnnotations({ hasCgroupV2: false, lacksSysResource: false })[key], "false");
   assert.equal(poolAnnotations({ hasCgroupV2: true, lacksSysResource: false })[key], "true");
 });
 
-Deno.test("poolAnnotations keeps kubelets from judging the host's disk, in a form that profiles read", () => {
+Deno.test("poolAnnotations: lowers the eviction thresholds of the host's disk, in a format that profiles read", () => {
   const settings = parseKubeletAnnotations(poolAnnotations({ hasCgroupV2: true, lacksSysResource: false }));
   assert.equal(settings.evictionHard?.["nodefs.available"], "1%");
 });

@@ -7,7 +7,7 @@ function apt(sources: string[], proxy = ""): (program: string) => Promise<string
   return (program) => Promise.resolve(program === "apt-get" ? `${sources.join("\n")}\n` : config);
 }
 
-Deno.test("debianArchives takes the archives that the host's apt knows as Debian's, whatever their addresses", async () => {
+Deno.test("debianArchives: finds Debian's archives in the host's apt at any address", async () => {
   const found = await debianArchives(apt([
     "https://packages.example/node/|bookworm|main|Node",
     "https://packages.example/debian/|bookworm|stable|Engine",
@@ -22,7 +22,7 @@ Deno.test("debianArchives takes the archives that the host's apt knows as Debian
   });
 });
 
-Deno.test("debianArchives knows them by their paths where apt has fetched no list yet", async () => {
+Deno.test("debianArchives: finds archives by path when apt has fetched no lists yet", async () => {
   const found = await debianArchives(apt([
     "http://mirror.example/debian-security/|bookworm-security|main|$(LABEL)",
     "http://mirror.example/debian/|bookworm|main|$(LABEL)",
@@ -33,7 +33,7 @@ Deno.test("debianArchives knows them by their paths where apt has fetched no lis
   });
 });
 
-Deno.test("debianArchives looks for security fixes beside the archive where the host names none", async () => {
+Deno.test("debianArchives: derives the security archive when the host names none", async () => {
   const { debian, "debian-security": security } = await debianArchives(
     apt(["http://mirror.example/pub/debian/|trixie|main|Debian", "file:/srv/debian/|trixie|main|Debian"]),
   );
@@ -43,13 +43,13 @@ Deno.test("debianArchives looks for security fixes beside the archive where the 
   ]);
 });
 
-Deno.test("debianArchives goes through the proxy that apt goes through, and through none where it goes by itself", async () => {
+Deno.test("debianArchives: returns the proxy of apt, and none when apt connects directly", async () => {
   const source = "http://mirror.example/debian/|bookworm|main|Debian";
   assert.equal((await debianArchives(apt([source], "http://proxy.example:3142"))).proxy, "http://proxy.example:3142");
   assert.equal("proxy" in await debianArchives(apt([source], "DIRECT")), false);
 });
 
-Deno.test("debianArchives refuses a host whose apt knows no archive of Debian", async () => {
+Deno.test("debianArchives: refuses a host whose apt has no archive of Debian", async () => {
   const nobody = (): Promise<undefined> => Promise.resolve(undefined);
   for (const ask of [nobody, apt(["http://archive.ubuntu.example/ubuntu/|noble|main|Ubuntu"])]) {
     await assert.rejects(debianArchives(ask), /apt on this host has no archive of Debian$/);

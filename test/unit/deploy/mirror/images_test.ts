@@ -36,7 +36,7 @@ function text(bytes: Uint8Array): string {
 }
 
 for (const [key, program] of [["pause", "pause"], ["podServer", "pod-server"]] as const) {
-  Deno.test(`the mirror is a registry of the image ${program}`, async () => {
+  Deno.test(`mirror: serves the image ${program} as a registry`, async () => {
     await using programs = new MirrorSandbox();
     const mirror = await programs.start();
     const { config, layer } = await pull(mirror, mirror.images[key]);
@@ -50,7 +50,7 @@ for (const [key, program] of [["pause", "pause"], ["podServer", "pod-server"]] a
   });
 }
 
-Deno.test("the registry says of what it does not have that it does not have it, and takes nothing", async () => {
+Deno.test("mirror: answers 404 for unknown images, and accepts no pushes", async () => {
   await using programs = new MirrorSandbox();
   const { url } = await programs.start();
   for (const path of ["ostler/pause/manifests/2", "ostler/other/manifests/1", "ostler/pause/blobs/sha256:00"]) {
@@ -62,7 +62,7 @@ Deno.test("the registry says of what it does not have that it does not have it, 
   assert.equal(upload.status, 405);
 });
 
-Deno.test("an image of one repository is not to be had under another's name", async () => {
+Deno.test("mirror: does not serve an image under the name of another repository", async () => {
   await using programs = new MirrorSandbox();
   const { url } = await programs.start();
   const manifest = await get(`${url}/v2/ostler/pause/manifests/1`);

@@ -3,7 +3,7 @@ import { keepPackages } from "../../../../deploy/local/mirror/packages.ts";
 import { packageSource } from "../../../../deploy/local/mirror/package_source.ts";
 import { whileCollecting } from "../../../support/collect_garbage.ts";
 
-Deno.test("keepPackages downloads a file once, also for those who ask in the moment in which it is there", async () => {
+Deno.test("keepPackages: downloads a file once, also for requests at the moment when it is stored", async () => {
   const directory = Deno.makeTempDirSync();
   const asked: string[] = [];
   const ask = (path: string): Promise<Response> => {
@@ -25,7 +25,7 @@ Deno.test("keepPackages downloads a file once, also for those who ask in the mom
   }
 });
 
-Deno.test("keepPackages gives up a download that stands still when its source is ended", async () => {
+Deno.test("keepPackages: cancels a stalled download when its source is closed", async () => {
   const directory = Deno.makeTempDirSync();
   const stuck = (): Response => new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(9)) }));
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, stuck);

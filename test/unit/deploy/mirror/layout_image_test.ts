@@ -24,7 +24,7 @@ async function withLayout(
   }
 }
 
-Deno.test("an image of a layout is known by each of its tags and by its digest", async () => {
+Deno.test("serveLayout: serves an image by each of its tags and by its digest", async () => {
   await withLayout(async (ask) => {
     for (const reference of ["1.0.0", "1.0.1", digest]) {
       const answer = await ask(`v2/a/b/manifests/${reference}`);
@@ -37,7 +37,7 @@ Deno.test("an image of a layout is known by each of its tags and by its digest",
   });
 });
 
-Deno.test("nothing else of the folder, of another tag or of another repository is served", async () => {
+Deno.test("serveLayout: serves no other file, tag or repository", async () => {
   await withLayout(async (ask) => {
     const others = [
       "v2/a/b/manifests/1.0.2",

@@ -29,7 +29,7 @@ class Debian implements AsyncDisposable {
 const deb = "/debian/pool/main/n/nfs/nfs_1.2%2bb1~deb12u1_amd64.deb";
 const release = "/debian-security/dists/bookworm-security/InRelease";
 
-Deno.test("the mirror passes packages on and keeps them for the next mirror, with the source gone", async () => {
+Deno.test("mirror: forwards packages and keeps them for the next mirror when the source is gone", async () => {
   await using programs = new MirrorSandbox();
   {
     await using debian = new Debian();
@@ -46,7 +46,7 @@ Deno.test("the mirror passes packages on and keeps them for the next mirror, wit
   assert.match(text, /Connection refused/);
 });
 
-Deno.test("the mirror asks for an index once a minute, and for a large one each time", async () => {
+Deno.test("mirror: requests an index once a minute, and a large one every time", async () => {
   await using programs = new MirrorSandbox();
   await using debian = new Debian();
   const { packagesUrl } = await programs.start(debian.url);
@@ -62,7 +62,7 @@ Deno.test("the mirror asks for an index once a minute, and for a large one each 
   assert.deepEqual(debian.asked, [release, large, large]);
 });
 
-Deno.test("the mirror keeps nothing of a download that broke off", async () => {
+Deno.test("mirror: keeps nothing of an interrupted download", async () => {
   await using programs = new MirrorSandbox();
   await using debian = new Debian();
   const { packagesUrl } = await programs.start(debian.url);
@@ -79,7 +79,7 @@ Deno.test("the mirror keeps nothing of a download that broke off", async () => {
   assert.deepEqual(await get(packagesUrl + deb), { status: 200, text: "whole" });
 });
 
-Deno.test("the mirror tells what is not there from what does not work", async () => {
+Deno.test("mirror: distinguishes absent files from upstream failures", async () => {
   await using programs = new MirrorSandbox();
   await using debian = new Debian();
   const { packagesUrl } = await programs.start(debian.url);
@@ -91,7 +91,7 @@ Deno.test("the mirror tells what is not there from what does not work", async ()
   assert.match(answer.text, /^Failed to fetch "http\S+deb": it answers 503 Service Unavailable\n$/);
 });
 
-Deno.test("the mirror passes on nothing but Debian's trees, and nothing that leads out of its folder", async () => {
+Deno.test("mirror: forwards only Debian's archives, and no path outside its folder", async () => {
   await using programs = new MirrorSandbox();
   await using debian = new Debian();
   const { packagesUrl } = await programs.start(debian.url);

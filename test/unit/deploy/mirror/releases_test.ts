@@ -16,7 +16,7 @@ async function machine({ url }: Mirror, kubelet: string, profile = "osp-debian")
 }
 
 for (const [tool, version] of Object.entries(kubeletVersions)) {
-  Deno.test(`a machine installs ${tool} and all beside it from the mirror`, async () => {
+  Deno.test(`mirror: serves ${tool} and its related files to a machine`, async () => {
     await using programs = new MirrorSandbox();
     const mirror = await programs.start();
     await using sandbox = await machine(mirror, version);
@@ -33,7 +33,7 @@ for (const [tool, version] of Object.entries(kubeletVersions)) {
   });
 }
 
-Deno.test("a machine refuses a file whose published checksum is wrong, until it is right again", async () => {
+Deno.test("mirror: makes a machine refuse a file while its published checksum is wrong", async () => {
   await using programs = new MirrorSandbox();
   const mirror = await programs.start();
   await using sandbox = await machine(mirror, "1.36.1");
@@ -46,7 +46,7 @@ Deno.test("a machine refuses a file whose published checksum is wrong, until it 
   assert.equal((await sandbox.run("/opt/bin/install-binaries")).code, 0);
 });
 
-Deno.test("the mirror has the kubelets that were built and no other", async () => {
+Deno.test("mirror: serves only the kubelets that were built", async () => {
   await using programs = new MirrorSandbox();
   const { url } = await programs.start();
   const built = `${url}/v1.36.1/bin/linux/${architecture}/kubelet`;
@@ -57,14 +57,14 @@ Deno.test("the mirror has the kubelets that were built and no other", async () =
   assert.equal((await get(`${url}/v1.36.2/bin/linux/${architecture}/kubelet`)).status, 404);
 });
 
-Deno.test("the mirror cannot spoil the checksum of a file that it does not have", async () => {
+Deno.test("mirror: refuses a wrong checksum for an unknown file", async () => {
   await using programs = new MirrorSandbox();
   const mirror = await programs.start();
   const message = /^Error: Unknown file "kublet": accepted are containerd-static-.*, kubelet$/;
   await assert.rejects(mirror.fault({ kind: "wrong-checksum", file: "kublet" }), message);
 });
 
-Deno.test("a mirror that is down refuses connections and ends those it has, and comes back at the same address", async () => {
+Deno.test("mirror: closes and refuses connections while down, and comes back at the same address", async () => {
   await using programs = new MirrorSandbox();
   const mirror = await programs.start();
   const port = Number(new URL(mirror.url).port);
@@ -80,7 +80,7 @@ Deno.test("a mirror that is down refuses connections and ends those it has, and 
   assert.deepEqual(mirror.requests(), ["GET /v2/ 200", "GET /v2/ 200"]);
 });
 
-Deno.test("a second mirror finds what the first one made, and makes anew only what changed", async () => {
+Deno.test("mirror: reuses the files of a previous mirror, and rebuilds only changed files", async () => {
   await using programs = new MirrorSandbox();
   const kept = (): string[] => [...Deno.readDirSync(programs.files)].map(({ name }) => name).sort();
   await programs.start();

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { recordCampaign, requireCampaign } from "../../../../deploy/release/campaign.ts";
 
-Deno.test("requireCampaign: takes the commit that the campaign passed on, and no other one", async () => {
+Deno.test("requireCampaign: accepts only the commit on which the campaign passed", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-campaign-"));
   try {
     const env = { XDG_CACHE_HOME: folder };
@@ -17,7 +17,7 @@ Deno.test("requireCampaign: takes the commit that the campaign passed on, and no
   }
 });
 
-Deno.test("recordCampaign: records nothing where files differ from the commit, or where nothing passed", async () => {
+Deno.test("recordCampaign: refuses when files differ from the commit, or when no test passed", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-campaign-"));
   try {
     const env = { XDG_CACHE_HOME: folder };

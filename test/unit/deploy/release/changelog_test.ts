@@ -17,17 +17,17 @@ const text = `# Changelog
 - the first
 `;
 
-Deno.test("a version's entry is what stands below its heading, until the next one", () => {
+Deno.test("entryOf: returns the text below a version's heading, up to the next heading", () => {
   deepEqual(entryOf(text, "1.1.0"), { date: "2026-12-01", notes: "### Fixed\n- a thing" });
   deepEqual(entryOf(text, "1.0.0"), { date: "2026-11-01", notes: "- the first" });
 });
 
-Deno.test("a version without an entry is what is unreleased, and bears no date", () => {
+Deno.test("entryOf: returns the Unreleased entry, without a date, when the version has none", () => {
   deepEqual(entryOf(text, "1.2.0"), { date: undefined, notes: "- to come" });
   equal(entryOf("# Changelog\n", "1.2.0"), undefined);
 });
 
-Deno.test("a version without a date, or of files that no commit has, is released as a draft alone", () => {
+Deno.test("notesOf: accepts a version without a date, or with uncommitted files, only as a draft", () => {
   const dated = { version: "1.1.0", isChanged: false };
   equal(notesOf(text, dated, false), "### Fixed\n- a thing");
   const refused: [typeof dated, RegExp][] = [
@@ -43,7 +43,7 @@ Deno.test("a version without a date, or of files that no commit has, is released
   }
 });
 
-Deno.test("CHANGELOG.md has an entry for the version that stands in package.json, with upgrade notes", () => {
+Deno.test("CHANGELOG.md: has an entry with upgrade notes for the version of package.json", () => {
   const changelog = readFileSync(new URL("../../../../CHANGELOG.md", import.meta.url), "utf8");
   const entry = entryOf(changelog, manifest.version);
   ok(entry);

@@ -8,13 +8,13 @@ function flagsOf(script: string): string[] {
   return command.match(/--(allow|unstable|no-prompt)[\w-]*/g)?.sort() ?? [];
 }
 
-Deno.test("what the archive's launcher lets the command do is what a checkout's does", () => {
+Deno.test("launcher: gives the command the same permissions as in a checkout", () => {
   const own = readFileSync(new URL("../../../../cli/kubectl-ostler", import.meta.url), "utf8");
   ok(flagsOf(own).length > 5);
   deepEqual(flagsOf(launcher), flagsOf(own));
 });
 
-Deno.test("the launcher downloads nothing, and is known by the names of kubectl's plugins", () => {
+Deno.test("launcher: downloads nothing, and supports the names of kubectl plugins", () => {
   for (const word of ["--cached-only", "--node-modules-dir=manual", "kubectl-ostler)", "kubectl_complete-ostler)"]) {
     ok(launcher.includes(word), word);
   }

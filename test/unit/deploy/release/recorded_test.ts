@@ -2,7 +2,7 @@ import { deepEqual } from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { recordsFolder, recordsOf } from "../../../../deploy/release/recorded.ts";
 
-Deno.test("records of a version are told in the order in which they were made, and those of others are left alone", async () => {
+Deno.test("recordsOf: returns the records of one version, oldest first", async () => {
   deepEqual(existsSync(recordsFolder), true);
   for (const name of readdirSync(recordsFolder)) {
     const [, version = ""] = /^(\d+\.\d+\.\d+)(?:-\d+)?\.yaml$/.exec(name) ?? [];

@@ -17,7 +17,7 @@ function archived(folder: string, changed: number): Uint8Array {
   return readFileSync(archive);
 }
 
-Deno.test("archives of the same files are the same, whenever they were made, and hold them still", () => {
+Deno.test("atOneTime: makes archives of the same files equal at any time, and keeps their content", () => {
   const folder = mkdtempSync(join(tmpdir(), "ostler-tar-"));
   try {
     const [early, late] = [archived(folder, 1_000_000), archived(folder, 2_000_000)];

@@ -24,7 +24,7 @@ function breaks(before: ManifestObject, after: ManifestObject | undefined, notes
   return upgradeBreaks([before], after ? [after] : [], notes);
 }
 
-Deno.test("an update may add objects, fields and versions, and change what may be changed", () => {
+Deno.test("upgrade: may add objects, fields and versions, and change mutable fields", () => {
   const before = definition({ properties: { a: { type: "string", enum: ["x"] } }, required: ["a"] });
   const grown = { properties: { a: { type: "string", enum: ["x", "y"] }, b: { type: "integer" } } };
   deepEqual(breaks(before, definition(grown)), []);
@@ -33,7 +33,7 @@ Deno.test("an update may add objects, fields and versions, and change what may b
   deepEqual(upgradeBreaks([deployment(1)], [deployment(2), objectOf("Service", {})], ""), []);
 });
 
-Deno.test("what an API server lets nobody change is a break", () => {
+Deno.test("upgrade: breaks when an immutable field changes", () => {
   const deployment = (label: string): ManifestObject =>
     objectOf("Deployment", { spec: { selector: { matchLabels: { a: label } } } });
   deepEqual(breaks(deployment("b"), deployment("c")), [
@@ -45,7 +45,7 @@ Deno.test("what an API server lets nobody change is a break", () => {
   deepEqual(breaks(binding("a"), binding("b")).length, 1);
 });
 
-Deno.test("an object that is gone is a break, unless upgrade notes name it or it is a Job that was done", () => {
+Deno.test("upgrade: breaks when an object is removed, unless upgrade notes name it or it is a completed Job", () => {
   const gone = objectOf("Role", {}, "ostler-lease");
   deepEqual(breaks(gone, undefined), ["Role ostler-system/ostler-lease is gone, and CHANGELOG.md does not say so"]);
   deepEqual(breaks(gone, undefined, "delete the Role ostler-lease by hand"), []);
@@ -67,13 +67,13 @@ const cases: [string, Part, Part, string[]][] = [
   ["of a mapping", { additionalProperties: field }, { additionalProperties: {} }, [".*.a is gone"]],
 ];
 for (const [what, before, after, wanted] of cases) {
-  Deno.test(`objects that were written before are kept, and taken: ${what}`, () => {
+  Deno.test(`upgrade: keeps and accepts existing objects: ${what}`, () => {
     const about = "CustomResourceDefinition rollouts v1";
     deepEqual(breaks(definition(before), definition(after)), wanted.map((line) => `${about}${line}`));
   });
 }
 
-Deno.test("a kind keeps its name, its scope and the versions that it serves", () => {
+Deno.test("upgrade: requires that a CRD keeps its name, scope and served versions", () => {
   const about = "CustomResourceDefinition rollouts";
   const old = definition({});
   deepEqual(breaks(old, definition({}, { name: "v2" })), [`${about} no longer serves v1`]);

@@ -11,16 +11,16 @@ function textOf(path: string): string {
   return readFileSync(new URL(`../../../../${path}`, import.meta.url), "utf8");
 }
 
-Deno.test("the version is one by Semantic Versioning, and fit for a tag and a label", () => {
+Deno.test("version: follows Semantic Versioning, and is valid as a tag and a label", () => {
   match(version, /^\d+\.\d+\.\d+(-[a-z0-9.]+)?$/);
 });
 
-Deno.test("ostler --version tells the version of package.json", async () => {
+Deno.test("ostler --version: prints the version of package.json", async () => {
   using terminal = new FakeTerminal();
   equal((await terminal.run(["--version"])).out, `${version}\n`);
 });
 
-Deno.test("the chart, and what it installs, is of the version of package.json: deno task manifests makes it so", () => {
+Deno.test("chart: has the version of package.json, as deno task manifests writes it", () => {
   const chart = textOf("deploy/chart/Chart.yaml");
   equal(chart, versioned(chart, version));
   match(chart, new RegExp(`^version: ${version}\nappVersion: "${version}"$`, "m"));
@@ -28,7 +28,7 @@ Deno.test("the chart, and what it installs, is of the version of package.json: d
 });
 
 for (const file of ["controller.yaml", "worker.yaml", "setup/setup.yaml", "webhook/webhook.yaml"]) {
-  Deno.test(`${file} runs the image of that version, and names it as the build id`, () => {
+  Deno.test(`${file}: runs the image of that version, and names it as the build id`, () => {
     const text = textOf(`deploy/kubernetes/${file}`);
     deepEqual(text.match(/(?<=image: ).*/g), [`ostler:${version}`]);
     deepEqual(text.match(/(?<=app.kubernetes.io\/version: ).*/g), [`"${version}"`]);

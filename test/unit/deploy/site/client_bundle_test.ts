@@ -25,7 +25,7 @@ const program = `
   }));
 `;
 
-Deno.test("our processes run from a bundle of what they use of the Kubernetes client", async () => {
+Deno.test("slimClient: provides a bundle with the used parts of the Kubernetes client", async () => {
   const flags = await slimClient();
   const args = ["eval", "--no-check", "--cached-only", ...flags, program];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });

@@ -51,20 +51,20 @@ function json(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
 
-Deno.test("ApiConnection sends the kubeconfig's token and returns the answer's JSON", async () => {
+Deno.test("ApiConnection: sends the kubeconfig's token and returns the JSON of the response", async () => {
   await using server = await serve((request, response) => json(response, 200, { seen: request.headers.authorization }));
   using api = await ApiConnection.open(await server.kubeconfig(server.caPem));
   assert.deepEqual(await api.call({ method: "GET", path: "/version" }), { seen: "Bearer a-token" });
 });
 
-Deno.test("ApiConnection uses one connection for calls in a row", async () => {
+Deno.test("ApiConnection: reuses one connection for consecutive calls", async () => {
   await using server = await serve((request, response) => json(response, 200, request.socket.remotePort));
   using api = await ApiConnection.open(await server.kubeconfig(server.caPem));
   const first = await api.call({ method: "GET", path: "/a" });
   assert.equal(await api.call({ method: "GET", path: "/b" }), first);
 });
 
-Deno.test("ApiConnection rejects an error answer with its status and message", async () => {
+Deno.test("ApiConnection: rejects with status and message of an error response", async () => {
   await using server = await serve((_, response) => json(response, 403, { message: "pods is forbidden" }));
   using api = await ApiConnection.open(await server.kubeconfig(server.caPem));
   await assert.rejects(api.call({ method: "GET", path: "/api" }), (error) => {
@@ -75,14 +75,14 @@ Deno.test("ApiConnection rejects an error answer with its status and message", a
   });
 });
 
-Deno.test("ApiConnection does not talk to a server of another authority", async () => {
+Deno.test("ApiConnection: refuses a server of another authority", async () => {
   await using server = await serve((_, response) => json(response, 200, {}));
   const stranger = await CertificateAuthority.create("stranger");
   using api = await ApiConnection.open(await server.kubeconfig(stranger.certificatePem));
   await assert.rejects(api.call({ method: "GET", path: "/version" }), /certificate|UnknownIssuer|unable to verify/i);
 });
 
-Deno.test("ResourcePaths finds a kind's path and passes over its subresources", async () => {
+Deno.test("ResourcePaths: finds the path of a kind and skips its subresources", async () => {
   await using server = await serve((request, response) => {
     assert.equal(request.url, "/apis/apps/v1");
     const resources = [
@@ -96,7 +96,7 @@ Deno.test("ResourcePaths finds a kind's path and passes over its subresources", 
   assert.equal(await new ResourcePaths(api).pathOf(object), "/apis/apps/v1/namespaces/shop/deployments/web");
 });
 
-Deno.test("httpProbe holds for a 200 of the right authority only", async () => {
+Deno.test("httpProbe: succeeds only for a 200 from a server of the right authority", async () => {
   let status = 503;
   await using server = await serve((_, response) => json(response, status, {}));
   const { signal } = new AbortController();

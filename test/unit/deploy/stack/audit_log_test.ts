@@ -8,7 +8,7 @@ interface Policy {
   rules: { level: string; userGroups?: string[] }[];
 }
 
-Deno.test("auditArgs makes a log of booting machines' requests, without what is in them", async () => {
+Deno.test("auditArgs: logs the requests of booting machines without their content", async () => {
   await using scratch = await scratchDirectory();
   const directory = join(scratch.path, "not-there-yet");
   const [policyFlag = "", logFlag] = await auditArgs(directory);
@@ -21,7 +21,7 @@ Deno.test("auditArgs makes a log of booting machines' requests, without what is 
   assert.deepEqual(others, { level: "None" });
 });
 
-Deno.test("auditArgs keeps requests of named users too, and of nobody else", async () => {
+Deno.test("auditArgs: also logs the requests of named users, and of no other user", async () => {
   await using scratch = await scratchDirectory();
   const [flag = ""] = await auditArgs(scratch.path, ["system:serviceaccount:a:b"]);
   const { rules } = JSON.parse(await readFile(flag.split("=")[1] ?? "", "utf8")) as { rules: object[] };

@@ -7,7 +7,7 @@ import { createPki } from "../../../../deploy/local/stack/pki.ts";
 import { scratchDirectory } from "./scratch_directory.ts";
 import { ExtendedKeyUsage, ExtendedKeyUsageExtension, X509Certificate as ParsedCertificate } from "@peculiar/x509";
 
-Deno.test("CertificateAuthority issues certificates that it, and no other authority, vouches for", async () => {
+Deno.test("CertificateAuthority: issues certificates that no other authority validates", async () => {
   const [ours, other] = await Promise.all([CertificateAuthority.create("ours"), CertificateAuthority.create("ours")]);
   const issued = await ours.issue({ commonName: "web", use: "server", dnsNames: ["localhost"] });
   const certificate = new X509Certificate(issued.certificatePem);
@@ -17,7 +17,7 @@ Deno.test("CertificateAuthority issues certificates that it, and no other author
   assert.equal(certificate.ca, false);
 });
 
-Deno.test("CertificateAuthority writes names, groups and uses where Kubernetes reads them", async () => {
+Deno.test("CertificateAuthority: writes names, groups and usages where Kubernetes reads them", async () => {
   const authority = await CertificateAuthority.create("kubernetes");
   const admin = await authority.issue({ commonName: "admin", organization: "system:masters", use: "client" });
   const server = await authority.issue({
@@ -35,7 +35,7 @@ Deno.test("CertificateAuthority writes names, groups and uses where Kubernetes r
   assert.equal(serverCertificate?.checkHost("elsewhere"), undefined);
 });
 
-Deno.test("CertificateAuthority is itself a certificate authority, valid now", async () => {
+Deno.test("CertificateAuthority: has a CA certificate that is valid now", async () => {
   const authority = await CertificateAuthority.create("kubernetes");
   const certificate = new X509Certificate(authority.certificatePem);
   assert.equal(certificate.ca, true);
@@ -43,7 +43,7 @@ Deno.test("CertificateAuthority is itself a certificate authority, valid now", a
   assert.ok(new Date(certificate.validTo).getTime() > Date.now() + 300 * 24 * 3_600_000);
 });
 
-Deno.test("createPki keeps the database's authority apart from the cluster's", async () => {
+Deno.test("createPki: separates the authority of etcd from that of the cluster", async () => {
   await using scratch = await scratchDirectory();
   const pki = await createPki(scratch.path);
   const etcdAuthority = new X509Certificate(pki.etcdAuthority.certificatePem);
@@ -51,7 +51,7 @@ Deno.test("createPki keeps the database's authority apart from the cluster's", a
   assert.ok(!new X509Certificate(pki.admin.certificatePem).verify(etcdAuthority.publicKey));
 });
 
-Deno.test("createPki lets only the owner read private keys", async () => {
+Deno.test("createPki: allows only the owner to read private keys", async () => {
   await using scratch = await scratchDirectory();
   const pki = await createPki(scratch.path);
   const keys = (await readdir(scratch.path)).filter((name) => name.endsWith(".key"));

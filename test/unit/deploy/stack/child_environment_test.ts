@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { childEnvironment } from "../../../../deploy/local/process/supervised_process.ts";
 
-Deno.test("childEnvironment passes ours on without the variables that reconfigure the servers", () => {
+Deno.test("childEnvironment: omits the variables that reconfigure the servers", () => {
   const own = {
     PATH: "/bin",
     ETCD_DATA_DIR: "/elsewhere",

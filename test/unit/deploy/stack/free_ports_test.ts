@@ -9,7 +9,7 @@ import type { ProcessSpec } from "../../../../deploy/local/process/supervised_pr
 import { Supervisor } from "../../../../deploy/local/process/supervisor.ts";
 import { scratchDirectory } from "./scratch_directory.ts";
 
-Deno.test("freePorts gives different ports below the ephemeral range that can be listened on", async () => {
+Deno.test("freePorts: returns different usable ports below the ephemeral range", async () => {
   const ports = await freePorts(20);
   assert.equal(new Set(ports).size, 20);
   assert.ok(ports.every((port) => port >= 20_000 && port < 32_000));
@@ -20,12 +20,12 @@ Deno.test("freePorts gives different ports below the ephemeral range that can be
   await once(server, "close");
 });
 
-Deno.test("freePorts gives no port twice to calls at the same time", async () => {
+Deno.test("freePorts: returns no port twice to concurrent calls", async () => {
   const ports = (await Promise.all([freePorts(10), freePorts(10), freePorts(10)])).flat();
   assert.equal(new Set(ports).size, 30);
 });
 
-Deno.test("freePorts keeps to the range of OSTLER_PORTS, and names one that is none", async () => {
+Deno.test("freePorts: uses the range of OSTLER_PORTS, and refuses an invalid one", async () => {
   const ports = await freePorts(5, { OSTLER_PORTS: "27000-27099" });
   assert.ok(ports.every((port) => port >= 27_000 && port <= 27_099), ports.join());
   for (const range of ["27000", "27099-27000", "27000-70000", "a-b"]) {
@@ -33,7 +33,7 @@ Deno.test("freePorts keeps to the range of OSTLER_PORTS, and names one that is n
   }
 });
 
-Deno.test("startOnFreePorts starts again on other ports when one is taken at the last moment", async () => {
+Deno.test("startOnFreePorts: retries on other ports when a port is taken at the last moment", async () => {
   await using world = await given();
   const tried: number[] = [];
   const { ports, process } = await startOnFreePorts(world.supervisor, {
@@ -48,7 +48,7 @@ Deno.test("startOnFreePorts starts again on other ports when one is taken at the
   assert.ok(process.isRunning);
 });
 
-Deno.test("startOnFreePorts passes on any other crash after one attempt", async () => {
+Deno.test("startOnFreePorts: rejects with any other crash after one attempt", async () => {
   await using world = await given();
   let attempts = 0;
   const start = startOnFreePorts(world.supervisor, {
@@ -62,7 +62,7 @@ Deno.test("startOnFreePorts passes on any other crash after one attempt", async 
   assert.equal(attempts, 1);
 });
 
-Deno.test("startOnFreePorts gives up after four taken ports", async () => {
+Deno.test("startOnFreePorts: gives up after four taken ports", async () => {
   await using world = await given();
   let attempts = 0;
   const start = startOnFreePorts(world.supervisor, {

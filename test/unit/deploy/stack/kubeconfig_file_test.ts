@@ -8,7 +8,7 @@ import { scratchDirectory } from "./scratch_directory.ts";
 const apiServer = { url: "https://127.0.0.1:6443", caPem: "-----BEGIN CERTIFICATE-----\n" };
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-Deno.test("writeKubeconfig writes a token's kubeconfig that only its owner can read", async () => {
+Deno.test("writeKubeconfig: writes a kubeconfig with a token that only its owner can read", async () => {
   await using scratch = await scratchDirectory();
   const path = await writeKubeconfig(join(scratch.path, "kubeconfigs", "worker.yaml"), {
     apiServer,
@@ -25,7 +25,7 @@ Deno.test("writeKubeconfig writes a token's kubeconfig that only its owner can r
   assert.equal(config.getContextObject(config.getCurrentContext())?.namespace, "ostler");
 });
 
-Deno.test("writeKubeconfig writes a certificate's kubeconfig without files beside it", async () => {
+Deno.test("writeKubeconfig: embeds a client certificate in the kubeconfig", async () => {
   await using scratch = await scratchDirectory();
   const path = await writeKubeconfig(join(scratch.path, "admin.yaml"), {
     apiServer,
@@ -39,7 +39,7 @@ Deno.test("writeKubeconfig writes a certificate's kubeconfig without files besid
   assert.equal(user?.token, undefined);
 });
 
-Deno.test("clusterInfoKubeconfig carries server and CA and nobody's credentials", () => {
+Deno.test("clusterInfoKubeconfig: has server and CA without credentials", () => {
   const config = loadYaml<{ clusters: unknown; users: unknown }>(clusterInfoKubeconfig(apiServer));
   const cluster = { server: apiServer.url, "certificate-authority-data": base64(apiServer.caPem) };
   assert.deepEqual(config.clusters, [{ name: "", cluster }]);

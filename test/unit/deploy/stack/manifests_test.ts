@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseManifests } from "../../../../deploy/local/stack/manifests.ts";
 
-Deno.test("parseManifests keeps objects exactly as written, in their order", () => {
+Deno.test("parseManifests: keeps objects exactly as written, in order", () => {
   const text = `# a comment
 ---
 apiVersion: apiextensions.k8s.io/v1
@@ -42,7 +42,7 @@ data:
   ]);
 });
 
-Deno.test("parseManifests refuses a document that is no object, naming file and place", () => {
+Deno.test("parseManifests: refuses a document that is not an object, with file and position", () => {
   const text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\nkind: Namespace\nmetadata: {name: b}\n";
   assert.throws(
     () => parseManifests(text, "two.yaml"),

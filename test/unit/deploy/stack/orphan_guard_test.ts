@@ -8,7 +8,7 @@ import { scratchDirectory } from "./scratch_directory.ts";
 
 const supervisorUrl = new URL("../../../../deploy/local/process/supervisor.ts", import.meta.url);
 
-Deno.test("OrphanGuard.close ends what is still registered and spares what was removed", async () => {
+Deno.test("OrphanGuard.close: ends registered processes and leaves unregistered ones running", async () => {
   const guard = new OrphanGuard();
   const [kept, spared] = [startSleeper(), startSleeper()];
   guard.add(kept.pid!);
@@ -23,7 +23,7 @@ Deno.test("OrphanGuard.close ends what is still registered and spares what was r
   await sparedExit;
 });
 
-Deno.test("Supervisor's processes end when the supervising process itself is killed", async () => {
+Deno.test("Supervisor: ends its processes when the supervising process is killed", async () => {
   await using scratch = await scratchDirectory();
   const program = `
     import { Supervisor } from ${JSON.stringify(supervisorUrl.href)};

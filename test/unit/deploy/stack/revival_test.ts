@@ -53,7 +53,7 @@ function given(process: FakeProcess, duringRest: () => void = () => {}): Given {
   return { revival, said, rests, ends, lifetime, clock };
 }
 
-Deno.test("Revival starts what ended again after a second, and says so in one line", async () => {
+Deno.test("Revival: restarts a process after one second, and reports it in one line", async () => {
   const process = new FakeProcess();
   const { revival, said, rests, ends } = given(process);
   await revival.after(crash);
@@ -61,7 +61,7 @@ Deno.test("Revival starts what ended again after a second, and says so in one li
   assert.deepEqual(said, ['"controller" exited with code 3; restarting in 1 s']);
 });
 
-Deno.test("Revival waits twice as long after each end, and gives up what ends five times within a minute", async () => {
+Deno.test("Revival: doubles the pause after each exit, and gives up after five exits within a minute", async () => {
   const late = new Error('Timed out after 60 s waiting for process "controller" to become ready: no answer\nand more');
   const process = new FakeProcess([crash, crash, late, crash]);
   const { revival, said, rests, ends } = given(process);
@@ -74,7 +74,7 @@ Deno.test("Revival waits twice as long after each end, and gives up what ends fi
   assert.deepEqual(ends, [crash], "who ends the demo hears of the last end, with the lines of its log");
 });
 
-Deno.test("Revival goes on for ever where starts fail slowly, as they do while an API server sleeps", async () => {
+Deno.test("Revival: retries without limit when starts fail slowly, as while an API server is suspended", async () => {
   const process = new FakeProcess(Array(20).fill(crash));
   const { revival, ends, rests, clock } = given(process, () => void (clock.ms += 20_000));
   await revival.after(crash);
@@ -82,7 +82,7 @@ Deno.test("Revival goes on for ever where starts fail slowly, as they do while a
   assert.equal(Math.max(...rests), rules.longestMs);
 });
 
-Deno.test("Revival begins with the first pause again for what ran for a minute", async () => {
+Deno.test("Revival: begins with the first pause again when the process ran for a minute", async () => {
   const process = new FakeProcess();
   const { revival, rests, clock } = given(process);
   for (const ranMs of [0, 1_000, 61_000]) {
@@ -98,7 +98,7 @@ for (
     ["was started by somebody else meanwhile", (one: FakeProcess) => void (one.isRunning = true)],
   ] as const
 ) {
-  Deno.test(`Revival leaves alone what ${what}`, async () => {
+  Deno.test(`Revival: does not restart a process that ${what}`, async () => {
     const process = new FakeProcess();
     const { revival, ends } = given(process, () => interfere(process));
     await revival.after(crash);
@@ -106,7 +106,7 @@ for (
   });
 }
 
-Deno.test("Revival starts nothing after the end of the whole stack", async () => {
+Deno.test("Revival: starts nothing after the whole stack has stopped", async () => {
   const process = new FakeProcess();
   const { revival, lifetime, ends } = given(process, () => lifetime.abort());
   await revival.after(crash);

@@ -52,14 +52,14 @@ const isAlive = (pid: number) => {
   }
 };
 
-Deno.test("Supervisor resolves a start when the probe holds and writes the log to its file", async () => {
+Deno.test("Supervisor: resolves a start when the probe succeeds and writes the log to its file", async () => {
   await using world = await given();
   const started = await world.supervisor.start(world.spec("web"));
   assert.ok(started.pid !== undefined && isAlive(started.pid));
   assert.match(await world.read("logs/web.log"), /up web/);
 });
 
-Deno.test("Supervisor stops in the reverse order of the starts", async () => {
+Deno.test("Supervisor: stops processes in the reverse order of their starts", async () => {
   await using world = await given();
   for (const name of ["first", "second", "third"]) await world.supervisor.start(world.spec(name));
   const pids = world.supervisor.processes.map((one) => one.pid);
@@ -68,7 +68,7 @@ Deno.test("Supervisor stops in the reverse order of the starts", async () => {
   assert.ok(pids.every((pid) => pid !== undefined && !isAlive(pid)));
 });
 
-Deno.test("Supervisor fails a start at once with the log's last lines when the process exits before it is ready", async () => {
+Deno.test("Supervisor: rejects a start with the last log lines when the process exits before it is ready", async () => {
   await using world = await given();
   const args = ["-c", "echo one; echo cannot open the vault >&2; exit 3"];
   const start = world.supervisor.start(world.spec("vault", { args, ready: never, readyTimeoutMs: 600_000 }));
@@ -81,20 +81,20 @@ Deno.test("Supervisor fails a start at once with the log's last lines when the p
   });
 });
 
-Deno.test("Supervisor fails a start when the binary does not exist", async () => {
+Deno.test("Supervisor: rejects a start when the binary does not exist", async () => {
   await using world = await given();
   const start = world.supervisor.start(world.spec("ghost", { command: "/nonexistent/ghost", ready: never }));
   await assert.rejects(start, /Process "ghost" failed to start \(.*ENOENT/);
 });
 
-Deno.test("Supervisor fails a start at its deadline with the probe's reason and leaves nothing running", async () => {
+Deno.test("Supervisor: rejects a start at its deadline with the probe's reason, and stops the process", async () => {
   await using world = await given();
   const start = world.supervisor.start(world.spec("slow", { ready: never, readyTimeoutMs: 200, graceMs: 100 }));
   await assert.rejects(start, /Timed out after 0.2 s waiting for process "slow" to become ready: the mark is missing/);
   assert.equal(world.supervisor.get("slow").isRunning, false);
 });
 
-Deno.test("Supervisor gives up a start when its signal aborts", async () => {
+Deno.test("Supervisor: cancels a start when its signal aborts", async () => {
   await using world = await given();
   const abort = new AbortController();
   const probe = () => {
@@ -108,7 +108,7 @@ Deno.test("Supervisor gives up a start when its signal aborts", async () => {
   assert.equal(world.supervisor.get("web").isRunning, false);
 });
 
-Deno.test("Supervisor reports an unasked exit after readiness through callback and promise", async () => {
+Deno.test("Supervisor: reports an unexpected exit of a ready process by callback and promise", async () => {
   const crashes: Error[] = [];
   await using world = await given({ onCrash: (crash) => crashes.push(crash) });
   const { pid } = await world.supervisor.start(world.spec("web"));
@@ -119,7 +119,7 @@ Deno.test("Supervisor reports an unasked exit after readiness through callback a
   assert.match(crash.message, /up web/);
 });
 
-Deno.test("Supervisor starts what ends unasked again, says so in one line, and reports no crash", async () => {
+Deno.test("Supervisor: restarts a process after an unexpected exit with one line, and reports no crash", async () => {
   const [crashes, lines]: [Error[], string[]] = [[], []];
   await using world = await given({
     onCrash: (crash) => crashes.push(crash),
@@ -133,7 +133,7 @@ Deno.test("Supervisor starts what ends unasked again, says so in one line, and r
   assert.deepEqual(crashes, []);
 });
 
-Deno.test("SupervisedProcess.kill ends the process without counting as a crash", async () => {
+Deno.test("SupervisedProcess.kill: ends the process without counting as a crash", async () => {
   const crashes: Error[] = [];
   await using world = await given({ onCrash: (crash) => crashes.push(crash) });
   const web = await world.supervisor.start(world.spec("web"));
@@ -143,7 +143,7 @@ Deno.test("SupervisedProcess.kill ends the process without counting as a crash",
   assert.deepEqual(crashes, []);
 });
 
-Deno.test("SupervisedProcess.restart brings up a new run of a killed process and keeps its log", async () => {
+Deno.test("SupervisedProcess.restart: starts a new run of a killed process and keeps its log", async () => {
   await using world = await given();
   let log = "up web\n";
   const ready = async (): Promise<void> => assert.equal(await world.read("logs/web.log"), log);
@@ -156,7 +156,7 @@ Deno.test("SupervisedProcess.restart brings up a new run of a killed process and
   assert.ok(web.pid !== undefined && web.pid !== before && isAlive(web.pid));
 });
 
-Deno.test("SupervisedProcess.stop insists with SIGKILL when SIGTERM is ignored", async () => {
+Deno.test("SupervisedProcess.stop: sends SIGKILL when SIGTERM is ignored", async () => {
   await using world = await given();
   const args = ["-c", "trap '' TERM; touch deaf; while :; do sleep 0.02; done"];
   const deaf = await world.supervisor.start(world.spec("deaf", { args, graceMs: 100 }));
@@ -164,7 +164,7 @@ Deno.test("SupervisedProcess.stop insists with SIGKILL when SIGTERM is ignored",
   assert.equal((await deaf.exit).signal, "SIGKILL");
 });
 
-Deno.test("SupervisedProcess.stop leaves no child of the process behind", async () => {
+Deno.test("SupervisedProcess.stop: ends the child processes as well", async () => {
   await using world = await given();
   const args = ["-c", "sleep 600 & echo $! > inner; touch outer; wait"];
   const outer = await world.supervisor.start(world.spec("outer", { args }));
@@ -174,7 +174,7 @@ Deno.test("SupervisedProcess.stop leaves no child of the process behind", async 
   await waitUntil(() => isAlive(inner) ? never() : Promise.resolve(), { what: "the child gone", timeoutMs: 10_000 });
 });
 
-Deno.test("Supervisor refuses a second process of a running name, and any start after its stop", async () => {
+Deno.test("Supervisor: refuses a second process with a running name, and any start after its stop", async () => {
   await using world = await given();
   await world.supervisor.start(world.spec("web"));
   await assert.rejects(

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { waitUntil } from "../../../../deploy/local/process/wait_until.ts";
 
-Deno.test("waitUntil tries again until the probe holds", async () => {
+Deno.test("waitUntil: retries until the probe succeeds", async () => {
   let attempts = 0;
   const probe = () => ++attempts < 3 ? Promise.reject(new Error("not yet")) : Promise.resolve();
   await waitUntil(probe, { what: "the third attempt", timeoutMs: 10_000 });
   assert.equal(attempts, 3);
 });
 
-Deno.test("waitUntil rejects at its deadline with the last reason", async () => {
+Deno.test("waitUntil: rejects at its deadline with the last reason", async () => {
   const probe = () => Promise.reject(new Error("connection refused"));
   await assert.rejects(
     waitUntil(probe, { what: '"web" ready', timeoutMs: 60 }),
@@ -16,7 +16,7 @@ Deno.test("waitUntil rejects at its deadline with the last reason", async () => 
   );
 });
 
-Deno.test("waitUntil rests three times as long as a slow probe takes, and probes once more before its deadline", async () => {
+Deno.test("waitUntil: pauses three times a slow probe's duration, and probes once more before its deadline", async () => {
   const [probeMs, timeoutMs] = [100, 1_000];
   const begun = performance.now();
   const at: number[] = [];
@@ -31,13 +31,13 @@ Deno.test("waitUntil rests three times as long as a slow probe takes, and probes
   assert.ok((rests[0] ?? 0) >= 3 * probeMs - 5, `It rested for ${rests.map(Math.round)} ms`);
 });
 
-Deno.test("waitUntil is not held up by a probe that never answers", async () => {
+Deno.test("waitUntil: rejects at its deadline when a probe never returns", async () => {
   const begun = performance.now();
   await assert.rejects(waitUntil(() => new Promise(() => {}), { what: "an answer", timeoutMs: 50 }), /No answer/);
   assert.ok(performance.now() - begun < 5_000);
 });
 
-Deno.test("waitUntil rejects with the signal's reason as soon as it aborts", async () => {
+Deno.test("waitUntil: rejects with the signal's reason as soon as it aborts", async () => {
   const abort = new AbortController();
   const probe = () => {
     abort.abort(new Error("Interrupted"));
@@ -49,7 +49,7 @@ Deno.test("waitUntil rejects with the signal's reason as soon as it aborts", asy
   );
 });
 
-Deno.test("waitUntil does not probe at all once its signal has aborted", async () => {
+Deno.test("waitUntil: does not probe when its signal has already aborted", async () => {
   const probe = () => assert.fail("was probed");
   const signal = AbortSignal.abort(new Error("Interrupted"));
   await assert.rejects(waitUntil(probe, { what: "it", timeoutMs: 1_000, signal }), /^Error: Interrupted$/);

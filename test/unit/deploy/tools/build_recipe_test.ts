@@ -21,7 +21,7 @@ async function failureWith(sandbox: ToolSandbox, tools: readonly ToolName[], go?
   assert.fail("resolved without an error");
 }
 
-Deno.test("resolveTools without Go names the tool, the version needed and the variable", async () => {
+Deno.test("resolveTools: names the tool, the required version and the variable when Go is missing", async () => {
   await using sandbox = new ToolSandbox();
   const { message } = await failureWith(sandbox, ["etcd"]);
   assert.equal(
@@ -31,13 +31,13 @@ Deno.test("resolveTools without Go names the tool, the version needed and the va
   );
 });
 
-Deno.test("resolveTools with an old Go says which it met", async () => {
+Deno.test("resolveTools: reports the version of a Go that is too old", async () => {
   await using sandbox = new ToolSandbox();
   const { message } = await failureWith(sandbox, ["tctl"], "echo 'go version go1.19.8 linux/amd64'");
   assert.match(message, /says "go version go1\.19\.8 linux\/amd64"\n {2}cure: install Go 1\.26 or later/);
 });
 
-Deno.test("resolveTools shows the last lines of a failed compilation and leaves out the noise", async () => {
+Deno.test("resolveTools: shows the last relevant lines of a failed compilation", async () => {
   await using sandbox = new ToolSandbox();
   const go = `${anyVersion}\nfor i in 1 2 3; do echo some/package/v$i >&2; done\necho 'main.go:3: broken' >&2\nexit 7`;
   const error = await failureWith(sandbox, ["kubectl", "kube-apiserver"], go);
@@ -53,7 +53,7 @@ Deno.test("resolveTools shows the last lines of a failed compilation and leaves 
   assert.deepEqual([...Deno.readDirSync(join(sandbox.cache, ".work", "kubernetes"))], []);
 });
 
-Deno.test("resolveTools shows the errors that go writes to standard output", async () => {
+Deno.test("resolveTools: shows the errors that go writes to standard output", async () => {
   await using sandbox = new ToolSandbox();
   const go = `${anyVersion}\nprintf '{\\n\\t"Error": "module lookup disabled by GOPROXY=off"\\n}\\n'\nexit 1`;
   const { message, step } = await failureWith(sandbox, ["machine-controller"], go);
@@ -64,7 +64,7 @@ Deno.test("resolveTools shows the errors that go writes to standard output", asy
   );
 });
 
-Deno.test("resolveTools gives go the output, the flags and an environment of this machine", async () => {
+Deno.test("resolveTools: passes output path, flags and this host's environment to go", async () => {
   await using sandbox = new ToolSandbox();
   const go = `${anyVersion}\n` +
     `while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; last=$1; shift; done\n` +
@@ -81,7 +81,7 @@ const naming = `${anyVersion}\n` +
   `write() { echo "#!/bin/sh\n# $GOOS $CGO_ENABLED [$tags] $2" > $1; /bin/chmod +x $1; }\n` +
   `case $out in */) for path in $paths; do write $out\${path##*/} $path; done;; *) write $out \${paths:-.};; esac`;
 
-Deno.test("resolveTools gives each of several tools its own name, and builds what machines run for Linux", async () => {
+Deno.test("resolveTools: names each of several tools, and builds tools of machines for Linux", async () => {
   await using sandbox = new ToolSandbox();
   await sandbox.script("bin/go", naming);
   const tools = await resolveTools(["cni-ptp", "cni-host-local"], { env: sandbox.env });
@@ -92,7 +92,7 @@ Deno.test("resolveTools gives each of several tools its own name, and builds wha
   assert.match(said(ctr), /^linux 0 \[\S*static_build\S*\] \S+\/cmd\/ctr\n$/);
 });
 
-Deno.test("resolveTools builds a tool of our own from its source, which lies beside go.mod", async () => {
+Deno.test("resolveTools: builds a tool of this project from source files next to go.mod", async () => {
   await using sandbox = new ToolSandbox();
   const go = `${anyVersion}\n` +
     `while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done\n` +
@@ -102,7 +102,7 @@ Deno.test("resolveTools builds a tool of our own from its source, which lies bes
   assert.equal(await Deno.readTextFile(checker), "#!/bin/sh\n# 3\n");
 });
 
-Deno.test("resolveTools kills a running build with all it started when its signal aborts", async () => {
+Deno.test("resolveTools: kills a running build and its child processes when its signal aborts", async () => {
   await using sandbox = new ToolSandbox();
   const alive = join(sandbox.folder, "alive");
   Deno.chmodSync(sandbox.folder, 0o755);
@@ -119,7 +119,7 @@ Deno.test("resolveTools kills a running build with all it started when its signa
   assert.equal(await closed, "");
 });
 
-Deno.test("cureGoFailure finds the cause, most specific first", () => {
+Deno.test("cureGoFailure: finds the most specific cause", () => {
   const cure = (line: string): string => cureGoFailure([line]) ?? "";
   const lookup = 'Get "https://sums.example/lookup/a@v1": dial tcp: lookup sums.example: no such host';
   assert.match(cure(`verifying a@v1/go.mod: a@v1/go.mod: ${lookup}`), /GOSUMDB=off, or GONOSUMDB/);
@@ -133,18 +133,18 @@ Deno.test("cureGoFailure finds the cause, most specific first", () => {
   assert.equal(cureGoFailure(["main.go:3: broken"]), undefined);
 });
 
-Deno.test("isPassing is true for network trouble and false for a checksum mismatch", () => {
+Deno.test("isPassing: returns true for network failures and false for a checksum mismatch", () => {
   assert.equal(isPassing(["read tcp 1.2.3.4:1: connection reset by peer"]), true);
   assert.equal(isPassing(["verifying a@v1: checksum mismatch"]), false);
   assert.equal(isPassing(["main.go:3: broken"]), false);
 });
 
-Deno.test("lastWords keeps only the last lines that say something", () => {
+Deno.test("lastWords: returns only the last relevant lines", () => {
   assert.deepEqual(lastWords(["go: downloading a v1", "a/b/c", "", "one more", "two more"], 1), ["two more"]);
   assert.deepEqual(lastWords(["go: downloading a v1", "a/b/c", "", "one more"]), ["one more"]);
 });
 
-Deno.test("wrapperModule writes a go.mod with every staging module replaced", () => {
+Deno.test("wrapperModule: writes a go.mod with every staging module replaced", () => {
   const text = wrapperModule(kubernetes);
   assert.match(text, /^module \S+\n\ngo 1\.26\.0\n\nrequire k8s\.io\/kubernetes v1\.36\.\d+\n/);
   assert.match(text, /\nreplace k8s\.io\/api => k8s\.io\/api v0\.36\.\d+\n/);

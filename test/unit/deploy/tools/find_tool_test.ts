@@ -7,7 +7,7 @@ import { ToolSandbox } from "./tool_sandbox.ts";
 
 const suitableEtcd = "echo 'etcd Version: 3.6.9'";
 
-Deno.test("resolveTools prefers variable, then KUBEBUILDER_ASSETS, PATH, cache and build", async () => {
+Deno.test("resolveTools: prefers variable, then KUBEBUILDER_ASSETS, PATH, cache and build", async () => {
   await using sandbox = new ToolSandbox();
   const built = (await resolveTools(["etcd"], sandbox.options())).etcd;
   assert.equal(sandbox.builds.length, 1);
@@ -24,7 +24,7 @@ Deno.test("resolveTools prefers variable, then KUBEBUILDER_ASSETS, PATH, cache a
   assert.equal(sandbox.builds.length, 1);
 });
 
-Deno.test("findTool passes over binaries on PATH whose version does not suit, and says so", async () => {
+Deno.test("findTool: skips binaries on PATH with an unaccepted version, and reports them", async () => {
   await using sandbox = new ToolSandbox();
   const old = await sandbox.script("bin/kubectl", "echo 'Client Version: v1.32.4'");
   const good = await sandbox.script("more/kubectl", "echo 'Client Version: v1.36.7'");
@@ -34,7 +34,7 @@ Deno.test("findTool passes over binaries on PATH whose version does not suit, an
   assert.equal((await findTool("kubectl", { env })).path, good);
 });
 
-Deno.test("findTool passes over an unsuitable version in KUBEBUILDER_ASSETS but takes one that tells none", async () => {
+Deno.test("findTool: skips an unaccepted version in KUBEBUILDER_ASSETS but accepts a binary without one", async () => {
   await using sandbox = new ToolSandbox();
   const env = { KUBEBUILDER_ASSETS: join(sandbox.folder, "assets") };
   await sandbox.script("assets/kube-apiserver", "echo 'Kubernetes v1.30.0'");
@@ -43,13 +43,13 @@ Deno.test("findTool passes over an unsuitable version in KUBEBUILDER_ASSETS but 
   assert.equal((await findTool("machine-controller", { env })).path, silent);
 });
 
-Deno.test("findTool never takes machine-controller from PATH", async () => {
+Deno.test("findTool: never uses machine-controller from PATH", async () => {
   await using sandbox = new ToolSandbox();
   await sandbox.script("bin/machine-controller", "echo v1.66.0");
   assert.deepEqual(await findTool("machine-controller", { env: sandbox.env }), { detail: "" });
 });
 
-Deno.test("findTool takes what machines run from its variable only", async () => {
+Deno.test("findTool: finds tools of machines by their variable only", async () => {
   await using sandbox = new ToolSandbox();
   for (const tool of machineToolNames) {
     for (const folder of ["bin", "assets"]) await sandbox.script(`${folder}/${tool}`, "echo 'Kubernetes v1.36.1'");
@@ -60,7 +60,7 @@ Deno.test("findTool takes what machines run from its variable only", async () =>
   assert.equal((await findTool("kubelet-1.36", { env: { OSTLER_TOOL_KUBELET_1_36: path } })).path, path);
 });
 
-Deno.test("findTool accepts newer temporal and refuses older", async () => {
+Deno.test("findTool: accepts a newer temporal and refuses an older one", async () => {
   await using sandbox = new ToolSandbox();
   const path = await sandbox.script("bin/temporal", "echo 'temporal version 1.6.2 (Server 1.30.0, UI 2.44.0)'");
   assert.equal((await findTool("temporal", { env: sandbox.env })).path, path);
@@ -68,14 +68,14 @@ Deno.test("findTool accepts newer temporal and refuses older", async () => {
   assert.equal((await findTool("temporal", { env: sandbox.env })).path, undefined);
 });
 
-Deno.test("findTool gives up on a binary that does not answer", async () => {
+Deno.test("findTool: skips a binary that does not respond in time", async () => {
   await using sandbox = new ToolSandbox();
   const hanging = await sandbox.script("bin/tctl", "while :; do /bin/sleep 60; done");
   const finding = await findTool("tctl", { env: sandbox.env, probeMs: 50 });
   assert.deepEqual(finding, { detail: `${hanging} does not print its version (wanted 1.18)` });
 });
 
-Deno.test("findTool refuses a variable that names no executable file", async () => {
+Deno.test("findTool: refuses a variable that names no executable file", async () => {
   await using sandbox = new ToolSandbox();
   const path = join(sandbox.folder, "note.txt");
   await Deno.writeTextFile(path, "");

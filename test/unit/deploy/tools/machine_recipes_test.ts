@@ -5,12 +5,12 @@ import { recipeDigest, wrapperModule } from "../../../../deploy/local/tools/reci
 import { recipes } from "../../../../deploy/local/tools/recipes/catalogue.ts";
 import { machineToolNames, stackToolNames } from "../../../../deploy/local/tools/tool_name.ts";
 
-Deno.test("the demo's machines run kubelets that can be built", () => {
+Deno.test("recipes: build the kubelets of the demo's machines", () => {
   const built = Object.values(kubeletVersions).map((version) => version.slice(1));
   assert.deepEqual([firstRelease.kubelet, nextRelease.kubelet], built);
 });
 
-Deno.test("each kubelet is built from its own release and says so", () => {
+Deno.test("recipes: build each kubelet from its own release and set its version", () => {
   for (const [tool, version] of Object.entries(kubeletVersions) as [keyof typeof kubeletVersions, string][]) {
     const { ldflags } = recipes[tool];
     assert.match(ldflags, new RegExp(`version\\.gitVersion=${version.replaceAll(".", "\\.")}( |$)`));
@@ -19,12 +19,12 @@ Deno.test("each kubelet is built from its own release and says so", () => {
   }
 });
 
-Deno.test("programs for machines are built for Linux, those for this computer are not", () => {
+Deno.test("recipes: target Linux only for programs of machines", () => {
   for (const tool of machineToolNames) assert.equal(recipes[tool].target, "linux", tool);
   for (const tool of stackToolNames) assert.equal(recipes[tool].target, undefined, tool);
 });
 
-Deno.test("recipeDigest changes with everything that a build is given", () => {
+Deno.test("recipeDigest: changes with every input of a build", () => {
   const { runc } = recipes;
   const source = runc.source;
   assert.ok(source);

@@ -7,7 +7,7 @@ import { resolveTools } from "../../../../deploy/local/tools/resolve_tools.ts";
 import { cachedPath, fillCache } from "../../../../deploy/local/tools/tool_cache.ts";
 import { ToolSandbox } from "./tool_sandbox.ts";
 
-Deno.test("resolveTools builds only what is asked for, the tools of one module together", async () => {
+Deno.test("resolveTools: builds only requested tools, those of one module together", async () => {
   await using sandbox = new ToolSandbox();
   await resolveTools(["kubectl", "etcd", "kube-apiserver", "kubectl"], sandbox.options());
   assert.deepEqual(sandbox.builds.map(({ tools }) => tools), [["kubectl", "kube-apiserver"], ["etcd"]]);
@@ -15,7 +15,7 @@ Deno.test("resolveTools builds only what is asked for, the tools of one module t
   assert.deepEqual(sandbox.builds[2]?.tools, ["kube-controller-manager"]);
 });
 
-Deno.test("resolveTools tells found, building and built", async () => {
+Deno.test("resolveTools: reports found, building and built", async () => {
   await using sandbox = new ToolSandbox();
   await sandbox.script("bin/etcd", "echo 'etcd Version: 3.6.0'");
   await sandbox.script("bin/tctl", "echo 'tctl version 1.16.0'");
@@ -25,7 +25,7 @@ Deno.test("resolveTools tells found, building and built", async () => {
   assert.match(sandbox.events[1]?.detail ?? "", /passed over: .*tctl is 1\.16 \(wanted 1\.18\)/);
 });
 
-Deno.test("recipeDigest changes with the recipe and not with the tools beside", () => {
+Deno.test("recipeDigest: changes with the recipe and not with its other tools", () => {
   const digest = recipeDigest(kubernetes, "kubectl");
   const newer: Recipe = { ...kubernetes, requires: ["k8s.io/kubernetes v1.36.2"] };
   const fewer: Recipe = { ...kubernetes, packages: { kubectl: kubernetes.packages.kubectl ?? "" } };
@@ -34,7 +34,7 @@ Deno.test("recipeDigest changes with the recipe and not with the tools beside", 
   assert.equal(recipeDigest(fewer, "kubectl"), digest);
 });
 
-Deno.test("fillCache rebuilds when the recipe changes and keeps the old build", async () => {
+Deno.test("fillCache: rebuilds when the recipe changes and keeps the old build", async () => {
   await using sandbox = new ToolSandbox();
   const cache = { folder: sandbox.cache, build: sandbox.build, onWait: () => {} };
   const newer: Recipe = { ...kubernetes, ldflags: "" };
@@ -45,7 +45,7 @@ Deno.test("fillCache rebuilds when the recipe changes and keeps the old build", 
   for (const path of paths) assert.equal((await Deno.stat(path)).isFile, true);
 });
 
-Deno.test("resolveTools never uses what a broken build left behind", async () => {
+Deno.test("resolveTools: never uses the leftovers of a failed build", async () => {
   await using sandbox = new ToolSandbox();
   const dies = async (order: Parameters<typeof sandbox.build>[0]): Promise<void> => {
     await sandbox.build(order);
@@ -57,7 +57,7 @@ Deno.test("resolveTools never uses what a broken build left behind", async () =>
   assert.equal(sandbox.builds.length, 2);
 });
 
-Deno.test("resolveTools clears what a killed run left and does not build into it", async () => {
+Deno.test("resolveTools: removes the leftovers of a killed run and does not build into them", async () => {
   await using sandbox = new ToolSandbox();
   const left = join(sandbox.cache, ".work", "etcd", "left", "bin");
   await Deno.mkdir(left, { recursive: true });
@@ -67,7 +67,7 @@ Deno.test("resolveTools clears what a killed run left and does not build into it
   assert.deepEqual([...Deno.readDirSync(join(sandbox.cache, ".work", "etcd"))], []);
 });
 
-Deno.test("resolveTools builds once when two runs want the same tool", async () => {
+Deno.test("resolveTools: builds once when two runs need the same tool", async () => {
   await using sandbox = new ToolSandbox();
   const { promise: isStarted, resolve: started } = Promise.withResolvers<void>();
   const { promise: isWaiting, resolve: waiting } = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ Deno.test("resolveTools builds once when two runs want the same tool", async () 
   assert.match(told[1] ?? "", /^found in the cache/);
 });
 
-Deno.test("takeBuildLock is free again when disposed of and gives up at its deadline", async () => {
+Deno.test("takeBuildLock: releases the lock when disposed of and times out at its deadline", async () => {
   await using sandbox = new ToolSandbox();
   const path = join(sandbox.folder, "lock");
   const wait = { onWait: () => {}, waitMs: 0 };
@@ -104,7 +104,7 @@ Deno.test("takeBuildLock is free again when disposed of and gives up at its dead
   assert.equal(await Deno.readTextFile(path), `${Deno.pid}`);
 });
 
-Deno.test("resolveTools stops waiting for a lock when its signal aborts", async () => {
+Deno.test("resolveTools: stops waiting for a lock when its signal aborts", async () => {
   await using sandbox = new ToolSandbox();
   await Deno.mkdir(join(sandbox.cache, ".work"), { recursive: true });
   using _held = await takeBuildLock(join(sandbox.cache, ".work", "etcd.lock"), { onWait: () => {} });

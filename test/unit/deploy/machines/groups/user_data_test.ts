@@ -9,7 +9,7 @@ const cluster = { apiServer: "https://192.0.2.1:6443", caPem: testCa };
 const instance = { node: "blue-7", providerId: "sim:///b/blue-7", zone: "b" };
 const kubeletUnit = "/etc/systemd/system/kubelet.service";
 
-Deno.test("a machine of a group boots with its components' kubelet, its own place, and its ticket in one file", async () => {
+Deno.test("userData: has the components' kubelet, provider id and zone, and the ticket in one file", async () => {
   const settings = { OSTLER_BINARIES_URL: "http://192.0.2.2" };
   const files = await nodeFiles({ kubelet: "1.35.3", cluster, settings, annotations: {} });
   await closeTemplateEngines();
@@ -27,7 +27,7 @@ Deno.test("a machine of a group boots with its components' kubelet, its own plac
   assert.deepEqual([...written.keys()].filter((path) => /token|\/setup(\.service)?$/.test(path)), []);
 });
 
-Deno.test("a unit that starts no kubelet is refused, as nobody would find such a node in its cloud", () => {
+Deno.test("userData: refuses a unit that starts no kubelet", () => {
   const files = [{ path: kubeletUnit, permissions: "0600", content: "[Service]\nExecStart=/bin/true\n" }];
   assert.throws(
     () => userData({ instance, files, cluster, ticket: "" }),

@@ -55,7 +55,7 @@ async function askedBy(port: number, times: number): Promise<string> {
 
 const soon = (what: string, look: () => Promise<void>): Promise<void> => waitUntil(look, { what, timeoutMs: 10_000 });
 
-Deno.test("Balancer leads to servers that are ready, and away from one that is not or is no more one of them", async () => {
+Deno.test("Balancer: forwards to ready servers, and not to unready or removed ones", async () => {
   await using one = await Api.start("one");
   await using two = await Api.start("two");
   const addresses = [one.address, two.address];
@@ -69,7 +69,7 @@ Deno.test("Balancer leads to servers that are ready, and away from one that is n
   assert.equal(await askedBy(balancer.port, 4), "two", "at once");
 });
 
-Deno.test("Balancer ends what is connected to a server that went", async () => {
+Deno.test("Balancer: closes the connections of a removed server", async () => {
   await using one = await Api.start("one");
   const addresses = [one.address];
   await using balancer = await Balancer.start(host, { addresses: () => addresses, caPem });

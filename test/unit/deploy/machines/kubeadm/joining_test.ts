@@ -10,7 +10,7 @@ const group: GroupSpec = {
   ...{ zones: ["a"], template: { image: "image-1" } },
 };
 
-Deno.test("of all machines the first control plane makes the cluster, the others join it, and workers get no key of it", async () => {
+Deno.test("joinByKubeadm: lets the first control plane create the cluster, and gives workers no key", async () => {
   const keys = await ClusterKeys.create();
   const cloud = new GroupCloud();
   cloud.create(group);

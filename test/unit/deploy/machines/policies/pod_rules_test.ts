@@ -7,20 +7,20 @@ const subnet = "10.244.1.0/24";
 const [web, client, elsewhere] = ["10.244.1.2", "10.244.1.3", "10.244.2.2"];
 const metrics = [{ name: "metrics", containerPort: 9090 }] as V1ContainerPort[];
 
-Deno.test("podRules leaves a pod that no policy selects free, and lets nobody talk whom nothing is known of", () => {
+Deno.test("podRules: allows traffic of pods without a policy, and drops traffic of unknown pods", () => {
   const lines = rulesOf([]);
   assert.ok(lines.includes(`-A POD-EGRESS -s ${client} -j RETURN`));
   assert.equal(lines.filter((line) => line.startsWith("-A POD-EGRESS")).at(-1), `-A POD-EGRESS -s ${subnet} -j DROP`);
   assert.ok(!lines.some((line) => line.includes(elsewhere)), "another machine judges its own pods");
 });
 
-Deno.test("podRules lets through only what a policy names, in the directions that it is about", () => {
+Deno.test("podRules: allows only what a policy names, in the directions of the policy", () => {
   const lines = rulesOf([{ podSelector: { matchLabels: { app: "web" } }, policyTypes: ["Ingress"] }]);
   assert.deepEqual(chain(lines, `POD-INGRESS-${web}`), ["-j REJECT --reject-with icmp-admin-prohibited"]);
   assert.deepEqual(chain(lines, `POD-EGRESS-${web}`), []);
 });
 
-Deno.test("podRules takes a policy without types for both ways where it has rules for the way out", () => {
+Deno.test("podRules: applies a policy without types to both directions when it has egress rules", () => {
   const lines = rulesOf([{
     podSelector: {},
     egress: [{ ports: [{ port: 53, protocol: "UDP" }, { protocol: "TCP" }] }],
@@ -32,7 +32,7 @@ Deno.test("podRules takes a policy without types for both ways where it has rule
   assert.equal(chain(lines, `POD-INGRESS-${client}`).length, 1);
 });
 
-Deno.test("podRules finds peers by pod and namespace, and a port's name at the pod that is called", () => {
+Deno.test("podRules: finds peers by pod and namespace, and a named port on the called pod", () => {
   const inside = { from: [{ podSelector: { matchLabels: { app: "client" } } }], ports: [{ port: "metrics" }] };
   const outside = {
     from: [{ namespaceSelector: { matchLabels: { team: "b" } } }],
@@ -45,7 +45,7 @@ Deno.test("podRules finds peers by pod and namespace, and a port's name at the p
   ]);
 });
 
-Deno.test("podRules leaves out of a range what the policy excepts", () => {
+Deno.test("podRules: excludes the excepted ranges of a policy", () => {
   const to = [{ ipBlock: { cidr: "10.0.0.0/30", except: ["10.0.0.1/32", "10.0.0.2/31"] } }];
   const lines = rulesOf([{ podSelector: {}, egress: [{ to }] }]);
   assert.deepEqual(chain(lines, `POD-EGRESS-${web}`).slice(0, -1), ["-d 10.0.0.0/32 -j RETURN"]);
