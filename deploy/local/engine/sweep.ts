@@ -17,10 +17,10 @@ export interface Looks {
   readonly pauseMs: number;
 }
 
-const usualLooks: Looks = { most: 40, pauseMs: 500 };
+const defaultLooks: Looks = { most: 40, pauseMs: 500 };
 
 /** Removes the run's containers with their anonymous volumes, then its networks and volumes. */
-export async function sweepRun(api: DockerApi, runId: string, looks = usualLooks): Promise<void> {
+export async function sweepRun(api: DockerApi, runId: string, looks = defaultLooks): Promise<void> {
   const filter = `${machineLabel}=${runId}`;
   // At least twice, and until no container is left: a container whose creation was in progress when its owner died can
   // appear

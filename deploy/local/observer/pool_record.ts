@@ -41,7 +41,7 @@ export class PoolRecord {
   /** Starts the checks, beginning with the current state. */
   arm(): void {
     this.#armedAt ??= this.#now();
-    this.#judge();
+    this.#check();
   }
 
   /** Records the state of all objects of one kind after a change. */
@@ -50,7 +50,7 @@ export class PoolRecord {
     this.#lives.see(kind, facts);
     if (this.#armedAt === undefined) return;
     this.#events += 1;
-    this.#judge();
+    this.#check();
   }
 
   /** Returns the observations so far; `gaps` describe periods in which changes may have been missed. */
@@ -78,7 +78,7 @@ export class PoolRecord {
     };
   }
 
-  #judge(): void {
+  #check(): void {
     const ready = this.#readyNodes();
     const instances = [...this.#facts.instances.keys()];
     const objects = namesWhere(this.#facts.machines, true);

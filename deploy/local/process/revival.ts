@@ -86,7 +86,7 @@ interface BackOffRules {
 }
 
 /** The first pause is shorter than the 10 s of a kubelet, because a user watches a local cluster. */
-const usualBackOff: BackOffRules = {
+const defaultBackOff: BackOffRules = {
   firstMs: 1_000,
   longestMs: 5 * 60_000,
   forgivenAfterMs: 60_000,
@@ -100,7 +100,7 @@ export class BackOff {
   #ends: number[] = [];
   #pauseMs = 0;
 
-  constructor(rules: BackOffRules = usualBackOff) {
+  constructor(rules: BackOffRules = defaultBackOff) {
     this.#rules = rules;
   }
 

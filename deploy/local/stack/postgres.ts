@@ -33,7 +33,7 @@ const run = promisify(execFile);
 export async function startPostgres(supervisor: Supervisor, tools: PostgresTools): Promise<Postgres> {
   const directory = await mkdtemp(join(tmpdir(), "ostler-postgres-"));
   try {
-    const become = await whoeverOwns(directory);
+    const become = await commandPrefixFor(directory);
     const data = join(directory, "data");
     const [command = "", ...args] = [...become, tools.initdb, `--pgdata=${data}`, `--username=${user}`, "--auth=trust"];
     await run(command, args);
@@ -49,7 +49,7 @@ export async function startPostgres(supervisor: Supervisor, tools: PostgresTools
 }
 
 /** Changes the directory's owner to the user that runs PostgreSQL; returns the command prefix to run as that user. */
-async function whoeverOwns(directory: string): Promise<string[]> {
+async function commandPrefixFor(directory: string): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
   const [uid, gid] = await Promise.all(["--user", "--group"].map(async (which) => {
     return Number((await run("id", [which, debianUser])).stdout);

@@ -128,14 +128,14 @@ async function followed(answer: Readable): Promise<void> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   const lines: string[] = [];
   await new Promise<void>((resolve, reject) => {
-    const end = (error: Error | null): void => error ? reject(tellLines(error, lines)) : resolve();
+    const end = (error: Error | null): void => error ? reject(withLastLines(error, lines)) : resolve();
     dockerode.modem.followProgress(answer, end, ({ stream }: { stream?: string }) => {
       if (stream?.trim()) lines.push(stream.trim());
     });
   });
 }
 
-function tellLines(error: Error, lines: string[]): Error {
+function withLastLines(error: Error, lines: string[]): Error {
   return new Error(`Failed to build the image: ${error.message}; ${lines.slice(-5).join("; ")}`, { cause: error });
 }
 

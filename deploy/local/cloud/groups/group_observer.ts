@@ -2,7 +2,7 @@
 import type { GroupCloud } from "./group_cloud.ts";
 import type { Administrator } from "./group_ground.ts";
 
-const usualMs = 200;
+const defaultMs = 200;
 
 interface Node {
   spec: { providerID?: string };
@@ -21,7 +21,7 @@ export class GroupObserver implements Disposable {
 
   /** Checks every `everyMs` milliseconds, which must be much shorter than any step of a machine. */
   constructor(
-    { admin, everyMs = usualMs }: { admin: Pick<Administrator, "list">; everyMs?: number },
+    { admin, everyMs = defaultMs }: { admin: Pick<Administrator, "list">; everyMs?: number },
     cloud: GroupCloud,
     surge: Record<string, number>,
   ) {
@@ -29,16 +29,16 @@ export class GroupObserver implements Disposable {
     this.#cloud = cloud;
     this.#surge = surge;
     this.#declared = new Map(cloud.groups().map(({ name, size }) => [name, size]));
-    this.#timer = setInterval(() => void this.#look().catch(() => undefined), everyMs);
+    this.#timer = setInterval(() => void this.#observe().catch(() => undefined), everyMs);
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }
 
-  async #look(): Promise<void> {
+  async #observe(): Promise<void> {
     const nodes = await this.#admin.list<Node>("/api/v1/nodes");
-    for (const [name, declared] of this.#declared) this.#judge(name, declared, nodes);
+    for (const [name, declared] of this.#declared) this.#check(name, declared, nodes);
   }
 
   /** Changes the expected size of a group; at least `least` machines must be Ready until it is reached. */
@@ -47,7 +47,7 @@ export class GroupObserver implements Disposable {
     this.#least.set(name, least);
   }
 
-  #judge(name: string, declared: number, nodes: readonly Node[]): void {
+  #check(name: string, declared: number, nodes: readonly Node[]): void {
     const surge = this.#surge[name] ?? 0;
     const own = this.#cloud.instances().filter(({ group }) => this.#cloud.group(group)?.name === name);
     const alive = own.filter(({ state }) => state !== "Terminated" && state !== "Terminating");

@@ -61,7 +61,7 @@ export class Backends implements Disposable {
 
   constructor(options: BackendsOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#look(), lookMs);
+    this.#timer = setInterval(() => this.#checkAll(), lookMs);
   }
 
   [Symbol.dispose](): void {
@@ -77,7 +77,7 @@ export class Backends implements Disposable {
     return [...ready.slice(turn), ...ready.slice(0, turn)];
   }
 
-  #look(): void {
+  #checkAll(): void {
     const wanted = this.#options.addresses();
     for (const [address, backend] of this.#known) {
       if (wanted.includes(address)) continue;

@@ -83,8 +83,8 @@ class AttachedMachine {
     await this.#apply();
     const hook = (chain: string): string =>
       `iptables -w -C ${chain} -j ${policyChain} 2>&- || iptables -w -I ${chain} -j ${policyChain}`;
-    const asItself = `POSTROUTING -s ${podNetwork} -d ${podNetwork} -j ACCEPT`;
-    const unmasked = `iptables -w -t nat -C ${asItself} 2>&- || iptables -w -t nat -I ${asItself}`;
+    const withoutNat = `POSTROUTING -s ${podNetwork} -d ${podNetwork} -j ACCEPT`;
+    const unmasked = `iptables -w -t nat -C ${withoutNat} 2>&- || iptables -w -t nat -I ${withoutNat}`;
     await this.#run(["sh", "-ec", [hook("FORWARD"), hook("INPUT"), unmasked].join("\n")]);
   }
 

@@ -10,7 +10,7 @@ function labels(runId: string, owner: string): Record<string, Record<string, str
   return { Labels: { [machineLabel]: runId, [ownerLabel]: owner } };
 }
 
-Deno.test("sweepRun: removes containers with volumes before networks and volumes, by the run's label only", async () => {
+Deno.test("sweepRun: removes containers, then networks and volumes, by the run's label only", async () => {
   await using engine = await FakeEngine.start({
     "GET /containers/json": [{ Id: "c1" }],
     "GET /networks": [{ Id: "n1" }],

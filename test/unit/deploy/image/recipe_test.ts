@@ -40,7 +40,7 @@ for (const name of ["controller", "worker", "webhook"]) {
   });
 }
 
-Deno.test("image: gives all the worker's permissions, and other arguments, such as setup, those of the command", async () => {
+Deno.test("image: gives all the worker's permissions, and other arguments those of the command", async () => {
   const [all, worker, setup] = await Promise.all([runs("all"), runs("worker"), runs("setup", "--dry-run")]);
   deepEqual(allowances(all), allowances(worker));
   equal(all.at(-1), "/opt/ostler/workers/all.ts");
