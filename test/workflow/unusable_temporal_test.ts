@@ -96,11 +96,14 @@ async function withApi(story: (kubeconfig: string) => Promise<void>): Promise<vo
   }
 }
 
+/** A process that starts takes seconds of a core, and every core may be busy. */
+const startMs = 180_000;
+
 /** Says what is wrong, once: the second look comes five seconds after the first, and tells nothing new. */
 async function refused(running: Running, line: RegExp): Promise<void> {
   const { name, lines } = running;
   const answers = (): Promise<boolean> => probe(running, "/healthz").then(() => true, () => running.ended);
-  await eventually(`the ${name} to answer`, answers);
+  await eventually(`the ${name} to answer`, answers, startMs);
   await eventually(`what the ${name} says`, () => lines.length > 0 || running.ended);
   await new Promise((resolve) => setTimeout(resolve, 6_000));
   equal(running.ended, false, `the ${name} ended: ${lines.join("\n")}`);
@@ -121,31 +124,39 @@ async function refuses(where: Where, line: RegExp): Promise<void> {
   }
 }
 
-test("an absent Temporal, and one without the namespace, keep processes up, not ready, with one clear line", async (stage) => {
-  await withApi(async (kubeconfig) => {
-    const absent = /^Cannot reach Temporal at 127\.0\.0\.1:1: Connection refused;/;
-    const typo =
-      /^Cannot use namespace "typo" of .*: there is none of this name; .*`ostler setup --temporal-namespace typo`$/;
-    await Promise.all([
-      refuses({ kubeconfig, address: "127.0.0.1:1" }, absent),
-      refuses({ kubeconfig, address: stage.address, namespace: "typo" }, typo),
-    ]);
-  });
-});
+test(
+  "an absent Temporal, and one without the namespace, keep processes up, not ready, with one clear line",
+  async (stage) => {
+    await withApi(async (kubeconfig) => {
+      const absent = /^Cannot reach Temporal at 127\.0\.0\.1:1: Connection refused;/;
+      const typo =
+        /^Cannot use namespace "typo" of .*: there is none of this name; .*`ostler setup --temporal-namespace typo`$/;
+      await Promise.all([
+        refuses({ kubeconfig, address: "127.0.0.1:1" }, absent),
+        refuses({ kubeconfig, address: stage.address, namespace: "typo" }, typo),
+      ]);
+    });
+  },
+  2,
+);
 
-test("a Temporal that grants too little, and one that is too old, keep processes up, not ready, with one clear line", async (stage) => {
-  const cases: [number, RegExp, RegExp][] = [
-    [permissionDenied, /DescribeNamespace|Schedule/, /^Cannot use namespace "default" .*: it refuses this process: /],
-    [unimplemented, /GetSystemInfo|Schedule/, /^Cannot use namespace "default" .*: .* is older than Ostler needs/],
-  ];
-  await withApi(async (kubeconfig) => {
-    await Promise.all(cases.map(async ([code, methods, line]) => {
-      await using door = await TemporalDoor.open(stage.address);
-      door.refusal = (method) => methods.test(method) ? code : undefined;
-      await refuses({ kubeconfig, address: door.address }, line);
-    }));
-  });
-});
+test(
+  "a Temporal that grants too little, and one that is too old, keep processes up, not ready, with one clear line",
+  async (stage) => {
+    const cases: [number, RegExp, RegExp][] = [
+      [permissionDenied, /DescribeNamespace|Schedule/, /^Cannot use namespace "default" .*: it refuses this process: /],
+      [unimplemented, /GetSystemInfo|Schedule/, /^Cannot use namespace "default" .*: .* is older than Ostler needs/],
+    ];
+    await withApi(async (kubeconfig) => {
+      await Promise.all(cases.map(async ([code, methods, line]) => {
+        await using door = await TemporalDoor.open(stage.address);
+        door.refusal = (method) => methods.test(method) ? code : undefined;
+        await refuses({ kubeconfig, address: door.address }, line);
+      }));
+    });
+  },
+  2,
+);
 
 test("in one process with both, the webhook answers and is ready without Temporal", async () => {
   const [port = 0] = await freePorts(1);
@@ -162,7 +173,7 @@ test("in one process with both, the webhook answers and is ready without Tempora
     try {
       const isUp = (path: string): Promise<boolean> =>
         probe(running, path).then((status) => status === 200, () => false);
-      await eventually("the webhook is ready", async () => running.ended || await isUp("/readyz/webhook"), 60_000);
+      await eventually("the webhook is ready", async () => running.ended || await isUp("/readyz/webhook"), startMs);
       equal(running.ended, false, running.lines.join("\n"));
       using client = Deno.createHttpClient({ caCerts: [authority.certificatePem] });
       const request = { uid: "1", operation: "CREATE", object: { metadata: { name: "odd" }, spec: {} } };
